@@ -56,7 +56,7 @@ PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CARM_CPPFLAGS) $(CPPFLAGS) $(PKG_CFLAGS) $(PREFIX_MAP) $(CFLAGS) $(SANFLAGS)
 
-ROOMS := base asm harness models kernels validation plots cli
+ROOMS := base asm harness models kernels validation run plots cli
 # programs of their own: the source of the built-in test codes, their compressor, and the ranks of mpirun
 MAINS := validation/builtin/source.c base/pack.c cli/fleet/carm_mpi.c
 # what counted programs get: it has flags of its own
@@ -79,8 +79,8 @@ ifneq ($(shell echo 'int main(void);' | $(MPICC) -include mpi.h -fsyntax-only -x
 MPI_PROGRAM := $(B)/carm-mpi
 endif
 
-# carm.1, and a page for each command: a folder of cli/
-MAN_PAGES := $(B)/carm.1 $(patsubst cli/%/command.h,$(B)/carm-%.1,$(sort $(wildcard cli/*/command.h)))
+# carm.1, and a page for each command: a folder of cli/ (build_ is that of carm build, as build/ is taken for output)
+MAN_PAGES := $(B)/carm.1 $(patsubst %,$(B)/carm-%.1,$(patsubst %_,%,$(patsubst cli/%/command.h,%,$(sort $(wildcard cli/*/command.h)))))
 
 .PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
 .PHONY: tests test-objects ci check-short check-abi abi install-strip dist distcheck
@@ -380,17 +380,17 @@ $(B)/tests/lib%.so: tests/harness/count/fake_%.c tests/harness/count/fake_counte
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
-$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count harness/test_dram): \
+$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count harness/machine/test_dram): \
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
 # The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
 # the rooms below link, built once more.
 READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol
-READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,buffer.c cpu.c limits.c memory_file.c stats.c topo.c \
+READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,$(addprefix machine/,buffer.c cpu.c limits.c stats.c topo.c) \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
-  kernels/context.c plots/panel.c validation/options.c validation/build/config.c \
+  kernels/context.c plots/panel.c validation/options.c validation/roofs/config.c \
   $(filter-out $(PRELOAD_SOURCE),$(wildcard harness/profile/*.c)) $(wildcard harness/count/step/*.c) \
-  $(addprefix harness/,count/pmu.c count/row.c program/regions.c $(addprefix translate/,blocks.c inject.c sum.c))
+  run/regions.c $(addprefix harness/,count/pmu.c count/row.c $(addprefix translate/,blocks.c inject.c memory_file.c sum.c))
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
   models/file/test_model models/fleet/test_read models/import/test_import models/place/test_points \
   models/sol/test_graph_bad models/sol/test_yaml

@@ -10,7 +10,7 @@
 
 #include "base/version.h"
 #include "cli/asm/command.h"
-#include "cli/build/command.h"
+#include "cli/build_/command.h"
 #include "cli/compare/command.h"
 #include "cli/completion.h"
 #include "cli/fleet/command.h"

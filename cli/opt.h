@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "harness/node_lock.h"
+#include "harness/machine/node_lock.h"
 
 enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
 #define CARM_EXIT_USUAL "0 success, 1 failure, 2 usage error."

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/context.h"
 
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 
 int carm_dwarf_fits(const char *what, double bytes, struct carm_err *err)
 {

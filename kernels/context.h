@@ -12,8 +12,8 @@
 #include "asm/code.h"
 #include "harness/count/quantities.h"
 #include "harness/count/step/instruction.h"
-#include "harness/cpu.h"
-#include "harness/team.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/team.h"
 
 /* What one run of a case does. Operations and compulsory bytes by the paper's formulas. */
 struct carm_dwarf_work {

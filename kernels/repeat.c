@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/stats.h"
+#include "harness/machine/stats.h"
 
 /* Share of a run's time that the threads may go without a processor before the run counts as
  * disturbed: they may sleep while they have nothing to do. */

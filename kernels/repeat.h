@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "base/observer.h"
-#include "harness/clock.h"
-#include "harness/dram.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/dram.h"
 
 enum { CARM_REPEAT_MAX = 9 };
 

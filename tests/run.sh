@@ -60,7 +60,7 @@ jobs=${CARM_TEST_JOBS:-$cores}
 waiting='cli/fleet_slurm cli/fleet_mpi'
 # The longest first, so that none of them is alone at the end. Scripts that are not named come next.
 longest='plots/page/report_browser plots/page/fleet_browser cli/misuse validation/validate/plan asm/matrix
-  cli/place cli/run kernels/study_dwarfs cli/validate kernels/study_classes kernels/spmv harness/program/trace
+  cli/place cli/run kernels/study_dwarfs cli/validate kernels/study_classes kernels/spmv run/trace
   models/fit/ridge_noise asm/recount cli/nodes cli/place_by setup'
 
 ranked=$(for suite in "$@"; do echo "$suite"; done | awk -v waiting="$waiting" -v longest="$longest" '

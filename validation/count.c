@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "harness/count/step/trap.h"
-#include "harness/team.h"
-#include "harness/window.h"
+#include "harness/machine/team.h"
+#include "harness/machine/window.h"
 #include "models/count_check.h"
 
 /* Small enough for every L1 data cache, large enough for one iteration of every code. */

@@ -5,10 +5,10 @@
 #define CARM_VALIDATION_COUNT_H
 
 #include "asm/image.h"
-#include "harness/clock.h"
+#include "harness/machine/clock.h"
 #include "harness/count/counters.h"
-#include "harness/cpu.h"
-#include "harness/topo.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/topo.h"
 #include "models/model.h"
 
 struct carm_code_counter {

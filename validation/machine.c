@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 
 void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *cpu,
                            const struct carm_topo *topo, const struct carm_clock *clock)

@@ -3,9 +3,9 @@
 #ifndef CARM_VALIDATION_MACHINE_H
 #define CARM_VALIDATION_MACHINE_H
 
-#include "harness/clock.h"
-#include "harness/cpu.h"
-#include "harness/topo.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/topo.h"
 #include "models/model.h"
 
 /* Fills in all but the page size, which is known once buffers were written. Caches that do not fit

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "harness/team.h"
+#include "harness/machine/team.h"
 
 bool carm_level_list_has(const struct carm_level_list *list, const char *level)
 {

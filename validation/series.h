@@ -4,7 +4,7 @@
 #ifndef CARM_VALIDATION_SERIES_H
 #define CARM_VALIDATION_SERIES_H
 
-#include "harness/measure.h"
+#include "harness/machine/measure.h"
 #include "models/model.h"
 #include "models/rounds.h"
 

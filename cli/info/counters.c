@@ -7,7 +7,7 @@
 #include "cli/opt.h"
 #include "harness/count/counters.h"
 #include "harness/count/step/trap.h"
-#include "harness/program/trace.h"
+#include "run/trace.h"
 #include "harness/translate/run.h"
 
 enum { PROVIDERS = 4 };

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "harness/cpu.h"
+#include "harness/machine/cpu.h"
 
 void carm_info_counters_print(const struct carm_cpu *cpu); /* to standard output */
 

@@ -10,7 +10,7 @@
 #include "base/json_write.h"
 #include "base/text.h"
 #include "cli/run/report.h"
-#include "harness/topo.h"
+#include "harness/machine/topo.h"
 #include "harness/translate/addresses.h"
 #include "models/caches/hierarchy.h"
 #include "models/caches/linemap.h"

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "harness/profile/profile.h"
-#include "harness/program/count.h"
+#include "run/count.h"
 #include "models/model.h"
 
 struct carm_run_levels;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cli/run/levels.h"
-#include "harness/program/parts.h"
+#include "run/parts.h"
 #include "models/model.h"
 
 /* To standard error, by time; then what to try for the largest.

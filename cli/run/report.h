@@ -4,7 +4,7 @@
 #ifndef CARM_CLI_RUN_REPORT_H
 #define CARM_CLI_RUN_REPORT_H
 
-#include "harness/program/count.h"
+#include "run/count.h"
 #include "models/model.h"
 #include "models/place/levels.h"
 #include "models/place/points.h"

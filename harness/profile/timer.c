@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/memory_file.h"
+#include "harness/translate/memory_file.h"
 
 /* preload.asm of the build: the shared object of preload.c */
 extern const uint8_t carm_preload_object[];

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/memory_file.h"
+#include "harness/translate/memory_file.h"
 
 enum {
     FSGSBASE = 2,

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/memory_file.h"
+#include "harness/translate/memory_file.h"
 #include "harness/translate/image.h"
 #include "harness/translate/inject.h"
 #include "harness/translate/maps.h"

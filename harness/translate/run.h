@@ -35,7 +35,7 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
                          struct carm_err *err);
 void carm_translator_close(struct carm_translator *translator); /* NULL allowed */
 
-/* Before its exec: a child of the calling thread that waits (harness/program/launch.h, not traced).
+/* Before its exec: a child of the calling thread that waits (run/launch.h, not traced).
  * path  the program, as exec is given it
  * returns 0, -CARM_ENOTSUP: it cannot be traced, or must not (set-user-id) */
 int carm_translator_attach(struct carm_translator *translator, pid_t pid, const char *path,

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/memory_file.h"
+#include "harness/translate/memory_file.h"
 #include "harness/count/step/counts.h"
 #include "harness/translate/tally.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "asm/image.h"
-#include "harness/measure.h"
-#include "harness/search.h"
+#include "harness/machine/measure.h"
+#include "harness/machine/search.h"
 #include "kernels/classes/run.h"
 #include "kernels/classes/study.h"
 

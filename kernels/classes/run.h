@@ -6,8 +6,8 @@
 #include <signal.h>
 
 #include "asm/image.h"
-#include "harness/stats.h"
-#include "harness/team.h"
+#include "harness/machine/stats.h"
+#include "harness/machine/team.h"
 #include "kernels/classes/codes.h"
 
 struct carm_class_run {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 #include "models/roofline.h"
 
 /* ---- levels ---------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 #include "kernels/fft/fftw.h"
 
 enum carm_fft_way {

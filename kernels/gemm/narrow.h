@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 #include "harness/count/step/trap.h"
-#include "harness/team.h"
+#include "harness/machine/team.h"
 #include "kernels/gemm/onednn.h"
 #include "kernels/repeat.h"
 

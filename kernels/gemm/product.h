@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "harness/buffer.h"
-#include "harness/team.h"
+#include "harness/machine/buffer.h"
+#include "harness/machine/team.h"
 #include "kernels/gemm/tile.h"
 
 enum { CARM_GEMM_LEVELS_MAX = 3, CARM_GEMM_N_MAX = 32768, CARM_GEMM_WHAT_MAX = 48 };

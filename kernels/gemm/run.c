@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/stats.h"
+#include "harness/machine/stats.h"
 
 enum {
     PROBE_TILES = 2,  /* rows of tiles of each thread that tell how long a slow variant will take */

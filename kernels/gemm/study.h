@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/cpu.h"
+#include "harness/machine/cpu.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
 #include "kernels/gemm/traffic.h"

@@ -12,7 +12,7 @@
 
 #include "asm/code.h"
 #include "base/err.h"
-#include "harness/cpu.h"
+#include "harness/machine/cpu.h"
 
 enum { CARM_GEMM_ROWS = 3, CARM_GEMM_COLUMNS = 4, CARM_GEMM_STEP = 8 /* of k, of any kernel */ };
 

@@ -14,7 +14,7 @@
 #ifndef CARM_KERNELS_LBMHD_STEP_H
 #define CARM_KERNELS_LBMHD_STEP_H
 
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 #include "kernels/context.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef CARM_KERNELS_SPMV_BLOCK_H
 #define CARM_KERNELS_SPMV_BLOCK_H
 
-#include "harness/team.h"
+#include "harness/machine/team.h"
 #include "kernels/spmv/csr.h"
 
 enum { CARM_BLOCK_ROWS_MAX = 8, CARM_BLOCK_COLUMNS_MAX = 4 };

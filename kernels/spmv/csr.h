@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 
 struct carm_csr {
     uint32_t rows, columns; /* 1 .. CARM_CSR_INDEX_MAX */

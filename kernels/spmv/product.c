@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/clock.h"
+#include "harness/machine/clock.h"
 #include "kernels/spmv/market.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef CARM_KERNELS_SPMV_ROWS_H
 #define CARM_KERNELS_SPMV_ROWS_H
 
-#include "harness/cpu.h"
+#include "harness/machine/cpu.h"
 #include "kernels/spmv/block.h"
 
 /* y = A x for rows [first, end) of blocks. x and y are padded with zeros to whole blocks. */

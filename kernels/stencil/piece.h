@@ -3,7 +3,7 @@
 #ifndef CARM_KERNELS_STENCIL_PIECE_H
 #define CARM_KERNELS_STENCIL_PIECE_H
 
-#include "harness/cpu.h"
+#include "harness/machine/cpu.h"
 
 struct carm_stencil_piece {
     const double *in; /* the first point of the first line of the first plane */

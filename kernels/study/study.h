@@ -8,8 +8,8 @@
 
 #include "asm/code.h"
 #include "harness/count/row.h"
-#include "harness/dram.h"
-#include "harness/host.h"
+#include "harness/machine/dram.h"
+#include "harness/machine/host.h"
 #include "models/caches/machine.h"
 #include "models/model.h"
 #include "models/place/place.h"

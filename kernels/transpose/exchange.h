@@ -8,7 +8,7 @@
 #ifndef CARM_KERNELS_TRANSPOSE_EXCHANGE_H
 #define CARM_KERNELS_TRANSPOSE_EXCHANGE_H
 
-#include "harness/buffer.h"
+#include "harness/machine/buffer.h"
 #include "kernels/context.h"
 
 enum { CARM_TRANSPOSE_N_MAX = 2048 };

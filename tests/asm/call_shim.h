@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "asm/image.h"
-#include "harness/cpu.h"
+#include "harness/machine/cpu.h"
 
 /* The layout is known to call_shim.asm. */
 struct call {

@@ -12,9 +12,9 @@
 #include "asm/decode.h"
 #include "asm/image.h"
 #include "base/unpack.h"
-#include "harness/cpu.h"
-#include "validation/build/config.h"
-#include "validation/build/plan.h"
+#include "harness/machine/cpu.h"
+#include "validation/roofs/config.h"
+#include "validation/roofs/plan.h"
 #include "validation/builtin/plan.h"
 #include "validation/validate/plan.h"
 

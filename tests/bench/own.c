@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/clock.h"
-#include "harness/cpu.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/cpu.h"
 #include "kernels/gemm/plan.h"
 
 struct result {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/search.h"
-#include "validation/build/levels.h"
+#include "harness/machine/search.h"
+#include "validation/roofs/levels.h"
 
 enum {
     ROWS_MAX = 256,

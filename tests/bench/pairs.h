@@ -4,7 +4,7 @@
 #ifndef CARM_TESTS_BENCH_PAIRS_H
 #define CARM_TESTS_BENCH_PAIRS_H
 
-#include "harness/measure.h"
+#include "harness/machine/measure.h"
 #include "models/model.h"
 
 enum { BENCH_ROUNDS_MAX = 256 };

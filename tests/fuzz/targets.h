@@ -21,11 +21,11 @@
 #include "harness/count/pmu.h"
 #include "harness/count/provider.h"
 #include "harness/count/recipe.h"
-#include "harness/cpu.h"
+#include "harness/machine/cpu.h"
 #include "harness/profile/profile.h"
 #include "harness/profile/symbols.h"
-#include "harness/program/regions.h"
-#include "harness/topo.h"
+#include "run/regions.h"
+#include "harness/machine/topo.h"
 #include "harness/translate/inject.h"
 #include "harness/translate/maps.h"
 #include "harness/translate/sum.h"
@@ -49,7 +49,7 @@
 #include "models/theory.h"
 #include "models/winners.h"
 #include "plots/panel.h"
-#include "validation/build/config.h"
+#include "validation/roofs/config.h"
 
 struct fuzz_target {
     const char *name;

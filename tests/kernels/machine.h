@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "harness/cpu.h"
-#include "harness/team.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/team.h"
 #include "kernels/repeat.h"
 
 static struct carm_cpu cpu;

@@ -14,7 +14,7 @@
 
 #include "asm/code.h"
 #include "asm/image.h"
-#include "harness/measure.h"
+#include "harness/machine/measure.h"
 #include "kernels/classes/run.h"
 
 #define MIB ((uint64_t)1 << 20)

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "harness/team.h"
+#include "harness/machine/team.h"
 #include "models/ceilings.h"
 #include "models/model.h"
 #include "tests/models/near.h"
-#include "validation/build/plan.h"
+#include "validation/roofs/plan.h"
 
 /* ---- file --------------------------------------------------------------------------------------- */
 

@@ -273,7 +273,7 @@ static void mixtures(void **state)
     assert_near(carm_theory_flops(&narrow, 32, 1, "fma+add"), 5, 1e-9);
 }
 
-/* harness/limits.c calls more than this a misread clock: no entry may promise it. */
+/* harness/machine/limits.c calls more than this a misread clock: no entry may promise it. */
 static void within_limits(void **state)
 {
     (void)state;

@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "base/assets.h"
 #include "models/winners.h"
-#include "validation/build/config.h"
-#include "validation/build/plan.h"
+#include "validation/roofs/config.h"
+#include "validation/roofs/plan.h"
 #include "validation/validate/plan.h"
 
 struct named {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "harness/buffer.h"
-#include "harness/team.h"
+#include "harness/machine/buffer.h"
+#include "harness/machine/team.h"
 #include "models/file/select.h"
 #include "models/roofline.h"
 

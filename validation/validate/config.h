@@ -3,8 +3,8 @@
 #ifndef CARM_VALIDATION_VALIDATE_CONFIG_H
 #define CARM_VALIDATION_VALIDATE_CONFIG_H
 
-#include "harness/cpu.h"
-#include "harness/topo.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/topo.h"
 #include "models/model.h"
 #include "validation/options.h"
 #include "validation/validate/plan.h"

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/buffer.h"
-#include "harness/measure.h"
-#include "harness/search.h"
+#include "harness/machine/buffer.h"
+#include "harness/machine/measure.h"
+#include "harness/machine/search.h"
 #include "models/fit/line.h"
 #include "models/fit/ridge.h"
 #include "models/roofline.h"

@@ -5,8 +5,8 @@
 #define CARM_VALIDATION_VALIDATE_MEASURE_H
 
 #include "base/observer.h"
-#include "harness/clock.h"
-#include "harness/team.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/team.h"
 #include "models/model.h"
 #include "validation/validate/config.h"
 #include "validation/validate/plan.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/search.h"
+#include "harness/machine/search.h"
 #include "models/roofline.h"
 
 /* How much longer than a point with more work beside it a point may take. */

@@ -3,7 +3,7 @@
 #ifndef CARM_VALIDATION_VALIDATE_SWEEP_H
 #define CARM_VALIDATION_VALIDATE_SWEEP_H
 
-#include "harness/measure.h"
+#include "harness/machine/measure.h"
 #include "models/model.h"
 #include "validation/series.h"
 #include "validation/validate/plan.h"

@@ -10,7 +10,7 @@
 
 #include "harness/region/stack.h"
 #include "harness/region/table.h"
-#include "harness/stats.h"
+#include "harness/machine/stats.h"
 #include "include/carm.h"
 
 enum { BATCH = 100, BATCHES = 2000 };

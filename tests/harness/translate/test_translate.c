@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counting by translation against stepping, and against what is known: tests/harness/program/traced.c,
+/* Counting by translation against stepping, and against what is known: tests/run/traced.c,
  * test codes, random blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,12 +20,12 @@
 #include <unistd.h>
 
 #include "asm/image.h"
-#include "harness/cpu.h"
-#include "harness/program/launch.h"
-#include "harness/program/trace.h"
+#include "harness/machine/cpu.h"
+#include "run/launch.h"
+#include "run/trace.h"
 #include "harness/translate/run.h"
 #include "models/caches/hierarchy.h"
-#include "tests/harness/program/tracing.h"
+#include "tests/run/tracing.h"
 
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
@@ -772,7 +772,7 @@ static int compile(void **state)
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
     (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
     compiled = shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
-                     "%s/tests/harness/program/traced.c 2>&1",
+                     "%s/tests/run/traced.c 2>&1",
                      cc, traced, top) &&
                shell("%1$s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -I%3$s "
                      "-o %2$s %3$s/tests/harness/translate/codes.c 2>&1",

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "asm/code.h"
-#include "harness/search.h"
+#include "harness/machine/search.h"
 #include "models/validation.h"
 #include "tests/models/near.h"
 #include "validation/validate/sweep.h"

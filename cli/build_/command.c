@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/build_/command.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asm/isa.h"
+#include "base/assets.h"
+#include "base/job.h"
+#include "base/outfile.h"
+#include "base/text.h"
+#include "cli/progress.h"
+#include "cli/validate/print.h"
+#include "models/file/share.h"
+#include "models/roofline.h"
+#include "validation/roofs/config.h"
+#include "validation/roofs/run.h"
+
+static struct carm_build_words words;
+static const char *opt_output;
+static const char *opt_counters;
+static const char *opt_fresh;
+static const char *opt_json, *opt_share;
+static const char *opt_wait;
+
+static const struct carm_opt options[] = {
+    {"isa", 0, "LIST", "the widest this CPU has, and avx2 beside avx512",
+     "ISAs to measure; all = every one that this CPU has. Narrower vectors can be faster in L1 and in "
+     "arithmetic, so avx2 is measured there beside avx512.",
+     &words.isa, CARM_WORDS(CARM_ISA_TABLE) "|all"},
+    {"precision", 0, "LIST", "dp",
+     "Precisions to measure, such as dp or dp,int8; all = every one that this CPU has.",
+     &words.precision, CARM_WORDS(CARM_PRECISION_TABLE) "|all"},
+    {"threads", 't', "LIST", "1,cores",
+     "Thread counts: numbers, cores (one thread for each core of this process's cpuset), all (every "
+     "hardware thread).",
+     &words.threads, "cores|all"},
+    {"ldst", 0, "LIST", CARM_LIST(CARM_MIX_TABLE),
+     "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
+     &words.ldst, CARM_WORDS(CARM_MIX_TABLE)},
+    {"ops", 0, "LIST", "mad,fma,fma+add,add,mul; of other precisions than dp and sp all they have",
+     "Operations to measure.", &words.ops, CARM_WORDS(CARM_OP_TABLE)},
+    {"levels", 0, "LIST", "all", "Levels to measure, for example L1,L2,DRAM.", &words.levels,
+     "L1|L2|L3|DRAM"},
+    {"reps", 'r', "N", "8192", "Repetitions of every point.", &words.reps, NULL},
+    {"quick", 'q', NULL, NULL,
+     "A first look, or a health check of a node, in some three to five seconds: 1024 repetitions, "
+     "the mix 2:1, the operations mad, fma and fma+add, fewer points on the curve.",
+     &words.quick, NULL},
+    {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
+     "How long the build may take where the machine is restless: points that were disturbed are "
+     "measured again until then. A quiet machine needs some 20 s whatever the budget.",
+     &words.budget, NULL},
+    {"memory", 'm', "LIMIT", "half of what is available",
+     "Memory that the working sets may take, for example 512M or 2G.", &words.memory, NULL},
+    {"ceilings", 0, "[=LIST]", NULL,
+     "Measure the Roofline paper's ceilings as well, for optimisation advice: in-core (ILP, SIMD, "
+     "FMA), mix (share of floating point among instructions), memory (prefetch, strides, "
+     "affinity), busy and traffic (only some of the threads); without LIST, all of them. Measured "
+     "for the widest ISA and the most threads; takes some 5 to 15 s more.",
+     &words.ceilings, "in-core|mix|memory|busy|traffic"},
+    {"search", 0, NULL, NULL,
+     "Try about 100 codes for each bandwidth instead of about 15: lengths of the loop, orders, "
+     "prefetch "
+     "distances, 1 to 6 streams. Those that win go to $XDG_DATA_HOME/carm/search/codes.json; later "
+     "builds try them, too. Needs nasm; multiplies the usual budget by 4.",
+     &words.search, NULL},
+    {"counters", 'c', "WORD", "auto", CARM_COUNTERS_HELP, &opt_counters,
+     "auto|papi|likwid|step|none"},
+    {"output", 'o', carm_opt_outfile, "$XDG_DATA_HOME/carm/HOST.json", "File for the model.",
+     &opt_output, NULL},
+    {"share", 0, carm_opt_outfile, NULL,
+     "Also write the model for others: without names of hosts, users and paths.", &opt_share, NULL},
+    {"fresh", 0, NULL, NULL,
+     "Start over. Without this option, the new rounds are added to those of an existing model of "
+     "this machine with the same configuration.",
+     &opt_fresh, NULL},
+    CARM_OPT_WAIT(&opt_wait),
+    {"json", 0, NULL, NULL, "Print the text of the model file as well, instead of the summary.",
+     &opt_json, NULL},
+    {NULL, 0, NULL, NULL, NULL, NULL, NULL},
+};
+
+/* How many ceilings there are, and how many could not be measured. */
+static void print_ceilings(const struct carm_model *model)
+{
+    size_t measured = 0;
+    size_t others = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        for (size_t k = 0; k < model->roofs[i].nceilings; k++) {
+            measured += model->roofs[i].ceilings[k].rate > 0.0 ? 1 : 0;
+            others += model->roofs[i].ceilings[k].rate > 0.0 ? 0 : 1;
+        }
+    }
+    if (measured + others > 0) {
+        printf("%zu ceilings", measured);
+        if (others) {
+            printf(", %zu not measurable here", others);
+        }
+        printf(": `carm show` lists them\n");
+    }
+}
+
+static size_t count_disturbed(const struct carm_roofs *r)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->nmemory; k++) {
+        n += r->memory[k].disturbed ? 1 : 0;
+    }
+    for (size_t k = 0; k < r->ncompute; k++) {
+        n += r->compute[k].disturbed ? 1 : 0;
+    }
+    return n;
+}
+
+/* The answer in a sentence: what the most threads reach at best, and whether roofs are disturbed. */
+static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    const struct carm_roofs *r = &model->roofs[0];
+    const struct carm_roofs *whose = r;
+    for (size_t i = 1; i < model->nroofs; i++) {
+        r = model->roofs[i].threads > r->threads ? &model->roofs[i] : r;
+    }
+    const char *unit = carm_precision_rate(r->precision);
+    const struct carm_compute_roof *peak = carm_model_best_peak(model, r, &whose);
+    const struct carm_compute_roof *plain = carm_roofs_find_plain_peak(r);
+    const struct carm_memory_roof *memory = NULL;
+    for (size_t k = model->nlevels; k-- > 0 && !memory;) {
+        memory = carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
+    }
+    printf("%d thread%s, %s %s:", r->threads, r->threads == 1 ? "" : "s", r->isa, r->precision);
+    if (peak) {
+        printf(" peak %s (%s%s%s)", carm_text_si(a, sizeof a, peak->rate, unit),
+               whose != r ? whose->isa : "", whose != r ? " " : "", peak->op);
+        if (plain && plain != peak) {
+            printf(", %s alone %s", plain->op, carm_text_si(a, sizeof a, plain->rate, unit));
+        }
+        printf("%s", memory ? "," : "");
+    }
+    if (memory) {
+        printf(" %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"), memory->level);
+    }
+    if (disturbed) {
+        printf("; %zu of %zu roofs stayed disturbed\n\n", disturbed, points);
+    } else {
+        printf("; no roof stayed disturbed\n\n");
+    }
+}
+
+/* What a reader must know of the peaks before anything else. */
+static void print_peaks(const struct carm_roofs *r)
+{
+    const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
+    if (peak && peak->disturbed) {
+        carm_opt_print_wrapped("", 0, "The peak of %s %s, %d thread%s, is not to be trusted: %s.",
+                               r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s",
+                               peak->note);
+    }
+}
+
+/* The roofs of one set for the model's mix of loads and stores. */
+static void print_roofs(const struct carm_model *model, const struct carm_roofs *r)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
+    for (size_t k = 0; k < model->nlevels; k++) {
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
+        if (m) {
+            printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+        }
+    }
+    for (size_t k = 0; k < r->ncompute; k++) {
+        printf("  %s %s", r->compute[k].op,
+               carm_text_si(a, sizeof a, r->compute[k].rate, carm_precision_rate(r->precision)));
+    }
+    printf("\n");
+}
+
+/* What a search found, and where it is kept. */
+static void print_found(const struct carm_winners *found, const char *path)
+{
+    if (found->n == 0) {
+        printf("Search: no code is 0.5%% faster than the usual candidates\n");
+        return;
+    }
+    printf("Search: %zu code%s beat%s the usual candidates\n", found->n, found->n == 1 ? "" : "s",
+           found->n == 1 ? "s" : "");
+    for (size_t i = 0; i < found->n; i++) {
+        const struct carm_winner *w = &found->items[i];
+        printf("  %-5s %-32s +%.1f%%\n", w->level, w->code, 100.0 * (w->gain - 1.0));
+    }
+    printf("Later builds try them, too: %s\n", path);
+}
+
+/* Vectors have the operation, but not in the chosen ISAs on this CPU. */
+static bool not_run(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                    enum carm_precision precision, enum carm_op op)
+{
+    bool exists = false;
+    bool runs = false;
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
+        exists = exists || carm_form_find((enum carm_isa)i, precision, op);
+    }
+    for (size_t i = 0; i < config->nisas; i++) {
+        runs = runs || carm_cpu_has_op(cpu, config->isas[i], precision, op);
+    }
+    return exists && !runs;
+}
+
+/* Precisions asked for, and operations of the others, that other CPUs have. */
+static void print_not_run(const struct carm_build_config *config, const struct carm_cpu *cpu)
+{
+    char list[CARM_PRECISION_COUNT * CARM_OP_COUNT * 16] = "";
+    for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
+        bool asked = false;
+        if (config->absent[p]) {
+            const size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                     carm_precision_name((enum carm_precision)p));
+        }
+        for (size_t i = 0; i < config->nprecisions; i++) {
+            asked = asked || config->precisions[i] == (enum carm_precision)p;
+        }
+        for (size_t o = 0; o < config->nops && asked; o++) {
+            if (not_run(config, cpu, (enum carm_precision)p, config->ops[o])) {
+                const size_t used = strlen(list);
+                snprintf(list + used, sizeof list - used, "%s%s %s", used ? ", " : "",
+                         carm_precision_name((enum carm_precision)p), carm_op_name(config->ops[o]));
+            }
+            if (carm_form_find(CARM_AMX, (enum carm_precision)p, config->ops[o]) &&
+                !carm_cpu_has_op(cpu, CARM_AMX, (enum carm_precision)p, config->ops[o])) {
+                const size_t used = strlen(list);
+                snprintf(list + used, sizeof list - used, "%s%s %s (amx)", used ? ", " : "",
+                         carm_precision_name((enum carm_precision)p), carm_op_name(config->ops[o]));
+            }
+        }
+    }
+    if (*list) {
+        carm_opt_print_wrapped(
+            "", 0, "Not run here, as the chosen ISAs do not have it on this CPU: %s.", list);
+    }
+}
+
+/* The answer, the roofs, and what was not right. */
+static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
+                          const struct carm_cpu *cpu, const char *path, double seconds)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    size_t disturbed = 0;
+    size_t points = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        disturbed += count_disturbed(&model->roofs[i]);
+        points += model->roofs[i].nmemory + model->roofs[i].ncompute;
+    }
+    print_answer(model, points, disturbed);
+    for (size_t i = 0; i < model->nroofs; i++) {
+        print_peaks(&model->roofs[i]);
+    }
+    for (size_t i = 0; i < model->nroofs; i++) {
+        print_roofs(model, &model->roofs[i]);
+    }
+    print_not_run(config, cpu);
+    for (size_t k = 0; k < model->nlevels; k++) {
+        const struct carm_level *l = &model->levels[k];
+        if (l->note[0] && carm_level_list_has(&config->levels, l->level)) {
+            printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
+        }
+    }
+    if (model->machine.page_bytes < ((uint64_t)2 << 20)) {
+        printf("The working sets lie in %s pages: address translation slows the levels beyond "
+               "L1. Allow 2 MiB pages with echo madvise > "
+               "/sys/kernel/mm/transparent_hugepage/enabled\n",
+               carm_text_bytes(a, sizeof a, model->machine.page_bytes));
+    }
+    if (disturbed) {
+        printf(
+            "`carm show` marks disturbed roofs with ! and says why: run `carm build` again, which adds "
+            "its rounds to these, or give more time with --budget\n");
+    }
+    print_ceilings(model);
+    carm_count_checks_print(model);
+    printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
+           (unsigned long long)model->config.reps, seconds, path);
+}
+
+/* What can be wrong before the node is waited for. path: out, where the model goes */
+static int prepare(const struct carm_host *host, struct carm_build_config *config,
+                   struct carm_code_counter *counter, char path[PATH_MAX], struct carm_err *err)
+{
+    int rc = carm_build_configure(config, &words, &host->cpu, host->topo, err);
+    rc = rc ? rc : carm_code_counter_open(counter, opt_counters, &host->cpu, err);
+    if (!rc && opt_output) {
+        snprintf(path, PATH_MAX, "%s", opt_output);
+    } else if (!rc) {
+        rc = carm_default_model_path(path, PATH_MAX, err);
+    }
+    /* a place that cannot be written is reported before the measuring, not after */
+    rc = rc ? rc : carm_outfile_check(path, err);
+    return rc || !opt_share ? rc : carm_outfile_check(opt_share, err);
+}
+
+/* The model in place, where its rounds can be taken over; else NULL. */
+static struct carm_model *find_before(const struct carm_build_config *config,
+                                      const struct carm_host *host, const char *path)
+{
+    struct carm_model *before = NULL;
+    if (opt_fresh || carm_model_read(path, &before, NULL) ||
+        !carm_build_continues(config, host, before)) {
+        carm_model_free(before);
+        return NULL;
+    }
+    return before;
+}
+
+/* Where this user's searches are kept: beside the models, in a folder of its own. */
+static int own_codes_path(char path[PATH_MAX], struct carm_err *err)
+{
+    static const char file[] = "search/codes.json";
+    const int rc = carm_default_model_path(path, PATH_MAX - sizeof file, err);
+    if (!rc) {
+        memcpy(strrchr(path, '/') + 1, file, sizeof file);
+    }
+    return rc;
+}
+
+/* Adds the winners of this user's file, where there is one. */
+static int read_own_codes(struct carm_winners *winners, struct carm_err *err)
+{
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size = 0;
+    if (own_codes_path(path, NULL) || access(path, F_OK) != 0) {
+        return 0;
+    }
+    int rc = carm_model_load(path, &text, &size, err);
+    rc = rc ? rc : carm_winners_read(winners, text, size, path, err);
+    free(text);
+    return rc;
+}
+
+/* What earlier searches found, in carm's data and by this user, and which machine this is. */
+static int know_codes(struct carm_build_config *config, const struct carm_cpu *cpu,
+                      struct carm_winners *known, struct carm_err *err)
+{
+    const char *codes = carm_asset_data_codes;
+    const char *theory = carm_asset_data_microarchitectures;
+    struct carm_theory_table *table = NULL;
+    int rc = carm_theory_open(theory, strlen(theory), "data/microarchitectures.json", &table, err);
+    if (!rc) {
+        carm_winner_machine(table, cpu->vendor, cpu->family, cpu->model, config->machine);
+    }
+    carm_theory_close(table);
+    rc = rc ? rc : carm_winners_read(known, codes, strlen(codes), "data/codes.json", err);
+    rc = rc ? rc : read_own_codes(known, err);
+    config->known = known;
+    return rc;
+}
+
+/* Adds what a search found to this user's file. path: out */
+static int keep_codes(const struct carm_winners *found, char path[PATH_MAX], struct carm_err *err)
+{
+    struct carm_winners own = {.n = 0};
+    int rc = own_codes_path(path, err);
+    rc = rc ? rc : read_own_codes(&own, err);
+    for (size_t i = 0; i < found->n && !rc; i++) {
+        rc = carm_winners_add(&own, &found->items[i], err);
+    }
+    char *text = rc || found->n == 0 ? NULL : carm_winners_to_json(&own);
+    if (text) {
+        rc = carm_outfile_put(path, text, strlen(text), err);
+    } else if (!rc && found->n) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %.256s", path);
+    }
+    free(text);
+    carm_winners_close(&own);
+    return rc;
+}
+
+/* Precisions that were named and cannot be measured, before the others are. */
+static void warn_absent(const struct carm_observer *observer,
+                        const struct carm_build_config *config)
+{
+    for (int p = 0;
+         p < CARM_PRECISION_COUNT && strcmp(words.precision ? words.precision : "", "all") != 0;
+         p++) {
+        if (config->absent[p]) {
+            carm_observer_say(
+                observer,
+                "none of the chosen ISAs has %s on this CPU: measuring the other precisions",
+                carm_precision_name((enum carm_precision)p));
+        }
+    }
+}
+
+static int build(struct carm_host *host, const struct carm_build_config *config,
+                 const struct carm_code_counter *counter, const char *path, struct carm_err *err)
+{
+    char codes[PATH_MAX];
+    struct carm_job job;
+    struct carm_model *model = NULL;
+    double seconds = 0.0;
+    carm_job_read(&job);
+    carm_node_warn(host->observer, &job, host->topo);
+    warn_absent(host->observer, config);
+    struct carm_model *before = find_before(config, host, path);
+    int rc = carm_build_run(config, host, counter, before, &model, &seconds, err);
+    carm_model_free(before);
+    if (rc == -CARM_EINTR) {
+        return carm_fail(err, CARM_EINTR,
+                         "interrupted: nothing was written, an earlier model is as it was");
+    }
+    rc = rc ? rc : carm_model_write(model, path, err);
+    rc = rc || !opt_share ? rc : carm_model_share_write(model, opt_share, err);
+    rc = rc || !config->found ? rc : keep_codes(config->found, codes, err);
+    if (!rc && opt_json) {
+        char *text = carm_model_to_json(model);
+        fputs(text ? text : "", stdout);
+        free(text);
+    } else if (!rc) {
+        print_summary(model, config, &host->cpu, path, seconds);
+        if (config->found) {
+            print_found(config->found, codes);
+        }
+    }
+    carm_model_free(model);
+    return rc;
+}
+
+static int run(int noperands, char **operands)
+{
+    struct carm_build_config config = {.nisas = 0};
+    struct carm_winners known = {.n = 0};
+    struct carm_winners found = {.n = 0};
+    struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_observer observer = carm_progress_open();
+    struct carm_host host;
+    struct carm_err err = {""};
+    char path[PATH_MAX];
+    (void)noperands;
+    (void)operands;
+    int rc = carm_host_open(&host, &observer, &err);
+    rc = rc ? rc : prepare(&host, &config, &counter, path, &err);
+    rc = rc ? rc : know_codes(&config, &host.cpu, &known, &err);
+    config.found = words.search ? &found : NULL;
+    rc = rc ? rc : carm_host_enter(&host, "build", path, opt_wait, &err);
+    rc = rc ? rc : build(&host, &config, &counter, path, &err);
+    carm_host_leave(&host, rc == 0);
+    carm_code_counter_close(&counter);
+    carm_host_close(&host);
+    carm_winners_close(&known);
+    carm_winners_close(&found);
+    if (rc < 0) {
+        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                              err.text);
+    }
+    return CARM_EXIT_OK;
+}
+
+const struct carm_command carm_command_build = {
+    .name = "build",
+    .summary = "measure this CPU, write its model",
+    .operands = "",
+    .details =
+        "Measures the cache-aware roofline of this CPU: bandwidth from every level of the memory "
+        "hierarchy to the core for every mix of loads and stores, and the peak of every "
+        "floating-point operation, with one thread and with one for each core. A disassembler recounts "
+        "the test codes before they run. Those of the usual options are built in; others are "
+        "generated and need nasm. Every point is the median of 8192 repetitions with its 95% "
+        "confidence interval. The levels come from the measured curve of bandwidth over working set, "
+        "not from what the OS reports.\n\n"
+        "The model goes to a file that `carm show` and `carm plot` read. A build that is stopped "
+        "leaves an earlier file as it was. Points that other load disturbed are measured again "
+        "while time allows, and marked when they stay disturbed.\n\n"
+        "Only one process measures on a node at a time. Others wait for their turn, "
+        "for the time of --wait at most, and name the process that measures. Ranks "
+        "of one srun or mpirun that would write the same file leave it to the first of them. On a "
+        "cluster, `srun --ntasks-per-node=1 --exclusive --cpu-bind=none carm build -o "
+        "models/%h.json` builds a model of each node; --quick is for health checks.",
+    .examples =
+        "carm build\ncarm build --quick --wait 0\ncarm build --isa all --precision dp,sp -o all.json\n"
+        "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
+        "carm build --ceilings\ncarm build --ceilings=in-core,memory\n"
+        "carm build --search\n"
+        "srun -N 1000 carm build -o models/%h.json",
+    .opts = options,
+    .max_operands = 0,
+    .run = run,
+};

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/machine/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/machine/cpu.h"
+#include "harness/machine/stats.h"
+
+enum {
+    IMUL_CYCLES = 3,  /* latency of imul r32, r32: uops.info, all Intel from Nehalem, AMD Zen on */
+    CHAIN_BLOCK = 64, /* instructions in the loop, so that its branch does not matter */
+    CHAIN_BLOCKS = 128, /* some 6 us: a quantum of 10 ns is 0.2% */
+};
+
+static double ns_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+#define FOUR(x)       x x x x
+#define SIXTY_FOUR(x) FOUR(FOUR(FOUR(x)))
+
+static uint64_t imul_ticks(void)
+{
+    uint32_t x = 3;
+    uint32_t n = CHAIN_BLOCKS;
+    uint32_t cpu = 0;
+    uint64_t begin = carm_clock_start();
+    __asm__ volatile("1:\n\t" SIXTY_FOUR("imul %0, %0\n\t") "dec %1\n\tjnz 1b"
+                     : "+r"(x), "+r"(n)::"cc");
+    return carm_clock_stop(&cpu) - begin;
+}
+
+/* The second opinion: a register added to a register depends on both and takes one cycle. */
+static uint64_t add_ticks(void)
+{
+    uint32_t x = 3;
+    uint32_t y = 5;
+    uint32_t n = IMUL_CYCLES * CHAIN_BLOCKS;
+    uint32_t cpu = 0;
+    uint64_t begin = carm_clock_start();
+    __asm__ volatile("1:\n\t" SIXTY_FOUR("add %2, %0\n\t") "dec %1\n\tjnz 1b"
+                     : "+r"(x), "+r"(n)
+                     : "r"(y)
+                     : "cc");
+    return carm_clock_stop(&cpu) - begin;
+}
+
+double carm_clock_ratio(double overhead, int imul_cycles)
+{
+    return (double)(imul_cycles * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)imul_ticks() - overhead);
+}
+
+double carm_clock_overhead(void)
+{
+    double ticks[255];
+    uint32_t cpu = 0;
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
+        uint64_t begin = carm_clock_start();
+        ticks[i] = (double)(carm_clock_stop(&cpu) - begin);
+    }
+    return carm_stats_median(ticks, sizeof ticks / sizeof *ticks);
+}
+
+/* How coarse the counter is: durations of growing stretches come in clusters (of values that differ
+ * by at most 1, from scaling); the median gap between clusters is the quantum. */
+static double find_quantum(void)
+{
+    enum { SAMPLES = 4096 };
+    static double durations[SAMPLES];
+    double gaps[SAMPLES];
+    size_t n = 0;
+    uint32_t cpu = 0;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        uint64_t begin = carm_clock_start();
+        for (volatile size_t spin = i % 257; spin > 0; spin--) {
+        }
+        durations[i] = (double)(carm_clock_stop(&cpu) - begin);
+    }
+    carm_stats_median(durations, SAMPLES); /* sorts */
+    double cluster = durations[0];
+    for (size_t i = 1; i < SAMPLES * 9 / 10; i++) { /* the longest were interrupted */
+        if (durations[i] - durations[i - 1] > 1.0) {
+            gaps[n++] = durations[i] - cluster;
+            cluster = durations[i];
+        }
+    }
+    return n >= 4 ? carm_stats_median(gaps, n) : 1.0;
+}
+
+/* Linux lists "tsc" among the clock sources only while it finds it stable and in step on all
+ * processors. Where it does not tell, CPUID's word for an invariant counter must do. */
+static bool tsc_in_step(bool invariant)
+{
+    char line[256] = "";
+    FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "r");
+    if (!f) {
+        return invariant;
+    }
+    bool found = false;
+    if (fgets(line, sizeof line, f)) {
+        char *save = NULL;
+        for (char *w = strtok_r(line, " \n", &save); w; w = strtok_r(NULL, " \n", &save)) {
+            found = found || strcmp(w, "tsc") == 0;
+        }
+    }
+    fclose(f);
+    return found;
+}
+
+/* A TSC reading and the wall time that belongs to it: the tightest of several brackets. */
+static void stamp(double *tsc, double *ns)
+{
+    double best = INFINITY;
+    uint32_t cpu = 0;
+    for (int i = 0; i < 16; i++) {
+        uint64_t before = carm_clock_start();
+        double now = ns_now();
+        uint64_t after = carm_clock_stop(&cpu);
+        if ((double)(after - before) < best) {
+            best = (double)(after - before);
+            *tsc = (double)before + best / 2.0;
+            *ns = now;
+        }
+    }
+}
+
+int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
+{
+    enum { ROUNDS = 5 };
+    const struct timespec nap = {0, 8000000};
+    struct carm_cpu cpu;
+    double rates[ROUNDS];
+    double ratios[31];
+    double adds[31];
+    memset(clock, 0, sizeof *clock);
+    carm_cpu_read(&cpu);
+    if (!cpu.rdtscp) {
+        return carm_fail(
+            err, CARM_ENOTSUP,
+            "this CPU or its hypervisor hides the time stamp counter (no rdtscp): carm "
+            "needs it to time test codes");
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        double t0 = 0.0;
+        double t1 = 0.0;
+        double n0 = 0.0;
+        double n1 = 0.0;
+        stamp(&t0, &n0);
+        nanosleep(&nap, NULL);
+        stamp(&t1, &n1);
+        rates[i] = (t1 - t0) / (n1 - n0) * 1e9;
+    }
+    struct carm_stats s;
+    carm_stats_describe(rates, ROUNDS, &s);
+    clock->tsc_hz = s.median;
+    clock->tsc_hz_error = (s.max - s.min) / s.median;
+    if (!(s.median > 1e8 && s.median < 2e10) || clock->tsc_hz_error > 0.01) {
+        return carm_fail(
+            err, CARM_ENOTSUP,
+            "the time stamp counter does not run evenly (%.3g Hz, spread %.1f%%): carm "
+            "cannot time test codes on this machine",
+            s.median, 100.0 * clock->tsc_hz_error);
+    }
+    clock->synchronous = tsc_in_step(cpu.invariant_tsc);
+    clock->tick_quantum = find_quantum();
+    double overhead = carm_clock_overhead();
+    for (size_t i = 0; i < 31; i++) {
+        ratios[i] = carm_clock_ratio(overhead, IMUL_CYCLES);
+        adds[i] =
+            (double)(IMUL_CYCLES * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)add_ticks() - overhead);
+    }
+    const double imul = carm_stats_median(ratios, 31);
+    clock->chain_ratio = IMUL_CYCLES * carm_stats_median(adds, 31) / imul;
+    /* a whole number of cycles, or the clock moved between the chains and the known value is kept */
+    const double whole = round(clock->chain_ratio);
+    const bool plain = whole >= 1.0 && fabs(clock->chain_ratio - whole) < 0.1;
+    clock->imul_cycles = plain ? (int)whole : IMUL_CYCLES;
+    clock->core_hz = imul * clock->tsc_hz * clock->imul_cycles / IMUL_CYCLES;
+    return 0;
+}

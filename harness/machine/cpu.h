@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What this processor is and may execute, from CPUID and XCR0 alone (model numbers can lie). */
+#ifndef CARM_HARNESS_MACHINE_CPU_H
+#define CARM_HARNESS_MACHINE_CPU_H
+
+#include <stdbool.h>
+
+#include "asm/code.h"
+
+struct carm_cpu {
+    char brand[64];           /* CPUID's brand string, or the vendor where it has none */
+    char vendor[16];          /* "GenuineIntel", "AuthenticAMD", ... */
+    char hypervisor[48];      /* "KVM", "VMware", ...; "" when CPUID reports none */
+    int family, model;        /* as displayed; in a virtual machine possibly false */
+    bool isa[CARM_ISA_COUNT]; /* CPUID has it and the OS saves its registers (XCR0) */
+    struct carm_cpu_bits has; /* that forms of operations need */
+    bool fma;                 /* FMA3 */
+    bool rdtscp;
+    bool invariant_tsc; /* the TSC ticks at one rate in all power states */
+};
+
+/* Where the CPU has tiles, Linux is asked to let this process use them, for it saves their registers only
+ * for those that ask (Documentation/arch/x86/xstate.rst); what the process executes does not inherit it. */
+void carm_cpu_read(struct carm_cpu *cpu);
+
+/* Whether tiles have the size that test codes set up: palette 1 of CPUID leaf 0x1d, and the limits of
+ * products of leaf 0x1e; eax, ebx, ecx, edx of each. */
+bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
+
+/* The widest ISA of vectors that this processor runs. */
+enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
+
+/* Whether a test code may run here: 0 or -CARM_ENOTSUP with what is missing. */
+int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err);
+
+/* As carm_isa_has_op and carm_isa_has_precision, on this processor. */
+bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_precision precision,
+                     enum carm_op op);
+bool carm_cpu_has_precision(const struct carm_cpu *cpu, enum carm_isa isa,
+                            enum carm_precision precision);
+
+#endif

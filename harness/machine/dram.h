@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bytes between last-level cache and DRAM while something runs: of whole sockets, by their memory
+ * controllers' counters, where there are any. */
+#ifndef CARM_HARNESS_MACHINE_DRAM_H
+#define CARM_HARNESS_MACHINE_DRAM_H
+
+#include "harness/count/counters.h"
+#include "harness/machine/cpu.h"
+
+struct carm_dram;
+
+/* Opens this processor's socket counters with whatever provider can read them.
+ * returns 0; -CARM_ENOTSUP with the reason (no such counters, no recipe, no right to read them);
+ * -CARM_ENOMEM */
+int carm_dram_open(struct carm_dram **out, const struct carm_cpu *cpu, struct carm_err *err);
+
+/* The same with counters that are open; borrowed until close. */
+int carm_dram_open_with(struct carm_dram **out, struct carm_counters *counters,
+                        struct carm_err *err);
+
+/* From start to stop; other programs on the sockets count, too.
+ * bytes  out: read and written
+ * returns 0, -CARM_ENOTSUP */
+int carm_dram_start(struct carm_dram *dram, struct carm_err *err);
+int carm_dram_stop(struct carm_dram *dram, double *bytes, struct carm_err *err);
+
+void carm_dram_close(struct carm_dram *dram); /* NULL allowed */
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The machine that a command measures on, and its turn to measure there. */
+#ifndef CARM_HARNESS_MACHINE_HOST_H
+#define CARM_HARNESS_MACHINE_HOST_H
+
+#include "harness/machine/clock.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/node_lock.h"
+#include "harness/machine/topo.h"
+
+struct carm_host {
+    struct carm_cpu cpu;
+    struct carm_topo *topo;
+    struct carm_clock clock; /* once its turn has come */
+    struct carm_node_lock lock;
+    struct carm_observer *observer; /* borrowed */
+};
+
+/* Reads CPU and topology. returns as carm_topo_open and carm_topo_check_here; carm_host_close releases it in any
+ * case */
+int carm_host_open(struct carm_host *host, struct carm_observer *observer, struct carm_err *err);
+
+/* Warns of a CPU quota, waits until nobody else measures here, then measures the clock.
+ * command, output, wait  as carm_node_lock_open has them
+ * returns as carm_node_lock_open, CARM_NODE_ASIDE included, or as carm_clock_open */
+int carm_host_enter(struct carm_host *host, const char *command, const char *output,
+                    const char *wait, struct carm_err *err);
+
+/* Lets the next one measure. done: the output is written. May be called without a turn. */
+void carm_host_leave(struct carm_host *host, bool done);
+
+void carm_host_close(struct carm_host *host);
+
+#endif

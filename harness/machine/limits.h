@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the control groups of this process leave it: processor time and memory, of version 1, of version 2, or of
+ * both where controllers are spread over them. */
+#ifndef CARM_HARNESS_MACHINE_LIMITS_H
+#define CARM_HARNESS_MACHINE_LIMITS_H
+
+#include <stdint.h>
+
+struct carm_limits {
+    double cpus;           /* processors' worth of time, the least of all groups; 0 = no quota */
+    uint64_t memory_bytes; /* the least limit; UINT64_MAX = none */
+    uint64_t memory_left;  /* until one of the groups is at its limit; UINT64_MAX = no limit */
+};
+
+/* Reads the groups of this process from its own to the top, as far as this mount namespace shows them.
+ * root  "" = this system; a folder with proc/self/cgroup, proc/self/mountinfo and what these name, for tests
+ * source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/; proc(5), mountinfo */
+void carm_limits_read(const char *root, struct carm_limits *out);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine: a test code, run many times on windows of a working set, and what came of it. */
+#ifndef CARM_HARNESS_MACHINE_MEASURE_H
+#define CARM_HARNESS_MACHINE_MEASURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "asm/image.h"
+#include "harness/machine/stats.h"
+#include "harness/machine/team.h"
+#include "harness/machine/window.h"
+
+/* Why a measurement does not show what the machine can do: the first that applies. */
+enum carm_disturbance {
+    CARM_UNDISTURBED,
+    CARM_TOO_FAST, /* more instructions a cycle than any core can execute: the clock was misread */
+    CARM_MIGRATED, /* a thread moved to another CPU */
+    CARM_CLOCK_MOVED, /* the core clock changed by over 3% */
+    CARM_PREEMPTED,   /* threads were preempted in over 2% of the repetitions */
+    CARM_STOLEN,      /* the hypervisor took over 5% of the time */
+    CARM_CORE_SHARED, /* a thread never had its core for itself */
+    CARM_UNEVEN,      /* over 10% of the repetitions took over 1.5 times the median */
+    CARM_TOO_SHORT,   /* the empty code took longer: its time is not subtracted */
+    CARM_DISTURBANCE_COUNT,
+};
+
+struct carm_measurement {
+    const struct carm_code *code;
+    int threads;
+    struct carm_shape shape;
+    struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
+                                * empty code's time subtracted */
+    double bytes, flops;       /* of one repetition, all threads: loaded and stored, no line that is
+                                * left out */
+    double cycles;       /* median core cycles of one repetition: each repetition's time by the
+                                * clock that was measured beside it, so that a moving clock cancels */
+    double clock_hz;     /* core clock under this load: cycles / seconds.median */
+    double clock_spread; /* relative: late in the point against early */
+    double own_share;    /* of all repetitions, in blocks beside which every thread had its core for
+                          * itself: these alone count, where there are any */
+    double
+        width_share; /* of the full issue width, the median over probes of the thread with least */
+    double slow_share;  /* repetitions that took over 1.5 times the median */
+    double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
+    int64_t switches;   /* involuntary context switches */
+    uint64_t migrations;
+    enum carm_disturbance disturbance;
+};
+
+/* Measures the empty code, so that its time can be subtracted from later points. */
+void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty);
+
+/* How many of the team's threads have their core for themselves while the others sleep. Where this is
+ * more than in a run of all, the others of the team were what shared the cores. */
+int carm_measure_own_alone(struct carm_team *team);
+
+/* Looks at each core again and again for so long, so that its full width is known. */
+void carm_measure_watch(struct carm_team *team, double seconds);
+
+/* Chooses, for each thread by itself, the 2 MiB page of its buffer on which a working set of that
+ * size streams fastest; later sets that fit there lie there. On bare metal all are alike; in a
+ * virtual machine the pages behind a 2 MiB page may be scattered, so that a set conflicts with
+ * itself in the L2 cache, more on one than on another.
+ * set_bytes  of one thread, at most 2 MiB; places: how many pages to try */
+void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        size_t places);
+
+/* Chooses windows and passes so that one repetition takes about target_seconds.
+ * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one); of several
+ *            streams all, with up to 4 KiB of padding each; kind R: to a power of two of lines (up to two).
+ *            It is touched here. Ignored for codes without memory. */
+void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        double target_seconds, struct carm_shape *shape);
+
+/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. */
+void carm_measure_run(struct carm_team *team, const struct carm_code *code,
+                      const struct carm_shape *shape, size_t reps, struct carm_measurement *out);
+
+/* Its rate: work is m->bytes or m->flops. */
+double carm_measure_rate(const struct carm_measurement *m, double work);
+
+/* What disturbed a measurement. CARM_TOO_FAST: it exceeds what any x86-64 core can do in a cycle by more
+ * than the clock's own error (0.5%). Never CARM_TOO_SHORT, which the figures do not show. */
+enum carm_disturbance carm_measure_judge(const struct carm_measurement *m);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/machine/probe.h"
+
+#include "harness/machine/clock.h"
+
+enum {
+    LOOPS = 512, /* some 2.7 us: a quantum of 10 ns is 0.4% */
+    FEWEST = 8,  /* samples that a width needs to be believed, */
+    CLUSTER = 3, /* in so many bins */
+};
+
+#define FOUR(x) x x x x
+/* One third no-operations, which need a slot and no port, the others additions that wait for nothing */
+#define SIX \
+    "nop\n\tadd $1, %%eax\n\tnop\n\tlea 1(%%rcx), %%edx\n\tadd $1, %%ebx\n\tlea 3(%%rcx), %%esi\n\t"
+
+static const double instructions = LOOPS * (16.0 * 6.0 + 2.0);
+
+double carm_probe_width(double overhead)
+{
+    uint32_t n = LOOPS;
+    uint32_t cpu = 0;
+    const uint64_t begin = carm_clock_start();
+    __asm__ volatile("1:\n\t" FOUR(FOUR(SIX)) "dec %0\n\tjnz 1b"
+                     : "+r"(n)
+                     :
+                     : "eax", "ebx", "edx", "esi", "cc");
+    return instructions / ((double)(carm_clock_stop(&cpu) - begin) - overhead);
+}
+
+void carm_widths_add(struct carm_widths *widths, double width)
+{
+    const double at = width * CARM_WIDTH_BINS_EACH;
+    if (at >= 0.0 && at < CARM_WIDTH_BINS) {
+        widths->seen[(int)at]++;
+        widths->n++;
+    }
+}
+
+double carm_widths_full(const struct carm_widths *widths)
+{
+    /* Samples of a core are alike; those that came out too wide, however that was, are spread over many bins. */
+    const uint64_t need = FEWEST + widths->n / 200;
+    const uint32_t *seen = widths->seen;
+    int bin = CARM_WIDTH_BINS - CLUSTER;
+    while (bin > 0 && (uint64_t)seen[bin] + seen[bin + 1] + seen[bin + 2] < need) {
+        bin--;
+    }
+    int most = bin;
+    for (int i = bin + CLUSTER - 1; i >= 0 && i > bin - CLUSTER;
+         i--) { /* its middle, not its edge */
+        most = seen[i] > seen[most] ? i : most;
+    }
+    return bin > 0 ? (most + 0.5) / CARM_WIDTH_BINS_EACH : 0.0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The issue width as a probe: how many instructions the core issues in a cycle right now. A thread
+ * that is busy on the other hardware thread of the core, in another virtual machine, too, takes up to
+ * half of it (5.5 against 3.0 seen), and neither stolen time nor context switches show it. */
+#ifndef CARM_HARNESS_MACHINE_PROBE_H
+#define CARM_HARNESS_MACHINE_PROBE_H
+
+#include <stdint.h>
+
+enum { CARM_WIDTH_BINS = 320, CARM_WIDTH_BINS_EACH = 20 /* for one slot a cycle */ };
+
+/* Widths that one hardware thread has shown. */
+struct carm_widths {
+    uint32_t seen[CARM_WIDTH_BINS]; /* in steps of 1 / CARM_WIDTH_BINS_EACH slots per cycle */
+    uint64_t n;
+};
+
+/* A core is counted as the thread's own from this share of its full width on. */
+#define CARM_WIDTH_OWN 0.90
+
+/* One sample, some 3 us long: instructions for each TSC tick, of a mix that no execution port limits.
+ * overhead  ticks, as carm_clock_overhead gives */
+double carm_probe_width(double overhead);
+
+/* Notes one width, slots per cycle. */
+void carm_widths_add(struct carm_widths *widths, double width);
+
+/* The full width: the widest that was seen again and again, slots per cycle. A few samples that an
+ * interrupted clock made too wide do not count. 0 before there are enough samples. */
+double carm_widths_full(const struct carm_widths *widths);
+
+#endif

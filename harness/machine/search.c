@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/machine/search.h"
+
+#include <gsl/gsl_sort_double.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST = 128 }; /* candidates */
+
+double carm_level_target(size_t level, size_t n)
+{
+    if (level + 1 == n) {
+        return 20e-6;
+    }
+    return level + 2 == n && level > 0 ? 9e-6 : CARM_TARGET_CORE;
+}
+
+enum carm_search carm_level_search(size_t level, size_t n)
+{
+    if (level + 1 == n) {
+        return CARM_SEARCH_MEMORY;
+    }
+    return level + 2 == n ? CARM_SEARCH_SHARED : CARM_SEARCH_CORE;
+}
+
+/* One short run. */
+struct look {
+    double rate; /* bytes, or flops where there are none, per core cycle or second */
+    bool sound;
+};
+
+static struct look try_code(struct carm_team *team, const struct carm_code *code,
+                            const struct carm_shape *shape, size_t reps, enum carm_search search)
+{
+    struct carm_measurement m;
+    carm_team_separate(team, search == CARM_SEARCH_CORE);
+    carm_measure_run(team, code, shape, reps < team->max_reps ? reps : team->max_reps, &m);
+    carm_team_separate(team, false);
+    const double work = m.bytes > 0.0 ? m.bytes : m.flops;
+    return (struct look){work / (search == CARM_SEARCH_CORE ? m.cycles : m.seconds.median),
+                         m.own_share > 0.0};
+}
+
+/* The median of the runs with cores of their own; where there was none, the fastest: whatever shares a
+ * core only slows it. */
+static double judge(const struct look *looks, size_t n)
+{
+    double sound[MOST];
+    double most = 0.0;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        most = fmax(most, looks[i].rate);
+        if (looks[i].sound) {
+            sound[found++] = looks[i].rate;
+        }
+    }
+    return found ? carm_stats_median(sound, found) : most;
+}
+
+enum {
+    ROUNDS = 3,
+    SHARED_ROUNDS = 5, /* of what other cores use, too */
+    LOOKS = 16,        /* at most, of a candidate ... */
+    ENOUGH = 2,        /* ... until so many were sound */
+    REPS = 64,
+    FINALISTS = 3,
+    FINAL_ROUNDS = 5,
+    FINAL_REPS = 96,
+};
+
+static size_t count_sound(const struct look *looks, size_t n)
+{
+    size_t sound = 0;
+    for (size_t i = 0; i < n; i++) {
+        sound += looks[i].sound ? 1 : 0;
+    }
+    return sound;
+}
+
+/* What looking again at candidates whose cores were shared may take: a code must not lose because of that. */
+static const double again_seconds = 0.5;
+
+/* What is shared drifts between rounds, by more than codes differ: takes each round as a share of its median
+ * code, where most had cores of their own. looks: [n], of so many rounds */
+static void take_out_drift(struct look (*looks)[LOOKS], size_t n, size_t rounds)
+{
+    double medians[SHARED_ROUNDS];
+    double known[SHARED_ROUNDS];
+    double rates[MOST];
+    size_t nknown = 0;
+    for (size_t r = 0; r < rounds; r++) {
+        size_t sound = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (looks[i][r].sound) {
+                rates[sound++] = looks[i][r].rate;
+            }
+        }
+        medians[r] = 2 * sound > n ? carm_stats_median(rates, sound) : 0.0;
+        if (medians[r] > 0.0) {
+            known[nknown++] = medians[r];
+        }
+    }
+    const double usual = nknown ? carm_stats_median(known, nknown) : 0.0;
+    for (size_t r = 0; r < rounds; r++) {
+        for (size_t i = 0; i < n && medians[r] > 0.0; i++) {
+            looks[i][r].rate *= usual / medians[r];
+        }
+    }
+}
+
+/* shapes, found: [n] out */
+static void rank_codes(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                       uint64_t set_bytes, double target_seconds, enum carm_search search,
+                       struct carm_shape *shapes, double *found)
+{
+    struct look looks[MOST][LOOKS];
+    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
+    const size_t rounds = search == CARM_SEARCH_CORE ? ROUNDS : SHARED_ROUNDS;
+    const size_t reps = REPS * longer;
+    for (size_t i = 0; i < n; i++) {
+        carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
+    }
+    for (size_t r = 0; r < rounds; r++) {
+        for (size_t i = 0; i < n; i++) {
+            looks[i][r] = try_code(team, codes[i], &shapes[i], reps, search);
+        }
+    }
+    if (search != CARM_SEARCH_CORE) {
+        take_out_drift(looks, n, rounds);
+    }
+    size_t tries[MOST];
+    size_t lacking = n;
+    const uint64_t until = carm_clock_now() + (uint64_t)(again_seconds * team->clock->tsc_hz);
+    for (size_t i = 0; i < n; i++) {
+        tries[i] = rounds;
+    }
+    while (lacking > 0 && team->patience_seconds > 0.0 && carm_clock_now() < until) {
+        lacking = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (tries[i] < LOOKS && count_sound(looks[i], tries[i]) < ENOUGH) {
+                looks[i][tries[i]++] = try_code(team, codes[i], &shapes[i], reps, search);
+                lacking++;
+            }
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        found[i] = judge(looks[i], tries[i]);
+    }
+}
+
+size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates)
+{
+    struct carm_shape shapes[MOST];
+    n = n < MOST ? n : MOST;
+    rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, rates);
+    return gsl_stats_max_index(rates, 1, n);
+}
+
+size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates)
+{
+    struct carm_shape shapes[MOST];
+    struct look looks[FINALISTS][FINAL_ROUNDS];
+    double found[MOST];
+    size_t order[MOST];
+    n = n < MOST ? n : MOST;
+    rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, found);
+    gsl_sort_index(order, found, 1, n); /* ascending */
+    const size_t finalists = n < FINALISTS ? n : FINALISTS;
+    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
+    const size_t reps = FINAL_REPS * longer;
+    for (size_t r = 0; r < FINAL_ROUNDS && n > 1; r++) {
+        for (size_t i = 0; i < finalists; i++) {
+            const size_t k = order[n - finalists + i];
+            looks[i][r] = try_code(team, codes[k], &shapes[k], reps, search);
+        }
+    }
+    size_t best = order[n - 1];
+    for (size_t i = 0; i < finalists && n > 1; i++) {
+        const size_t k = order[n - finalists + i];
+        found[k] = judge(looks[i], FINAL_ROUNDS);
+        if (i == 0 || found[k] > found[best]) {
+            best = k;
+        }
+    }
+    if (rates) {
+        memcpy(rates, found, n * sizeof *rates);
+    }
+    return best;
+}
+
+size_t carm_measure_pick(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         struct carm_shape *shape, double *rate)
+{
+    enum { PICK_REPS = 48, PICK_ROUNDS = 2 };
+    struct carm_shape shapes[MOST];
+    struct look first[MOST];
+    double found[MOST];
+    size_t order[MOST];
+    n = n < MOST ? n : MOST;
+    const size_t longer = search == CARM_SEARCH_SHARED ? 2 : 1; /* a shared cache settles late */
+    carm_measure_shape(team, codes[0], set_bytes, target_seconds, &shapes[0]);
+    const uint64_t bytes = shapes[0].iterations * shapes[0].passes * codes[0]->account.stride_bytes;
+    for (size_t i = 0; i < n; i++) {
+        carm_measure_shape_of(codes[i], set_bytes, bytes / codes[i]->account.stride_bytes,
+                              &shapes[i]);
+        first[i] = try_code(team, codes[i], &shapes[i], PICK_REPS * longer, search);
+        if (!first[i].sound && team->patience_seconds > 0.0) {
+            const struct look again =
+                try_code(team, codes[i], &shapes[i], PICK_REPS * longer, search);
+            first[i] = again.sound || again.rate > first[i].rate ? again : first[i];
+        }
+        found[i] = first[i].rate;
+    }
+    gsl_sort_index(order, found, 1, n); /* ascending */
+    const size_t finalists = n < FINALISTS ? n : FINALISTS;
+    size_t best = order[n - 1];
+    double best_rate = 0.0;
+    for (size_t i = n - finalists; i < n; i++) {
+        struct look looks[PICK_ROUNDS + 1] = {first[order[i]]};
+        for (int r = 1; r <= PICK_ROUNDS; r++) {
+            looks[r] =
+                try_code(team, codes[order[i]], &shapes[order[i]], FINAL_REPS * longer, search);
+        }
+        const double median = judge(looks, PICK_ROUNDS + 1);
+        if (median > best_rate) {
+            best_rate = median;
+            best = order[i];
+        }
+    }
+    *shape = shapes[best];
+    if (rate) {
+        *rate = best_rate;
+    }
+    return best;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which of several candidate codes is the best one, by short measurements; and how a point is measured
+ * by where in the memory hierarchy its working set lies. */
+#ifndef CARM_HARNESS_MACHINE_SEARCH_H
+#define CARM_HARNESS_MACHINE_SEARCH_H
+
+#include "harness/machine/measure.h"
+
+/* How candidates are compared. */
+enum carm_search {
+    CARM_SEARCH_CORE,   /* per core cycle, so that a wandering clock does not choose */
+    CARM_SEARCH_SHARED, /* per second, and three times as long: a shared cache, which has a clock of
+                         * its own and settles within milliseconds only */
+    CARM_SEARCH_MEMORY, /* per second */
+};
+
+/* The target of codes that need nothing beyond the core. */
+#define CARM_TARGET_CORE 6e-6
+
+/* Seconds that one repetition should take on level `level` of n (fastest first, memory last), so
+ * long that its ends no longer matter: some 20 ns of time stamps against 6 us; from memory the first
+ * line takes 100 ns and prefetchers need a few. */
+double carm_level_target(size_t level, size_t n);
+
+/* How candidates are compared there. */
+enum carm_search carm_level_search(size_t level, size_t n);
+
+/* The best of n candidates (at most 128) by their median rate, in interleaved rounds of short
+ * measurements; the first three run a longer final.
+ * rates  [n] out: byte or flop per cycle or second of each, NULL = not wanted
+ * returns its index */
+size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates);
+
+/* The same without the final: for a caller that gives several of the best a longer look. */
+size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         double *rates);
+
+/* As carm_measure_best, for many points: every code runs once, shortly, and the best three twice
+ * more. The codes do about the same work for each byte, so the first one's pace sets the repetition
+ * of all.
+ * n      1 to 128
+ * shape  out: for a long measurement of the chosen code
+ * rate   out: its byte per cycle or second; NULL = not wanted
+ * returns its index */
+size_t carm_measure_pick(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                         uint64_t set_bytes, double target_seconds, enum carm_search search,
+                         struct carm_shape *shape, double *rate);
+
+#endif

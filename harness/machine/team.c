@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/machine/team.h"
+
+#include <hwloc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* Of a team, unless told otherwise. */
+static const double patience = 2e-3;
+
+static int64_t involuntary_switches(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+static void *worker_main(void *arg)
+{
+    struct carm_worker *w = arg;
+    struct carm_team *team = w->team;
+    uint64_t seen = 0;
+    w->rc = carm_topo_pin(team->topo, w->pu, &w->err);
+    w->clock_overhead = carm_clock_overhead();
+    /* the first touch of the time stamps' pages belongs here, not into the first measurement */
+    memset(w->begin, 0, team->max_reps * sizeof *w->begin);
+    memset(w->end, 0, team->max_reps * sizeof *w->end);
+    for (;;) {
+        pthread_mutex_lock(&team->lock);
+        while (team->generation == seen) {
+            pthread_cond_wait(&team->wake, &team->lock);
+        }
+        seen = team->generation;
+        carm_job_fn *job = team->job;
+        void *job_arg = team->arg;
+        const bool works = w->index < team->n;
+        pthread_mutex_unlock(&team->lock);
+        if (!job) {
+            return NULL;
+        }
+        if (!works) {
+            continue;
+        }
+        int64_t before = involuntary_switches();
+        job(w, job_arg);
+        w->switches = involuntary_switches() - before;
+        pthread_mutex_lock(&team->lock);
+        if (--team->running == 0) {
+            pthread_cond_signal(&team->done);
+        }
+        pthread_mutex_unlock(&team->lock);
+    }
+}
+
+void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg)
+{
+    pthread_mutex_lock(&team->lock);
+    team->job = job;
+    team->arg = arg;
+    team->running = team->n;
+    team->generation++;
+    pthread_cond_broadcast(&team->wake);
+    while (job && team->running > 0) {
+        pthread_cond_wait(&team->done, &team->lock);
+    }
+    pthread_mutex_unlock(&team->lock);
+}
+
+static void nothing(struct carm_worker *w, void *arg)
+{
+    (void)w;
+    (void)arg;
+}
+
+/* Buffers, time stamps and threads. returns 0 or negative */
+static int start_workers(struct carm_team *team, const size_t *bytes, struct carm_err *err)
+{
+    const size_t probes =
+        2 * (team->max_reps / CARM_CLOCK_EVERY) + 8; /* and those of short blocks */
+    for (int i = 0; i < team->n; i++) {
+        struct carm_worker *w = &team->workers[i];
+        w->team = team;
+        w->index = i;
+        w->pu = team->topo->order[i];
+        w->begin = calloc(team->max_reps, sizeof *w->begin);
+        w->end = calloc(team->max_reps, sizeof *w->end);
+        w->ratios = calloc(probes, sizeof *w->ratios);
+        w->widths = calloc(probes, sizeof *w->widths);
+        if (!w->begin || !w->end || !w->ratios || !w->widths) {
+            return carm_fail(err, CARM_ENOMEM, "not enough memory for %zu repetitions",
+                             team->max_reps);
+        }
+        int rc = carm_buffer_open(&w->buffer, bytes[i], err);
+        if (rc) {
+            return rc;
+        }
+        if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+            return carm_fail(err, CARM_ENOMEM,
+                             "cannot start thread %d of %d: raise the limit of processes (ulimit "
+                             "-u) or lower --threads",
+                             i + 1, team->n);
+        }
+        w->started = true;
+    }
+    return 0;
+}
+
+int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
+                   const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
+                   struct carm_err *err)
+{
+    int rc = carm_topo_check_threads(topo, n, err);
+    if (rc) {
+        return rc;
+    }
+    size_t *bytes = calloc((size_t)n, sizeof *bytes);
+    if (!bytes) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", n);
+    }
+    for (int i = 0; i < n; i++) {
+        bytes[i] = bytes_per_thread;
+    }
+    rc = carm_team_open_sized(out, topo, clock, n, bytes, max_reps, err);
+    free(bytes);
+    return rc;
+}
+
+int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
+                         const struct carm_clock *clock, int n, const size_t *bytes,
+                         size_t max_reps, struct carm_err *err)
+{
+    struct carm_team *team = NULL;
+    int rc = carm_topo_check_threads(topo, n, err);
+    if (rc) {
+        return rc;
+    }
+    team = aligned_alloc(128, sizeof *team);
+    if (!team) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for a team of threads");
+    }
+    memset(team, 0, sizeof *team);
+    team->topo = topo;
+    team->clock = clock;
+    team->max_reps = max_reps;
+    team->patience_seconds = patience;
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_cond_init(&team->wake, NULL);
+    pthread_cond_init(&team->done, NULL);
+    team->workers = calloc((size_t)n, sizeof *team->workers);
+    team->seconds = calloc(max_reps, sizeof *team->seconds);
+    team->cycles = calloc(max_reps, sizeof *team->cycles);
+    team->counts = calloc(max_reps, sizeof *team->counts);
+    if (!team->workers || !team->seconds || !team->cycles || !team->counts) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", n);
+        goto out;
+    }
+    team->n = n;
+    team->size = n;
+    rc = start_workers(team, bytes, err);
+    if (rc) {
+        goto out;
+    }
+    carm_team_run(team, nothing, NULL); /* all are pinned once this returns */
+    for (int i = 0; i < n && !rc; i++) {
+        rc = team->workers[i].rc;
+        if (rc && err) {
+            *err = team->workers[i].err;
+        }
+    }
+out:
+    if (rc) {
+        carm_team_close(team);
+    } else {
+        *out = team;
+    }
+    return rc;
+}
+
+void carm_team_close(struct carm_team *team)
+{
+    if (!team) {
+        return;
+    }
+    carm_team_run(team, NULL, NULL);
+    for (int i = 0; i < team->size; i++) {
+        struct carm_worker *w = &team->workers[i];
+        if (w->started) {
+            pthread_join(w->thread, NULL);
+        }
+        carm_buffer_close(&w->buffer);
+        free(w->begin);
+        free(w->end);
+        free(w->ratios);
+        free(w->widths);
+    }
+    free(team->workers);
+    free(team->seconds);
+    free(team->cycles);
+    free(team->counts);
+    pthread_cond_destroy(&team->done);
+    pthread_cond_destroy(&team->wake);
+    pthread_mutex_destroy(&team->lock);
+    free(team);
+}
+
+static void touch_job(struct carm_worker *w, void *arg)
+{
+    const size_t *bytes = arg;
+    carm_buffer_touch(&w->buffer, *bytes);
+}
+
+void carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
+{
+    for (int i = 0; i < team->n; i++) {
+        if (team->workers[i].buffer.touched < bytes_per_thread) {
+            carm_team_run(team, touch_job, &bytes_per_thread);
+            return;
+        }
+    }
+}
+
+void carm_team_separate(struct carm_team *team, bool separate)
+{
+    team->separate = separate && team->n > 1 && team->n <= team->topo->cores;
+}
+
+size_t carm_team_room(const struct carm_team *team)
+{
+    size_t least = team->workers[0].buffer.bytes;
+    for (int i = 1; i < team->n; i++) {
+        const size_t bytes = team->workers[i].buffer.bytes;
+        least = bytes < least ? bytes : least;
+    }
+    return least;
+}
+
+void carm_team_use(struct carm_team *team, int n)
+{
+    pthread_mutex_lock(&team->lock);
+    team->n = n < team->size ? n : team->size;
+    pthread_mutex_unlock(&team->lock);
+}
+
+void carm_team_line_reset(struct carm_team *team)
+{
+    atomic_store(&team->arrived, 0);
+    atomic_store(&team->go, 0);
+}
+
+void carm_team_line_wait(struct carm_team *team, uint64_t repetition)
+{
+    if (team->n == 1) {
+        return;
+    }
+    const uint64_t all = (repetition + 1) * (uint64_t)team->n;
+    if (atomic_fetch_add(&team->arrived, 1) + 1 == all) {
+        /* far enough ahead for the line to reach every core's cache, on another socket too: what is
+         * late here becomes skew */
+        double ahead = (1e-6 + 20e-9 * team->n) * team->clock->tsc_hz;
+        atomic_store_explicit(&team->start_tsc, carm_clock_now() + (uint64_t)ahead,
+                              memory_order_relaxed);
+        atomic_store_explicit(&team->go, repetition + 1, memory_order_release);
+    } else {
+        while (atomic_load_explicit(&team->go, memory_order_acquire) <= repetition) {
+        }
+    }
+    if (!team->clock->synchronous) {
+        return; /* another processor's instant means nothing here */
+    }
+    const uint64_t start = atomic_load_explicit(&team->start_tsc, memory_order_relaxed);
+    while (carm_clock_now() < start) {
+    }
+}
+
+/* ---- memory without affinity -------------------------------------------------------------------- */
+
+struct touching {
+    struct carm_team *team;
+    int pu;
+    size_t bytes;
+    int rc;
+    struct carm_err err;
+};
+
+static void *touch(void *arg)
+{
+    struct touching *t = arg;
+    t->rc = carm_topo_pin(t->team->topo, t->pu, &t->err);
+    for (int i = 0; i < t->team->n && !t->rc; i++) {
+        carm_buffer_touch(&t->team->workers[i].buffer, t->bytes);
+    }
+    return NULL;
+}
+
+/* Whether the memory lies where the touching thread runs. A system that does not tell is believed. */
+static int check_place(const struct carm_team *team, int pu, size_t bytes, struct carm_err *err)
+{
+    const struct carm_topo *topo = team->topo;
+    const int index = carm_topo_node_of(topo, pu);
+    const hwloc_obj_t node =
+        index < 0 ? NULL : hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int rc = 0;
+    if (!set) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to look where memory lies");
+    }
+    for (int i = 0; i < team->n && node && !rc; i++) {
+        /* a page in the middle represents all */
+        const char *page = (const char *)team->workers[i].buffer.start + bytes / 2;
+        if (hwloc_get_area_memlocation(topo->hwloc, page, 1, set, HWLOC_MEMBIND_BYNODESET) == 0 &&
+            !hwloc_bitmap_iszero(set) && !hwloc_bitmap_isset(set, node->os_index)) {
+            rc = carm_fail(err, CARM_ENOTSUP,
+                           "memory touched on NUMA node %u lies on another one (a memory policy: "
+                           "run without numactl)",
+                           node->os_index);
+        }
+    }
+    hwloc_bitmap_free(set);
+    return rc;
+}
+
+int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
+                         struct carm_err *err)
+{
+    struct touching t = {.team = team, .pu = pu, .bytes = bytes_per_thread};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, touch, &t) != 0) {
+        return carm_fail(err, CARM_ENOMEM,
+                         "cannot start a thread to touch memory: raise the limit of processes "
+                         "(ulimit -u)");
+    }
+    pthread_join(thread, NULL);
+    if (t.rc) {
+        *err = t.err;
+        return t.rc;
+    }
+    return check_place(team, pu, bytes_per_thread, err);
+}
+
+/* ---- core-to-core latency ----------------------------------------------------------------------- */
+
+enum { PAIRS_MAX = 16, RUNS = 5, ROUNDS = 1000 };
+
+/* A line that two threads write in turn. */
+struct pair {
+    _Alignas(128) atomic_int turn; /* 0: the first thread's, 1: the other's */
+    _Alignas(128) int other;       /* index of the other thread */
+    int runs, rounds;
+    double seconds; /* of one way, the least of the runs */
+};
+
+static void pass(atomic_int *turn, int mine, int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        while (atomic_load_explicit(turn, memory_order_acquire) != mine) {
+        }
+        atomic_store_explicit(turn, 1 - mine, memory_order_release);
+    }
+}
+
+static void pair_job(struct carm_worker *w, void *arg)
+{
+    struct pair *p = arg;
+    for (int run = 0; run < p->runs; run++) {
+        const uint64_t begin = carm_clock_now();
+        if (w->index == 0) {
+            pass(&p->turn, 0, p->rounds);
+            const double ticks = (double)(carm_clock_now() - begin);
+            p->seconds = fmin(p->seconds, ticks / (2.0 * p->rounds) / w->team->clock->tsc_hz);
+        } else if (w->index == p->other) {
+            pass(&p->turn, 1, p->rounds);
+        }
+    }
+}
+
+static double run_pair(struct carm_team *team, int other, int runs, int rounds)
+{
+    struct pair p = {.other = other, .runs = runs, .rounds = rounds, .seconds = INFINITY};
+    atomic_init(&p.turn, 0);
+    carm_team_run(team, pair_job, &p);
+    return p.seconds;
+}
+
+double carm_core_to_core_once(struct carm_team *team, int other)
+{
+    return run_pair(team, other, 3, 100);
+}
+
+double carm_core_to_core_seconds(struct carm_team *team)
+{
+    const int pairs = team->n - 1 < PAIRS_MAX ? team->n - 1 : PAIRS_MAX;
+    double sum = 0.0;
+    for (int i = 1; i <= pairs; i++) {
+        sum += run_pair(team, i, RUNS, ROUNDS);
+    }
+    return pairs > 0 ? sum / pairs : 0.0;
+}

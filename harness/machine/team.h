@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A team of pinned threads, each with its own buffer and its own room for time stamps. */
+#ifndef CARM_HARNESS_MACHINE_TEAM_H
+#define CARM_HARNESS_MACHINE_TEAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/machine/buffer.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/probe.h"
+#include "harness/machine/topo.h"
+
+enum {
+    CARM_CLOCK_EVERY = 32, /* repetitions between two looks at the core's clock and width: states of
+                              * a shared core last some milliseconds */
+    CARM_MAX_REPS = 1 << 20, /* repetitions of one point at most */
+};
+
+struct carm_worker {
+    struct carm_team *team;
+    int index; /* 0 .. n-1 */
+    int pu;    /* OS index of its hardware thread */
+    struct carm_buffer buffer;
+    uint64_t place;        /* byte offset in the buffer where small working sets lie; see
+                              * carm_measure_place */
+    uint64_t *begin, *end; /* [max_reps] time stamps of each repetition */
+    double *
+        ratios; /* [2 * (max_reps / CARM_CLOCK_EVERY) + 8] core cycles per TSC tick, before and after
+                     * each block of CARM_CLOCK_EVERY repetitions */
+    double *widths; /* the same for the issue width, slots per cycle */
+    size_t nprobes;
+    double full_width; /* slots per cycle, during a run; 0 = not known yet */
+    size_t own;        /* repetitions of a run, so far, that the thread had its core for itself */
+    struct carm_widths seen_alone,
+        seen_together; /* widths so far: of this thread alone, and with all
+                                                   * of a team that shares cores by design */
+    double
+        nearest_seconds; /* least core-to-core latency seen between the first thread and this one */
+    double clock_overhead; /* ticks, carm_clock_overhead on this thread */
+    uint64_t migrations;   /* repetitions that ended on another processor */
+    int64_t switches;      /* involuntary context switches during the last job */
+    uint64_t best_place;   /* of carm_measure_place: so far, and its time */
+    double best_cycles;
+    pthread_t thread;
+    bool started;
+    int rc; /* of pinning */
+    struct carm_err err;
+};
+
+typedef void carm_job_fn(struct carm_worker *worker, void *arg);
+
+/* What a repetition of the empty code takes, seconds. */
+struct carm_overhead {
+    double together; /* from the first start to the last end */
+    double each;     /* one thread's own time */
+};
+
+struct carm_team {
+    const struct carm_topo *topo;
+    const struct carm_clock *clock;
+    int n;                       /* threads that work: the first of them */
+    int size;                    /* threads that there are */
+    struct carm_worker *workers; /* [size] */
+    size_t max_reps;
+    double
+        patience_seconds; /* that a run may wait for cores that its threads have for themselves */
+    bool separate; /* each thread's repetitions count by themselves; see carm_team_separate */
+    double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
+    bool *counts;             /* [max_reps] likewise: repetitions that count */
+    uint64_t cursor; /* byte offset in the buffers at which the next run begins: a short run
+                               * on a large set must not find what the run before it left in cache */
+    struct carm_overhead overhead;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    carm_job_fn *job; /* NULL: the workers end */
+    void *arg;
+    uint64_t generation; /* of the job */
+    int running;
+
+    /* the start line of a repetition, each on a cache line of its own */
+    _Alignas(128) atomic_uint_fast64_t arrived;   /* threads x repetitions that reached the line */
+    _Alignas(128) atomic_uint_fast64_t go;        /* repetitions that were started */
+    _Alignas(128) atomic_uint_fast64_t start_tsc; /* when the next one begins */
+};
+
+/* Starts n threads, pinned in the order of the topology, each with bytes_per_thread of reserved
+ * (untouched) memory and room for max_reps repetitions.
+ * returns 0, -CARM_EINVAL (too many threads), -CARM_ENOMEM, -CARM_ENOTSUP (cannot pin) */
+int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
+                   const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
+                   struct carm_err *err);
+void carm_team_close(struct carm_team *team); /* NULL allowed */
+
+/* Runs job on every worker and waits for all. */
+void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg);
+
+/* As carm_team_open, with room for bytes[i] on thread i. */
+int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
+                         const struct carm_clock *clock, int n, const size_t *bytes,
+                         size_t max_reps, struct carm_err *err);
+
+/* From now on the first n threads work, 1 .. size; the others sleep. The overhead is to be set anew. */
+void carm_team_use(struct carm_team *team, int n);
+
+/* Whether each thread's repetitions count by themselves, those in which its core was its own, whatever the other
+ * threads' cores were: right for what no two threads share. Else those in which all cores were own count.
+ * Threads that share cores by design are never taken apart. */
+void carm_team_separate(struct carm_team *team, bool separate);
+
+/* Bytes that every thread that works has room for. */
+size_t carm_team_room(const struct carm_team *team);
+
+/* Every thread writes the first bytes_per_thread bytes of its buffer (once). */
+void carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
+
+/* Resets the start line; call between jobs that use it. */
+void carm_team_line_reset(struct carm_team *team);
+
+/* Waits at the start line until all of the team are there, then until one instant that the last to
+ * arrive has set a little ahead, so that all leave within some 20 ns. Where the TSCs are not in step
+ * they leave as the word reaches them. repetition counts from 0. */
+void carm_team_line_wait(struct carm_team *team, uint64_t repetition);
+
+/* Touches the buffers of all workers, none of which was touched yet, from one hardware thread.
+ * returns 0, -CARM_ENOTSUP (cannot pin, or the memory lies elsewhere: a memory policy), -CARM_ENOMEM */
+int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
+                         struct carm_err *err);
+
+/* Core-to-core latency: seconds in which a cache line goes from the first thread to another of the team, one way: the
+ * mean over up to 16 others, of each the least of several runs (a neighbour's burst only slows it).
+ * What shared levels give depends on it, and a hypervisor can change it behind the topology that it shows.
+ * 0 for a team of one. */
+double carm_core_to_core_seconds(struct carm_team *team);
+
+/* A short look at one pair: seconds of one way between the first thread and another. */
+double carm_core_to_core_once(struct carm_team *team, int other);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/machine/topo.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/machine/limits.h"
+
+/* Caches that hold data, by level. */
+static const hwloc_obj_type_t cache_types[] = {
+    HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L5CACHE};
+
+/* Data and unified caches hold data; hwloc keeps instruction caches as cache_types of their own. */
+static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
+{
+    for (size_t i = 0; i < sizeof cache_types / sizeof *cache_types; i++) {
+        int n = hwloc_get_nbobjs_by_type(hw, cache_types[i]);
+        if (n <= 0) {
+            continue;
+        }
+        struct carm_topo_cache *c = &topo->caches[topo->ncaches++];
+        c->level = (int)i + 1;
+        for (int k = 0; k < n; k++) {
+            hwloc_obj_t obj = hwloc_get_obj_by_type(hw, cache_types[i], (unsigned)k);
+            int pus = hwloc_bitmap_weight(obj->cpuset);
+            if (pus <= 0) {
+                continue;
+            }
+            c->instances++;
+            /* hybrid machines: the first thread's kind of core represents all */
+            if (hwloc_bitmap_isset(obj->cpuset, (unsigned)topo->order[0])) {
+                c->size_bytes = obj->attr->cache.size;
+                c->ways = obj->attr->cache.associativity; /* hwloc: 0 = unknown, -1 = full */
+                const char *inclusive = hwloc_obj_get_info_by_name(obj, "Inclusive");
+                c->inclusive = inclusive ? *inclusive == '1' : -1;
+            }
+            c->shared_by = pus > c->shared_by ? pus : c->shared_by;
+        }
+    }
+}
+
+/* One hardware thread of each core in turn. returns 0 or -CARM_ENOMEM */
+static int find_order(struct carm_topo *topo, hwloc_topology_t hw, struct carm_err *err)
+{
+    topo->order = calloc((size_t)topo->pus, sizeof *topo->order);
+    if (!topo->order) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the topology");
+    }
+    int found = 0;
+    for (unsigned turn = 0; found < topo->pus; turn++) {
+        int before = found;
+        for (int c = 0; c < topo->cores; c++) {
+            hwloc_obj_t core = hwloc_get_obj_by_type(hw, HWLOC_OBJ_CORE, (unsigned)c);
+            hwloc_obj_t pu =
+                core ? hwloc_get_obj_inside_cpuset_by_type(hw, core->cpuset, HWLOC_OBJ_PU, turn)
+                     : hwloc_get_obj_by_type(hw, HWLOC_OBJ_PU, (unsigned)c);
+            if (pu && found < topo->pus && (core || turn == 0)) {
+                topo->order[found++] = (int)pu->os_index;
+            }
+        }
+        if (found == before) {
+            topo->pus = found;
+        }
+    }
+    return 0;
+}
+
+/* Leaves what the process may run on. returns 0 or negative */
+static int restrict_to(hwloc_topology_t hw, const char *cpuset, bool synthetic,
+                       struct carm_err *err)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int rc = 0;
+    if (!set) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the topology");
+    }
+    if (cpuset) {
+        rc = hwloc_bitmap_sscanf(set, cpuset);
+    } else if (synthetic) {
+        goto out;
+    } else {
+        rc = hwloc_get_cpubind(hw, set, HWLOC_CPUBIND_PROCESS);
+    }
+    if (rc == 0) {
+        rc = hwloc_topology_restrict(hw, set, 0);
+    }
+    if (rc != 0) {
+        rc = carm_fail(err, CARM_ENOTSUP, "cannot use this process's cpuset: %s", strerror(errno));
+    }
+out:
+    hwloc_bitmap_free(set);
+    return rc;
+}
+
+int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cpuset,
+                   struct carm_err *err)
+{
+    hwloc_topology_t hw = NULL;
+    struct carm_topo *topo = calloc(1, sizeof *topo);
+    int rc = 0;
+    if (!topo || hwloc_topology_init(&hw) != 0) {
+        free(topo);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the topology");
+    }
+    topo->hwloc = hw;
+    topo->synthetic = synthetic != NULL;
+    if ((synthetic && hwloc_topology_set_synthetic(hw, synthetic) != 0) ||
+        hwloc_topology_load(hw) != 0) {
+        rc = carm_fail(err, CARM_ENOTSUP, "hwloc cannot read this machine's topology: %s",
+                       strerror(errno));
+        goto out;
+    }
+    topo->elsewhere = !topo->synthetic && !hwloc_topology_is_thissystem(hw);
+    if (!topo->synthetic) {
+        struct carm_limits limits;
+        carm_limits_read("", &limits);
+        topo->quota = limits.cpus;
+    }
+    topo->machine_pus = hwloc_bitmap_weight(hwloc_topology_get_complete_cpuset(hw));
+    rc = restrict_to(hw, cpuset, topo->synthetic || topo->elsewhere, err);
+    if (rc) {
+        goto out;
+    }
+    topo->pus = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PU);
+    int cores = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_CORE);
+    int packages = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PACKAGE);
+    int nodes = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_NUMANODE);
+    topo->cores = cores > 0 ? cores : topo->pus;
+    topo->packages = packages > 0 ? packages : 1;
+    topo->nodes = nodes > 0 ? nodes : 1;
+    topo->restricted = topo->pus < topo->machine_pus;
+    if (topo->pus < 1) {
+        rc = carm_fail(err, CARM_ENOTSUP, "hwloc finds no processor that this process may use");
+        goto out;
+    }
+    rc = find_order(topo, hw, err);
+    if (!rc) {
+        find_caches(topo, hw);
+        *out = topo;
+        topo = NULL;
+    }
+out:
+    carm_topo_close(topo);
+    return rc;
+}
+
+void carm_topo_close(struct carm_topo *topo)
+{
+    if (topo) {
+        hwloc_topology_destroy(topo->hwloc);
+        free(topo->order);
+        free(topo);
+    }
+}
+
+int carm_topo_check_here(const struct carm_topo *topo, struct carm_err *err)
+{
+    static const char *const names[] = {"HWLOC_XMLFILE", "HWLOC_SYNTHETIC", "HWLOC_FSROOT",
+                                        "HWLOC_CPUID_PATH", "HWLOC_THISSYSTEM"};
+    const char *set = "HWLOC_XMLFILE";
+    if (!topo->elsewhere) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (getenv(names[i])) {
+            set = names[i];
+            break;
+        }
+    }
+    return carm_fail(err, CARM_ENOTSUP,
+                     "hwloc describes another machine than this one, because %s is set: "
+                     "threads cannot be pinned, so nothing can be measured; unset %s",
+                     set, set);
+}
+
+int carm_topo_cores(const struct carm_topo *topo)
+{
+    const int most = topo->quota >= 1.0 ? (int)fmin(topo->quota + 0.01, 1e6) : 1;
+    return topo->quota > 0.0 && most < topo->cores ? most : topo->cores;
+}
+
+char *carm_topo_quota_note(char *dst, size_t size, const struct carm_topo *topo)
+{
+    const int n = carm_topo_cores(topo);
+    dst[0] = '\0';
+    if (topo->quota > 0.0 && topo->quota < 1.0) {
+        snprintf(
+            dst, size,
+            "this cgroup has a CPU quota of %.3g CPUs: the kernel stops even one thread for %.0f%% of "
+            "the time, so measurements take longer, and those that it stops are too low",
+            topo->quota, 100.0 * (1.0 - topo->quota));
+    } else if (topo->quota > 0.0 && topo->quota < (double)topo->pus) {
+        snprintf(
+            dst, size,
+            "this cgroup has a CPU quota of %.3g CPUs: the kernel stops more than %d thread%s for a "
+            "part of the time, and their results are too low",
+            topo->quota, n, n == 1 ? "" : "s");
+    }
+    return dst;
+}
+
+int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err *err)
+{
+    if (n < 1) {
+        return carm_fail(err, CARM_EINVAL, "at least 1 thread is needed, not %d", n);
+    }
+    if (n > topo->machine_pus) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "%d threads are more than this machine's %d hardware threads: give 1 to %d", n,
+            topo->machine_pus, topo->pus);
+    }
+    if (n > topo->pus) {
+        return carm_fail(err, CARM_EINVAL,
+                         "%d threads do not fit this process's cpuset of %d hardware threads (the "
+                         "machine has %d): give 1 to %d, or widen the cpuset (taskset, cgroup)",
+                         n, topo->pus, topo->machine_pus, topo->pus);
+    }
+    return 0;
+}
+
+void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
+                           int *sharers)
+{
+    *instances = 0;
+    *sharers = 0;
+    if (level < 1 || level > 5) {
+        return;
+    }
+    int count = hwloc_get_nbobjs_by_type(topo->hwloc, cache_types[level - 1]);
+    for (int k = 0; k < count; k++) {
+        hwloc_obj_t obj = hwloc_get_obj_by_type(topo->hwloc, cache_types[level - 1], (unsigned)k);
+        int inside = 0;
+        for (int t = 0; t < n && t < topo->pus; t++) {
+            inside += hwloc_bitmap_isset(obj->cpuset, (unsigned)topo->order[t]) ? 1 : 0;
+        }
+        *instances += inside > 0 ? 1 : 0;
+        *sharers = inside > *sharers ? inside : *sharers;
+    }
+}
+
+int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    if (!set) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to pin a thread");
+    }
+    hwloc_bitmap_only(set, (unsigned)pu);
+    int rc = carm_topo_check_here(topo, err);
+    if (rc == 0 &&
+        hwloc_set_cpubind(topo->hwloc, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT) != 0) {
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "cannot pin a thread to CPU %d (%s): check taskset and "
+                       "the cgroup's cpuset",
+                       pu, strerror(errno));
+    }
+    if (rc == 0 && sched_getcpu() != pu) { /* the call answered success and did nothing */
+        rc = carm_fail(err, CARM_ENOTSUP,
+                       "a thread was pinned to CPU %d, but runs on CPU %d: something else sets "
+                       "affinities here (a preloaded library, a sandbox)",
+                       pu, sched_getcpu());
+    }
+    hwloc_bitmap_free(set);
+    return rc;
+}
+
+/* ---- NUMA nodes -------------------------------------------------------------------------------- */
+
+/* A restricted topology keeps nodes that have lost their processors: they do not count. */
+static hwloc_obj_t node_at(const struct carm_topo *topo, int index)
+{
+    return hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);
+}
+
+static bool usable(const struct carm_topo *topo, hwloc_obj_t node)
+{
+    for (int i = 0; node && node->cpuset && i < topo->pus; i++) {
+        if (hwloc_bitmap_isset(node->cpuset, (unsigned)topo->order[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int carm_topo_nodes(const struct carm_topo *topo)
+{
+    int n = 0;
+    for (int i = 0; node_at(topo, i); i++) {
+        n += usable(topo, node_at(topo, i)) ? 1 : 0;
+    }
+    return n;
+}
+
+int carm_topo_node_of(const struct carm_topo *topo, int pu)
+{
+    for (int i = 0; node_at(topo, i); i++) {
+        const hwloc_obj_t node = node_at(topo, i);
+        if (node->cpuset && hwloc_bitmap_isset(node->cpuset, (unsigned)pu)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int carm_topo_far_pu(const struct carm_topo *topo, int n)
+{
+    const int first = carm_topo_node_of(topo, topo->order[0]);
+    if (first < 0 || carm_topo_nodes(topo) < 2) {
+        return -1;
+    }
+    for (int i = 1; i < n && i < topo->pus; i++) {
+        if (carm_topo_node_of(topo, topo->order[i]) != first) {
+            return topo->order[0];
+        }
+    }
+    for (int i = n; i < topo->pus; i++) {
+        const int node = carm_topo_node_of(topo, topo->order[i]);
+        if (node >= 0 && node != first) {
+            return topo->order[i];
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Topology of the machine inside this process's cpuset (hwloc). */
+#ifndef CARM_HARNESS_MACHINE_TOPO_H
+#define CARM_HARNESS_MACHINE_TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum { CARM_TOPO_CACHES_MAX = 8 };
+
+struct carm_topo_cache {
+    int level;
+    uint64_t size_bytes; /* one instance; 0 where the OS does not tell */
+    int shared_by;       /* usable hardware threads that share one instance (the largest share) */
+    int instances;       /* instances that usable hardware threads reach */
+    int ways;            /* associativity; 0 = not reported, -1 = fully associative */
+    int inclusive;       /* of the levels before it, by CPUID: 1, 0; -1 = not reported */
+};
+
+struct carm_topo {
+    int pus;             /* usable hardware threads */
+    int cores;           /* cores that they belong to */
+    int packages, nodes; /* sockets and NUMA nodes that they belong to, at least 1 */
+    int machine_pus;     /* hardware threads of the whole machine */
+    double quota;        /* processors' worth of time that the cgroup allows; 0 = no quota */
+    bool elsewhere;      /* hwloc describes another machine (HWLOC_XMLFILE and the like) */
+    bool restricted;     /* the cpuset leaves out some of the machine */
+    int *order;          /* [pus] OS indices in the order in which threads are placed: one for each
+                          * core first, then the second hardware thread of each, ... */
+    struct carm_topo_cache caches[CARM_TOPO_CACHES_MAX]; /* data and unified, level ascending */
+    size_t ncaches;
+    void *hwloc; /* hwloc_topology_t */
+    bool synthetic;
+};
+
+/* Reads the machine's topology, restricted to the CPUs that this process may use.
+ * synthetic  NULL, or a description of a synthetic machine (hwloc's notation) for tests
+ * cpuset     NULL, or an hwloc cpuset string ("0x3") to restrict it to (for tests)
+ * returns 0 or -CARM_ENOTSUP */
+int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cpuset,
+                   struct carm_err *err);
+void carm_topo_close(struct carm_topo *topo); /* NULL allowed */
+
+/* 0, or -CARM_ENOTSUP where hwloc describes another machine than this one: nothing can be pinned or measured. */
+int carm_topo_check_here(const struct carm_topo *topo, struct carm_err *err);
+
+/* Threads that compute side by side: one for each core, and no more than the quota has time for. */
+int carm_topo_cores(const struct carm_topo *topo);
+
+/* What a quota does to measurements; "" where it leaves all hardware threads their time. returns dst */
+char *carm_topo_quota_note(char *dst, size_t size, const struct carm_topo *topo);
+
+/* Whether n threads can be placed, one to a hardware thread: 0 or -CARM_EINVAL with what can be. */
+int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err *err);
+
+/* How many instances of a cache the first n threads of the order reach, and how many of those
+ * threads share one at most. */
+void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
+                           int *sharers);
+
+/* Pins the calling thread to a hardware thread, and reads back where it may run: 0 or -CARM_ENOTSUP. */
+int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err);
+
+/* NUMA nodes with a hardware thread that this process may use. */
+int carm_topo_nodes(const struct carm_topo *topo);
+
+/* The node (hwloc's logical index) of a hardware thread, -1 = unknown. */
+int carm_topo_node_of(const struct carm_topo *topo, int pu);
+
+/* The hardware thread that has to touch memory first so that n threads run without affinity: where they all
+ * run on one node, a thread of another node (every access is remote); else the first of them, as a
+ * program that fills its arrays before it starts its threads does.
+ * returns its OS index, or -1 where there is one node alone
+ * source: Williams et al. 2009, A.1.2: "allocates all data on one processor" */
+int carm_topo_far_pu(const struct carm_topo *topo, int n);
+
+#endif

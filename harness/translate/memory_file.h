@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files in memory that carm shares with programs. */
+#ifndef CARM_HARNESS_TRANSLATE_MEMORY_FILE_H
+#define CARM_HARNESS_TRANSLATE_MEMORY_FILE_H
+
+#include <stdint.h>
+
+/* Of so many bytes, all zero; closed by exec. Nobody can make it shorter, so that what is mapped of it stays
+ * readable.
+ * returns a descriptor, or -1 (errno) */
+int carm_memory_file(const char *name, uint64_t bytes);
+
+#endif

@@ -1,0 +1,943 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/count.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/job.h"
+#include "base/observer.h"
+#include "harness/count/step/counts.h"
+#include "harness/machine/cpu.h"
+#include "harness/profile/profile.h"
+#include "run/input.h"
+#include "run/launch.h"
+#include "run/regions.h"
+#include "run/trace.h"
+#include "harness/translate/run.h"
+
+static volatile sig_atomic_t child_pid;
+static volatile sig_atomic_t passed_on; /* a signal was sent on to the program */
+
+static void pass_on(int sig)
+{
+    const int code = errno;
+    if (child_pid > 0) {
+        passed_on = 1;
+        kill((pid_t)child_pid, sig);
+    }
+    errno = code;
+}
+
+static void note_interrupt(int sig)
+{
+    (void)sig;
+    carm_interrupted = 1;
+}
+
+static const struct {
+    int number;
+    void (*handler)(int);
+} watched[] = {
+    {SIGTERM, pass_on},
+    {SIGHUP, pass_on},
+    /* the terminal sends these to both, and they are the program's */
+    {SIGINT, note_interrupt},
+    {SIGQUIT, note_interrupt},
+};
+enum { WATCHED = sizeof watched / sizeof *watched };
+static struct sigaction unwatched[WATCHED];
+
+/* While the program runs. What carm inherited as ignored stays so. */
+static void watch_signals(pid_t pid)
+{
+    child_pid = pid;
+    for (size_t i = 0; i < WATCHED; i++) {
+        const struct sigaction action = {.sa_handler = watched[i].handler, .sa_flags = SA_RESTART};
+        sigaction(watched[i].number, NULL, &unwatched[i]);
+        if (unwatched[i].sa_handler != SIG_IGN) {
+            sigaction(watched[i].number, &action, NULL);
+        }
+    }
+}
+
+/* The program has ended: from here on the signals are carm's. */
+static void unwatch_signals(void)
+{
+    child_pid = 0;
+    for (size_t i = 0; i < WATCHED; i++) {
+        sigaction(watched[i].number, &unwatched[i], NULL);
+    }
+}
+
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+static void note_status(struct carm_run *run, int status)
+{
+    run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
+}
+
+/* What the kernel reports about any process that has ended. */
+static void note_usage(struct carm_run *run, const struct rusage *u)
+{
+    struct carm_counts *c = &run->row.counts;
+    run->user_seconds = seconds_of(u->ru_utime);
+    run->system_seconds = seconds_of(u->ru_stime);
+    run->cpu_seconds = run->user_seconds + run->system_seconds;
+    carm_count_put(c, CARM_Q_TASK_SECONDS, run->cpu_seconds, CARM_COUNTED_KERNEL);
+    carm_count_put(c, CARM_Q_PAGE_FAULTS, (double)(u->ru_minflt + u->ru_majflt),
+                   CARM_COUNTED_KERNEL);
+    carm_count_put(c, CARM_Q_CONTEXT_SWITCHES, (double)(u->ru_nvcsw + u->ru_nivcsw),
+                   CARM_COUNTED_KERNEL);
+    if (run->row.threads == 0 && run->row.seconds > 0.0) {
+        const double busy = run->cpu_seconds / run->row.seconds;
+        run->row.threads = busy > 1.0 ? (int)lround(busy) : 1;
+    }
+}
+
+/* NULL: none is asked for, or the run says why there is none. */
+static struct carm_sampler *open_sampler(struct carm_run *run)
+{
+    struct carm_sampler *sampler = NULL;
+    struct carm_err why = {""};
+    if (run->hz && carm_sampler_open(&sampler, run->hz, &why) != 0) {
+        snprintf(run->unsampled, sizeof run->unsampled, "%.511s", why.text);
+        sampler = NULL;
+    }
+    return sampler;
+}
+
+/* keep  the samples are wanted */
+static void close_sampler(struct carm_run *run, struct carm_sampler *sampler, bool keep)
+{
+    struct carm_err why = {""};
+    if (!sampler || !keep) {
+        carm_sampler_close(sampler, NULL, NULL);
+    } else if (carm_sampler_close(sampler, &run->samples, &why) == 0) {
+        run->has_samples = true;
+    } else {
+        snprintf(run->unsampled, sizeof run->unsampled, "%.511s", why.text);
+    }
+}
+
+/* Starts what carm_launch_open holds, waits for its end, and takes time and usage.
+ * sampler   takes it; NULL = none
+ * announce  a sentence for the user when it has been found; NULL = none */
+static int run_timed(struct carm_run *run, struct carm_launch *launch, struct carm_sampler *sampler,
+                     const char *announce, struct carm_err *err)
+{
+    struct rusage usage;
+    struct carm_err why = {""};
+    int status = 0;
+    if (sampler && carm_sampler_begin(sampler, launch->pid, &why) != 0) {
+        snprintf(run->unsampled, sizeof run->unsampled, "%.511s", why.text);
+        close_sampler(run, sampler, false);
+        sampler = NULL;
+    }
+    watch_signals(launch->pid);
+    const double begin = carm_seconds_now();
+    int rc = carm_launch_go(launch, run->argv[0], err);
+    if (rc) {
+        unwatch_signals();
+        run->status = launch->exec_errno == ENOENT ? 127 : 126;
+        close_sampler(run, sampler, false);
+        return rc;
+    }
+    run->started = true;
+    if (announce) {
+        carm_observer_say(run->observer, "%s", announce);
+    }
+    rc = carm_launch_wait(launch, &status, &usage, err);
+    unwatch_signals();
+    if (!rc) {
+        run->row.seconds = carm_seconds_now() - begin;
+        note_status(run, status);
+        note_usage(run, &usage);
+    }
+    close_sampler(run, sampler, true);
+    return rc;
+}
+
+/* The program as it is.
+ * quiet  without its output */
+static int run_free(struct carm_run *run, bool quiet, const char *announce, struct carm_err *err)
+{
+    struct carm_launch launch;
+    struct carm_sampler *sampler = open_sampler(run);
+    int rc = carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler),
+                              quiet ? CARM_LAUNCH_QUIET : 0, err);
+    if (rc) {
+        close_sampler(run, sampler, false);
+    } else {
+        rc = run_timed(run, &launch, sampler, announce, err);
+    }
+    carm_launch_close(&launch);
+    return rc;
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+/* The sockets' own counters need more rights than a program's: without these rights the row has no
+ * DRAM bytes and no energy, and says so. */
+static struct carm_counter_set *open_sockets(struct carm_counters *counters, char *note,
+                                             size_t size)
+{
+    const struct carm_counter_target target = {.kind = CARM_TARGET_SOCKETS};
+    struct carm_counter_set *set = NULL;
+    struct carm_err why = {""};
+    int rc = carm_counter_set_open(&set, counters, target, CARM_GROUPS_ALL, &why);
+    rc = rc ? rc : carm_counter_set_start(set, &why);
+    if (rc) {
+        snprintf(note, size, "DRAM bytes: %.200s", why.text);
+        carm_counter_set_close(set);
+        return NULL;
+    }
+    return set;
+}
+
+/* The program as it is, while the CPU's counters count it.
+ * announce  as of run_timed */
+static int run_counted(struct carm_run *run, struct carm_counters *counters, const char *announce,
+                       struct carm_err *err)
+{
+    const struct carm_recipe *recipe = carm_counters_recipe(counters);
+    struct carm_reading *readings = calloc(recipe->nevents * 2, sizeof *readings);
+    struct carm_counter_set *set = NULL;
+    struct carm_counter_set *sockets = NULL;
+    struct carm_counts counts;
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    char note[256] = "";
+    if (!readings) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
+    }
+    struct carm_reading *more = readings + recipe->nevents;
+    struct carm_sampler *sampler = open_sampler(run);
+    int rc = carm_launch_open(&launch, run->argv, carm_sampler_environment(sampler), 0, err);
+    if (!rc) {
+        const struct carm_counter_target target = {CARM_TARGET_PROCESS, launch.pid};
+        rc = carm_counter_set_open(&set, counters, target, CARM_GROUPS_ALL, err);
+    }
+    rc = rc ? rc : carm_counter_set_start(set, err);
+    if (rc) {
+        close_sampler(run, sampler, false);
+        goto out;
+    }
+    sockets = open_sockets(counters, note, sizeof note);
+    rc = run_timed(run, &launch, sampler, announce, err);
+    rc = rc ? rc : carm_counter_set_stop(set, readings, err);
+    if (rc) {
+        goto out;
+    }
+    if (sockets && carm_counter_set_stop(sockets, more, err) == 0) {
+        for (size_t i = 0; i < recipe->nevents; i++) {
+            readings[i] = more[i].present ? more[i] : readings[i];
+        }
+    }
+    struct carm_err why = {""};
+    if (carm_recipe_evaluate(recipe, readings, NULL, &counts, &why) != 0) {
+        snprintf(run->counted, sizeof run->counted, "unavailable: %.200s", why.text);
+    } else {
+        for (int q = 0; q < CARM_Q_COUNT; q++) {
+            if (carm_count_has(&counts, (enum carm_quantity)q)) {
+                run->row.counts.q[q] = counts.q[q];
+            }
+        }
+        snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+        snprintf(run->row.note, sizeof run->row.note, "%s", note);
+        snprintf(run->counted, sizeof run->counted, "the CPU's counters by %s, as %s has them",
+                 carm_provider_name(carm_counters_provider(counters)), recipe->title);
+    }
+out:
+    carm_counter_set_close(sockets);
+    carm_counter_set_close(set);
+    carm_launch_close(&launch);
+    free(readings);
+    return rc;
+}
+
+/* ---- stepping -------------------------------------------------------------------------------- */
+
+static void show_progress(uint64_t instructions, void *arg)
+{
+    carm_observer_step(arg, "stepping: %.1f million instructions", 1e-6 * (double)instructions);
+}
+
+static const char read_once[] =
+    "the program reads standard input that can be read only once (a pipe or a terminal)";
+static const char read_once_remedy[] =
+    "give it the input as a file (`< file`), or use --no-time: one run, without its time";
+
+/* Why the counts are not those of the program.
+ * timed_status  of the run that gave the time, -1 = there was none
+ * same_input    both runs had the same standard input
+ * returns false when they are */
+static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, int timed_status,
+                        bool same_input)
+{
+    static const char regions[] = "regions (carm.h; carm run --regions --counters step), of which "
+                                  "a sample of the calls is stepped";
+    char why[192];
+    switch (trace->cut) {
+    case CARM_TRACE_WHOLE:
+        if (!same_input) {
+            snprintf(why, sizeof why, "%s", read_once);
+            snprintf(run->remedy, sizeof run->remedy, "%s", read_once_remedy);
+            break;
+        }
+        if (run->signal) {
+            snprintf(why, sizeof why, "signal %d (%s) ended the stepped run", run->signal,
+                     strsignal(run->signal));
+        } else if (timed_status >= 0 && run->status != timed_status) {
+            snprintf(why, sizeof why,
+                     "the timed run ended with status %d, the stepped run with status %d",
+                     timed_status, run->status);
+        } else {
+            return false;
+        }
+        snprintf(run->remedy, sizeof run->remedy, "run it again; if it ends so again, step %s",
+                 regions);
+        break;
+    case CARM_TRACE_BUDGET:
+        snprintf(why, sizeof why, "the budget ended");
+        snprintf(run->remedy, sizeof run->remedy, "use a larger --budget, a smaller problem, or %s",
+                 regions);
+        break;
+    case CARM_TRACE_INTERRUPTED:
+        snprintf(why, sizeof why, "the stepping was stopped");
+        break;
+    case CARM_TRACE_SIGNALLED:
+        snprintf(why, sizeof why, "signal %d (%s) came from outside during the stepped run",
+                 trace->cut_signal, strsignal(trace->cut_signal));
+        snprintf(run->remedy, sizeof run->remedy,
+                 "run it again and let it end by itself: with a smaller problem, or with %s",
+                 regions);
+        break;
+    case CARM_TRACE_OUTLIVED:
+        snprintf(why, sizeof why, "a child process was still running when the program ended");
+        snprintf(run->remedy, sizeof run->remedy,
+                 "let the program wait for its children (keep it in the foreground), or use %s",
+                 regions);
+        break;
+    case CARM_TRACE_FAILED:
+        snprintf(why, sizeof why, "ptrace or memory failed");
+        snprintf(run->remedy, sizeof run->remedy, "use a smaller problem, or %s", regions);
+        break;
+    }
+    run->prefix = trace->counts;
+    const double n = (double)trace->counts.instructions;
+    snprintf(run->counted, sizeof run->counted,
+             n < 1e5 ? "unavailable: %s after %.0f%s instructions, and a part of a program cannot "
+                       "be scaled to the whole"
+                     : "unavailable: %s after %.1f%s instructions, and a part of a program cannot "
+                       "be scaled to the whole",
+             why, n < 1e5 ? n : 1e-6 * n, n < 1e5 ? "" : " million");
+    return true;
+}
+
+/* The counts of a whole program, and who counted: head is a phrase such as "single-stepping". */
+static void take_counts(struct carm_run *run, const struct carm_step_counts *from,
+                        enum carm_counted by, const char *head, uint64_t processes,
+                        uint64_t threads)
+{
+    struct carm_counts counts;
+    carm_step_counts_to_counts(from, 1.0, &counts);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        if (carm_count_has(&counts, (enum carm_quantity)q)) {
+            run->row.counts.q[q] = counts.q[q];
+            run->row.counts.q[q].by = by;
+        }
+    }
+    snprintf(run->counted, sizeof run->counted,
+             "%s of %.2f million instructions in %llu process%s and %llu thread%s", head,
+             1e-6 * (double)from->instructions, (unsigned long long)processes,
+             processes == 1 ? "" : "es", (unsigned long long)threads, threads == 1 ? "" : "s");
+    snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+}
+
+/* Keeps a free run's times, and a copy of its samples. */
+static int keep_run(struct carm_run *run, const struct carm_run *one)
+{
+    struct carm_run_once *each = realloc(run->each, (run->neach + 1) * sizeof *each);
+    if (!each) {
+        return -CARM_ENOMEM;
+    }
+    run->each = each;
+    each += run->neach++;
+    *each = (struct carm_run_once){one->row.seconds,
+                                   one->user_seconds,
+                                   one->system_seconds,
+                                   one->has_samples,
+                                   {.nsamples = 0}};
+    if (one->has_samples) {
+        carm_names_open(&each->samples.modules);
+        return carm_samples_add(&each->samples, &one->samples, NULL);
+    }
+    return 0;
+}
+
+/* One more free run. returns what is wrong with it, or NULL */
+static const char *run_again(struct carm_run *run, const struct carm_input *input)
+{
+    struct carm_run again = *run;
+    const char *wrong = NULL;
+    again.has_samples = false;
+    if (run_free(&again, true, NULL, NULL) != 0) {
+        wrong = "it did not start";
+    } else if (again.status != run->status) {
+        wrong = "it ended with another status than the first run";
+    } else if (!carm_input_rewind(input)) {
+        wrong = "it reads standard input that can be read only once (a pipe or a terminal)";
+    } else if (again.has_samples != run->has_samples) {
+        wrong = "it could not be sampled";
+    } else if (keep_run(run, &again) != 0 ||
+               (again.has_samples && carm_samples_add(&run->samples, &again.samples, NULL) != 0)) {
+        wrong = "there is not enough memory";
+    }
+    if (again.has_samples) {
+        carm_samples_close(&again.samples);
+    }
+    return wrong;
+}
+
+/* More free runs for more times and samples, as long as they end as the first one did; their output is thrown
+ * away. What cannot be repeated is left out: what the runs before gave stays. */
+static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
+{
+    const char *wrong = NULL;
+    double user = 0.0, system = 0.0;
+    if (run->repeat < 2 || run->signal || carm_interrupted || passed_on) {
+        return;
+    }
+    wrong = !carm_input_rewind(input) ? "standard input cannot be read again"
+            : keep_run(run, run) != 0 ? "there is not enough memory"
+                                      : NULL;
+    while (!wrong && run->neach < run->repeat) {
+        wrong = run_again(run, input);
+        if (carm_interrupted || passed_on) {
+            wrong = "a signal came";
+        }
+    }
+    for (size_t i = 0; i < run->neach; i++) {
+        user += run->each[i].user_seconds / (double)run->neach;
+        system += run->each[i].system_seconds / (double)run->neach;
+    }
+    run->user_seconds = user;
+    run->system_seconds = system;
+    run->cpu_seconds = user + system;
+    if (wrong) {
+        snprintf(run->unrepeated, sizeof run->unrepeated, "%zu of %u runs were made: %s",
+                 run->neach ? run->neach : 1, run->repeat, wrong);
+    }
+}
+
+/* The row has the counters' counts; it has no parts, because ... */
+static void note_uncounted(struct carm_run *run, const char *why)
+{
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    snprintf(note + used, sizeof run->row.note - used, "%sloops were not counted, because %.230s",
+             used ? "; " : "", why);
+}
+
+/* Two runs: this is the first, for the time.
+ * counters  count it; NULL = none do
+ * returns 0; then run->signal or what was passed on says whether there may be a second one */
+static int run_for_time(struct carm_run *run, struct carm_counters *counters, const char *announce,
+                        struct carm_input *input, bool *ended, struct carm_err *err)
+{
+    carm_input_first(input);
+    const int rc =
+        counters ? run_counted(run, counters, announce, err) : run_free(run, false, announce, err);
+    if (!rc && !run->signal && !carm_interrupted && !passed_on) {
+        carm_input_again(input);
+        run_repeatedly(run, input);
+        (void)carm_input_rewind(input); /* carm_input_end tells what came of it */
+    }
+    *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
+    if (*ended && counters) {
+        note_uncounted(run, "a signal ended the run");
+    } else if (*ended) {
+        snprintf(run->counted, sizeof run->counted,
+                 "unavailable: the timed run was ended by a signal, so there was no run "
+                 "for the counts");
+    }
+    return rc;
+}
+
+/* Runs that count nothing, after the one that did or that had nothing to count with. */
+static void run_for_more_times(struct carm_run *run, struct carm_input *input)
+{
+    if (run->repeat > 1 && !run->signal && !carm_interrupted && !passed_on) {
+        carm_input_again(input);
+        run_repeatedly(run, input);
+        (void)carm_input_end(input);
+    }
+}
+
+/* The status of the counted run becomes that of the timed one, where there was one. */
+static void settle(struct carm_run *run, int timed_status, uint64_t threads)
+{
+    if (timed_status < 0) {
+        run->row.threads = run->row.threads ? run->row.threads : (int)threads;
+        return;
+    }
+    run->status = timed_status;
+    run->signal = 0; /* of the timed run, as its time and status */
+}
+
+/* Of a run for counts. */
+static unsigned counted_flags(const struct carm_run *run)
+{
+    return CARM_LAUNCH_PLACED | (run->no_time ? 0 : CARM_LAUNCH_QUIET);
+}
+
+static int run_stepped(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_launch launch;
+    struct carm_trace trace = {.budget = run->budget,
+                               .interrupted = &carm_interrupted,
+                               .progress = show_progress,
+                               .progress_arg = run->observer};
+    struct carm_input input;
+    bool ended = false;
+    int rc = carm_trace_check(err);
+    if (!rc && !run->no_time) {
+        rc = run_for_time(run, NULL, NULL, &input, &ended, err);
+    }
+    if (!rc && ended) {
+        return 0;
+    }
+    rc = rc ? rc
+            : carm_launch_open(&launch, run->argv, NULL, CARM_LAUNCH_TRACED | counted_flags(run),
+                               err);
+    if (rc) {
+        return rc;
+    }
+    watch_signals(launch.pid);
+    carm_observer_begin(run->observer, 0.0);
+    rc = carm_trace_run(launch.pid, &trace, err);
+    carm_observer_end(run->observer);
+    unwatch_signals();
+    launch.pid = rc ? launch.pid : -1;
+    rc = rc ? rc : carm_launch_go(&launch, run->argv[0], err);
+    if (rc && launch.exec_errno) {
+        run->status = launch.exec_errno == ENOENT ? 127 : 126;
+    }
+    carm_launch_close(&launch);
+    if (rc) {
+        return rc;
+    }
+    const int timed_status = run->no_time ? -1 : run->status;
+    const bool same_input = run->no_time || carm_input_end(&input);
+    run->started = true;
+    note_status(run, trace.status);
+    if (!explain_cut(run, &trace, timed_status, same_input)) {
+        take_counts(run, &trace.counts, CARM_COUNTED_STEPPED, "single-stepping", trace.processes,
+                    trace.threads);
+    }
+    settle(run, timed_status, trace.threads);
+    return 0;
+}
+
+/* ---- translation ----------------------------------------------------------------------------- */
+
+/* What translation did not count, counters may have. */
+static void explain_uncounted(struct carm_run *run, const struct carm_counters *counters,
+                              const char *why)
+{
+    if (counters) {
+        note_uncounted(run, why);
+    } else {
+        snprintf(run->counted, sizeof run->counted, "unavailable: not counted, because %.200s",
+                 why);
+    }
+}
+
+/* Why the counts are not those of the program. returns false when they are */
+static bool explain_incomplete(struct carm_run *run, const struct carm_counters *counters,
+                               const struct carm_translation *translation, int timed_status,
+                               bool same_input)
+{
+    char why[256];
+    if (!same_input) {
+        snprintf(why, sizeof why, "%s", read_once);
+        snprintf(run->remedy, sizeof run->remedy, "%s", read_once_remedy);
+    } else if (translation->incomplete[0]) {
+        snprintf(why, sizeof why, "%s", translation->incomplete);
+    } else if (passed_on) {
+        snprintf(why, sizeof why, "a signal came from outside during the counted run");
+    } else if (run->signal) {
+        snprintf(why, sizeof why, "signal %d (%s) ended the counted run", run->signal,
+                 strsignal(run->signal));
+    } else if (timed_status >= 0 && run->status != timed_status) {
+        snprintf(why, sizeof why,
+                 "the timed run ended with status %d, the counted run with status %d", timed_status,
+                 run->status);
+    } else {
+        return false;
+    }
+    explain_uncounted(run, counters, why);
+    return true;
+}
+
+/* It waits before its exec: counts it. */
+static int run_attached(struct carm_run *run, struct carm_translator *translator,
+                        struct carm_launch *launch, struct carm_translation *translation,
+                        struct carm_err *err)
+{
+    watch_signals(launch->pid);
+    int rc = carm_launch_go(launch, run->argv[0], err);
+    if (rc) {
+        unwatch_signals();
+        run->status = launch->exec_errno == ENOENT ? 127 : 126;
+        return rc;
+    }
+    run->started = true;
+    rc = carm_translator_run(translator, translation, err);
+    unwatch_signals();
+    launch->pid = rc ? launch->pid : -1;
+    return rc;
+}
+
+/* With --repeat: a second counted run shows which counts differ from run to run. What cannot be repeated is left
+ * out.
+ * input  where standard input began; -1 = it cannot be read again */
+static void count_again(struct carm_run *run, off_t input)
+{
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_translation translation = {.interrupted = &carm_interrupted, .blocks = &run->again};
+    struct carm_translator *translator = NULL;
+    struct carm_run copy = *run;
+    const off_t after = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (input < 0 || lseek(STDIN_FILENO, input, SEEK_SET) != input) {
+        return;
+    }
+    int rc = carm_translator_open(&translator, NULL, NULL);
+    rc = rc ? rc
+            : carm_launch_open(&launch, run->argv, NULL, CARM_LAUNCH_QUIET | CARM_LAUNCH_PLACED,
+                               NULL);
+    rc = rc ? rc : carm_translator_attach(translator, launch.pid, run->argv[0], NULL);
+    rc = rc ? rc : run_attached(&copy, translator, &launch, &translation, NULL);
+    if (!rc) {
+        note_status(&copy, translation.status);
+        run->has_again = !translation.incomplete[0] && !passed_on && copy.status == run->status;
+        if (!run->has_again) {
+            carm_blocks_close(&run->again);
+        }
+    }
+    carm_launch_close(&launch);
+    carm_translator_close(translator);
+    lseek(STDIN_FILENO, after, SEEK_SET);
+}
+
+/* Code that may change is compared each time: 5 to 10 times slower than free (docs/results.md), so it is said from a
+ * tenth of the instructions on. */
+static void note_compared(struct carm_run *run, const struct carm_translation *translation)
+{
+    const size_t used = strlen(run->counted);
+    const double share =
+        (double)translation->compared / (double)(translation->counts.instructions + 1);
+    if (share >= 0.1) {
+        snprintf(
+            run->counted + used, sizeof run->counted - used,
+            "; %.0f%% of them in code that is compiled or changed at run time, which takes longer "
+            "to count",
+            100.0 * share);
+    }
+}
+
+/* The totals of the free run by counters, and of the counted run, against each other. What translation does not
+ * count (cycles, DRAM bytes) stays the counters'. */
+static void take_both(struct carm_run *run, const struct carm_counters *counters,
+                      const struct carm_translation *translation)
+{
+    const struct carm_counts by_counters = run->row.counts;
+    take_counts(run, &translation->counts, CARM_COUNTED_TRANSLATED, "translation",
+                translation->processes, translation->threads);
+    note_compared(run, translation);
+    if (counters && carm_count_has(&by_counters, CARM_Q_INSTRUCTIONS)) {
+        carm_totals_compare(&run->totals, carm_counters_provider(counters),
+                            carm_counters_recipe(counters), &by_counters, &run->row.counts);
+        run->has_totals = run->totals.n > 0;
+    }
+}
+
+/* Instructions a second of a whole program. A chain of loads that all miss caches and TLB of a virtual machine
+ * executes some 6e6. */
+static const double slowest = 1e6;
+
+/* The free run had the time, another run the counts: one cannot have done what was counted of the other. */
+static void note_other_work(struct carm_run *run)
+{
+    const double n = carm_count_has(&run->row.counts, CARM_Q_INSTRUCTIONS)
+                         ? run->row.counts.q[CARM_Q_INSTRUCTIONS].value
+                         : -1.0;
+    const double most = CARM_PROFILE_FASTEST * (run->cpu_seconds + CARM_RUN_SHORTEST_SECONDS);
+    /* one instruction that copies much counts by its bytes, at least 1e9 in a second */
+    const double bytes = run->row.counts.q[CARM_Q_BYTES].value;
+    const double least = slowest * (run->user_seconds - CARM_RUN_SHORTEST_SECONDS - 1e-9 * bytes);
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    if (run->cpu_seconds > 0.0 && n >= 0.0 && (n > most || n < least)) {
+        snprintf(
+            note + used, sizeof run->row.note - used,
+            "%sthe runs differ: %.3g instructions were counted, but the run that was timed took "
+            "%.3g s of processor time",
+            used ? "; " : "", n, run->cpu_seconds);
+    }
+}
+
+/* regions   count them instead of the program; NULL = the program
+ * counters  count its free run; NULL = none do */
+static int run_translated(struct carm_run *run, struct carm_translator *translator,
+                          const struct carm_regions *regions, struct carm_counters *counters,
+                          const char *announce, struct carm_err *err)
+{
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_translation translation = {.interrupted = &carm_interrupted,
+                                           .blocks = run->by_code ? &run->blocks : NULL};
+    struct carm_err why = {""};
+    struct carm_input input = {.begin = -1, .empty = -1};
+    bool ended = false;
+    int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
+    rc = rc || run->no_time ? rc : run_for_time(run, counters, announce, &input, &ended, err);
+    rc = rc || !regions ? rc : carm_regions_again(regions, err);
+    if (!rc && !ended && !run->no_time && run->timed) {
+        run->timed(run->timed_arg, run->cpu_seconds);
+    }
+    rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, NULL, counted_flags(run), err);
+    if (rc || ended) {
+        goto out;
+    }
+    if (carm_translator_attach(translator, launch.pid, run->argv[0], &why) != 0) {
+        explain_uncounted(run, counters, why.text);
+        carm_launch_close(&launch);
+        rc = run->no_time ? run_free(run, false, NULL, err) : 0;
+        goto out;
+    }
+    rc = run_attached(run, translator, &launch, &translation, err);
+    if (!rc) {
+        const int timed_status = run->no_time ? -1 : run->status;
+        const bool same_input = run->no_time || carm_input_end(&input);
+        note_status(run, translation.status);
+        const bool whole =
+            !explain_incomplete(run, counters, &translation, timed_status, same_input);
+        run->has_blocks = run->by_code && whole;
+        if (run->by_code && !whole) { /* of a part of the program */
+            carm_blocks_close(&run->blocks);
+        }
+        if (whole && regions) {
+            rc = carm_regions_take(regions, run->regions, err);
+        } else if (whole) {
+            take_both(run, counters, &translation);
+            note_other_work(run);
+        }
+        if (run->has_blocks && !run->no_time && run->repeat > 1) {
+            count_again(run, input.begin);
+        }
+        settle(run, timed_status, translation.threads);
+    }
+out:
+    carm_launch_close(&launch);
+    return rc;
+}
+
+/* --counters translate */
+static int run_asked(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_translator *translator = NULL;
+    struct carm_regions regions = {-1, -1};
+    int rc = carm_translator_open(&translator, run->sink, err);
+    rc = rc || !run->regions ? rc : carm_regions_open(&regions, err);
+    rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, NULL, err);
+    carm_regions_close(&regions);
+    carm_translator_close(translator);
+    return rc;
+}
+
+/* Its times alone. */
+static int run_free_only(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_input input;
+    carm_input_first(&input);
+    const int rc = run_free(run, false, NULL, err);
+    if (!rc) {
+        run_for_more_times(run, &input);
+    }
+    return rc;
+}
+
+/* A launcher expects its ranks to begin and to end once. */
+static bool runs_once(const struct carm_job *job)
+{
+    return job->mpi || job->tasks > 1;
+}
+
+/* No counters, and nobody asked for translation: say that the program runs twice, unless it must not.
+ * why  there are no counters */
+static int run_without_counters(struct carm_run *run, const char *why, struct carm_err *err)
+{
+    static const char twice[] =
+        "no counters work here (`carm info`), so the program runs twice: for "
+        "its time, then counted, with its output discarded (--counters none "
+        "runs it once, uncounted)";
+    struct carm_translator *translator = NULL;
+    struct carm_err failed = {""};
+    struct carm_job job;
+    int rc;
+    carm_job_read(&job);
+    if (runs_once(&job)) {
+        snprintf(run->remedy, sizeof run->remedy,
+                 "a rank of a parallel program runs only once: --counters translate --no-time "
+                 "counts it in that run, without its time");
+    } else if (carm_translator_open(&translator, run->sink, &failed) != 0) {
+        snprintf(run->remedy, sizeof run->remedy,
+                 "`carm info` says why each counter back end does not work; translation: %.150s",
+                 failed.text);
+    } else {
+        rc = run_translated(run, translator, NULL, NULL, twice, err);
+        carm_translator_close(translator);
+        return rc;
+    }
+    snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why);
+    if (runs_once(&job)) {
+        run->repeat = 1;
+    }
+    return run_free_only(run, err);
+}
+
+/* The CPU's counters count the free run; translation counts the loops in a second one, where the program may run
+ * twice. */
+static int run_with_counters(struct carm_run *run, struct carm_counters *counters,
+                             struct carm_err *err)
+{
+    static const char twice[] =
+        "the program runs twice: for its time and the CPU's counters, then its loops are counted, "
+        "with its output discarded (--whole runs it once)";
+    struct carm_translator *translator = NULL;
+    struct carm_input input;
+    struct carm_err failed = {""};
+    struct carm_job job;
+    int rc;
+    carm_job_read(&job);
+    if (run->by_code && !runs_once(&job) &&
+        carm_translator_open(&translator, run->sink, &failed) == 0) {
+        rc = run_translated(run, translator, NULL, counters, twice, err);
+        carm_translator_close(translator);
+        return rc;
+    }
+    run->hz = run->always_sampled ? run->hz : 0;
+    carm_input_first(&input);
+    rc = run_counted(run, counters, NULL, err);
+    if (!rc) {
+        run_for_more_times(run, &input);
+    }
+    if (!rc && run->by_code) {
+        note_uncounted(run, failed.text[0]
+                                ? failed.text
+                                : "a rank of a parallel program runs only once; "
+                                  "--counters translate --no-time counts them in that run");
+    }
+    return rc;
+}
+
+/* ---- which back end ------------------------------------------------------------------------------ */
+
+bool carm_run_is_short(const struct carm_run *run)
+{
+    return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
+}
+
+double carm_run_times(const struct carm_run *run)
+{
+    return run->neach ? (double)run->neach : 1.0;
+}
+
+static void note_short(struct carm_run *run)
+{
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    if (carm_run_is_short(run) && carm_count_has(&run->row.counts, CARM_Q_FLOPS)) {
+        snprintf(note + used, sizeof run->row.note - used,
+                 "%sit ran less than %.0f ms: start and end of the process are a large part",
+                 used ? "; " : "", 1e3 * CARM_RUN_SHORTEST_SECONDS);
+    }
+}
+
+int carm_run_count(struct carm_run *run, struct carm_err *err)
+{
+    struct carm_cpu cpu;
+    struct carm_recipe *recipe = NULL;
+    struct carm_counters *counters = NULL;
+    struct carm_err why = {""};
+    int rc = 0;
+    memset(&run->row, 0, sizeof run->row);
+    snprintf(run->row.name, sizeof run->row.name, "%s", run->name);
+    run->row.calls = 1;
+    run->row.share = 1.0;
+    run->row.threads = run->threads;
+    if (run->provider == CARM_PROVIDER_STEP) {
+        rc = run_stepped(run, err);
+        goto out;
+    }
+    if (run->provider == CARM_PROVIDER_TRANSLATE) {
+        rc = run_asked(run, err);
+        goto out;
+    }
+    if (run->provider == CARM_PROVIDER_NONE) {
+        snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
+        rc = run_free_only(run, err);
+        goto out;
+    }
+    carm_cpu_read(&cpu);
+    rc = carm_recipe_find(cpu.vendor, cpu.family, cpu.model, &recipe, &why);
+    rc = rc ? rc : carm_counters_open(&counters, run->provider, recipe, &why);
+    if (!rc) {
+        rc = run_with_counters(run, counters, err);
+    } else if (run->provider == CARM_PROVIDER_AUTO) {
+        rc = run_without_counters(run, why.text, err);
+    } else {
+        rc = carm_fail(err, CARM_ENOTSUP, "%.500s", why.text);
+    }
+    carm_counters_close(counters);
+    carm_recipe_free(recipe);
+out:
+    carm_row_describe(&run->row);
+    note_short(run);
+    if (!run->row.note[0] && strncmp(run->counted, "unavailable", 11) == 0) {
+        snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
+    }
+    return rc;
+}
+
+void carm_run_close(struct carm_run *run)
+{
+    for (size_t i = 0; i < run->neach; i++) {
+        if (run->each[i].has_samples) {
+            carm_samples_close(&run->each[i].samples);
+        }
+    }
+    free(run->each);
+    if (run->has_samples) {
+        carm_samples_close(&run->samples);
+    }
+    if (run->has_blocks) {
+        carm_blocks_close(&run->blocks);
+    }
+    if (run->has_again) {
+        carm_blocks_close(&run->again);
+    }
+    run->has_samples = run->has_blocks = run->has_again = false;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Standard output and error of a run whose output is discarded: of the same kind as the caller's, since programs
+ * behave otherwise at /dev/null (grep stops at the first match), in a pipe, and on a terminal. */
+#ifndef CARM_RUN_OUTPUT_H
+#define CARM_RUN_OUTPUT_H
+
+struct carm_output;
+
+/* Opens a file in memory for a file, a pipe for a pipe, a socket for a socket, a pseudo-terminal of the same size
+ * and modes for a terminal, and /dev/null for anything else; one for both where both are one. A thread empties
+ * them, so that they take no more memory than it is behind.
+ * returns 0 or a negative errno */
+int carm_output_open(struct carm_output **out);
+/* i  0 = for standard output, 1 = for standard error
+ * returns the descriptor that takes its place in the program */
+int carm_output_fd(const struct carm_output *output, int i);
+void carm_output_close(struct carm_output *output); /* NULL allowed */
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/parts.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/count/step/counts.h"
+
+char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
+{
+    static const double patience = 60.0; /* seconds of repeated runs that are advised */
+    const uint64_t n = run->has_samples ? run->samples.total : 0;
+    const double times = carm_run_times(run);
+    const double ran = run->user_seconds * times;
+    const double begun = run->has_samples ? (double)run->samples.begun : 0.0;
+    dst[0] = '\0';
+    if (run->unsampled[0]) {
+        snprintf(dst, size, "shares of time are missing: %s", run->unsampled);
+    } else if (n < CARM_PROFILE_FEW && run->has_samples && run->samples.incomplete[0]) {
+        snprintf(dst, size, "shares of time are missing: %s", run->samples.incomplete);
+    } else if (n < CARM_PROFILE_FEW && run->has_samples &&
+               ran > 2.0 * CARM_PROFILE_FEW * run->samples.period &&
+               0.5 * begun * run->samples.period > 0.5 * ran) {
+        snprintf(
+            dst, size,
+            "shares of time are missing: %llu sample%s of %.3g ms of processor time in %.0f threads and "
+            "processes, and one that runs shorter than %.2g ms has few: --hz %d sees more",
+            (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, begun, 1e3 * run->samples.period,
+            CARM_SAMPLE_HZ_MAX);
+    } else if (n < CARM_PROFILE_FEW && run->has_samples &&
+               ran > 2.0 * CARM_PROFILE_FEW * run->samples.period) {
+        snprintf(dst, size,
+                 "shares of time are missing: %llu sample%s of %.3g ms of processor time (%s)",
+                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran,
+                 run->samples.preloaded
+                     ? "static and set-user-id programs, and those of another user, have none"
+                     : "a set-user-id program has none");
+    } else if (run->no_time) {
+        snprintf(
+            dst, size, "%s",
+            run->always_sampled
+                ? ""
+                : "--no-time has no shares of time: --loops and --functions show the counts of each");
+    } else if (run->hz && n < CARM_PROFILE_FEW) {
+        const double enough = times * 10.0 * CARM_PROFILE_FEW / (n ? (double)n : 1.0);
+        char advice[64] = "take a larger problem";
+        if (enough * run->row.seconds < patience) {
+            snprintf(advice, sizeof advice, "--repeat %.0f runs the program often enough",
+                     enough + 1.0);
+        }
+        snprintf(dst, size, "%llu sample%s of %.3g ms of processor time are too few for loops: %s",
+                 (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, advice);
+    }
+    return dst;
+}
+
+/* This process's, which the program inherits; 0 = unknown. */
+static int usable_cpus(void)
+{
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus)
+                                                         : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
+                    enum carm_profile_by by, double min_share, struct carm_profile_place *places,
+                    size_t nplaces, struct carm_err *err)
+{
+    const struct carm_profile_input in = {.blocks = run->has_blocks ? &run->blocks : NULL,
+                                          .again = run->has_again ? &run->again : NULL,
+                                          .samples = run->has_samples ? &run->samples : NULL,
+                                          .user_seconds = run->user_seconds,
+                                          .system_seconds = run->system_seconds,
+                                          .cpus = usable_cpus(),
+                                          .by = by,
+                                          .min_share = min_share,
+                                          .places = places,
+                                          .nplaces = nplaces};
+    return carm_profile_open(profile, &in, err);
+}
+
+static void put_counts(const struct carm_profile_row *part, struct carm_row *row)
+{
+    struct carm_counts *c = &row->counts;
+    carm_step_counts_to_counts(&part->counts, 1.0, c);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        if (carm_count_has(c, (enum carm_quantity)q)) {
+            c->q[q].by = CARM_COUNTED_TRANSLATED;
+        }
+    }
+}
+
+void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
+                    const struct carm_profile_row *part, struct carm_row *row)
+{
+    bool about = false;
+    memset(row, 0, sizeof *row);
+    snprintf(row->name, sizeof row->name, "%.80s: %.170s", run->name, part->name);
+    if (profile->has_counts && part->kind != CARM_PROFILE_KERNEL) {
+        put_counts(part, row);
+    }
+    row->calls = 1;
+    row->share = 1.0;
+    row->seconds = part->seconds;
+    row->threads = part->threads;
+    carm_row_describe(row);
+    row->part.kind = carm_profile_kind_name(part->kind);
+    row->part.time_share = profile->has_time ? part->share : -1.0;
+    row->part.samples =
+        profile->has_time && part->kind != CARM_PROFILE_KERNEL ? (double)part->samples : -1.0;
+    row->part.trips = carm_profile_trips(part, &about);
+    row->part.entries = about ? 0.0 : (double)part->entries_low;
+    snprintf(row->part.source, sizeof row->part.source, "%s", part->source);
+    snprintf(row->part.module, sizeof row->part.module, "%s", part->module);
+    if (part->spread > CARM_PROFILE_SPREAD) {
+        snprintf(row->note, sizeof row->note, "two counted runs differ by %.0f%% here%s",
+                 100.0 * part->spread, part->irreducible ? "; " : "");
+    } else if (part->differs) {
+        snprintf(row->note, sizeof row->note, "the timed and the counted run differ here%s",
+                 part->irreducible ? "; " : "");
+    }
+    if (part->irreducible) {
+        const size_t used = strlen(row->note);
+        snprintf(row->note + used, sizeof row->note - used,
+                 "irreducible: entered at several places");
+    }
+}

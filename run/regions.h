@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Regions of a program that runs twice: the first run gives their times, the second one their counts. */
+#ifndef CARM_RUN_REGIONS_H
+#define CARM_RUN_REGIONS_H
+
+#include "base/err.h"
+
+struct carm_regions {
+    int times, counts; /* files in memory with the rows of each run */
+};
+
+/* returns 0 or -CARM_EIO */
+int carm_regions_open(struct carm_regions *regions, struct carm_err *err);
+void carm_regions_close(struct carm_regions *regions);
+
+/* The environment of the run that comes. returns 0 or -CARM_ENOMEM */
+int carm_regions_first(const struct carm_regions *regions, struct carm_err *err);
+int carm_regions_again(const struct carm_regions *regions, struct carm_err *err);
+
+/* Appends the rows of the second run to this points file, with the times of the first one where it is clear
+ * which they are. returns as carm_row_append */
+int carm_regions_take(const struct carm_regions *regions, const char *path, struct carm_err *err);
+
+#endif

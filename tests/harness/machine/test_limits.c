@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Control groups made of files: version 1, version 2, both, containers with and without a namespace of their own. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "harness/machine/limits.h"
+
+enum { FILES_MOST = 12 };
+
+struct file {
+    const char *path, *text;
+};
+
+static char root[] = "/tmp/carm-limits-XXXXXX";
+
+/* Writes a file below the root, and the folders that lead to it. */
+static void put(const struct file *file)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s%s", root, file->path);
+    for (char *at = path + sizeof root; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        (void)mkdir(path, 0700);
+        *at = '/';
+    }
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(file->text, f) >= 0 && fclose(f) == 0);
+}
+
+static struct carm_limits read_limits(const struct file *files)
+{
+    struct carm_limits limits;
+    char command[PATH_MAX];
+    snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", root, root);
+    assert_int_equal(system(command), 0);
+    for (size_t i = 0; i < FILES_MOST && files[i].path; i++) {
+        put(&files[i]);
+    }
+    carm_limits_read(root, &limits);
+    return limits;
+}
+
+#define MIB (UINT64_C(1) << 20)
+#define V2  "30 24 0:27 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+#define V1(top)                                                                                  \
+    "22 1 8:1 / / rw - ext4 /dev/sda rw\n"                                                       \
+    "31 24 0:28 " top " /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n" \
+    "32 24 0:29 " top " /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"                    \
+    "33 24 0:30 " top " /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+
+static void nothing_is_no_limit(void **state)
+{
+    (void)state;
+    const struct file none[FILES_MOST] = {{NULL, NULL}};
+    const struct file groups[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
+                                            {"/proc/self/mountinfo", V2},
+                                            {"/sys/fs/cgroup/cgroup.procs", "1\n"}};
+    const struct file odd[FILES_MOST] = {
+        {"/proc/self/cgroup", "\n:\n0\n0:::\n7:cpu\n0::/a\n"},
+        {"/proc/self/mountinfo", "x\n - \n - cgroup2\n1 2 3\n" V2},
+        {"/sys/fs/cgroup/a/cpu.max", "-5 100000\n"},
+        {"/sys/fs/cgroup/a/memory.max", "lots\n"},
+        {"/sys/fs/cgroup/cpu.max", "50000 0\n"},
+        {"/sys/fs/cgroup/memory.max", "99999999999999999999999\n"}};
+    const struct file *const all[] = {none, groups, odd};
+    for (size_t i = 0; i < 3; i++) {
+        const struct carm_limits l = read_limits(all[i]);
+        assert_true(l.cpus == 0.0);
+        assert_true(l.memory_bytes == UINT64_MAX && l.memory_left == UINT64_MAX);
+    }
+}
+
+/* systemd: limits of a service and of the slice that it is in */
+static void version_2(void **state)
+{
+    (void)state;
+    const struct file files[FILES_MOST] = {
+        {"/proc/self/cgroup", "0::/work.slice/carm.service\n"},
+        {"/proc/self/mountinfo", V2},
+        {"/sys/fs/cgroup/work.slice/carm.service/cpu.max", "max 100000\n"},
+        {"/sys/fs/cgroup/work.slice/cpu.max", "250000 100000\n"},
+        {"/sys/fs/cgroup/work.slice/carm.service/memory.max", "314572800\n"},
+        {"/sys/fs/cgroup/work.slice/carm.service/memory.high", "max\n"},
+        {"/sys/fs/cgroup/work.slice/carm.service/memory.current", "104857600\n"},
+        {"/sys/fs/cgroup/work.slice/carm.service/memory.stat",
+         "anon 73400320\nfile 31457280\ninactive_file 20971520\n"},
+        {"/sys/fs/cgroup/work.slice/memory.max", "1073741824\n"},
+        {"/sys/fs/cgroup/work.slice/memory.high", "419430400\n"},
+        {"/sys/fs/cgroup/work.slice/memory.current", "314572800\n"},
+    };
+    const struct carm_limits l = read_limits(files);
+    assert_true(l.cpus == 2.5);
+    assert_int_equal(l.memory_bytes, 300 * MIB);
+    assert_int_equal(l.memory_left,
+                     100 * MIB); /* the slice has 400 at most, of which 300 are used */
+}
+
+static void version_1(void **state)
+{
+    (void)state;
+    const struct file files[FILES_MOST] = {
+        {"/proc/self/cgroup",
+         "9:cpuset:/\n4:memory:/batch/job\n3:cpu,cpuacct:/batch\n0::/init.scope\n"},
+        {"/proc/self/mountinfo", V1("/")},
+        {"/sys/fs/cgroup/cpu,cpuacct/batch/cpu.cfs_quota_us", "50000\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/batch/cpu.cfs_period_us", "100000\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
+        {"/sys/fs/cgroup/memory/batch/job/memory.limit_in_bytes", "9223372036854771712\n"},
+        {"/sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "314572800\n"},
+        {"/sys/fs/cgroup/memory/batch/memory.usage_in_bytes", "52428800\n"},
+        {"/sys/fs/cgroup/memory/batch/memory.stat",
+         "inactive_file 1\ntotal_inactive_file_x 3\ntotal_inactive_file 10485760\n"},
+    };
+    const struct carm_limits l = read_limits(files);
+    assert_true(l.cpus == 0.5);
+    assert_int_equal(l.memory_bytes, 300 * MIB);
+    assert_int_equal(l.memory_left, 260 * MIB);
+}
+
+/* Memory in version 1, the rest in version 2. */
+static void both_versions(void **state)
+{
+    (void)state;
+    const struct file files[FILES_MOST] = {
+        {"/proc/self/cgroup", "4:memory:/m\n0::/u\n"},
+        {"/proc/self/mountinfo",
+         "32 24 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+         "33 24 0:30 / /sys/fs/cgroup/uni\\040fied rw - cgroup2 cgroup rw\n"},
+        {"/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "104857600\n"},
+        {"/sys/fs/cgroup/uni fied/u/cpu.max", "400000 100000\n"},
+        {"/sys/fs/cgroup/uni fied/u/memory.max", "1048576\n"}, /* of no controller here */
+    };
+    const struct carm_limits l = read_limits(files);
+    assert_true(l.cpus == 4.0);
+    assert_int_equal(l.memory_bytes, 100 * MIB);
+}
+
+/* docker run --cpus=2: with a namespace of groups the process's own is the top one; without one the mount shows the
+ * container's group under the name that the host gives it. */
+static void containers(void **state)
+{
+    (void)state;
+    const struct file own[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
+                                         {"/proc/self/mountinfo", V2},
+                                         {"/sys/fs/cgroup/cpu.max", "200000 100000\n"},
+                                         {"/sys/fs/cgroup/memory.max", "104857600\n"}};
+    const struct file first[FILES_MOST] = {
+        {"/proc/self/cgroup", "4:memory:/docker/0123\n3:cpu,cpuacct:/docker/0123\n"},
+        {"/proc/self/mountinfo", V1("/docker/0123")},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
+        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n"}};
+    /* a pod's container that has made a group of its own inside */
+    const struct file pod[FILES_MOST] = {
+        {"/proc/self/cgroup",
+         "4:memory:/kubepods/pod1/c2/inner\n3:cpu,cpuacct:/kubepods/pod1/c2/inner\n"},
+        {"/proc/self/mountinfo", V1("/kubepods/pod1/c2")},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/inner/cpu.cfs_quota_us", "-1\n"},
+        {"/sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "209715200\n"},
+        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "104857600\n"}};
+    /* a limit of the pod, which the container sees in memory.stat alone */
+    const struct file hidden[FILES_MOST] = {
+        {"/proc/self/cgroup", "4:memory:/kubepods/pod1/c2\n3:cpu,cpuacct:/kubepods/pod1/c2\n"},
+        {"/proc/self/mountinfo", V1("/kubepods/pod1/c2")},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"},
+        {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"},
+        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"},
+        {"/sys/fs/cgroup/memory/memory.stat", "cache 1\nhierarchical_memory_limit 104857600\n"}};
+    /* the host's groups, and a group of a like name, are mounted before the container's own */
+    const struct file others[FILES_MOST] = {{"/proc/self/cgroup", "0::/ab\n"},
+                                            {"/proc/self/mountinfo",
+                                             "28 24 0:27 /../.. /host rw - cgroup2 cgroup2 rw\n"
+                                             "29 24 0:27 /a /like rw - cgroup2 cgroup2 rw\n" V2},
+                                            {"/host/cpu.max", "100000 100000\n"},
+                                            {"/host/memory.max", "1048576\n"},
+                                            {"/like/cpu.max", "100000 100000\n"},
+                                            {"/like/memory.max", "1048576\n"},
+                                            {"/sys/fs/cgroup/ab/cpu.max", "200000 100000\n"},
+                                            {"/sys/fs/cgroup/ab/memory.max", "104857600\n"}};
+    /* a group outside of what the namespace shows */
+    const struct file above[FILES_MOST] = {{"/proc/self/cgroup", "0::/../../other\n"},
+                                           {"/proc/self/mountinfo", V2},
+                                           {"/sys/fs/cgroup/cpu.max", "200000 100000\n"},
+                                           {"/sys/fs/cgroup/memory.max", "104857600\n"}};
+    const struct file *const all[] = {own, first, pod, hidden, others, above};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct carm_limits l = read_limits(all[i]);
+        if (l.cpus != 2.0 || l.memory_bytes != 100 * MIB) {
+            fail_msg("container %zu: %g CPUs, %llu bytes", i, l.cpus,
+                     (unsigned long long)l.memory_bytes);
+        }
+    }
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    char command[PATH_MAX];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_no_limit), cmocka_unit_test(version_2),
+        cmocka_unit_test(version_1),           cmocka_unit_test(both_versions),
+        cmocka_unit_test(containers),
+    };
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}

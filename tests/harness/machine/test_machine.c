@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The harness: buffers, clocks, teams and the repetition engine. Counts and invariants decide, never
+ * a time. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/machine/cpu.h"
+#include "harness/machine/measure.h"
+#include "harness/machine/search.h"
+#include "tests/models/near.h"
+
+#define MIB ((size_t)1 << 20)
+
+static struct carm_topo *topo;
+static struct carm_clock tsc;
+static struct carm_image *image;
+
+enum { EMPTY, LOAD, TRIAD, UPDATE, FP, CODES };
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct carm_err err;
+    const char *const names[CODES] = {"empty.scalar.dp", "A.sse.dp.1:0.u8", "A.sse.dp.2:1.u4",
+                                      "A.sse.dp.update.u4", "B.sse.dp.mad.f40.c10"};
+    struct carm_code_spec specs[CODES];
+    for (int i = 0; i < CODES; i++) {
+        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
+            return -1;
+        }
+    }
+    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&tsc, &err) ||
+           carm_image_open(&image, specs, CODES, &err);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    carm_image_close(image);
+    carm_topo_close(topo);
+    return 0;
+}
+
+static struct carm_team *open_team(int n, size_t bytes, size_t reps)
+{
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    if (carm_team_open(&team, topo, &tsc, n, bytes, reps, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return team;
+}
+
+static size_t resident_bytes(void)
+{
+    unsigned long total = 0;
+    unsigned long resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%lu %lu", &total, &resident), 2);
+    (void)fclose(f);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- buffers and memory ------------------------------------------------------------------------ */
+
+/* Reading never makes pages of its own (one shared page of zeros would be read at cache speed):
+ * after a touch every page must really be there. */
+static void buffers_have_real_pages(void **state)
+{
+    (void)state;
+    struct carm_buffer b;
+    struct carm_err err;
+    assert_int_equal(carm_buffer_open(&b, 64 * MIB, &err), 0);
+    assert_int_equal((uintptr_t)b.start % (2 * MIB), 0);
+    size_t before = resident_bytes();
+    carm_buffer_touch(&b, 32 * MIB);
+    size_t after = resident_bytes();
+    assert_true(after - before >= 32 * MIB - 64 * 1024);
+    assert_true(after - before <= 36 * MIB); /* the rest is only reserved */
+    carm_buffer_touch(&b, 16 * MIB);
+    assert_int_equal(b.touched, 32 * MIB);
+    carm_buffer_touch(&b, 512 * MIB); /* ends at the buffer */
+    assert_int_equal(b.touched, b.bytes);
+    uint64_t page = carm_buffer_page_bytes(&b);
+    assert_true(page == (uint64_t)sysconf(_SC_PAGESIZE) || page == 2 * MIB);
+    for (size_t i = 0; i < b.bytes / 8; i += 4096 / 8) {
+        assert_near(((double *)b.start)[i], 1.0, 0.0);
+    }
+    carm_buffer_close(&b);
+    carm_buffer_close(&b); /* twice is allowed */
+}
+
+/* The kernel's flags of the memory at an address have "dd": not in a core. */
+static void buffers_are_in_no_core(void **state)
+{
+    (void)state;
+    struct carm_buffer b;
+    struct carm_err err;
+    char line[512];
+    bool here = false, left_out = false;
+    assert_int_equal(carm_buffer_open(&b, 4 * MIB, &err), 0);
+    FILE *f = fopen("/proc/self/smaps", "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        unsigned long begin = 0, end = 0;
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2) {
+            here = begin <= (uintptr_t)b.start && (uintptr_t)b.start < end;
+        } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+            left_out = strstr(line, " dd") != NULL;
+        }
+    }
+    assert_int_equal(fclose(f), 0);
+    assert_true(left_out);
+    carm_buffer_close(&b);
+}
+
+static void refuses_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct carm_buffer b;
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    assert_int_equal(carm_buffer_open(&b, (size_t)1 << 50, &err), -CARM_ENOMEM);
+    assert_non_null(strstr(err.text, "--memory"));
+    assert_int_equal(carm_team_open(&team, topo, &tsc, topo->machine_pus + 1, MIB, 16, &err),
+                     -CARM_EINVAL);
+    assert_null(team);
+    assert_int_equal(carm_team_open(&team, topo, &tsc, 1, (size_t)1 << 50, 16, &err), -CARM_ENOMEM);
+    assert_null(team);
+    assert_true(carm_memory_available() > 0);
+    assert_true(carm_memory_available() <= carm_memory_total());
+}
+
+/* ---- clock ------------------------------------------------------------------------------------- */
+
+static void clocks_agree(void **state)
+{
+    (void)state;
+    assert_true(tsc.tsc_hz > 1e8 && tsc.tsc_hz < 1e10);
+    /* two chains of known latency, one clock: 3 cycles against 1. A ratio within one run. */
+    assert_near(tsc.chain_ratio, 3.0, 0.3);
+    assert_int_equal(tsc.imul_cycles, 3);
+    assert_true(tsc.tick_quantum >= 1.0 && tsc.tick_quantum < 1000.0);
+}
+
+/* ---- engine ------------------------------------------------------------------------------------ */
+
+/* Windows tile the working set: none overlaps, none reaches past it, all are whole iterations. */
+static void windows_tile_the_set(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, 64 * MIB, 256);
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    const uint64_t sets[] = {1, 1000, 4096, 100000, 3 * MIB + 77, 64 * MIB};
+    for (int code = LOAD; code <= UPDATE; code++) {
+        const uint64_t stride = image->codes[code].account.stride_bytes;
+        for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+            struct carm_shape s;
+            carm_measure_shape(team, &image->codes[code], sets[i], 20e-6, &s);
+            assert_true(s.iterations >= 1 && s.passes >= 1 && s.windows >= 1);
+            assert_int_equal(s.window_bytes, s.iterations * stride);
+            uint64_t all = s.windows * s.window_bytes;
+            assert_true(all <= (sets[i] > stride ? sets[i] : stride));
+            assert_true(all + s.windows * stride + stride >
+                        sets[i]); /* less than one each is lost */
+            assert_true(all <= team->workers[0].buffer.touched);
+            assert_true(s.windows == 1 || s.passes == 1);
+        }
+    }
+    carm_team_close(team);
+}
+
+static void measurements_account_for_all_work(void **state)
+{
+    (void)state;
+    const int n = topo->cores > 1 ? 2 : 1;
+    struct carm_team *team = open_team(n, 4 * MIB, 500);
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    assert_true(team->overhead.together > 0.0);
+    for (int code = LOAD; code < CODES; code++) {
+        struct carm_shape s;
+        struct carm_measurement m;
+        const struct carm_account *a = &image->codes[code].account;
+        carm_measure_shape(team, &image->codes[code], 20000, 20e-6, &s);
+        carm_measure_run(team, &image->codes[code], &s, 500, &m);
+        const double iterations = (double)s.iterations * (double)s.passes * n;
+        assert_near(m.bytes, iterations * (double)(a->load_bytes + a->store_bytes), 0.0);
+        assert_near(m.flops, iterations * (double)a->flops, 0.0);
+        assert_true(m.seconds.n == 500 || (m.own_share < 1.0 && m.seconds.n > 0));
+        assert_true(m.seconds.min <= m.seconds.ci_lo && m.seconds.ci_lo <= m.seconds.median);
+        assert_true(m.seconds.median <= m.seconds.ci_hi && m.seconds.ci_hi <= m.seconds.max);
+        assert_true(m.seconds.p5 <= m.seconds.median && m.seconds.median <= m.seconds.p95);
+        assert_true(m.clock_hz > 1e8 && m.clock_hz < 1e10);
+        assert_near(m.cycles, m.clock_hz * m.seconds.median, 1e-6 * m.cycles);
+        assert_int_equal(m.threads, n);
+        assert_int_equal(m.migrations, 0);
+    }
+    carm_team_close(team);
+}
+
+/* Processors whose TSCs are not in step: the team neither waits for another's instant nor takes a
+ * difference between two counters for a duration. */
+static void works_without_common_time(void **state)
+{
+    (void)state;
+    struct carm_clock own = tsc;
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    struct carm_shape s;
+    struct carm_measurement m;
+    own.synchronous = false;
+    assert_int_equal(carm_team_open(&team, topo, &own, topo->cores > 1 ? 2 : 1, MIB, 200, &err), 0);
+    atomic_store(&team->start_tsc, UINT64_MAX); /* an instant that never comes */
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[FP], 0, 10e-6, &s);
+    carm_measure_run(team, &image->codes[FP], &s, 200, &m);
+    assert_true(m.seconds.median > 0.0 && (m.seconds.n == 200 || m.own_share < 1.0));
+    carm_team_close(team);
+}
+
+/* A cache line takes longer than a cycle from one thread to another, and less than a millisecond even
+ * where they share one hardware thread's time; one thread alone has nobody to hand it to. */
+static void lines_change_hands(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, MIB, 16);
+    assert_near(carm_core_to_core_seconds(team), 0.0, 0.0);
+    carm_team_close(team);
+    if (topo->pus < 2) {
+        print_message("skipped: one hardware thread has no other to hand a line to\n");
+        skip();
+    }
+    team = open_team(2, MIB, 16);
+    const double seconds = carm_core_to_core_seconds(team);
+    assert_true(seconds > 1e-10 && seconds < 1e-3);
+    carm_team_close(team);
+}
+
+/* Windows and laps together touch all of the set and nothing else: after a run every value of an
+ * updated set has flipped as often as its window came up, those behind it never. */
+static void repetitions_cover_the_set(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, 8 * MIB, 4096);
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[UPDATE], 6 * MIB, 1e-6, &s);
+    carm_team_touch(team, 8 * MIB);
+    assert_true(s.windows > 2 && s.windows < 4096);
+    double *values = team->workers[0].buffer.start;
+    const size_t inside = s.windows * s.window_bytes / sizeof *values;
+    const size_t per_window = s.window_bytes / sizeof *values;
+    for (size_t i = 0; i < 8 * MIB / sizeof *values; i++) {
+        values[i] = 1.0;
+    }
+    team->cursor = 0;
+    /* the warming lap may be any number of windows, so window 0 stands for the parity of each: all
+     * windows have been visited the same number of times or once more than the last */
+    carm_measure_run(team, &image->codes[UPDATE], &s, s.windows, &m);
+    for (size_t w = 0; w < s.windows; w++) {
+        for (size_t i = 1; i < per_window; i++) {
+            if (values[w * per_window + i] != values[w * per_window]) {
+                fail_msg("value %zu of window %zu was not updated with its window", i, w);
+            }
+        }
+    }
+    size_t changes = 0; /* of parity from one window to the next: where the laps began and ended */
+    for (size_t w = 1; w < s.windows; w++) {
+        changes += values[w * per_window] != values[(w - 1) * per_window] ? 1 : 0;
+    }
+    assert_true(changes <= 2);
+    for (size_t i = inside; i < 8 * MIB / sizeof *values; i++) {
+        if (values[i] != 1.0) {
+            fail_msg("value %zu behind the set was changed", i - inside);
+        }
+    }
+    carm_team_close(team);
+}
+
+/* ---- disturbance ------------------------------------------------------------------------------- */
+
+struct rival {
+    atomic_bool stop;
+    int pu;
+};
+
+static void *spin_beside(void *arg)
+{
+    struct rival *r = arg;
+    struct carm_err err;
+    (void)carm_topo_pin(topo, r->pu, &err);
+    while (!atomic_load(&r->stop)) {
+    }
+    return NULL;
+}
+
+/* A rival on the same processor preempts the worker: counted by the kernel, seen, and marked; with
+ * a budget the point is measured again. */
+/* A calibration that met a burst: the empty code seems to take longer than what is measured. */
+static void a_bad_calibration_is_no_negative_time(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, MIB, 256);
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[FP], 0, 20e-6, &s);
+    team->overhead.together = 0.001;
+    carm_measure_run(team, &image->codes[FP], &s, 256, &m);
+    assert_true(m.seconds.ci_lo > 0.0 && m.seconds.median >= m.seconds.ci_lo);
+    assert_true(m.clock_hz > 0.0);
+    assert_true(m.disturbance != CARM_UNDISTURBED);
+    carm_team_close(team);
+}
+
+static void notices_preemption(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, MIB, 256);
+    struct rival rival = {.pu = team->workers[0].pu};
+    pthread_t thread;
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[FP], 0, 2e-3, &s);
+    assert_int_equal(pthread_create(&thread, NULL, spin_beside, &rival), 0);
+    carm_measure_run(team, &image->codes[FP], &s, 256, &m);
+    atomic_store(&rival.stop, true);
+    (void)pthread_join(thread, NULL);
+    assert_true(m.disturbance != CARM_UNDISTURBED);
+    assert_true(m.switches > 0);
+    carm_team_close(team);
+}
+
+/* A stand-in for the probe's reference: cores that were seen twice as wide as any is. So all repetitions
+ * ran on what looks like half a core: when waiting did not help, one block of them tells enough, and is marked. */
+static void notices_a_shared_core(void **state)
+{
+    (void)state;
+    struct carm_team *team = open_team(1, MIB, 1024);
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    carm_measure_shape(team, &image->codes[FP], 0, 5e-6, &s);
+    carm_measure_run(team, &image->codes[FP], &s, 128, &m);
+    assert_true(m.width_share > 0.1);
+    for (int i = 0; i < 1000; i++) {
+        carm_widths_add(&team->workers[0].seen_alone, 15.0);
+        carm_widths_add(&team->workers[0].seen_together, 15.0);
+    }
+    carm_measure_run(team, &image->codes[FP], &s, 128, &m);
+    assert_true(m.own_share == 0.0 && m.width_share < CARM_WIDTH_OWN);
+    assert_int_equal(m.seconds.n, CARM_CLOCK_EVERY);
+    assert_true(m.disturbance);
+    assert_int_equal(carm_measure_own_alone(team), 0);
+    team->patience_seconds = 0.0;
+    carm_measure_run(team, &image->codes[FP], &s, 128, &m);
+    assert_int_equal(m.seconds.n, 128);
+    carm_team_close(team);
+}
+
+/* What no two threads share counts for each thread by itself: its repetitions with a core of its own, however the
+ * other thread's core was at that time. A thread that never had its core marks them all. */
+static void threads_count_by_themselves(void **state)
+{
+    (void)state;
+    if (topo->cores < 2) {
+        skip();
+    }
+    struct carm_team *team = open_team(2, MIB, 1024);
+    struct carm_shape s;
+    struct carm_measurement m;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    assert_true(team->overhead.each > 0.0);
+    carm_measure_shape(team, &image->codes[FP], 0, 5e-6, &s);
+    for (int planted = 0; planted < 2; planted++) {
+        for (int i = 0; i < 2; i++) { /* nothing is known of the cores: they pass for own */
+            team->workers[i].seen_alone = (struct carm_widths){.n = 0};
+        }
+        for (int i = 0; i < 1000 && planted; i++) {
+            carm_widths_add(&team->workers[1].seen_alone, 15.0);
+        }
+        carm_team_separate(team, true);
+        assert_true(team->separate);
+        carm_measure_run(team, &image->codes[FP], &s, 128, &m);
+        assert_true(m.seconds.median > 0.0 && m.seconds.ci_lo > 0.0);
+        assert_true(team->separate); /* as it was asked for */
+        assert_true(planted ? m.own_share == 0.0 && m.disturbance : m.own_share > 0.0);
+        assert_true(planted ? m.seconds.n >= 128
+                            : m.seconds.n == 128); /* of all, or those that count */
+        assert_near(m.flops,
+                    (double)(s.iterations * image->codes[FP].account.flops) * (double)s.passes * 2,
+                    0.0);
+    }
+    carm_team_use(team, 1);
+    carm_team_separate(team, true);
+    assert_false(team->separate); /* of one thread there is nothing to take apart */
+    carm_team_close(team);
+}
+
+static void widths_that_repeat_count(void **state)
+{
+    (void)state;
+    struct carm_widths w = {.n = 0};
+    assert_near(carm_widths_full(&w), 0.0, 0.0);
+    for (int i = 0; i < 7; i++) {
+        carm_widths_add(&w, 5.52);
+    }
+    assert_near(carm_widths_full(&w), 0.0, 0.0); /* too few to be believed */
+    carm_widths_add(&w, 5.52);
+    assert_near(carm_widths_full(&w), 5.525, 1e-9);
+    for (int i = 0; i < 800; i++) {
+        carm_widths_add(&w, 3.2);
+    }
+    assert_near(carm_widths_full(&w), 3.225, 1e-9); /* 8 of 808 may be readings gone wrong ... */
+    for (int i = 0; i < 8; i++) {
+        carm_widths_add(&w, 5.52);
+    }
+    assert_near(carm_widths_full(&w), 5.525, 1e-9); /* ... 16 are not */
+    for (int i = 0; i < 6; i++) {
+        carm_widths_add(&w, 9.0);
+        carm_widths_add(&w, -1.0); /* no widths at all */
+        carm_widths_add(&w, 1e9);
+    }
+    assert_near(carm_widths_full(&w), 5.525, 1e-9);
+    w = (struct carm_widths){.n = 0};
+    for (int i = 0; i < 4000; i++) { /* a tenth of them, spread over many bins, is no width */
+        carm_widths_add(&w, i % 10 ? 5.52 : 6.0 + 0.002 * i);
+    }
+    assert_near(carm_widths_full(&w), 5.525, 1e-9);
+}
+
+/* A team of two in which one works, then both: the other sleeps and is not waited for. */
+static void a_team_works_in_part(void **state)
+{
+    (void)state;
+    if (topo->pus < 2) {
+        skip();
+    }
+    const size_t bytes[] = {4 * MIB, 2 * MIB};
+    struct carm_team *team = NULL;
+    struct carm_shape s;
+    struct carm_measurement m;
+    struct carm_err err = {""};
+    assert_int_equal(carm_team_open_sized(&team, topo, &tsc, 2, bytes, 256, &err), 0);
+    for (int n = 1; n <= 2; n++) {
+        carm_team_use(team, n);
+        assert_true(carm_team_room(team) >= bytes[n - 1]);
+        assert_true(n == 1 || carm_team_room(team) < bytes[0]);
+        carm_measure_calibrate(team, &image->codes[EMPTY]);
+        carm_measure_shape(team, &image->codes[FP], 0, 5e-6, &s);
+        carm_measure_run(team, &image->codes[FP], &s, 64, &m);
+        assert_int_equal(m.threads, n);
+        assert_near(m.flops,
+                    (double)(s.iterations * image->codes[FP].account.flops) * (double)s.passes * n,
+                    0.0);
+    }
+    carm_team_use(team, 3); /* there are no more */
+    assert_int_equal(team->n, 2);
+    carm_team_close(team);
+}
+
+/* A measurement of operations (with the account of an iteration: `n` of them) at `rate` of them a cycle. */
+static struct carm_measurement at_rate(struct carm_code *code, double rate)
+{
+    const double n = (double)(code->account.fp_instructions + code->account.loads);
+    struct carm_measurement m = {
+        .code = code,
+        .threads = 1,
+        .shape = {.iterations = 1000, .passes = 1, .windows = 1},
+        .seconds = {.n = 100, .median = n * 1000.0 / rate / 3e9},
+        .own_share = 1.0,
+        .clock_hz = 3e9,
+    };
+    return m;
+}
+
+/* What the widest known core executes in a cycle is believed; a clock misread by a third makes more of it. */
+static void catches_an_impossible_figure(void **state)
+{
+    static const struct {
+        enum carm_isa isa;
+        enum carm_precision precision;
+        enum carm_op op;
+        double most;
+    } rows[] = {
+        {CARM_AVX2, CARM_DP, CARM_MAD, 4.0},         {CARM_AVX2, CARM_DP, CARM_FMA, 2.0},
+        {CARM_AVX512, CARM_SP, CARM_ADD, 2.0},       {CARM_SCALAR, CARM_DP, CARM_FMA, 4.0},
+        {CARM_AVX2, CARM_DP, CARM_FMA2_ADD, 4.0},    {CARM_AVX512, CARM_INT8, CARM_ADD, 4.0},
+        {CARM_AVX2, CARM_INT64, CARM_ADD, 4.0},      {CARM_SSE, CARM_INT32, CARM_LOGIC, 4.0},
+        {CARM_AVX512, CARM_INT32, CARM_POPCNT, 4.0}, {CARM_AVX512, CARM_INT8, CARM_DOT, 2.0},
+        {CARM_AVX512, CARM_INT16, CARM_MUL, 2.0},    {CARM_AVX512, CARM_DP, CARM_DIV, 1.0},
+        {CARM_AMX, CARM_INT8, CARM_DOT, 1.0 / 16},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_code code = {
+            .spec = {.kind = CARM_KIND_B,
+                     .isa = rows[i].isa,
+                     .precision = rows[i].precision,
+                     .op = rows[i].op},
+            .account = {.fp_instructions = 24},
+        };
+        struct carm_measurement m = at_rate(&code, rows[i].most);
+        assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+        m.clock_hz = 2e9;
+        if (carm_measure_judge(&m) != CARM_TOO_FAST) {
+            fail_msg("%s %s %s: %.3g a cycle are believed", carm_isa_name(rows[i].isa),
+                     carm_precision_name(rows[i].precision), carm_op_name(rows[i].op),
+                     1.5 * rows[i].most);
+        }
+    }
+    struct carm_code load = image->codes[LOAD];
+    load.account.fp_instructions = 0;
+    struct carm_measurement m = at_rate(&load, 4.5);
+    assert_int_equal(carm_measure_judge(&m), CARM_TOO_FAST);
+}
+
+/* Each disturbance is named for what it is. */
+static void names_what_disturbed(void **state)
+{
+    struct carm_code code = {.account = {.fp_instructions = 24}};
+    (void)state;
+    struct carm_measurement m = at_rate(&code, 1.0);
+    assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+    m.slow_share = 0.2;
+    assert_int_equal(carm_measure_judge(&m), CARM_UNEVEN);
+    m.own_share = 0.0;
+    assert_int_equal(carm_measure_judge(&m), CARM_CORE_SHARED);
+    m.steal_share = 0.1;
+    assert_int_equal(carm_measure_judge(&m), CARM_STOLEN);
+    m.switches = 5;
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.clock_spread = 0.05;
+    assert_int_equal(carm_measure_judge(&m), CARM_CLOCK_MOVED);
+    m.migrations = 1;
+    assert_int_equal(carm_measure_judge(&m), CARM_MIGRATED);
+    m.seconds.median /= 10.0;
+    assert_int_equal(carm_measure_judge(&m), CARM_TOO_FAST);
+}
+
+static void chooses_the_better_code(void **state)
+{
+    (void)state;
+    /* 8 loads beside 16 divisions are never faster than 8 loads: a factor of more than 20 */
+    struct carm_code_spec specs[2];
+    struct carm_err err;
+    struct carm_image *two = NULL;
+    double rates[2] = {0.0, 0.0};
+    assert_int_equal(carm_code_parse("C.scalar.dp.1:0.div.u8.f16.c8", &specs[0], &err), 0);
+    assert_int_equal(carm_code_parse("A.scalar.dp.1:0.u8", &specs[1], &err), 0);
+    assert_int_equal(carm_image_open(&two, specs, 2, &err), 0);
+    struct carm_team *team = open_team(1, MIB, 64);
+    const struct carm_code *codes[] = {&two->codes[0], &two->codes[1]};
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, CARM_SEARCH_CORE, rates), 1);
+    assert_true(rates[1] > rates[0] && rates[0] > 0.0);
+    carm_team_close(team);
+    carm_image_close(two);
+}
+
+/* ---- processor --------------------------------------------------------------------------------- */
+
+/* CPUID and XCR0 against what the kernel lists. */
+static void features_match_the_kernel(void **state)
+{
+    (void)state;
+    struct carm_cpu cpu;
+    struct carm_err err;
+    char line[16384];
+    carm_cpu_read(&cpu);
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) && strncmp(line, "flags", 5) != 0) {
+    }
+    (void)fclose(f);
+    assert_int_equal(strncmp(line, "flags", 5), 0);
+    line[strcspn(line, "\n")] = ' ';
+    assert_int_equal(cpu.isa[CARM_AVX], strstr(line, " avx ") != NULL);
+    assert_int_equal(cpu.isa[CARM_AVX2], strstr(line, " avx2 ") && strstr(line, " fma "));
+    assert_int_equal(cpu.isa[CARM_AVX512], strstr(line, " avx512f ") != NULL);
+    assert_true(cpu.isa[CARM_SCALAR] && cpu.isa[CARM_SSE]);
+    cpu.isa[CARM_AVX512] = false;
+    assert_int_equal(carm_cpu_check(&cpu, CARM_AVX512, &err), -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, "does not have avx512"));
+    assert_int_not_equal(carm_cpu_best_isa(&cpu), CARM_AVX512);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buffers_have_real_pages),
+        cmocka_unit_test(buffers_are_in_no_core),
+        cmocka_unit_test(refuses_what_does_not_fit),
+        cmocka_unit_test(clocks_agree),
+        cmocka_unit_test(lines_change_hands),
+        cmocka_unit_test(windows_tile_the_set),
+        cmocka_unit_test(measurements_account_for_all_work),
+        cmocka_unit_test(works_without_common_time),
+        cmocka_unit_test(repetitions_cover_the_set),
+        cmocka_unit_test(a_bad_calibration_is_no_negative_time),
+        cmocka_unit_test(notices_preemption),
+        cmocka_unit_test(notices_a_shared_core),
+        cmocka_unit_test(threads_count_by_themselves),
+        cmocka_unit_test(widths_that_repeat_count),
+        cmocka_unit_test(a_team_works_in_part),
+        cmocka_unit_test(catches_an_impossible_figure),
+        cmocka_unit_test(names_what_disturbed),
+        cmocka_unit_test(chooses_the_better_code),
+        cmocka_unit_test(features_match_the_kernel),
+    };
+    return cmocka_run_group_tests_name("harness", tests, set_up, tear_down);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One measuring process for each node: turns, ranks that stand aside, and a lock that ends with its
+ * process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/job.h"
+#include "harness/machine/node_lock.h"
+
+static char folder[64];
+static const char *folders[] = {"/nonexistent/carm", folder, NULL};
+static volatile sig_atomic_t interrupted;
+
+static int set_up(void **state)
+{
+    (void)state;
+    interrupted = 0;
+    memcpy(folder, "/tmp/carm-lock-XXXXXX", 22);
+    return mkdtemp(folder) && chmod(folder, 0777) == 0 ? 0 : -1;
+}
+
+static void lock_path(char *path, size_t size)
+{
+    char host[CARM_HOST_MAX];
+    carm_host_name(host);
+    (void)snprintf(path, size, "%s/carm-%.100s.lock", folder, host);
+}
+
+static int tear_down(void **state)
+{
+    char path[256];
+    (void)state;
+    lock_path(path, sizeof path);
+    (void)remove(path);
+    return rmdir(folder);
+}
+
+static struct carm_job rank(const char *step, long n)
+{
+    struct carm_job job = {.id = "77", .ranked = *step != '\0', .rank = n};
+    (void)snprintf(job.step, sizeof job.step, "%s", step);
+    return job;
+}
+
+static int try_lock(struct carm_node_lock *lock, const char *step, long n, const char *command,
+                    const char *output)
+{
+    const struct carm_job job = rank(step, n);
+    const struct carm_observer observer = {.stop = &interrupted};
+    return carm_node_lock_open_in(lock, folders, &job, command, output, NULL, &observer, NULL);
+}
+
+/* A process that takes the lock, says so, and holds it for so long; then it ends without a word. */
+static pid_t hold(const char *step, long n, unsigned milliseconds)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct carm_node_lock lock;
+        const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+        const int rc = try_lock(&lock, step, n, "build", "m.json");
+        (void)!write(ready[1], rc ? "x" : "y", 1);
+        (void)nanosleep(&time, NULL);
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    (void)close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    assert_int_equal(byte, 'y');
+    return pid;
+}
+
+static void test_alone(void **state)
+{
+    struct carm_node_lock lock;
+    struct stat st;
+    (void)state;
+    const mode_t old = umask(077);
+    assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), 0);
+    (void)umask(old);
+    assert_true(lock.fd >= 0);
+    assert_int_equal(stat(lock.path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0666); /* other users can lock it, too */
+    carm_node_lock_close(&lock, true);
+    assert_int_equal(lock.fd, -1);
+    carm_node_lock_close(&lock, true);
+    /* by hand, the same again is measured again */
+    assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), 0);
+    carm_node_lock_close(&lock, true);
+}
+
+/* Another job, and no job at all, wait until the holder is gone. */
+static void test_turns(void **state)
+{
+    static const char *const steps[] = {"", "other"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct carm_node_lock lock;
+        struct timespec begin;
+        struct timespec end;
+        const pid_t pid = hold("step", 0, 400);
+        (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+        assert_int_equal(try_lock(&lock, steps[i], 1, "build", "m.json"), 0);
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        assert_true(end.tv_sec > begin.tv_sec || end.tv_nsec - begin.tv_nsec > 100000000L);
+        carm_node_lock_close(&lock, true);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    }
+}
+
+static void test_killed(void **state)
+{
+    struct carm_node_lock lock;
+    (void)state;
+    const pid_t pid = hold("step", 0, 60000);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    /* a rank of the same launch goes on where the first one fell */
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(try_lock(&lock, "step", 1, "build", "m.json"), 0);
+    carm_node_lock_close(&lock, true);
+}
+
+static void test_aside(void **state)
+{
+    struct carm_node_lock lock;
+    (void)state;
+    const pid_t pid = hold("step", 2, 60000);
+    for (long n = 0; n < 4; n++) {
+        if (n != 2) {
+            assert_int_equal(try_lock(&lock, "step", n, "build", "m.json"), CARM_NODE_ASIDE);
+            assert_int_equal(lock.fd, -1);
+        }
+    }
+    /* another output and another command are other work: they would wait */
+    interrupted = 1;
+    assert_int_equal(try_lock(&lock, "step", 1, "build", "other.json"), -CARM_EINTR);
+    assert_int_equal(try_lock(&lock, "step", 1, "validate", "m.json"), -CARM_EINTR);
+    assert_int_equal(try_lock(&lock, "step+1", 1, "build", "m.json"), -CARM_EINTR);
+    assert_int_equal(try_lock(&lock, "", 1, "build", "m.json"), -CARM_EINTR);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static char said[512];
+
+static void keep(const char *text)
+{
+    (void)snprintf(said, sizeof said, "%s", text);
+}
+
+static int try_wait(const char *wait, struct carm_err *err)
+{
+    struct carm_node_lock lock;
+    const struct carm_job job = rank("", 0);
+    const struct carm_observer observer = {.say = keep};
+    return carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", wait, &observer, err);
+}
+
+/* Nobody waits for ever, and the message names the holder and its time. */
+static void test_wait(void **state)
+{
+    static const char *const bad[] = {"", "-1", "x", "1s", "nan", "inf", "1e7"};
+    const struct timespec earlier[2] = {{.tv_sec = time(NULL) - 90}, {.tv_sec = time(NULL) - 90}};
+    struct carm_err err = {""};
+    char text[128];
+    char path[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(try_wait(bad[i], &err), -CARM_EINVAL);
+        assert_non_null(strstr(err.text, "--wait needs seconds"));
+    }
+    const pid_t pid = hold("step", 0, 60000);
+    lock_path(path, sizeof path);
+    assert_int_equal(utimensat(0, path, earlier, 0), 0);
+    said[0] = '\0';
+    assert_int_equal(try_wait("0", &err), -CARM_EIO);
+    (void)snprintf(text, sizeof text,
+                   "process %ld (carm build, job 77) has measured this node for 9", (long)pid);
+    assert_non_null(strstr(err.text, text));
+    assert_non_null(strstr(err.text, "--wait 0 is over"));
+    assert_string_equal(said, "");
+    assert_int_equal(try_wait("0.3", &err), -CARM_EIO);
+    assert_non_null(strstr(said, "waiting for at most 0 s (--wait): process "));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    /* who holds it without a record of its own, after the one that was killed */
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(flock(fileno(file), LOCK_EX), 0);
+    assert_int_equal(try_wait("0", &err), -CARM_EIO);
+    assert_non_null(
+        strstr(err.text, "another process has locked this node (`fuser /tmp/carm-lock"));
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A rank that starts late finds the work done; one whose forerunner failed does it. */
+static void test_late(void **state)
+{
+    struct carm_node_lock lock;
+    const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    char path[256];
+    (void)state;
+    assert_int_equal(try_lock(&lock, "step", 0, "build", "m.json"), 0);
+    carm_node_lock_close(&lock, true);
+    assert_int_equal(try_lock(&lock, "step", 1, "build", "m.json"), CARM_NODE_ASIDE);
+    assert_int_equal(try_lock(&lock, "step", 1, "build", "r1.json"), 0);
+    carm_node_lock_close(&lock, false);
+    assert_int_equal(try_lock(&lock, "step", 2, "build", "r1.json"), 0);
+    carm_node_lock_close(&lock, true);
+    /* the rank itself measures again when it is told to */
+    assert_int_equal(try_lock(&lock, "step", 2, "build", "r1.json"), 0);
+    carm_node_lock_close(&lock, true);
+    /* a launch of the same number, much later: numbers may begin anew */
+    lock_path(path, sizeof path);
+    assert_int_equal(utimensat(0, path, long_ago, 0), 0);
+    assert_int_equal(try_lock(&lock, "step", 1, "build", "r1.json"), 0);
+    carm_node_lock_close(&lock, true);
+}
+
+/* What somebody else wrote into the file. */
+static void test_strange(void **state)
+{
+    static const char *const texts[] = {"", "x", "carm-node/1 done 1 0 zz build",
+                                        "carm-node/1 done 1 0 0000000000000000",
+                                        "carm-node/9 done 1 0 0000000000000000 build job 1"};
+    char path[256];
+    (void)state;
+    lock_path(path, sizeof path);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct carm_node_lock lock;
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        for (int times = 0; times < 40; times++) {
+            (void)fputs(texts[i], file);
+        }
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(try_lock(&lock, "step", 1, "build", "m.json"), 0);
+        carm_node_lock_close(&lock, true);
+    }
+}
+
+/* A place that is no lock: a link is refused, else measuring goes on with a warning. */
+static void test_nowhere(void **state)
+{
+    struct carm_node_lock lock;
+    char path[256];
+    (void)state;
+    lock_path(path, sizeof path);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), -CARM_EIO);
+    assert_int_equal(lock.fd, -1);
+    carm_node_lock_close(&lock, true);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), 0);
+    assert_int_equal(lock.fd, -1);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(chmod(folder, 0700), 0); /* not for all users */
+    assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), 0);
+    assert_int_equal(lock.fd, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_aside, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_strange, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nowhere, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

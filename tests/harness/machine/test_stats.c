@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Order statistics: closed forms, and an interval that covers the truth as often as it says. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+
+#include "harness/machine/stats.h"
+#include "tests/models/near.h"
+
+static void describes_small_samples(void **state)
+{
+    (void)state;
+    double odd[] = {5, 1, 4, 2, 3};
+    struct carm_stats s;
+    carm_stats_describe(odd, 5, &s);
+    assert_near(s.median, 3.0, 0);
+    assert_near(s.min, 1.0, 0);
+    assert_near(s.max, 5.0, 0);
+    assert_near(s.ci_lo, 1.0, 0); /* too few for an interval: the whole range */
+    assert_near(s.ci_hi, 5.0, 0);
+    double even[] = {4, 1, 3, 2};
+    assert_near(carm_stats_median(even, 4), 2.5, 0);
+    double one[] = {7};
+    carm_stats_describe(one, 1, &s);
+    assert_near(s.median, 7.0, 0);
+    assert_near(s.ci_lo, 7.0, 0);
+    assert_near(s.p95, 7.0, 0);
+}
+
+static void quantiles_are_linear(void **state)
+{
+    (void)state;
+    double v[101];
+    struct carm_stats s;
+    for (int i = 0; i <= 100; i++) {
+        v[i] = (double)((i * 37) % 101);
+    }
+    carm_stats_describe(v, 101, &s);
+    assert_near(s.median, 50.0, 0);
+    assert_near(s.p5, 5.0, 1e-9);
+    assert_near(s.p95, 95.0, 1e-9);
+    /* ranks 101/2 -+ 1.96 sqrt(101)/2 = 40.65 and 60.35, rounded outwards */
+    assert_near(s.ci_lo, 40.0, 0);
+    assert_near(s.ci_hi, 61.0, 0);
+}
+
+/* The interval must hold the true median in 95% of samples: 1000 samples of a skewed distribution
+ * with outliers, as timings are; the count is binomial, standard deviation 7. */
+static void interval_covers_the_median(void **state)
+{
+    (void)state;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, 20141);
+    const double truth = exp(0.0);
+    int covered = 0;
+    for (int round = 0; round < 1000; round++) {
+        double v[200];
+        struct carm_stats s;
+        for (int i = 0; i < 200; i++) {
+            v[i] = gsl_ran_lognormal(rng, 0.0, 0.5);
+        }
+        carm_stats_describe(v, 200, &s);
+        covered += s.ci_lo <= truth && truth <= s.ci_hi ? 1 : 0;
+    }
+    gsl_rng_free(rng);
+    assert_in_range(covered, 930, 985);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(describes_small_samples),
+        cmocka_unit_test(quantiles_are_linear),
+        cmocka_unit_test(interval_covers_the_median),
+    };
+    return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Synthetic machines: SMT, two sockets, no L3, shared L2, restricted cpusets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <hwloc.h>
+
+#include "harness/machine/topo.h"
+
+static struct carm_topo *open_topo(const char *synthetic, const char *cpuset)
+{
+    struct carm_topo *t = NULL;
+    struct carm_err err = {""};
+    if (carm_topo_open(&t, synthetic, cpuset, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return t;
+}
+
+static void places_one_thread_per_core_first(void **state)
+{
+    (void)state;
+    /* hardware threads of a core are neighbours: 0 1 | 2 3 | 4 5 | 6 7 */
+    struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:4 l2:1(size=1MB) l1:1(size=48KB) "
+                                    "pu:2",
+                                    NULL);
+    assert_int_equal(t->cores, 4);
+    assert_int_equal(t->pus, 8);
+    const int want[] = {0, 2, 4, 6, 1, 3, 5, 7};
+    assert_memory_equal(t->order, want, sizeof want);
+    assert_int_equal(t->ncaches, 3);
+    assert_int_equal(t->caches[0].shared_by, 2);
+    assert_int_equal(t->caches[2].shared_by, 8);
+    assert_false(t->restricted);
+    carm_topo_close(t);
+}
+
+static void counts_caches_of_two_sockets(void **state)
+{
+    (void)state;
+    struct carm_topo *t = open_topo("pack:2 numa:1 l3:2(size=16777216) core:4 l2:1(size=512KB) "
+                                    "l1:1(size=32KB) pu:1",
+                                    NULL);
+    int instances = 0;
+    int sharers = 0;
+    assert_int_equal(t->packages, 2);
+    assert_int_equal(t->nodes, 2);
+    assert_int_equal(t->caches[2].instances, 4);
+    assert_int_equal(t->caches[2].size_bytes, 16 << 20);
+    carm_topo_cache_share(t, 3, 1, &instances, &sharers);
+    assert_int_equal(instances, 1);
+    assert_int_equal(sharers, 1);
+    carm_topo_cache_share(t, 3, 5, &instances, &sharers);
+    assert_int_equal(instances, 2);
+    assert_int_equal(sharers, 4);
+    carm_topo_cache_share(t, 3, 16, &instances, &sharers);
+    assert_int_equal(instances, 4);
+    carm_topo_close(t);
+}
+
+static void knows_shared_l2_and_no_l3(void **state)
+{
+    (void)state;
+    struct carm_topo *t = open_topo("pack:1 l2:2(size=4MB) core:4 l1:1(size=32KB) pu:1", NULL);
+    int instances = 0;
+    int sharers = 0;
+    assert_int_equal(t->ncaches, 2);
+    assert_int_equal(t->caches[1].level, 2);
+    assert_int_equal(t->caches[1].shared_by, 4);
+    carm_topo_cache_share(t, 2, 8, &instances, &sharers);
+    assert_int_equal(instances, 2);
+    assert_int_equal(sharers, 4);
+    carm_topo_cache_share(t, 3, 8, &instances, &sharers);
+    assert_int_equal(instances, 0);
+    carm_topo_close(t);
+}
+
+static void respects_the_cpuset(void **state)
+{
+    (void)state;
+    struct carm_err err;
+    /* cores 1 and 3 of four with two hardware threads each; of core 3 only the second */
+    struct carm_topo *t = open_topo("pack:1 core:4 l1:1(size=32KB) pu:2", "0x8c");
+    assert_int_equal(t->pus, 3);
+    assert_int_equal(t->machine_pus, 8);
+    assert_true(t->restricted);
+    const int want[] = {2, 7, 3};
+    assert_memory_equal(t->order, want, sizeof want);
+    assert_int_equal(carm_topo_check_threads(t, 3, &err), 0);
+    assert_int_equal(carm_topo_check_threads(t, 4, &err), -CARM_EINVAL);
+    assert_non_null(strstr(err.text, "cpuset of 3"));
+    assert_int_equal(carm_topo_check_threads(t, 9, &err), -CARM_EINVAL);
+    assert_non_null(strstr(err.text, "more than this machine's 8"));
+    assert_int_equal(carm_topo_check_threads(t, 0, &err), -CARM_EINVAL);
+    assert_non_null(strstr(err.text, "at least 1"));
+    carm_topo_close(t);
+}
+
+static void works_without_any_cache(void **state)
+{
+    (void)state;
+    struct carm_topo *t = open_topo("pack:1 core:2 pu:1", NULL);
+    assert_int_equal(t->ncaches, 0);
+    assert_int_equal(t->cores, 2);
+    carm_topo_close(t);
+}
+
+/* hwloc's notation has no associativity: not told is 0, as it is on machines that hide it */
+static void ways_are_zero_where_not_told(void **state)
+{
+    (void)state;
+    struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:2 l2:1(size=1MB) l1:1(size=48KB) "
+                                    "pu:1",
+                                    NULL);
+    assert_int_equal(t->ncaches, 3);
+    for (size_t i = 0; i < t->ncaches; i++) {
+        assert_int_equal(t->caches[i].ways, 0);
+    }
+    carm_topo_close(t);
+}
+
+/* A machine that tells, by way of hwloc's own file: a synthetic one with ways filled in. */
+static void ways_are_those_that_hwloc_tells(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/carm-topo-XXXXXX";
+    struct carm_topo *t = open_topo("pack:1 l2:1(size=1048576) core:2 l1:1(size=49152) pu:1", NULL);
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(close(file), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L1CACHE, i)->attr->cache.associativity = 12;
+    }
+    hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L2CACHE, 0)->attr->cache.associativity = -1;
+    assert_int_equal(hwloc_topology_export_xml(t->hwloc, path, 0), 0);
+    carm_topo_close(t);
+    assert_int_equal(setenv("HWLOC_XMLFILE", path, 1), 0);
+    t = open_topo(NULL, NULL);
+    assert_int_equal(unsetenv("HWLOC_XMLFILE"), 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(t->ncaches, 2);
+    assert_int_equal(t->caches[0].ways, 12);
+    assert_int_equal(t->caches[0].size_bytes, 48 << 10);
+    assert_int_equal(t->caches[1].ways, -1);
+    carm_topo_close(t);
+}
+
+static void refuses_nonsense(void **state)
+{
+    (void)state;
+    struct carm_topo *t = NULL;
+    struct carm_err err;
+    assert_int_equal(carm_topo_open(&t, "pack:1 nonsense:4", NULL, &err), -CARM_ENOTSUP);
+    assert_null(t);
+    assert_non_null(strstr(err.text, "topology"));
+}
+
+static void reads_this_machine(void **state)
+{
+    (void)state;
+    struct carm_topo *t = open_topo(NULL, NULL);
+    struct carm_err err;
+    assert_true(t->pus >= 1 && t->cores >= 1 && t->cores <= t->pus);
+    for (size_t i = 0; i < t->ncaches; i++) {
+        const struct carm_topo_cache *c = &t->caches[i];
+        print_message("L%d: %d ways\n", c->level, c->ways);
+        assert_true(c->ways >= -1);
+        if (c->ways > 0 && c->size_bytes > 0) { /* whole sets of 64-byte lines */
+            assert_int_equal(c->size_bytes % ((uint64_t)c->ways * 64), 0);
+        }
+    }
+    assert_int_equal(carm_topo_pin(t, t->order[0], &err), 0);
+    carm_topo_close(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_one_thread_per_core_first),
+        cmocka_unit_test(counts_caches_of_two_sockets),
+        cmocka_unit_test(knows_shared_l2_and_no_l3),
+        cmocka_unit_test(respects_the_cpuset),
+        cmocka_unit_test(works_without_any_cache),
+        cmocka_unit_test(ways_are_zero_where_not_told),
+        cmocka_unit_test(ways_are_those_that_hwloc_tells),
+        cmocka_unit_test(refuses_nonsense),
+        cmocka_unit_test(reads_this_machine),
+    };
+    return cmocka_run_group_tests_name("topo", tests, NULL, NULL);
+}

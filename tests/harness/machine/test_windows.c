@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where repetitions run: pieces of several streams, laps of a stride, states of random lines; and the engine
+ * with all of them, its calls seen by a code that only notes them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "asm/gen.h"
+#include "harness/machine/search.h"
+#include "harness/machine/window.h"
+#include "tests/models/near.h"
+
+#define MIB ((size_t)1 << 20)
+
+static struct carm_topo *topo;
+static struct carm_clock tsc;
+static struct carm_image *image;
+
+enum { EMPTY, COPY, COPY_NT, DOT, TRIAD, FOUR, SIX, JUMP, RANDOM, MIXED, CODES };
+static const char *const names[CODES] = {"empty.scalar.dp",      "A.sse.dp.1:1.u4.s2",
+                                         "A.sse.dp.1:1nt.u4.s2", "C.sse.dp.2:0.mad.u4.f8.c4.s2",
+                                         "A.sse.dp.2:1.u4.s3",   "A.sse.dp.update.u8.s4",
+                                         "A.sse.dp.2:1.u8.s6",   "A.sse.dp.1:0.u8.j8",
+                                         "R.sse.dp.u4",          "B.sse.dp.mad.f16.c8.i45"};
+
+static int set_up(void **state)
+{
+    struct carm_code_spec specs[CODES];
+    struct carm_err err;
+    (void)state;
+    for (int i = 0; i < CODES; i++) {
+        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
+            return -1;
+        }
+    }
+    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&tsc, &err) ||
+           carm_image_open(&image, specs, CODES, &err);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    carm_image_close(image);
+    carm_topo_close(topo);
+    return 0;
+}
+
+static struct carm_team *open_team(int n, size_t bytes, size_t reps)
+{
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    if (carm_team_open(&team, topo, &tsc, n, bytes, reps, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    return team;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------ */
+
+/* All streams and their padding stay within the set, never overlap, and never share the lowest 12
+ * bits of an address; little of a set is lost. */
+static void streams_share_a_set(void **state)
+{
+    static const uint64_t sets[] = {8192,  8256,  10000,   12288,      16384,
+                                    32768, 50000, 3 << 20, 1ULL << 26, (1ULL << 31) - 64};
+    static const uint64_t wants[] = {1, 3, 100, 100000};
+    static const int codes[] = {COPY, TRIAD, FOUR, SIX};
+    (void)state;
+    for (size_t i = 0; i < 4 * sizeof sets / sizeof *sets; i++) {
+        for (size_t k = 0; k < sizeof wants / sizeof *wants; k++) {
+            const struct carm_code *code = &image->codes[codes[i % 4]];
+            const uint64_t n = code->spec.streams;
+            const uint64_t set = sets[i / 4];
+            const uint64_t stride = code->account.stride_bytes;
+            bool seen[8] = {false};
+            struct carm_shape s;
+            carm_measure_shape_of(code, set, wants[k], &s);
+            const uint64_t each = s.windows * s.window_bytes;
+            const uint64_t distance = carm_window_distance(code, &s);
+            assert_int_equal(s.window_bytes, s.iterations * stride);
+            for (uint64_t stream = 0; stream < n; stream++) {
+                const uint64_t place = stream * distance % 4096;
+                assert_true(place % 512 == 0 && !seen[place / 512]);
+                seen[place / 512] = true;
+            }
+            assert_true(distance >= each && (n - 1) * distance + each <= set);
+            assert_int_equal(carm_window_span(code, &s), (n - 1) * distance + each);
+            assert_int_equal(carm_measure_set_bytes(code, &s), n * each);
+            /* 6 KiB of padding at most, less than an iteration of each window, and of each stream */
+            assert_true(n * each + 6144 + n * stride * (s.windows + 1) > set);
+        }
+    }
+    struct carm_shape least; /* one iteration each, whatever was asked for */
+    carm_measure_shape_of(&image->codes[COPY], 1, 7, &least);
+    assert_int_equal(least.window_bytes, image->codes[COPY].account.stride_bytes);
+    assert_int_equal(carm_window_distance(&image->codes[COPY], &least), 2048);
+    assert_int_equal(carm_window_span(&image->codes[COPY], &least), 2048 + least.window_bytes);
+}
+
+static void random_sets_are_powers_of_two(void **state)
+{
+    static const uint64_t sets[][2] = {{0, 128},       {127, 128},     {128, 128},
+                                       {255, 128},     {256, 256},     {100000, 65536},
+                                       {65536, 65536}, {65535, 32768}, {1ULL << 40, 1ULL << 40}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        struct carm_shape s;
+        carm_measure_shape_of(&image->codes[RANDOM], sets[i][0], 77, &s);
+        assert_int_equal(s.window_bytes, sets[i][1]);
+        assert_true(s.iterations == 77 && s.passes == 1 && s.windows == 1);
+        assert_int_equal(carm_window_span(&image->codes[RANDOM], &s), sets[i][1]);
+    }
+}
+
+/* One stream is as before. */
+static void one_stream_has_no_distance(void **state)
+{
+    struct carm_shape s;
+    (void)state;
+    carm_measure_shape_of(&image->codes[JUMP], 100000, 5, &s);
+    assert_int_equal(carm_window_distance(&image->codes[JUMP], &s), 0);
+    assert_int_equal(carm_window_span(&image->codes[JUMP], &s), s.windows * s.window_bytes);
+    assert_int_equal(carm_measure_set_bytes(&image->codes[JUMP], &s), s.windows * s.window_bytes);
+    carm_measure_shape_of(&image->codes[MIXED], 100000, 5, &s);
+    assert_int_equal(carm_window_span(&image->codes[MIXED], &s), 0);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------- */
+
+/* Eight laps of a stride of eight read every line of the set once; a run that goes on where another one
+ * ended goes on with its lap, too. */
+static void laps_of_a_jump_read_all(void **state)
+{
+    static uint8_t seen[4096];
+    static char base[1]; /* only addresses are formed */
+    const struct carm_code *code = &image->codes[JUMP];
+    struct carm_shape s;
+    struct carm_windows w;
+    (void)state;
+    carm_measure_shape_of(code, sizeof seen * 64, 10, &s);
+    assert_true(s.windows > 5);
+    memset(seen, 0, sizeof seen);
+    uint64_t cursor = 0;
+    for (uint64_t n = 0; n < 8 * s.windows; n++) {
+        if (n % 7 == 0) {
+            carm_windows_begin(&w, code, &s, base, cursor, 1, 0);
+        }
+        assert_int_equal(carm_windows_extra(&w), 0);
+        const uint64_t at = (uintptr_t)carm_windows_at(&w) - (uintptr_t)base;
+        for (uint64_t i = 0; i < s.iterations; i++) {
+            for (uint64_t line = 0; line < 2; line++) { /* of an iteration */
+                const uint64_t k = at / 64 + (2 * i + line) * 8;
+                assert_true(k < s.windows * s.window_bytes / 64);
+                seen[k]++;
+            }
+        }
+        carm_windows_next(&w);
+        cursor = carm_windows_cursor(&w);
+    }
+    for (uint64_t k = 0; k < s.windows * s.window_bytes / 64; k++) {
+        assert_int_equal(seen[k], 1);
+    }
+    assert_int_equal(cursor, 0);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a;
+    const uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The lowest bits are as documented, the others differ in every repetition, thread and run. */
+static void states_differ(void **state)
+{
+    enum { SEEDS = 8, REPS = 100, THREADS = 16, ALL = SEEDS * REPS * THREADS };
+    static uint64_t states[ALL];
+    size_t n = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        for (uint64_t r = 0; r < REPS; r++) {
+            for (unsigned t = 0; t < THREADS; t++) {
+                states[n] = carm_window_state(seed, r, t, 1 << 20);
+                assert_int_equal(states[n] & 63, 44);
+                n++;
+            }
+        }
+    }
+    qsort(states, ALL, sizeof *states, by_value);
+    for (size_t i = 1; i < ALL; i++) {
+        assert_true(states[i] != states[i - 1]);
+    }
+    assert_int_equal(carm_window_state(1, 2, 3, 2) & 63, 63);
+    assert_int_equal(carm_window_state(1, 2, 3, 1ULL << 63) & 63, 1);
+}
+
+/* ---- the engine, by its calls ------------------------------------------------------------------ */
+
+static struct {
+    char *window;
+    uint64_t iterations, passes, extra;
+} calls[1 << 16];
+static atomic_size_t ncalls;
+
+static void note_call(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    const size_t i = atomic_fetch_add(&ncalls, 1);
+    if (i < sizeof calls / sizeof *calls) {
+        calls[i].window = window;
+        calls[i].iterations = iterations;
+        calls[i].passes = passes;
+        calls[i].extra = extra;
+    }
+}
+
+/* Runs a code that only notes its calls; the warming lap's come first.
+ * returns the shape */
+static struct carm_shape note_run(struct carm_team *team, int code, uint64_t set_bytes,
+                                  uint64_t want, size_t reps)
+{
+    struct carm_code noting = image->codes[code];
+    struct carm_shape s;
+    struct carm_measurement m;
+    noting.run = note_call;
+    carm_measure_shape_of(&noting, set_bytes, want, &s);
+    carm_team_touch(team, carm_window_span(&noting, &s));
+    atomic_store(&ncalls, 0);
+    carm_measure_run(team, &noting, &s, reps, &m);
+    return s;
+}
+
+static void streams_are_called_in_pieces(void **state)
+{
+    enum { REPS = 200 };
+    struct carm_team *team = open_team(1, 2 * MIB, REPS);
+    (void)state;
+    const struct carm_shape s = note_run(team, DOT, MIB, 100, REPS);
+    const char *base = team->workers[0].buffer.start;
+    const size_t n = atomic_load(&ncalls) < sizeof calls / sizeof *calls
+                         ? atomic_load(&ncalls)
+                         : sizeof calls / sizeof *calls;
+    assert_true(s.windows > 10 && n >= REPS + s.windows); /* all of it was warmed before */
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(calls[i].extra, carm_window_distance(&image->codes[DOT], &s));
+        assert_int_equal(calls[i].iterations, s.iterations);
+        assert_ptr_equal(calls[i].window, base + i % s.windows * s.window_bytes);
+    }
+    carm_team_close(team);
+}
+
+/* Each repetition, of each thread and of each run, begins with another state. */
+static void random_calls_differ(void **state)
+{
+    enum { REPS = 100 };
+    const int threads = topo->cores > 1 ? 2 : 1;
+    struct carm_team *team = open_team(threads, 2 * MIB, REPS);
+    static uint64_t states[1 << 16];
+    size_t n = 0;
+    (void)state;
+    for (int run = 0; run < 2; run++) {
+        const struct carm_shape s = note_run(team, RANDOM, 300000, 50, REPS);
+        const size_t made = atomic_load(&ncalls);
+        assert_int_equal(s.window_bytes, 262144);
+        assert_true(made >= (size_t)REPS * (size_t)threads);
+        for (size_t i = 0; i < made && n < sizeof states / sizeof *states; i++) {
+            assert_int_equal(calls[i].extra & 63, 64 - 12);
+            assert_int_equal(calls[i].iterations, 50);
+            states[n++] = calls[i].extra;
+            if (i == 2000) { /* enough of the warming lap's */
+                break;
+            }
+        }
+    }
+    qsort(states, n, sizeof *states, by_value);
+    for (size_t i = 1; i < n; i++) {
+        assert_true(states[i] != states[i - 1]);
+    }
+    carm_team_close(team);
+}
+
+/* ---- the engine, by what real codes do --------------------------------------------------------- */
+
+static void real_codes_account_for_all(void **state)
+{
+    const int n = topo->cores > 1 ? 2 : 1;
+    struct carm_team *team = open_team(n, 4 * MIB, 200);
+    (void)state;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    for (int code = COPY; code < CODES; code++) {
+        const struct carm_account *a = &image->codes[code].account;
+        struct carm_shape s;
+        struct carm_measurement m;
+        carm_measure_shape(team, &image->codes[code], 300000, 20e-6, &s);
+        carm_measure_run(team, &image->codes[code], &s, 200, &m);
+        const double iterations = (double)s.iterations * (double)s.passes * n;
+        assert_near(m.bytes, iterations * (double)(a->load_bytes + a->store_bytes), 0.0);
+        assert_near(m.flops, iterations * (double)a->flops, 0.0);
+        assert_true(m.seconds.n == 200 || (m.own_share < 1.0 && m.seconds.n > 0));
+        assert_true(carm_window_span(&image->codes[code], &s) <= team->workers[0].buffer.touched);
+    }
+    assert_int_equal(image->codes[RANDOM].account.load_bytes, 4 * 64);
+    assert_int_equal(image->codes[JUMP].account.load_bytes, 2 * 64);
+    carm_team_close(team);
+}
+
+/* A copy writes all of its second half, and neither the first nor what lies between and behind. */
+static void copies_write_the_second_half(void **state)
+{
+    (void)state;
+    for (int code = COPY; code <= COPY_NT; code++) {
+        struct carm_team *team = open_team(1, 4 * MIB, 4096);
+        struct carm_shape s;
+        struct carm_measurement m;
+        carm_measure_calibrate(team, &image->codes[EMPTY]);
+        carm_team_touch(team, 4 * MIB);
+        carm_measure_shape(team, &image->codes[code], 3 * MIB, 1e-6, &s);
+        assert_true(s.windows > 2 && s.windows < 4096);
+        double *values = team->workers[0].buffer.start;
+        for (size_t i = 0; i < 4 * MIB / sizeof *values; i++) { /* shorter probes wrote elsewhere */
+            values[i] = 1.0;
+        }
+        team->cursor = 0;
+        carm_measure_run(team, &image->codes[code], &s, s.windows, &m);
+        const size_t begin = carm_window_distance(&image->codes[code], &s) / sizeof *values;
+        const size_t end = carm_window_span(&image->codes[code], &s) / sizeof *values;
+        for (size_t i = 0; i < 4 * MIB / sizeof *values; i++) {
+            const bool due = i >= begin && i < end;
+            const double wanted =
+                due ? carm_gen_constant(CARM_ROW_STORE, (unsigned)((i - begin) % 2)) : 1.0;
+            if (values[i] != wanted) {
+                fail_msg("%s: value %zu is %g, not %g", names[code], i, values[i], wanted);
+            }
+        }
+        carm_team_close(team);
+    }
+}
+
+/* Among lines at random and a stream with strides, a search finds one and gives both rates. */
+static void searches_work(void **state)
+{
+    struct carm_team *team = open_team(1, 4 * MIB, 96);
+    const struct carm_code *codes[] = {&image->codes[RANDOM], &image->codes[JUMP],
+                                       &image->codes[COPY], &image->codes[DOT]};
+    double rates[4] = {0.0};
+    (void)state;
+    carm_measure_calibrate(team, &image->codes[EMPTY]);
+    const size_t best = carm_measure_best(team, codes, 4, 2 * MIB, 8e-6, CARM_SEARCH_MEMORY, rates);
+    assert_in_range(best, 0, 3);
+    for (int i = 0; i < 4; i++) {
+        assert_true(rates[i] > 0.0);
+    }
+    carm_team_close(team);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(streams_share_a_set),
+        cmocka_unit_test(random_sets_are_powers_of_two),
+        cmocka_unit_test(one_stream_has_no_distance),
+        cmocka_unit_test(laps_of_a_jump_read_all),
+        cmocka_unit_test(states_differ),
+        cmocka_unit_test(streams_are_called_in_pieces),
+        cmocka_unit_test(random_calls_differ),
+        cmocka_unit_test(real_codes_account_for_all),
+        cmocka_unit_test(copies_write_the_second_half),
+        cmocka_unit_test(searches_work),
+    };
+    return cmocka_run_group_tests_name("windows", tests, set_up, tear_down);
+}

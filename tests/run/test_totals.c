@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Totals of counters against counted ones: what deviates, what bounds allow, and the reasons given. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/totals.h"
+
+static struct carm_counts counters, counted;
+static struct carm_recipe recipe;
+
+/* A million instructions by both, one in ten a flop. */
+static int reset(void **state)
+{
+    (void)state;
+    memset(&counters, 0, sizeof counters);
+    memset(&counted, 0, sizeof counted);
+    memset(&recipe, 0, sizeof recipe);
+    (void)snprintf(recipe.title, sizeof recipe.title, "Intel Hand");
+    carm_count_put(&counters, CARM_Q_INSTRUCTIONS, 1e6, CARM_COUNTED_PMU);
+    carm_count_put(&counters, CARM_Q_FLOPS, 1e5, CARM_COUNTED_PMU);
+    carm_count_put(&counted, CARM_Q_INSTRUCTIONS, 1e6, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&counted, CARM_Q_FLOPS, 1e5, CARM_COUNTED_TRANSLATED);
+    return 0;
+}
+
+static struct carm_totals compare(void)
+{
+    struct carm_totals totals;
+    carm_totals_compare(&totals, CARM_PROVIDER_PAPI, &recipe, &counters, &counted);
+    return totals;
+}
+
+static void says(const char *text)
+{
+    const struct carm_totals totals = compare();
+    if (!strstr(totals.warning, text)) {
+        fail_msg("'%s' is not in '%s'", text, totals.warning);
+    }
+}
+
+static void equal_totals_agree(void **state)
+{
+    (void)state;
+    const struct carm_totals totals = compare();
+    assert_int_equal(totals.n, 2);
+    assert_int_equal(totals.of[0].quantity, CARM_Q_FLOPS);
+    assert_true(totals.of[0].deviation == 0.0 && totals.of[1].deviation == 0.0);
+    assert_string_equal(totals.warning, "");
+}
+
+static void the_bound(void **state)
+{
+    (void)state;
+    carm_count_put(&counted, CARM_Q_FLOPS, 1.04e5, CARM_COUNTED_TRANSLATED);
+    assert_string_equal(compare().warning, "");
+    carm_count_put(&counted, CARM_Q_FLOPS, 1.06e5, CARM_COUNTED_TRANSLATED);
+    says("flops differ by more than 5%; a hypervisor");
+    carm_count_put(&counted, CARM_Q_FLOPS, 0.94e5, CARM_COUNTED_TRANSLATED);
+    says("flops differ by more than 5%; Intel's counters have all lanes of masked instructions");
+    (void)snprintf(recipe.title, sizeof recipe.title, "AMD Hand");
+    says("AMD's counters may have flops of masked lanes");
+}
+
+static void other_instructions_explain_all(void **state)
+{
+    (void)state;
+    carm_count_put(&counted, CARM_Q_INSTRUCTIONS, 2e6, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&counted, CARM_Q_FLOPS, 2e5, CARM_COUNTED_TRANSLATED);
+    says("flops, instructions differ by more than 5%; the runs executed different numbers");
+    assert_null(strstr(compare().warning, "hypervisor"));
+}
+
+static void x87_is_not_compared(void **state)
+{
+    (void)state;
+    carm_count_put(&counted, CARM_Q_FLOPS, 3e5, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&counted, CARM_Q_FLOPS_OTHER, 2e5, CARM_COUNTED_TRANSLATED);
+    assert_true(compare().of[0].deviation == 0.0);
+    assert_string_equal(compare().warning, "");
+    carm_count_put(&counters, CARM_Q_FLOPS_OTHER, 2e5, CARM_COUNTED_PMU);
+    says("flops differ");
+}
+
+/* An upper bound may be higher, not lower; bytes have bounds of their own. */
+static void bounds_of_the_counters(void **state)
+{
+    (void)state;
+    carm_count_put(&counted, CARM_Q_LOADS, 1e5, CARM_COUNTED_TRANSLATED);
+    counters.q[CARM_Q_LOADS] = (struct carm_count){3e5, 0.0, 3e5, CARM_COUNTED_PMU, 1.0};
+    assert_string_equal(compare().warning, "");
+    assert_true(fabs(compare().of[2].deviation + 2.0 / 3.0) < 1e-12);
+    counters.q[CARM_Q_LOADS] = (struct carm_count){0.5e5, 0.0, 0.5e5, CARM_COUNTED_PMU, 0.25};
+    says("loads differ by more than 5%; Intel counts instructions");
+    says("multiplexed: each counted 25% of the time or more");
+    carm_count_put(&counted, CARM_Q_BYTES, 8e5, CARM_COUNTED_TRANSLATED);
+    counters.q[CARM_Q_BYTES] = (struct carm_count){16e5, 7e5, 32e5, CARM_COUNTED_PMU, 1.0};
+    assert_null(strstr(compare().warning, "bytes"));
+    counters.q[CARM_Q_BYTES] = (struct carm_count){16e5, 16e5, 32e5, CARM_COUNTED_PMU, 1.0};
+    says("bytes are estimated from the widths");
+}
+
+static void nothing_and_little(void **state)
+{
+    (void)state;
+    carm_count_put(&counters, CARM_Q_FLOPS, 0.0, CARM_COUNTED_PMU);
+    assert_true(isinf(compare().of[0].deviation));
+    says("flops differ");
+    carm_count_put(&counted, CARM_Q_FLOPS, 999.0, CARM_COUNTED_TRANSLATED);
+    assert_int_equal(compare().n, 1);
+    counters.q[CARM_Q_FLOPS] = (struct carm_count){.by = CARM_COUNTED_NOT};
+    assert_int_equal(compare().n, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(equal_totals_agree, reset),
+        cmocka_unit_test_setup(the_bound, reset),
+        cmocka_unit_test_setup(other_instructions_explain_all, reset),
+        cmocka_unit_test_setup(x87_is_not_compared, reset),
+        cmocka_unit_test_setup(bounds_of_the_counters, reset),
+        cmocka_unit_test_setup(nothing_and_little, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

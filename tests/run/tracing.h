@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tests that trace a program which they have compiled. */
+#ifndef CARM_TESTS_RUN_TRACING_H
+#define CARM_TESTS_RUN_TRACING_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "run/trace.h"
+
+static bool compiled;
+
+static inline bool tracing_works(void)
+{
+    struct carm_err err = {""};
+    if (!compiled || carm_trace_check(&err) != 0) {
+        print_message("%s\n", compiled ? err.text : "no compiler or no static C library");
+        return false;
+    }
+    return true;
+}
+
+#define NEEDS_TRACING()         \
+    do {                        \
+        (void)state;            \
+        if (!tracing_works()) { \
+            skip();             \
+        }                       \
+    } while (0)
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Precisions of a build: which are measured by default, on request, and on which CPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "validation/roofs/plan.h"
+
+static struct carm_cpu cpu_with(enum carm_isa widest)
+{
+    struct carm_cpu cpu = {.fma = true, .has = {.leaf1_ecx = 1U << 19}};
+    for (int i = 0; i <= (int)widest; i++) {
+        cpu.isa[i] = true;
+    }
+    return cpu;
+}
+
+static struct carm_build_config configure(const struct carm_build_words *words,
+                                          const struct carm_cpu *cpu)
+{
+    struct carm_build_config c;
+    struct carm_err err = {""};
+    if (carm_build_configure_codes(&c, words, cpu, &err)) {
+        fail_msg("%s", err.text);
+    }
+    return c;
+}
+
+static void refuse(const struct carm_build_words *words, const struct carm_cpu *cpu, int rc,
+                   const char *reason)
+{
+    struct carm_build_config c;
+    struct carm_err err = {""};
+    assert_int_equal(carm_build_configure_codes(&c, words, cpu, &err), rc);
+    if (!strstr(err.text, reason)) {
+        fail_msg("'%s' is not '%s'", err.text, reason);
+    }
+}
+
+/* Codes of the plan by precision; how many there are in all */
+static size_t planned(const struct carm_build_config *c, const struct carm_cpu *cpu,
+                      size_t of[CARM_PRECISION_COUNT])
+{
+    size_t nroofs = 0;
+    struct carm_code_spec *specs = calloc(carm_build_plan_room(c), sizeof *specs);
+    assert_non_null(specs);
+    const size_t n = carm_build_plan_specs(c, cpu, specs, &nroofs);
+    memset(of, 0, CARM_PRECISION_COUNT * sizeof *of);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(carm_code_check(&specs[i], NULL), 0);
+        assert_true(carm_cpu_has_precision(cpu, specs[i].isa, specs[i].precision));
+        of[specs[i].precision]++;
+    }
+    free(specs);
+    return n;
+}
+
+static void test_default(void **state)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX512);
+    const struct carm_build_words words = {.isa = NULL};
+    size_t of[CARM_PRECISION_COUNT];
+    (void)state;
+    const struct carm_build_config c = configure(&words, &cpu);
+    assert_int_equal(c.nprecisions, 1);
+    assert_int_equal(c.precisions[0], CARM_DP);
+    assert_int_equal(c.nops, 5);
+    const size_t n = planned(&c, &cpu, of);
+    assert_int_equal(of[CARM_DP], n);
+}
+
+/* Codes of an ISA in the plan of a build, by kind. */
+static void count_codes(const struct carm_build_config *c, const struct carm_cpu *cpu,
+                        enum carm_isa isa, size_t *memory, size_t *nontemporal, size_t *compute)
+{
+    size_t nroofs = 0;
+    struct carm_code_spec *specs = calloc(carm_build_plan_room(c), sizeof *specs);
+    assert_non_null(specs);
+    carm_build_plan_specs(c, cpu, specs, &nroofs);
+    *memory = *nontemporal = *compute = 0;
+    for (size_t i = 1; i < nroofs; i++) { /* the first one is empty */
+        if (specs[i].isa == isa) {
+            *memory += specs[i].kind == CARM_KIND_A;
+            *nontemporal += specs[i].mix.nontemporal;
+            *compute += specs[i].kind == CARM_KIND_B;
+        }
+    }
+    free(specs);
+}
+
+/* Where the widest vectors are of 64 bytes, those of 32 are measured in L1 and in the peaks, unless ISAs are
+ * named. */
+static void test_beside(void **state)
+{
+    static const enum carm_isa alone[] = {CARM_SSE, CARM_AVX, CARM_AVX2};
+    const struct carm_mix mix = {.loads = 2, .stores = 1};
+    const struct carm_mix nt = {.stores = 1, .nontemporal = true};
+    const struct carm_cpu cpu = cpu_with(CARM_AVX512);
+    size_t memory = 0;
+    size_t nontemporal = 0;
+    size_t compute = 0;
+    (void)state;
+    for (int quick = 0; quick < 2; quick++) {
+        const struct carm_build_words words = {.quick = quick ? "" : NULL};
+        const struct carm_build_config c = configure(&words, &cpu);
+        assert_true(c.nisas == 2 && c.nwhole == 1);
+        assert_true(c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
+        count_codes(&c, &cpu, CARM_AVX512, &memory, &nontemporal, &compute);
+        assert_true(memory > 0 && compute > 0 && (nontemporal > 0) == !quick);
+        count_codes(&c, &cpu, CARM_AVX2, &memory, &nontemporal, &compute);
+        assert_true(memory > 0 && compute > 0 && nontemporal == 0);
+        for (size_t level = 0; level < 4; level++) {
+            assert_true(carm_build_wants_roof(&c, 0, &mix, level, 4));
+            assert_int_equal(carm_build_wants_roof(&c, 1, &mix, level, 4), level == 0);
+            assert_int_equal(carm_build_wants_roof(&c, 0, &nt, level, 4), level == 3);
+            assert_false(carm_build_wants_roof(&c, 1, &nt, level, 4));
+        }
+    }
+    struct carm_build_config c =
+        configure(&(struct carm_build_words){.isa = "avx512", .quick = NULL}, &cpu);
+    assert_true(c.nisas == 1 && c.nwhole == 1);
+    c = configure(&(struct carm_build_words){.isa = "sse,avx2", .quick = NULL}, &cpu);
+    assert_true(c.nisas == 2 && c.nwhole == 2 && c.isas[0] == CARM_AVX2);
+    assert_true(carm_build_wants_roof(&c, 1, &mix, 3, 4));
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        const struct carm_cpu narrower = cpu_with(alone[i]);
+        c = configure(&(struct carm_build_words){.isa = NULL}, &narrower);
+        assert_true(c.nisas == 1 && c.nwhole == 1 && c.isas[0] == alone[i]);
+    }
+}
+
+static void test_all(void **state)
+{
+    struct carm_cpu cpu = cpu_with(CARM_AVX2);
+    const struct carm_build_words words = {.precision = "all"};
+    const struct carm_build_words everywhere = {.precision = "int8,dp", .isa = "all"};
+    size_t of[CARM_PRECISION_COUNT];
+    (void)state;
+    struct carm_build_config c = configure(&words, &cpu);
+    assert_int_equal(c.nprecisions, 6); /* neither fp16 nor bf16 */
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_INT8] > 0 && of[CARM_INT64] > 0 && of[CARM_FP16] + of[CARM_BF16] == 0);
+    const size_t without = of[CARM_INT8];
+    cpu.has.leaf7_1_eax = 1U << 4; /* AVX-VNNI: candidates of one more operation */
+    c = configure(&words, &cpu);
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_INT8] > without);
+    c = configure(&everywhere, &cpu); /* scalar and avx have dp alone */
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_DP] > of[CARM_INT8] && of[CARM_INT8] > 0);
+}
+
+/* Tiles stand beside vectors in the precisions that have them, with all their roofs, but never find the
+ * levels. */
+static void test_tiles(void **state)
+{
+    struct carm_cpu cpu = cpu_with(CARM_AMX);
+    size_t of[CARM_PRECISION_COUNT];
+    size_t memory = 0;
+    size_t nontemporal = 0;
+    size_t compute = 0;
+    (void)state;
+    cpu.has.leaf7_edx = 1U << 22 | 1U << 25; /* no fp16 */
+    struct carm_build_config c = configure(&(struct carm_build_words){.isa = NULL}, &cpu);
+    assert_true(c.nisas == 2 && c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
+    c = configure(&(struct carm_build_words){.precision = "dp,bf16"}, &cpu);
+    assert_true(c.nisas == 3 && c.nwhole == 2);
+    assert_true(c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AMX && c.isas[2] == CARM_AVX2);
+    planned(&c, &cpu, of);
+    assert_true(of[CARM_DP] > 0 && of[CARM_BF16] > 0);
+    count_codes(&c, &cpu, CARM_AMX, &memory, &nontemporal, &compute);
+    assert_true(memory >= 4 * 4 && compute >= 4 && nontemporal == 0);
+    for (size_t m = 0; m < c.nmixes; m++) {
+        const bool plain = !c.mixes[m].update && !c.mixes[m].nontemporal;
+        assert_int_equal(carm_build_wants_roof(&c, 1, &c.mixes[m], 3, 4), plain);
+    }
+    c = configure(&(struct carm_build_words){.precision = "all"}, &cpu);
+    planned(&c, &cpu, of);
+    assert_true(c.nisas == 3 && of[CARM_FP16] == 0 && of[CARM_BF16] > 0);
+    c = configure(&(struct carm_build_words){.isa = "all", .precision = "sp"}, &cpu);
+    assert_true(c.nisas == 5 && c.nwhole == 5 && c.isas[4] == CARM_SCALAR);
+    c = configure(&(struct carm_build_words){.isa = "amx,sse,avx512", .precision = "int8"}, &cpu);
+    assert_true(c.nisas == 3 && c.isas[0] == CARM_AVX512 && c.isas[2] == CARM_AMX);
+    c = configure(&(struct carm_build_words){.isa = "amx", .precision = "int8"}, &cpu);
+    planned(&c, &cpu, of);
+    assert_true(c.nisas == 1 && of[CARM_INT8] > 16);
+    refuse(&(struct carm_build_words){.isa = "amx"}, &cpu, -CARM_ENOTSUP,
+           "none of the chosen ISAs has dp");
+    refuse(&(struct carm_build_words){.isa = "avx512,amx"}, &cpu, -CARM_ENOTSUP,
+           "amx has none of the chosen precisions on this CPU");
+    refuse(&(struct carm_build_words){.isa = "amx", .precision = "int8", .ldst = "update"}, &cpu,
+           -CARM_EINVAL, "begin --ldst with another mix");
+    cpu.isa[CARM_AMX] = false;
+    refuse(&(struct carm_build_words){.isa = "amx", .precision = "int8"}, &cpu, -CARM_ENOTSUP,
+           "does not have amx");
+}
+
+/* What this CPU does not have is named; the rest is measured. */
+static void test_absent(void **state)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX2);
+    (void)state;
+    struct carm_build_config c =
+        configure(&(struct carm_build_words){.precision = "fp16,int8,bf16"}, &cpu);
+    assert_true(c.nprecisions == 1 && c.precisions[0] == CARM_INT8);
+    assert_true(c.absent[CARM_FP16] && c.absent[CARM_BF16] && !c.absent[CARM_INT8]);
+    assert_false(c.absent[CARM_DP]);
+    c = configure(&(struct carm_build_words){.precision = "all"}, &cpu);
+    assert_true(c.absent[CARM_FP16] && c.absent[CARM_BF16] && !c.absent[CARM_DP]);
+}
+
+static void test_refused(void **state)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX2);
+    const struct carm_cpu narrow = cpu_with(CARM_AVX);
+    (void)state;
+    refuse(&(struct carm_build_words){.precision = "fp16,bf16"}, &cpu, -CARM_ENOTSUP,
+           "none of the chosen ISAs has fp16,bf16 on this CPU");
+    refuse(&(struct carm_build_words){.precision = "int8", .isa = "avx,sse"}, &narrow,
+           -CARM_ENOTSUP, "avx, the widest of the chosen ISAs, has none of the precisions");
+    refuse(&(struct carm_build_words){.precision = "int8", .ops = "dot"}, &cpu, -CARM_ENOTSUP,
+           "has dot on this CPU in the chosen precisions");
+    refuse(&(struct carm_build_words){.precision = "int8", .ceilings = ""}, &cpu, -CARM_EINVAL,
+           "--ceilings are those of dp or sp");
+    /* ceilings take dp wherever it stands */
+    const struct carm_build_config c =
+        configure(&(struct carm_build_words){.precision = "int8,sp", .ceilings = ""}, &cpu);
+    assert_int_equal(carm_build_ceilings_precision(&c), CARM_SP);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_default), cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_all),     cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_absent),  cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Measurements on their way into a model. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "validation/roofs/points.h"
+
+/* Rounds of planted rates, as a series of that code. */
+static struct carm_series series_of(const struct carm_code *code, const double *rates, size_t n)
+{
+    struct carm_series s = {
+        .code = code,
+        .work = 100.0,
+        .reps = 64 * n,
+        .shape = {.iterations = 4, .passes = 2, .windows = 3, .window_bytes = 64},
+        .spread = {20.0, 25.0, 80.0, 100.0}};
+    for (size_t i = 0; i < n; i++) {
+        s.rounds[s.n++] =
+            (struct carm_round){.rate = rates[i], .clock_hz = 25.0, .at = 1e9 + (double)i};
+    }
+    return s;
+}
+
+static void figures_of_rounds(void **state)
+{
+    static const struct carm_clock clock = {.tsc_hz = 1e9, .tick_quantum = 1.0};
+    static const struct carm_code compute = {.spec = {.kind = CARM_KIND_B, .op = CARM_FMA},
+                                             .name = "B.avx2.dp.fma.f40.c10"};
+    static const struct carm_code memory = {
+        .spec = {.kind = CARM_KIND_A, .mix = {.loads = 2, .stores = 1}, .streams = 3},
+        .account = {.stride_bytes = 96},
+        .name = "A.avx2.dp.2:1.u8"};
+    const double rates[] = {49.0, 50.0, 51.0};
+    struct carm_series s = series_of(&compute, rates, 3);
+    struct carm_build_result result = {
+        .series = &s, .threads = 1, .disturbed = true, .note = "why"};
+    struct carm_roofs roofs;
+    struct carm_err err = {""};
+    (void)state;
+    memset(&roofs, 0, sizeof roofs);
+    carm_series_estimate(&s, &clock, &result.pooled);
+    assert_int_equal(carm_build_add_compute(&roofs, &result, &err), 0);
+    const struct carm_compute_roof *r = &roofs.compute[0];
+    assert_true(r->rate == 50.0 && r->clock_hz == 25.0 && r->flops_per_cycle == 2.0);
+    assert_true(r->spread.min == 20.0 && r->spread.max == 100.0);
+    assert_true(r->ci95.lo < 49.0 && r->ci95.hi > 51.0);
+    assert_string_equal(r->op, "fma");
+    assert_string_equal(r->counted_by, "constructed");
+    assert_string_equal(r->note, "why");
+    assert_true(r->disturbed && r->reps == 192 && r->nrounds == 3);
+    assert_true(r->rounds[2].rate == 51.0);
+    s = series_of(&memory, rates, 3);
+    result.threads = 2;
+    assert_int_equal(carm_build_add_memory(&roofs, "L2", &result, &err), 0);
+    const struct carm_memory_roof *m = &roofs.memory[0];
+    assert_true(m->bandwidth == 50.0 && m->bytes_per_cycle == 1.0);
+    assert_true(m->working_set_bytes == 2 * 3 * 3 * 64 && m->window_bytes == 64 && m->passes == 2);
+    assert_string_equal(m->ldst, "2:1");
+    free(roofs.compute[0].rounds);
+    free(roofs.compute);
+    free(roofs.memory[0].rounds);
+    free(roofs.memory);
+}
+
+/* Seen on a busier one: a bandwidth of -4e12 in a curve. */
+static void no_point_of_a_time_below_zero(void **state)
+{
+    struct carm_pooled pooled = {.rate = 50.0, .ci95 = {40.0, 60.0}, .sound = true};
+    struct carm_curve curve;
+    struct carm_err err = {""};
+    (void)state;
+    memset(&curve, 0, sizeof curve);
+    assert_int_equal(carm_build_add_pooled_point(&curve, 1.0, &pooled, &err), 0);
+    pooled.ci95.lo = -1e-12;
+    assert_int_equal(carm_build_add_pooled_point(&curve, 2.0, &pooled, &err), 0);
+    pooled.rate = -1e-12;
+    assert_int_equal(carm_build_add_pooled_point(&curve, 3.0, &pooled, &err), 0);
+    assert_int_equal(curve.npoints, 1);
+    assert_true(curve.points[0].x == 1.0 && curve.points[0].value == 50.0);
+    free(curve.points);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_of_rounds),
+        cmocka_unit_test(no_point_of_a_time_below_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `carm build` is asked to measure. */
+#ifndef CARM_VALIDATION_ROOFS_CONFIG_H
+#define CARM_VALIDATION_ROOFS_CONFIG_H
+
+#include "asm/code.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/topo.h"
+#include "models/ceilings.h"
+#include "models/winners.h"
+#include "validation/options.h"
+
+struct carm_build_config {
+    enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the first one's curve finds the levels */
+    size_t nisas;
+    size_t
+        nwhole; /* of them have all their roofs; the others, beside them, those of L1 and the peaks */
+    enum carm_precision precisions[CARM_PRECISION_COUNT];
+    size_t nprecisions;
+    bool absent[CARM_PRECISION_COUNT];    /* asked for, but in none of the ISAs on this CPU */
+    struct carm_mix mixes[CARM_LIST_MAX]; /* the first is the model's */
+    size_t nmixes;
+    enum carm_op ops[CARM_OP_COUNT];
+    size_t nops;
+    int threads[CARM_LIST_MAX]; /* ascending */
+    size_t nthreads;
+    struct carm_level_list levels;
+    size_t reps;
+    bool quick;
+    double budget_seconds;                   /* until then, what is disturbed is measured again */
+    uint64_t memory_bytes;                   /* for the buffers of all threads */
+    int curve_steps;                         /* points of the curve in one octave */
+    bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */
+    const struct carm_winners *known;        /* earlier searches' codes, borrowed; NULL = none */
+    char machine[48];                        /* whose of them: carm_winner_machine */
+    struct carm_winners
+        *found; /* searches a wider space and puts what wins there; NULL = no search */
+};
+
+/* The words of the command line, NULL where not given. */
+struct carm_build_words {
+    const char *isa, *precision, *ldst, *ops, *threads, *levels, *reps, *quick, *memory, *budget;
+    const char *ceilings; /* "" = all groups */
+    const char *search;
+};
+
+/* Fills in defaults and checks everything against this machine.
+ * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (this CPU does not have it); -CARM_ENOMEM */
+int carm_build_configure(struct carm_build_config *config, const struct carm_build_words *words,
+                         const struct carm_cpu *cpu, const struct carm_topo *topo,
+                         struct carm_err *err);
+
+/* Memory for the buffers where --memory does not say: half of what is available, less where the rest is too
+ * little for carm itself. */
+uint64_t carm_build_usual_memory(void);
+
+/* The part of it that decides which test codes are asked for: ISAs, precisions, mixes, operations,
+ * ceilings, quick. It depends on what the CPU may execute and on nothing else of the machine. */
+int carm_build_configure_codes(struct carm_build_config *config,
+                               const struct carm_build_words *words, const struct carm_cpu *cpu,
+                               struct carm_err *err);
+
+/* Whether an ISA (by its place in the list) is to have roofs of a mix on a level (0 = L1, out of n): a
+ * non-temporal store leaves the caches and has roofs in memory alone. */
+bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
+                           const struct carm_mix *mix, size_t level, size_t n);
+
+/* Whether any group of ceilings is asked for. */
+bool carm_build_wants_ceilings(const struct carm_build_config *config);
+
+/* The precision in which ceilings are measured: double where it was asked for, else the first. */
+enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *config);
+
+#endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/roofs/levels.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "validation/roofs/points.h"
+
+#define KIB ((uint64_t)1 << 10)
+#define MIB ((uint64_t)1 << 20)
+
+static const double target_near = 5e-6;
+static const double target_far = 10e-6; /* beyond the last cache, see validation/roofs/roofs.c */
+
+/* What the threads reach of each cache together. */
+static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
+{
+    size_t n = topo->ncaches < CARM_LEVELS_MAX - 1 ? topo->ncaches : CARM_LEVELS_MAX - 1;
+    for (size_t i = 0; i < n; i++) {
+        int instances = 0;
+        int sharers = 0;
+        carm_topo_cache_share(topo, topo->caches[i].level, threads, &instances, &sharers);
+        sizes[i] = (double)topo->caches[i].size_bytes * (instances > 0 ? instances : 1);
+    }
+    return n;
+}
+
+/* The last cache that matters: of all, or of the levels asked for. 0 = the OS reports none. */
+static double last_cache(const struct carm_build *build, int threads, bool *dram)
+{
+    double sizes[CARM_LEVELS_MAX] = {0.0};
+    size_t n = os_sizes(build->topo, threads, sizes);
+    double last = 0.0;
+    *dram = carm_level_list_has(&build->config->levels, "DRAM");
+    for (size_t i = 0; i < n; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "L%d", build->topo->caches[i].level);
+        if (*dram || carm_level_list_has(&build->config->levels, name)) {
+            last = sizes[i] > 0.0 ? sizes[i] : last;
+        }
+    }
+    return last;
+}
+
+/* The least number of threads asked for that thread i, from 0, works with. */
+static int fewest_with(const struct carm_build_config *c, int i)
+{
+    size_t k = 0;
+    while (k + 1 < c->nthreads && c->threads[k] <= i) {
+        k++;
+    }
+    return c->threads[k];
+}
+
+/* Memory of all threads' buffers over that of the threads of one set: thread i keeps what the fewest
+ * threads that it works with need of it. */
+static double memory_share(const struct carm_build_config *c)
+{
+    double sum = 0.0;
+    for (int i = 0; i < c->threads[c->nthreads - 1]; i++) {
+        sum += 1.0 / fewest_with(c, i);
+    }
+    return sum;
+}
+
+uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
+{
+    bool dram = false;
+    double last = last_cache(build, threads, &dram);
+    /* memory: eight times the last cache and more, so that next to nothing of the set can stay in
+     * it (the sweep ends before, once memory's plateau is plain); a cache: past its size, so that
+     * its knee is seen */
+    double end = dram ? fmax(8.0 * last, 1024.0 * (double)MIB) : 2.5 * last;
+    if (last == 0.0) {
+        end = (double)(1024 * MIB);
+    }
+    return (uint64_t)fmin(end, (double)build->config->memory_bytes / memory_share(build->config));
+}
+
+/* The working set of a point, all threads together. */
+static double set_of(const struct carm_series *p, int threads)
+{
+    return (double)(p->shape.windows * p->shape.window_bytes) * threads;
+}
+
+double carm_build_curve_seconds(const struct carm_build *build, int threads)
+{
+    double octaves =
+        log2((double)carm_build_curve_end(build, threads) / (2.0 * (double)KIB) / threads);
+    return octaves * build->config->curve_steps * (double)build->config->reps *
+           (target_near + 3e-6);
+}
+
+/* Whether the last octave and a third is flat, past twice the last cache: memory's plateau. */
+static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_bytes)
+{
+    const size_t need = (size_t)sweep->set->build->config->curve_steps + 2;
+    const size_t n = sweep->n;
+    if (n < need || set_of(&sweep->points[n - 1], sweep->set->threads) <
+                        fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
+        return false;
+    }
+    double lo = INFINITY;
+    double hi = 0.0;
+    for (size_t i = n - need; i < n; i++) {
+        lo = fmin(lo, sweep->points[i].rounds[sweep->points[i].n - 1].rate);
+        hi = fmax(hi, sweep->points[i].rounds[sweep->points[i].n - 1].rate);
+    }
+    return hi < 1.07 * lo;
+}
+
+enum { LEAST_REPS = 32 };
+
+size_t carm_build_sweep_rounds(size_t reps, size_t *each)
+{
+    const size_t rounds = 4;
+    *each = (reps + rounds - 1) / rounds;
+    *each =
+        *each < LEAST_REPS ? LEAST_REPS : *each; /* a level is found by the shape of the curve */
+    return rounds;
+}
+
+static int run_point(struct carm_build_sweep *sweep, struct carm_series *point,
+                     struct carm_err *err)
+{
+    const struct carm_build *build = sweep->set->build;
+    const int threads = sweep->set->threads;
+    char size[CARM_TEXT_NUMBER_MAX];
+    size_t reps = 0;
+    carm_build_sweep_rounds(build->config->reps, &reps);
+    carm_observer_step(build->observer, "%d thread%s: curve at %s", threads,
+                       threads == 1 ? "" : "s",
+                       carm_text_bytes(size, sizeof size, (uint64_t)set_of(point, threads)));
+    carm_series_round(point, sweep->set->team, reps, NULL);
+    carm_observer_advance(build->observer, (double)reps * (target_near + 3e-6));
+    return carm_observer_check(build->observer, err);
+}
+
+/* When a model was made, Unix time; 0 = it does not say. */
+static double time_of(const struct carm_model *model)
+{
+    struct tm tm = {.tm_year = 0};
+    const char *end = strptime(model->created, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return end && !*end ? (double)timegm(&tm) : 0.0;
+}
+
+/* The same point in the model before counts as so many rounds as make a figure. */
+static void add_before(const struct carm_build_sweep *sweep, struct carm_series *point)
+{
+    const struct carm_model *before = sweep->set->build->before;
+    const struct carm_code_spec *spec = &sweep->code->spec;
+    const double set = set_of(point, sweep->set->threads);
+    char mix[16];
+    carm_mix_name(&spec->mix, mix);
+    for (size_t i = 0; before && i < before->ncurves; i++) {
+        const struct carm_curve *c = &before->curves[i];
+        if (c->threads != sweep->set->threads || strcmp(c->isa, carm_isa_name(spec->isa)) != 0 ||
+            strcmp(c->precision, carm_precision_name(spec->precision)) != 0 ||
+            strcmp(c->kind, mix) != 0) {
+            continue;
+        }
+        for (size_t k = 0; k < c->npoints; k++) {
+            const struct carm_curve_point *p = &c->points[k];
+            if (fabs(p->x - set) > 0.02 * set || p->disturbed) {
+                continue;
+            }
+            while (point->n < CARM_ROUNDS_MIN) {
+                point->rounds[point->n++] = (struct carm_round){
+                    .rate = p->value, .at = time_of(before), .state = CARM_STATE_QUIET};
+            }
+        }
+    }
+}
+
+int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set *set,
+                          const struct carm_code *code, struct carm_err *err)
+{
+    const struct carm_build *build = set->build;
+    bool dram = false;
+    const double last = last_cache(build, set->threads, &dram);
+    const double end = (double)carm_build_curve_end(build, set->threads);
+    const int steps = build->config->curve_steps;
+    const double first = 2048.0 * set->threads;
+    const int points = (int)floor(log2(end * 1.001 / first) * steps) + 1;
+    double before = 0.0;
+    *sweep = (struct carm_build_sweep){.set = set, .code = code};
+    sweep->points = calloc(CARM_CURVE_POINTS_MAX, sizeof *sweep->points);
+    if (!sweep->points) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the points of a curve");
+        return -CARM_ENOMEM;
+    }
+    carm_build_use(set);
+    carm_build_wait(set, carm_build_has_time(build, CARM_CURVES_SHARE) ? CARM_WAIT_CURVE : 0.0);
+    for (int i = 0; i < points && sweep->n < CARM_CURVE_POINTS_MAX; i++) {
+        const double x = first * pow(2.0, (double)i / steps);
+        struct carm_series *p = &sweep->points[sweep->n];
+        carm_series_open(p, set->team, code, (uint64_t)(x / set->threads),
+                         last > 0.0 && x > last ? target_far : target_near,
+                         last > 0.0 && x > 0.5 * last);
+        if (set_of(p, set->threads) <= before) {
+            continue;
+        }
+        before = set_of(p, set->threads);
+        sweep->n++;
+        add_before(sweep, p);
+        const int rc = run_point(sweep, p, err);
+        if (rc) {
+            return rc;
+        }
+        if (dram && last > 0.0 && at_the_end(sweep, last)) {
+            break;
+        }
+    }
+    return 0;
+}
+
+void carm_build_sweep_close(struct carm_build_sweep *sweep)
+{
+    free(sweep->points);
+    sweep->points = NULL;
+}
+
+int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
+                           struct carm_err *err)
+{
+    int rc = 0;
+    carm_build_use(sweep->set);
+    /* of a part of the points, which are in doubt, each waits whatever the time is */
+    const bool part = lo > 0.0 || hi < INFINITY;
+    const bool early = carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE);
+    sweep->set->team->patience_seconds = part || early ? CARM_WAIT_CURVE : 0.0;
+    for (size_t i = 0; i < sweep->n && !rc; i++) {
+        struct carm_series *p = &sweep->points[i];
+        const double set = set_of(p, sweep->set->threads);
+        rc = set >= lo && set <= hi ? run_point(sweep, p, err) : 0;
+    }
+    return rc;
+}
+
+/* The value of a point. A level is found by its shape, so that every point must be in the same state: one sound
+ * round is enough, and where there is none the fastest counts. */
+static struct carm_pooled value_of(const struct carm_series *p, const struct carm_clock *clock)
+{
+    double sound[CARM_ROUNDS_MAX];
+    struct carm_pooled pooled;
+    double most = 0.0;
+    size_t n = 0;
+    carm_series_estimate(p, clock, &pooled);
+    for (size_t i = 0; i < p->n && !pooled.sound; i++) {
+        most = fmax(most, p->rounds[i].rate);
+        if (carm_state_is_sound(p->rounds[i].state)) {
+            sound[n++] = p->rounds[i].rate;
+        }
+    }
+    if (!pooled.sound) {
+        pooled.rate = n ? carm_stats_median(sound, n) : most;
+        pooled.ci95 =
+            (struct carm_ci){fmin(pooled.ci95.lo, pooled.rate), fmax(pooled.ci95.hi, pooled.rate)};
+    }
+    return pooled;
+}
+
+int carm_build_sweep_curve(const struct carm_build_sweep *sweep, struct carm_curve *curve,
+                           double *clocks, struct carm_err *err)
+{
+    int rc = 0;
+    curve->npoints = 0;
+    for (size_t i = 0; i < sweep->n && !rc; i++) {
+        const struct carm_pooled pooled = value_of(&sweep->points[i], sweep->set->build->clock);
+        clocks[curve->npoints] = pooled.clock_hz;
+        rc = carm_build_add_pooled_point(curve, set_of(&sweep->points[i], sweep->set->threads),
+                                         &pooled, err);
+    }
+    return rc;
+}
+
+bool carm_build_is_private(const struct carm_topo *topo, size_t level, int threads)
+{
+    int instances = 0;
+    int sharers = 0;
+    if (level + 1 >= topo->ncaches) {
+        return false;
+    }
+    carm_topo_cache_share(topo, topo->caches[level].level, threads, &instances, &sharers);
+    return sharers == 1;
+}
+
+/* Working sets of one thread to try for a level's roof. below: where the cache before it ends; os:
+ * what the OS reports of this one, all threads together; own: no two threads share it. */
+static void choose_sets(struct carm_build_level *l, double below, double os, bool dram, bool own,
+                        double largest, int threads)
+{
+    const struct carm_level_range *r = &l->range;
+    l->nsets = 0;
+    if (!r->resolved) {
+        return;
+    }
+    if (dram) {
+        l->sets[l->nsets++] = (uint64_t)(largest / threads);
+        return;
+    }
+    /* Inside the plateau, clear of the cache before it and of its own end. A cache that is as large
+     * as the OS says is tried beyond its plateau, too: some prefetchers wake up only there, and a
+     * larger set can never profit from the cache before. A cache of one thread is as large whatever the curve says: one
+     * that ends early was disturbed. Of the last one others take a part: the less a set needs of it, the less of it
+     * they evict. */
+    const double lo = fmax(r->lo, 1.5 * below);
+    const bool as_reported = os > 0.0 && r->knee > 0.67 * os;
+    const double hi = as_reported ? fmin(r->hi, 0.9 * os) : r->hi;
+    const double third = as_reported || own ? 0.65 * os : fmin(3.0 * below, 0.8 * hi);
+    const double sets[CARM_LEVEL_SETS] = {0.5 * hi, 0.8 * hi, third};
+    for (size_t i = 0; i < CARM_LEVEL_SETS; i++) {
+        if (sets[i] >= lo && sets[i] > 0.0) {
+            l->sets[l->nsets++] = (uint64_t)(sets[i] / threads);
+        }
+    }
+    if (l->nsets == 0) {
+        l->sets[l->nsets++] = (uint64_t)(sqrt(r->lo * r->hi) / threads);
+    }
+}
+
+/* What the model says of a level beside its numbers. reach: the last cache; share: memory_share */
+static void describe(struct carm_build_level *l, bool dram, double largest, double reach,
+                     double share)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    char b[CARM_TEXT_NUMBER_MAX];
+    if (!l->range.resolved) {
+        if (dram && largest < 2.0 * reach) {
+            snprintf(l->note, sizeof l->note,
+                     "the working set ended at %s, the memory limit: give --memory %lluM or "
+                     "more to leave the last cache",
+                     carm_text_bytes(a, sizeof a, (uint64_t)largest),
+                     (unsigned long long)(4.0 * reach * share / (double)MIB) + 1);
+        } else {
+            snprintf(l->note, sizeof l->note, "the curve has no plateau of its own here");
+        }
+        return;
+    }
+    const double os = (double)l->os_size_bytes;
+    const double knee = (double)l->knee_bytes;
+    if (!dram && knee > 0.0 && os > 0.0 && (knee < 0.67 * os || knee > 1.5 * os)) {
+        snprintf(l->note, sizeof l->note,
+                 "the OS reports %s, the curve leaves the plateau at %s: the roof is the "
+                 "plateau's",
+                 carm_text_bytes(a, sizeof a, l->os_size_bytes),
+                 carm_text_bytes(b, sizeof b, l->knee_bytes));
+    }
+}
+
+/* Takes over the range of a cache from fewer threads. */
+static void borrow(const struct carm_topo *topo, int threads, size_t level,
+                   const struct carm_build_levels *fewer, struct carm_build_level *l)
+{
+    int here = 0;
+    int there = 0;
+    int sharers = 0;
+    if (!fewer || level + 1 >= fewer->n || level >= topo->ncaches ||
+        !fewer->levels[level].range.resolved) {
+        return;
+    }
+    carm_topo_cache_share(topo, topo->caches[level].level, threads, &here, &sharers);
+    carm_topo_cache_share(topo, topo->caches[level].level, fewer->threads, &there, &sharers);
+    const double scale = there > 0 ? (double)here / there : 1.0;
+    l->range = fewer->levels[level].range;
+    l->range.lo *= scale;
+    l->range.hi *= scale;
+    l->range.knee *= scale;
+    l->borrowed = true;
+}
+
+void carm_build_find_levels(const struct carm_build *build, int threads,
+                            const struct carm_curve *curve, const double *clocks,
+                            const struct carm_build_levels *fewer, struct carm_build_levels *out)
+{
+    double x[CARM_CURVE_POINTS_MAX];
+    double bandwidth[CARM_CURVE_POINTS_MAX];
+    double sizes[CARM_LEVELS_MAX] = {0.0};
+    struct carm_level_range ranges[CARM_LEVELS_MAX];
+    const size_t n = curve->npoints;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = curve->points[i].x;
+        bandwidth[i] = curve->points[i].value;
+    }
+    memset(out, 0, sizeof *out);
+    out->threads = threads;
+    size_t caches = os_sizes(build->topo, threads, sizes);
+    const bool known = caches > 0;
+    if (clocks && n > 0) { /* up to the second cache: B/cycle times one clock for all */
+        double sorted[CARM_CURVE_POINTS_MAX];
+        memcpy(sorted, clocks, n * sizeof *sorted);
+        const double usual = carm_stats_median(sorted, n);
+        for (size_t i = 0; i < n && caches > 1 && x[i] <= sizes[1]; i++) {
+            bandwidth[i] *= usual / clocks[i];
+        }
+    }
+    if (!known) { /* the OS reports no cache: every plateau but the last is one */
+        struct carm_plateau p[CARM_LEVELS_MAX];
+        size_t found = carm_levels_plateaus(x, bandwidth, n, p, CARM_LEVELS_MAX);
+        for (; caches + 1 < found; caches++) {
+            sizes[caches] = x[p[caches].last];
+        }
+    }
+    size_t hidden = 0;
+    assert(caches < CARM_LEVELS_MAX);
+    carm_levels_match(x, bandwidth, n, sizes, caches, ranges, &hidden);
+    const double largest = n ? x[n - 1] : 0.0;
+    const double reach = caches ? sizes[caches - 1] : 0.0;
+    double below = 0.0;
+    out->n = caches + 1;
+    for (size_t i = 0; i <= caches; i++) {
+        struct carm_build_level *l = &out->levels[i];
+        const bool dram = i == caches;
+        l->range = ranges[i];
+        if (!l->range.resolved && !dram) {
+            borrow(build->topo, threads, i, fewer, l);
+        }
+        l->os_size_bytes = dram || !known ? 0 : build->topo->caches[i].size_bytes;
+        /* the curve counts the sets of all threads, which reach sizes / os_size_bytes instances */
+        const double instances =
+            l->os_size_bytes ? fmax(1.0, sizes[i] / (double)l->os_size_bytes) : 1.0;
+        l->knee_bytes = (uint64_t)(l->range.knee / instances);
+        if (dram) {
+            snprintf(l->name, sizeof l->name, "DRAM");
+        } else {
+            snprintf(l->name, sizeof l->name, "L%d",
+                     known ? build->topo->caches[i].level : (int)i + 1);
+        }
+        if (carm_level_list_has(&build->config->levels, l->name)) {
+            choose_sets(l, below, dram ? 0.0 : sizes[i], dram,
+                        known && carm_build_is_private(build->topo, i, threads), largest, threads);
+            describe(l, dram, largest, reach, memory_share(build->config));
+        } else if (!l->range.resolved) {
+            snprintf(l->note, sizeof l->note, "not asked for (--levels)");
+        }
+        if (l->range.resolved && !dram) {
+            below = l->range.hi;
+        }
+    }
+    if (hidden && out->n > 1 && out->levels[out->n - 1].range.resolved) {
+        struct carm_build_level *l = &out->levels[out->n - 2];
+        snprintf(l->note, sizeof l->note,
+                 "the curve has %zu more plateau%s before memory that no reported cache "
+                 "explains",
+                 hidden, hidden == 1 ? "" : "s");
+    }
+}
+
+bool carm_build_doubts_levels(const struct carm_build *build,
+                              const struct carm_build_levels *levels, double *lo, double *hi)
+{
+    bool found = false;
+    double above = 0.0;
+    for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
+        const struct carm_build_level *l = &levels->levels[i];
+        int instances = 0;
+        int sharers = 0;
+        carm_topo_cache_share(build->topo, build->topo->caches[i].level, levels->threads,
+                              &instances, &sharers);
+        const double os = (double)l->os_size_bytes * (instances > 0 ? instances : 1);
+        const bool early = carm_build_is_private(build->topo, i, levels->threads) &&
+                           l->knee_bytes > 0 &&
+                           (double)l->knee_bytes < 0.6 * (double)l->os_size_bytes;
+        if (carm_level_list_has(&build->config->levels, l->name) && (!l->range.resolved || early)) {
+            *lo = found ? *lo : 0.5 * above;
+            *hi = os > 0.0 ? 2.0 * os : INFINITY;
+            found = true;
+        }
+        above = os;
+    }
+    return found;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a build measures: the test codes that are candidates for each roof and each ceiling, assembled
+ * in one run of nasm.
+ * source: Williams et al. 2009, A.1.2 to A.1.4, for the ceilings */
+#ifndef CARM_VALIDATION_ROOFS_PLAN_H
+#define CARM_VALIDATION_ROOFS_PLAN_H
+
+#include "asm/image.h"
+#include "harness/machine/cpu.h"
+#include "validation/roofs/config.h"
+
+enum { CARM_CANDIDATES_MAX = 160 };
+
+struct carm_build_plan {
+    struct carm_image *image;
+    size_t
+        nroofs; /* the first codes of the image are candidates for roofs, the others for ceilings */
+    const struct carm_code *empty;
+    bool *searched; /* [codes of the image] of those that only a search has */
+};
+
+/* Which codes a plan has, also for the built-in codes (validation/builtin/plan.h).
+ * specs    [carm_build_plan_room(config)]
+ * *nroofs  as in struct carm_build_plan
+ * returns how many of specs were filled */
+size_t carm_build_plan_specs(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                             struct carm_code_spec *specs, size_t *nroofs);
+size_t carm_build_plan_room(const struct carm_build_config *config);
+
+/* Assembles all candidates of a configuration: errors as carm_image_open. */
+int carm_build_plan_open(struct carm_build_plan *plan, const struct carm_build_config *config,
+                         const struct carm_cpu *cpu, struct carm_err *err);
+void carm_build_plan_close(struct carm_build_plan *plan);
+
+/* Whether a code is a candidate only because of a search. */
+bool carm_build_plan_is_searched(const struct carm_build_plan *plan, const struct carm_code *code);
+
+/* Candidates of a memory roof: of earlier searches, the usual ones, those of a search. L1 is left without software prefetch: there it can only cost (the
+ * Roofline paper's A.1.2 tunes the distance where there is latency to hide).
+ * returns how many of out[CARM_CANDIDATES_MAX] were filled */
+size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa isa,
+                              enum carm_precision precision, const struct carm_mix *mix,
+                              bool first_level, const struct carm_code **out);
+
+/* Candidates of a compute roof. */
+size_t carm_build_plan_compute(const struct carm_build_plan *plan, enum carm_isa isa,
+                               enum carm_precision precision, enum carm_op op,
+                               const struct carm_code **out);
+
+/* ---- ceilings (--ceilings) ----------------------------------------------------------------------- */
+
+enum {
+    CARM_CEILING_CANDIDATES = 6,
+    CARM_CEILING_POINTS_MAX = 48,
+    CARM_CEILING_CODES_MAX = CARM_CEILING_CANDIDATES * CARM_CEILING_POINTS_MAX,
+};
+
+/* Where a ceiling's working set lies. */
+enum carm_ceiling_place {
+    CARM_CEILING_CORE, /* nowhere: registers alone */
+    CARM_CEILING_DRAM, /* the set of memory's roofs */
+    CARM_CEILING_FAR,  /* a larger one: a lap reads only some of its lines */
+};
+
+/* One ceiling: the best of its candidates. */
+struct carm_ceiling_point {
+    enum carm_ceiling_group group;
+    enum carm_ceiling_place place;
+    char name[80];
+    struct carm_code_spec codes[CARM_CEILING_CANDIDATES];
+    size_t ncodes;
+};
+
+/* The ceilings in the groups in-core, mix and memory that a configuration asks for. "small set" and
+ * "no affinity", busy and traffic run the best codes of these once more. Where traffic is asked for
+ * without memory, the streaming read is in the plan with the group traffic, so that there is one.
+ * returns how many of points[CARM_CEILING_POINTS_MAX] were filled */
+size_t carm_ceilings_plan(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                          struct carm_ceiling_point *points);
+
+/* Thread counts below n for busy and traffic: powers of two, descending.
+ * returns how many of out[32] were filled */
+size_t carm_ceilings_parts(int n, int *out);
+
+/* "1/2", "3/8": part of n in lowest terms, at most 32 bytes. */
+void carm_ceilings_share(int part, int n, char name[32]);
+
+#endif

@@ -1,0 +1,832 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/roofs/roofs.h"
+
+#include <assert.h>
+#include <gsl/gsl_sort_double.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "harness/machine/search.h"
+#include "models/roofline.h"
+#include "validation/roofs/levels.h"
+#include "validation/roofs/points.h"
+
+enum {
+    SEARCH_REPS = 3000, /* what the search before a roof costs: for the progress line */
+    FINALISTS = 3,
+    FIRST_CUT = 3, /* rounds after which hopeless finalists go ... */
+    LAST_CUT = 5,  /* ... and after which one is left */
+    FEWEST = 4,    /* rounds that there are, however late it is */
+    MORE = 3,      /* times the rounds that a point can have at most */
+    SETTLED = 6,   /* sound rounds that a mixture of operations needs */
+    PROMPT = 2,    /* turns of the roofs that a model is drawn with, to one of the others */
+};
+
+/* Finalists are within this of the best candidate of the search; after some rounds, within that. */
+static const double final_margin = 0.04;
+static const double round_margin = 0.01;
+/* A code of the model before stays unless another is better by more: its rounds would be lost. */
+static const double known_margin = 0.005;
+
+/* What another build's choice among equal codes moves a core's own rate by, and what the places of its
+ * pages move that of a further cache or of memory by: docs/results.md. */
+static const double code_floor = 0.005;
+static const double page_floor = 0.02;
+
+/* What a search's code must be faster by, to be kept. */
+static const double gain_least = 1.005;
+
+/* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
+static const double rule_slack = 0.03;
+
+struct job {
+    const struct carm_build *build;
+    struct carm_build_set *sets;
+    size_t nsets;
+    struct carm_model *model;
+    struct carm_build_roof *roofs;
+    size_t n;
+    size_t reps; /* of one round */
+    size_t rounds;
+};
+
+/* Codes whose traffic with memory is known without counters: what they load is read, what they
+ * update is read and written back, what they store past the caches is written. A plain store's line
+ * may or may not be read first (processors differ), so it says nothing certain of memory. */
+static bool known_dram_traffic(const struct carm_mix *mix)
+{
+    return mix->stores == 0 || mix->update || mix->nontemporal;
+}
+
+static const char *level_name(const struct carm_build_roof *r)
+{
+    return r->memory ? r->set->levels.levels[r->level].name : "";
+}
+
+static void what_of(const struct carm_build_roof *r, char name[16])
+{
+    if (r->memory) {
+        carm_mix_name(r->mix, name);
+    } else {
+        snprintf(name, 16, "%s", carm_op_name(r->op));
+    }
+}
+
+/* Whether each thread has it for itself: arithmetic, and caches that no two threads share. */
+static bool is_private(const struct carm_build_roof *r)
+{
+    return !r->memory || carm_build_is_private(r->set->build->topo, r->level, r->set->threads);
+}
+
+static double target_of(const struct carm_build_roof *r)
+{
+    return r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
+}
+
+static void open_series(struct carm_build_roof *r, const struct carm_code *code, uint64_t set_bytes)
+{
+    struct carm_series *s = &r->series[r->nseries++];
+    carm_series_open(s, r->set->team, code, set_bytes, target_of(r), !is_private(r));
+    s->floor = r->memory && r->level > 0 ? page_floor : code_floor;
+}
+
+/* ---- candidates --------------------------------------------------------------------------------- */
+
+static int announce(const struct carm_build_roof *r, const char *doing, struct carm_err *err)
+{
+    char what[16];
+    assert(r->set);
+    what_of(r, what);
+    carm_observer_step(r->set->build->observer, "%d thread%s: %s%s %s %s%s%s", r->set->threads,
+                       r->set->threads == 1 ? "" : "s", doing, carm_isa_name(r->isa),
+                       carm_precision_name(r->precision), level_name(r), *level_name(r) ? " " : "",
+                       what);
+    return carm_observer_check(r->set->build->observer, err);
+}
+
+/* The best candidates by short measurements, best first. returns how many */
+static size_t choose_finalists(const double *rates, size_t n, size_t order[FINALISTS])
+{
+    size_t sorted[CARM_CANDIDATES_MAX];
+    size_t found = 0;
+    gsl_sort_index(sorted, rates, 1, n); /* ascending */
+    while (found < n && found < FINALISTS &&
+           rates[sorted[n - 1 - found]] >= (1.0 - final_margin) * rates[sorted[n - 1]]) {
+        order[found] = sorted[n - 1 - found];
+        found++;
+    }
+    return found;
+}
+
+/* The best of the usual candidates is among the finalists of a search, too, so that its gain is measured
+ * in rounds. returns how many finalists there are then */
+static size_t keep_usual(struct carm_build_roof *r, const struct carm_code *const *codes,
+                         const double *rates, size_t n, size_t order[FINALISTS], size_t finalists)
+{
+    const struct carm_build_plan *plan = r->set->build->plan;
+    size_t usual = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!carm_build_plan_is_searched(plan, codes[i]) &&
+            (usual == n || rates[i] > rates[usual])) {
+            usual = i;
+        }
+    }
+    assert(usual < n);
+    r->usual = codes[usual];
+    for (size_t i = 0; i < finalists; i++) {
+        if (order[i] == usual) {
+            return finalists;
+        }
+    }
+    finalists += finalists < FINALISTS ? 1 : 0;
+    order[finalists - 1] = usual;
+    return finalists;
+}
+
+static void search_memory(struct carm_build_roof *r)
+{
+    const struct carm_build_set *s = r->set;
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    const struct carm_build_level *l = &s->levels.levels[r->level];
+    const double target = carm_level_target(r->level, s->levels.n);
+    const enum carm_search search = carm_level_search(r->level, s->levels.n);
+    double rates[CARM_CANDIDATES_MAX] = {0.0};
+    size_t order[FINALISTS];
+    const size_t n =
+        carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix, r->level == 0, codes);
+    /* the codes on the middle set, then the set with the best code */
+    const uint64_t middle = l->sets[l->nsets / 2];
+    uint64_t set_bytes = middle;
+    double best = rates[carm_measure_rank(s->team, codes, n, middle, target, search, rates)];
+    size_t finalists = choose_finalists(rates, n, order);
+    assert(finalists > 0);
+    if (s->build->config->found) {
+        finalists = keep_usual(r, codes, rates, n, order, finalists);
+    }
+    for (size_t i = 0; i < l->nsets; i++) {
+        double rate = 0.0;
+        if (l->sets[i] == middle) {
+            continue;
+        }
+        carm_measure_rank(s->team, &codes[order[0]], 1, l->sets[i], target, search, &rate);
+        if (rate > best) {
+            best = rate;
+            set_bytes = l->sets[i];
+        }
+    }
+    for (size_t i = 0; i < finalists; i++) {
+        open_series(r, codes[order[i]], set_bytes);
+    }
+}
+
+static void search_compute(struct carm_build_roof *r)
+{
+    const struct carm_build_set *s = r->set;
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    double rates[CARM_CANDIDATES_MAX];
+    size_t order[FINALISTS];
+    const size_t n = carm_build_plan_compute(s->build->plan, r->isa, r->precision, r->op, codes);
+    carm_measure_rank(s->team, codes, n, 0, CARM_TARGET_CORE, CARM_SEARCH_CORE, rates);
+    const size_t finalists = choose_finalists(rates, n, order);
+    for (size_t i = 0; i < finalists; i++) {
+        open_series(r, codes[order[i]], 0);
+    }
+}
+
+/* ---- the rounds of a model before ---------------------------------------------------------------- */
+
+static const struct carm_roofs *roofs_before(const struct carm_build_roof *r)
+{
+    const struct carm_model *before = r->set->build->before;
+    return before ? carm_model_find_roofs(before, carm_isa_name(r->isa),
+                                          carm_precision_name(r->precision), r->set->threads)
+                  : NULL;
+}
+
+/* Where the rounds of a code of the model before go: to the finalist that has the same code and a set
+ * within a tenth, or to one more series. NULL = the code is not known any more. */
+static struct carm_series *series_before(struct carm_build_roof *r, const char *name,
+                                         uint64_t set_bytes)
+{
+    const struct carm_code *code = carm_image_find(r->set->build->plan->image, name);
+    for (size_t i = 0; i < r->nseries && code; i++) {
+        const struct carm_series *s = &r->series[i];
+        const double now = (double)carm_measure_set_bytes(s->code, &s->shape);
+        if (s->code == code && fabs(now - (double)set_bytes) <= 0.1 * (double)set_bytes) {
+            return &r->series[i];
+        }
+    }
+    if (!code || r->nseries == CARM_ROOF_CODES) {
+        return NULL;
+    }
+    open_series(r, code, set_bytes);
+    return &r->series[r->nseries - 1];
+}
+
+static void take_over(struct carm_series *s, const struct carm_round *rounds, size_t n,
+                      const struct carm_spread *spread, uint64_t reps)
+{
+    const size_t room = CARM_ROUNDS_MAX / 2; /* the other half is for today */
+    const size_t from = n > room ? n - room : 0;
+    if (!s || n == 0) {
+        return;
+    }
+    memcpy(s->rounds, rounds + from, (n - from) * sizeof *rounds);
+    s->n = n - from;
+    s->spread = *spread;
+    s->spreads = s->n;
+    s->spread_sound = carm_state_is_sound(s->rounds[s->n - 1].state);
+    s->reps = reps;
+    s->known = true;
+}
+
+static void add_before(struct carm_build_roof *r)
+{
+    const struct carm_roofs *before = roofs_before(r);
+    char what[16];
+    what_of(r, what);
+    if (before && r->memory) {
+        const struct carm_memory_roof *m = carm_roofs_find_memory(before, level_name(r), what);
+        if (m) {
+            const uint64_t set_bytes = m->working_set_bytes / (uint64_t)before->threads;
+            take_over(series_before(r, m->code, set_bytes), m->rounds, m->nrounds, &m->spread,
+                      m->reps);
+        }
+    } else if (before) {
+        const struct carm_compute_roof *c = carm_roofs_find_compute(before, what);
+        if (c) {
+            take_over(series_before(r, c->code, 0), c->rounds, c->nrounds, &c->spread, c->reps);
+        }
+    }
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------- */
+
+static void one_round(const struct job *j, struct carm_build_roof *r, double wait)
+{
+    carm_build_use(r->set);
+    carm_build_wait(r->set, wait);
+    for (size_t i = 0; i < r->nseries; i++) {
+        carm_series_round(&r->series[i], r->set->team, j->reps, NULL);
+    }
+    carm_observer_advance(j->build->observer, (double)j->reps * (target_of(r) + 1e-6));
+}
+
+/* By which codes are compared: their rates; of what is shared, whose bandwidth drifts by more than codes differ,
+ * the first one's rate times how they did beside it.
+ * pooled, rates  [nseries] out
+ * returns whether all are sound */
+static bool compare(const struct carm_build_roof *r, const struct carm_clock *clock,
+                    struct carm_pooled *pooled, double *rates)
+{
+    bool sound = true;
+    bool paired = !is_private(r);
+    double ratios[CARM_ROOF_CODES] = {1.0};
+    for (size_t i = 0; i < r->nseries; i++) {
+        carm_series_estimate(&r->series[i], clock, &pooled[i]);
+        sound = sound && pooled[i].sound;
+        if (i > 0) {
+            ratios[i] = carm_series_ratio(&r->series[i], &r->series[0]);
+            paired = paired && ratios[i] > 0.0;
+        }
+    }
+    for (size_t i = 0; i < r->nseries; i++) {
+        rates[i] = (paired && sound ? pooled[0].rate * ratios[i] : pooled[i].rate) *
+                   (r->series[i].known ? 1.0 + known_margin : 1.0);
+    }
+    return sound;
+}
+
+void carm_build_pool_roof(struct carm_build_roof *r, const struct carm_clock *clock)
+{
+    struct carm_pooled pooled[CARM_ROOF_CODES];
+    double rates[CARM_ROOF_CODES];
+    double most = 0.0;
+    bool sound = false;
+    r->pooled = (struct carm_pooled){.n = 0};
+    compare(r, clock, pooled, rates);
+    for (size_t i = 0; i < r->nseries; i++) {
+        const struct carm_pooled *p = &pooled[i];
+        if (p->n > 0 && (p->sound > sound || (p->sound == sound && rates[i] > most))) {
+            r->pooled = *p;
+            r->best = i;
+            most = rates[i];
+            sound = p->sound;
+        }
+    }
+}
+
+/* What the best code of a search gains over the usual one, as long as both have rounds.
+ * rates  of the series, all sound */
+static void note_gain(struct carm_build_roof *r, const double *rates)
+{
+    double best = 0.0;
+    for (size_t i = 0; i < r->nseries; i++) {
+        best = fmax(best, rates[i]);
+    }
+    for (size_t i = 0; i < r->nseries && r->usual; i++) {
+        r->gain = r->series[i].code == r->usual ? best / rates[i] : r->gain;
+    }
+}
+
+/* Leaves the finalists that can still be the best one. Where rounds of some were not sound, they all stay
+ * unless one has to be left: then it is the best so far, when each had some rounds.
+ * most  how many at most */
+static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
+{
+    double rates[CARM_ROOF_CODES];
+    size_t order[CARM_ROOF_CODES];
+    struct carm_series kept[CARM_ROOF_CODES];
+    struct carm_pooled pooled[CARM_ROOF_CODES];
+    bool known = true;
+    for (size_t i = 0; i < r->nseries; i++) {
+        known = known && r->series[i].n >= FEWEST;
+    }
+    const bool sound = compare(r, j->build->clock, pooled, rates);
+    if (r->nseries < 2) {
+        return;
+    }
+    if (!sound) {
+        if (most > 1 || !known) {
+            return;
+        }
+        carm_build_pool_roof(r, j->build->clock);
+        r->series[0] = r->series[r->best];
+        r->best = 0;
+        r->nseries = 1;
+        return;
+    }
+    size_t n = 0;
+    note_gain(r, rates);
+    gsl_sort_index(order, rates, 1, r->nseries); /* ascending */
+    const double best = rates[order[r->nseries - 1]];
+    for (size_t i = r->nseries; i-- > 0 && n < most;) {
+        if (rates[order[i]] >= (1.0 - round_margin) * best) {
+            kept[n++] = r->series[order[i]];
+        }
+    }
+    memcpy(r->series, kept, n * sizeof *kept);
+    r->nseries = n;
+}
+
+static int run_rounds(struct job *j, struct carm_err *err)
+{
+    for (size_t round = 0; round < j->rounds; round++) {
+        if (round >= FEWEST && !carm_build_has_time(j->build, CARM_ROUNDS_SHARE)) {
+            return 0; /* the rest of the time is for those that need it */
+        }
+        for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
+            carm_build_calibrate(&j->sets[i]);
+        }
+        for (size_t i = 0; i < j->n; i++) {
+            const int rc = announce(&j->roofs[i], "", err);
+            if (rc) {
+                return rc;
+            }
+            one_round(j, &j->roofs[i], CARM_WAIT_ROUND);
+        }
+        for (size_t i = 0; i < j->n && round + 1 >= FIRST_CUT; i++) {
+            cut(j, &j->roofs[i], round + 1 >= LAST_CUT ? 1 : 2);
+        }
+    }
+    return 0;
+}
+
+/* ---- rules -------------------------------------------------------------------------------------- */
+
+static bool same_roof(const struct carm_build_roof *a, const struct carm_build_roof *b)
+{
+    return a->isa == b->isa && a->precision == b->precision && a->memory == b->memory &&
+           (a->memory ? a->mix == b->mix && strcmp(level_name(a), level_name(b)) == 0
+                      : a->op == b->op);
+}
+
+/* At the same clock. */
+static double per_core(const struct carm_build_roof *r)
+{
+    const double clock = r->pooled.clock_hz > 0.0 ? r->pooled.clock_hz : 1.0;
+    return r->pooled.rate / r->set->threads / clock;
+}
+
+/* Judges the roof of fewer threads and that of more. returns how many break a rule */
+static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *more)
+{
+    const int cores = fewer->set->build->topo->cores;
+    const int n = more->set->threads;
+    if (is_private(fewer) && is_private(more) && n <= cores) {
+        const double ratio = per_core(more) / per_core(fewer);
+        if (ratio < 1.0 - rule_slack && !more->note[0]) {
+            snprintf(more->note, sizeof more->note,
+                     "%.0f%% of %d times what %d thread%s reach%s, although each has a core for "
+                     "itself: expect %.2f times as much",
+                     100.0 * ratio, n / fewer->set->threads, fewer->set->threads,
+                     fewer->set->threads == 1 ? "" : "s", fewer->set->threads == 1 ? "es" : "",
+                     1.0 / ratio);
+            return 1;
+        }
+        if (ratio > 1.0 + rule_slack && !fewer->note[0]) {
+            snprintf(fewer->note, sizeof fewer->note,
+                     "%d threads reach %.0f%% more each: expect as much of fewer", n,
+                     100.0 * (ratio - 1.0));
+            return 1;
+        }
+    } else if (more->pooled.rate < (1.0 - rule_slack) * fewer->pooled.rate && !more->note[0] &&
+               !(more->memory && !more->pooled.sound)) {
+        snprintf(more->note, sizeof more->note, "slower than with %d thread%s", fewer->set->threads,
+                 fewer->set->threads == 1 ? "" : "s");
+        return 1;
+    }
+    return 0;
+}
+
+size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
+{
+    size_t broken = 0;
+    for (size_t i = 0; i < n; i++) {
+        assert(roofs[i].set);
+        roofs[i].note[0] = '\0';
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) {
+            if (roofs[i].set->threads < roofs[k].set->threads && same_roof(&roofs[i], &roofs[k]) &&
+                roofs[i].pooled.n > 0 && roofs[k].pooled.n > 0) {
+                broken += check_pair(&roofs[i], &roofs[k]);
+            }
+        }
+    }
+    return broken;
+}
+
+/* ---- more rounds -------------------------------------------------------------------------------- */
+
+/* A mixture of operations settles in one of several schedules, and stays in it for a round (77.8 or 69.2 Gflop/s
+ * on a Zen 3): whether too few sound rounds were seen to find the best one. */
+static bool is_unsettled(const struct carm_build_roof *r)
+{
+    const struct carm_series *s = &r->series[r->best];
+    size_t sound = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        sound += carm_state_is_sound(s->rounds[i].state) ? 1 : 0;
+    }
+    return !r->memory && carm_ops[r->op].mixture && sound < SETTLED;
+}
+
+static bool needs_more(const struct job *j, const struct carm_build_roof *r)
+{
+    const struct carm_series *s = &r->series[r->best];
+    const double slack = j->build->config->quick ? 2.0 : 1.0;
+    return s->n < MORE * j->rounds && (r->note[0] || r->nseries > 1 || is_unsettled(r) ||
+                                       carm_series_is_doubtful(s, &r->pooled, slack));
+}
+
+/* A roof that is too slow for what another number of threads shows may have the wrong code: it tries the
+ * other's. */
+static void adopt_code(const struct job *j, struct carm_build_roof *r)
+{
+    for (size_t i = 0; i < j->n && r->nseries < CARM_ROOF_CODES; i++) {
+        const struct carm_build_roof *other = &j->roofs[i];
+        if (other == r || !same_roof(other, r) || other->pooled.n == 0) {
+            continue;
+        }
+        const struct carm_series *theirs = &other->series[other->best];
+        bool known = false;
+        for (size_t k = 0; k < r->nseries; k++) {
+            known = known || r->series[k].code == theirs->code;
+        }
+        if (!known) {
+            carm_build_use(r->set);
+            open_series(r, theirs->code, carm_measure_set_bytes(theirs->code, &theirs->shape));
+        }
+    }
+}
+
+/* Whether plots and placement show it first. */
+static bool is_main(const struct job *j, const struct carm_build_roof *r)
+{
+    return !r->memory || r->mix == &j->build->config->mixes[0];
+}
+
+/* One more round of those that need it.
+ * all  not only those that a model is drawn with
+ * any  out: whether there were some */
+static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
+{
+    *any = false;
+    for (size_t i = 0; i < j->n; i++) {
+        carm_build_pool_roof(&j->roofs[i], j->build->clock);
+    }
+    carm_build_check_roofs(j->roofs, j->n);
+    for (size_t i = 0; i < j->n && carm_build_has_time(j->build, 1.0); i++) {
+        struct carm_build_roof *r = &j->roofs[i];
+        if (!(all || is_main(j, r)) || !needs_more(j, r)) {
+            continue;
+        }
+        const int rc = announce(r, "once more: ", err);
+        if (rc) {
+            return rc;
+        }
+        *any = true;
+        if (r->note[0]) {
+            adopt_code(j, r);
+        }
+        one_round(j, r, CARM_WAIT_AGAIN);
+        cut(j, r, r->note[0] ? CARM_ROOF_CODES : 1);
+    }
+    return 0;
+}
+
+static int run_more(struct job *j, struct carm_err *err)
+{
+    bool any = true;
+    int rc = 0;
+    for (int turn = 1; any && !rc && carm_build_has_time(j->build, 1.0); turn++) {
+        const bool all = turn % (PROMPT + 1) == 0;
+        rc = run_again(j, all, &any, err);
+        any = any || !all;
+    }
+    return rc;
+}
+
+/* ---- into the model ------------------------------------------------------------------------------ */
+
+/* Why a roof is not to be trusted; "" when it is. returns whether it is not */
+static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
+{
+    const struct carm_pooled *p = &r->pooled;
+    bool faulty = carm_series_fault(&r->series[r->best], p, note, size);
+    if (!faulty && is_unsettled(r)) {
+        faulty = true;
+        snprintf(note, size,
+                 "fewer than %d sound rounds, and mixtures have faster and slower schedules",
+                 SETTLED);
+    }
+    if (!p->sound && p->state == CARM_STATE_ONE_CORE) {
+        snprintf(note, size,
+                 "measured while threads shared one core: expect up to %d times as much",
+                 r->set->threads);
+    } else if (r->note[0] && p->sound) {
+        snprintf(note, size, "%s", r->note);
+    } else if (!faulty && p->state == CARM_STATE_APART) {
+        snprintf(note, size, "%s", carm_state_name(p->state));
+    }
+    return faulty || r->note[0];
+}
+
+static int add_roof(const struct carm_build_roof *r, struct carm_roofs *roofs, struct carm_err *err)
+{
+    char note[CARM_TEXT_MAX];
+    if (r->pooled.n == 0) {
+        return 0;
+    }
+    const bool faulty = find_fault(r, note, sizeof note);
+    const struct carm_build_result result = {.series = &r->series[r->best],
+                                             .threads = r->set->threads,
+                                             .pooled = r->pooled,
+                                             .disturbed = faulty,
+                                             .note = note};
+    int rc = r->memory ? carm_build_add_memory(roofs, level_name(r), &result, err)
+                       : carm_build_add_compute(roofs, &result, err);
+    const bool dram = r->memory && r->level + 1 == r->set->levels.n;
+    if (!rc && dram && known_dram_traffic(r->mix) && r->pooled.rate > roofs->dram_peak.bandwidth) {
+        roofs->dram_peak.bandwidth = r->pooled.rate;
+        snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s",
+                 r->series[r->best].code->name);
+    }
+    return rc;
+}
+
+/* The roofs of one set, ISA and precision. */
+static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_isa isa,
+                     enum carm_precision precision, struct carm_err *err)
+{
+    struct carm_roofs *roofs = NULL;
+    if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
+        return 0;
+    }
+    int rc = carm_build_add_roofs(j->model, isa, precision, set->threads, &roofs, err);
+    for (size_t i = 0; i < j->n && !rc; i++) {
+        const struct carm_build_roof *r = &j->roofs[i];
+        if (r->set == set && r->isa == isa && r->precision == precision) {
+            rc = add_roof(r, roofs, err);
+        }
+    }
+    if (!rc) {
+        carm_build_use(set);
+        roofs->core_to_core_seconds = carm_core_to_core_seconds(set->team);
+        carm_build_roofs_clock(roofs);
+    }
+    return rc;
+}
+
+/* F(phi): test code B from one pass of its loop to as many as fill a repetition. */
+static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
+                         struct carm_model *model, struct carm_err *err)
+{
+    struct carm_curve *curve = NULL;
+    struct carm_shape full;
+    int rc = carm_build_add_curve(model, &code->spec, s->threads, &curve, err);
+    carm_build_use(s);
+    carm_build_wait(s, CARM_WAIT_ROUND);
+    carm_measure_shape(s->team, code, 0, CARM_TARGET_CORE, &full);
+    for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
+        struct carm_series series = {.code = code,
+                                     .shape = {.iterations = n, .passes = 1, .windows = 1}};
+        struct carm_pooled pooled = {.n = 0};
+        size_t reps = 0;
+        const size_t rounds = carm_build_sweep_rounds(s->build->config->reps, &reps);
+        rc = carm_observer_check(s->build->observer, err);
+        if (rc) {
+            return rc;
+        }
+        carm_observer_step(s->build->observer, "%d thread%s: flops of %s", s->threads,
+                           s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
+        for (size_t i = 0; i < rounds; i++) {
+            carm_series_round(&series, s->team, reps, NULL);
+        }
+        carm_series_estimate(&series, s->build->clock, &pooled);
+        rc = carm_build_add_pooled_point(curve, (double)(n * code->account.flops), &pooled, err);
+    }
+    return rc;
+}
+
+/* The code for F(phi), which is drawn for one operation, the same with every number of threads: the
+ * fastest of the first ISA and precision. */
+static const struct carm_code *fastest(const struct job *j, const struct carm_build_set *set)
+{
+    const struct carm_build_config *c = j->build->config;
+    const char *drawn = j->model->nflop_curves ? j->model->flop_curves[0].kind : NULL;
+    const struct carm_code *code = NULL;
+    double best = 0.0;
+    for (size_t i = 0; i < j->n; i++) {
+        const struct carm_build_roof *r = &j->roofs[i];
+        if (r->set == set && !r->memory && r->isa == c->isas[0] &&
+            r->precision == c->precisions[0] && r->pooled.n > 0 &&
+            (!drawn || strcmp(drawn, carm_op_name(r->op)) == 0) && r->pooled.rate > best) {
+            best = r->pooled.rate;
+            code = r->series[r->best].code;
+        }
+    }
+    return code;
+}
+
+bool carm_build_roof_winner(const struct carm_build_roof *r, struct carm_winner *winner)
+{
+    char note[CARM_TEXT_MAX];
+    if (!r->memory || r->pooled.n == 0 || r->gain < gain_least ||
+        r->series[r->best].code == r->usual || find_fault(r, note, sizeof note)) {
+        return false;
+    }
+    *winner = (struct carm_winner){.gain = r->gain};
+    snprintf(winner->level, sizeof winner->level, "%s", level_name(r));
+    snprintf(winner->code, sizeof winner->code, "%s", r->series[r->best].code->name);
+    return true;
+}
+
+/* What the search found, of all numbers of threads. */
+static int keep_winners(const struct job *j, struct carm_err *err)
+{
+    const struct carm_build_config *c = j->build->config;
+    char when[sizeof((struct carm_model *)0)->created];
+    int rc = 0;
+    carm_text_now(when, sizeof when);
+    for (size_t i = 0; i < j->n && !rc; i++) {
+        struct carm_winner w;
+        if (!carm_build_roof_winner(&j->roofs[i], &w)) {
+            continue;
+        }
+        snprintf(w.machine, sizeof w.machine, "%s", c->machine);
+        snprintf(w.source, sizeof w.source, "%.60s, %d thread%s, %.10s", j->model->machine.cpu,
+                 j->roofs[i].set->threads, j->roofs[i].set->threads == 1 ? "" : "s", when);
+        const struct carm_winner *other = carm_winners_find(c->found, &w);
+        rc = other && other->gain >= w.gain ? 0 : carm_winners_add(c->found, &w, err);
+    }
+    return rc;
+}
+
+static int finish(struct job *j, struct carm_err *err)
+{
+    const struct carm_build_config *c = j->build->config;
+    int rc = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        carm_build_pool_roof(&j->roofs[i], j->build->clock);
+    }
+    carm_build_check_roofs(j->roofs, j->n);
+    rc = c->found ? keep_winners(j, err) : 0;
+    for (size_t s = 0; s < j->nsets && !rc; s++) {
+        for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
+            rc = add_roofs(j, &j->sets[s], c->isas[i / c->nprecisions],
+                           c->precisions[i % c->nprecisions], err);
+        }
+        const struct carm_code *code = rc ? NULL : fastest(j, &j->sets[s]);
+        rc = code ? measure_flops(&j->sets[s], code, j->model, err) : rc;
+    }
+    return rc;
+}
+
+/* ---- all ------------------------------------------------------------------------------------------ */
+
+static int add(struct job *j, const struct carm_build_roof *roof, struct carm_err *err)
+{
+    struct carm_build_roof *r = &j->roofs[j->n];
+    *r = *roof;
+    r->series = calloc(CARM_ROOF_CODES, sizeof *r->series);
+    if (!r->series) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the rounds of a roof");
+        return -CARM_ENOMEM;
+    }
+    j->n++;
+    const int rc = announce(r, "choosing codes for ", err);
+    if (rc) {
+        return rc;
+    }
+    carm_build_use(r->set);
+    if (r->memory) {
+        search_memory(r);
+    } else {
+        search_compute(r);
+    }
+    add_before(r);
+    carm_observer_advance(j->build->observer, SEARCH_REPS * (target_of(r) + 1e-6));
+    return 0;
+}
+
+/* The roofs of one set, ISA and precision: which there are, and the candidates of each. */
+static int plan(struct job *j, struct carm_build_set *set, size_t isa,
+                enum carm_precision precision, struct carm_err *err)
+{
+    const struct carm_build_config *c = j->build->config;
+    struct carm_build_roof r = {.set = set, .isa = c->isas[isa], .precision = precision};
+    int rc = 0;
+    if (!carm_cpu_has_precision(j->build->cpu, r.isa, precision)) {
+        return 0;
+    }
+    r.memory = true;
+    for (r.level = 0; r.level < set->levels.n && !rc; r.level++) {
+        const struct carm_build_level *l = &set->levels.levels[r.level];
+        const bool asked = l->nsets && carm_level_list_has(&c->levels, l->name);
+        for (size_t m = 0; m < c->nmixes && asked && !rc; m++) {
+            r.mix = &c->mixes[m];
+            if (carm_build_wants_roof(c, isa, r.mix, r.level, set->levels.n)) {
+                rc = add(j, &r, err);
+            }
+        }
+    }
+    r.memory = false;
+    r.mix = NULL;
+    r.level = 0;
+    for (size_t o = 0; o < c->nops && !rc; o++) {
+        r.op = c->ops[o];
+        rc = carm_cpu_has_op(j->build->cpu, r.isa, precision, r.op) ? add(j, &r, err) : 0;
+    }
+    return rc;
+}
+
+int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_model *model,
+                             struct carm_err *err)
+{
+    const struct carm_build *build = sets[0].build;
+    const struct carm_build_config *c = build->config;
+    struct job j = {.build = build, .sets = sets, .nsets = n, .model = model};
+    const size_t each = c->nmixes * CARM_LEVELS_MAX + c->nops;
+    int rc = 0;
+    j.rounds = carm_rounds_of(c->reps, &j.reps);
+    j.roofs = calloc(n * c->nisas * c->nprecisions * each, sizeof *j.roofs);
+    if (!j.roofs) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
+        return -CARM_ENOMEM;
+    }
+    for (size_t s = 0; s < n && !rc; s++) {
+        for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
+            rc = plan(&j, &sets[s], i / c->nprecisions, c->precisions[i % c->nprecisions], err);
+        }
+    }
+    rc = rc ? rc : run_rounds(&j, err);
+    rc = rc ? rc : run_more(&j, err);
+    rc = rc ? rc : finish(&j, err);
+    for (size_t i = 0; i < j.n; i++) {
+        free(j.roofs[i].series);
+    }
+    free(j.roofs);
+    return rc;
+}
+
+double carm_build_roofs_seconds(const struct carm_build *build)
+{
+    const struct carm_build_config *c = build->config;
+    const size_t levels = build->topo->ncaches + 1;
+    const double reps = (double)(c->reps + SEARCH_REPS);
+    double all = 0.0;
+    for (size_t i = 0; i < c->nisas; i++) {
+        all += (double)c->nops * reps * (CARM_TARGET_CORE + 1e-6);
+        for (size_t k = 0; k < levels * c->nmixes; k++) {
+            const size_t level = k / c->nmixes;
+            all += carm_build_wants_roof(c, i, &c->mixes[k % c->nmixes], level, levels)
+                       ? reps * (carm_level_target(level, levels) + 1e-6)
+                       : 0.0;
+        }
+    }
+    return all * (double)c->nprecisions;
+}

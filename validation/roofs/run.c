@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/roofs/run.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "harness/machine/search.h"
+#include "validation/roofs/ceilings.h"
+#include "validation/roofs/levels.h"
+#include "validation/roofs/points.h"
+#include "validation/roofs/roofs.h"
+#include "validation/machine.h"
+
+void carm_build_use(struct carm_build_set *s)
+{
+    carm_team_use(s->team, s->threads);
+    s->team->overhead = s->overhead;
+    s->team->patience_seconds =
+        carm_build_has_time(s->build, CARM_LEVELS_SHARE) ? CARM_WAIT_SEARCH : 0.0;
+    for (int i = 0; i < s->threads; i++) {
+        s->team->workers[i].place = s->places[i];
+    }
+}
+
+void carm_build_calibrate(struct carm_build_set *s)
+{
+    carm_build_use(s);
+    carm_build_wait(s, CARM_WAIT_CURVE);
+    carm_measure_calibrate(s->team, s->build->plan->empty);
+    s->overhead = s->team->overhead;
+}
+
+void carm_build_wait(struct carm_build_set *s, double seconds)
+{
+    s->team->patience_seconds = carm_build_has_time(s->build, 1.0) ? seconds : 0.0;
+}
+
+bool carm_build_has_time(const struct carm_build *build, double share)
+{
+    return (double)(carm_clock_now() - build->begin) <
+           share * (double)(build->until - build->begin);
+}
+
+/* The code that draws the curve: the best in the two inner caches, of those with one stream, whose working
+ * set is all of its bytes. With several streams little of a small set is left beside the padding between
+ * them, and every level has more than one plateau. */
+static const struct carm_code *choose_code(struct carm_build_set *s)
+{
+    const struct carm_build_config *c = s->build->config;
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    double inner[CARM_CANDIDATES_MAX];
+    double outer[CARM_CANDIDATES_MAX];
+    const size_t all = carm_build_plan_memory(s->build->plan, c->isas[0], c->precisions[0],
+                                              &c->mixes[0], true, codes);
+    size_t n = 0;
+    for (size_t i = 0; i < all; i++) {
+        if (codes[i]->spec.streams < 2) {
+            codes[n++] = codes[i];
+        }
+    }
+    carm_observer_step(s->build->observer, "%d thread%s: choosing codes", s->threads,
+                       s->threads == 1 ? "" : "s");
+    const uint64_t l2 = s->build->topo->ncaches > 1 ? s->build->topo->caches[1].size_bytes : 0;
+    size_t k =
+        carm_measure_best(s->team, codes, n, 16384, CARM_TARGET_CORE, CARM_SEARCH_CORE, inner);
+    if (l2) {
+        /* the same code draws the whole curve: it must do well in L2, too, where the number of
+         * loads in the loop can decide whether a prefetcher follows them */
+        carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
+        for (int i = 0; i < s->threads; i++) {
+            s->places[i] = s->team->workers[i].place;
+        }
+        carm_measure_best(s->team, codes, n, l2 / 2, CARM_TARGET_CORE, CARM_SEARCH_CORE, outer);
+        for (size_t i = 0; i < n; i++) {
+            k = inner[i] * outer[i] > inner[k] * outer[k] ? i : k;
+        }
+    }
+    return codes[k];
+}
+
+/* The sets' curves B(beta), in rounds that take turns, and the levels on them. Where a curve cannot be
+ * right, it gets more rounds while there is time.
+ * sweeps  [n] zeroed; to be closed */
+static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_sweep *sweeps,
+                      struct carm_err *err)
+{
+    size_t each = 0;
+    assert(n > 0 && sets[0].build && sets[n - 1].build);
+    const size_t rounds = carm_build_sweep_rounds(sets[0].build->config->reps, &each);
+    int rc = 0;
+    carm_build_use(&sets[n - 1]);
+    carm_measure_watch(sets[0].team, sets[0].build->config->quick ? 0.1 : 0.3);
+    for (size_t i = 0; i < n && !rc; i++) {
+        carm_build_calibrate(&sets[i]);
+        rc = carm_build_sweep_open(&sweeps[i], &sets[i], choose_code(&sets[i]), err);
+    }
+    for (size_t r = 1; r < rounds && !rc; r++) {
+        if (r >= CARM_ROUNDS_MIN && !carm_build_has_time(sets[0].build, CARM_CURVES_SHARE)) {
+            break;
+        }
+        for (size_t i = 0; i < n && !rc; i++) {
+            rc = carm_build_sweep_round(&sweeps[i], 0.0, INFINITY, err);
+        }
+    }
+    return rc;
+}
+
+/* The levels of one set, on its curve so far. */
+static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
+                       struct carm_curve *curve, struct carm_err *err)
+{
+    double clocks[CARM_CURVE_POINTS_MAX];
+    const int rc = carm_build_sweep_curve(sweep, curve, clocks, err);
+    if (!rc) {
+        carm_build_find_levels(sweep->set->build, sweep->set->threads, curve, clocks, fewest,
+                               &sweep->set->levels);
+    }
+    return rc;
+}
+
+/* A level that this day's curve does not show, but that the model before has a roof of, keeps that roof's
+ * working set. */
+static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
+{
+    const struct carm_model *before = s->build->before;
+    const char *precision = carm_precision_name(s->build->config->precisions[0]);
+    const struct carm_roofs *roofs =
+        before ? carm_model_find_roofs(before, carm_isa_name(isa), precision, s->threads) : NULL;
+    for (size_t i = 0; roofs && i < s->levels.n; i++) {
+        struct carm_build_level *l = &s->levels.levels[i];
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(roofs, l->name, before->config.ldst);
+        if (m && l->nsets == 0) {
+            l->range.resolved = true;
+            l->sets[l->nsets++] = m->working_set_bytes / (uint64_t)s->threads;
+            l->note[0] = '\0';
+        }
+        for (size_t k = 0; k < before->nlevels; k++) {
+            if (l->knee_bytes == 0 && strcmp(before->levels[k].level, l->name) == 0) {
+                l->knee_bytes = before->levels[k].knee_bytes;
+            }
+        }
+    }
+}
+
+static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
+                      struct carm_model *model, struct carm_err *err)
+{
+    enum { ALWAYS = 3, AGAIN = 8 }; /* however late it is; at most */
+    struct carm_build_set *s = sweep->set;
+    struct carm_curve *curve = NULL;
+    double lo = 0.0;
+    double hi = 0.0;
+    int rc = carm_build_add_curve(model, &sweep->code->spec, s->threads, &curve, err);
+    rc = rc ? rc : find_levels(sweep, fewest, curve, err);
+    for (int i = 0;
+         i < AGAIN && !rc && (i < ALWAYS || carm_build_has_time(s->build, CARM_LEVELS_SHARE)) &&
+         carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
+         i++) {
+        rc = carm_build_sweep_round(sweep, lo, hi, err);
+        rc = rc ? rc : find_levels(sweep, fewest, curve, err);
+    }
+    if (rc) {
+        return rc;
+    }
+    recall_levels(s, sweep->code->spec.isa);
+    if (!fewest) { /* the fewest threads describe the levels of one core */
+        return carm_build_add_levels(model, &s->levels, err);
+    }
+    carm_build_note_levels(model, &s->levels, s->threads);
+    return 0;
+}
+
+static int measure_levels(struct carm_build_set *sets, size_t n, struct carm_model *model,
+                          struct carm_err *err)
+{
+    struct carm_build_sweep sweeps[CARM_LIST_MAX] = {{.set = NULL}};
+    int rc = sweep_sets(sets, n, sweeps, err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = add_levels(&sweeps[i], i ? &sets[0].levels : NULL, model, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        carm_build_sweep_close(&sweeps[i]);
+    }
+    return rc;
+}
+
+/* One team for all sets: thread i needs the largest share that it has of any set's working sets. */
+static int open_team(const struct carm_build *build, struct carm_team **team, struct carm_err *err)
+{
+    const struct carm_build_config *c = build->config;
+    const int most = c->threads[c->nthreads - 1];
+    const size_t reps = c->reps > 2048 ? c->reps : 2048;
+    size_t *bytes = calloc((size_t)most, sizeof *bytes);
+    if (!bytes) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", most);
+        return -CARM_ENOMEM;
+    }
+    for (int i = 0; i < most; i++) {
+        for (size_t k = 0; k < c->nthreads; k++) {
+            const uint64_t n = (uint64_t)c->threads[k];
+            const size_t share = (size_t)(carm_build_curve_end(build, c->threads[k]) / n);
+            bytes[i] = c->threads[k] > i && share > bytes[i] ? share : bytes[i];
+        }
+        bytes[i] += (size_t)2 << 20;
+    }
+    const int rc = carm_team_open_sized(team, build->topo, build->clock, most, bytes, reps, err);
+    free(bytes);
+    return rc;
+}
+
+/* The sets of all numbers of threads; places: one for each thread of each. */
+static int open_sets(const struct carm_build *build, struct carm_build_set *sets, uint64_t **places,
+                     struct carm_err *err)
+{
+    const struct carm_build_config *c = build->config;
+    struct carm_team *team = NULL;
+    size_t sum = 0;
+    for (size_t i = 0; i < c->nthreads; i++) {
+        sum += (size_t)c->threads[i];
+    }
+    *places = calloc(sum + 1, sizeof **places);
+    if (!*places) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for %zu threads", sum);
+        return -CARM_ENOMEM;
+    }
+    const int rc = open_team(build, &team, err);
+    sum = 0;
+    for (size_t i = 0; i < c->nthreads && !rc; i++) {
+        sets[i] = (struct carm_build_set){
+            .build = build, .threads = c->threads[i], .team = team, .places = *places + sum};
+        sum += (size_t)c->threads[i];
+    }
+    return rc;
+}
+
+/* Everything that the model says of measuring. */
+static int measure(const struct carm_build *build, struct carm_model *model, struct carm_err *err)
+{
+    const struct carm_build_config *c = build->config;
+    struct carm_build_set sets[CARM_LIST_MAX] = {{.build = NULL}};
+    struct carm_build_set *last = &sets[c->nthreads - 1];
+    uint64_t *places = NULL;
+    int rc = open_sets(build, sets, &places, err);
+    rc = rc ? rc : measure_levels(sets, c->nthreads, model, err);
+    rc = rc ? rc : carm_build_measure_roofs(sets, c->nthreads, model, err);
+    if (!rc) {
+        model->machine.page_bytes = carm_buffer_page_bytes(&last->team->workers[0].buffer);
+    }
+    /* ceilings belong to the roofs of the widest ISA and the most threads */
+    struct carm_roofs *roofs =
+        carm_model_find_roofs(model, carm_isa_name(c->isas[0]),
+                              carm_precision_name(carm_build_ceilings_precision(c)), last->threads);
+    if (!rc && roofs && carm_build_wants_ceilings(c)) {
+        carm_build_use(last);
+        rc = carm_build_measure_ceilings(last, roofs, err); /* closes the team */
+    }
+    carm_team_close(last->team);
+    free(places);
+    return rc;
+}
+
+double carm_build_estimate(const struct carm_build *build)
+{
+    const struct carm_build_config *c = build->config;
+    double total = 0.0;
+    for (size_t i = 0; i < c->nthreads; i++) {
+        total += carm_build_curve_seconds(build, c->threads[i]) + carm_build_roofs_seconds(build);
+    }
+    if (carm_build_wants_ceilings(c)) {
+        total += carm_build_ceilings_seconds(build, c->threads[c->nthreads - 1]);
+    }
+    return total;
+}
+
+/* What the model says before anything is measured. */
+static void describe(struct carm_model *model, const struct carm_build_config *config,
+                     const struct carm_host *host)
+{
+    carm_text_now(model->created, sizeof model->created);
+    snprintf(model->carm_version, sizeof model->carm_version, "%s", carm_version);
+    snprintf(model->carm_commit, sizeof model->carm_commit, "%s", carm_commit);
+    carm_machine_describe(&model->machine, &host->cpu, host->topo, &host->clock);
+    model->config.reps = config->reps;
+    carm_mix_name(&config->mixes[0], model->config.ldst);
+    for (size_t i = 0; i < config->nprecisions; i++) {
+        const size_t used = strlen(model->config.precision);
+        snprintf(model->config.precision + used, sizeof model->config.precision - used, "%s%s",
+                 i ? "," : "", carm_precision_name(config->precisions[i]));
+    }
+    model->config.memory_limit_bytes = config->memory_bytes;
+    model->config.quick = config->quick;
+}
+
+/* Sets of roofs that a build has. */
+static size_t count_sets(const struct carm_build_config *c, const struct carm_cpu *cpu)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->nisas * c->nprecisions; i++) {
+        n += carm_cpu_has_precision(cpu, c->isas[i / c->nprecisions],
+                                    c->precisions[i % c->nprecisions])
+                 ? c->nthreads
+                 : 0;
+    }
+    return n;
+}
+
+bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
+                          const struct carm_model *before)
+{
+    struct carm_model here = {.config = {.reps = 0}};
+    struct carm_err why;
+    describe(&here, config, host);
+    bool same = carm_machine_check(&here.machine, &before->machine, &why) == 0 &&
+                here.machine.cores == before->machine.cores &&
+                here.machine.threads == before->machine.threads &&
+                strcmp(here.config.precision, before->config.precision) == 0 &&
+                strcmp(here.config.ldst, before->config.ldst) == 0 &&
+                here.config.quick == before->config.quick &&
+                before->nroofs == count_sets(config, &host->cpu);
+    for (size_t i = 0; i < before->nroofs && same; i++) {
+        const struct carm_roofs *r = &before->roofs[i];
+        enum carm_isa isa = CARM_SCALAR;
+        bool found = false;
+        same = carm_isa_parse(r->isa, &isa, &why) == 0;
+        for (size_t k = 0; k < config->nisas * config->nthreads && same; k++) {
+            found = found || (config->isas[k % config->nisas] == isa &&
+                              config->threads[k / config->nisas] == r->threads);
+        }
+        same = found && ((r->nmemory > 0 && r->memory[0].nrounds > 0) ||
+                         (r->ncompute > 0 && r->compute[0].nrounds > 0));
+    }
+    free(here.machine.caches);
+    return same;
+}
+
+int carm_build_run(const struct carm_build_config *config, const struct carm_host *host,
+                   const struct carm_code_counter *counter, const struct carm_model *before,
+                   struct carm_model **model, double *seconds, struct carm_err *err)
+{
+    struct carm_build_plan plan = {0};
+    const uint64_t begin = carm_clock_now();
+    const struct carm_build build = {
+        .config = config,
+        .plan = &plan,
+        .cpu = &host->cpu,
+        .topo = host->topo,
+        .clock = &host->clock,
+        .observer = host->observer,
+        .before = before,
+        .begin = begin,
+        .until = begin + (uint64_t)(config->budget_seconds * host->clock.tsc_hz)};
+    struct carm_model *m = calloc(1, sizeof *m);
+    *model = NULL;
+    if (!m) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
+    }
+    carm_observer_begin(host->observer, carm_build_estimate(&build));
+    describe(m, config, host);
+    int rc = carm_build_plan_open(&plan, config, &host->cpu, err);
+    rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);
+    rc = rc ? rc : measure(&build, m, err);
+    rc = rc ? rc : carm_code_counter_check(counter, plan.image, host->topo, &host->clock, m, err);
+    *seconds = carm_observer_end(host->observer);
+    carm_build_plan_close(&plan);
+    if (rc) {
+        carm_model_free(m);
+    } else {
+        *model = m;
+    }
+    return rc;
+}
