@@ -15,12 +15,14 @@
 #include "cli/run/levels.h"
 #include "cli/run/parts.h"
 #include "cli/run/report.h"
-#include "run/count.h"
-#include "run/parts.h"
 #include "models/file/select.h"
 #include "models/model.h"
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
+#include "run/count.h"
+#include "run/levels.h"
+#include "run/parts.h"
+#include "run/rows.h"
 
 #define DEFAULT_BUDGET    "20000000"
 #define DEFAULT_HZ        "499" /* prime: a program's own timers do not keep step with it */
@@ -234,51 +236,9 @@ static int configure(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-/* The regions count themselves (libcarm); this process leaves the counters to them, but for translation.
- * full  out: the absolute path */
-static int hand_to_regions(struct carm_run *run, const char *path, char full[PATH_MAX],
-                           struct carm_err *err)
-{
-    char cwd[PATH_MAX] = "";
-    if (*path != '/' && !getcwd(cwd, sizeof cwd)) {
-        return carm_fail(err, CARM_EIO, "cannot find the current folder: %s", strerror(errno));
-    }
-    const int n = snprintf(full, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path);
-    if (n < 0 || n >= PATH_MAX) {
-        return carm_fail(err, CARM_EINVAL, "the path of --output is too long");
-    }
-    if (run->provider == CARM_PROVIDER_TRANSLATE) {
-        run->regions = full;
-        return 0;
-    }
-    if (setenv("CARM_OUT", full, 1) != 0 ||
-        setenv("CARM_COUNTERS", carm_provider_name(run->provider), 1) != 0 ||
-        (opt_budget && setenv("CARM_STEP_BUDGET", opt_budget, 1) != 0)) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for the environment");
-    }
-    run->provider = CARM_PROVIDER_NONE;
-    return 0;
-}
-
-/* Rows of a points file, its header not among them; 0 when it cannot be read. */
-static long count_rows(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    long lines = 0;
-    bool quoted = false;
-    for (int c = f ? getc(f) : EOF; c != EOF; c = getc(f)) {
-        quoted = c == '"' ? !quoted : quoted; /* a name may hold newlines */
-        lines += c == '\n' && !quoted ? 1 : 0;
-    }
-    if (f) {
-        fclose(f);
-    }
-    return lines > 0 ? lines - 1 : 0;
-}
-
 static void report_regions(const struct carm_run *run, const char *path, long before)
 {
-    const long rows = count_rows(path) - before;
+    const long rows = carm_run_rows_count(path) - before;
     if (run->regions && run->counted[0]) {
         carm_say_error(0, "regions: %s", run->counted);
     } else if (rows > 0) {
@@ -297,99 +257,6 @@ static bool has_parts(const struct carm_run *run)
            (run->has_blocks || (run->has_samples && run->always_sampled));
 }
 
-/* The times of the parts in one of the runs; what was folded there or here is all that is no other part.
- * seconds  [all->nrows] 0 on entry */
-static void times_of(const struct carm_profile *once, const struct carm_profile *all,
-                     double *seconds)
-{
-    size_t others = 0;
-    while (others < all->nrows && all->rows[others].kind != CARM_PROFILE_OTHERS) {
-        others++;
-    }
-    for (size_t i = 0; i < once->nrows; i++) {
-        const struct carm_profile_row *row = &once->rows[i];
-        size_t k = 0;
-        while (k < all->nrows && (k == others || all->rows[k].kind != row->kind ||
-                                  strcmp(all->rows[k].name, row->name) != 0)) {
-            k++;
-        }
-        k = k < all->nrows ? k : others;
-        if (k < all->nrows) {
-            seconds[k] += row->seconds;
-        }
-    }
-}
-
-/* Rows like those of all runs, with the times of one of them. A part has a row for each run in which it has
- * samples; the first run gets those without any, so that the counts of a file's rows add up to the program's. */
-static int append_once(const char *path, const struct carm_run *run,
-                       const struct carm_run_once *once, const struct carm_profile *profile,
-                       struct carm_row *rows, struct carm_err *err)
-{
-    struct carm_profile one = {.nrows = 0};
-    struct carm_run like = *run;
-    like.samples = once->samples;
-    like.user_seconds = once->user_seconds;
-    like.system_seconds = once->system_seconds;
-    double *seconds = calloc(profile->nrows + 1, sizeof *seconds);
-    if (!seconds) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for the parts");
-    }
-    int rc = carm_parts_open(&one, &like, parts_by, 0.0, NULL, 0, err);
-    if (!rc) {
-        times_of(&one, profile, seconds);
-    }
-    for (size_t i = 0; i < profile->nrows && !rc; i++) {
-        if (seconds[i] > 0.0 || (once == run->each && !(rows[i].seconds > 0.0))) {
-            struct carm_row row = rows[i];
-            row.seconds = seconds[i];
-            rc = carm_row_append(path, &row, 1, err);
-        }
-    }
-    carm_profile_close(&one);
-    free(seconds);
-    return rc;
-}
-
-/* Whether each of several runs has samples enough for parts of its own. */
-static bool has_times(const struct carm_run *run, bool parts)
-{
-    bool enough = run->neach > 1;
-    for (size_t i = 0; i < run->neach && enough && parts; i++) {
-        enough = run->each[i].has_samples && run->each[i].samples.total >= CARM_PROFILE_FEW;
-    }
-    return enough;
-}
-
-/* The rows of the parts, or of the whole program, of each run. */
-static int append(const char *path, const struct carm_run *run, const struct carm_profile *profile,
-                  const struct carm_run_levels *levels, struct carm_err *err)
-{
-    int rc = 0;
-    const bool each = has_times(run, profile->nrows > 0);
-    if (!profile->nrows) {
-        struct carm_row row = run->row;
-        for (size_t i = 0; i < (each ? run->neach : 1) && !rc; i++) {
-            row.seconds = each ? run->each[i].seconds : row.seconds;
-            rc = carm_row_append(path, &row, 1, err);
-        }
-        return rc;
-    }
-    struct carm_row *rows = calloc(profile->nrows, sizeof *rows);
-    if (!rows) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for the rows");
-    }
-    for (size_t i = 0; i < profile->nrows; i++) {
-        carm_run_part_row(run, profile, levels, i, &rows[i]);
-    }
-    for (size_t i = 0; each && i < run->neach && !rc; i++) {
-        rc = append_once(path, run, &run->each[i], profile, rows, err);
-    }
-    rc = each || rc ? rc : carm_row_append(path, rows, (int)profile->nrows, err);
-    free(rows);
-    return rc;
-}
-
 /* The page has the rows as a file of points: here one in memory. */
 static int write_report(const struct carm_run *run, const struct carm_profile *profile,
                         const struct carm_run_levels *levels, const struct carm_model *model,
@@ -405,7 +272,7 @@ static int write_report(const struct carm_run *run, const struct carm_profile *p
     const int fd = memfd_create("points", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int rc = fd < 0 ? carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno))
-                    : append(path, &of_all, profile, levels, err);
+                    : carm_run_rows_append(path, &of_all, parts_by, profile, levels, err);
     rc = rc ? rc : carm_report_data(&input, &data, err);
     rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, opt_report, err);
     free(data);
@@ -428,23 +295,6 @@ static int put_json(FILE *out, const void *context, struct carm_err *err)
     return carm_run_write_parts(out, c->run, c->profile, c->levels, c->model, err);
 }
 
-/* The profile, and the bytes of the levels of each of its rows. */
-static int open_parts(struct carm_profile *profile, const struct carm_run *run,
-                      struct carm_run_levels *levels, struct carm_err *err)
-{
-    struct carm_profile_place *places = NULL;
-    size_t n = 0;
-    int rc = levels && run->has_blocks
-                 ? carm_run_levels_places(levels, &run->blocks, &places, &n, err)
-                 : 0;
-    rc = rc ? rc : carm_parts_open(profile, run, parts_by, min_share, places, n, err);
-    if (!rc && places) {
-        rc = carm_run_levels_fold(levels, &run->blocks, places, n, profile->nrows, err);
-    }
-    free(places);
-    return rc;
-}
-
 /* What was found goes to the terminal and to the files. */
 static int finish(const struct carm_run *run, struct carm_run_levels *levels, struct carm_err *err)
 {
@@ -459,10 +309,12 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
     if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
-        rc = open_parts(&profile, run, levels, err);
+        rc = carm_run_rows_open(&profile, run, parts_by, min_share, levels, err);
     }
     /* before anything is printed: a run may be long, and standard error a pipe that is closed */
-    const int kept = !rc && opt_output ? append(opt_output, run, &profile, levels, err) : 0;
+    const int kept = !rc && opt_output
+                         ? carm_run_rows_append(opt_output, run, parts_by, &profile, levels, err)
+                         : 0;
     if (!opt_quiet && !rc) {
         /* with the bytes of DRAM, the whole program has its place on the original model */
         const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
@@ -546,7 +398,7 @@ static int run_command(int noperands, char **operands)
     rc = rc || !opt_report ? rc : carm_report_check_output(opt_report, &err);
     rc = rc || !opt_report ? rc : check_model(&err);
     if (!rc && opt_regions && output) {
-        rc = hand_to_regions(&run, output, full, &err);
+        rc = carm_run_rows_by_regions(&run, output, opt_budget, full, &err);
     }
     if (!rc && opt_levels) {
         rc = open_levels(&levels, run.by_code, &sink, &err);
@@ -560,7 +412,7 @@ static int run_command(int noperands, char **operands)
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
                               err.text);
     }
-    const long rows = opt_regions && output ? count_rows(output) : 0;
+    const long rows = opt_regions && output ? carm_run_rows_count(output) : 0;
     observer = carm_progress_open();
     if (opt_quiet) {
         observer.say = NULL;

@@ -9,52 +9,16 @@
 #include "base/json_write.h"
 #include "base/text.h"
 #include "cli/opt.h"
-#include "cli/run/report.h"
+#include "cli/run/levels.h"
 #include "harness/count/step/counts.h"
-#include "models/place/hot.h"
 #include "models/place/place.h"
+#include "run/place.h"
 
 enum { ADVICE = 3, NAME_WIDTH = 64 };
-
-/* A part and its place. */
-struct shown {
-    struct carm_row row;
-    struct carm_point point;
-    struct carm_hot hot;
-    bool placed;
-    struct carm_levels levels;
-    bool has_levels;
-};
 
 static double value(const struct carm_counts *c, enum carm_quantity q)
 {
     return carm_count_has(c, q) ? c->q[q].value : CARM_POINT_UNKNOWN;
-}
-
-static bool is_integers(const struct carm_row *row)
-{
-    return row->metric && strcmp(row->metric, CARM_METRIC_INTEGERS) == 0;
-}
-
-static void fill_point(struct carm_point *point, const struct carm_row *row)
-{
-    *point = (struct carm_point){.name = row->name,
-                                 .flops = value(&row->counts, CARM_Q_FLOPS),
-                                 .bytes = value(&row->counts, CARM_Q_BYTES),
-                                 .seconds = row->seconds,
-                                 .threads = row->threads,
-                                 .isa = row->isa ? row->isa : "",
-                                 .precision = row->precision ? row->precision : "",
-                                 .operations = row->operations,
-                                 .metric = row->metric ? row->metric : ""};
-    carm_run_mix(&point->mix, &row->counts);
-}
-
-void carm_run_part_row(const struct carm_run *run, const struct carm_profile *profile,
-                       const struct carm_run_levels *levels, size_t part, struct carm_row *row)
-{
-    carm_parts_row(run, profile, &profile->rows[part], row);
-    carm_run_levels_put(levels, part, &row->counts);
 }
 
 /* All that is shown is of one run. */
@@ -66,22 +30,9 @@ struct showing {
     bool integers; /* some row has a column for operations on them */
 };
 
-static void show(struct shown *s, const struct showing *of, size_t i)
+static void place(struct carm_run_placed *s, const struct showing *of, size_t i)
 {
-    char note[CARM_TEXT_MAX];
-    const struct carm_profile *profile = of->profile;
-    const struct carm_profile_row *part = &profile->rows[i];
-    const struct carm_model *model = of->model;
-    carm_run_part_row(of->run, profile, of->levels, i, &s->row);
-    fill_point(&s->point, &s->row);
-    const char *precision = strcmp(s->point.precision, "mixed") == 0 ? "" : s->point.precision;
-    const struct carm_roofs *roofs =
-        model ? carm_place_roofs(model, precision, s->row.threads, note) : NULL;
-    s->has_levels = roofs && part->samples > 0 && !part->differs &&
-                    carm_run_place_levels(&s->row, model, roofs, &s->levels);
-    s->placed = model && profile->has_counts && profile->has_time && !part->differs &&
-                part->samples > 0 && part->kind != CARM_PROFILE_OTHERS &&
-                part->kind != CARM_PROFILE_UNKNOWN && carm_hot_find(model, &s->point, &s->hot);
+    carm_run_part_place(s, of->run, of->profile, of->levels, of->model, i);
 }
 
 /* ---- the table ---- */
@@ -144,7 +95,7 @@ static void show_trips(char *dst, size_t size, const struct carm_profile_row *pa
 }
 
 /* "DRAM 93%", "compute 5%": what is nearest to its roof. */
-static void show_level(char *dst, size_t size, const struct shown *s)
+static void show_level(char *dst, size_t size, const struct carm_run_placed *s)
 {
     const struct carm_levels *l = &s->levels;
     snprintf(dst, size, "-");
@@ -156,9 +107,10 @@ static void show_level(char *dst, size_t size, const struct shown *s)
 }
 
 /* "0.125"; beside rows of operations on integers "0.125 flop" or "0.5 op" */
-static void show_intensity(char *dst, size_t size, const struct showing *of, const struct shown *s)
+static void show_intensity(char *dst, size_t size, const struct showing *of,
+                           const struct carm_run_placed *s)
 {
-    const bool ints = of->integers && is_integers(&s->row);
+    const bool ints = of->integers && carm_run_is_integers(&s->row);
     const double intensity =
         intensity_of(ints ? s->row.operations : s->point.flops, s->point.bytes);
     char number[32];
@@ -176,7 +128,7 @@ static bool is_timed(const struct carm_profile_row *part)
 }
 
 static void show_row(const struct showing *of, const struct carm_profile_row *part,
-                     const struct shown *s)
+                     const struct carm_run_placed *s)
 {
     const struct carm_profile *profile = of->profile;
     char level[32] = "", column[40] = "";
@@ -278,14 +230,14 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
     }
 }
 
-static void advise(const struct showing *of, size_t i, const struct shown *s)
+static void advise(const struct showing *of, size_t i, const struct carm_run_placed *s)
 {
     const struct carm_profile_row *part = &of->profile->rows[i];
     char text[CARM_PLACE_ADVICE_MAX + 256], reuse[160] = "";
     say("%.1f%% %s: %s", 100.0 * part->share, part->name,
         carm_hot_advice(text, sizeof text, &s->hot, part->share));
     if (s->has_levels) {
-        carm_run_levels_reuse(reuse, sizeof reuse, of->levels, i);
+        carm_run_reuse(reuse, sizeof reuse, of->levels, i);
         say("      %s%s%s", s->levels.advice, reuse[0] ? "; " : "", reuse);
     }
 }
@@ -295,15 +247,15 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const char *why)
 {
     struct showing of = {run, profile, levels, model, false};
-    struct shown *s = calloc(1, sizeof *s);
+    struct carm_run_placed *s = calloc(1, sizeof *s);
     int advised = 0;
     if (!s) {
         return;
     }
     for (size_t i = 0; i < profile->nrows; i++) {
         carm_parts_row(run, profile, &profile->rows[i], &s->row);
-        of.integers =
-            of.integers || (profile->rows[i].kind < CARM_PROFILE_KERNEL && is_integers(&s->row));
+        of.integers = of.integers || (profile->rows[i].kind < CARM_PROFILE_KERNEL &&
+                                      carm_run_is_integers(&s->row));
     }
     const bool rates = profile->has_time;
     say_row("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", "time", rates ? "Gflop/s" : "Mflop",
@@ -314,7 +266,7 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
             of.integers ? "per byte" : "flop/byte", "trips", "reaches", "bound by",
             levels ? "level      " : "", "where");
     for (size_t i = 0; i < profile->nrows; i++) {
-        show(s, &of, i);
+        place(s, &of, i);
         show_row(&of, &profile->rows[i], s);
     }
     show_notes(run, profile);
@@ -322,7 +274,7 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
         say("not placed: %s", why);
     }
     for (size_t i = 0; i < profile->nrows && advised < ADVICE; i++) {
-        show(s, &of, i);
+        place(s, &of, i);
         if (s->placed && profile->rows[i].samples >= CARM_PROFILE_FEW) {
             advise(&of, i, s);
             advised++;
@@ -367,7 +319,7 @@ static bool put_loop(json_t *o, const struct carm_profile_row *part)
            (part->parent ? carm_jwrite_count(o, "parent", part->parent - 1) : true);
 }
 
-static bool put_place(json_t *o, const struct shown *s, double share)
+static bool put_place(json_t *o, const struct carm_run_placed *s, double share)
 {
     char text[CARM_PLACE_ADVICE_MAX + 256];
     bool ok = carm_jwrite_text(o, "ceiling", s->hot.ceiling) &&
@@ -396,12 +348,12 @@ static bool put_levels(json_t *o, const struct carm_levels *levels)
            carm_jwrite_text(o, "level_advice", levels->advice);
 }
 
-static json_t *make_part(const struct showing *of, size_t i, struct shown *s)
+static json_t *make_part(const struct showing *of, size_t i, struct carm_run_placed *s)
 {
     const struct carm_profile *profile = of->profile;
     const struct carm_profile_row *part = &profile->rows[i];
     json_t *o = json_object();
-    show(s, of, i);
+    place(s, of, i);
     bool ok = carm_jwrite_text(o, "name", part->name) &&
               carm_jwrite_text(o, "kind", carm_profile_kind_name(part->kind)) &&
               carm_jwrite_text_or_null(o, "source", part->source) &&
@@ -413,7 +365,7 @@ static json_t *make_part(const struct showing *of, size_t i, struct shown *s)
               (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) &&
               put_counts(o, &s->row.counts) && (!s->placed || put_place(o, s, part->share)) &&
               (!s->has_levels || put_levels(o, &s->levels)) &&
-              carm_run_levels_json(of->levels, i, o);
+              carm_run_figures_json(of->levels, i, o);
     if (ok && part->kind == CARM_PROFILE_LOOP && profile->has_counts) {
         struct carm_counts inside;
         json_t *all = json_object();
@@ -456,7 +408,7 @@ int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct car
                          struct carm_err *err)
 {
     const struct showing of = {run, profile, levels, model, false};
-    struct shown *s = calloc(1, sizeof *s);
+    struct carm_run_placed *s = calloc(1, sizeof *s);
     json_t *o = s ? json_object() : NULL;
     json_t *parts = s ? json_array() : NULL;
     json_t *whole = json_object();

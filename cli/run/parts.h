@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "cli/run/levels.h"
-#include "run/parts.h"
 #include "models/model.h"
+#include "run/levels.h"
+#include "run/parts.h"
 
 /* To standard error, by time; then what to try for the largest.
  * levels  NULL = the bytes of the levels were not asked for
@@ -15,10 +15,6 @@
 void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const char *why);
-
-/* A part as a row of points.csv. */
-void carm_run_part_row(const struct carm_run *run, const struct carm_profile *profile,
-                       const struct carm_run_levels *levels, size_t part, struct carm_row *row);
 
 /* An object with the run and an array of its parts. returns 0 or -CARM_ENOMEM, -CARM_EIO */
 int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,

@@ -12,6 +12,7 @@
 #include "models/place/hot.h"
 #include "models/place/place.h"
 #include "models/place/runtime.h"
+#include "run/place.h"
 
 void carm_run_say(const char *head, const char *fmt, ...)
 {
@@ -192,32 +193,6 @@ static void report_counts(const struct carm_run *run)
     }
 }
 
-static bool is_integers(const struct carm_run *run)
-{
-    return run->row.metric && strcmp(run->row.metric, CARM_METRIC_INTEGERS) == 0;
-}
-
-/* What the program is placed by: its flops, or its operations on integers. */
-static double work_of(const struct carm_run *run)
-{
-    return is_integers(run) ? run->row.operations : value(&run->row.counts, CARM_Q_FLOPS);
-}
-
-/* Whether the program was on no CPU for a tenth of its time or more. Of several threads that is not known. */
-static bool waits(const struct carm_run *run)
-{
-    static const double most = 0.9;
-    return run->row.threads <= 1 && run->cpu_seconds > 0.0 &&
-           run->cpu_seconds < most * run->row.seconds;
-}
-
-/* The time that the program is placed by. A program that waits is placed by its time on CPUs: its share of a
- * roof would be the share of the time that it does not wait. */
-static double placed_seconds(const struct carm_run *run)
-{
-    return waits(run) ? run->cpu_seconds : run->row.seconds;
-}
-
 /* "3.1 s, 0.03 cores busy", and what it means for rates */
 static void report_time(const struct carm_run *run)
 {
@@ -230,13 +205,14 @@ static void report_time(const struct carm_run *run)
         snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
     }
     carm_run_say("time", "%.4g s%s", run->row.seconds, busy);
-    if (!waits(run) || carm_run_is_short(run)) {
+    if (!carm_run_waits(run) || carm_run_is_short(run)) {
         return;
     }
-    if (work_of(run) > 0.0) {
-        snprintf(ran, sizeof ran, "; on CPUs: %s",
-                 carm_text_si(rate, sizeof rate, work_of(run) / run->cpu_seconds,
-                              is_integers(run) ? CARM_METRIC_INTEGERS "/s" : "flop/s"));
+    if (carm_run_work(&run->row) > 0.0) {
+        snprintf(
+            ran, sizeof ran, "; on CPUs: %s",
+            carm_text_si(rate, sizeof rate, carm_run_work(&run->row) / run->cpu_seconds,
+                         carm_run_is_integers(&run->row) ? CARM_METRIC_INTEGERS "/s" : "flop/s"));
     }
     carm_run_say(
         "waits",
@@ -263,14 +239,6 @@ static void report_place(const char *name, const struct carm_place *p, const cha
                  carm_text_si(b, sizeof b, p->roof, rate), between);
     if (!brief || p->over) {
         carm_run_say("", "%s", p->advice);
-    }
-}
-
-void carm_run_mix(struct carm_runmix *mix, const struct carm_counts *c)
-{
-    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
-        const enum carm_quantity q = carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i));
-        mix->q[i] = carm_count_has(c, q) ? c->q[q].value : -1.0;
     }
 }
 
@@ -306,32 +274,6 @@ static void report_side(const struct carm_place_set *set, enum carm_place_which 
     report_place(names[which], &place, *set->metric ? set->metric : "flop", brief);
 }
 
-bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *model,
-                           const struct carm_roofs *roofs, struct carm_levels *out)
-{
-    static const enum carm_quantity bytes[CARM_AT_COUNT] = {CARM_Q_BYTES, CARM_Q_L2_BYTES,
-                                                            CARM_Q_L3_BYTES, CARM_Q_DRAM_BYTES};
-    static const enum carm_quantity unused[CARM_AT_COUNT] = {CARM_Q_COUNT, CARM_Q_L2_UNUSED,
-                                                             CARM_Q_L3_UNUSED, CARM_Q_DRAM_UNUSED};
-    const struct carm_counts *c = &row->counts;
-    const bool integers = row->metric && strcmp(row->metric, CARM_METRIC_INTEGERS) == 0;
-    struct carm_levels_input in = {.flops = integers ? row->operations : value(c, CARM_Q_FLOPS),
-                                   .integers = integers,
-                                   .seconds = row->seconds};
-    for (int i = 0; i < CARM_AT_COUNT; i++) {
-        in.bytes[i] = carm_count_has(c, bytes[i]) ? value(c, bytes[i]) : -1.0;
-        in.low[i] = c->q[bytes[i]].low;
-        in.high[i] = c->q[bytes[i]].high;
-        in.unused[i] = i > 0 && carm_count_has(c, unused[i]) ? value(c, unused[i]) : -1.0;
-        for (int r = 0; r < CARM_MISS_REASONS && i > 0; r++) {
-            const int q = CARM_Q_L2_COMPULSORY + (i - 1) * CARM_MISS_REASONS + r;
-            in.misses[i][r] = value(c, (enum carm_quantity)q);
-        }
-    }
-    return carm_count_has(c, CARM_Q_L2_BYTES) && row->seconds > 0.0 &&
-           carm_levels_place(model, roofs, &in, out);
-}
-
 /* One point for each level of the memory hierarchy, and the one that binds. */
 static void report_levels(const struct carm_run *run, const struct carm_model *model,
                           const struct carm_roofs *roofs)
@@ -339,11 +281,12 @@ static void report_levels(const struct carm_run *run, const struct carm_model *m
     char text[512];
     struct carm_levels levels;
     struct carm_row row = run->row;
-    row.seconds = placed_seconds(run);
+    row.seconds = carm_run_placed_seconds(run);
     if (carm_run_place_levels(&row, model, roofs, &levels)) {
         carm_run_say("levels", "%s", carm_levels_text(text, sizeof text, &levels));
         carm_run_say("", "%s", levels.advice);
-    } else if (carm_count_has(&run->row.counts, CARM_Q_L2_BYTES) && work_of(run) > 0.0) {
+    } else if (carm_count_has(&run->row.counts, CARM_Q_L2_BYTES) &&
+               carm_run_work(&run->row) > 0.0) {
         carm_run_say("levels",
                      "not placed: the model has no 1:0 bandwidth of L2, L3 and DRAM for these "
                      "roofs; carm build without --quick measures it");
@@ -366,7 +309,7 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
         return;
     }
     carm_run_mix(&mix, c);
-    const bool integers = is_integers(run);
+    const bool integers = carm_run_is_integers(&run->row);
     if (integers) {
         carm_place_prepare_integers(&set, model, roofs, precision);
     } else {
@@ -380,8 +323,9 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     if (!integers && !brief) {
         report_runtime(&runtime);
     }
-    struct carm_place_input in = {
-        .flops = work_of(run), .bytes = value(c, CARM_Q_BYTES), .seconds = placed_seconds(run)};
+    struct carm_place_input in = {.flops = carm_run_work(&run->row),
+                                  .bytes = value(c, CARM_Q_BYTES),
+                                  .seconds = carm_run_placed_seconds(run)};
     report_side(&set, CARM_PLACE_CACHE_AWARE, &in, integers ? NULL : &runtime, brief);
     if (brief) {
         return;
@@ -423,8 +367,8 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
                      bool parts)
 {
     const struct carm_counts *c = &run->row.counts;
-    const char *unit = is_integers(run) ? CARM_METRIC_INTEGERS : "flop";
-    const double intensity = work_of(run) / value(c, CARM_Q_BYTES);
+    const char *unit = carm_run_is_integers(&run->row) ? CARM_METRIC_INTEGERS : "flop";
+    const double intensity = carm_run_work(&run->row) / value(c, CARM_Q_BYTES);
     if (run->row.rank[0] && strcmp(run->row.rank, "0") != 0) {
         report_rank(run);
         return;
@@ -442,7 +386,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
     if (!carm_count_has(c, CARM_Q_FLOPS) || !carm_count_has(c, CARM_Q_BYTES)) {
         return;
     }
-    if (!(work_of(run) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
+    if (!(carm_run_work(&run->row) > 0.0) || !(value(c, CARM_Q_BYTES) > 0.0)) {
         if (parts) {
             return;
         }
@@ -451,7 +395,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
                      "place under a roof");
         return;
     }
-    if (!carm_hot_computes(work_of(run), value(c, CARM_Q_BYTES))) {
+    if (!carm_hot_computes(carm_run_work(&run->row), value(c, CARM_Q_BYTES))) {
         carm_run_say(
             "intensity",
             "%.4g %s/byte: the program computes next to nothing, so roofs of %ss say little "
@@ -463,7 +407,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         carm_run_say("intensity", "%.4g %s/byte", intensity, unit);
         return;
     }
-    if (placed_seconds(run) < CARM_RUN_SHORTEST_SECONDS) {
+    if (carm_run_placed_seconds(run) < CARM_RUN_SHORTEST_SECONDS) {
         carm_run_say(
             "intensity",
             "%.4g %s/byte; not placed: it ran less than %.0f ms. Use a larger problem, or mark "

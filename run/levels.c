@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/levels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "harness/machine/topo.h"
+#include "harness/translate/addresses.h"
+#include "models/caches/hierarchy.h"
+#include "models/caches/linemap.h"
+#include "models/caches/machine.h"
+#include "models/caches/sampled.h"
+
+_Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
+                   (int)CARM_ACCESS_STORE == (int)CARM_ADDRESS_STORE &&
+                   (int)CARM_ACCESS_STORE_NT == (int)CARM_ADDRESS_STORE_NT &&
+                   (int)CARM_ACCESS_PREFETCH == (int)CARM_ADDRESS_PREFETCH &&
+                   (int)CARM_ACCESS_PREFETCH_L2 == (int)CARM_ADDRESS_PREFETCH_L2,
+               "both number the kinds alike");
+
+/* The share of a long program's accesses that is simulated: most of its time is then the counting's. */
+static const double long_share = 0.01;
+
+/* One load or store of an instruction; without sampling all of its accesses. */
+struct instruction {
+    uint32_t program, counter, at;
+    bool varies;
+};
+
+/* The number of a recently numbered instruction. */
+struct recent {
+    uint64_t key; /* 0 = none */
+    uint32_t number;
+};
+enum { RECENT = 1 << 16 };
+
+struct carm_run_levels {
+    struct carm_run_simulation about;
+    /* one of both: all accesses are simulated, or a sample */
+    struct carm_hierarchy *hierarchy;
+    struct carm_sampled *sampled;
+    struct carm_address_sink *sink;
+    /* instructions are numbered from 1; 0 = all instructions for which there was no memory */
+    bool by_code;
+    struct carm_linemap numbers;
+    struct recent recent[RECENT];
+    struct instruction *instructions; /* [ninstructions + 1] */
+    size_t ninstructions, room;
+    struct carm_run_figures *rows; /* [nrows] of the profile */
+    size_t nrows;
+};
+
+/* The number of an instruction. */
+static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind,
+                          const struct carm_address_by *by)
+{
+    enum { AT_AT = 3, COUNTER_AT = 13, PROGRAM_AT = 33 };
+    const uint64_t key =
+        ((uint64_t)by->program << PROGRAM_AT | (uint64_t)by->counter << COUNTER_AT |
+         by->at << AT_AT | (l->sampled ? (unsigned)kind : 0U)) +
+        1;
+    struct recent *recent = &l->recent[(by->counter * 31U + by->at) % RECENT];
+    if (recent->key == key) {
+        return recent->number;
+    }
+    uint64_t *number = carm_linemap_add(&l->numbers, key);
+    if (number && *number == 0 &&
+        carm_array_grow(&l->instructions, &l->room, l->ninstructions + 1, 1,
+                        sizeof *l->instructions, "the instructions", NULL) == 0) {
+        *number = ++l->ninstructions;
+        l->instructions[l->ninstructions] =
+            (struct instruction){by->program, by->counter, by->at, by->varies};
+    }
+    *recent = (struct recent){key, number ? (uint32_t)*number : 0};
+    return recent->number;
+}
+
+static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                 enum carm_address_kind kind, const struct carm_address_by *by)
+{
+    struct carm_run_levels *l = arg;
+    const enum carm_access_kind as = (enum carm_access_kind)kind;
+    l->about.threads = thread >= l->about.threads ? thread + 1 : l->about.threads;
+    if (l->sampled && !by->repeated && !carm_sampled_has(l->sampled, address, bytes, by->window)) {
+        return;
+    }
+    const uint32_t core = thread % l->about.config.cores;
+    if (l->sampled && as == CARM_ACCESS_LOAD && !by->window && !by->repeated &&
+        carm_sampled_hits(l->sampled, core, address, bytes)) {
+        return;
+    }
+    if (l->sampled) {
+        carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window, by->repeated,
+                            number_of(l, kind, by));
+        return;
+    }
+    if (l->by_code) {
+        carm_hierarchy_by(l->hierarchy, number_of(l, kind, by));
+    }
+    carm_hierarchy_access(l->hierarchy, core, address, bytes, as);
+}
+
+/* The caches of this machine. returns their number */
+static size_t read_ways(struct carm_cache_ways *out, size_t room)
+{
+    struct carm_topo *topo = NULL;
+    struct carm_err none = {""};
+    size_t n = 0;
+    if (carm_topo_open(&topo, NULL, NULL, &none) != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < topo->ncaches && n < room; i++) {
+        const struct carm_topo_cache *c = &topo->caches[i];
+        out[n++] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
+    }
+    carm_topo_close(topo);
+    return n;
+}
+
+const struct carm_run_prefetch *carm_run_prefetch_find(const char *word)
+{
+    static const struct carm_run_prefetch all[] = {{"none", false, false},
+                                                   {"next", true, false},
+                                                   {"streams", false, true},
+                                                   {"both", true, true}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i].word, word) == 0) {
+            return &all[i];
+        }
+    }
+    return NULL;
+}
+
+static int open_sampled(struct carm_run_levels *l, double share, struct carm_err *err)
+{
+    struct carm_record_sample *sample = &l->sink->sample;
+    const int rc = carm_sampled_open(&l->sampled, &l->about.config, share, 0, &l->about.plan, err);
+    if (!rc) {
+        l->about.sampled = true;
+        sample->wanted = 1;
+        sample->half = l->about.plan.half_records;
+        sample->between = l->about.plan.between_records;
+        sample->dense = l->about.plan.dense;
+        sample->turns = l->about.plan.turns;
+        memcpy(sample->turn, l->about.plan.turn, sizeof sample->turn);
+        memcpy(sample->classes, l->about.plan.classes, sizeof sample->classes);
+    }
+    return rc;
+}
+
+void carm_run_levels_timed(void *levels, double cpu_seconds)
+{
+    struct carm_run_levels *l = levels;
+    struct carm_err none = {""};
+    if (l->about.by_length && cpu_seconds > CARM_RUN_LEVELS_WHOLE_SECONDS &&
+        carm_addresses_sampled_here() && open_sampled(l, long_share, &none) == 0) {
+        carm_hierarchy_close(l->hierarchy);
+        l->hierarchy = NULL;
+    }
+}
+
+int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
+                         const struct carm_run_prefetch *prefetch, double share, bool by_code,
+                         struct carm_address_sink *sink, struct carm_err *err)
+{
+    enum { NUMBER_BITS = 12 };
+    struct carm_cache_ways ways[CARM_TOPO_CACHES_MAX];
+    struct carm_run_levels *l = calloc(1, sizeof *l);
+    if (!l) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    *sink = (struct carm_address_sink){.take = take, .arg = l};
+    l->sink = sink;
+    l->about.by_length = share <= 0.0;
+    l->by_code = by_code;
+    const size_t n = read_ways(ways, CARM_TOPO_CACHES_MAX);
+    int rc = carm_caches_of_model(model, ways, n, &l->about.config, l->about.caches, err);
+    l->about.config.next_line = prefetch->next_line;
+    l->about.config.streams = prefetch->streams;
+    if (!rc && share > 0.0 && share < 1.0) {
+        rc = open_sampled(l, share, err);
+    } else if (!rc) {
+        rc = carm_hierarchy_open(&l->hierarchy, &l->about.config, err);
+    }
+    if (!rc && !carm_linemap_open(&l->numbers, NUMBER_BITS, 1)) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    if (rc) {
+        carm_run_levels_close(l);
+        return rc;
+    }
+    *out = l;
+    return 0;
+}
+
+void carm_run_levels_close(struct carm_run_levels *levels)
+{
+    if (levels) {
+        carm_hierarchy_close(levels->hierarchy);
+        carm_sampled_close(levels->sampled);
+        carm_linemap_close(&levels->numbers);
+        free(levels->instructions);
+        free(levels->rows);
+        free(levels);
+    }
+}
+
+static void add_note(struct carm_run *run, const char *text)
+{
+    const size_t used = strlen(run->row.note);
+    snprintf(run->row.note + used, sizeof run->row.note - used, "%s%.200s", used ? "; " : "", text);
+}
+
+_Static_assert(CARM_Q_L2_COMPULSORY + CARM_MISS_REASONS == CARM_Q_L3_COMPULSORY &&
+                   CARM_Q_L3_COMPULSORY + CARM_MISS_REASONS == CARM_Q_DRAM_COMPULSORY,
+               "the reasons are in the order of enum carm_miss_reason");
+
+/* first  CARM_Q_L2_COMPULSORY, ...
+ * one    capacity and conflict are not known apart */
+static void put_misses(const struct carm_level_estimate *level, enum carm_quantity first, bool one,
+                       struct carm_counts *c)
+{
+    for (unsigned r = 0; r < CARM_MISS_REASONS; r++) {
+        if (!one || (r != CARM_MISS_CAPACITY && r != CARM_MISS_CONFLICT)) {
+            carm_count_put(c, (enum carm_quantity)(first + r),
+                           CARM_HIERARCHY_LINE * level->reasons[r], CARM_COUNTED_SIMULATED);
+        }
+    }
+}
+
+static void put(const struct carm_run_levels *l, const struct carm_run_figures *from,
+                struct carm_counts *c)
+{
+    static const enum carm_quantity bytes[] = {CARM_Q_L2_BYTES, CARM_Q_L3_BYTES};
+    static const enum carm_quantity unused[] = {CARM_Q_L2_UNUSED, CARM_Q_L3_UNUSED};
+    const size_t last = l->about.config.nlevels - 1;
+    for (size_t k = 0; k <= last; k++) {
+        const struct carm_level_estimate *e = &from->levels[k];
+        const enum carm_quantity q = k == last ? CARM_Q_DRAM_BYTES
+                                     : k < 2   ? bytes[k]
+                                               : CARM_Q_COUNT;
+        const enum carm_quantity u = k == last ? CARM_Q_DRAM_UNUSED
+                                     : k < 2   ? unused[k]
+                                               : CARM_Q_COUNT;
+        if (q != CARM_Q_COUNT) {
+            carm_count_put(c, q, e->bytes, CARM_COUNTED_SIMULATED);
+            c->q[q].low = e->low;
+            c->q[q].high = e->high;
+            carm_count_put(c, u, e->unused, CARM_COUNTED_SIMULATED);
+            put_misses(e,
+                       k == last ? CARM_Q_DRAM_COMPULSORY
+                       : k == 0  ? CARM_Q_L2_COMPULSORY
+                                 : CARM_Q_L3_COMPULSORY,
+                       l->sampled && k == 0, c);
+        }
+    }
+}
+
+/* How often an instruction was executed; 0 = not known. */
+static double executions_of(const struct instruction *i, const struct carm_blocks *blocks)
+{
+    const struct carm_block_place *block =
+        blocks && !i->varies ? carm_blocks_place(blocks, i->program, i->counter) : NULL;
+    return block ? (double)block->executions : 0.0;
+}
+
+static int read_sampled(struct carm_run_levels *l, const struct carm_run *run, struct carm_err *err)
+{
+    const struct carm_counts *c = &run->row.counts;
+    const struct carm_blocks *blocks = run->has_blocks ? &run->blocks : NULL;
+    struct carm_sampled_sum sum = {.cold = 0.0};
+    const int rc =
+        carm_sampled_end(l->sampled, c->q[CARM_Q_LOADS].value + c->q[CARM_Q_STORES].value, err);
+    for (size_t i = 0; i <= l->ninstructions && !rc; i++) {
+        carm_sampled_add(l->sampled, (uint32_t)i,
+                         i ? executions_of(&l->instructions[i], blocks) : 0.0, &sum);
+    }
+    carm_sampled_read(l->sampled, &sum, l->about.whole.levels);
+    /* also those of instructions that the sample never saw */
+    l->about.whole.levels[0].lookups = c->q[CARM_Q_LOADS].value + c->q[CARM_Q_STORES].value;
+    return rc;
+}
+
+static int read_all(struct carm_run_levels *l, struct carm_err *err)
+{
+    carm_hierarchy_flush(l->hierarchy);
+    const int rc = carm_hierarchy_read(l->hierarchy, &l->about.whole.counts, err);
+    if (!rc) {
+        carm_sampled_exact(&l->about.whole.counts, l->about.whole.levels);
+    }
+    return rc;
+}
+
+void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run)
+{
+    struct carm_err err = {""};
+    if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
+        return; /* the row says why it was not counted */
+    }
+    const int rc = l->sampled ? read_sampled(l, run, &err) : read_all(l, &err);
+    if (rc) {
+        add_note(run, err.text);
+        return;
+    }
+    l->about.counted = true;
+    put(l, &l->about.whole, &run->row.counts);
+}
+
+/* ---- rows of the profile ---- */
+
+int carm_run_levels_places(const struct carm_run_levels *l, const struct carm_blocks *blocks,
+                           struct carm_profile_place **places, size_t *n, struct carm_err *err)
+{
+    *n = l->ninstructions + 1;
+    *places = calloc(*n, sizeof **places);
+    if (!*places) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    for (size_t i = 0; i < *n; i++) {
+        const struct instruction *by = i ? &l->instructions[i] : NULL;
+        const struct carm_block_place *block =
+            by ? carm_blocks_place(blocks, by->program, by->counter) : NULL;
+        (*places)[i].module = block ? block->module : CARM_PROFILE_NOWHERE;
+        (*places)[i].at = block ? block->at + by->at : 0;
+    }
+    return 0;
+}
+
+/* sums  [nrows] of the rows; memory */
+static void fold_sampled(struct carm_run_levels *l, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t n,
+                         struct carm_sampled_sum *sums)
+{
+    for (size_t i = 0; i < n; i++) {
+        carm_sampled_add(l->sampled, (uint32_t)i,
+                         i ? executions_of(&l->instructions[i], blocks) : 0.0,
+                         &sums[places[i].row]);
+    }
+    for (size_t i = 0; i < l->nrows; i++) {
+        carm_sampled_read(l->sampled, &sums[i], l->rows[i].levels);
+    }
+}
+
+int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t n, size_t nrows,
+                         struct carm_err *err)
+{
+    struct carm_sampled_sum *sums = calloc(nrows + 1, sizeof *sums);
+    l->rows = calloc(nrows + 1, sizeof *l->rows);
+    if (!l->rows || !sums) {
+        free(sums);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    l->nrows = nrows;
+    if (l->sampled) {
+        fold_sampled(l, blocks, places, n, sums);
+    }
+    for (size_t i = 0; i < n && l->hierarchy; i++) {
+        struct carm_hierarchy_counts of;
+        carm_hierarchy_read_by(l->hierarchy, (uint32_t)i, &of);
+        carm_hierarchy_add(&l->rows[places[i].row].counts, &of);
+    }
+    for (size_t i = 0; i < nrows && l->hierarchy; i++) {
+        l->rows[i].counts.nlevels = l->about.config.nlevels;
+        carm_sampled_exact(&l->rows[i].counts, l->rows[i].levels);
+    }
+    free(sums);
+    return 0;
+}
+
+const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *l, size_t row)
+{
+    return l && l->about.counted && row < l->nrows ? &l->rows[row] : NULL;
+}
+
+const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *l)
+{
+    return &l->about;
+}
+
+void carm_run_levels_put(const struct carm_run_levels *l, size_t row, struct carm_counts *c)
+{
+    const struct carm_run_figures *of = carm_run_levels_row(l, row);
+    if (of && carm_count_has(c, CARM_Q_BYTES)) {
+        put(l, of, c);
+    }
+}

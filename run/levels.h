@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm run --levels: the program's addresses go to a simulation of the model's caches. The counted bytes, lookups
+ * and misses of each level go to the rows of points.csv. */
+#ifndef CARM_RUN_LEVELS_H
+#define CARM_RUN_LEVELS_H
+
+#include "harness/profile/profile.h"
+#include "models/caches/machine.h"
+#include "models/caches/sampled.h"
+#include "models/model.h"
+#include "run/count.h"
+
+struct carm_run_levels;
+
+/* Each simulated level's lookups, misses and bytes: of a row of the profile, or of the whole program. */
+struct carm_run_figures {
+    struct carm_level_estimate levels[CARM_HIERARCHY_LEVELS_MAX];
+    struct carm_hierarchy_counts counts; /* 0 where a sample was simulated */
+};
+
+/* How the caches were simulated, and the whole program's figures. */
+struct carm_run_simulation {
+    struct carm_hierarchy_config config;
+    char caches[CARM_CACHES_TEXT_MAX]; /* the caches in words */
+    bool sampled;                      /* a sample of the accesses was simulated, by the plan */
+    bool by_length;                    /* the program's length decided whether a sample is taken */
+    struct carm_sampled_plan plan;
+    uint32_t threads; /* of the program that loaded or stored */
+    bool counted;     /* the simulation ended well: the figures hold */
+    struct carm_run_figures whole;
+};
+
+struct carm_run_prefetch {
+    const char *word; /* "none", "next", "streams" or "both" */
+    bool next_line, streams;
+};
+
+/* The prefetchers of that word, or NULL. */
+const struct carm_run_prefetch *carm_run_prefetch_find(const char *word);
+
+/* prefetch  the prefetchers that are simulated
+ * share     of the accesses and the sets to simulate; 1 = all; 0 = all, but 1% of a long program
+ * by_code   keep apart what each instruction does, for the loops
+ * sink      out: for struct carm_run; borrowed until it is closed
+ * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
+int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
+                         const struct carm_run_prefetch *prefetch, double share, bool by_code,
+                         struct carm_address_sink *sink, struct carm_err *err);
+void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
+
+/* Processor time of a free run up to which all accesses are simulated by default: that takes some hundred times
+ * as long. */
+#define CARM_RUN_LEVELS_WHOLE_SECONDS 1.0
+
+/* For `timed` of struct carm_run. */
+void carm_run_levels_timed(void *levels, double cpu_seconds);
+
+/* When the program has ended: fills the row's bytes of the levels where the program was counted; else, or
+ * when the simulation failed, the row's note says why there are none. */
+void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run);
+
+/* The instructions that loaded and stored, for struct carm_profile_input; then, with the rows that they
+ * were given, the sums of each row of the profile. places: to be freed
+ * returns 0 or -CARM_ENOMEM */
+int carm_run_levels_places(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
+                           struct carm_profile_place **places, size_t *n, struct carm_err *err);
+int carm_run_levels_fold(struct carm_run_levels *levels, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t n, size_t nrows,
+                         struct carm_err *err);
+
+/* Adds the bytes of the levels of a row of the profile to its counts. levels may be NULL. */
+void carm_run_levels_put(const struct carm_run_levels *levels, size_t row, struct carm_counts *c);
+
+/* The figures of a row of the profile; NULL where nothing was simulated, or levels is NULL. */
+const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *levels,
+                                                   size_t row);
+const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
+
+#endif
