@@ -279,6 +279,19 @@ struct carm_model {
     size_t ncurves;
     struct carm_curve *flop_curves; /* F(phi) */
     size_t nflop_curves;
+    /* What a core waits for (models/core.h, models/latency.h), of `carm build --latency`; each may be none. */
+    struct carm_core_figure *core;
+    size_t ncore;
+    struct carm_latency *latency; /* plateaus */
+    size_t nlatency;
+    struct carm_latency_curve *latency_curves;
+    size_t nlatency_curves;
+    struct carm_in_flight *in_flight;
+    size_t nin_flight;
+    struct carm_loaded *loaded;
+    size_t nloaded;
+    struct carm_core_pair *core_to_core;
+    size_t ncore_to_core;
     struct carm_count_check *checks; /* test codes that a counter counted, by name; may be none */
     size_t nchecks;
     /* What `carm validate` found. */

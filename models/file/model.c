@@ -15,7 +15,9 @@
 #include "base/json_write.h"
 #include "base/outfile.h"
 #include "models/ceilings.h"
+#include "models/core.h"
 #include "models/file/cut.h"
+#include "models/latency.h"
 
 enum {
     FILE_BYTES_MAX = 64 << 20, /* a full model of every ISA and thread count stays below 4 MiB */
@@ -183,6 +185,41 @@ static const char *group_word(int group)
     return group < CARM_CEILING_GROUP_COUNT
                ? carm_ceiling_group_name((enum carm_ceiling_group)group)
                : NULL;
+}
+
+static const char *core_word(int kind)
+{
+    return kind < CARM_CORE_KIND_COUNT ? carm_core_kind_name((enum carm_core_kind)kind) : NULL;
+}
+
+static const char *order_word(int order)
+{
+    return order < CARM_LATENCY_ORDER_COUNT
+               ? carm_latency_order_name((enum carm_latency_order)order)
+               : NULL;
+}
+
+/* A figure that was not measured has a reason. */
+static void check_core(struct carm_jread *r, const struct carm_member *member, const void *model,
+                       const void *object)
+{
+    const struct carm_core_figure *f = object;
+    (void)member;
+    (void)model;
+    if (!(f->latency > 0.0) && !(f->throughput > 0.0) && !*f->note) {
+        carm_jread_bad(r, "note", "is empty");
+    }
+}
+
+static void check_latency(struct carm_jread *r, const struct carm_member *member, const void *model,
+                          const void *object)
+{
+    const struct carm_latency *l = object;
+    (void)member;
+    (void)model;
+    if (!(l->seconds > 0.0) && !*l->note) {
+        carm_jread_bad(r, "note", "is empty");
+    }
 }
 
 static const char *state_word(int state)
@@ -491,6 +528,117 @@ static const struct carm_member fit_members[] = {
 static const struct carm_table fit_table = TABLE(fit_members);
 #undef T
 
+#define T struct carm_core_figure
+static const struct carm_member core_members[] = {
+    {WORD("kind", kind, enum carm_core_kind, core_word), KEY, .what = "kind of instruction"},
+    {TEXT("isa", isa), KEY},
+    {TEXT("precision", precision), KEY},
+    {TEXT("code", code)},
+    {NUMBER("latency", latency, 0, CARM_JREAD_MOST)},
+    {INTERVAL("latency_ci95", latency_ci95, latency)},
+    {NUMBER("throughput", throughput, 0, CARM_JREAD_MOST)},
+    {INTERVAL("throughput_ci95", throughput_ci95, throughput)},
+    {NONNEGATIVE("clock_hz", clock_hz)},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note), .check = check_core},
+};
+static const struct carm_table core_table = TABLE(core_members);
+#undef T
+
+#define T struct carm_latency
+static const struct carm_member latency_members[] = {
+    {NAME("level", level), KEY},
+    {WORD("order", order, enum carm_latency_order, order_word), KEY, .what = "order of a chase"},
+    {COUNT("page_bytes", page_bytes, 1), KEY},
+    {NUMBER("seconds", seconds, 0, CARM_JREAD_MOST)},
+    {INTERVAL("ci95", ci95, seconds)},
+    {NONNEGATIVE("cycles", cycles)},
+    {NONNEGATIVE("clock_hz", clock_hz)},
+    {COUNT("working_set_bytes", working_set_bytes, 0)},
+    {COUNT_OR_NULL("reach_bytes", reach_bytes)},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note), .check = check_latency},
+};
+static const struct carm_table latency_table = TABLE(latency_members);
+#undef T
+
+#define T struct carm_latency_point
+static const struct carm_member latency_point_members[] = {
+    {COUNT("working_set_bytes", working_set_bytes, 1), KEY},
+    {POSITIVE("seconds", seconds)},
+    {INTERVAL("ci95", ci95, seconds)},
+    {NONNEGATIVE("cycles", cycles)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table latency_point_table = TABLE(latency_point_members);
+#undef T
+
+#define T struct carm_latency_curve
+static const struct carm_member latency_curve_members[] = {
+    {WORD("order", order, enum carm_latency_order, order_word), KEY, .what = "order of a chase"},
+    {COUNT("page_bytes", page_bytes, 1), KEY},
+    {ARRAY("points", points, struct carm_latency_point, ROOFS_MAX, latency_point_table)},
+};
+static const struct carm_table latency_curve_table = TABLE(latency_curve_members);
+#undef T
+
+#define T struct carm_in_flight_point
+static const struct carm_member in_flight_point_members[] = {
+    {INT("chains", chains, 1), KEY},
+    {POSITIVE("rate", rate)},
+    {INTERVAL("ci95", ci95, rate)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table in_flight_point_table = TABLE(in_flight_point_members);
+#undef T
+
+#define T struct carm_in_flight
+static const struct carm_member in_flight_members[] = {
+    {NAME("level", level), KEY},
+    {NAME("code", code), KEY},
+    {COUNT("page_bytes", page_bytes, 1), KEY},
+    {COUNT("working_set_bytes", working_set_bytes, 1)},
+    {POSITIVE("latency_seconds", latency_seconds)},
+    {POSITIVE("rate", rate)},
+    {INTERVAL("ci95", ci95, rate)},
+    {INT("chains", chains, 1)},
+    {POSITIVE("lines", lines)},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note)},
+    {ARRAY("points", points, struct carm_in_flight_point, ROOFS_MAX, in_flight_point_table)},
+};
+static const struct carm_table in_flight_table = TABLE(in_flight_members);
+#undef T
+
+#define T struct carm_loaded_point
+static const struct carm_member loaded_point_members[] = {
+    {POSITIVE("bandwidth", bandwidth)},
+    {POSITIVE("seconds", seconds)},
+    {INTERVAL("ci95", ci95, seconds)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table loaded_point_table = TABLE(loaded_point_members);
+#undef T
+
+#define T struct carm_loaded
+static const struct carm_member loaded_members[] = {
+    {NAME("ldst", ldst), KEY},
+    {INT("threads", threads, 2), KEY},
+    {COUNT("page_bytes", page_bytes, 1)},
+    {ARRAY("points", points, struct carm_loaded_point, ROOFS_MAX, loaded_point_table)},
+};
+static const struct carm_table loaded_table = TABLE(loaded_members);
+#undef T
+
+#define T struct carm_core_pair
+static const struct carm_member core_pair_members[] = {
+    {INT("from", from, 0), KEY},    {INT("to", to, 0), KEY},
+    {POSITIVE("seconds", seconds)}, {INTERVAL("ci95", ci95, seconds)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table core_pair_table = TABLE(core_pair_members);
+#undef T
+
 #define T struct carm_model
 static const struct carm_member model_members[] = {
     {.name = "schema",
@@ -505,6 +653,16 @@ static const struct carm_member model_members[] = {
     {ARRAY("roofs", roofs, struct carm_roofs, SETS_MAX, roofs_table)},
     {ARRAY("curves", curves, struct carm_curve, CURVES_MAX, curve_table), DETAIL},
     {ARRAY("flop_curves", flop_curves, struct carm_curve, CURVES_MAX, flop_curve_table), DETAIL},
+    {ARRAY("core", core, struct carm_core_figure, ROOFS_MAX, core_table), OPTIONAL_DETAIL},
+    {ARRAY("latency", latency, struct carm_latency, ROOFS_MAX, latency_table), OPTIONAL_DETAIL},
+    {ARRAY("latency_curves", latency_curves, struct carm_latency_curve, SETS_MAX,
+           latency_curve_table),
+     OPTIONAL_DETAIL},
+    {ARRAY("in_flight", in_flight, struct carm_in_flight, SETS_MAX, in_flight_table),
+     OPTIONAL_DETAIL},
+    {ARRAY("loaded", loaded, struct carm_loaded, SETS_MAX, loaded_table), OPTIONAL_DETAIL},
+    {ARRAY("core_to_core", core_to_core, struct carm_core_pair, ENTRIES_MAX, core_pair_table),
+     OPTIONAL_DETAIL},
     {ARRAY("count_checks", checks, struct carm_count_check, CHECKS_MAX, count_check_table),
      OPTIONAL_DETAIL},
     {NAME("validated", validated), OPTIONAL_DETAIL},

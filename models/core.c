@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/core.h"
+
+#include <string.h>
+
+static const struct row {
+    const char *name, *help;
+    enum carm_core_group group;
+} rows[] = {
+#define CARM_CORE_ROW(id, word, in, text) {word, text, CARM_CORE_GROUP_##in},
+    CARM_CORE_TABLE(CARM_CORE_ROW)
+#undef CARM_CORE_ROW
+};
+
+const char *carm_core_kind_name(enum carm_core_kind kind)
+{
+    return rows[kind].name;
+}
+
+const char *carm_core_kind_help(enum carm_core_kind kind)
+{
+    return rows[kind].help;
+}
+
+enum carm_core_group carm_core_kind_group(enum carm_core_kind kind)
+{
+    return rows[kind].group;
+}
+
+bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind)
+{
+    for (int i = 0; i < CARM_CORE_KIND_COUNT; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            *kind = (enum carm_core_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How well a figure's word answers a question: 3 the same, 2 another name of the same instructions, 1 the
+ * figure does not depend on it, 0 not at all. */
+static int fits(const char *has, const char *asked)
+{
+    if (strcmp(has, asked) == 0) {
+        return 3;
+    }
+    if ((strcmp(has, "avx") == 0 && strcmp(asked, "avx2") == 0) ||
+        (strcmp(has, "avx2") == 0 && strcmp(asked, "avx") == 0)) {
+        return 2;
+    }
+    return *has ? 0 : 1;
+}
+
+const struct carm_core_figure *carm_core_find(const struct carm_model *model,
+                                              enum carm_core_kind kind, const char *isa,
+                                              const char *precision)
+{
+    const struct carm_core_figure *best = NULL;
+    int most = 0;
+    for (size_t i = 0; i < model->ncore; i++) {
+        const struct carm_core_figure *f = &model->core[i];
+        if (f->kind != kind || !(f->latency > 0.0 || f->throughput > 0.0)) {
+            continue;
+        }
+        const int score = fits(f->isa, isa) * fits(f->precision, precision);
+        if (score > most) {
+            most = score;
+            best = f;
+        }
+    }
+    return best;
+}

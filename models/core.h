@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Latencies and reciprocal throughputs inside a core, as `core[]` of model.json has them: the kinds of
+ * instructions and events, one table, and the look-up that lower bounds of a loop's time are made with. */
+#ifndef CARM_MODELS_CORE_H
+#define CARM_MODELS_CORE_H
+
+#include "models/model.h"
+
+/* A row: identifier, word in the file, group of `carm show`, explanation. "Latency": cycles from one instruction
+ * to the next of a chain in which each needs the result of the one before it. "Throughput": cycles for each of many
+ * that are independent. A row says so where its figures are something else. */
+#define CARM_CORE_TABLE(ROW)                                                                        \
+    ROW(FP_ADD, "add", FP, "addition, floating point")                                              \
+    ROW(FP_MUL, "mul", FP, "multiplication, floating point")                                        \
+    ROW(FP_FMA, "fma", FP, "fused multiply-add; the chain runs through the summand")                \
+    ROW(FP_FMA_FACTOR, "fma-factor", FP, "fused multiply-add; the chain runs through a factor")     \
+    ROW(FP_DIV, "div", FP, "division, floating point")                                              \
+    ROW(FP_SQRT, "sqrt", FP, "square root")                                                         \
+    ROW(FP_MAX, "max", FP, "maximum, floating point; the minimum takes the same unit")              \
+    ROW(FP_LOGIC, "logic", FP, "and, or, exclusive or of vector registers")                         \
+    ROW(FP_COMPARE, "compare", FP, "comparison that leaves a mask in a vector register")            \
+    ROW(FP_BLEND, "blend", FP, "selection of elements by a mask in a vector register")              \
+    ROW(FP_SHUFFLE, "shuffle", FP, "permutation inside lanes of 16 bytes")                          \
+    ROW(FP_PERMUTE, "permute", FP, "permutation across lanes of 16 bytes")                          \
+    ROW(FP_MASKED, "masked-add", FP, "addition under a mask register (AVX-512), merging")           \
+    ROW(FP_ROUND, "round", FP, "rounding to an integral value")                                     \
+    ROW(VEC_INT_ADD, "vector-int-add", FP, "integer addition of vectors")                           \
+    ROW(VEC_INT_MUL, "vector-int-mul", FP, "integer multiplication of vectors, low half")           \
+    ROW(VEC_SHIFT, "vector-shift", FP, "shift of vector elements by a constant")                    \
+    ROW(CONVERT_INT, "convert-int", CONVERT,                                                        \
+        "integer in a general register to floating point and back, both together")                  \
+    ROW(CONVERT_PRECISION, "convert-precision", CONVERT,                                            \
+        "double to single precision and back, both together")                                       \
+    ROW(CONVERT_VECTOR, "convert-vector", CONVERT,                                                  \
+        "32-bit integers to floating point and back in vector registers, both together")            \
+    ROW(MOVE_VECTOR, "move-vector", CONVERT,                                                        \
+        "general register to vector register and back, both together")                              \
+    ROW(MOVE_MASK, "move-mask", CONVERT,                                                            \
+        "general register to mask register and back, both together")                                \
+    ROW(MASK_LOGIC, "mask-logic", CONVERT, "logic of mask registers")                               \
+    ROW(COMPARE_FLAGS, "compare-flags", CONVERT,                                                    \
+        "comparison that sets flags; throughput alone, its result is no register")                  \
+    ROW(INT_ADD, "int-add", INT, "integer addition of registers")                                   \
+    ROW(INT_LOGIC, "int-logic", INT, "and, or, exclusive or of general registers")                  \
+    ROW(INT_SHIFT, "int-shift", INT, "shift or rotation by a constant")                             \
+    ROW(INT_SHIFT_BY, "int-shift-by", INT, "shift by the count in cl")                              \
+    ROW(LEA_SIMPLE, "lea", INT, "lea of base and displacement")                                     \
+    ROW(LEA_COMPLEX, "lea-complex", INT, "lea of base, scaled index and displacement")              \
+    ROW(INT_MUL, "int-mul", INT, "integer multiplication, low half (imul)")                         \
+    ROW(POPCNT, "popcnt", INT, "population count of a general register")                            \
+    ROW(TZCNT, "tzcnt", INT, "count of trailing zeros (bsf where the CPU has no tzcnt)")            \
+    ROW(INT_DIV, "int-div", INT,                                                                    \
+        "integer division, quotient alone, of the width of the precision; small quotients")         \
+    ROW(CMOV, "cmov", INT, "conditional move")                                                      \
+    ROW(ADC, "adc", INT, "addition with carry")                                                     \
+    ROW(LOAD, "load", MEMORY,                                                                       \
+        "load from L1: latency from address to result; a vector's without its move to the address") \
+    ROW(STORE, "store", MEMORY, "store to L1; throughput alone")                                    \
+    ROW(FORWARD, "forward", MEMORY, "load of bytes just stored, same address and size")             \
+    ROW(FORWARD_CONTAINED, "forward-contained", MEMORY, "load of a part of bytes just stored")      \
+    ROW(FORWARD_STRADDLING, "forward-straddling", MEMORY,                                           \
+        "load that needs two stores, or bytes beyond a store")                                      \
+    ROW(LINE_SPLIT, "line-split", MEMORY, "load across two cache lines")                            \
+    ROW(PAGE_SPLIT, "page-split", MEMORY, "load across two pages of 4 KiB")                         \
+    ROW(ALIAS_4K, "alias-4k", MEMORY,                                                               \
+        "load behind a store whose address differs by 4 KiB, beyond one without such a store")      \
+    ROW(PAGE_FAULT, "page-fault", MEMORY,                                                           \
+        "first write to a page of 4 KiB, the kernel's work included")                               \
+    ROW(ISSUE, "issue", CONTROL, "one of many instructions that no execution port limits")          \
+    ROW(BRANCH_TAKEN, "branch-taken", CONTROL, "taken branch, predicted; throughput alone")         \
+    ROW(BRANCH_MISPREDICTED, "branch-mispredicted", CONTROL,                                        \
+        "conditional branch, beyond one that is predicted")                                         \
+    ROW(CALL_RETURN, "call-return", CONTROL, "call of an empty function, both together")            \
+    ROW(LOCK_ADD, "lock-add", CONTROL, "locked addition to one address that no other core uses")
+
+/* The groups in which `carm show` orders the kinds. */
+enum carm_core_group {
+    CARM_CORE_GROUP_FP,
+    CARM_CORE_GROUP_CONVERT,
+    CARM_CORE_GROUP_INT,
+    CARM_CORE_GROUP_MEMORY,
+    CARM_CORE_GROUP_CONTROL,
+    CARM_CORE_GROUP_COUNT,
+};
+
+#define CARM_CORE_ID(id, ...) CARM_CORE_##id,
+enum carm_core_kind { CARM_CORE_TABLE(CARM_CORE_ID) CARM_CORE_KIND_COUNT };
+#undef CARM_CORE_ID
+
+/* The word of the file; of kinds from 0 to CARM_CORE_KIND_COUNT - 1. */
+const char *carm_core_kind_name(enum carm_core_kind kind);
+const char *carm_core_kind_help(enum carm_core_kind kind);
+enum carm_core_group carm_core_kind_group(enum carm_core_kind kind);
+
+/* The kind of that word; false = there is none, *kind is untouched. */
+bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind);
+
+/* What was measured of one kind with one ISA and precision. Cycles are those of the core's own clock. */
+struct carm_core_figure {
+    enum carm_core_kind kind;
+    char isa[CARM_NAME_MAX];       /* "scalar", "sse", "avx2", ...; "" = general registers */
+    char precision[CARM_NAME_MAX]; /* "dp", "sp", "int64", "int32", ...; "" = does not matter */
+    char code[CARM_NAME_MAX];      /* of the latency or, where there is none, of the throughput;
+                                    * `carm asm NAME` prints it */
+    double latency;                /* cycles; 0 = not measured, or the kind has none */
+    struct carm_ci latency_ci95;
+    double throughput; /* reciprocal: cycles for each; 0 = not measured, or the kind has none */
+    struct carm_ci throughput_ci95;
+    double clock_hz; /* beside the measurement; 0 = not measured */
+    bool disturbed;
+    char note[CARM_TEXT_MAX]; /* why it was not measured, or what disturbed it; "" = nothing */
+};
+
+/* The figure of a kind, borrowed from the model: with that ISA and precision, else the same instruction under
+ * another name ("avx" has that of "avx2" and the other way round), and where a kind does not depend on
+ * them ("" in the figure) any. Figures without latency and throughput (not measured) are not found.
+ * isa, precision  words of asm/isa.h, or "" for general registers
+ * returns NULL: not measured */
+const struct carm_core_figure *carm_core_find(const struct carm_model *model,
+                                              enum carm_core_kind kind, const char *isa,
+                                              const char *precision);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Latencies outside the core, as `latency[]`, `in_flight[]`, `loaded[]` and `core_to_core[]` of model.json have
+ * them: dependent loads over working sets, independent chains of them, one chain beside streams, lines
+ * handed from core to core. */
+#ifndef CARM_MODELS_LATENCY_H
+#define CARM_MODELS_LATENCY_H
+
+#include "models/model.h"
+
+/* In which order a chase visits its working set. */
+enum carm_latency_order {
+    CARM_LATENCY_LINES, /* all lines of a page in random order, then those of the next page, pages in
+                         * random order: a TLB miss in 64 loads (4 KiB pages) */
+    CARM_LATENCY_PAGES, /* one line of each page, pages in random order: each load needs another page */
+    CARM_LATENCY_RANDOM, /* all lines of the working set in random order */
+    CARM_LATENCY_ORDER_COUNT,
+};
+const char *carm_latency_order_name(enum carm_latency_order order); /* "lines", "pages", "random" */
+
+struct carm_latency_point {
+    uint64_t working_set_bytes; /* address range that the chase covers */
+    double seconds;             /* of one load */
+    struct carm_ci ci95;        /* seconds */
+    double cycles;
+    bool disturbed;
+};
+
+/* A plateau of one curve and the curve's points: the latency of one level, or of TLB misses. */
+struct carm_latency {
+    char level
+        [CARM_NAME_MAX]; /* "L1", ..., "DRAM"; of order "pages" "TLB1" (first level hits), "TLB2", "walk" */
+    enum carm_latency_order order;
+    uint64_t page_bytes; /* really obtained */
+    double
+        seconds; /* load-to-use; 0 = not measured, the note says why. Of "TLB2" and "walk": added to
+                          * the latency of the same lines without the miss */
+    struct carm_ci ci95; /* seconds */
+    double cycles;       /* of the core clock beside the chase */
+    double clock_hz;
+    uint64_t working_set_bytes; /* at which it was measured */
+    uint64_t
+        reach_bytes; /* largest working set that stays on the plateau; 0 = beyond the largest measured */
+    bool disturbed;
+    char note[CARM_TEXT_MAX];
+};
+
+struct carm_latency_curve {
+    enum carm_latency_order order;
+    uint64_t page_bytes;
+    struct carm_latency_point *points; /* by working set, ascending */
+    size_t npoints;
+};
+
+/* How fast one core loads lines that miss, with 1 to 64 independent chains. */
+struct carm_in_flight_point {
+    int chains;
+    double rate;         /* loads/s */
+    struct carm_ci ci95; /* loads/s */
+    bool disturbed;
+};
+
+struct carm_in_flight {
+    char level[CARM_NAME_MAX];
+    char code
+        [CARM_NAME_MAX]; /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512" */
+    uint64_t page_bytes;
+    uint64_t working_set_bytes;
+    double latency_seconds; /* of one chain */
+    double rate;            /* loads/s where more chains gain no more */
+    struct carm_ci ci95;    /* loads/s */
+    int chains;             /* the fewest that reach 95% of that rate */
+    double lines;           /* Little's law: rate x latency_seconds, lines in flight on average */
+    bool disturbed;
+    char note[CARM_TEXT_MAX];
+    struct carm_in_flight_point *points; /* by chains, ascending */
+    size_t npoints;
+};
+
+/* Latency of one chase beside n-1 streaming threads. */
+struct carm_loaded_point {
+    double bandwidth; /* byte/s of all streams and the chase together */
+    double seconds;   /* of one load of the chase */
+    struct carm_ci ci95;
+    bool disturbed;
+};
+
+struct carm_loaded {
+    char ldst[CARM_NAME_MAX]; /* mix of the streams */
+    int threads;              /* with the chase */
+    uint64_t page_bytes;
+    struct carm_loaded_point *points; /* by bandwidth, ascending */
+    size_t npoints;
+};
+
+/* A line that two cores hand to and fro by compare-and-swap. */
+struct carm_core_pair {
+    int from, to;   /* hardware threads by the operating system's number */
+    double seconds; /* one way */
+    struct carm_ci ci95;
+    bool disturbed;
+};
+
+/* The latency of a level with those pages (0 = any) and in that order, borrowed from the model; NULL = not
+ * measured. */
+const struct carm_latency *carm_latency_find(const struct carm_model *model, const char *level,
+                                             enum carm_latency_order order, uint64_t page_bytes);
+
+/* What one core can have in flight on a level, scalar loads, borrowed from the model; of several page sizes
+ * the largest rate; NULL = not measured. */
+const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model, const char *level);
+
+/* Loads/s of k chains on a level: interpolated between the points that were measured, and never more than the
+ * saturated rate. chains  >= 1
+ * returns 0 where there are no points */
+double carm_in_flight_rate(const struct carm_in_flight *flight, double chains);
+
+#endif

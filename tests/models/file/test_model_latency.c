@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Latencies in a model: written and read back, refused when wrong, looked up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/core.h"
+#include "models/file/model.h"
+#include "models/latency.h"
+
+#define FIGURE(k, i, p, l, t)                                                         \
+    {                                                                                 \
+        .kind = CARM_CORE_##k, .isa = (i), .precision = (p), .latency = (l),          \
+        .latency_ci95 = {(l), (l)}, .throughput = (t), .throughput_ci95 = {(t), (t)}, \
+        .clock_hz = 4e9,                                                              \
+    }
+
+static struct carm_core_figure core[] = {
+    FIGURE(FP_ADD, "scalar", "dp", 3.0, 0.5),  FIGURE(FP_ADD, "avx2", "dp", 3.01, 0.51),
+    FIGURE(FP_ADD, "avx512", "dp", 3.02, 1.0), FIGURE(INT_DIV, "", "int64", 18.0, 7.0),
+    FIGURE(INT_ADD, "", "", 1.0, 0.25),        FIGURE(FP_SQRT, "avx2", "dp", 0.0, 0.0),
+};
+static struct carm_latency latency[] = {
+    {.level = "L1", .page_bytes = 4096, .seconds = 1e-9, .ci95 = {1e-9, 1e-9}, .cycles = 4},
+    {.level = "DRAM", .page_bytes = 4096, .note = "no memory"},
+    {.level = "DRAM", .page_bytes = 2097152, .seconds = 1e-7, .ci95 = {9e-8, 2e-7}},
+};
+static struct carm_latency_point latency_points[] = {{4096, 1e-9, {1e-9, 1.1e-9}, 4, false},
+                                                     {8192, 2e-9, {1e-9, 2e-9}, 8, true}};
+static struct carm_latency_curve curves[] = {{CARM_LATENCY_PAGES, 4096, latency_points, 2}};
+static struct carm_in_flight_point flight_points[] = {
+    {1, 1e7, {1e7, 1e7}, false}, {4, 4e7, {4e7, 4e7}, false}, {16, 1e8, {1e8, 1e8}, false}};
+static struct carm_in_flight flights[] = {{.level = "DRAM",
+                                           .code = "scalar",
+                                           .page_bytes = 4096,
+                                           .working_set_bytes = 1 << 28,
+                                           .latency_seconds = 1e-7,
+                                           .rate = 9.8e7,
+                                           .ci95 = {9e7, 1e8},
+                                           .chains = 16,
+                                           .lines = 9.8,
+                                           .points = flight_points,
+                                           .npoints = 3}};
+static struct carm_loaded_point loaded_points[] = {{1e10, 1e-7, {1e-7, 1e-7}, false}};
+static struct carm_loaded loaded[] = {{"1:0", 2, 4096, loaded_points, 1}};
+static struct carm_core_pair pairs[] = {{0, 1, 4.5e-8, {4e-8, 5e-8}, false}};
+
+/* The smallest model that is read, with all of these. */
+static char *make_text(void)
+{
+    struct carm_model m = {.created = "2026-01-02T03:04:05Z", .carm_version = "0.1"};
+    m.machine.cores = m.machine.threads = 1;
+    m.machine.memory_bytes = m.machine.page_bytes = 4096;
+    m.machine.tsc_hz = 1e9;
+    m.config.reps = 1;
+    (void)snprintf(m.config.precision, sizeof m.config.precision, "dp");
+    (void)snprintf(m.config.ldst, sizeof m.config.ldst, "2:1");
+    core[5].disturbed = false;
+    (void)snprintf(core[5].note, sizeof core[5].note, "not measured: no time");
+    m.core = core;
+    m.ncore = sizeof core / sizeof *core;
+    m.latency = latency;
+    m.nlatency = sizeof latency / sizeof *latency;
+    m.latency_curves = curves;
+    m.in_flight = flights;
+    m.loaded = loaded;
+    m.core_to_core = pairs;
+    m.nlatency_curves = m.nin_flight = m.nloaded = m.ncore_to_core = 1;
+    return carm_model_to_json(&m);
+}
+
+static struct carm_model *read_back(void)
+{
+    struct carm_model *m = NULL;
+    struct carm_err err = {""};
+    char *text = make_text();
+    assert_non_null(text);
+    if (carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0) {
+        fail_msg("refused: %s", err.text);
+    }
+    char *again = carm_model_to_json(m);
+    assert_string_equal(text, again);
+    free(again);
+    free(text);
+    return m;
+}
+
+static void written_and_read(void **state)
+{
+    (void)state;
+    struct carm_model *m = read_back();
+    assert_int_equal(m->ncore, 6);
+    assert_memory_equal(m->core, core, sizeof core);
+    assert_memory_equal(&m->in_flight->points[2], &flight_points[2], sizeof *flight_points);
+    assert_true(m->loaded->points[0].bandwidth == 1e10 && m->core_to_core->to == 1);
+    carm_model_free(m);
+}
+
+static void looked_up(void **state)
+{
+    (void)state;
+    struct carm_model *m = read_back();
+    assert_ptr_equal(carm_core_find(m, CARM_CORE_FP_ADD, "avx2", "dp"), &m->core[1]);
+    assert_ptr_equal(carm_core_find(m, CARM_CORE_FP_ADD, "avx", "dp"), &m->core[1]);
+    assert_ptr_equal(carm_core_find(m, CARM_CORE_FP_ADD, "scalar", "dp"), &m->core[0]);
+    assert_null(carm_core_find(m, CARM_CORE_FP_ADD, "sse", "dp"));
+    assert_null(carm_core_find(m, CARM_CORE_FP_ADD, "scalar", "sp"));
+    assert_null(carm_core_find(m, CARM_CORE_FP_SQRT, "avx2", "dp"));
+    assert_ptr_equal(carm_core_find(m, CARM_CORE_INT_DIV, "", "int64"), &m->core[3]);
+    assert_null(carm_core_find(m, CARM_CORE_INT_DIV, "", "int32"));
+    assert_ptr_equal(carm_core_find(m, CARM_CORE_INT_ADD, "", "int64"), &m->core[4]);
+    assert_ptr_equal(carm_latency_find(m, "DRAM", CARM_LATENCY_LINES, 0), &m->latency[2]);
+    assert_null(carm_latency_find(m, "DRAM", CARM_LATENCY_LINES, 4096));
+    const struct carm_in_flight *f = carm_in_flight_find(m, "DRAM");
+    assert_ptr_equal(f, m->in_flight);
+    assert_true(carm_in_flight_rate(f, 1) == 1e7);
+    assert_true(carm_in_flight_rate(f, 2.5) == 2.5e7);
+    assert_true(carm_in_flight_rate(f, 16) == 9.8e7 && carm_in_flight_rate(f, 100) == 9.8e7);
+    assert_null(carm_in_flight_find(m, "L2"));
+    carm_model_free(m);
+}
+
+static void words(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CARM_CORE_KIND_COUNT; i++) {
+        enum carm_core_kind kind = CARM_CORE_KIND_COUNT;
+        assert_true(carm_core_kind_parse(carm_core_kind_name((enum carm_core_kind)i), &kind));
+        assert_int_equal(kind, i); /* no word is there twice */
+    }
+    enum carm_core_kind kind = CARM_CORE_FP_ADD;
+    assert_false(carm_core_kind_parse("addition", &kind));
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *want;
+    } plants[] = {
+        {"\"kind\": \"int-div\"", "\"kind\": \"int-dib\"", "core[3].kind"},
+        {"not measured: no time", "", "core[5].note is empty"},
+        {"no memory", "", "latency[1].note is empty"},
+        {"\"isa\": \"avx512\"", "\"isa\": \"avx2\"", "core[2]"},
+        {"\"order\": \"pages\"", "\"order\": \"page\"", "latency_curves[0].order"},
+        {"\"chains\": 4", "\"chains\": 0", "in_flight[0].points[1].chains"},
+    };
+    for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
+        char *text = make_text();
+        char *at = strstr(text, plants[i].from);
+        assert_non_null(at);
+        const size_t before = (size_t)(at - text);
+        char *bad = malloc(strlen(text) + strlen(plants[i].to) + 1);
+        assert_non_null(bad);
+        (void)sprintf(bad, "%.*s%s%s", (int)before, text, plants[i].to,
+                      at + strlen(plants[i].from));
+        struct carm_model *m = NULL;
+        struct carm_err err = {""};
+        assert_int_equal(carm_model_parse(bad, strlen(bad), "m.json", &m, &err), -CARM_EFORMAT);
+        if (!strstr(err.text, plants[i].want)) {
+            fail_msg("expected: %s\n        got: %s", plants[i].want, err.text);
+        }
+        free(bad);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(written_and_read),
+        cmocka_unit_test(looked_up),
+        cmocka_unit_test(words),
+        cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests_name("latencies in a model", tests, NULL, NULL);
+}
