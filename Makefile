@@ -60,7 +60,8 @@ ROOMS := base asm harness models kernels validation run plots cli
 # programs of their own: the source of the built-in test codes, their compressor, and the ranks of mpirun
 MAINS := validation/builtin/source.c base/pack.c cli/fleet/carm_mpi.c
 # what counted programs get: it has flags of its own
-ENGINE_SOURCES := $(sort $(wildcard harness/translate/engine/*.c))
+ENGINE := harness/translate/engine
+ENGINE_SOURCES := $(sort $(wildcard $(ENGINE)/*/*.c))
 # what sampled programs get where perf_event_open is forbidden, likewise
 PRELOAD_SOURCE := harness/profile/preload.c
 SOURCES := $(filter-out $(MAINS) $(ENGINE_SOURCES) $(PRELOAD_SOURCE),$(sort $(shell find $(ROOMS) -name '*.c')))
@@ -260,7 +261,7 @@ $(B)/carm-mpi: cli/fleet/carm_mpi.c $(LIBRARY)
 # that stepping uses.
 
 ENGINE_ACCOUNTS := account instruction xstate
-ENGINE_OBJECTS := $(ENGINE_SOURCES:harness/translate/engine/%.c=$(B)/engine/%.o) \
+ENGINE_OBJECTS := $(patsubst %.c,$(B)/engine/%.o,$(notdir $(ENGINE_SOURCES))) \
   $(ENGINE_ACCOUNTS:%=$(B)/engine/%.o) $(B)/engine/entry.o
 # Of CFLAGS what concerns debugging information and warnings, of CPPFLAGS all but the C library's checks: a
 # counted program's state allows neither vector registers nor a stack protector, whatever optimises.
@@ -268,20 +269,20 @@ ENGINE_CFLAGS = -std=c17 -O2 $(WARNINGS) $(CARM_CPPFLAGS) $(filter-out -D_FORTIF
   $(filter -g% -W% -w -fdebug% -ffile% -fmacro% -pipe,$(CFLAGS)) -ffreestanding -fno-builtin -fno-stack-protector \
   -U_FORTIFY_SOURCE -mgeneral-regs-only -fPIC -fvisibility=hidden -fcf-protection=none -fno-asynchronous-unwind-tables -fno-lto \
   -ffunction-sections -fdata-sections
-vpath %.c harness/translate/engine harness/count/step
+vpath %.c $(sort $(dir $(ENGINE_SOURCES))) harness/count/step
 $(ENGINE_OBJECTS:%.o=%.o): | $(B)/engine
 $(B)/engine:
 	@mkdir -p $@
 $(filter-out %/entry.o,$(ENGINE_OBJECTS)): $(B)/engine/%.o: %.c
 	@echo "  CC    $< (engine)"
 	$(Q)$(CC) $(ENGINE_CFLAGS) -MMD -MP -c -o $@ $<
-$(B)/engine/entry.o: harness/translate/engine/entry.asm
+$(B)/engine/entry.o: $(ENGINE)/kernel/entry.asm
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
-$(B)/engine/engine.so: $(ENGINE_OBJECTS) harness/translate/engine/engine.map
+$(B)/engine/engine.so: $(ENGINE_OBJECTS) $(ENGINE)/engine.map
 	@echo "  LINK  $@"
 	$(Q)$(CC) -shared -nostdlib -Wl,--gc-sections -Wl,-z,now -Wl,-Bsymbolic \
-	  -Wl,--version-script,harness/translate/engine/engine.map -o $@ $(ENGINE_OBJECTS) -lZydis
+	  -Wl,--version-script,$(ENGINE)/engine.map -o $@ $(ENGINE_OBJECTS) -lZydis
 
 # ---- the preloaded timer ------------------------------------------------------------------------
 # A shared object of its own, too, which sampled programs load (harness/profile/timer.c). It finds the C
@@ -652,5 +653,7 @@ deps:
 clean:
 	rm -rf build build-*
 
+# dependencies of an earlier build may name a source that has moved since: its object is made again
+%.c: ;
 -include $(ENGINE_OBJECTS:%.o=%.d) $(B)/engine/preload.d $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/base/pack.d $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
   $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)

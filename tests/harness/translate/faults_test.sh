@@ -37,13 +37,14 @@ engine() {
 
 # finds NAME TEST FILE FROM TO: with FROM replaced in FILE, that test fails
 finds() {
-    sed "s/$4/$5/" "harness/translate/engine/$3" >"$tmp/$3"
-    ! cmp -s "harness/translate/engine/$3" "$tmp/$3" && engine "$tmp/$3" 2>"$tmp/err" &&
+    source=$(echo harness/translate/engine/*/"$3")
+    sed "s/$4/$5/" "$source" >"$tmp/$3"
+    ! cmp -s "$source" "$tmp/$3" && engine "$tmp/$3" 2>"$tmp/err" &&
         ! CARM_TOP=$top timeout 60 "$tmp/test" "$2" >"$tmp/out" 2>&1
     ok "finds $1"
 }
 
-engine harness/translate/engine/live.c 2>"$tmp/err" && CARM_TOP=$top timeout 100 "$tmp/test" >"$tmp/out" 2>"$tmp/err"
+engine harness/translate/engine/emit/live.c 2>"$tmp/err" && CARM_TOP=$top timeout 100 "$tmp/test" >"$tmp/out" 2>"$tmp/err"
 ok 'the engine as it is passes'
 finds 'a counter that changes flags' test_random live.c '\(flags->tested & CHANGED\)' '(0 \& \1)'
 finds 'a register that is still read' test_random live.c 'return (int)(whole - ZYDIS_REGISTER_RAX)' \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an instruction accesses, and code that says where and writes it down. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_ACCESS_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_ACCESS_H
+#ifndef CARM_HARNESS_TRANSLATE_ENGINE_TRACE_ACCESS_H
+#define CARM_HARNESS_TRANSLATE_ENGINE_TRACE_ACCESS_H
 
-#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/code.h"
 #include "harness/translate/engine/engine.h"
 
 enum { CARM_ACCESSES_MAX = 4 };

@@ -4,7 +4,7 @@
  * memory of the program are as they would be; carm_map says where these places are. */
 #include <string.h>
 
-#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/code.h"
 #include "harness/translate/engine/engine.h"
 
 struct writer {

@@ -2,7 +2,7 @@
 /* Code that counts what a mask decides: the active lanes of an instruction, and whether there are any. It
  * stands behind the instruction, so that one that faults is not counted; what overwrites its own mask has its
  * lanes looked at before. */
-#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/code.h"
 #include "harness/translate/engine/engine.h"
 
 /* While rax and rcx are borrowed, ax has the flags: lahf; seto al, and back: add al, 127; sahf */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "harness/translate/engine/access.h"
+#include "harness/translate/engine/trace/access.h"
 
 #include "harness/translate/records.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/translate/engine/access.h"
-#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/trace/access.h"
+#include "harness/translate/engine/code.h"
 #include "harness/translate/engine/engine.h"
 #include "harness/translate/engine/sys.h"
 #include "harness/translate/records.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes of x86-64 instructions. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_EMIT_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_EMIT_H
+#ifndef CARM_HARNESS_TRANSLATE_ENGINE_CODE_H
+#define CARM_HARNESS_TRANSLATE_ENGINE_CODE_H
 
 #include <stdint.h>
 #include <string.h>

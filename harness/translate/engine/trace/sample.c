@@ -2,8 +2,8 @@
 /* Code that records the accesses to some lines alone. Most accesses are to others, so it is the look at their
  * lines that takes time: accesses of a block that are less than a line apart share one, and one register that
  * the block does not use is kept for all looks. What is to be recorded stands behind the block. */
-#include "harness/translate/engine/access.h"
-#include "harness/translate/engine/emit.h"
+#include "harness/translate/engine/trace/access.h"
+#include "harness/translate/engine/code.h"
 #include "harness/translate/engine/engine.h"
 #include "harness/translate/records.h"
 
