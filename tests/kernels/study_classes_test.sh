@@ -97,7 +97,8 @@ fi
 # ---- an interruption ----------------------------------------------------------------------------
 
 rm -f i.csv
-"$carm" study classes -t 1 --budget 50 -o i.csv >out 2>err </dev/null &
+# a shell's background jobs ignore SIGINT: env resets it
+env --default-signal=INT "$carm" study classes -t 1 --budget 50 -o i.csv >out 2>err </dev/null &
 pid=$!
 tries=0
 while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 4 ] && kill -0 $pid && [ $tries -lt 300 ]; do

@@ -177,7 +177,8 @@ fi
 # ---- an interruption ----------------------------------------------------------------------------
 
 rm -f i.csv
-"$carm" study gemm -n 48 -t 1 --isa sse --variants 1000 -o i.csv >out 2>err </dev/null &
+# a shell's background jobs ignore SIGINT: env resets it
+env --default-signal=INT "$carm" study gemm -n 48 -t 1 --isa sse --variants 1000 -o i.csv >out 2>err </dev/null &
 pid=$!
 tries=0
 while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 12 ] && kill -0 $pid && [ $tries -lt 400 ]; do
