@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
 
 enum {
@@ -221,6 +221,16 @@ void carm_cache_add(struct carm_region *region, struct carm_block *block)
 }
 
 /* ---- links ---- */
+
+uint32_t carm_link_new(uint32_t from, uint64_t target, enum carm_exit exit)
+{
+    if (carm_nlinks == CARM_LINKS_MAX) {
+        return UINT32_MAX;
+    }
+    carm_links[carm_nlinks] = (struct carm_link){
+        .target = target, .from = from & 0xffffffU, .exit = (unsigned)exit & 0xffU};
+    return carm_nlinks++;
+}
 
 static bool reaches(const uint8_t *patch, const uint8_t *to)
 {

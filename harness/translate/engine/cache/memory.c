@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory of the engine's own, the little of a C library that it and Zydis need, and its lock. */
+/* The engine's own memory, the functions of a C library that the engine and Zydis call, the engine's lock, and
+ * copies from and to the program's memory. */
+#include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "base/err.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
 
 typedef uint64_t piece __attribute__((may_alias, aligned(1)));
@@ -145,7 +149,7 @@ int __popcountdi2(long bits)
 static _Noreturn void broken(void)
 {
     carm_give_up("the translator failed in itself");
-    carm_signal_die(6);
+    carm_die(6);
 }
 
 static void check_room(size_t n, size_t room)
@@ -240,4 +244,49 @@ void carm_give_up(const char *why)
 bool carm_given_up(void)
 {
     return given_up;
+}
+
+/* ---- the program's memory ---- */
+
+long carm_copy_from(void *to, uint64_t from, uint64_t n)
+{
+    const struct iovec local = {to, n};
+    const struct iovec remote = {(void *)from, n};
+    const long pid = carm_sys2(SYS_getpid, 0, 0);
+    const long got = carm_sys6(SYS_process_vm_readv, (uint64_t)pid, (uint64_t)&local, 1,
+                               (uint64_t)&remote, 1, 0);
+    if (got == -EPERM || got == -ENOSYS) {
+        memcpy(to, (const void *)from, n);
+        return 0;
+    }
+    return got == (long)n ? 0 : -EFAULT;
+}
+
+long carm_copy_to(uint64_t to, const void *from, uint64_t n)
+{
+    const struct iovec local = {(void *)(uintptr_t)from, n};
+    const struct iovec remote = {(void *)to, n};
+    const long pid = carm_sys2(SYS_getpid, 0, 0);
+    const long got = carm_sys6(SYS_process_vm_writev, (uint64_t)pid, (uint64_t)&local, 1,
+                               (uint64_t)&remote, 1, 0);
+    if (got == -EPERM || got == -ENOSYS) {
+        memcpy((void *)to, from, n);
+        return 0;
+    }
+    return got == (long)n ? 0 : -EFAULT;
+}
+
+/* ---- ending the process ---- */
+
+void carm_die(int signo)
+{
+    const struct carm_action none = {.handler = 0};
+    const carm_sigset only = ~(carm_sigset)(UINT64_C(1) << (signo - 1));
+    carm_sys4(SYS_rt_sigaction, (uint64_t)signo, (uint64_t)&none, 0, sizeof only);
+    carm_sys6(SYS_tgkill, (uint64_t)carm_sys2(SYS_getpid, 0, 0),
+              (uint64_t)carm_sys2(SYS_gettid, 0, 0), (uint64_t)signo, 0, 0, 0);
+    carm_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (uint64_t)&only, 0, sizeof only);
+    for (;;) {
+        carm_sys2(SYS_exit_group, 128U + (unsigned)signo, 0);
+    }
 }

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
 #include "harness/translate/maps.h"
 

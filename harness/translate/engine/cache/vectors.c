@@ -3,7 +3,7 @@
  * its stack protector's canary behind fs, which a program has not set up at its start. */
 #include <asm/prctl.h>
 
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
 
 struct carm_boot carm_boot __attribute__((visibility("default")));

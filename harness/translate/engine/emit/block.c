@@ -1,42 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which instructions of the program become a block of the cache, and which cannot be translated. */
-#include "harness/translate/engine/engine.h"
-
-static ZydisDecoder decoder;
-static bool decoder_ready;
-
-/* The instruction of pc, whose bytes are here. */
-static bool decode(uint64_t pc, const uint8_t *bytes, uint64_t left, struct carm_insn_full *out)
-{
-    ZydisDecoderContext context;
-    if (!decoder_ready) {
-        ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-        decoder_ready = true;
-    }
-    out->pc = pc;
-    out->bytes = bytes;
-    left = left < CARM_INSTRUCTION_BYTES_MAX ? left : CARM_INSTRUCTION_BYTES_MAX;
-    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, left, &out->in)) &&
-           ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &out->in, out->op,
-                                                   out->in.operand_count));
-}
-
-bool carm_decode_at(uint64_t pc, struct carm_insn_full *out)
-{
-    const uint64_t left = carm_ranges_left(pc, CARM_INSTRUCTION_BYTES_MAX);
-    return left && decode(pc, (const uint8_t *)pc, left, out);
-}
-
-bool carm_decode_of(const struct carm_block *block, uint64_t pc, struct carm_insn_full *out)
-{
-    const uint64_t off = pc - block->pc;
-    if (!block->source) {
-        return carm_decode_at(pc, out);
-    }
-    return off < block->bytes && decode(pc, block->source + off, block->bytes - off, out);
-}
-
-/* ---- what cannot be translated ---- */
+#include "harness/translate/engine/emit/emit.h"
 
 static bool uses_gs(const struct carm_insn_full *x)
 {
@@ -60,11 +24,6 @@ static bool uses_gs(const struct carm_insn_full *x)
         }
     }
     return false;
-}
-
-bool carm_insn_branches(const struct carm_insn_full *x)
-{
-    return x->in.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE;
 }
 
 /* NULL, or the phrase that says why not. */
@@ -110,23 +69,7 @@ static const char *refused(const struct carm_insn_full *x)
     }
     return NULL;
 }
-bool carm_insn_ends_block(const struct carm_insn_full *x)
-{
-    return carm_insn_branches(x) || x->in.mnemonic == ZYDIS_MNEMONIC_INT3 ||
-           x->in.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
-}
 
-bool carm_insn_moves_flags(const struct carm_insn_full *x)
-{
-    switch (x->in.mnemonic) {
-    case ZYDIS_MNEMONIC_PUSHFQ:
-    case ZYDIS_MNEMONIC_POPF:
-    case ZYDIS_MNEMONIC_POPFQ:
-        return true;
-    default:
-        return false;
-    }
-}
 /* Whether an instruction behind it may be another one afterwards. */
 static bool writes_memory(const struct carm_insn_full *x)
 {
@@ -147,6 +90,7 @@ static bool writes_memory(const struct carm_insn_full *x)
     }
     return false;
 }
+
 /* The program's code at pc, as it is now.
  * returns bytes of it, or of a copy where it can change */
 static const uint8_t *code_at(uint64_t pc, uint64_t *left, bool *checked)
@@ -199,7 +143,8 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
         return is_indirect ? entered(block) : block;
     }
     for (uint64_t at = pc; n < CARM_BLOCK_INSNS; n++) {
-        if (at >= range_end || !decode(at, bytes + (at - pc), left - (at - pc), &insns[n])) {
+        if (at >= range_end ||
+            !carm_decode_bytes(at, bytes + (at - pc), left - (at - pc), &insns[n])) {
             *why = n == 0 ? "it executes bytes that the disassembler does not know" : NULL;
             break;
         }

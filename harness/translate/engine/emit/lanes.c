@@ -3,7 +3,7 @@
  * stands behind the instruction, so that one that faults is not counted; what overwrites its own mask has its
  * lanes looked at before. */
 #include "harness/translate/engine/code.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/emit/emit.h"
 
 /* While rax and rcx are borrowed, ax has the flags: lahf; seto al, and back: add al, 127; sahf */
 static void borrow(struct carm_emit *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where a block's counter is incremented. `inc` changes all arithmetic flags but the carry, so it belongs
  * where they are written next before anything reads them; else a register that is written next does it. */
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/emit/emit.h"
 
 enum { PEEK = 6, PEEK_DEPTH = 2 }; /* instructions at most, in each of so many places */
 _Static_assert(PEEK *CARM_INSTRUCTION_BYTES_MAX <= CARM_PEEK_BYTES, "what is relied on is noted");

@@ -3,34 +3,14 @@
 #include <string.h>
 
 #include "harness/count/step/account.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/emit/emit.h"
+#include "harness/translate/engine/trace/trace.h"
 
 static struct carm_accounts *accounts;
 
 bool carm_account_open(void)
 {
     return carm_accounts_open(&accounts, NULL) == 0;
-}
-
-static bool is_dynamic(const struct carm_account *e)
-{
-    return e->masked.how != CARM_MASKED_NOT || e->compute.mask != 0 ||
-           (e->flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR));
-}
-
-void carm_account_fill(struct carm_insn_full *insn)
-{
-    carm_account_of(&insn->in, insn->op, &insn->account);
-}
-
-bool carm_account_dynamic(const struct carm_insn_full *insn)
-{
-    return is_dynamic(&insn->account);
-}
-
-bool carm_account_repeats(const struct carm_insn_full *insn)
-{
-    return insn->account.flags & CARM_ACCOUNT_REP;
 }
 
 static void note_unknown(const struct carm_insn_full *insn)
@@ -90,52 +70,7 @@ static bool is_uncounted(const struct carm_insn_full *x)
     return uncounted_end && (in_uncounted(x->pc) || leads_there(x, 0));
 }
 
-/* ---- what a mask decides ---- */
-
-static bool writes(const struct carm_insn_full *insn, ZydisRegisterClass class, unsigned number)
-{
-    for (unsigned i = 0; i < insn->in.operand_count; i++) {
-        const ZydisDecodedOperand *o = &insn->op[i];
-        if (o->type == ZYDIS_OPERAND_TYPE_REGISTER &&
-            (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-            (ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_MASK) ==
-                (class == ZYDIS_REGCLASS_MASK) &&
-            (unsigned)ZydisRegisterGetId(o->reg.value) == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool carm_account_lanes(const struct carm_insn_full *insn, struct carm_lanes *out)
-{
-    const struct carm_account *e = &insn->account;
-    const bool accesses = e->masked.how != CARM_MASKED_NOT;
-    *out = (struct carm_lanes){.reg = accesses ? e->masked.reg : e->compute.mask,
-                               .bytes = e->masked.bytes,
-                               .lanes = accesses ? e->masked.lanes : e->compute.lanes,
-                               .each = UINT32_MAX,
-                               .any = UINT32_MAX};
-    if (!is_dynamic(e) || e->flags ||
-        (accesses && e->compute.kind != CARM_COMPUTES_NOT &&
-         (e->compute.mask != e->masked.reg || e->compute.lanes != e->masked.lanes))) {
-        return false;
-    }
-    if (accesses && e->masked.vector) {
-        out->vector_bits = e->masked.lanes * e->masked.bytes > 16 ? 256 : 128;
-    }
-    out->overwritten =
-        writes(insn, out->vector_bits ? ZYDIS_REGCLASS_YMM : ZYDIS_REGCLASS_MASK, out->reg);
-    return !out->vector_bits || out->bytes >= 4;
-}
-
-bool carm_account_calls(const struct carm_insn_full *insn)
-{
-    struct carm_lanes lanes;
-    return is_dynamic(&insn->account) &&
-           ((insn->account.masked.how != CARM_MASKED_NOT && carm_addresses_wanted()) ||
-            !carm_account_lanes(insn, &lanes));
-}
+/* ---- the lanes of a mask ---- */
 
 /* An execution: fixed, each times the active lanes, and any where there are some. */
 static void lanes_parts(const struct carm_insn_full *insn, struct carm_step_counts *fixed,
@@ -197,7 +132,7 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
     if (is_uncounted(insn) || ((e->flags & CARM_ACCOUNT_REP) && !iterations)) {
         return;
     }
-    if (is_dynamic(e)) {
+    if (carm_account_dynamic(insn)) {
         if (carm_account_lanes(insn, &lanes)) {
             struct carm_step_counts fixed, each, any;
             lanes_parts(insn, &fixed, &each, &any);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "harness/translate/engine/code.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/emit/emit.h"
+#include "harness/translate/engine/trace/trace.h"
 
 struct writer {
     struct carm_emit e, rare;
@@ -37,16 +38,6 @@ static void note_place(struct writer *w, const struct carm_insn_full *x, unsigne
     } else {
         w->why = "it executes too much code";
     }
-}
-
-uint32_t carm_link_new(uint32_t from, uint64_t target, enum carm_exit exit)
-{
-    if (carm_nlinks == CARM_LINKS_MAX) {
-        return UINT32_MAX;
-    }
-    carm_links[carm_nlinks] = (struct carm_link){
-        .target = target, .from = from & 0xffffffU, .exit = (unsigned)exit & 0xffU};
-    return carm_nlinks++;
 }
 
 static uint32_t new_link(struct writer *w, uint64_t target, enum carm_exit exit)

@@ -3,18 +3,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/emit/emit.h"
+#include "harness/translate/engine/kernel/kernel.h"
+#include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/engine/sys.h"
 
-void carm_engine_start(void);
 void carm_engine_direct(struct carm_thread *t);
 void carm_engine_miss(struct carm_thread *t);
 void carm_engine_callout(struct carm_thread *t);
 void carm_engine_special(struct carm_thread *t);
 void carm_engine_next(struct carm_thread *t);
 void carm_engine_pending(struct carm_thread *t);
-
-static const char no_memory[] = "there is no memory for the translator";
 
 /* The block at pc; NULL: given up. Under the lock. */
 static struct carm_block *block_at(struct carm_thread *t, uint64_t pc, bool indirect)
@@ -186,7 +185,7 @@ void carm_engine_special(struct carm_thread *t) /* int3 */
     const uint64_t pc = carm_links[t->link].target;
     enum { TRAP = 5 };
     if (!carm_signal_handled(t, TRAP)) {
-        carm_signal_die(TRAP);
+        carm_die(TRAP);
     }
     t->rip = pc + 1;
     t->trap_signal = 1;
@@ -207,26 +206,4 @@ void carm_engine_pending(struct carm_thread *t)
     }
     t->mid_site = 0;
     carm_deliver(t);
-}
-
-void carm_engine_start(void)
-{
-    struct carm_boot *boot = &carm_boot;
-    carm_ranges_begin(boot);
-    /* not for a core file: it is large and empty */
-    carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
-    struct carm_thread *t = carm_thread_take(NULL);
-    if (!t || !carm_cache_open() || !carm_account_open()) {
-        carm_give_up(no_memory);
-        static struct carm_thread none; /* enough to go on as if nothing had been */
-        t = t ? t : &none;
-        t->self = t;
-    }
-    carm_set_gs(t);
-    memset(t->reg, 0, sizeof t->reg);
-    t->reg[RSP] = boot->stack;
-    t->flags = 0x202;
-    t->stack = (uint64_t)t->engine_stack + sizeof t->engine_stack - 64;
-    carm_signals_begin(t);
-    carm_go_on(t, boot->entry, true);
 }

@@ -6,7 +6,8 @@
 #include <sys/mman.h>
 
 #include "harness/count/step/engine.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/emit/emit.h"
+#include "harness/translate/engine/kernel/kernel.h"
 #include "harness/translate/engine/sys.h"
 
 #define SEEN_BYTES (CARM_TALLY_COUNTERS * sizeof(uint64_t))

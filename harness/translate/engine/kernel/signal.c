@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/emit/emit.h"
+#include "harness/translate/engine/kernel/kernel.h"
+#include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/engine/sys.h"
 
 enum { ILL = 4, TRAP = 5, BUS = 7, FPE = 8, KILL = 9, SEGV = 11, STOP = 19 };
@@ -56,19 +58,6 @@ void carm_signals_mask(carm_sigset mask)
 static long kernel_action(int signo, const struct carm_action *set)
 {
     return carm_sys4(SYS_rt_sigaction, (uint64_t)signo, (uint64_t)set, 0, sizeof(carm_sigset));
-}
-
-void carm_signal_die(int signo)
-{
-    const struct carm_action none = {.handler = 0};
-    const carm_sigset only = ~bit(signo);
-    kernel_action(signo, &none);
-    carm_sys6(SYS_tgkill, (uint64_t)carm_sys2(SYS_getpid, 0, 0),
-              (uint64_t)carm_sys2(SYS_gettid, 0, 0), (uint64_t)signo, 0, 0, 0);
-    carm_signals_mask(only);
-    for (;;) {
-        carm_sys2(SYS_exit_group, 128U + (unsigned)signo, 0);
-    }
 }
 
 static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext *uc);
@@ -247,7 +236,7 @@ static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
         return;
     }
     if (action.handler == 0) {
-        carm_signal_die(signo);
+        carm_die(signo);
     }
     if (action.flags & FLAG_RESETHAND) {
         const struct carm_action none = {.handler = 0};
@@ -274,7 +263,7 @@ static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
         good = writable(at);
     }
     if (!good) {
-        carm_signal_die(SEGV);
+        carm_die(SEGV);
     }
     struct carm_ucontext *copy = (struct carm_ucontext *)(sp + 8);
     memcpy((void *)fpstate, uc->fpstate, bytes);
@@ -456,7 +445,7 @@ static void on_trap(struct carm_thread *t, struct carm_ucontext *uc,
         return;
     }
     carm_give_up("it single-steps itself");
-    carm_signal_die(TRAP);
+    carm_die(TRAP);
 }
 
 static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext *uc)
@@ -474,7 +463,7 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
         /* in the engine it may hold the lock that make_exact takes */
         if (in_engine(uc->rip) || !make_exact(t, uc)) {
             carm_give_up("the translator failed in itself");
-            carm_signal_die(signo);
+            carm_die(signo);
         }
         deliver(t, uc, info, t->pending ? t->saved_mask : uc->mask);
         for (uint32_t i = 0; i < t->npending; i++) {

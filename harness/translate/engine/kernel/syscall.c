@@ -12,7 +12,8 @@
 #include <sys/uio.h>
 
 #include "harness/count/step/engine.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/kernel/kernel.h"
+#include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/engine/sys.h"
 
 void carm_engine_syscall(struct carm_thread *t);
@@ -20,36 +21,6 @@ void carm_engine_syscall_done(struct carm_thread *t, long result);
 void carm_engine_syscall_aborted(struct carm_thread *t);
 
 enum { PAGE = 4096, SYS_CALL_BYTES = 2 };
-
-/* ---- the program's memory ---- */
-
-long carm_copy_from(void *to, uint64_t from, uint64_t n)
-{
-    const struct iovec local = {to, n};
-    const struct iovec remote = {(void *)from, n};
-    const long pid = carm_sys2(SYS_getpid, 0, 0);
-    const long got = carm_sys6(SYS_process_vm_readv, (uint64_t)pid, (uint64_t)&local, 1,
-                               (uint64_t)&remote, 1, 0);
-    if (got == -EPERM || got == -ENOSYS) {
-        memcpy(to, (const void *)from, n);
-        return 0;
-    }
-    return got == (long)n ? 0 : -EFAULT;
-}
-
-long carm_copy_to(uint64_t to, const void *from, uint64_t n)
-{
-    const struct iovec local = {(void *)(uintptr_t)from, n};
-    const struct iovec remote = {(void *)to, n};
-    const long pid = carm_sys2(SYS_getpid, 0, 0);
-    const long got = carm_sys6(SYS_process_vm_writev, (uint64_t)pid, (uint64_t)&local, 1,
-                               (uint64_t)&remote, 1, 0);
-    if (got == -EPERM || got == -ENOSYS) {
-        memcpy((void *)to, from, n);
-        return 0;
-    }
-    return got == (long)n ? 0 : -EFAULT;
-}
 
 /* ---- what ends the counting ---- */
 

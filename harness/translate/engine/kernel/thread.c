@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/kernel/kernel.h"
+#include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/engine/sys.h"
 
 _Noreturn void carm_clone_child(struct carm_thread *t);

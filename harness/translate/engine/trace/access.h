@@ -4,7 +4,7 @@
 #define CARM_HARNESS_TRANSLATE_ENGINE_TRACE_ACCESS_H
 
 #include "harness/translate/engine/code.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/cache/cache.h"
 
 enum { CARM_ACCESSES_MAX = 4 };
 

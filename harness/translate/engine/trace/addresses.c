@@ -9,7 +9,7 @@
 
 #include "harness/translate/engine/trace/access.h"
 #include "harness/translate/engine/code.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/engine/sys.h"
 #include "harness/translate/records.h"
 

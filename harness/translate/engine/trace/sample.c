@@ -4,7 +4,7 @@
  * the block does not use is kept for all looks. What is to be recorded stands behind the block. */
 #include "harness/translate/engine/trace/access.h"
 #include "harness/translate/engine/code.h"
-#include "harness/translate/engine/engine.h"
+#include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/records.h"
 
 enum { SPAN = 64, NO_REG = -1, MEMBERS = CARM_BLOCK_INSNS * CARM_ACCESSES_MAX };

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The border between the program and the kernel: system calls, signals, threads. */
+#ifndef CARM_HARNESS_TRANSLATE_ENGINE_KERNEL_KERNEL_H
+#define CARM_HARNESS_TRANSLATE_ENGINE_KERNEL_KERNEL_H
+
+#include "harness/translate/engine/cache/cache.h"
+
+/* region.c: what libcarm asks for by a system call */
+long carm_region_asked(struct carm_thread *t);
+void carm_region_close(struct carm_thread *t); /* the thread ends */
+
+/* dispatch.c: on at pc. */
+_Noreturn void carm_go_on(struct carm_thread *t, uint64_t pc, bool indirect);
+/* Out of the cache, uncounted: at pc. */
+_Noreturn void carm_detach(struct carm_thread *t, uint64_t pc);
+
+/* signal.c */
+void carm_signals_begin(struct carm_thread *t); /* of each thread: its stack */
+void carm_signals_detach(struct carm_thread *t);
+long carm_signal_action(struct carm_thread *t, int signo, const struct carm_action *set,
+                        struct carm_action *old);
+long carm_signal_stack(struct carm_thread *t, const struct carm_altstack *set,
+                       struct carm_altstack *old);
+_Noreturn void carm_signal_sigreturn(struct carm_thread *t);
+/* All blocked; returns the mask before */
+carm_sigset carm_signals_block(void);
+void carm_signals_mask(carm_sigset mask);
+/* Whether the program handles it itself. */
+bool carm_signal_handled(const struct carm_thread *t, int signo);
+/* thread.c */
+struct carm_thread *carm_thread_take(const struct carm_thread *parent); /* a slot; NULL = none */
+void carm_thread_leave(struct carm_thread *t);                          /* it ends */
+_Noreturn void carm_thread_exit(struct carm_thread *t, uint64_t status);
+/* A system call that makes a thread or a process. returns its result, in the parent */
+long carm_thread_clone(struct carm_thread *t, long nr);
+/* Before an exec: asks for the new program to be traced. */
+void carm_thread_before_exec(struct carm_thread *t, long nr);
+void carm_thread_exec_failed(struct carm_thread *t);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine begins: harness/translate/inject.c has mapped it into the program and jumps to carm_entry_start. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/translate/engine/emit/emit.h"
+#include "harness/translate/engine/kernel/kernel.h"
+#include "harness/translate/engine/sys.h"
+
+void carm_engine_start(void);
+
+static const char no_memory[] = "there is no memory for the translator";
+
+void carm_engine_start(void)
+{
+    struct carm_boot *boot = &carm_boot;
+    carm_ranges_begin(boot);
+    /* not for a core file: it is large and empty */
+    carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
+    struct carm_thread *t = carm_thread_take(NULL);
+    if (!t || !carm_cache_open() || !carm_account_open()) {
+        carm_give_up(no_memory);
+        static struct carm_thread none; /* enough to go on as if nothing had been */
+        t = t ? t : &none;
+        t->self = t;
+    }
+    carm_set_gs(t);
+    memset(t->reg, 0, sizeof t->reg);
+    t->reg[RSP] = boot->stack;
+    t->flags = 0x202;
+    t->stack = (uint64_t)t->engine_stack + sizeof t->engine_stack - 64;
+    carm_signals_begin(t);
+    carm_go_on(t, boot->entry, true);
+}
