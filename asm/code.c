@@ -114,7 +114,7 @@ static bool has_streams(const struct carm_code_spec *spec)
     return spec->kind == CARM_KIND_A || spec->kind == CARM_KIND_C;
 }
 
-/* Writes ".", the letter and the number behind what stands in name. */
+/* Writes ".", a letter and a number behind the text that name already holds. */
 static void put_number(char name[CARM_CODE_NAME_MAX], const char *letter, unsigned value)
 {
     const size_t at = strlen(name);
@@ -127,7 +127,7 @@ static void put_word(char name[CARM_CODE_NAME_MAX], const char *word)
     snprintf(name + at, CARM_CODE_NAME_MAX - at, ".%s", word);
 }
 
-/* What stands behind the units and flops of a code with a mix. */
+/* Writes the parts of a name that follow units and flops, for a code with a mix. */
 static void put_schedule(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX])
 {
     if (spec->prefetch_bytes) {
@@ -290,7 +290,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
     return rc;
 }
 
-/* ---- what a specification must be ------------------------------------------------------------ */
+/* ---- rules that a specification must meet ---------------------------------------------------- */
 
 enum {
     MAX_PREFETCH = 1 << 20,
@@ -560,7 +560,8 @@ static double exact_cost(const struct trial *trial, double tolerance)
     return trial->error + 1e-5 * fabs(log(trial->instructions / 64.0));
 }
 
-/* The shortest within the tolerance; outside it the nearest, whatever its length. */
+/* The shortest loop within the tolerance. Where none is within it: the loop with the nearest
+ * intensity. */
 static double short_cost(const struct trial *trial, double tolerance)
 {
     return trial->error <= tolerance ? 1e-6 * trial->instructions : 1.0 + trial->error;

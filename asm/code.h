@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a test code is: its specification, its name, and the account of what it executes. */
+/* A test code: its specification, its name, and the account of the instructions that it
+ * executes. */
 #ifndef CARM_ASM_CODE_H
 #define CARM_ASM_CODE_H
 
@@ -10,14 +11,14 @@
 #include "asm/isa.h"
 #include "base/err.h"
 
-/* Test codes of Ilic et al. 2014, Algorithm 1, and more for what ceilings need. */
+/* Test codes A, B and C of Ilic et al. 2014, Algorithm 1. The other kinds measure ceilings. */
 enum carm_kind {
     CARM_KIND_A, /* memory only */
     CARM_KIND_B, /* floating point only */
     CARM_KIND_C, /* both, interleaved */
-    CARM_KIND_R, /* loads of whole cache lines at random: what nobody can prefetch */
+    CARM_KIND_R, /* loads of whole cache lines at random places, which no prefetcher can predict */
     CARM_KIND_W, /* issue width: C and integer additions, so that no execution port is the limit */
-    CARM_KIND_EMPTY, /* loop and return alone: what a measurement costs by itself */
+    CARM_KIND_EMPTY, /* loop and return alone: the overhead of a measurement */
 };
 
 /* How a unit's loads and stores are ordered in the loop. */
@@ -32,7 +33,7 @@ struct carm_code_spec {
     enum carm_isa isa;
     enum carm_precision precision;
     struct carm_mix mix;     /* kinds A, C and W: carm_kind_has_mix */
-    enum carm_op op;         /* kinds B, C and W: those with flops */
+    enum carm_op op;         /* kinds B, C and W, which execute flops */
     unsigned units;          /* memory units in the loop (mix), >= 1; R: lines that it reads */
     unsigned fps;            /* floating-point instructions in the loop (flops): a multiple of the
                               * operation's turns, 2 or 3 */
@@ -53,8 +54,9 @@ struct carm_code_spec {
                               * Loads only, whole lines (A) */
 };
 
-/* What one pass of the loop body executes, and what the entry executes once. Counted twice: by the
- * macros that emit the instructions (asm/carm.inc) and by disassembly (asm/recount.h). */
+/* Instructions of one pass of the loop body, and of the entry, which runs once. They are counted
+ * twice: by the macros that emit the instructions (asm/carm.inc) and by disassembly
+ * (asm/recount.h). */
 struct carm_account {
     uint64_t loads, load_bytes;
     uint64_t stores, store_bytes; /* non-temporal ones included */
@@ -89,8 +91,8 @@ enum {
  * "B.avx2.dp.fma.f16.c8.i45". Writes at most CARM_CODE_NAME_MAX bytes. */
 void carm_code_name(const struct carm_code_spec *spec, char name[CARM_CODE_NAME_MAX]);
 
-/* The inverse: parses a name into a checked specification.
- * returns 0 or -CARM_EINVAL, the sentence says which field is wrong and what it may be. */
+/* The inverse of carm_code_name: parses a name into a checked specification.
+ * returns 0 or -CARM_EINVAL; the sentence names the wrong field and the values it may have. */
 int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_err *err);
 
 /* Checks that a specification can be generated (ranges, FMA with its ISA, ...): 0 or -CARM_EINVAL */
@@ -99,7 +101,7 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err);
 /* Loads and stores in lowest terms: 2:2 is a copy as 1:1 is. */
 struct carm_mix carm_mix_lowest(const struct carm_mix *mix);
 
-/* How many of a code's streams are fetched ahead: not those that non-temporal stores go to. */
+/* Number of streams that a code prefetches: all but the targets of non-temporal stores. */
 unsigned carm_code_fetched_streams(const struct carm_code_spec *spec);
 
 /* Bytes that one unit loads and stores (R: a line). */

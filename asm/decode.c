@@ -32,8 +32,8 @@ _Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) >= 4,
         ZYDIS_MNEMONIC_##p##m##PS, role, 0 \
     }
 
-/* Moves stand here as loads; the operand that is written decides. General-purpose instructions stand
- * here with one of their roles; `control` finds the right one by their operands. */
+/* Moves are listed as loads; the operand that is written decides. General-purpose instructions
+ * are listed with one of their roles; `control` finds the right role by the operands. */
 static const struct {
     ZydisMnemonic mnemonic;
     enum carm_insn_role role;
@@ -400,7 +400,7 @@ static bool distance(const struct parts *p, struct carm_insn *out)
            (m->scale == 4 && is_register(p->op[0], ZYDIS_REGISTER_R11));
 }
 
-/* What the loop and the function need besides. */
+/* Registers and instructions of the loop's and the function's control. */
 static const char *control(const struct parts *p, struct carm_insn *out)
 {
     bool good = false;
@@ -619,7 +619,7 @@ static int decode_one(const ZydisDecoder *decoder, const uint8_t *image, uint64_
 
 enum { TILES = 8, TILE_ROWS_MOST = 16, TILE_ROW_BYTES_MOST = 64, SHAPE_BYTES = 64 };
 
-/* What the instructions before the loop have set up. */
+/* State of the registers that the instructions before the loop have set up. */
 struct tiles {
     bool shaped;
     unsigned rows[TILES], row_bytes[TILES];
@@ -652,7 +652,7 @@ static const char *read_shape(const uint8_t *shape, struct tiles *t)
     return NULL;
 }
 
-/* Elements of the sums have 32 bits: what meets in one of them is 4 bytes of either factor. */
+/* Elements of the sums have 32 bits. Each sums up products of 4 bytes of either factor. */
 static const char *shape_product(const struct tiles *t, struct carm_insn *in)
 {
     const int c = in->reg;

@@ -42,7 +42,7 @@ enum carm_insn_role {
     CARM_INSN_JNZ,
     CARM_INSN_VZEROUPPER,
     CARM_INSN_RET,
-    /* tiles: their loads, stores and products are those of vectors */
+    /* tiles: loads, stores and products of tiles have the roles of vectors */
     CARM_INSN_SHAPE, /* ldtilecfg of a constant */
     CARM_INSN_TABLE, /* lea r9, constant: what tiles are loaded from before the loop */
     CARM_INSN_ROW,   /* mov r8d, immediate: bytes from one row of a tile to the next */
@@ -67,7 +67,7 @@ enum {
     CARM_GENERAL_R11 = 11,
 };
 
-/* What an address in memory is relative to. */
+/* The base that an address in memory is relative to. */
 enum carm_insn_base {
     CARM_BASE_FIRST, /* rax; from here on the streams: rax and once, twice, three, four, five times
                       * the distance, by r9, 2*r9, r10, 4*r9 and r11 */
@@ -82,9 +82,10 @@ enum carm_insn_set {
     CARM_SET_SSE,  /* SSE, SSE2 and SSE4.1 */
     CARM_SET_AVX,
     CARM_SET_FMA,
-    CARM_SET_AVX2, /* and what is VEX-encoded since: AVX-VNNI, AVX-IFMA */
+    CARM_SET_AVX2, /* VEX-encoded extensions that came after AVX2: AVX-VNNI, AVX-IFMA */
     CARM_SET_AVX512F,
-    CARM_SET_AVX512_MORE, /* what CPUID reports apart: AVX512BW, AVX512_VNNI, ... */
+    CARM_SET_AVX512_MORE, /* extensions that have CPUID bits of their own: AVX512BW, AVX512_VNNI,
+                           * ... */
     CARM_SET_AMX,         /* AMX-TILE, AMX-INT8, AMX-BF16, AMX-FP16 */
 };
 

@@ -18,7 +18,7 @@
 
 /* ---- the table at an image's end ------------------------------------------------------------- */
 
-/* What CARM_FILE and CODE_END of asm/carm.inc lay down. */
+/* The records that CARM_FILE and CODE_END of asm/carm.inc write. */
 struct image_header {
     uint64_t magic, table_begin, table_end, zero;
 };
@@ -110,7 +110,8 @@ bool carm_code_table_find(const struct carm_code_table *table, const char *name,
     return false;
 }
 
-/* ---- what is built in ------------------------------------------------------------------------ */
+/* ---- the built-in codes
+ * ------------------------------------------------------------------------ */
 
 enum { ROW_BYTES = 64 }; /* of the table of constants, and its alignment */
 
@@ -158,8 +159,9 @@ uint64_t carm_builtin_constants(const struct carm_code_table *builtin)
 
 /* ---- nasm ------------------------------------------------------------------------------------ */
 
-/* nasm expands the macros anew in each of its five passes. From so many codes on, expanding them once
- * in a run of its own costs less than half the time; for fewer, starting nasm twice costs more. */
+/* nasm expands the macros again in each of its five passes. From so many codes on, one expansion
+ * in a run of its own costs less than half the time. For fewer codes, starting nasm twice costs
+ * more. */
 enum { EXPAND_ONCE = 50 };
 
 /* Runs `nasm -f bin -o out source`, with -E where the macros are to be expanded alone, its messages to
@@ -350,7 +352,7 @@ struct making {
     struct carm_code_layout *layouts; /* [n] in the text */
     struct carm_account *accounts;    /* [n] */
     bool *builtin;                    /* [n] is built in */
-    struct carm_code_spec *fresh;     /* [nfresh] what is not built in */
+    struct carm_code_spec *fresh;     /* [nfresh] codes that are not built in */
     struct carm_code_layout *fresh_layouts;
     struct carm_account *fresh_accounts;
     size_t nfresh;
@@ -383,7 +385,7 @@ static void making_close(struct making *m)
     free(m->bytes);
 }
 
-/* Finds what is built in and assembles the others. */
+/* Finds the built-in codes and assembles the others. */
 static int gather(struct making *m, const struct carm_code_table *builtin, struct carm_err *err)
 {
     int rc = 0;
@@ -450,8 +452,8 @@ static void lay_down(const struct making *m, const struct carm_code_table *built
     }
 }
 
-/* Maps the text, recounts what lies in it, and makes it executable: written first, executable after,
- * never both. */
+/* Maps the text, recounts its codes, and makes it executable. It is never writable and
+ * executable at the same time. */
 static int map_text(struct carm_image *im, const struct making *m,
                     const struct carm_code_table *builtin, struct carm_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loader: takes the codes of a plan from those that are built in, assembles the others with one run
- * of nasm, recounts each by disassembly and maps them executable. */
+/* The loader. It takes codes of a plan from the built-in ones, assembles the others with one run
+ * of nasm, recounts each code by disassembly and maps it executable. */
 #ifndef CARM_ASM_IMAGE_H
 #define CARM_ASM_IMAGE_H
 
@@ -72,8 +72,8 @@ struct carm_image {
     size_t text_bytes;
 };
 
-/* Finds or generates and assembles, recounts and maps specs[n], n >= 1. What is not built in
- * needs `nasm` in PATH and a folder for temporary files ($TMPDIR or /tmp).
+/* Finds or generates and assembles, recounts and maps specs[n], n >= 1. Codes that are not built
+ * in need `nasm` in PATH and a folder for temporary files ($TMPDIR or /tmp).
  * returns 0; -CARM_EINVAL (a bad specification), -CARM_ENOTSUP (no nasm), -CARM_EIO,
  * -CARM_EFORMAT (account and recount differ: nothing may run), -CARM_ENOMEM */
 int carm_image_open(struct carm_image **image, const struct carm_code_spec *specs, size_t n,

@@ -60,7 +60,7 @@ enum { LINE_SHIFT = 6 }; /* a line number to bytes */
 struct step {
     enum carm_insn_role role;
     int64_t value;
-    const char *due; /* what is to stand there */
+    const char *due; /* the instruction that is expected at this place */
 };
 
 /* The steps from instruction i on. */
@@ -227,8 +227,8 @@ static int check_tiling(const struct walk *w, enum carm_insn_base base)
     return 0;
 }
 
-/* The loop's accesses stay inside what each stream advances by, in order, without overlap or gap but
- * for the strides of loads of whole lines, which are all alike. */
+/* Each stream's accesses in one iteration fill the bytes that the stream advances by: in order,
+ * without overlap and without gap. Loads of whole lines may leave equal strides between them. */
 static int check_slots(const struct walk *w)
 {
     int last = CARM_BASE_FIRST;
@@ -260,8 +260,9 @@ static unsigned per_element(const struct carm_insn *in)
     return two ? 2 : 1;
 }
 
-/* The values that setup loads are normal or zero: nothing else runs at full speed for ever. What is
- * loaded as a whole vector may be integers: carm_recount_check knows. */
+/* Constants of the setup are normal or zero: with other values an operation does not run at full
+ * speed. A constant that is loaded as a whole vector may hold integers; carm_recount_check
+ * decides that. */
 static bool constants_normal(const struct walk *w, const struct carm_insn *in)
 {
     if (in->element_bytes == 0) {
@@ -306,7 +307,7 @@ static bool begins_pass(const struct carm_insn *in)
     return in->role == CARM_INSN_REWIND || in->role == CARM_INSN_RECHARGE_R;
 }
 
-/* What follows ldtilecfg, whose values carm_decode has looked at. */
+/* The setup behind ldtilecfg, whose values carm_decode has checked. */
 static int check_tile_entry(const struct walk *w, size_t i)
 {
     const bool good = i + 1 < w->n && w->insns[i].role == CARM_INSN_TABLE &&
@@ -314,8 +315,8 @@ static int check_tile_entry(const struct walk *w, size_t i)
     return good ? 0 : refuse_at(w, i, "`lea r9, constants; mov r8d, 64` is due here");
 }
 
-/* Loads of constants, and what tells a code's form: how far its streams are from one another, or its
- * generator. */
+/* Loads of constants, and the instructions that tell a code's form: the distance between its
+ * streams, or its generator of random lines. */
 static int walk_entry(struct walk *w)
 {
     static const struct step apart[] = {
@@ -353,7 +354,7 @@ static int walk_entry(struct walk *w)
     return rc || w->form != FORM_RANDOM ? rc : random_entry(w);
 }
 
-/* The entry, then what begins a pass and where its loop begins. */
+/* The entry, the beginning of a pass, and the beginning of its loop. */
 static int walk_setup(struct walk *w)
 {
     static const enum carm_insn_role streams[] = {CARM_INSN_REWIND, CARM_INSN_RECHARGE};
@@ -497,12 +498,13 @@ static int walk_tail(const struct walk *w)
     return 0;
 }
 
-/* What each vector register is used for in the loop, one bit for each. */
+/* The uses of each vector register in the loop, one bit for each use. */
 struct uses {
     uint32_t set;    /* by setup */
     uint32_t loaded; /* by the loop */
     uint32_t chains; /* changed by FP */
-    uint32_t read;   /* by FP and exclusive or, beside what they change */
+    uint32_t read;   /* registers that FP operations and exclusive or read, beside the one that
+                      * they change */
 };
 
 static uint32_t bit(int reg)
@@ -525,9 +527,9 @@ static struct uses find_uses(const struct walk *w)
     return u;
 }
 
-/* The data flow: chains and constants are set before the loop and meet nothing that is loaded in
- * it, so that no arithmetic waits for memory; what is stored is a constant, or the vector that was
- * loaded from the same place and flipped (an update). */
+/* The data flow. Chains and constants are set before the loop and use no register that the loop
+ * loads, so arithmetic never waits for memory. A stored register holds a constant, or the vector
+ * that was loaded from the same place and flipped (an update). */
 static int check_registers(const struct walk *w)
 {
     const struct uses u = find_uses(w);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The recount: what a test code executes, found from its bytes alone with a disassembler (Zydis). */
+/* The recount: instructions, bytes and flops of a test code, found from its bytes alone with a
+ * disassembler (Zydis). */
 #ifndef CARM_ASM_RECOUNT_H
 #define CARM_ASM_RECOUNT_H
 

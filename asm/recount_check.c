@@ -9,8 +9,8 @@
 
 enum { REGISTERS = 32 };
 
-/* What each operation must consist of, without a look at the generator's table: for each turn the
- * instruction, and which of the two constants its operands are. */
+/* The instructions of each operation, written down a second time, independent of the generator's
+ * table: for each turn the instruction, and which of the two constants are its operands. */
 struct turn {
     enum carm_insn_role role;
     unsigned operands;      /* beside the chain: 0 to 2 */
@@ -137,7 +137,7 @@ static struct arrays arrays_of(const struct check *c)
     return (struct arrays){n, loads, n - loads, false};
 }
 
-/* Streams that are fetched ahead: all, but for those that non-temporal stores go to. */
+/* Streams that are prefetched: all but the targets of non-temporal stores. */
 static unsigned prefetched_streams(const struct check *c)
 {
     const struct arrays a = arrays_of(c);
@@ -149,7 +149,7 @@ static uint64_t prefetches(const struct check *c, uint64_t stride)
     return c->mix && c->spec->prefetch_bytes ? (stride + 63) / 64 * prefetched_streams(c) : 0;
 }
 
-/* What a specification asks for, without a look at the generator or its macros. */
+/* The loop that a specification asks for, derived without the generator or its macros. */
 static struct carm_account expected(const struct check *c)
 {
     const struct carm_code_spec *s = c->spec;
@@ -242,7 +242,7 @@ static int check_form(const struct check *c, const struct carm_insn *in)
     return 0;
 }
 
-/* Where an access of the loop has to stand. */
+/* The place where an access of the loop has to be. */
 struct due {
     bool load;
     unsigned stream;
@@ -293,7 +293,7 @@ static struct due due_access(const struct carm_code_spec *s, unsigned k)
     return due;
 }
 
-/* The next access of the loop stands where the specification puts it. */
+/* Checks that the next access of the loop is at the place that the specification gives. */
 static int check_access(struct check *c, const struct carm_insn *in)
 {
     const struct carm_code_spec *s = c->spec;
@@ -301,7 +301,8 @@ static int check_access(struct check *c, const struct carm_insn *in)
     struct due due = s->mix.update ? due_update(c, access) : due_access(s, access);
     const unsigned k = due.load ? c->loads++ : c->stores++;
     if (s->streams > 1 &&
-        !s->mix.update) { /* the k-th load, or store, goes around those of its sort */
+        !s->mix.update) { /* the k-th load (or store) takes the next register of the loads (or
+                           * stores) */
         const struct arrays a = arrays_of(c);
         const unsigned around = due.load ? a.loads : a.stores;
         due.stream = k % around + (due.load || a.turns ? 0 : a.loads);
@@ -340,8 +341,9 @@ static int check_prefetch(struct check *c, const struct carm_insn *in)
     return 0;
 }
 
-/* The row of the table of constants that the k-th constant of the setup is: first values of the
- * chains, the operation's two constants, what is stored or flips signs. -1 = there is no such one */
+/* The row of the table of constants that the k-th constant of the setup is loaded from: first
+ * values of the chains, the operation's two constants, the stored vector or the flipped signs.
+ * -1: there is no such constant. */
 static int due_row(const struct check *c, unsigned k)
 {
     const unsigned chains = c->flops ? c->spec->chains : 0;
@@ -381,8 +383,8 @@ static int check_constant(struct check *c, const struct carm_insn *in)
     return row >= 0 ? 0 : refuse(c, in, "no constant is due here");
 }
 
-/* Each chain takes its turns in order, with the constants of each: that is what keeps its values
- * normal. In a mixture each pair of chains begins one turn later than the one before. */
+/* Each chain takes its turns in order, with the constants of each turn: only then do its values
+ * stay normal. In a mixture each pair of chains begins one turn later than the pair before. */
 static int check_fp(struct check *c, const struct carm_insn *in)
 {
     const unsigned n = ops[c->spec->op].n;

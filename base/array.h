@@ -7,12 +7,12 @@
 
 #include "base/err.h"
 
-/* Makes room for more elements behind the first n. The room doubles, so that n elements added one
- * at a time cost n steps.
+/* Makes room for more elements behind the first n. The room doubles, so that adding n elements
+ * one at a time costs n steps.
  * items  address of a pointer to the array, which may move; to be released with free
- * room   elements there is room for, in and out; NULL = n: the array is kept without spare room
+ * room   number of elements that fit, in and out; NULL = n: the array is kept without spare room
  * size   bytes of an element
- * what   the array is for, in messages: "the model"
+ * what   names the array in messages: "the model"
  * returns 0, or -CARM_ENOMEM with everything as it was */
 int carm_array_grow(void *items, size_t *room, size_t n, size_t more, size_t size, const char *what,
                     struct carm_err *err);

@@ -142,7 +142,8 @@ static int put(struct carm_csv *csv, const void *text, size_t n, struct carm_err
     return 0;
 }
 
-/* Puts and passes the characters up to the next that may mean something, as far as they are read. */
+/* Copies and skips the characters up to the next one that may have a meaning, as far as the file
+ * has been read. */
 static int put_run(struct carm_csv *csv, struct carm_err *err)
 {
     static const bool means[256] = {
@@ -393,7 +394,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Without what steers a terminal or hides, but with tabs and line ends. */
+/* Replaces characters that steer a terminal or hide text. Tabs and line ends stay. */
 static void put_harmless(FILE *out, const char *s, size_t n)
 {
     char piece[256];

@@ -30,16 +30,17 @@ struct carm_csv;
  * returns 0, -CARM_EIO or -CARM_ENOMEM; *out is NULL then */
 int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err);
 
-/* The same from a stream, which it takes (also on failure).
- * name  what messages call it */
+/* The same from a stream. The function owns the stream, also on failure.
+ * name  the file's name in messages */
 int carm_csv_attach(FILE *in, const char *name, struct carm_csv **out, struct carm_err *err);
 
-/* What the file begins with, up to 64 KiB without a byte order mark, before any record is read: what
- * kind of file it is. Borrowed until the next call; *n is 0 for an empty file. */
+/* The beginning of the file, up to 64 KiB without a byte order mark, before any record is read.
+ * Callers tell the kind of the file from it. Borrowed until the next call; *n is 0 for an empty
+ * file. */
 const char *carm_csv_peek(struct carm_csv *csv, size_t *n);
 
-/* The next bytes as they are, in place of records: for what turns out to be another kind of file.
- * dst  [room]; *n is less than room at the end alone
+/* The next bytes unchanged, in place of records, for files that are not CSV.
+ * dst  [room]; *n is less than room only at the end
  * returns 0, -CARM_EIO, -CARM_EFORMAT (a zero byte, UTF-16) */
 int carm_csv_read(struct carm_csv *csv, char *dst, size_t room, size_t *n, struct carm_err *err);
 
@@ -58,7 +59,7 @@ int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *
  * number looks like one. */
 bool carm_csv_ended(const struct carm_csv *csv);
 
-/* What messages call the file; borrowed. */
+/* The file's name in messages; borrowed. */
 const char *carm_csv_name(const struct carm_csv *csv);
 
 void carm_csv_close(struct carm_csv *csv); /* NULL allowed */

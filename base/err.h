@@ -6,10 +6,10 @@
 
 enum carm_error {
     CARM_EINVAL = 1,  /* the caller or the user asked for something that makes no sense */
-    CARM_ENOTSUP = 2, /* cannot be measured here: this CPU, kernel or permission lacks it */
+    CARM_ENOTSUP = 2, /* cannot be measured here: the CPU, the kernel or a permission forbids it */
     CARM_ENOMEM = 3,  /* not enough memory */
     CARM_EIO = 4,     /* a file, a pipe or a child process failed */
-    CARM_EFORMAT = 5, /* a file or code is not what it claims to be */
+    CARM_EFORMAT = 5, /* a file or code differs from the format that it claims */
     CARM_EINTR = 6,   /* the user interrupted */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The one hash table: strings kept once and numbered from 0 in the order in which they come; millions
- * of them. The number is the index of what belongs to the string in an array of the caller's. The hash
- * has a secret of its own in each run, so that no file can be made of names that collide. */
+/* The one hash table: strings, kept once and numbered from 0 in the order of their insertion;
+ * millions of them. The caller keeps data of a string in an array with this index. Each run has
+ * its own secret seed, so that no file can provoke collisions. */
 #ifndef CARM_BASE_HASH_H
 #define CARM_BASE_HASH_H
 
@@ -24,7 +24,8 @@ struct carm_names {
 };
 
 void carm_names_open(struct carm_names *names);
-void carm_names_close(struct carm_names *names); /* frees what is inside */
+void carm_names_close(struct carm_names *names); /* releases the strings and the table, not *h
+                                                  * itself */
 
 /* The number of a string without NUL inside, which is new when it equals the old n.
  * returns 0; -CARM_ENOMEM; -CARM_EFORMAT when all strings together would pass 4 GiB */

@@ -20,7 +20,7 @@ static const char *get(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* The same; NULL, too, for what no launcher would call a job. */
+/* Like the function above; NULL also for values that no launcher would set. */
 static const char *get_plain(const char *name)
 {
     static const char plain[] =
@@ -29,7 +29,7 @@ static const char *get_plain(const char *name)
     return value && strlen(value) < 40 && !value[strspn(value, plain)] ? value : NULL;
 }
 
-/* What the batch system calls this job; "" where there is none. */
+/* The batch system's name of this job; "" where there is none. */
 static void read_batch(char *dst, size_t size, const char *(*word)(const char *name))
 {
     static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
@@ -160,7 +160,7 @@ int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
     return 0;
 }
 
-/* What a letter becomes. text: [256] */
+/* The replacement of each character. text: [256] */
 static int look_up(char letter, char *text, struct carm_err *err)
 {
     struct carm_job job;

@@ -31,7 +31,8 @@ json_t *carm_jread_parse(struct carm_jread *r, const char *text, size_t size_byt
     json_error_t e;
     errno = 0;
     json_t *root = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, &e);
-    if (!root && (errno == ENOMEM || e.line < 0)) { /* it calls some of these "invalid token" */
+    if (!root && (errno == ENOMEM || e.line < 0)) { /* jansson reports some of these as "invalid
+                                                     * token" */
         r->rc = carm_fail(r->err, CARM_ENOMEM, "%.200s: not enough memory", r->file);
         return NULL;
     }
@@ -125,7 +126,7 @@ double carm_jread_positive(struct carm_jread *r, json_t *obj, const char *name)
     double d = carm_jread_number(r, obj, name);
     if (!(d > 0))
         carm_jread_bad(r, name, "is %g, not more than zero", d);
-    /* What is measured lies far inside; what lies outside would break any axis. */
+    /* Measured values lie far inside the range. A value outside it would break every axis. */
     else if (d < CARM_JREAD_LEAST || d > CARM_JREAD_MOST)
         carm_jread_bad(r, name, "is %g, outside %g..%g", d, CARM_JREAD_LEAST, CARM_JREAD_MOST);
     return d;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Checked reading of a JSON file: each function takes one member out of an object and says file,
- * place and reason where that fails.
+/* Checked reading of a JSON file. Each function takes one member out of an object. On failure
+ * its message names file, place and reason.
  *
- * The first failure stays in rc and err; whatever is read after it yields harmless values (0, "",
- * NULL). So each member of a struct is one line of code, and only loops look at rc. */
+ * The first failure stays in rc and err; every later read yields harmless values (0, "", NULL).
+ * So each member of a struct is one line of code, and only loops look at rc. */
 #ifndef CARM_BASE_JSON_READ_H
 #define CARM_BASE_JSON_READ_H
 
@@ -16,12 +16,12 @@
 
 enum { CARM_JREAD_PLACE_MAX = 160 };
 
-/* What a positive quantity of any unit here may be: a thousand exaflop/s is the most. */
+/* Limits of a positive quantity of any unit here. The upper one is a thousand exaflop/s. */
 #define CARM_JREAD_LEAST 1e-9
 #define CARM_JREAD_MOST  1e21
 
 struct carm_jread {
-    const char *file; /* what messages call it; borrowed */
+    const char *file; /* the file's name in messages; borrowed */
     struct carm_err *err;
     int rc;                           /* 0 or a negative CARM_E* */
     char place[CARM_JREAD_PLACE_MAX]; /* of the object in hand, as in roofs[0].memory[2] */

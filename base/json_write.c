@@ -19,7 +19,7 @@ static json_t *text(const char *s)
     json_t *v = json_string(s);
     if (v)
         return v;
-    /* No UTF-8 (a host name may be anything): keep what is ASCII. */
+    /* Not UTF-8 (a host name may be any bytes): keep the ASCII characters. */
     char *copy = strdup(s);
     if (!copy)
         return NULL;
@@ -109,8 +109,8 @@ json_t *carm_jwrite_done(json_t *obj, bool ok)
     return NULL;
 }
 
-/* Printable ASCII goes out as it is; all else through jansson, escaped. Bytes that are no UTF-8
- * become '?', as do the format characters that carm_text_clean knows. */
+/* Printable ASCII is written unchanged; everything else through jansson, escaped. Bytes that are
+ * not UTF-8 become '?', as do the format characters that carm_text_clean replaces. */
 void carm_json_put_string(FILE *out, const char *s)
 {
     const char *at = s;

@@ -21,7 +21,7 @@ bool carm_jwrite_value(json_t *obj, const char *name, json_t *value);
 bool carm_jwrite_text(json_t *obj, const char *name, const char *s);
 bool carm_jwrite_text_or_null(json_t *obj, const char *name, const char *s); /* null for "" */
 
-/* null for what JSON cannot hold: infinite, NaN, 2^63 and more */
+/* writes null for values that JSON cannot express: infinite, NaN, 2^63 and more */
 bool carm_jwrite_number(json_t *obj, const char *name, double v);
 bool carm_jwrite_count(json_t *obj, const char *name, uint64_t v);
 bool carm_jwrite_count_or_null(json_t *obj, const char *name, uint64_t v); /* null for 0, too */
@@ -46,7 +46,7 @@ void carm_json_put_string(FILE *out, const char *s);
 /* Members of an object without a tree, for files of millions: the comma, unless it is the first, the name, which is
  * our own and short, and its value. The stream is not locked. */
 void carm_json_put_member(FILE *out, bool first, const char *name,
-                          const char *value); /* as it is */
+                          const char *value); /* writes the text unchanged */
 void carm_json_put_text(FILE *out, bool first, const char *name, const char *s);
 void carm_json_put_text_or_null(FILE *out, bool first, const char *name,
                                 const char *s); /* null for "" */

@@ -14,7 +14,7 @@ static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* The n digits of v, left-padded with zeros. returns what stands behind them */
+/* Writes the n digits of v, left-padded with zeros. returns the end of the text */
 static char *put_digits(char *dst, uint64_t v, int n)
 {
     for (int i = n; i-- > 0; v /= 10) {
@@ -46,7 +46,7 @@ static uint64_t round_scaled(double v, double scale)
     if (over != 0.5) {
         return low + (over > 0.5);
     }
-    const double rest = fma(v, scale, -x); /* what the product was rounded by */
+    const double rest = fma(v, scale, -x); /* the rounding error of the product */
     return low + (rest > 0.0 || (rest == 0.0 && (low & 1)));
 }
 

@@ -10,7 +10,7 @@ enum { CARM_NUMBER_MAX = 32 };
 
 /* An interval; a 95% confidence interval where nothing else is said. */
 struct carm_ci {
-    double lo, hi; /* same unit as the value it stands beside */
+    double lo, hi; /* same unit as the value whose interval this is */
 };
 
 /* digits (1 .. 15) significant digits as %.*g gives them; the last one may differ where v lies on the
@@ -28,10 +28,10 @@ char *carm_number_fixed(char *dst, double v, int decimals);
 /* Whole numbers below 2^53 in full, others with up to 15 significant digits. returns dst */
 char *carm_number_exact(char *dst, double v);
 
-/* A plain decimal number (digits, one '.', an exponent), correctly rounded: no blanks, no words, no hex.
- * LC_NUMERIC is C's.
- * text  zero-terminated, whatever stands behind the number
- * returns where it ends; NULL = there is none, *value is untouched then */
+/* A plain decimal number (digits, one '.', an exponent), correctly rounded: no blanks, no words,
+ * no hex. LC_NUMERIC is C's.
+ * text  zero-terminated; any text may follow the number
+ * returns the number's end; NULL = there is no number, *value is untouched then */
 const char *carm_number_scan(const char *text, double *value);
 
 /* A number as above, a quotient or a power of two of them: "0.25", "1/32", "2^-5". It may be infinite or NaN.
@@ -43,7 +43,7 @@ const char *carm_number_ratio(const char *text, double *value);
 bool carm_number_between(const char *word, double least, double most, double *value);
 
 /* "5" or "2.5", per cent from 0 to below 100, as a share. NULL leaves *share as it is.
- * returns false where the word is none */
+ * returns false where the word is no such number */
 bool carm_number_percent(const char *word, double *share);
 
 #endif

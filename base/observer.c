@@ -16,7 +16,7 @@ static void on_signal(int sig)
 static const int watched[] = {SIGINT, SIGTERM};
 enum { WATCHED = sizeof watched / sizeof *watched };
 
-/* What was inherited as ignored stays so (nohup, `&` in a script). */
+/* A signal that was inherited as ignored stays ignored (nohup, `&` in a script). */
 static void handle(void (*handler)(int))
 {
     const struct sigaction act = {.sa_handler = handler};

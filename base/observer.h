@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Who watches long work: it is told of each step, and it knows whether the user wants the work to
- * stop. Work below the command line prints nothing and watches no signals: it asks and tells its
- * observer, which a command gives it (cli/progress.h). */
+/* The observer of long work. Work below the command line prints nothing and watches no signals.
+ * It reports each step to its observer, which a command provides (cli/progress.h), and asks the
+ * observer whether the user wants it to stop. */
 #ifndef CARM_BASE_OBSERVER_H
 #define CARM_BASE_OBSERVER_H
 
@@ -16,14 +16,16 @@ double carm_seconds_now(void);
 /* {0} is an observer that shows nothing and never stops the work; it tells the time all the same.
  * Called from one thread. */
 struct carm_observer {
-    /* Shows the step that begins. what: borrowed, NULL = the work is over; done: 0 to 1; left: seconds,
-     * 0 when unknown */
+    /* Shows the step that begins.
+     * what  borrowed; NULL = the work has ended
+     * done  0 to 1
+     * left  seconds; 0 when unknown */
     void (*show)(const char *what, double done, double left_seconds);
     /* Gives the user a sentence, without a newline. */
     void (*say)(const char *text);
     const volatile sig_atomic_t *stop; /* set: the user wants the work to stop; NULL = never */
     /* of the work, set by carm_observer_begin: */
-    double total, done; /* estimated seconds of all of it, and of what is finished */
+    double total, done; /* estimated seconds of the whole work, and of its finished part */
     double started;     /* as carm_seconds_now */
 };
 
@@ -50,13 +52,13 @@ bool carm_observer_stopped(const struct carm_observer *o);
 /* The same for a function that can fail. returns 0, or -CARM_EINTR with "interrupted" */
 int carm_observer_check(const struct carm_observer *o, struct carm_err *err);
 
-/* Set by SIGINT and SIGTERM once they are watched: what an observer's stop usually points to. */
+/* Set by SIGINT and SIGTERM once they are watched. An observer's stop usually points here. */
 extern volatile sig_atomic_t carm_interrupted;
 
-/* Where carm was started with one of these ignored, it stays ignored. */
+/* A signal that carm inherited as ignored stays ignored. */
 void carm_interrupt_watch(void);
 
-/* For work that nobody stops: they end the process again. */
+/* Restores the signals: during work that nobody stops, they end the process again. */
 void carm_interrupt_release(void);
 
 #endif

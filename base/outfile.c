@@ -18,7 +18,7 @@
 
 struct carm_outfile {
     char *name;   /* as the caller called it, for messages */
-    char *target; /* what the temporary file is renamed to */
+    char *target; /* the target, which the temporary file replaces */
     char *temp;
     int fd;
     bool there; /* the temporary file exists */
@@ -67,8 +67,9 @@ static void remove_parents(char *path, size_t made)
     }
 }
 
-/* What a path leads to whose last link has no file yet: that is where a shell would write. returns NULL: no
- * memory */
+/* The target of a path whose last link points to a file that does not exist yet: a shell would
+ * create that file.
+ * returns NULL: no memory */
 static char *follow_links(const char *path)
 {
     char to[PATH_MAX];
@@ -122,8 +123,9 @@ static pid_t owner_of(const char *name, const char *prefix)
     return strcmp(end, ".tmp") == 0 ? (pid_t)pid : 0;
 }
 
-/* Removes what killed processes of this host left in the target's folder. A live process has its file
- * locked, so that one of another container with the same host name keeps it. */
+/* Removes temporary files that killed processes of this host left in the target's folder. A live
+ * process keeps its file locked, so a process of another container with the same host name keeps
+ * its file. */
 static void remove_stale(const char *target, const char *prefix)
 {
     const int folder = open_folder(target);
@@ -159,9 +161,9 @@ static void keep_mode(int fd, const struct stat *old)
     fchmod(fd, mode);
 }
 
-/* Makes the temporary file with a name of its own in the target's folder, with the permissions that
- * the umask leaves (mkstemp would give 0600), or those of the file that is there.
- * old  the target's, NULL = there is none
+/* Creates the temporary file in the target's folder. Its permissions are those of the existing
+ * target, else those of the umask (mkstemp would give 0600).
+ * old  the existing target's status; NULL = there is none
  * returns 0 or an errno */
 static int make_temp(struct carm_outfile *f, const struct stat *old)
 {

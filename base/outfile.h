@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A file that replaces its target in one step: what is written goes to a temporary file in the
- * target's folder, and only a commit renames it. A run that fails or stops leaves the old file
- * whole. The new file has the mode and the owner of the old one where this is permitted. */
+/* A file that replaces its target in one step. The text goes to a temporary file in the target's
+ * folder; a commit renames it. A run that fails or stops leaves the old file whole. The new file
+ * has the mode and the owner of the old one where this is permitted. */
 #ifndef CARM_BASE_OUTFILE_H
 #define CARM_BASE_OUTFILE_H
 
@@ -12,10 +12,10 @@
 
 struct carm_outfile;
 
-/* Makes missing folders and the temporary file, and removes those that killed processes of this host
- * left in the folder. A link is followed to the file it names; a target that exists and is no regular
- * file is refused.
- * returns 0 or -CARM_EIO (names path and the remedy) or -CARM_ENOMEM; *out is NULL then */
+/* Creates missing folders and the temporary file, and removes temporary files that killed
+ * processes of this host left in the folder. A link is followed to the file it names. A target
+ * that exists and is not a regular file is refused.
+ * returns 0 or -CARM_EIO (names path and remedy) or -CARM_ENOMEM; *out is NULL then */
 int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_err *err);
 
 /* Whether a file can be made at path, with nothing left behind: errors as carm_outfile_open. */
@@ -35,13 +35,14 @@ int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err);
 /* Releases; without an earlier commit the temporary file is removed. NULL allowed. */
 void carm_outfile_close(struct carm_outfile *file);
 
-/* All of it: opens, writes size_bytes bytes, commits. Errors as these. */
+/* Opens, writes size_bytes bytes and commits. Errors as those of carm_outfile_open, _write and
+ * _commit. */
 int carm_outfile_put(const char *path, const void *data, size_t size_bytes, struct carm_err *err);
 
-/* The same through a stream.
+/* Like carm_outfile_put, through a stream.
  * path  NULL is standard output, which is neither flushed nor checked
  * put   writes everything; returns 0 or a negative CARM_E*: the old file stays then
- * returns what put returns, or errors as carm_outfile_put */
+ * returns the value of put, or errors as carm_outfile_put */
 int carm_outfile_print(const char *path,
                        int (*put)(FILE *out, const void *context, struct carm_err *err),
                        const void *context, struct carm_err *err);

@@ -69,7 +69,7 @@ static bool append(char *dst, size_t size, size_t *used, const unsigned char *s,
 
 char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii)
 {
-    const size_t plain = carm_text_plain(src); /* mostly all of it */
+    const size_t plain = carm_text_plain(src); /* most texts are plain to their end */
     size_t used = plain < size ? plain : size - 1;
     memcpy(dst, src, used);
     for (const unsigned char *s = (const unsigned char *)src + used; *s;) {

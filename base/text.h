@@ -11,18 +11,20 @@
 
 enum { CARM_TEXT_NUMBER_MAX = 32 }; /* any text below that is one number */
 
-/* How many bytes of printable ASCII s begins with: those that are safe as they are. */
+/* Length in bytes of the printable ASCII text that s begins with, which needs no cleaning. */
 size_t carm_text_plain(const char *s);
 
-/* Copies src without what could steer a terminal or hide text: control characters (C0, DEL, C1),
- * bidirectional and zero-width format characters and bytes that are no UTF-8 become '?'; with
- * ascii, so does each character that is not ASCII. Cut at a character when dst is too small.
+/* Copies src with '?' in place of characters that could steer a terminal or hide text: control
+ * characters (C0, DEL, C1), bidirectional and zero-width format characters, and bytes that are
+ * not UTF-8. With ascii, '?' also replaces every character that is not ASCII. The copy ends at a
+ * character's end when dst is too small.
  * dst   [size], always terminated
  * returns dst */
 char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii);
 
-/* The same for text that stands in a grid: cut at so many columns, and characters that take none or
- * two of them (wcwidth in this locale) become '?', too. returns dst */
+/* Like carm_text_clean, for text in a grid: at most so many columns. Characters that take no or
+ * two columns (wcwidth in this locale) become '?', too.
+ * returns dst */
 char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
 /* Writes text in width columns, to the left, or to the right where width is negative. The stream is not locked. */

@@ -8,7 +8,8 @@
 
 #include "base/err.h"
 
-/* *out is a copy of *size bytes with a zero behind them, to be released with free.
+/* Unpacks compressed data. *out is a copy of *size bytes with a zero behind them, to be released
+ * with free.
  * packed  [end - packed] borrowed
  * what    names the data in the error's sentence
  * returns 0; -CARM_EFORMAT (the program's file is damaged) or -CARM_ENOMEM, with *out = NULL */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carm --version` prints and models keep. */
+/* The version and commit that `carm --version` prints and that models keep. */
 #ifndef CARM_BASE_VERSION_H
 #define CARM_BASE_VERSION_H
 
