@@ -23,10 +23,12 @@ struct carm_hierarchy_level {
     uint32_t shared_by; /* cores that share one cache; not fewer than in the level before */
 };
 
-/* What the last level holds of the lines in the levels before it. */
+/* Whether the last level holds lines that the levels before it hold. */
 enum carm_hierarchy_last {
-    CARM_LAST_NONINCLUSIVE, /* what passed through it, until it is replaced */
-    CARM_LAST_INCLUSIVE,    /* all: what it replaces leaves the levels before it, too */
+    CARM_LAST_NONINCLUSIVE, /* victim cache: lines that left a level before it and are not
+                             * replaced yet */
+    CARM_LAST_INCLUSIVE,    /* inclusive: all lines; a line that it replaces leaves the levels
+                             * before it, too */
     CARM_LAST_EXCLUSIVE,    /* the others' victims, clean ones included; a hit moves the line out */
 };
 

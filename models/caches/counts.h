@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a simulation of caches counts. */
+/* The counts that a simulation of caches makes. */
 #ifndef CARM_MODELS_CACHES_COUNTS_H
 #define CARM_MODELS_CACHES_COUNTS_H
 
@@ -23,15 +23,15 @@ struct carm_hierarchy_counts {
     size_t nlevels;
     struct carm_hierarchy_level_counts {
         uint64_t lookups;                   /* of lines, by accesses; prefetches not among them */
-        uint64_t misses[CARM_MISS_REASONS]; /* of these */
+        uint64_t misses[CARM_MISS_REASONS]; /* of these misses */
         uint64_t fills; /* lines that came from the next level (of the last one: from memory) */
         uint64_t writebacks;   /* lines that went there: dirty ones; all victims where that is an
                               * exclusive last level */
-        uint64_t prefetched;   /* of the fills, those by prefetching */
-        uint64_t useless;      /* of the prefetched ones, those that left before any access */
+        uint64_t prefetched;   /* fills by prefetching */
+        uint64_t useless;      /* prefetched lines that left before any access */
         uint64_t left;         /* lines that have left; of a flush, all */
-        uint64_t wasted_bytes; /* of these lines: bytes that no core loaded or stored meanwhile; of
- * an exclusive last level: since the line came from memory */
+        uint64_t wasted_bytes; /* bytes of these lines that no core loaded or stored meanwhile;
+                                * of an exclusive last level: since the line came from memory */
     } levels[CARM_HIERARCHY_LEVELS_MAX];
     uint64_t nt_lines;      /* written past the caches whole */
     uint64_t nt_partial;    /* writes of parts of a line past the caches */

@@ -17,7 +17,7 @@ enum {
 
 static const uint64_t default_memory = UINT64_C(2) << 30;
 
-/* What a lookup learns on its way. */
+/* Results of a lookup in the levels, in their order. */
 struct way {
     bool demand; /* not a prefetch */
     size_t aim;  /* of a prefetch: its level */
@@ -103,7 +103,8 @@ static uint64_t used_before(const struct carm_hierarchy *h, size_t k, uint32_t c
     return used;
 }
 
-/* What an inclusive last level loses, the levels before lose, too. copy: gets their dirt and use */
+/* A line that an inclusive last level loses leaves the levels before it. copy: receives their
+ * dirty bytes and their use */
 static void recall(struct carm_hierarchy *h, uint32_t core, uint64_t line, struct copy *copy)
 {
     const size_t last = h->config.nlevels - 1;
@@ -256,7 +257,7 @@ static void visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint6
     for (size_t k = 0; k < h->nprivate; k++) {
         struct carm_sets *c = carm_state_cache(h, k, other);
         if (c == carm_state_cache(h, k, core)) {
-            break; /* and so are those behind it */
+            break; /* ... and so are all later ones */
         }
         const int64_t i = carm_sets_find(c, line);
         found |= i != CARM_SETS_NOWHERE;

@@ -38,11 +38,11 @@ int carm_hierarchy_open(struct carm_hierarchy **out, const struct carm_hierarchy
                         struct carm_err *err);
 void carm_hierarchy_close(struct carm_hierarchy *h); /* NULL allowed */
 
-/* The accesses from here on are this one's: an instruction, a loop. Its counts are the lookups of its
- * accesses, their misses and what they bring; what is written back of the lines that it stored to last
- * (clean victims that move to an exclusive level: of those that it brought); and of the lines that it
- * brought, what nobody used.
- * who  any number, but memory is taken for each below it; at first 0 */
+/* Charges the following accesses to one instruction or loop. Its counts are the lookups of its
+ * accesses, their misses and the lines that they bring; the write-backs of lines whose last
+ * store was its own (clean victims that move to an exclusive level: of lines that it brought);
+ * and the unused bytes of the lines that it brought.
+ * who  any number, but memory is taken for each number below it; at first 0 */
 void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who);
 
 /* One access of a core: below config.cores. Lines that it straddles are looked up each.
@@ -55,15 +55,17 @@ void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who);
 unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t address,
                                uint32_t bytes, enum carm_access_kind kind);
 
-/* A load of a line (all within it) that finds it in the first level: as carm_hierarchy_access, but that nobody's
- * lookups have it. returns false: nothing was done, and that has to be called */
+/* Like carm_hierarchy_access for a load inside one line that hits in the first level, without
+ * counting a lookup.
+ * returns false: the line is not in the first level and nothing was done; call
+ * carm_hierarchy_access */
 bool carm_hierarchy_hits(struct carm_hierarchy *h, uint32_t core, uint64_t address, uint32_t bytes);
 
 /* Empties the caches: dirty lines are written back, to memory in the end, and are counted so. */
 void carm_hierarchy_flush(struct carm_hierarchy *h);
 
-/* The counts so far, of one of them; zeros where it made no accesses. The sum over all is that of
- * carm_hierarchy_read. */
+/* The counts so far of one instruction or loop; zeros where it made no accesses. The sum over
+ * all of them is that of carm_hierarchy_read. */
 void carm_hierarchy_read_by(const struct carm_hierarchy *h, uint32_t who,
                             struct carm_hierarchy_counts *out);
 

@@ -71,7 +71,7 @@ uint64_t *carm_linemap_find(const struct carm_linemap *t, uint64_t key)
     return t->keys[at] ? t->words + at * t->width : NULL;
 }
 
-/* Those behind an erased one move up, so that no gap cuts a chain. */
+/* Entries behind an erased one move up, so that no gap cuts a probe sequence. */
 void carm_linemap_erase(struct carm_linemap *t, uint64_t key)
 {
     const uint64_t mask = (UINT64_C(1) << t->bits) - 1;

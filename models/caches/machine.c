@@ -35,7 +35,7 @@ static uint64_t size_of(const struct carm_model *model, const struct carm_level 
     return *knee ? level->knee_bytes : size;
 }
 
-/* Cores that share one cache; a multiple of those of the level before. */
+/* Number of cores that share one cache; a multiple of the number for the level before. */
 static uint32_t sharers(const struct carm_model *model, int number, uint32_t before)
 {
     const struct carm_machine *m = &model->machine;
@@ -60,7 +60,7 @@ static const struct carm_cache_ways *ways_of(const struct carm_cache_ways *ways,
     return NULL;
 }
 
-/* Whether the model's caches have the sizes of these. */
+/* Whether the model's caches have the same sizes as these. */
 static bool same_machine(const struct carm_model *model, const struct carm_cache_ways *ways,
                          size_t n)
 {

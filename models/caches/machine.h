@@ -8,7 +8,7 @@
 
 enum { CARM_CACHES_TEXT_MAX = 320 };
 
-/* What the system tells of a cache. */
+/* A cache as the operating system reports it. */
 struct carm_cache_ways {
     int level;
     uint64_t size_bytes;

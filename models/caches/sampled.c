@@ -14,7 +14,7 @@ enum {
     LINE = CARM_HIERARCHY_LINE,
     GROUPS = CARM_SAMPLED_GROUPS,
     CLASSES = CARM_SAMPLED_CLASSES,
-    SETS_MOST = CLASSES, /* groups of sets: those of usual second levels */
+    SETS_MOST = CLASSES, /* groups of sets: as many as second levels usually have sets */
     SETS_LEAST = 32,
     HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
     DENSER = 2,     /* windows than sets: they are of the first level alone, which is quick */
@@ -24,7 +24,7 @@ enum {
     FEW = 30, /* lines: their number has a distribution of its own */
 };
 
-/* What an instruction did in the measured parts of a group of windows. */
+/* Accesses and misses of one instruction in the measured parts of a group of windows. */
 struct seen {
     uint32_t accesses, misses, written;
 };
@@ -510,8 +510,8 @@ static double half_of_sets(const struct carm_sampled *s, const double *groups)
     return gsl_cdf_tdist_Pinv(0.975, GROUPS / 2.0) / share * sqrt((1.0 - share) * squares);
 }
 
-/* Of the windows, each group a sample of them; their sum is 0. What one group saw has no spread: it may be
- * wrong by all. */
+/* The windows are a sample of the group; the deviations sum to 0. A single group has no spread:
+ * its value may be wrong by all of itself. */
 static double half_of_windows(const struct carm_sampled_sum *sum)
 {
     double squares = 0.0, all = 0.0;
@@ -544,11 +544,11 @@ void carm_sampled_exact(const struct carm_hierarchy_counts *counts, struct carm_
     }
 }
 
-/* The interval holds that of few lines at least, as they come by themselves: a sample that saw none is not
- * certain that there are none. Many are left to the differences between the parts of the sample, but for two
- * lines more or less: a stream that ends anywhere shows none.
- * lines  that the sample saw
- * each   bytes for each of them */
+/* The interval covers the Poisson spread of a few lines: a sample without such a line does not
+ * prove that there are none. For many lines, the differences between the parts of the sample
+ * give the interval, with two lines added at either end: a stream may end anywhere.
+ * lines  seen in the sample
+ * each   bytes that each line stands for */
 static void widen(struct carm_level_estimate *l, double lines, double each)
 {
     const double low = lines <= 0.0  ? 0.0

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes of the levels from a part of a program's accesses, with their intervals.
  *
- * Levels behind the first are simulated for some of their sets alone, through the whole run: what happens in
- * a set depends on the lines of that set, so there is nothing to warm up. The first level's misses are not
- * known for these lines; a fully associative cache, as much smaller as lines are fewer, stands for it.
+ * Levels behind the first are simulated in some of their sets, through the whole run. The
+ * content of a set depends only on the lines of this set, so nothing has to be warmed up. The
+ * first level's misses are not known for these lines. A fully associative cache takes its place,
+ * smaller in proportion to the sampled lines.
  *
- * The first level itself is simulated in windows, which take turns in its sets: the fewer sets, the longer a
- * window may be. It is empty at the begin of a window; half of the window fills it. A line that then comes into
- * a set that is not full may have been there before. The interval has both ends. Between them, it came as
- * often as the place of a line that was seen to come and go held nothing to be used again.
+ * The first level is simulated in windows, which take turns in its sets: with fewer sets, a
+ * window may be longer. The cache is empty at the beginning of a window; the first half of the
+ * window fills it. Later in the window, a line that enters a set with free places may have been
+ * there before the window. The interval covers both cases. Its estimate assumes that such places
+ * held a useful line as often as the places whose lines were seen to come and go.
  *
- * Windows follow one another at first. Later there is time between them, and what each of them sees has a weight.
+ * Windows follow one another at first. Later there is time between them, and each window has a
+ * weight.
  *
- * Results are sums over instructions, of which the caller knows how often each was executed: misses in the
- * windows are scaled for each of them by itself.
+ * Results are sums over instructions. The caller knows how often each was executed, so misses in
+ * the windows are scaled for each instruction by itself.
  *
- * source: Liu, Peir 1993, Cache Sampling by Sets, for the sets; Wood, Hill, Kessler 1991, A Model for
- * Estimating Trace-Sample Miss Ratios, for places that hold nothing to be used again; Waldspurger et al. 2015, Efficient MRC
- * Construction with SHARDS, for smaller caches over fewer lines; Cochran 1977, Sampling Techniques,
- * sections 5.3 and 6.4, for the intervals; Garwood 1936, Fiducial Limits for the Poisson Distribution, for
- * those of few lines. */
+ * source: Liu, Peir 1993, Cache Sampling by Sets, for the sets; Wood, Hill, Kessler 1991, A
+ * Model for Estimating Trace-Sample Miss Ratios, for places without a useful line; Waldspurger
+ * et al. 2015, Efficient MRC Construction with SHARDS, for smaller caches over fewer lines;
+ * Cochran 1977, Sampling Techniques, sections 5.3 and 6.4, for the intervals; Garwood 1936,
+ * Fiducial Limits for the Poisson Distribution, for the intervals of few lines. */
 #ifndef CARM_MODELS_CACHES_SAMPLED_H
 #define CARM_MODELS_CACHES_SAMPLED_H
 
@@ -36,7 +39,7 @@ struct carm_sampled;
 
 enum { CARM_SAMPLED_CLASSES = 2048 };
 
-/* What is to be recorded. */
+/* The plan of the recording. */
 struct carm_sampled_plan {
     uint32_t sets, of;      /* so many of groups of sets */
     uint32_t half, between; /* accesses of half a window; from one to the next, on average */
@@ -44,7 +47,7 @@ struct carm_sampled_plan {
      * were met equally often */
     uint32_t half_records, between_records;
     uint32_t dense;  /* so many windows at first follow one another ... */
-    uint32_t weight; /* ... and each later one stands for so many of these */
+    uint32_t weight; /* ... and each later window stands for so many of these */
     uint32_t turns;  /* a power of 2: each window is of one turn of the first level's sets */
     uint8_t turn[CARM_SAMPLED_CLASSES];    /* of the lines, by bits 6 .. 16 of the address */
     uint8_t classes[CARM_SAMPLED_CLASSES]; /* likewise: whether they are recorded all the time */
@@ -73,14 +76,16 @@ bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t b
 bool carm_sampled_hits(struct carm_sampled *s, uint32_t core, uint64_t address, uint32_t bytes);
 
 /* One access.
- * window    2 w in the first half of the thread's window w, from 1, 2 w + 1 in the second; 0 = outside
- * repeated  of a string instruction, whose accesses are all known, outside of windows, too
+ * window    2 w in the first half of the thread's window w, counted from 1; 2 w + 1 in the
+ *           second half; 0 = outside
+ * repeated  an access of a string instruction, whose accesses are all recorded, also outside
+ *           windows
  * who       the instruction: one load, or one store of it */
 void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
                          uint32_t bytes, enum carm_access_kind kind, uint32_t window, bool repeated,
                          uint32_t who);
-/* The program has ended: what is dirty is written back.
- * accesses  of the program, all
+/* The program has ended: dirty lines are written back.
+ * accesses  all of the program's
  * returns 0 or -CARM_ENOMEM, as carm_hierarchy_read */
 int carm_sampled_end(struct carm_sampled *s, double accesses, struct carm_err *err);
 
@@ -107,7 +112,7 @@ void carm_sampled_add(const struct carm_sampled *s, uint32_t who, double executi
 
 struct carm_level_estimate {
     double bytes, low, high; /* between this level and the next; 95% confidence interval */
-    double unused;           /* of the lines that came: bytes that nobody used */
+    double unused;           /* unused bytes of the lines that came */
     double lines;            /* that left, the program's end included */
     double lookups, misses;
     double reasons[CARM_MISS_REASONS]; /* of a sampled first level: capacity is conflict, too */

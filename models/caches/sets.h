@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One set-associative cache: which lines it has, and what is known of each. */
+/* One set-associative cache: its lines, and the state of each. */
 #ifndef CARM_MODELS_CACHES_SETS_H
 #define CARM_MODELS_CACHES_SETS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a simulation of caches keeps: the caches, the state of the cores, and which cores have a line. */
+/* State of a simulation: the caches, the cores, and which cores hold a line. */
 #ifndef CARM_MODELS_CACHES_STATE_H
 #define CARM_MODELS_CACHES_STATE_H
 
@@ -73,14 +73,14 @@ static inline bool carm_holders_bit(const uint64_t *mask, uint32_t core)
     return mask[core / 64] >> core % 64 & 1;
 }
 
-/* Makes what h->config asks for. returns false: no memory, or more than h->config.memory_bytes; close it
- * all the same */
+/* Creates the state that h->config describes.
+ * returns false: no memory, or more than h->config.memory_bytes; close it all the same */
 bool carm_state_open(struct carm_hierarchy *h);
 void carm_state_close(struct carm_hierarchy *h);
 
 /* A line came into a cache on the way of a core. */
 void carm_holders_add(struct carm_hierarchy *h, uint32_t core, uint64_t line);
-/* Whether one of these caches has it. */
+/* Whether one of these caches holds the line. */
 bool carm_holders_has(const struct carm_hierarchy *h, uint32_t core, uint64_t line);
 /* mask  the line's in h->map */
 void carm_holders_clear(struct carm_hierarchy *h, uint64_t line, uint64_t *mask, uint32_t core);

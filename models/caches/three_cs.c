@@ -95,7 +95,7 @@ static void set_step(struct carm_three_cs *t, const struct carm_three_cs_input *
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* The three that the paper names, by what each can save of the traffic. */
+/* The three remedies that the paper names, ordered by the traffic that each can save. */
 static void advise(struct carm_three_cs *t, const struct carm_three_cs_input *in)
 {
     const struct carm_three_cs_at *now = &t->steps[CARM_STEP_NOW];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The 3Cs and operational intensity: what the misses of a kernel cost it under the roofline, and what
- * it would gain without them.
+/* The 3Cs and operational intensity: how much a kernel's misses lower its place under the
+ * roofline, and its gain without them.
  * source: Williams, Waterman, Patterson 2009, section 5; Hill, Smith 1989 for the three kinds */
 #ifndef CARM_MODELS_CACHES_THREE_CS_H
 #define CARM_MODELS_CACHES_THREE_CS_H
@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "models/caches/hierarchy.h"
 
-/* the kinds are those of enum carm_miss_reason; one core has no coherence misses */
+/* the kinds of enum carm_miss_reason; one core has no coherence misses */
 enum { CARM_THREE_CS_ADVICE_MAX = 320, CARM_THREE_CS_KINDS = CARM_MISS_COHERENCE };
 
 /* Traffic as it is, and with less of it: each step takes away what the one before does and more. The
@@ -48,8 +48,8 @@ struct carm_three_cs {
         double bytes;     /* in all */
         double intensity; /* operations/byte */
         double at;        /* operations/s that slope and peak allow; 0 = these are not known */
-        double times;     /* at over that of CARM_STEP_NOW; intensities where slope and peak are not
-                           * known */
+        double times;     /* `at` over that of CARM_STEP_NOW; an intensity where slope and peak
+                           * are not known */
         bool compute;     /* the peak binds */
     } steps[CARM_THREE_CS_STEPS];
     double share[CARM_THREE_CS_KINDS]; /* of the bytes now, fills and write-backs */

@@ -23,11 +23,11 @@ static const double far_out = 1.5;
 /* Passes end once the coefficients move by less than this share of the times. */
 static const double settled = 1e-9;
 
-/* Works and times over their largest, so that the rows are of order one whatever the units. */
+/* Works and times divided by their largest, so that the rows are of order one in any unit. */
 struct line {
     size_t n;
     double *work, *seconds;
-    double *fitted; /* what errors are relative to */
+    double *fitted; /* the scale that errors are relative to */
     double *scratch;
     bool *kept;
     double t0, slope; /* fitted = t0 + slope work */
@@ -254,7 +254,7 @@ int carm_fit_line(const double *work, const double *seconds, size_t n, struct ca
     }
     *out = (struct carm_fit_line){
         .n = n,
-        /* what is linear is seconds per work: its interval's ends, inverted */
+        /* The linear parameter is seconds per work: the ends of its interval, inverted */
         .rate = {rate, rate * slope_se / l->slope, rate * l->slope / (l->slope + t * slope_se),
                  rate * l->slope / (l->slope - t * slope_se)},
         .t0 = {time_unit * l->t0, time_unit * t0_se, time_unit * (l->t0 - t * t0_se),

@@ -235,7 +235,7 @@ static int find_start(const struct data *d, double theta[RIDGE_PARAMS], struct c
     return 0;
 }
 
-/* What GSL's callbacks see: the free parameters are those of its vector, in order. */
+/* Arguments of GSL's callbacks: the free parameters are the elements of its vector, in order. */
 struct problem {
     const struct data *d;
     const struct state *s;
@@ -410,13 +410,13 @@ static int check(enum carm_ridge form, const struct carm_ridge_point *points, si
     return 0;
 }
 
-/* What the residuals at an estimate say about its errors. */
+/* Error estimates from the residuals at an estimate. */
 struct spread {
     size_t n;          /* points with weight: outliers count neither as points nor as knowledge */
     size_t k;          /* free parameters */
     double sigma;      /* s of s^2 (X'X)^-1 */
     double squares;    /* sum of robust weight times u^2 */
-    double per_square; /* what one degree of freedom adds to squares */
+    double per_square; /* increase of the squares for one degree of freedom */
     double t;          /* quantile of Student's t for 95% */
 };
 
@@ -490,8 +490,9 @@ static bool covariance_of(const struct data *d, const struct state *s,
     return regular;
 }
 
-/* Weighted squares of the best fit with theta[held] at a value, robust weights staying as they are;
- * s is left at that fit. A negative value says that memory ran out. */
+/* Weighted squares of the best fit with theta[held] at a value and unchanged robust weights; s
+ * is left at this fit.
+ * returns a negative value when memory ran out */
 static double squares_with(const struct data *d, struct state *s, size_t held, double value,
                            struct carm_err *err)
 {

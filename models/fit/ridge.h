@@ -71,8 +71,8 @@ struct carm_ridge_fit {
 int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
                    double issue, struct carm_ridge_fit *out, struct carm_err *err);
 
-/* Predictions of each point by a fit that has not seen it: the points with even index are predicted
- * by a fit to those with odd index, and the other way round.
+/* Predictions of each point by a fit without it: points with an even index are predicted by a
+ * fit to points with an odd index, and the other way round.
  * predicted  [n] out, flop/s; untouched on error
  * returns as carm_ridge_fit; -CARM_EINVAL also for fewer than 12 points */
 int carm_ridge_cross_validate(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,

@@ -113,7 +113,7 @@ static int number(struct carm_walk *walk, const struct google *g, int member, do
     return carm_walk_number(walk, &g->at[member], members[member].at, g->line, value);
 }
 
-/* A counter for one iteration: as it is, or its rate times the time. */
+/* A counter for one iteration: unchanged, or its rate times the time. */
 static int read_counter(struct carm_walk *walk, const struct google *g, int member,
                         double rate_seconds, double *value)
 {

@@ -8,7 +8,7 @@
 
 struct carm_import_format {
     const char *word, *title;
-    /* JSON: the first member of the file's object is one of these, ended by NULL */
+    /* JSON: the first member of the file's object has one of these names; ended by NULL */
     const char *members[10];
     /* other text: a line begins with begins, or some line holds holds */
     const char *begins, *holds;
@@ -118,7 +118,8 @@ const struct carm_import_format *carm_import_detect(const char *text, size_t n)
         if (f) {
             return f;
         }
-        /* a file of points says so in its first line; likwid's tables follow what the program printed */
+        /* a file of points has its columns' names in the first line; likwid's tables follow the
+         * program's output */
         const size_t length = (size_t)(next - line);
         if (first && memmem(line, length, "name", 4) && memmem(line, length, "seconds", 7)) {
             return NULL;
@@ -157,7 +158,8 @@ bool carm_import_has_roofs(const struct carm_import_format *format)
     return format->roofs != NULL;
 }
 
-/* ---- what is in it ------------------------------------------------------------------------------- */
+/* ---- reading the contents
+ * ------------------------------------------------------------------------ */
 
 int carm_import_points(const struct carm_import_format *format, struct carm_csv *csv, bool runs,
                        struct carm_import_rows **rows, struct carm_err *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Other tools' files: their points as rows, as points.csv has them, their roofs as a model. A file's content says
- * whose it is. What a file does not hold is left unknown, with the reason in the point's note. */
+/* Other tools' files: their points as rows of points.csv, their roofs as a model. The content of
+ * a file tells which tool wrote it. Quantities that a file does not hold stay unknown, with the
+ * reason in the point's note. */
 #ifndef CARM_MODELS_IMPORT_IMPORT_H
 #define CARM_MODELS_IMPORT_IMPORT_H
 
@@ -12,13 +13,14 @@
 #include "models/import/rows.h"
 #include "models/model.h"
 
-/* For an option's table: what carm_import_find takes. */
+/* For an option's table: the kinds of files that carm_import_find recognises. */
 #define CARM_IMPORT_WORDS "auto|points|google-benchmark|hyperfine|perf|likwid|advisor|carm-tool"
 
 struct carm_import_format;
 
-/* Whose file it is. text: what the file begins with, n bytes (carm_csv_peek).
- * returns NULL for what is none of these: points.csv or a model */
+/* Tells which tool wrote a file.
+ * text  the beginning of the file, n bytes (carm_csv_peek)
+ * returns NULL: none of these tools; points.csv or a model */
 const struct carm_import_format *carm_import_detect(const char *text, size_t n);
 
 /* By a word of CARM_IMPORT_WORDS; points and auto give NULL.

@@ -53,7 +53,8 @@ size_t carm_walk_line(struct carm_walk *walk)
     return walk->line;
 }
 
-/* Reads on behind what is left, which moves. returns false at the end of the file, and where reading fails */
+/* Reads on behind the unread rest, which moves to the front. returns false at the end of the
+ * file, and where reading fails */
 static bool read_on(struct carm_walk *walk)
 {
     size_t left = (size_t)(walk->end - walk->at), n = 0;
@@ -94,7 +95,7 @@ json_t *carm_walk_value(struct carm_walk *walk)
     do {
         s = (struct carm_scan){walk->at, walk->end};
         carm_scan_value(&s, &all);
-    } while (s.at >= s.end && read_on(walk)); /* until all of it is there */
+    } while (s.at >= s.end && read_on(walk)); /* until the whole value is in the buffer */
     const size_t line = carm_walk_line(walk);
     json_t *value = json_loadb(walk->at, (size_t)(walk->end - walk->at),
                                JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, &error);
@@ -210,13 +211,13 @@ int carm_walk_members(struct carm_walk *walk, const struct carm_span *names, siz
     walk->used = 0;
     do {
         end = find_members(walk, names, n, values, &at, &twice);
-    } while (!end && at >= walk->end && read_on(walk)); /* until all of it is there */
+    } while (!end && at >= walk->end && read_on(walk)); /* until the whole value is in the buffer */
     if (end && !twice) {
         walk->at = end;
         return 0;
     }
     const size_t line = carm_walk_line(walk);
-    json_t *why = carm_walk_value(walk); /* which says what is wrong */
+    json_t *why = carm_walk_value(walk); /* jansson's message names the error */
     const bool object = json_is_object(why);
     json_decref(why);
     return why ? bad(walk, line, "%s",
@@ -224,7 +225,7 @@ int carm_walk_members(struct carm_walk *walk, const struct carm_span *names, siz
                : -CARM_EFORMAT;
 }
 
-/* ASCII without escapes is what it stands for. */
+/* ASCII without escapes needs no conversion. */
 static bool is_plain(const struct carm_span *text)
 {
     for (size_t i = 0; i < text->size; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Walks through JSON text one value at a time, so that the memory of a long list is that of one of its
- * items. What there are many of is taken as spans of the text, the rest is parsed by jansson. */
+/* Walks through JSON text one value at a time, so that the memory of a long list is that of one
+ * item. Frequent values are taken as spans of the text; the others are parsed by jansson. */
 #ifndef CARM_MODELS_IMPORT_JSON_H
 #define CARM_MODELS_IMPORT_JSON_H
 
@@ -13,7 +13,7 @@ struct carm_walk {
     struct carm_import *in;
     char *text; /* [room]: a window of the file, zero-terminated */
     size_t room;
-    const char *at, *end; /* in it: what comes next */
+    const char *at, *end; /* in it: the next value */
     const char *counted;  /* lines are counted up to here */
     size_t line;
     int rc; /* of reading */
@@ -23,7 +23,7 @@ struct carm_walk {
 };
 
 /* Reads in->csv from its beginning.
- * returns 0 or -CARM_ENOMEM; what else fails comes with the first value */
+ * returns 0 or -CARM_ENOMEM; other errors come with the first value */
 int carm_walk_open(struct carm_walk *walk, struct carm_import *in, struct carm_err *err);
 void carm_walk_close(struct carm_walk *walk); /* also of a walk that did not open */
 
@@ -36,9 +36,9 @@ char carm_walk_peek(struct carm_walk *walk);
 /* The next value, of any type; NULL with the failure in err. To be released with json_decref. */
 json_t *carm_walk_value(struct carm_walk *walk);
 
-/* Calls member for each member of the object that is the whole file, item for each item of the array
- * that comes next; they pass the value.
- * returns 0, -CARM_EFORMAT, or what they return */
+/* Calls member for each member of the object that is the whole file, item for each item of the
+ * next array. These functions pass the value.
+ * returns 0, -CARM_EFORMAT, or the value of member or item */
 int carm_walk_object(struct carm_walk *walk,
                      int (*member)(struct carm_walk *walk, const char *key, void *arg), void *arg);
 int carm_walk_array(struct carm_walk *walk, int (*item)(struct carm_walk *walk, void *arg),

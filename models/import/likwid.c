@@ -13,7 +13,7 @@
 
 enum { THREADS_MAX = 1024 };
 
-/* What the metrics of one group say of one region. Unknown values are negative. */
+/* Metrics of one group for one region. Unknown values are negative. */
 struct part {
     double seconds; /* the slowest thread's */
     double dp, sp;  /* flops of all threads */
@@ -98,7 +98,7 @@ static int read_table(struct carm_import *in, struct likwid *l, char *rest, size
     }
     const size_t n = strlen(title);
     if (n < 7 || strcmp(title + n - 7, " Metric") != 0) {
-        return 0; /* events, or statistics of what the other table has */
+        return 0; /* events, or statistics of the values in the other table */
     }
     const int rc = add_part(l, region, line, err);
     l->part = rc ? NULL : &l->parts[l->n - 1];

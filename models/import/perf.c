@@ -75,7 +75,8 @@ static unsigned code_of(const char *name)
                : 0;
 }
 
-/* Events of the kernel and of fixed counters, which perf has names of its own for: those of the recipe. */
+/* Events of the kernel and of fixed counters, under perf's own names: those that the recipe
+ * uses. */
 static const char *general_name(const char *name)
 {
     static const char *const general[][2] = {{"INSTRUCTIONS", "instructions"},
@@ -336,7 +337,7 @@ static int read_line(struct carm_import *in, struct stat *s, char *line, size_t 
         return read_event(in, s, values, number, err);
     }
     json_error_t error = {.text = ""};
-    json_decref(json_loads(line, JSON_REJECT_DUPLICATES, &error)); /* which says what is wrong */
+    json_decref(json_loads(line, JSON_REJECT_DUPLICATES, &error)); /* its message names the error */
     return carm_import_bad(in, number, err,
                            "no JSON of perf stat: %.120s; write it with LC_ALL=C perf stat -j -o "
                            "FILE",

@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 
-/* Those of points.csv. */
+/* The columns of points.csv. */
 static const double least = 1e-12;
 static const double most = 1e30;
 

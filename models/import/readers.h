@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the readers of other tools' files share: how a row is kept, and how numbers come in. */
+/* Shared parts of the readers of other tools' files: keeping a row, reading numbers. */
 #ifndef CARM_MODELS_IMPORT_READERS_H
 #define CARM_MODELS_IMPORT_READERS_H
 
@@ -13,7 +13,7 @@
 
 struct carm_import {
     struct carm_csv *csv; /* of which nothing was read */
-    const char *name;     /* what messages call the file */
+    const char *name;     /* the file's name in messages */
     bool runs;            /* a row for each repetition */
     struct carm_import_rows *rows;
 };

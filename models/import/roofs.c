@@ -123,7 +123,7 @@ static int processors(json_t *metadata)
     return n >= 1.0 && n <= 1e6 ? (int)n : 1;
 }
 
-/* "L1", "L2", "L3", "DRAM": what ERT calls levels */
+/* "L1", "L2", "L3", "DRAM": ERT's names of levels */
 static bool is_level(const char *name)
 {
     return strcmp(name, "DRAM") == 0 ||

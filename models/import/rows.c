@@ -44,7 +44,7 @@ void carm_import_rows_close(struct carm_import_rows *rows)
     }
 }
 
-/* What the rows have members for, and what points.csv has no column for. */
+/* Quantities that rows have members for, and that points.csv has no column for. */
 int carm_import_count_of(const char *column)
 {
     const enum carm_quantity q = carm_quantity_find(column);

@@ -8,7 +8,7 @@
 
 #include "models/import/readers.h"
 
-/* What is read of a row: a column by each of its names. */
+/* A quantity of a row, and the column names that it may have. */
 enum {
     NAME,
     WHERE,
@@ -94,7 +94,8 @@ static const char *text_of(const struct table *t, int column)
     return t->at[column] < 0 ? "" : t->fields[t->at[column]].text;
 }
 
-/* A number, -1 where there is none. Advisor has "0.350s", and "< 0.001" for what is none.
+/* A number; -1 where there is none. Advisor writes "0.350s", and "< 0.001" where it has no
+ * value.
  * returns 0 or -CARM_EFORMAT */
 static int number_of(const struct table *t, int column, bool seconds, double *value)
 {

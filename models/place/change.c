@@ -348,7 +348,8 @@ static int by_place(const void *a, const void *b)
     return 0;
 }
 
-/* "bench: sum in main loop solve.c:42 +0x90 [libx.so]": what is before and after the place is the key. */
+/* "bench: sum in main loop solve.c:42 +0x90 [libx.so]": the text before and after the place is
+ * the key. */
 static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
 {
     static const char word[] = " loop ";
@@ -515,7 +516,7 @@ static void judge_count(const struct pair *p, enum carm_change_kind kind,
                                                                    : CARM_CHANGE_EQUAL;
 }
 
-/* What follows from times and counts is as sure as these. */
+/* Quantities derived from times and counts get their precision. */
 static void judge_rest(struct carm_change *change, enum carm_change_kind kind,
                        const double value[2])
 {
@@ -616,8 +617,8 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
     return true;
 }
 
-/* Which names are where.
- * judged  out: those with several times in both files */
+/* The files that each name occurs in.
+ * judged  out: number of names with several times in both files */
 static int list_names(struct carm_changes *c, size_t *judged, struct carm_err *err)
 {
     *judged = 0;
@@ -641,7 +642,7 @@ static int list_names(struct carm_changes *c, size_t *judged, struct carm_err *e
                : carm_fail(err, CARM_EINVAL, "the two files have no point of the same name");
 }
 
-/* What takes time, once for each pair: intervals and places. */
+/* The expensive parts, once for each pair: intervals and places. */
 static int judge_all(struct carm_changes *c, const struct carm_model *model, struct carm_err *err)
 {
     const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};

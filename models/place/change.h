@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points before and after a change, by name: which times differ significantly, which counts differ at all, and
- * where each point stands under the roofs. Nothing is printed here. */
+/* Points before and after a change, by name: which times differ significantly, which counts
+ * differ at all, and the place of each point under the roofs. Nothing is printed here. */
 #ifndef CARM_MODELS_PLACE_CHANGE_H
 #define CARM_MODELS_PLACE_CHANGE_H
 
@@ -54,7 +54,8 @@ struct carm_change {
     const char *name; /* borrowed */
     size_t runs[2];
     struct carm_change_value values[CARM_CHANGE_KINDS];
-    const char *bound[2]; /* "DRAM", "L2", ..., "compute": what binds it; "" = no place. Borrowed */
+    const char *bound[2]; /* "DRAM", "L2", ..., "compute": the limit that binds the point; "" =
+                           * no place. Borrowed */
     bool exact;           /* both were counted exactly, not by performance counters */
     bool part; /* a loop or function of a program: samples decide which have rows, so it explains a
                            * difference and is no measure of one */

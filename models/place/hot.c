@@ -96,7 +96,7 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     return out->has_ceiling;
 }
 
-/* The advice without what is left up to ceilings, which the table has. */
+/* The advice without the gains up to ceilings, which the table has. */
 static size_t what_to_try(const char *advice)
 {
     const char *rest = strstr(advice, " at most ");

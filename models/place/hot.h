@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A part of a program - a loop, a function - under the roofs of its own ISA, precision and threads, and what
- * making it faster gives the whole program.
+/* A part of a program (a loop, a function) under the roofs of its own ISA, precision and
+ * threads, and the program's gain when this part gets faster.
  * source: Amdahl 1967 */
 #ifndef CARM_MODELS_PLACE_HOT_H
 #define CARM_MODELS_PLACE_HOT_H
@@ -16,7 +16,8 @@
 
 struct carm_hot {
     const struct carm_roofs *roofs; /* borrowed from the model */
-    char note[CARM_TEXT_MAX];       /* what had to be chosen otherwise; "" = nothing */
+    char note[CARM_TEXT_MAX];       /* why other roofs than the part's own had to be chosen; "" =
+                                     * they are its own */
     bool integers;                  /* its operations are on integers, else flops */
     bool placed;                    /* it computes, more than 0.01 flop/byte: place is filled */
     bool unbounded;                 /* the model has no peak of its operations: note says so */
@@ -26,7 +27,7 @@ struct carm_hot {
     /* The ceiling next above it: of a part that does not compute, the bandwidth of the fastest level. */
     bool has_ceiling;
     char ceiling[CARM_NAME_MAX]; /* "L2", "fma" */
-    double of_ceiling;           /* share of it that is reached, 0 .. 1 */
+    double of_ceiling;           /* share of the roof that is reached, 0 .. 1 */
     const char *bound;           /* "memory", "compute", "both"; "" = not known */
     double gain;                 /* up to the roof of its own mix, or the machine's; >= 1 */
 };
@@ -36,16 +37,16 @@ struct carm_hot {
 bool carm_hot_find(const struct carm_model *model, const struct carm_point *point,
                    struct carm_hot *out);
 
-/* What the program gains when a part that takes a share of its time gets `gain` times as fast. */
+/* The program's gain when a part that takes `share` of its time gets `gain` times as fast. */
 double carm_hot_amdahl(double share, double gain);
 
 /* Whether a part computes enough for roofs of its operations: more than 0.01 for each byte. */
 bool carm_hot_computes(double operations, double bytes);
 
-/* "12%", "<1%" of what is more than nothing. returns dst */
+/* "12%"; "<1%" for a positive share below 1%. returns dst */
 const char *carm_hot_share(char dst[16], double share);
 
-/* What to try, and what that gives the program: one sentence. returns dst */
+/* One sentence: the change to try and the program's gain. returns dst */
 char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double share);
 
 #endif

@@ -16,7 +16,7 @@ static void put_text(FILE *out, const char *name, const char *s)
     carm_json_put_text(out, false, name, s);
 }
 
-/* null for what is not known */
+/* null for unknown values */
 static void put_known(FILE *out, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
@@ -201,7 +201,7 @@ static void put_spread(FILE *out, const char *name, const struct carm_over_ranks
     }
 }
 
-/* What the point is of a parallel program, and what its imbalance costs. */
+/* The point's place in a parallel program, and the cost of its imbalance. */
 static void put_view(FILE *out, const struct carm_placed *d)
 {
     const struct carm_view *v = d->view;

@@ -13,7 +13,7 @@ static const double much = 0.25;
 /* below this share of every roof, no level binds */
 static const double near_roof = 0.5;
 static const double sure_roof = 0.8; /* simulated bytes and bandwidths are both some per cent off */
-/* beyond what intervals of roofs explain */
+/* larger than the intervals of roofs explain */
 static const double above_roof = 1.1;
 
 static const char *const names[CARM_AT_COUNT] = {"L1", "L2", "L3", "DRAM"};
@@ -51,7 +51,7 @@ static const struct carm_levels_at *shared(const struct carm_levels *l)
     return most;
 }
 
-/* What to do about the bytes of a level that is near its roof. */
+/* Advice on the bytes of a level that is near its roof. */
 static void remedy(const struct carm_levels *l, const struct carm_levels_at *at, char *dst,
                    size_t size)
 {

@@ -22,9 +22,10 @@ struct carm_levels_input {
     double bytes[CARM_AT_COUNT]; /* L1: of the core; else between the level and the one before it;
                                    * negative = unknown */
     double low[CARM_AT_COUNT], high[CARM_AT_COUNT]; /* where the truth lies; 0 or less = exact */
-    double unused[CARM_AT_COUNT]; /* of these, what nobody used; negative = unknown */
-    double misses[CARM_AT_COUNT][CARM_MISS_REASONS]; /* of these, what misses of the level before
-                                                      * fetched, by their reasons; all 0 = unknown */
+    double unused[CARM_AT_COUNT]; /* unused part of these bytes; negative = unknown */
+    double misses[CARM_AT_COUNT][CARM_MISS_REASONS]; /* part of these bytes that misses of the
+                                                      * level before fetched, by reason; all 0 =
+                                                      * unknown */
 };
 
 struct carm_levels {
@@ -37,17 +38,18 @@ struct carm_levels {
         double intensity_low, intensity_high; /* where the truth lies */
         double bandwidth;                     /* byte/s */
         double roof;                          /* flop/s at this intensity; 0 = no operations */
-        double share;                         /* of it, or of the bandwidth */
+        double share;                         /* of the roof, or of the bandwidth */
         double unused;                        /* share of the bytes, negative = unknown */
         double misses[CARM_MISS_REASONS];     /* share of each reason; all 0 = unknown */
     } at[CARM_AT_COUNT];
     int binds;                         /* index, -1 = computation */
-    double nearest;                    /* share of the roof of what binds */
+    double nearest;                    /* share of the roof of the level that binds */
     char advice[CARM_LEVELS_TEXT_MAX]; /* one sentence */
 };
 
-/* The slope of a level (CARM_AT_L1, ...) in this view: of L1 that of the model's mix at the core; of the
- * others the bandwidth that counts the same bytes as come into them. byte/s; 0 = not measured */
+/* The slope of a level (CARM_AT_L1, ...) in this view. L1: that of the model's mix at the core.
+ * Other levels: the bandwidth that counts the bytes that come into the level. byte/s; 0 = not
+ * measured */
 double carm_levels_bandwidth(const struct carm_model *model, const struct carm_roofs *roofs,
                              int at);
 

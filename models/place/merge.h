@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of one name as one point: the ranks of a job, or the threads of a region.
  *
- * flops, operations, the mix, bytes, DRAM bytes, their bounds and threads are summed, calls too; what one row lacks, the
- * sum lacks. The time is that of the slowest row. imbalance = slowest / mean time. The ISA is the
- * widest, the precision "mixed" where rows differ, the share the smallest.
+ * flops, operations, the mix, bytes, DRAM bytes, their bounds, threads and calls are summed. A
+ * quantity that is unknown in one row is unknown in the sum. The time is that of the slowest
+ * row. imbalance = slowest / mean time. The ISA is the widest, the precision "mixed" where rows
+ * differ, the share the smallest.
  *
  * Memory grows with the number of names, not of rows. */
 #ifndef CARM_MODELS_PLACE_MERGE_H
@@ -17,7 +18,7 @@ struct carm_merged {
     size_t rows;
     double imbalance; /* 1 = even; 0 = a row's time is not known */
     size_t repeated;  /* rows of its first one's rank and of another process: repeated runs */
-    char note[CARM_TEXT_MAX]; /* what is wrong with the sum, "" = nothing */
+    char note[CARM_TEXT_MAX]; /* a doubt about the sum, "" = none */
 };
 
 /* Adds a sentence to the note. */
@@ -30,9 +31,8 @@ struct carm_merge;
 int carm_merge_open(struct carm_merge **out, struct carm_err *err);
 /* returns 0, -CARM_ENOMEM or -CARM_EINVAL (rows of one name and two metrics) */
 int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struct carm_err *err);
-/* The same for rows of one key, which need not be one of their names. That its rows are of several
- * hosts then gets no note.
- * index  out: of what the row was added to, NULL allowed */
+/* The same for rows of one key other than their name. Rows of several hosts then get no note.
+ * index  out: of the point that the row was added to; NULL allowed */
 int carm_merge_add_as(struct carm_merge *merge, const char *key, const struct carm_point *row,
                       size_t *index, struct carm_err *err);
 size_t carm_merge_names(const struct carm_merge *merge);

@@ -118,7 +118,7 @@ static bool serves(const struct carm_roofs *r, const struct carm_roofs *roofs)
     return r->threads == roofs->threads && strcmp(r->precision, roofs->precision) == 0;
 }
 
-/* Those of a width, with the highest peak, or NULL. */
+/* The roofs of a width with the highest peak, or NULL. */
 static const struct carm_roofs *roofs_of_width(const struct carm_model *model,
                                                const struct carm_roofs *roofs, int w)
 {
@@ -180,7 +180,8 @@ struct mix {
     bool scaled;
 };
 
-/* What the first level leaves of accesses narrower than any that was measured. */
+/* The part of the first level's bandwidth that is left for accesses narrower than all measured
+ * ones. */
 static void find_scaled(const struct carm_model *model, const struct carm_roofs *roofs,
                         struct mix *mix)
 {
@@ -370,8 +371,8 @@ static void narrow_balance(const struct carm_model *model, const struct carm_roo
     out->rate *= simd->known ? simd->rate / simd->architecture : 1.0;
 }
 
-/* The part of a rate at the width w that is left where some instructions are narrower, or of elements that are
- * wider: each takes its time whatever its lanes. flops: of the point */
+/* The part of the rate at width w that is left where some instructions are narrower, or work on
+ * wider elements: each instruction takes its time whatever its lanes. flops: of the point */
 static double narrower_part(const struct carm_model *model, const struct carm_roofs *roofs,
                             const struct carm_runmix *mix, double flops, int w)
 {

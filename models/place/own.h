@@ -44,17 +44,19 @@ struct carm_own {
     char compute[384]; /* shares of widths and operations; not known: why */
 };
 
-/* roofs  that the point stands under; one of model's
- * flops  all of the point's, > 0, or its operations on integers; bytes: of its loads and stores, not known = negative */
+/* roofs  above the point; one of model's
+ * flops  all of the point's, > 0, or its operations on integers; bytes: of its loads and stores,
+ *        negative = not known */
 void carm_own_find(const struct carm_model *model, const struct carm_roofs *roofs,
                    const struct carm_runmix *mix, double flops, double bytes, struct carm_own *out);
 
-/* The own roof at a place. What is not known of it is as the machine's. */
+/* The own roof at a place. Unknown parts of it are the machine's. */
 struct carm_own_roof {
     double bandwidth, peak; /* byte/s as that model counts bytes, flop/s */
     double roof;            /* flop/s at the place's intensity */
     double share;           /* performance / roof */
-    double gain;            /* the machine's roof / roof; above 1 what its own mix takes */
+    double gain;            /* the machine's roof over the own roof; above 1: the factor that the
+                             * point's own mix costs */
 };
 
 /* returns false where nothing of that model's roof is known to be the point's own */

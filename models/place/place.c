@@ -27,8 +27,8 @@ static void put(struct carm_place *p, const struct carm_ceiling *c, double at, b
     out->roof = roof;
 }
 
-/* What the ceilings allow at this intensity, lowest first: both lists ascend, and so does what they
- * allow. A ceiling that lies on the other side of the ridge does not show there and is left out. */
+/* The performance that ceilings allow at this intensity, lowest first. Both lists ascend by it.
+ * A ceiling on the other side of the ridge does not show there and is left out. */
 static void evaluate(struct carm_place *p, const struct carm_place_side *side)
 {
     const double flat_limit = p->intensity * side->slope;
@@ -54,8 +54,9 @@ static void evaluate(struct carm_place *p, const struct carm_place_side *side)
     }
 }
 
-/* A ceiling that one missing optimisation sets. It binds a program only if that is what the program misses,
- * which a position does not tell: levels, operations and the roof bind for certain. */
+/* A ceiling that one missing optimisation sets. It binds a program only if the program misses
+ * this optimisation, which a position does not tell. Levels, operations and the roof bind for
+ * certain. */
 static bool is_conditional(const struct carm_ceiling *c)
 {
     return *c->step && !c->roof;
@@ -179,7 +180,7 @@ static int check_roofs(const struct carm_place_set *set, enum carm_place_which w
                      which == CARM_PLACE_ORIGINAL ? " without --quick" : "");
 }
 
-/* What the ceilings says of this intensity and performance (0 = not known). */
+/* The ceilings around this intensity and performance (0 = not known). */
 static void find_gains(const struct carm_place_set *set, enum carm_place_which which,
                        struct carm_place *p)
 {
@@ -327,7 +328,7 @@ static bool explains(double roof, double reached)
     return roof > 0.0 && reached <= roof * (1.0 + CARM_PLACE_TOLERANCE);
 }
 
-/* Whether a point of that ISA, or of one that is not known, can be what another ISA does. */
+/* Whether a point of this or of an unknown ISA can reach the performance of another ISA. */
 static bool may_be(const char *isa, const char *other)
 {
     return !known(isa) || carm_place_same_isa(isa, other);
@@ -429,7 +430,7 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     }
 }
 
-/* The certain reasons first, then those that the model or the numbers suggest. */
+/* The certain reasons first, then those that the model or the numbers only suggest. */
 static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, struct carm_place *p)
 {
@@ -523,7 +524,7 @@ static bool mixtures_alone_above(const struct carm_place *p, const struct carm_c
     return any;
 }
 
-/* What breaks through a horizontal ceiling. */
+/* The optimisation that breaks through a horizontal ceiling. */
 static const char *step_of(const struct carm_place *p, const struct carm_ceiling *c)
 {
     return *c->step    ? c->step

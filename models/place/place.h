@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Placement: where a point stands against the roofs of a model, what binds it, and what is left.
+/* Placement: the position of a point against the roofs of a model, the limit that binds it, and
+ * the speed-up that is left.
  *
- * One point: carm_place_cache_aware, carm_place_original. Many points: carm_place_prepare once for
- * each set of roofs, then carm_place_point. */
+ * One point: carm_place_cache_aware, carm_place_original. Many points: carm_place_prepare once
+ * for each set of roofs, then carm_place_point. */
 #ifndef CARM_MODELS_PLACE_PLACE_H
 #define CARM_MODELS_PLACE_PLACE_H
 
@@ -71,7 +72,7 @@ int carm_place_original(const struct carm_model *model, const struct carm_roofs 
 int carm_place_intensity(const struct carm_place_set *set, enum carm_place_which which,
                          double intensity, struct carm_place *out, struct carm_err *err);
 
-/* A point, and what is known of it that tells why it may lie above a roof. */
+/* A point, and facts about it that explain a position above a roof. */
 struct carm_place_input {
     double flops, bytes,
         seconds; /* > 0, bytes also 0; bytes as the model in question counts them */

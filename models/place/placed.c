@@ -49,7 +49,7 @@ static bool fits(const struct carm_place_choices *c, const struct carm_roofs *r)
            (!*c->precision || strcmp(r->precision, c->precision) == 0);
 }
 
-/* What a model has, cut where it gets long. */
+/* A list of the model's contents, cut where it gets long. */
 static void list_sets(const struct carm_model *model, char *dst, size_t size)
 {
     size_t used = 0;
@@ -251,7 +251,7 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     }
 }
 
-/* The one told, or that which the kernel's own mix suggests. */
+/* The balance that the command line names, or the one that the kernel's own mix suggests. */
 static enum carm_ceilings_order order_of(const struct carm_place_choices *c,
                                          const struct carm_point *p)
 {
@@ -354,7 +354,7 @@ const char *carm_placed_count(struct carm_point *counted, const struct carm_poin
     return carm_point_unplaced_metric(point, metric);
 }
 
-/* What the ceilings suggest is of no use to a program that its own mix holds back. */
+/* The ceilings' suggestions do not help a program whose own mix limits it. */
 static void advise_own(struct carm_place *place, const struct carm_own_roof *own)
 {
     static const double reached = 0.9;
@@ -438,8 +438,8 @@ void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point
     }
 }
 
-/* How far off the time of a part of a program can be, as a share: it is that of so many samples, of which it could
- * have had one more or less, and which fall by chance into one part or another (two standard deviations). */
+/* Error of a part's time, as a share. The time is a number of samples: it may have one more or
+ * less, and samples fall by chance into one part or another (two standard deviations). */
 static double sampling_error(const struct carm_point *p)
 {
     const double others = carm_point_knows(p->time_share) ? fmax(1.0 - p->time_share, 0.0) : 1.0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points under the roofs that are chosen for them: what `carm place` and the report share. */
+/* Points under the roofs that are chosen for them: shared by `carm place` and the report. */
 #ifndef CARM_MODELS_PLACE_PLACED_H
 #define CARM_MODELS_PLACE_PLACED_H
 
@@ -16,11 +16,12 @@
 
 struct carm_place_choices;
 
-/* What the command line names, in place of what the points say; NULL = nothing. */
+/* Choices of the command line in place of the points' own columns; NULL = none. */
 struct carm_place_words {
     const char *isa, *threads, *precision;
-    const char *balance; /* "top", "bottom": where multiply/add balance stands on the ceilings */
-    const char *metric;  /* what is counted in place of flops */
+    const char *balance; /* "top", "bottom": the place of the multiply/add balance among the
+                          * ceilings */
+    const char *metric;  /* the metric that is counted in place of flops */
     const char *peak;    /* its computational roof, operations/s */
 };
 
@@ -30,7 +31,7 @@ struct carm_place_choice {
     const char
         *note;  /* what the model lacks for such a point, "" = nothing; borrowed until the next
                        * choice */
-    bool *told; /* whether a placed point had the note; borrowed, set by whoever places one */
+    bool *told; /* whether a placed point had the note; borrowed, set by the code that places one */
 };
 
 /* model  borrowed until the choices are closed
@@ -53,13 +54,13 @@ bool carm_place_has_ceilings(const struct carm_model *model);
 
 /* A point and its places. */
 struct carm_placed {
-    const struct carm_point *point; /* of another metric: its operations stand as flops */
+    const struct carm_point *point; /* of another metric: its operations are in `flops` */
     const struct carm_place_set *set;
     bool has_runtime; /* asked for, and it has a place */
     struct carm_runtime runtime;
     size_t rows;                    /* merged into it; 1 = none */
     double imbalance;               /* 0 = unknown */
-    const struct carm_roofs *roofs; /* that it stands under */
+    const struct carm_roofs *roofs; /* above the point */
     const char *unplaced;           /* why under none, NULL = it has a place */
     bool has[2];                    /* by enum carm_place_which */
     struct carm_place place[2];
@@ -71,7 +72,7 @@ struct carm_placed {
     struct carm_levels levels;
     const char *notes[3];         /* about the choice of roofs, the host, the merge; "" = nothing */
     bool fresh;                   /* the first note is a new one */
-    const struct carm_view *view; /* what it is of a parallel program, NULL = rows by themselves */
+    const struct carm_view *view; /* its place in a parallel program, NULL = rows by themselves */
     const struct carm_view *whole;   /* the job whose last rank it is, else NULL */
     struct carm_imbalance_cost cost; /* of a view's imbalance */
 };
@@ -81,8 +82,8 @@ struct carm_placed {
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
                            char *note, size_t size);
 
-/* The point as its roofs count: where they are of another metric, its operations stand as flops.
- * returns why it has no place under them, NULL = it has one */
+/* The point as its roofs count: where they are of another metric, its operations are in `flops`.
+ * returns the reason why it has no place under them, NULL = it has one */
 const char *carm_placed_count(struct carm_point *counted, const struct carm_point *point,
                               const struct carm_place_choice *choice);
 
@@ -92,8 +93,9 @@ void carm_placed_places(struct carm_placed *placed, const struct carm_point *poi
                         const struct carm_place_choice *choice, const char *unplaced,
                         const char *host, bool advice);
 
-/* Fills in all of *placed but what a merge or the runtime-oriented roofline adds (rows is 1).
- * unplaced  why it stands under no roof, or NULL
+/* Fills in all of *placed except the results of a merge and of the runtime-oriented roofline
+ * (rows is 1).
+ * unplaced  why the point has no roof, or NULL
  * host      as carm_place_other_host wrote it; borrowed, as are point and choice */
 void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point,
                       const struct carm_place_choice *choice, const char *unplaced,

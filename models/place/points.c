@@ -129,7 +129,7 @@ enum {
     OPERATIONS = 18
 };
 
-/* Far beyond what any machine does in its life, and so that no quotient of two overflows. */
+/* Far beyond the life of any machine, and small enough that no quotient of two overflows. */
 static const double least = 1e-12;
 static const double most = 1e30;
 
@@ -396,7 +396,7 @@ static bool is_header(const struct carm_points *p)
            strcmp(field_of(p, SECONDS)->text, "seconds") == 0;
 }
 
-/* Bounds that hold no value are a mistake of whoever wrote them. */
+/* Bounds that do not contain the value are an error in the file. */
 static int check_bounds(const struct carm_points *p, const char *what, double value, double low,
                         double high, struct carm_err *err)
 {
@@ -409,8 +409,8 @@ static int check_bounds(const struct carm_points *p, const char *what, double va
                what, what, value);
 }
 
-/* A number in the last field of a line without an end: half of one looks like a number, too, and a file that
- * somebody wrote may lack the end of its last line. */
+/* A number in the last field of a line without an end: the file may be cut inside the number, or
+ * a person may have written it without a last line end. */
 static void check_end(struct carm_points *p, struct carm_point *point)
 {
     for (size_t k = 0; k < COLUMNS && !point->unended && !carm_csv_ended(p->csv); k++) {
@@ -449,7 +449,7 @@ static int read_point(struct carm_points *p, struct carm_point *point, struct ca
     return rc;
 }
 
-/* What the table of --work knows of a point and its row does not. */
+/* Quantities of a point that the table of --work knows and the point's row does not. */
 static void fill_work(const struct carm_work *work, struct carm_point *point)
 {
     const struct carm_work_row *w = carm_work_find(work, point->name);

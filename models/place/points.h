@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points of applications, read from points.csv: what a program, a region or a kernel did.
+/* Points of applications, read from points.csv: the work and time of a program, a region or a
+ * kernel.
  *
- * The first line names the columns, which stand in any order; unknown ones are passed over. name,
- * flops (or operations, for what is not counted in flops), seconds and one of bytes and dram_bytes are
- * needed, an empty field is what is not known.
- * A header that comes again (files one after the other) is passed over, too. */
+ * The first line names the columns, in any order; unknown columns are ignored. Required are
+ * name, flops (or operations, for other metrics), seconds and one of bytes and dram_bytes. An
+ * empty field means unknown. A header that comes again (files one after the other) is skipped. */
 #ifndef CARM_MODELS_PLACE_POINTS_H
 #define CARM_MODELS_PLACE_POINTS_H
 
@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "models/caches/counts.h"
 
-/* What is known of the instructions behind a point: the columns that `carm run` and regions write
+/* Facts about the instructions behind a point: the columns that `carm run` and regions write
  * beside flops and bytes. */
 enum carm_runmix_part {
     CARM_RUNMIX_INSTRUCTIONS,
@@ -29,8 +29,10 @@ enum carm_runmix_part {
     CARM_RUNMIX_LOAD_BYTES,
     CARM_RUNMIX_STORE_BYTES,
     CARM_RUNMIX_INT_OPS, /* on vectors of integers */
-    CARM_RUNMIX_INT,     /* of these, on elements of 8 bits; the next ones are of 16, 32 and 64 */
-    CARM_RUNMIX_INT_ADDS = CARM_RUNMIX_INT + 4, /* of these, here and below: operations by kind */
+    CARM_RUNMIX_INT,     /* part of these on elements of 8 bits; the next ones are of 16, 32 and
+                          * 64 */
+    CARM_RUNMIX_INT_ADDS = CARM_RUNMIX_INT + 4, /* parts of these, here and below: operations by
+                                                 * kind */
     CARM_RUNMIX_INT_MULS,
     CARM_RUNMIX_INT_LOGIC,
     CARM_RUNMIX_INT_DOTS,
@@ -46,7 +48,7 @@ struct carm_runmix {
     double q[CARM_RUNMIX_COUNT];
 };
 
-/* The columns' names, which are those of the quantities of harness/count/quantities.h. */
+/* The columns' names, equal to those of the quantities of harness/count/quantities.h. */
 static inline const char *carm_runmix_name(enum carm_runmix_part part)
 {
     static const char *const names[] = {
@@ -64,7 +66,7 @@ static inline bool carm_runmix_has(const struct carm_runmix *mix, enum carm_runm
     return mix->q[part] >= 0.0;
 }
 
-/* Whether anything of it is known. */
+/* Whether any member is known. */
 static inline bool carm_runmix_any(const struct carm_runmix *mix)
 {
     bool any = false;
@@ -74,7 +76,7 @@ static inline bool carm_runmix_any(const struct carm_runmix *mix)
     return any;
 }
 
-/* What is not known is negative, a text that is not known is "". */
+/* Unknown numbers are negative, unknown texts are "". */
 #define CARM_POINT_UNKNOWN (-1.0)
 
 /* Texts are borrowed from the reader until the next point is read. */
@@ -84,12 +86,13 @@ struct carm_point {
     double bytes;                       /* that the core loads and stores */
     double dram_bytes;                  /* between last-level cache and memory */
     double level_bytes[2];              /* between L1 and L2, L2 and L3 */
-    double level_low[3], level_high[3]; /* of these and dram_bytes, where the truth lies; unknown =
+    double level_low[3], level_high[3]; /* interval of level_bytes and dram_bytes; unknown =
                                          * exact */
-    double level_unused[3];             /* of these and dram_bytes, what nobody used */
-    double level_misses[3][CARM_MISS_REASONS]; /* of these, what misses of each reason fetched */
-    const char *levels_by; /* how level_bytes and dram_bytes were obtained: "simulated", "uncore",
-                              * "constructed"; "" = not told */
+    double level_unused[3];             /* part of level_bytes and dram_bytes that no access used */
+    double level_misses[3][CARM_MISS_REASONS]; /* part of level_bytes and dram_bytes that misses
+                                                * of each reason fetched */
+    const char *levels_by; /* origin of level_bytes and dram_bytes: "simulated", "uncore",
+                            * "constructed"; "" = not reported */
     double seconds;        /* wall clock, > 0 */
     double flops_low, flops_high, bytes_low, bytes_high; /* where the truth lies; unknown = exact */
     double calls;
@@ -97,7 +100,7 @@ struct carm_point {
     double
         imbalance_at[2]; /* flop/s that a job's or node's imbalance allows it on the cache-aware and
                              * on the original model, as carm place --by found it */
-    const char *metric;  /* "exchange", CARM_METRIC_INTEGERS; "" = not told, or flops */
+    const char *metric;  /* "exchange", CARM_METRIC_INTEGERS; "" = not reported, or flops */
     struct carm_runmix mix;
     double share;          /* of time or calls that was counted, 0 .. 1 */
     int threads;           /* 0 = unknown */
@@ -147,7 +150,8 @@ int carm_points_open(const char *path, const struct carm_points_how *how, struct
                      struct carm_err *err);
 
 /* The next point. Memory does not grow with the file.
- * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and what goes there) */
+ * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and the values it
+ * may have) */
 int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err);
 
 void carm_points_close(struct carm_points *points); /* NULL allowed */
@@ -159,13 +163,13 @@ const char *carm_point_unplaced(const struct carm_point *point);
 /* The same for operations of a metric: another metric's points, flops included, have no place there. */
 const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric);
 
-/* What operations on vectors of integers are counted as: the metric of rows whose work they are. */
+/* The metric of rows whose work is operations on vectors of integers. */
 #define CARM_METRIC_INTEGERS "op"
 
-/* Its operations of a metric: the column, or of integers those of its mix; not known = negative. */
+/* The operations of a metric: the column, or for integers those of the mix; negative = unknown. */
 double carm_point_operations(const struct carm_point *point, const char *metric);
 
-/* Whether a metric's name stands for flops: "", "flop", "flops". */
+/* Whether a metric's name means flops: "", "flop", "flops". */
 bool carm_metric_is_flops(const char *metric);
 
 #endif

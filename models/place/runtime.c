@@ -17,7 +17,8 @@ static const double stray = 0.01;
 /* Prefetches for each load from which on a program is taken to prefetch: one serves a line, which is
  * 8 loads of dp, or 64 of bytes. */
 static const double prefetching = 0.01;
-/* Rate of mad over that of adds from which on adds have units of their own: 1 without, 2 with. */
+/* Rate of mad over the rate of adds from which adds have units of their own. Without such units
+ * the quotient is 1, with them 2. */
 static const double own_units = 1.6;
 
 const char *carm_runtime_name(enum carm_runtime_kind kind)
@@ -46,7 +47,7 @@ static void unknown(struct carm_runtime_ceiling *c, const char *why)
 
 /* ---- measured rates -------------------------------------------------------------------------- */
 
-/* Of the roofs: what is not known is as wide as can be. */
+/* Roofs: an unknown width counts as the widest. */
 static int width_of(const char *isa)
 {
     const int w = carm_place_width(isa);
@@ -138,8 +139,8 @@ static double op_rate(const struct carm_roofs *roofs, const char *op)
 
 /* ---- SIMD ------------------------------------------------------------------------------------ */
 
-/* A width that a processor lacks has no event, so nothing was done in it; but most flops must have a
- * width. */
+/* A processor without a width has no event for it, so no work was done in that width. But most
+ * flops must have a width. */
 static bool widths_known(const struct carm_runmix *mix, double flops)
 {
     double sum = part(mix, CARM_RUNMIX_OTHER);
@@ -419,7 +420,8 @@ void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *
     find_prefetch(roofs, mix, &out->ceilings[CARM_RUNTIME_PREFETCH]);
 }
 
-/* ---- what they cost a point, and the words for it ------------------------------------------- */
+/* ---- the factors that ceilings cost a point, and their words
+ * ------------------------------------- */
 
 double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_place_which which,
                           const struct carm_place *place)
@@ -449,7 +451,7 @@ void carm_runtime_advise(const struct carm_runtime *runtime, enum carm_place_whi
     if (!worst) {
         return;
     }
-    /* what lies lower binds, and is told first */
+    /* the lower ceiling binds, and is named first */
     const double at = worst->memory ? worst->rate * place->intensity : worst->rate;
     const bool first = at <= place->ceilings[place->above].at * (1.0 + CARM_PLACE_TOLERANCE);
     snprintf(own, sizeof own, "%s: %s: at most %.1fx", worst->brief, worst->step, most);

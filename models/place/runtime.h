@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runtime-oriented roofline: ceilings as high as a program's own instructions leave them, in place
- * of those of an architecture's features all or none exploited.
+/* The runtime-oriented roofline: ceilings at the height that a program's own instructions allow,
+ * in place of ceilings for features of the architecture that are used fully or not at all.
  * source: Williams, Waterman, Patterson 2009, appendix A.3 */
 #ifndef CARM_MODELS_PLACE_RUNTIME_H
 #define CARM_MODELS_PLACE_RUNTIME_H
@@ -37,11 +37,11 @@ struct carm_runtime_ceiling {
     double rate;         /* not above the roof's */
     double architecture; /* without it: the peak, or the best stream of memory */
     double gain;         /* architecture / rate, >= 1 */
-    double share;        /* what the program does: of flops in vectors, of flops in FMAs, of
+    double share;        /* the program's share: of flops in vectors, of flops in FMAs, of
                           * instructions, of prefetches to loads */
     char name[80];       /* "SIMD as run: 37% of flops in vectors" */
     char brief[48];      /* "SIMD share 37%" */
-    const char *step;    /* what breaks through it: "vectorise" */
+    const char *step;    /* the optimisation that breaks through it: "vectorise" */
     char how[200];       /* shares and where the rates are from; not known: why */
 };
 
@@ -52,8 +52,8 @@ struct carm_runtime {
 /* "simd", "balance", "fp-share", "prefetch": for programs */
 const char *carm_runtime_name(enum carm_runtime_kind kind);
 
-/* The ceilings of one point. What its mix does not tell is not known, with the reason.
- * roofs  that it stands under; one of model's
+/* The ceilings of one point. Where its mix does not tell, a ceiling is unknown, with the reason.
+ * roofs  above the point; one of model's
  * flops  all of the point's, > 0 */
 void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_runmix *mix, double flops, struct carm_runtime *out);

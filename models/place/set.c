@@ -101,7 +101,7 @@ void carm_place_note_disturbed(const struct carm_model *model, const struct carm
     }
 }
 
-/* Whether roofs of that ISA stand beside these as ceilings. */
+/* Whether roofs of this ISA are drawn beside these as ceilings. */
 static bool has_ceilings_of(const struct carm_model *model, const struct carm_roofs *roofs,
                             const char *isa)
 {
@@ -356,7 +356,7 @@ void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceili
     }
     for (size_t i = 0; i < ceilings->ncompute; i++) {
         add_measured(original, &ceilings->compute[i], true);
-        if (ceilings->compute[i].rate < aware->peak) { /* the peak stands there already */
+        if (ceilings->compute[i].rate < aware->peak) { /* the peak is in the list already */
             add_measured(aware, &ceilings->compute[i], true);
         }
     }
@@ -397,7 +397,7 @@ static void prepare_slopes(struct carm_place_set *set, const struct carm_model *
         (struct carm_ceiling){.rate = original->slope, .disturbed = peak_is_disturbed(roofs)});
 }
 
-/* Without measured ceilings, or where none can be made of them, all stays as it was. */
+/* Without measured ceilings, or where none can be derived from them, everything stays unchanged. */
 static bool find_measured(const struct carm_model *model, const struct carm_roofs *roofs,
                           enum carm_ceilings_order order, struct carm_ceilings *ceilings)
 {
@@ -435,7 +435,7 @@ void carm_place_prepare_integers(struct carm_place_set *set, const struct carm_m
     }
 }
 
-/* One horizontal, and none of those of flops. */
+/* One horizontal ceiling of another metric, and none of flops. */
 static void use_memory_ceilings(struct carm_place_set *set, struct carm_ceilings *ceilings,
                                 double peak)
 {

@@ -22,10 +22,10 @@ bool carm_place_same_isa(const char *a, const char *b);
 
 /* ---- which roofs ----------------------------------------------------------------------------- */
 
-/* The roofs that a point is placed under: of its number of threads and precision, and of the ISA with
- * the highest peak. 0 threads or "" precision: any, the best.
- * note  [CARM_TEXT_MAX] out: what had to be chosen otherwise, and which of the roofs were disturbed;
- *       "" when nothing
+/* The roofs for a point: of its number of threads and precision, and of the ISA with the highest
+ * peak. 0 threads or "" precision: any, the best.
+ * note  [CARM_TEXT_MAX] out: why other roofs had to be chosen, and which of the roofs were
+ *       disturbed; "" when neither
  * returns NULL when the model has no roofs; borrowed from model */
 const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
                                           int threads, char note[CARM_TEXT_MAX]);
@@ -35,8 +35,8 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                                              const char *precision, int threads,
                                              char note[CARM_TEXT_MAX]);
 
-/* Appends to the note which of these roofs were disturbed: the levels at the model's mix, and the peak.
- * Those that choose roofs above do so. */
+/* Appends to the note which of these roofs were disturbed: the levels at the model's mix, and
+ * the peak. The functions above that choose roofs do so themselves. */
 void carm_place_note_disturbed(const struct carm_model *model, const struct carm_roofs *roofs,
                                char note[CARM_TEXT_MAX]);
 
@@ -50,7 +50,7 @@ struct carm_place_side {
     double slope, peak; /* the roof's; 0 = the model has none */
     double any_mix;     /* byte/s of the roof's level at whichever mix is fastest; 0 = the same */
     char mix[CARM_NAME_MAX];
-    /* What another ISA, with as many threads, reaches above the roof; 0 = none does */
+    /* Performance of another ISA with as many threads where it is above the roof; 0 = none is */
     double isa_slope, isa_peak;
     char slope_isa[CARM_NAME_MAX], slope_isa_mix[CARM_NAME_MAX], peak_isa[CARM_NAME_MAX];
 };
@@ -59,7 +59,7 @@ struct carm_place_set {
     const struct carm_roofs *roofs;  /* borrowed */
     bool has_isa[CARM_PLACE_WIDTHS]; /* the model has roofs of that width, of as many threads */
     struct carm_place_side sides[2]; /* by enum carm_place_which */
-    char metric[CARM_NAME_MAX];      /* what is counted in place of flops, "" = flops */
+    char metric[CARM_NAME_MAX];      /* the metric that is counted in place of flops, "" = flops */
     bool has_measured;
     struct carm_ceilings measured; /* of `carm build --ceilings`, with their steps */
 };

@@ -20,7 +20,7 @@ struct unit {
     bool between;
 };
 
-/* What the ranks of a node or of a job have in common; ranks are order[first .. first + n). */
+/* Ranks of one node or of one job: order[first .. first + n). */
 struct group {
     size_t index, job; /* in the merge of its kind */
     size_t first, n, nodes;
@@ -284,7 +284,7 @@ static double dram_of(const struct unit *units, size_t n)
     return sum;
 }
 
-/* Where each node's and job's ranks are, and what a job's nodes have together. */
+/* The range of each node's and job's ranks, and the sums over a job's nodes. */
 static void find_ranges(struct carm_views *v)
 {
     size_t at = 0;
@@ -413,7 +413,7 @@ size_t carm_views_count(const struct carm_views *views, enum carm_view_kind kind
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* "rank 3", "process 4711", or what it is called in a file that tells neither. */
+/* "rank 3", "process 4711", or the row's name where a file has neither. */
 static void name_rank(char *dst, size_t size, const struct carm_point *p)
 {
     if (*p->rank || *p->pid) {
@@ -487,7 +487,7 @@ static struct parts parts_of(const struct unit *units, size_t n)
     return s;
 }
 
-/* Who was slowest and fastest, which needs every time; of even ones nobody was. */
+/* The slowest and the fastest rank, which needs every time; ranks with equal times have neither. */
 static void fill_times(const struct carm_views *v, const struct unit *units, size_t n,
                        const struct parts *s, struct carm_view *out)
 {
@@ -599,8 +599,7 @@ static void get_group(const struct carm_views *v, const struct table *t, const s
     out->nodes = g->nodes;
     out->imbalance.dram = g->dram_imbalance;
     fill_texts(out);
-    if (carm_point_knows(g->dram) &&
-        m->point.dram_bytes > 0.0) { /* the bounds are those of the sum */
+    if (carm_point_knows(g->dram) && m->point.dram_bytes > 0.0) { /* the bounds of the sum */
         const double part = g->dram / m->point.dram_bytes;
         m->point.level_low[2] = over(m->point.level_low[2], 1.0 / part);
         m->point.level_high[2] = over(m->point.level_high[2], 1.0 / part);
@@ -672,7 +671,7 @@ double carm_imbalance_ratio(double each, double sum, double shares)
     return ratio > 1.0 ? ratio : 1.0; /* sums are rounded */
 }
 
-/* What is not known lowers nothing. */
+/* An unknown value lowers nothing. */
 static double part(double ratio)
 {
     return ratio > 1.0 ? 1.0 / ratio : 1.0;

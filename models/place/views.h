@@ -36,7 +36,7 @@ struct carm_imbalance {
 struct carm_view {
     enum carm_view_kind kind;
     const char *program;
-    const char *job, *host, *rank; /* "" = not told, or of several */
+    const char *job, *host, *rank; /* "" = not reported, or of several */
     size_t ranks, nodes;
     struct carm_imbalance imbalance;
     struct carm_over_ranks intensity;   /* flop/byte */
@@ -45,7 +45,7 @@ struct carm_view {
     char slowest[192], fastest[192]; /* "rank 3 on n2", "" = unknown, or all are even */
     char busiest[192];               /* has the most work for each of its threads */
     bool between;                    /* a rank of many, neither of the slowest nor the fastest */
-    bool last;                       /* the last rank of its job: what the others were is known */
+    bool last;                       /* the last rank of its job: the other ranks are complete */
     size_t hidden;                   /* of the last one: ranks of its job that are between */
     char label[640];                 /* "solve (node n2)": the point's name */
     struct carm_merged merged;       /* name is the label; notes about the view are in it */
@@ -74,11 +74,12 @@ size_t carm_views_count(const struct carm_views *views, enum carm_view_kind kind
  * out  borrows from the views, and its point from *out */
 void carm_views_get(const struct carm_views *views, enum carm_view_kind kind, size_t i,
                     struct carm_view *out);
-/* The job of rank i, without what is placed of it (merged, label). */
+/* The job of rank i, without its placed values (merged, label). */
 void carm_views_whole(const struct carm_views *views, size_t i, struct carm_view *out);
 void carm_views_close(struct carm_views *views); /* NULL allowed */
 
-/* ---- what imbalance costs: appendix A.2 as a ceiling of the point of a job or a node ------------ */
+/* ---- the cost of imbalance: appendix A.2 as a ceiling of the point of a job or a node
+ * ------------ */
 
 struct carm_imbalance_cost {
     double
