@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model's text without what a fleet does not look at. */
+/* A model's text without the members that a fleet does not use. */
 #ifndef CARM_MODELS_FILE_CUT_H
 #define CARM_MODELS_FILE_CUT_H
 

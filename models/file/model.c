@@ -77,7 +77,8 @@ enum {
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* ---- what no row can say -------------------------------------------------------------------------- */
+/* ---- members that no row can describe
+ * -------------------------------------------------------------- */
 
 static const char *name_at(const void *object, const struct carm_member *member)
 {
@@ -229,7 +230,7 @@ static const char *state_word(int state)
 
 /* ---- the tables ----------------------------------------------------------------------------------- */
 
-/* In the order of the file. What a fleet does not look at is marked DETAIL. */
+/* In the order of the file. Members that a fleet does not use are marked DETAIL. */
 
 #define T struct carm_cache
 static const struct carm_member cache_members[] = {
@@ -450,7 +451,7 @@ static const struct carm_member score_members[] = {
     {NONNEGATIVE("rrmse_model", rrmse_model)},
     {NUMBER("fitness", fitness, 0, 100)},
     {POSITIVE("worst_intensity", worst_intensity)},
-    {NUMBER_ABOVE("worst_error", worst_error, -1)}, /* what was measured is more than nothing */
+    {NUMBER_ABOVE("worst_error", worst_error, -1)}, /* a measured value is positive */
     {NONNEGATIVE("rrmse_beside", rrmse_beside), OPTIONAL},
     {NUMBER("fitness_beside", fitness_beside, 0, 100), OPTIONAL},
 };
@@ -803,7 +804,8 @@ int carm_model_write(const struct carm_model *model, const char *path, struct ca
     char *s = carm_model_to_json(model);
     if (!s)
         return carm_fail(err, CARM_ENOMEM, "out of memory while writing %.256s", path);
-    /* What goes out is read back first: no file leaves that the next command would refuse. */
+    /* The written text is read back first, so no file is written that the next command would
+     * refuse. */
     size_t n = strlen(s);
     int rc = carm_model_parse(s, n, "the model to be written", &back, err);
     if (rc == -CARM_EFORMAT)

@@ -93,7 +93,8 @@ static bool has_precision(const struct carm_select *sel, const struct carm_roofs
     return !*sel->precision || strcmp(sel->precision, r->precision) == 0;
 }
 
-/* What a model has, as "avx2 with 1 thread, avx512 with 2 threads", cut where it gets long. */
+/* The model's sets, as "avx2 with 1 thread, avx512 with 2 threads", cut where the list gets
+ * long. */
 static void list_sets(const struct carm_model *model, char *dst, size_t size)
 {
     size_t used = 0;
@@ -184,7 +185,8 @@ const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *
     return carm_roofs_find_peak(roofs);
 }
 
-/* Whose file of roofs it is, NULL = a model or anything else. Nothing is said of what cannot be read. */
+/* The tool that wrote a file of roofs; NULL = a model or anything else. A file that cannot be
+ * read is no error here. */
 static const struct carm_import_format *foreign(const char *path, bool *model)
 {
     static char begin[65536];

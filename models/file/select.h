@@ -16,17 +16,18 @@ struct carm_select {
     size_t nisa; /* 0 = all */
     int threads[CARM_SELECT_MAX];
     size_t nthreads;               /* 0 = all */
-    char precision[CARM_NAME_MAX]; /* of the roofs that are drawn; "" = those that go first */
+    char precision[CARM_NAME_MAX]; /* of the roofs that are drawn; "" = the sets that go first */
 };
 
 /* Reads comma-separated lists; NULL = all.
- * returns 0 or -CARM_EINVAL (what is wrong with which list) */
+ * returns 0 or -CARM_EINVAL (names the list and the error) */
 int carm_select_parse(struct carm_select *sel, const char *isa, const char *threads,
                       struct carm_err *err);
 
 bool carm_select_has(const struct carm_select *sel, const char *isa, int threads);
 
-/* Each list against the model: returns 0 or -CARM_EINVAL with what the model does have. */
+/* Checks each list against the model: returns 0 or -CARM_EINVAL with the sets that the model
+ * has. */
 int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
                       struct carm_err *err);
 

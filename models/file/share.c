@@ -129,7 +129,7 @@ int carm_model_share_write(const struct carm_model *model, const char *path, str
     carm_host_name(host);
     carm_user_name(user);
     if (strcmp(user, "root") == 0) {
-        user[0] = '\0'; /* nobody's name, and a word of sentences about rights */
+        user[0] = '\0'; /* no user's name, but a word of sentences about permissions */
     }
     int rc = carm_model_share(model, words, 2, &copy, err);
     rc = rc ? rc : carm_outfile_print(path, put, copy, err);

@@ -7,9 +7,9 @@
 
 #include "models/model.h"
 
-/* A copy with an empty host. In notes and other sentences, words that hold the host's name, one of `words`
- * or a path (but below /proc and /sys, which say what the system allows) become "(removed)". What was
- * measured, when, by which carm and on which CPU stays.
+/* A copy with an empty host. In notes and other sentences, words that hold the host's name, one
+ * of `words` or a path become "(removed)". Paths below /proc and /sys stay, as they say what the
+ * system allows. Measurements, their time, carm's version and the CPU stay.
  * words  [n] further names, such as the user's; "" is none
  * out    to be released with carm_model_free; NULL on failure
  * returns 0, -CARM_EFORMAT, -CARM_ENOMEM */

@@ -10,9 +10,9 @@
 
 #include "base/json_read.h"
 
-/* What a member is in the file, and the type that holds it. */
+/* The kind of a member in the file, and the type that holds it. */
 enum carm_member_kind {
-    CARM_MEMBER_CONST,          /* the text `what`; held nowhere */
+    CARM_MEMBER_CONST,          /* the constant text `what`, which no member holds */
     CARM_MEMBER_TEXT,           /* char[size] */
     CARM_MEMBER_NAME,           /* char[size], not empty */
     CARM_MEMBER_TEXT_OR_NULL,   /* char[size]; null for "" */
@@ -45,8 +45,9 @@ enum {
 struct carm_table;
 struct carm_member;
 
-/* What no row can say; called when the member was read. Failures go to carm_jread_bad.
- * root    the struct of the whole file; what precedes the member has been read
+/* A member that no row can describe; called when the member was read. Failures go to
+ * carm_jread_bad.
+ * root    the struct of the whole file; all members before this one have been read
  * object  the struct that the member is in */
 typedef void carm_member_check(struct carm_jread *r, const struct carm_member *member,
                                const void *root, const void *object);
@@ -59,7 +60,8 @@ struct carm_member {
     size_t size;   /* of a text */
     size_t other;
     double least, most;
-    const char *what;          /* of a constant: itself; of a word: what it names, for messages */
+    const char *what;          /* of a constant: the text; of a word: the name of its set, for
+                                * messages */
     const char *(*words)(int); /* NULL behind the last */
     double (*of)(const void *object);
     const struct carm_table *table;
@@ -73,8 +75,8 @@ struct carm_table {
 };
 
 /* Reads an object into a zeroed struct. Members that the table does not know are ignored.
- * lean  without CARM_MEMBER_DETAIL, which need not be there
- * What was read up to a failure is to be released with carm_table_free, too. */
+ * lean  without CARM_MEMBER_DETAIL, whose members may be missing then
+ * After a failure, the members read so far are to be released with carm_table_free, too. */
 void carm_table_read(struct carm_jread *r, json_t *object, const struct carm_table *table,
                      bool lean, void *dst);
 

@@ -16,7 +16,7 @@ static int by_text(const void *a, const void *b)
 
 const char *carm_fleet_keep(struct carm_fleet *fleet, const char *text)
 {
-    /* tsearch hands back a pointer to what its node holds, which is the string */
+    /* tsearch returns a pointer to its node's key, which is the string */
     const char *const *found = tfind(text, &fleet->strings, by_text);
     if (found) {
         return *found;
@@ -64,7 +64,8 @@ void carm_fleet_free(struct carm_fleet *fleet)
     free(fleet);
 }
 
-/* ---- what reports say ---------------------------------------------------------------------------- */
+/* ---- rows of reports
+ * ----------------------------------------------------------------------------- */
 
 const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict)
 {

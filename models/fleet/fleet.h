@@ -19,7 +19,8 @@
 
 enum { CARM_FLEET_NONE = -1 };
 
-/* ---- what was read ------------------------------------------------------------------------------ */
+/* ---- rows and roofs that were read
+ * -------------------------------------------------------------- */
 
 /* A roof as all models know it. */
 struct carm_fleet_roof {
@@ -29,7 +30,7 @@ struct carm_fleet_roof {
     const char *isa, *precision;   /* "" for a family */
     int threads;                   /* of a family: 0 = all numbers of threads together */
     const char *name;              /* "L1 2:1", "fma", "DRAM peak", "in-core: tlp add" */
-    const char *family;            /* what it measures: a level, or "compute" */
+    const char *family;            /* the measured resource: a level, or "compute" */
     const char *unit;              /* "byte/s", "flop/s", "Hz" */
     enum carm_compare_noise noise; /* carm_compare_floor, for groups that are too small */
 };
@@ -43,7 +44,7 @@ struct carm_fleet_value {
     bool disturbed;
 };
 
-/* What a machine is. */
+/* The type of a machine. */
 struct carm_fleet_machine {
     const char *key; /* all that follows but memory, as one text */
     const char *cpu, *hypervisor, *caches, *isas;
@@ -74,7 +75,8 @@ struct carm_fleet_broken {
     const char *reason;
 };
 
-/* ---- what was judged ---------------------------------------------------------------------------- */
+/* ---- the judgement
+ * ------------------------------------------------------------------------------- */
 
 struct carm_fleet_test {
     float share; /* above the centre; NaN = the node has no such roof */
@@ -91,7 +93,7 @@ struct carm_fleet_column {
     struct carm_fleet_roof roof;
     bool family;                     /* of several roofs */
     size_t nroofs, roofs_room;       /* of a family */
-    size_t ndisturbed;               /* left out of what follows */
+    size_t ndisturbed;               /* left out of the counts below */
     struct carm_fleet_centre centre; /* of ln rate; a family's lies at 0 */
     double median;                   /* rate; 0 for a family */
     double sigma;                    /* spread of nodes without their own errors, a share */
@@ -150,7 +152,7 @@ struct carm_fleet {
     size_t nfiles;
     struct carm_fleet_group *groups; /* largest first */
     size_t ngroups, groups_room;
-    size_t *row_index;  /* what nodes' rows point into */
+    size_t *row_index;  /* the texts that nodes' rows point into */
     const char **notes; /* sentences about nodes that share a name */
     size_t nnotes, notes_room;
     size_t njudged, ndrifting; /* nodes that were judged */
@@ -158,7 +160,7 @@ struct carm_fleet {
 };
 
 struct carm_fleet_options {
-    bool ceilings;    /* also those of `carm build --ceilings` */
+    bool ceilings;    /* also the roofs of `carm build --ceilings` */
     int threads;      /* that read; 0 = one for each processor, 8 at most */
     double fdr;       /* share of false ones among the outliers, 0 to 1 */
     double min_share; /* the smallest difference that matters */
@@ -177,7 +179,8 @@ static inline const struct carm_fleet_test *carm_fleet_test_of(const struct carm
     return &table->tests[node * table->ncolumns + column];
 }
 
-/* ---- what reports say ---------------------------------------------------------------------------- */
+/* ---- rows of reports
+ * ----------------------------------------------------------------------------- */
 
 /* "sound", "suspect", "small", "slow", "fast" */
 const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict);

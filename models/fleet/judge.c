@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From groups to verdicts: what each roof and each family of roofs says of each node, and the control of
- * false alarms over all groups. */
+/* From groups to verdicts: the evidence of each roof and each family of roofs against each node,
+ * and the control of false alarms over all groups. */
 #include "models/fleet/judge.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static const double normal_95 = 1.959964;
  * two runs, from four batches: models/rounds.h. 3.182446 is Student's t. */
 static const double error_of_rounds = 1.0 / (3.182446 * M_SQRT2);
 
-/* What a table is made from: n nodes by nroofs roofs. */
+/* The data of a table: n nodes by nroofs roofs. */
 struct sheet {
     size_t n, nroofs;
     const struct carm_fleet_roof **roofs; /* [nroofs] */
@@ -84,7 +84,7 @@ static struct carm_fleet_test *test_at(struct carm_fleet_table *t, size_t node, 
     return &t->tests[node * t->ncolumns + column];
 }
 
-/* Among fewer than three nodes, nobody can say which one is off. */
+/* Of fewer than three nodes, nobody can tell which one is off. */
 static bool judges(const struct maker *m, size_t n)
 {
     return n >= 3 || (m->sheet->change && n > 0);
@@ -169,8 +169,8 @@ static void judge_roof(struct maker *m, size_t j)
     for (size_t i = 0; i < s->n; i++) {
         struct carm_fleet_test *t = test_at(m->table, i, j);
         const size_t at = i * s->nroofs + j;
-        /* An interval from rounds is itself estimated from few of them: one that is narrower than the
-         * others by chance accuses nobody. */
+        /* An interval from rounds is itself an estimate from few rounds. An interval that is
+         * narrower than the others by chance makes no node an outlier. */
         const double own2 = fmax((double)s->own[at] * (double)s->own[at], m->own2[j]);
         t->share = t->z = t->p = t->q = NAN;
         t->rate = s->rate[at];
@@ -245,7 +245,7 @@ static double mean_variance(const struct sums *s, double correlation)
     return ((1.0 - correlation) * s->w + correlation * s->r * s->r) / (s->w * s->w);
 }
 
-/* The mean correlation that gives a variance, within what there can be. */
+/* The mean correlation that yields a variance, limited to its possible range. */
 static double correlation_of(const struct sums *s, double variance)
 {
     const double span = s->r * s->r - s->w;
@@ -478,14 +478,15 @@ static size_t list_roofs(const struct carm_fleet *fleet, const struct carm_fleet
     }
     for (uint32_t r = 0; r < fleet->nroofs; r++) {
         if (ids[r]) {
-            ids[n++] = r; /* n <= r: what it covers was looked at */
+            ids[n++] = r; /* n <= r: roofs that the family covers and that were judged */
         }
     }
     return n;
 }
 
-/* Intervals from rounds become standard errors where the nodes' spread can be estimated: it has what moves
- * from run to run. Of few nodes nothing else shows that, so there they count as they are. */
+/* Intervals from rounds become standard errors where the nodes' spread can be estimated, which
+ * contains the variation from run to run. With few nodes nothing else shows that variation, so
+ * there the intervals count unchanged. */
 static void scale_own(struct sheet *s)
 {
     for (size_t j = 0; j < s->nroofs; j++) {
@@ -533,8 +534,8 @@ static void fill_now(const struct carm_fleet *fleet, const struct carm_fleet_gro
     }
 }
 
-/* ln(newest / median of the earlier ones that were not disturbed). The error of a median of k is that of
- * their mean times sqrt(pi/2) at most. */
+/* ln(newest / median of the earlier, undisturbed values). The error of a median of k values is
+ * at most that of their mean times sqrt(pi/2). */
 static void fill_change(const struct carm_fleet *fleet, const struct carm_fleet_node *node,
                         uint32_t roof, struct sheet *s, size_t i, size_t j, double *earlier)
 {
@@ -625,7 +626,7 @@ struct control {
     bool drift;
     double fdr, min_share;
     size_t ntests;    /* nodes that were judged */
-    size_t nrejected; /* of these */
+    size_t nrejected; /* of these nodes */
 };
 
 static struct carm_fleet_table *table_of(const struct control *c, size_t group)
@@ -708,8 +709,8 @@ static void decide(const struct control *c, struct carm_fleet_table *t, size_t n
     }
 }
 
-/* Which roofs of an outlier are flagged: those that are significant at fdr times the share of nodes that were
- * rejected, so that the average share of false ones holds over the nodes that were selected.
+/* The flagged roofs of an outlier: those that are significant at fdr times the share of rejected
+ * nodes, so that the average share of false roofs holds over the selected nodes.
  * source: Benjamini and Bogomolov 2014, "Selective inference on multiple families of hypotheses" */
 static void flag_node(const struct control *c, struct carm_fleet_table *t, size_t node,
                       double *scratch, size_t *order)

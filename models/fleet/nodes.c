@@ -13,7 +13,7 @@ struct host {
     const size_t *rows;
     ptrdiff_t *node; /* CARM_FLEET_NONE = the same model once more */
     size_t n;
-    const char *why; /* what differs between its nodes */
+    const char *why; /* the difference between its nodes */
 };
 
 struct finder {
@@ -53,7 +53,7 @@ __attribute__((format(printf, 2, 3))) static int note(struct finder *f, const ch
 
 /* ---- one node or two ----------------------------------------------------------------------------- */
 
-/* The same amount of memory, but for what firmware and kernel keep to themselves. */
+/* The same amount of memory, apart from the parts that firmware and kernel reserve. */
 static bool same_memory(uint64_t a, uint64_t b)
 {
     const uint64_t least = a < b ? a : b;
@@ -77,12 +77,12 @@ static bool two_of_a_job(const struct carm_fleet_row *a, const struct carm_fleet
     if (!*a->job && !*b->job) {
         return ranks && a->file == b->file;
     }
-    /* a node that was booted anew in the middle of a job would not be in it any more */
+    /* a node that was rebooted in the middle of a job would have left the job */
     return a->job == b->job && (ranks || (*a->boot_id && *b->boot_id));
 }
 
 /* The texts are pooled: equal ones are one pointer.
- * returns what differs between two rows of a host, or NULL */
+ * returns the difference between two rows of a host, or NULL */
 static const char *difference(const struct carm_fleet *fleet, const struct carm_fleet_row *a,
                               const struct carm_fleet_row *b)
 {
@@ -110,7 +110,7 @@ static bool is_copy(const struct carm_fleet_row *a, const struct carm_fleet_row 
            same_values(a, b);
 }
 
-/* Finds the node of the host's row k among those of the rows before. */
+/* Finds the node of the host's row k among the nodes of the rows before. */
 static int place_row(struct finder *f, struct host *host, size_t k, ptrdiff_t *nnodes)
 {
     const struct carm_fleet_row *rows = f->fleet->rows;

@@ -16,10 +16,11 @@ struct carm_fleet_found {
     uint64_t memory_bytes;
 };
 
-/* Sorts the rows with models into nodes. Rows of one host name are of one node unless CPU, cores, caches
- * or memory (by more than 3%) differ, or they are two of one job, or were begun at the same time; what has
- * the same boot id is one. The same model in two files counts once.
- * found  out: [*nfound], to be released with free; the nodes' rows lie in fleet->row_index
+/* Sorts the rows with models into nodes. Rows of one host name are one node. They are several
+ * nodes where CPU, cores, caches or memory (by more than 3%) differ, where two rows are of one
+ * job, or where two were begun at the same time. Rows with the same boot id are always one node.
+ * The same model in two files counts once.
+ * found  out: [*nfound], to be released with free; the nodes' rows are in fleet->row_index
  * returns 0 or -CARM_ENOMEM */
 int carm_fleet_find_nodes(struct carm_fleet *fleet, struct carm_fleet_found **found, size_t *nfound,
                           struct carm_err *err);

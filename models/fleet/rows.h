@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-/* Who measured: what identifies a node among those of the same name. */
+/* The origin of a row: identifies a node among nodes of the same name. */
 struct carm_fleet_who {
     char host[256];
     char job[128];    /* of the batch system; "" = none */
@@ -29,7 +29,7 @@ void carm_fleet_who_read(struct carm_fleet_who *who, int rank);
 char *carm_fleet_row_text(const struct carm_fleet_who *who, const char *status, const char *reason,
                           const char *model);
 
-/* What a row says, for messages. */
+/* The row's kind, for messages. */
 struct carm_fleet_row_said {
     bool ok;
     char status[16];
@@ -39,9 +39,9 @@ struct carm_fleet_row_said {
 /* Reads that from a row's line; a line that is no row has status "failed" and says so. */
 void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said);
 
-/* The file that rows are appended to. A row is on its way to the disk as soon as it is appended, and
- * is there whole or not at all: what other files do by a rename at the end would lose every row of a
- * job that is stopped. */
+/* The file that rows are appended to. A row is on its way to the disk as soon as it is appended,
+ * and is there whole or not at all. Replacing the file at the end, as other outputs do, would
+ * lose every row of a job that is stopped. */
 struct carm_fleet_file {
     int fd;           /* -1 when closed */
     char name[4096];  /* for messages */
@@ -53,7 +53,7 @@ struct carm_fleet_file {
  * returns 0 or -CARM_EIO (cannot be written, is no regular file, another job writes it) */
 int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct carm_err *err);
 
-/* Appends one line, its end included. What could not be written whole is taken back.
+/* Appends one line, its end included. A line that could not be written whole is removed again.
  * returns 0 or -CARM_EIO */
 int carm_fleet_file_append(struct carm_fleet_file *file, const char *line, struct carm_err *err);
 

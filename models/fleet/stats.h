@@ -28,12 +28,12 @@ void carm_fleet_centre(double *v, size_t n, double *scratch, struct carm_fleet_c
  * the median absolute deviation", table 1). */
 double carm_fleet_p(double z, size_t n);
 
-/* Adjusted p values of Benjamini and Hochberg: what is at most q may be rejected at a false discovery
- * rate of q. NaN = no test: it stays NaN and does not count.
+/* Adjusted p values of Benjamini and Hochberg: tests with a value of at most q may be rejected
+ * at a false discovery rate of q. NaN = no test: it stays NaN and does not count.
  * p      [n]
  * order  [n] scratch
  * q      [n] out; may not be p
- * returns how many tests there are
+ * returns the number of tests
  * source: Benjamini and Hochberg 1995, "Controlling the false discovery rate" */
 size_t carm_fleet_bh(const double *p, size_t n, size_t *order, double *q);
 

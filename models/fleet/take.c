@@ -94,7 +94,7 @@ static enum carm_compare_noise dram_noise(int threads)
     return threads > 1 ? CARM_COMPARE_DRAM_SEVERAL : CARM_COMPARE_DRAM;
 }
 
-/* As models/compare.c has it: what is next to memory is shared, unless it is all that there is. */
+/* As in models/compare.c: the level next to memory is shared, unless it is the only one. */
 static enum carm_compare_noise level_noise(const struct taker *t, const char *level)
 {
     const struct carm_model *m = t->model;
@@ -169,7 +169,7 @@ static void take_ceilings(struct taker *t)
 
 /* ---- machines ----------------------------------------------------------------------------------- */
 
-/* "32K 1M 32M": sizes with those who share them, "/2", where several do */
+/* "32K 1M 32M": sizes; "/2" behind the size of a cache that several cores share */
 static void name_caches(const struct carm_machine *m, char *dst, size_t size)
 {
     size_t used = 0;

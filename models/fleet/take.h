@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a fleet keeps of a model. */
+/* The part of a model that a fleet keeps. */
 #ifndef CARM_MODELS_FLEET_TAKE_H
 #define CARM_MODELS_FLEET_TAKE_H
 
 #include "models/fleet/fleet.h"
 #include "models/model.h"
 
-/* Adds a model's machine and roofs to the fleet, and what it measured to the row.
- * returns 0, -CARM_EFORMAT (the fleet has more kinds of roofs than any has) or -CARM_ENOMEM */
+/* Adds a model's machine and roofs to the fleet, and its measurements to the row.
+ * returns 0, -CARM_EFORMAT (the fleet would have more kinds of roofs than fit) or -CARM_ENOMEM */
 int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *model, bool ceilings,
                           struct carm_fleet_row *row, struct carm_err *err);
 

@@ -32,7 +32,7 @@ struct values {
     size_t map;        /* line of the map */
     uint64_t outputs;  /* tensors in tensor_shapes */
     bool taken;        /* output_is_intermediate */
-    const char *where; /* what messages call it */
+    const char *where; /* the file's name in messages */
 };
 
 struct reader {
@@ -334,9 +334,9 @@ static int read_section(struct reader *r, const struct carm_yaml_item *key)
     return layers ? read_layers(r) : carm_yaml_skip(r->yaml, r->err);
 }
 
-/* A total of more external elements than all elements, or than the layers have together, is one that
- * counts outputs more than once. What the layers say is right: their sum without the repetitions. A
- * total that this does not explain stays as it is, to be refused. */
+/* A total with more external elements than all elements, or than the layers' sum, counts outputs
+ * more than once. The layers are right then: their sum without the repetitions is taken. A total
+ * that repetitions do not explain stays unchanged and is refused. */
 static void correct_total(struct reader *r)
 {
     struct values *t = &r->total;

@@ -20,7 +20,7 @@
 int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis,
                            struct carm_err *err);
 
-/* The same from memory. name: what messages call it. */
+/* Like carm_sol_analysis_read, from memory. name: the file's name in messages. */
 int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *name,
                             struct carm_sol_analysis **analysis, struct carm_err *err);
 

@@ -141,8 +141,8 @@ static const char *const key_names[KEY_MAC] = {
     [KEY_SRAM_RATE] = "SRAM_byte_per_cycle",
 };
 
-/* Far beyond what is built, near enough to tell a slip of the unit: 1e5 byte/cycle are 100 TB/s at
- * 1 GHz. A whole wafer's SRAM gives some 1e7. */
+/* Far beyond any machine, near enough to detect a slip of the unit: 1e5 byte/cycle are 100 TB/s
+ * at 1 GHz. A whole wafer's SRAM gives some 1e7. */
 #define DRAM_RATE_MOST 1e5
 #define SRAM_RATE_MOST 1e8
 #define MAC_RATE_MOST  1e9
@@ -282,8 +282,8 @@ static struct carm_sol_level *last_level(struct carm_sol_arch *arch)
     return &arch->levels[arch->nlevels - 1];
 }
 
-/* fp64's other operations keep the rate of an fp64_sm key, and fp32's contractions that of an fp32_tc
- * key, whichever of the keys comes first. */
+/* Other operations in fp64 keep the rate of an fp64_sm key, and contractions in fp32 that of an
+ * fp32_tc key, whichever of the keys comes first. */
 static void put_mac(struct carm_sol_arch *arch, enum carm_sol_precision precision, double value)
 {
     if (precision != CARM_SOL_FP32 || !arch->fp32_tc) {

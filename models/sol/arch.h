@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "models/model.h"
 
-/* What the elements of all tensors are, and what executes multiply-accumulates on them. */
+/* The type of all tensors' elements, and the unit that executes multiply-accumulates on them. */
 enum carm_sol_precision {
     CARM_SOL_FP64, /* only a CPU's model has it */
     CARM_SOL_FP32,
@@ -63,7 +63,7 @@ struct carm_sol_arch {
     size_t nlevels;
     bool measured;            /* by carm build */
     bool fp32_tc;             /* the rate of contractions in fp32 is MAC_per_cycle_fp32_tc */
-    char note[CARM_TEXT_MAX]; /* what to know before machines are compared; "" = nothing */
+    char note[CARM_TEXT_MAX]; /* a warning for comparisons of machines; "" = none */
 };
 
 /* Reads an architecture: name, freq_GHz, DRAM_byte_per_cycle, DRAM_capacity, SRAM_capacity,

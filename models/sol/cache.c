@@ -19,15 +19,15 @@ static int no_memory(const struct carm_sol_graph *graph, struct carm_err *err)
 struct carm_sol_lifetimes {
     const struct carm_sol_graph *graph;
     struct carm_sol_traffic *traffic;
-    uint64_t *written; /* [ntensors] elements that its writer moves */
-    uint32_t *first;   /* [ntensors + 1] index into readers; those of other tensors are none */
-    uint32_t *readers; /* positions, ascending, each once */
-    uint32_t
-        *operands;   /* [nuses] bases of intermediates, each layer's distinct ones first, those that
-                         * it reads before those that it writes */
-    uint32_t *reads; /* [n] by layer: how many operands are read */
-    uint32_t *writes; /* [n] how many after these are written */
-    uint64_t *moved;  /* [nuses] beside operands: what the layer moves of it */
+    uint64_t *written;  /* [ntensors] elements that its writer moves */
+    uint32_t *first;    /* [ntensors + 1] index into readers; tensors other than intermediates
+                        * have no readers */
+    uint32_t *readers;  /* positions, ascending, each once */
+    uint32_t *operands; /* [nuses] bases of intermediates: each layer's distinct ones first, read
+                      * ones before written ones */
+    uint32_t *reads;    /* [n] by layer: how many operands are read */
+    uint32_t *writes;   /* [n] how many after these are written */
+    uint64_t *moved;    /* [nuses] parallel to operands: elements that the layer moves */
 };
 
 static void *zeroed(size_t n, size_t size)
@@ -35,9 +35,9 @@ static void *zeroed(size_t n, size_t size)
     return calloc(n > 0 ? n : 1, size);
 }
 
-/* Finds the distinct intermediates that a layer reads, and those that it writes.
- * slot_of  [ntensors] the place of the tensor in operands, good where its entry there is in this
- *          layer's part and names it */
+/* Finds the distinct intermediates that a layer reads, and the ones that it writes.
+ * slot_of  [ntensors] the place of the tensor in operands; valid where its entry there is in
+ *          this layer's part and names it */
 static void find_operands(struct carm_sol_lifetimes *v, uint32_t index, uint32_t *slot_of)
 {
     const struct carm_sol_layer *layer = &v->graph->layers[index];
@@ -157,9 +157,9 @@ void carm_sol_lifetimes_close(struct carm_sol_lifetimes *lifetimes)
 
 /* ---- the sweep --------------------------------------------------------------------------------- */
 
-/* One pass over the execution order with a heap of what may go. An entry of the heap is good while
- * its stamp is the tensor's: a touch gives the tensor a new stamp and leaves the old entry behind,
- * to be skipped when it comes up. */
+/* One pass over the execution order with a heap of tensors that may leave. An entry of the heap
+ * is valid while its stamp is the tensor's: a touch gives the tensor a new stamp. The old entry
+ * is skipped when it comes up. */
 struct entry {
     uint64_t key; /* the largest goes first */
     uint32_t tensor, stamp;
@@ -236,7 +236,7 @@ static void leave(struct sweep *s, uint32_t t)
     s->used -= s->bytes[t];
 }
 
-/* What leaves before its last reader has to be in memory: the writer is charged, once. */
+/* A tensor that leaves before its last reader has to be in memory: its writer is charged, once. */
 static void write_back(struct sweep *s, uint32_t t)
 {
     if (!s->in_memory[t]) {
@@ -275,8 +275,8 @@ static void read_inputs(struct sweep *s, uint32_t index, const uint32_t *operand
     }
 }
 
-/* Takes in what the operation writes, and what it reads from memory and another will read again,
- * where it could stay beside the inputs that are there. */
+/* Takes in the tensors that the operation writes, and those that it reads from memory and that
+ * have a later reader, where they fit beside the resident inputs. */
 static int take_in(struct sweep *s, uint32_t now, const uint32_t *operands, uint32_t n,
                    uint64_t held)
 {

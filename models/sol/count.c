@@ -21,7 +21,7 @@ static void *zeroed(size_t n, size_t size)
 struct counting {
     const struct carm_sol_graph *graph;
     const struct carm_sol_traffic *traffic;
-    uint64_t *first; /* [nuses] of what an input slot moves, what nobody read before */
+    uint64_t *first; /* [nuses] elements of an input slot that no earlier slot read */
 };
 
 static void count_read(struct counting *c, uint32_t slot, struct carm_sol_counts *counts)
@@ -53,7 +53,7 @@ static void count_write(struct counting *c, uint32_t tensor, uint64_t moved,
     }
 }
 
-/* model_io  out: external and repeated of what is no weight */
+/* model_io  out: external and repeated elements that are no weights */
 static int count_layer(struct counting *c, uint32_t index, struct carm_sol_counts *counts,
                        uint64_t *model_io, struct carm_err *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Work and traffic of a graph, independent of any machine: what the guide's analysis.yaml holds.
- * models/sol/traffic.h has the rules for each layer, models/sol/region.h those for shared tensors. */
+/* Work and traffic of a graph, independent of any machine: the contents of the guide's
+ * analysis.yaml. models/sol/traffic.h has the rules for each layer, models/sol/region.h the
+ * rules for shared tensors. */
 #ifndef CARM_MODELS_SOL_COUNT_H
 #define CARM_MODELS_SOL_COUNT_H
 

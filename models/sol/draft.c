@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A layer's keys come in any order: what they say lies in slots until the layer's map closes, then
- * goes to the graph's pools. */
+/* A layer's keys come in any order. Their values lie in slots until the layer's map closes, then
+ * go to the graph's pools. */
 #include "models/sol/draft.h"
 
 #include <stdarg.h>
@@ -413,8 +413,8 @@ static int read_keys(struct reader *r)
 
 /* ---- from the slots to the pools ------------------------------------------------------------- */
 
-/* Tensors at the end may have no entry in tensor_types: Solar writes none for those whose name it had
- * to make up. */
+/* Tensors at the end may have no entry in tensor_types: Solar writes none for tensors whose name
+ * it had to make up. */
 static int check_lengths(struct reader *r)
 {
     /* Solar writes no shape for a scalar input of the model: its readers have one */
@@ -473,7 +473,7 @@ static int tensor_number(struct reader *r, uint32_t name, uint32_t *tensor)
     return 0;
 }
 
-/* at: the shape's first extent among those of its side, moved on */
+/* at: the shape's first extent among the extents of its side; advanced behind the shape */
 static int move_use(struct reader *r, int side, size_t i, size_t *at)
 {
     struct carm_sol_graph *graph = r->graph;

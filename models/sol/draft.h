@@ -14,7 +14,7 @@
 
 #define CARM_SOL_NONE UINT32_MAX
 
-/* What a file says, with its line: line << 32 | value. */
+/* A number of the file, with its line: line << 32 | value. */
 struct carm_sol_list {
     uint64_t *v;
     size_t n, room;

@@ -29,10 +29,10 @@ struct parse {
     enum pass pass;
     bool output, compound;          /* a compound rank was seen */
     uint32_t tensor;                /* in hand, from 1, outputs after inputs */
-    const struct carm_sol_use *use; /* of it; NULL: only the writing is checked */
-    unsigned dims;                  /* of it, read so far */
+    const struct carm_sol_use *use; /* of the graph; NULL: only the syntax is checked */
+    unsigned dims;                  /* of the graph, read so far */
     size_t nranks;
-    struct rank *ranks; /* [RANKS_MAX], those beyond nranks not set */
+    struct rank *ranks; /* [RANKS_MAX]; sizes beyond nranks are not set */
 };
 
 __attribute__((format(printf, 2, 3))) static int bad(const struct parse *p, const char *format, ...)
@@ -56,7 +56,7 @@ int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product)
     bool large = false;
     *product = 1;
     for (size_t i = 0; i < n; i++) {
-        if (factors[i] == 0) { /* whatever the others are */
+        if (factors[i] == 0) { /* whatever the other sizes are */
             *product = 0;
             return 0;
         }
@@ -375,8 +375,8 @@ static bool convolution(const struct carm_sol_operands *o, bool transposed, uint
     if (!transposed) {
         return multiply(out->elements, weight->elements / first, macs);
     }
-    /* With a stride, most places of the kernel meet no input: each input element meets all weights of its
-     * channel. With padding, some of these products fall outside the output. */
+    /* With a stride, most places of the kernel meet no input: each input element meets all
+     * weights of its channel. With padding, some of these products fall outside the output. */
     uint64_t by_input = 0, by_output = 0;
     const bool counted = to > 0 && multiply(in->elements, weight->elements / first, &by_input) &&
                          multiply(out->elements / to, weight->elements, &by_output);

@@ -22,7 +22,7 @@ enum { CARM_SOL_WHY_MAX = 160 };
 struct carm_sol_operands {
     const struct carm_sol_use *uses; /* inputs, then outputs */
     uint32_t inputs, outputs;
-    const uint64_t *extents; /* what uses[].dims are indices of */
+    const uint64_t *extents; /* index space of uses[].dims */
     bool contraction;        /* each rank has its one size */
 };
 

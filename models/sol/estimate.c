@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By policy: what passes the last level, and the slowest level of each layer. */
+/* By policy: elements that pass the last level, and the slowest level of each layer. */
 struct missed {
     uint64_t *spilled;                     /* [n] elements; NULL = nothing known */
     double *level_cycles;                  /* [n] */
@@ -42,7 +42,8 @@ static double level_cycles(const struct carm_sol_layers *layers, size_t level, u
     return rate > 0.0 ? (double)elements * (double)bits / 8.0 / rate : 0.0;
 }
 
-/* What one level carries of each layer. missed: intermediates that it has to find, from inside. */
+/* Elements that one level carries of each layer. missed: intermediates that have to come from
+ * the next outer level */
 static int carry(const struct carm_sol_layers *layers, size_t level, struct missed *m,
                  struct carm_err *err)
 {
@@ -65,7 +66,8 @@ static int carry(const struct carm_sol_layers *layers, size_t level, struct miss
     return 0;
 }
 
-/* What a level misses stays missed, even where a policy does worse with more room. */
+/* An element that a level misses is missed with every larger size, too, even where a policy gets
+ * worse with more room. */
 static void narrow(struct missed *m, const uint64_t *spilled, uint32_t n)
 {
     m->total = 0;
@@ -146,7 +148,7 @@ static void free_missed(struct missed *missed)
 
 /* ---- one roofline ------------------------------------------------------------------------------ */
 
-/* What one roofline is made from: of a layer or of the graph. */
+/* The inputs of one roofline: of a layer or of the graph. */
 struct load {
     uint64_t macs, other;
     uint64_t elements, spilled; /* elements: with the spilled ones */

@@ -51,8 +51,9 @@ struct carm_sol_estimate {
     double intensity;     /* flops (2 x macs + other) per byte of memory; INFINITY without bytes,
                            * 0 without flops */
     double mac_intensity; /* macs per byte, the guide's formula */
-    enum carm_sol_bound bound; /* what takes longest; of a sum over operations, what bounds most of
-                                * its cycles. At the ridge point it is compute. */
+    enum carm_sol_bound bound; /* the resource that takes longest; of a sum over operations, the
+                                * resource that bounds most of its cycles. At the ridge point it
+                                * is compute. */
 };
 
 struct carm_sol_result {
@@ -67,7 +68,7 @@ struct carm_sol_result {
     double ridge_point;     /* flop/byte: peak of the precision over DRAM */
     double mac_ridge_point; /* MAC/byte; 0 where the arch has no rate for them */
     bool whole_graph;       /* as implemented, or totals only: no sums over operations */
-    struct carm_sol_layers *layers; /* what the estimates of layers are made from */
+    struct carm_sol_layers *layers; /* the inputs of the layers' estimates */
 };
 
 /* graph      NULL when the analysis was read: then the cached estimates are left out, and without
@@ -85,9 +86,10 @@ void carm_sol_estimate_layer(const struct carm_sol_result *result, uint32_t laye
                              enum carm_sol_model model, bool cached,
                              struct carm_sol_estimate *estimate);
 
-void carm_sol_result_close(struct carm_sol_result *result); /* frees what is inside */
+void carm_sol_result_close(struct carm_sol_result *result); /* frees the members, not *estimates
+                                                             * itself */
 
-/* What `carm sol` has found, as all of its outputs see it. */
+/* The result of `carm sol`, from which all of its outputs are made. */
 struct carm_sol_view {
     const char *name;                   /* of the graph, as its file has it */
     const struct carm_sol_graph *graph; /* NULL = an analysis was read */
@@ -120,13 +122,14 @@ const char *carm_sol_view_layer_name(const struct carm_sol_view *view, uint32_t 
 const char *carm_sol_view_layer_type(const struct carm_sol_view *view,
                                      uint32_t i); /* "" = unknown */
 
-/* A sentence about the file, as carm_sol_graph_remark has them; of an analysis what was wrong in it. */
+/* A remark about the file, from carm_sol_graph_remark; for an analysis the error that was
+ * corrected in it. */
 char *carm_sol_view_remark(const struct carm_sol_view *view, uint32_t i, char *dst, size_t size);
 
 /* How often faster b is than a; 1 where both take no time. */
 double carm_sol_speedup(const struct carm_sol_estimate *a, const struct carm_sol_estimate *b);
 
-/* "memory", "compute", "SRAM", ..., "nothing": what takes longest. */
+/* "memory", "compute", "SRAM", ..., "nothing": the resource that takes longest. */
 const char *carm_sol_bound_word(const struct carm_sol_arch *arch,
                                 const struct carm_sol_estimate *estimate);
 

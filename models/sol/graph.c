@@ -15,9 +15,10 @@ struct type {
     enum carm_sol_kind kind;
 };
 
-/* What the types of operations do, in the order of strcmp. The names are PyTorch's.
+/* The work of each type of operation, in the order of strcmp. The names are PyTorch's.
  * Source: the Solar project's lists of operations without compute, of views, slices and scatters
- * (solar/analysis/graph_analyzer.py); gathers, and spellings that its lists do not have, are ours. */
+ * (solar/analysis/graph_analyzer.py). Gathers, and spellings that its lists do not have, are
+ * ours. */
 static const struct type table[] = {
     {"__getitem__", CARM_SOL_SLICE},
     {"__setitem__", CARM_SOL_SCATTER},

@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What an operation's type says about its work (models/sol/graph.c has the table of types). */
+/* The kind of work of an operation's type (models/sol/graph.c has the table of types). */
 enum carm_sol_kind {
     CARM_SOL_COMPUTE,   /* any type without an entry: elementwise, reduction, contraction */
     CARM_SOL_VIEW,      /* view, reshape, transpose, split, ...: no work, no traffic, transparent */
-    CARM_SOL_SLICE,     /* slice, select, ...: reads what it gives; a view */
+    CARM_SOL_SLICE,     /* slice, select, ...: reads as many elements as its output has; a view */
     CARM_SOL_SCATTER,   /* scatter, index_put, ...: writes its inputs without the largest */
     CARM_SOL_EMBEDDING, /* reads the smaller of inputs and outputs */
     CARM_SOL_GATHER,    /* gather, index_select, ...: reads of its first input no more than it
@@ -27,7 +27,7 @@ enum carm_sol_kind carm_sol_kind_find(const char *type);
 
 enum carm_sol_role { CARM_SOL_INPUT, CARM_SOL_WEIGHT, CARM_SOL_BIAS, CARM_SOL_OUTPUT };
 
-/* What tensor_dtypes may say of a tensor that holds values; indices and masks are none of these. */
+/* The types in tensor_dtypes of tensors that hold values; indices and masks have other types. */
 enum carm_sol_dtype {
     CARM_SOL_FLOAT64,
     CARM_SOL_FLOAT32,
@@ -51,7 +51,7 @@ struct carm_sol_use {
     uint64_t elements; /* product of the extents; may be 0 */
 };
 
-/* What a layer's work was counted by. */
+/* The rule that counted a layer's work. */
 enum carm_sol_counted {
     CARM_SOL_BY_EQUATION,
     CARM_SOL_BY_SHAPES,   /* no contraction, and the equation does not fit the shapes */
@@ -87,9 +87,8 @@ struct carm_sol_graph {
     char *name;                    /* model_name */
     struct carm_sol_layer *layers; /* [n] in the file's order, start layers too */
     uint32_t n;
-    uint32_t
-        *order; /* [n] execution order: the file's where it can be, else the earliest in the file
-                        of those whose predecessors are done */
+    uint32_t *order; /* [n] execution order: the file's where that is possible, else always the
+                 * earliest layer of the file whose predecessors are done */
     struct carm_sol_use *uses;
     uint32_t nuses;
     uint32_t *links; /* indices of layers */
@@ -113,8 +112,8 @@ static inline const char *carm_sol_text(const struct carm_sol_graph *graph, uint
     return graph->text + offset;
 }
 
-/* A sentence about what a reader of the figures must know of the file: what was not counted by its
- * equation, once for each type, and what did not agree. i: from 0
+/* A remark for readers of the figures about the file: operations that were not counted by their
+ * equation, once for each type, and contradictions. i: from 0
  * returns dst, or NULL after the last one */
 char *carm_sol_graph_remark(const struct carm_sol_graph *graph, uint32_t i, char *dst, size_t size);
 

@@ -114,8 +114,8 @@ bool carm_sol_layout_permute(struct carm_sol_layout *layout, struct carm_sol_sha
     return true;
 }
 
-/* The digits of a dimension's factors, the first of which is the most significant.
- * out  behind: what is left of them */
+/* The digits of a dimension's factors, the most significant first.
+ * out  behind: the factors that remain */
 static bool cut_factors(const struct carm_sol_factor *f, unsigned n, uint64_t from, uint64_t count,
                         uint64_t step, struct carm_sol_layout *out)
 {

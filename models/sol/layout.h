@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the elements of a view lie in the tensor that it is a view of.
+/* The place of a view's elements in the tensor that it is a view of.
  *
- * The number of an element in the view (row-major) is written in a mixed radix, the factors' n, the
- * most significant digit first. It lies at offset + the sum of digit x stride. So a reshape changes
- * nothing; a transposition orders the factors anew; a piece takes part of a factor's digits; an
- * expansion adds factors of stride 0. */
+ * The number of an element in the view (row-major) is written in a mixed radix, the factors' n,
+ * the most significant digit first. The element is at offset + the sum of digit x stride. So a
+ * reshape changes nothing; a transposition reorders the factors; a piece takes part of a
+ * factor's digits; an expansion adds factors of stride 0. */
 #ifndef CARM_MODELS_SOL_LAYOUT_H
 #define CARM_MODELS_SOL_LAYOUT_H
 
@@ -40,7 +40,7 @@ bool carm_sol_layout_permute(struct carm_sol_layout *layout, struct carm_sol_sha
 bool carm_sol_layout_cut(struct carm_sol_layout *layout, struct carm_sol_shape shape, unsigned dim,
                          uint64_t from, uint64_t count, uint64_t step);
 
-/* Dimensions of 1 repeated to those of another shape, aligned at the last. */
+/* Dimensions of 1 repeated to the extents of another shape, aligned at the last dimension. */
 bool carm_sol_layout_expand(struct carm_sol_layout *layout, struct carm_sol_shape shape,
                             struct carm_sol_shape to);
 

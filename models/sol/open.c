@@ -112,7 +112,7 @@ static bool may_be_name(const char *operand)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-/* A pipe may have no end: what has come so far is looked at once. */
+/* A pipe may have no end: the part that has come so far is looked at once. */
 #define EARLY_BYTES ((size_t)8 << 20)
 typedef int early_check(const char *path, const char *text, size_t size, struct carm_err *err);
 
@@ -175,7 +175,7 @@ static int load(const char *path, size_t most, early_check *early, char **text, 
     return rc;
 }
 
-/* What messages call it. */
+/* The file's name in messages. */
 static const char *name_of(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
@@ -213,7 +213,7 @@ static int look_at_layer(struct carm_yaml *yaml, bool *analysis, struct carm_err
     return rc;
 }
 
-/* Reads as far as it takes to know what the file is: of a large one, its first layer. */
+/* Reads until the kind of the file is known: of a large one, its first layer. */
 static int look(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
 {
     struct carm_yaml_item item;
@@ -235,7 +235,7 @@ static int look(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
     return rc;
 }
 
-/* Refuses what cannot become a graph or an analysis, however it goes on. */
+/* Refuses a text that cannot become a graph or an analysis, however it goes on. */
 static int check_early(const char *path, const char *text, size_t size, struct carm_err *err)
 {
     struct carm_yaml *yaml = NULL;
@@ -382,7 +382,7 @@ static bool is_better(const struct carm_roofs *r, const struct carm_roofs *best)
     return carm_isa_rank(r->isa) > carm_isa_rank(best->isa);
 }
 
-/* returns NULL where the model has none of these */
+/* returns NULL where the model has no such roofs */
 static const struct carm_roofs *find_best(const struct carm_model *model, const char *isa,
                                           int threads)
 {
@@ -394,7 +394,7 @@ static const struct carm_roofs *find_best(const struct carm_model *model, const 
     return best;
 }
 
-/* The set and those of the other precisions. named: only its ISA is wanted */
+/* The set, and the sets of the other precisions. named: only its ISA is wanted */
 static struct sets find_sets(const struct carm_model *model, const struct carm_roofs *best,
                              bool named)
 {
@@ -485,7 +485,7 @@ static double bandwidth_of(const struct carm_roofs *roofs, const char *level)
     return best;
 }
 
-/* The best of all precisions: a vector's bytes do not depend on what they mean. */
+/* The best bandwidth of all precisions: the bytes of a vector do not depend on their meaning. */
 static double best_bandwidth(const struct sets *sets, const char *level)
 {
     double best = 0.0;

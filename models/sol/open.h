@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The operand and the architecture of `carm sol`: from files, pipes, a CPU's measured model, or those that are built
- * in. */
+/* The operand and the architecture of `carm sol`: from files, pipes, a CPU's measured model, or
+ * the built-in ones. */
 #ifndef CARM_MODELS_SOL_OPEN_H
 #define CARM_MODELS_SOL_OPEN_H
 
@@ -43,10 +43,10 @@ int carm_sol_machine_open(const char *operand, const char *isa, int threads,
 int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int threads,
                            struct carm_sol_arch *arch, struct carm_err *err);
 
-/* What is built in, data/sol-NAME.yaml: the text of one by name (in any case, '_' as '-'), or NULL; it
- * is zero-terminated. The lists are NULL-terminated. "worked-example" is an analysis, the other
- * examples are graphs.
- * size_bytes  out, may be NULL: its length without the zero */
+/* The built-in files, data/sol-NAME.yaml: the text of one by name (in any case, '_' as '-'), or
+ * NULL; it is zero-terminated. The lists are NULL-terminated. "worked-example" is an analysis,
+ * the other examples are graphs.
+ * size_bytes  out, may be NULL: the text's length without the zero */
 const char *carm_sol_arch_text(const char *name, size_t *size_bytes);
 const char *carm_sol_example_text(const char *name, size_t *size_bytes);
 const char *const *carm_sol_arch_names(void);

@@ -12,14 +12,15 @@
 #include "models/sol/draft.h"
 #include "models/sol/equation.h"
 
-/* What the checks share. */
+/* State that the checks share. */
 struct check {
     struct carm_sol_draft *draft;
     struct carm_sol_graph *graph; /* the draft's */
     struct carm_err *err;         /* the draft's */
     uint32_t
         *successors; /* [graph->nlinks] links the other way round, each list in the file's order */
-    uint32_t *first_successor; /* [graph->n + 2]; those of layer i end where those of i + 1 begin */
+    uint32_t *first_successor; /* [graph->n + 2]; the edges of layer i end where those of i + 1
+                                * begin */
 };
 
 static int no_memory(struct carm_err *err)
@@ -111,7 +112,7 @@ static void each_link(const struct check *c,
 
 struct links {
     uint64_t *v;     /* from << 2 | by, of each layer together */
-    uint32_t *first; /* [layers + 2] where those of a layer begin, one behind */
+    uint32_t *first; /* [layers + 2] the first of each layer, and the end */
 };
 
 static void count_link(void *data, uint32_t from, uint32_t to, unsigned by)
@@ -180,7 +181,7 @@ static int find_successors(struct check *c)
     return 0;
 }
 
-/* What comes before what, from all that says so. */
+/* The order of layers, from all tensors and connections. */
 static int link_layers(struct check *c)
 {
     struct carm_sol_graph *graph = c->graph;
@@ -524,7 +525,7 @@ static int points_of_shapes(const struct check *c, struct carm_sol_layer *layer)
     return 0;
 }
 
-/* What is not a contraction, where the equation gives no count. */
+/* An operation without contraction, where the equation gives no count. */
 static int count_shapes(const struct check *c, struct carm_sol_layer *layer,
                         enum carm_sol_counted counted)
 {

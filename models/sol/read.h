@@ -18,7 +18,7 @@
  * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
 int carm_sol_graph_open(const char *path, struct carm_sol_graph **graph, struct carm_err *err);
 
-/* The same from memory. name: what messages call it. */
+/* Like carm_sol_graph_read, from memory. name: the file's name in messages. */
 int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
                          struct carm_sol_graph **graph, struct carm_err *err);
 

@@ -12,8 +12,8 @@
 #include "models/sol/layout.h"
 #include "models/sol/slice.h"
 
-/* A run of neighbours that is read, in grains of a space: where it begins, and what is behind it. Runs
- * have the order of their reads. */
+/* A run of neighbouring elements that is read, in grains of a space: its first grain, and the
+ * end. Runs have the order of their reads. */
 struct begin {
     uint64_t first;
     uint32_t space, run;
@@ -24,8 +24,8 @@ struct run {
     uint32_t read;
 };
 
-/* Layouts of one space can be compared: a base's own elements, or those of a view whose place in its
- * base is not known. */
+/* Layouts of one space can be compared: a base's own elements, or those of a view whose place in
+ * its base is not known. */
 struct space {
     uint64_t elements; /* numbers that an element can have */
     uint64_t most;     /* different elements, at most */
@@ -36,7 +36,7 @@ struct space {
 
 enum how { WHOLE, PLACED, SOMEWHERE };
 
-/* What is known of a tensor that is a view. */
+/* Properties of a tensor that is a view. */
 struct place {
     uint32_t space;  /* of PLACED */
     uint32_t layout; /* the same: index */
@@ -142,8 +142,8 @@ static bool seen_whole(const struct regions *r, const struct carm_sol_use *use)
     return use->elements == r->traffic->size[use->tensor];
 }
 
-/* The layout through which a layer sees a tensor, for its own views of it. Where the order of the
- * elements is not known they make a space of their own, for all views of that layer. */
+/* The layout through which a layer sees a tensor, for its own views of it. Where the order of
+ * the elements is not known, they form a space of their own, for all views of that layer. */
 static int layout_of(struct regions *r, const struct carm_sol_use *use,
                      struct carm_sol_layout *layout, uint32_t *space)
 {
@@ -256,7 +256,7 @@ static bool is_order(const unsigned *order, struct carm_sol_shape in, struct car
     return true;
 }
 
-/* What exchanges two dimensions leaves no order as it is, whatever an equation says that was made from
+/* An exchange of two dimensions changes the order, whatever an equation says that was made from
  * equal extents. */
 static bool exchanges(const char *type)
 {
@@ -555,7 +555,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* After how many elements a set repeats, through all of the space; those of the space: it does not. */
+/* The number of elements after which a set repeats, through all of the space; the space's own
+ * number: it does not repeat. */
 static uint64_t period_of(const struct carm_sol_layout *set, uint64_t elements)
 {
     const struct carm_sol_factor *f = set->f;
@@ -676,7 +677,7 @@ static const struct begin *sweep_space(struct regions *r, const struct begin *be
     return begin;
 }
 
-/* Finds what each read of a base has that no earlier one has. */
+/* Finds the elements of each read of a base that no earlier read has. */
 static int sweep(struct regions *r, uint32_t first, uint32_t end)
 {
     int rc = 0;

@@ -232,7 +232,7 @@ static bool take_items(struct part *p, const struct call *c)
     return good;
 }
 
-/* dim, then what is taken of it: select index; narrow start, length; slice start, end, step */
+/* dim, then the range: select index; narrow start, length; slice start, end, step */
 static bool take_of_dimension(struct part *p, const struct call *c, const char *type)
 {
     struct arg dim = c->n > 0 ? c->args[0] : (struct arg){.what = NUMBER};

@@ -14,7 +14,7 @@ static const char sweep_form[] =
 
 /* ---- words ------------------------------------------------------------------------------------- */
 
-/* The name before '='. returns what follows it, or NULL */
+/* The name before '='. returns the text behind it, or NULL */
 static const char *take_key(const char *text, char *key)
 {
     const size_t n = strcspn(text, "=,:");
@@ -26,8 +26,8 @@ static const char *take_key(const char *text, char *key)
     return text + n + 1;
 }
 
-/* A finite number that ends at one of the characters of stop, or at the text's end. returns what
- * follows, or NULL */
+/* A finite number that ends at one of the characters of stop, or at the text's end. returns the
+ * text behind it, or NULL */
 static const char *take_number(const char *text, const char *stop, double *value)
 {
     const char *end = carm_number_scan(text, value);
@@ -94,7 +94,7 @@ static bool is_whole(const char *key)
 static double value_at(const struct carm_sol_sweep *s, size_t i)
 {
     const double share = (double)i / (double)(s->steps - 1);
-    if (i == 0 || i + 1 == s->steps) { /* the ends are what was asked for, to the last bit */
+    if (i == 0 || i + 1 == s->steps) { /* the ends are exactly the requested ones */
         return i == 0 ? s->from : s->to;
     }
     const double value =

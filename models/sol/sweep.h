@@ -24,7 +24,7 @@ int carm_sol_set(struct carm_sol_arch *arch, const char *list, struct carm_err *
 int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct carm_err *err);
 
 /* Estimates the view's graph at each value of the range, in order.
- * row  takes what came out; view: the estimates at this value, until row returns
+ * row  receives each result; view: the estimates at this value, until row returns
  * returns 0, or as carm_sol_arch_set and carm_sol_estimate */
 typedef void carm_sol_sweep_row(void *context, size_t i, double value,
                                 const struct carm_sol_view *view);

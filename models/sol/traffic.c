@@ -18,7 +18,7 @@ static void *zeroed(size_t n, size_t size)
 
 enum { SEEN_TAKEN = 1, SEEN_WEIGHT = 2 }; /* of a tensor, by any layer */
 
-/* What the kind's reckoning starts from. */
+/* The inputs of the rule for one kind. */
 struct sums {
     uint64_t inputs, outputs;
 };
@@ -61,7 +61,7 @@ static uint32_t table_slot(const struct carm_sol_use *uses, const struct carm_so
     return layer->inputs - 1;
 }
 
-/* Rows of the table, and what is beyond it of the other inputs. */
+/* Rows of the table, and the elements of the other inputs beyond it. */
 static void move_embedding(const struct carm_sol_use *uses, const struct carm_sol_layer *layer,
                            const struct sums *sums, uint64_t *moved)
 {
@@ -80,8 +80,8 @@ static void move_embedding(const struct carm_sol_use *uses, const struct carm_so
     }
 }
 
-/* The largest input is what is written to, the last of the others what is written; those between are
- * indices. */
+/* The largest input is written to, the last of the others is the written data; inputs between
+ * them are indices. */
 static void move_scatter(const struct carm_sol_use *uses, const struct carm_sol_layer *layer,
                          uint64_t *moved)
 {
@@ -181,7 +181,7 @@ static void see(const struct carm_sol_graph *graph, bool starts, struct carm_sol
     }
 }
 
-/* Tensors that any layer has as a weight: they themselves, and what they are views of. */
+/* Tensors that any layer has as a weight: these tensors, and the tensors that they are views of. */
 static void see_weights(const struct carm_sol_graph *graph, const uint32_t *base, uint8_t *seen)
 {
     for (uint32_t l = 0; l < graph->n; l++) {
@@ -224,7 +224,8 @@ static void find_bases(const struct carm_sol_graph *graph, struct carm_sol_traff
     }
 }
 
-/* An output that nobody takes, of a layer with another that is taken, need not leave the chip. */
+/* An output that no layer takes need not leave the chip where another output of its layer is
+ * taken. */
 static void take_together(const struct carm_sol_graph *graph, uint8_t *seen)
 {
     for (uint32_t l = 0; l < graph->n; l++) {
@@ -255,7 +256,8 @@ static void classify(const struct carm_sol_graph *graph, struct carm_sol_traffic
     }
 }
 
-/* The maker's shape says what a tensor has; of one from nowhere the largest that a layer sees. */
+/* The maker's shape gives a tensor's elements; without a maker, the largest shape that a layer
+ * sees. */
 static int move_layers(const struct carm_sol_graph *graph, struct carm_sol_traffic *traffic,
                        struct carm_err *err)
 {
