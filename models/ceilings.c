@@ -113,7 +113,7 @@ static const struct carm_ceiling_roof *next_in_core(const struct carm_roofs *roo
     return NULL;
 }
 
-/* The best streaming read is what loads with one optimisation less are set against. */
+/* The best streaming read: reads without one of its optimisations are compared with it. */
 static const struct carm_ceiling_roof *next_memory(const struct carm_roofs *roofs,
                                                    const struct carm_ceiling_roof *c,
                                                    const char **by)
@@ -175,7 +175,7 @@ double carm_ceiling_gap(const struct carm_roofs *roofs, const struct carm_ceilin
     case CARM_CEILING_TRAFFIC:
         *by = "more threads";
         next = next_faster(roofs, ceiling);
-        if (!next) { /* all threads: what the set itself has */
+        if (!next) { /* all threads: the number of threads of the set itself */
             next = ceiling->group == CARM_CEILING_BUSY
                        ? carm_ceilings_best(roofs, CARM_CEILING_IN_CORE, "")
                        : carm_ceilings_measured(roofs, CARM_CEILING_MEMORY, "dot");
@@ -200,7 +200,8 @@ int carm_ceilings_add(struct carm_roofs *roofs, const struct carm_ceiling_roof *
     return rc;
 }
 
-/* ---- arithmetic: what lies next to a point, and what is in reach --------------------------------- */
+/* ---- arithmetic: ceilings around a point, and optimisations in reach
+ * ----------------------------- */
 
 static const struct carm_ceiling *last_of_chain(const struct carm_ceiling *list, size_t n)
 {
@@ -250,8 +251,9 @@ static double roof_at(const struct carm_ceilings *l, double intensity)
     return fmin(slope ? slope->rate * intensity : INFINITY, peak ? peak->rate : INFINITY);
 }
 
-/* Takes the list of one side into the sandwich. Of two at the same height the later one stands: it
- * is the one that more has to be done for. Ceilings above the roof bind nothing at this intensity. */
+/* Takes the list of one side into the sandwich. Of two ceilings at the same height the later one
+ * stays, as its optimisation has to be done in addition. Ceilings above the roof bind nothing at
+ * this intensity. */
 static void squeeze(const struct carm_ceilings *l, bool compute, double intensity,
                     double performance, bool with_aside, struct carm_ceiling_around *upper,
                     struct carm_ceiling_around *lower)
@@ -295,9 +297,9 @@ int carm_ceilings_around(const struct carm_ceilings *ceilings, double intensity,
     return 0;
 }
 
-/* Adds what one side has in reach at an intensity.
+/* Adds the optimisations of one side that are in reach at an intensity.
  * performance  0 = not known
- * inreach      out: whether any of its list lies below the roof, broken or not
+ * inreach      out: whether any ceiling of this list is below the roof, broken or not
  * returns how many were added */
 static size_t add_gains(const struct carm_ceilings *l, bool compute, double intensity,
                         double performance, bool *inreach, struct carm_gain *gains)
@@ -324,7 +326,7 @@ static size_t add_gains(const struct carm_ceilings *l, bool compute, double inte
     return filled;
 }
 
-/* From the bottom up; where two stand at one height, memory first, as the paper lists it. */
+/* From the bottom up; of two ceilings at one height memory comes first, as the paper lists it. */
 static int by_height(const void *a, const void *b)
 {
     const struct carm_gain *x = a, *y = b;
@@ -357,8 +359,9 @@ size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensit
 /* ---- the ceilings of a measured model ------------------------------------------------------------
  * source: Williams et al. 2009, section 4 (order of the ceilings), A.1.2 to A.1.4, A.2 */
 
-/* Intervals are of one measurement's repetitions. From one measurement to the next a core's own rates
- * repeat within 1%, those of memory within 2% on a quiet machine: less than that is no step. */
+/* Intervals are of one measurement's repetitions. From one measurement to the next a core's own
+ * rates repeat within 1%, those of memory within 2% on a quiet machine (ten builds,
+ * docs/results.md): a smaller step is no ceiling. */
 static const double repeat_compute = 0.01;
 static const double repeat_memory = 0.02;
 
@@ -370,7 +373,8 @@ struct found {
     double clock_hz;
 };
 
-/* One side in the making: the chain from the bottom to below the roof, and what stands aside. */
+/* One side under construction: the chain from the bottom to below the roof, and the ceilings
+ * aside. */
 struct side {
     double repeat;
     struct found roof; /* rate 0 = none */
@@ -444,7 +448,8 @@ static void raise_roof_to(struct side *s, const struct carm_ceiling_roof *c)
     }
 }
 
-/* Drops what is not below the next one up: it costs nothing here. The roof stays. */
+/* Drops ceilings that are not below the next one up: the missing optimisation costs nothing
+ * here. The roof stays. */
 static void drop_costless(struct side *s)
 {
     struct found kept[CHAIN_MAX];
@@ -462,7 +467,7 @@ static void drop_costless(struct side *s)
     }
 }
 
-/* Chain, what stands aside below the roof, and the roof, by rate. returns how many */
+/* The chain, ceilings aside below the roof, and the roof, by rate. returns how many */
 static size_t merge(struct side *s, struct carm_ceiling out[CARM_CEILINGS_MAX])
 {
     size_t n = 0;
@@ -514,7 +519,8 @@ static const struct carm_ceiling_roof *stage_of(const struct carm_roofs *roofs, 
     return c;
 }
 
-/* What breaks through a stage: the next one that was measured; STAGES = there is none. */
+/* The stage that breaks through another one: the next one that was measured; STAGES = there is
+ * none. */
 static size_t next_stage(const struct carm_roofs *roofs, size_t stage, bool balanced)
 {
     do {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ceilings of a roofline: slopes (memory) and horizontals (in-core), each with what breaks through
- * it. They are made of a model's measured records or of a published machine; the rest of the program
- * draws, places and advises from this one form.
- * source: Williams, Waterman, Patterson 2009, sections 4 and 6, figures 2 to 4, appendix A.1, A.2 */
+/* The ceilings of a roofline: slopes (memory) and horizontals (in-core), each with the
+ * optimisation that breaks through it. They are made of a model's measured records or of a
+ * published machine. Plots, placement and advice start from this one form.
+ * source: Williams, Waterman, Patterson 2009, sections 4 and 6, figures 2 to 4, appendix A.1,
+ * A.2 */
 #ifndef CARM_MODELS_CEILINGS_H
 #define CARM_MODELS_CEILINGS_H
 
@@ -36,8 +37,9 @@ const struct carm_ceiling_roof *carm_ceilings_best(const struct carm_roofs *roof
                                                    enum carm_ceiling_group group,
                                                    const char *prefix);
 
-/* What one optimisation gives over a measured ceiling: the rate of the next ceiling over its own.
- * by      out: what does it, for a reader ("SIMD"); borrowed, static
+/* The gain of one optimisation over a measured ceiling: the rate of the next ceiling over its
+ * own.
+ * by      out: the optimisation, for a reader ("SIMD"); borrowed, static
  * returns 0 where there is no next one, or it was not measured */
 double carm_ceiling_gap(const struct carm_roofs *roofs, const struct carm_ceiling_roof *ceiling,
                         const char **by);
@@ -53,8 +55,9 @@ enum { CARM_CEILINGS_MAX = 24, CARM_CEILING_STEP_MAX = 96 };
 /* A slope or a horizontal of a roofline. */
 struct carm_ceiling {
     char name[CARM_NAME_MAX]; /* "L2", "avx2 L1", "add", "without fma", "TLP only", "no affinity" */
-    char step[CARM_CEILING_STEP_MAX]; /* what breaks through it: "keep memory on the threads' own
-                                       * node"; "" for the roof, or where that is not known */
+    char step[CARM_CEILING_STEP_MAX]; /* the optimisation that breaks through it: "keep memory on
+                                       * the threads' own node"; "" for the roof, or where it is
+                                       * not known */
     double rate;                      /* byte/s of a slope, flop/s of a horizontal; > 0 */
     struct carm_ci ci95;              /* both ends = rate where none is known */
     bool disturbed;                   /* while it was measured, so it may be too low */
@@ -67,19 +70,19 @@ struct carm_ceiling {
     bool narrow;  /* of a narrower ISA than the roofs' */
 };
 
-/* Ascending by what has to be done first, which is ascending by rate; the last one that is not aside
- * is the roof. */
+/* Ascending by the order of the optimisations, which is ascending by rate; the last ceiling that
+ * is not aside is the roof. */
 struct carm_ceilings {
     char title[CARM_TEXT_MAX]; /* "AMD Opteron X4", or the processor and threads of a model */
-    char metric[16];           /* "flop", "exchange": what `rate` of compute counts */
+    char metric[16];           /* "flop", "exchange": the operation that `rate` of compute counts */
     struct carm_ceiling memory[CARM_CEILINGS_MAX];
     size_t nmemory;
     struct carm_ceiling compute[CARM_CEILINGS_MAX];
     size_t ncompute;
 };
 
-/* Where multiply/add balance stands: on top, as few kernels have it; or at the bottom, as in figure
- * 3d to f, for kernels that are balanced by nature (SpMV). */
+/* The place of the multiply/add balance: on top, as few kernels are balanced; or at the bottom,
+ * as in figure 3d to f, for kernels that are balanced by nature (SpMV). */
 enum carm_ceilings_order { CARM_BALANCE_TOP, CARM_BALANCE_BOTTOM };
 
 /* From the measured ceilings of a set of roofs (`carm build --ceilings`), against memory (the original
@@ -120,13 +123,13 @@ struct carm_gain {
     size_t index; /* the ceiling that it breaks through */
     double from;  /* operations/s that the ceiling allows at this intensity */
     double to;    /* the next ceiling of its side, or the roof, whichever is lower there */
-    double times; /* what it can give at most: to / from, or to / performance when the point already
-                   * stands above the ceiling; > 1 */
+    double times; /* the largest gain: to / from, or to / performance when the point is already
+                   * above the ceiling; > 1 */
 };
 
-/* Which optimisations are in reach at an intensity, in the order in which to try them, and what each
- * can give at most.
- * performance  0 = not known: all that the intensity leaves in reach
+/* The optimisations in reach at an intensity, in the order in which to try them, with the
+ * largest gain of each.
+ * performance  0 = not known: all optimisations that the intensity leaves in reach
  * gains        out: [2 * CARM_CEILINGS_MAX]
  * returns how many were filled */
 size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensity,

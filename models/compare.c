@@ -44,17 +44,17 @@ double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
     return floors[noise][is_virtual];
 }
 
-/* On a restless virtual machine rounds of the last cache scatter by 5%, those of memory by 8%, and builds
- * move by half as much beside what one of them shows. */
+/* On a restless virtual machine rounds of the last cache scatter by 5% and rounds of memory by
+ * 8%. Builds move by half as much again, which a single build does not show. */
 static const double unseen = 0.5;
 
 /* The variance of one value in a difference, and its square over its degrees of freedom.
  * half  of the interval */
 static double add_variance(const struct carm_compare_value *v, double half, double *squares)
 {
-    /* models/rounds.c makes four batches of one run or two, three of three rounds. Of five runs or
-     * more it makes more, and t is taken too large; but these show what one run does not, which is
-     * added below. */
+    /* models/rounds.c makes four batches of one run or two, and three batches of three runs.
+     * From five runs on it makes more batches, and t is taken too large here. But such runs also
+     * show the variation between runs, which is added below. */
     const double batches = fmin(3.0, (double)v->rounds - 1.0);
     const double sd = half / gsl_cdf_tdist_Pinv(0.975, batches);
     const double drift = unseen * v->scatter;
@@ -168,8 +168,8 @@ static enum carm_compare_noise dram_noise(int threads)
     return threads > 1 ? CARM_COMPARE_DRAM_SEVERAL : CARM_COMPARE_DRAM;
 }
 
-/* Levels stand fastest first, memory last; what is next to memory is shared, as harness/level.c takes
- * it, unless it is all that there is. */
+/* Levels are listed fastest first, memory last. The level next to memory is shared, as in
+ * validation/roofs/levels.c, unless it is the only one. */
 static enum carm_compare_noise level_noise(const struct maker *m, const char *level)
 {
     size_t i = 0;
@@ -190,8 +190,9 @@ static double clock_of(enum carm_compare_noise noise, double clock_hz)
     return noise >= CARM_COMPARE_DRAM ? 0.0 : clock_hz;
 }
 
-/* Puts beside a value how its rounds scatter: those of the state that it was made of. Where the slower
- * ones were left out, the median absolute deviation of all: few are left by chance, too near one another. */
+/* Adds the scatter of a value's rounds: of the rounds in the state that the value was made of.
+ * Where slower rounds were left out, the scatter is the median absolute deviation of all rounds:
+ * the remaining ones are selected, and too near one another. */
 static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t n, bool shared,
                        struct carm_compare_value *value)
 {
@@ -317,7 +318,8 @@ static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t mo
     put_ceilings(m, roofs, model);
 }
 
-/* What plots and tables draw: each level and the peak by the fastest of a set's ISA and narrower ones. */
+/* The rows of plots and tables: each level and the peak by the fastest of a set's ISA and
+ * narrower ones. */
 static void put_best(struct maker *m, const struct carm_model *of, const struct carm_roofs *roofs,
                      size_t model)
 {
@@ -636,7 +638,8 @@ size_t carm_compare_same_per_cycle(const struct carm_compare *compare)
     return n;
 }
 
-/* ---- what is known of each model beside its roofs ------------------------------------------------ */
+/* ---- properties of each model besides its roofs
+ * -------------------------------------------------- */
 
 char carm_compare_letter(size_t model)
 {
@@ -655,7 +658,7 @@ bool carm_compare_moved(const struct carm_compare_set *set, size_t model)
     return a > 0.0 && b > 0.0 && fmax(a, b) > most * fmin(a, b);
 }
 
-/* Facts are compared as they are printed: a difference that cannot be seen is none. */
+/* Facts are compared as they are printed: a difference that cannot be seen is no difference. */
 
 /* ---- facts -------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models against the first of them, the baseline: which roofs differ, by how much, and whether that is
- * more than what one machine gives from run to run. Nothing is printed or measured here. */
+/* Models against the first of them, the baseline: which roofs differ, by how much, and whether
+ * the difference exceeds the variation of one machine from run to run. Nothing is printed or
+ * measured here. */
 #ifndef CARM_MODELS_COMPARE_H
 #define CARM_MODELS_COMPARE_H
 
@@ -23,19 +24,19 @@ enum carm_compare_kind {
 /* "memory", "compute", "dram_peak", "ceiling": names for programs */
 const char *carm_compare_kind_name(enum carm_compare_kind kind);
 
-/* What makes a roof move from run to run. */
+/* Why a roof moves from run to run. */
 enum carm_compare_noise {
-    CARM_COMPARE_CORE,        /* what one core has for itself: computation, L1 */
+    CARM_COMPARE_CORE,        /* resources that each core has for itself: computation, L1 */
     CARM_COMPARE_PRIVATE,     /* its further caches: the places of pages matter */
     CARM_COMPARE_SHARED,      /* the last cache */
     CARM_COMPARE_DRAM,        /* memory, one thread */
     CARM_COMPARE_DRAM_SEVERAL /* memory, several threads */
 };
 
-/* The repeatability floor, as a share: less than that is what another run of the same machine may give,
- * however sure each median is in its own run.
- * is_virtual  one of the two was measured in a virtual machine, and their intervals are those of one run
- *             each; intervals from rounds cover other runs, so false belongs to them */
+/* The repeatability floor, as a share: another run of the same machine may differ by as much,
+ * however narrow the interval of each run is.
+ * is_virtual  one of the two was measured in a virtual machine, and their intervals are those of
+ *             one run each; false for intervals from rounds, which cover other runs */
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual);
 
 /* A roof in one model. */
@@ -67,7 +68,7 @@ struct carm_compare_diff {
     enum carm_compare_verdict verdict;
     double change;  /* value / baseline - 1 */
     double error;   /* half width of the difference's 95% interval, as a share of the baseline */
-    double floor;   /* what was taken for noise, as a share of the larger value */
+    double floor;   /* the noise that was assumed, as a share of the larger value */
     bool by_rounds; /* the interval is from rounds */
     bool has_cycles;
     double cycle_change; /* the same as change, each divided by its clock */
@@ -109,14 +110,14 @@ struct carm_compare_row {
 
 /* An ISA and precision with a number of threads. */
 struct carm_compare_set {
-    char isa[CARM_NAME_MAX]; /* or CARM_COMPARE_BEST; its rows are those that no ISA's set has */
+    char isa[CARM_NAME_MAX]; /* or CARM_COMPARE_BEST, whose rows are the best of all ISAs */
     char precision[CARM_NAME_MAX];
     int threads;
     const struct carm_roofs
         *roofs[CARM_COMPARE_MOST]; /* borrowed; NULL = the model has no such set */
     bool compared;                 /* the baseline and one more have it; else there are no rows */
-    struct carm_compare_row *rows; /* significant ones first, then those that are equal, disturbed,
-                                    * not in both; the worst first within each */
+    struct carm_compare_row *rows; /* significant ones first, then equal, disturbed, and in one
+                                    * model only; the worst first within each */
     size_t nrows;
 };
 
@@ -128,8 +129,8 @@ struct carm_compare {
 };
 
 struct carm_compare_options {
-    /* In place of carm_compare_floor, as a share, with each interval taken as that of one run; negative
-     * = by that, and by rounds where there are some. */
+    /* Replaces carm_compare_floor, as a share, with each interval taken as that of one run;
+     * negative = use carm_compare_floor, and rounds where there are some. */
     double noise;
     /* Which sets to take; NULL = all. */
     bool (*wanted)(const void *arg, const char *isa, int threads);
@@ -151,22 +152,23 @@ struct carm_compare_drop {
     size_t model;
 };
 
-/* How many values lie significantly below the baseline by more than threshold, a share.
- * ignore_clock  without those that are the same per cycle
- * worst         out: the one that lies lowest */
+/* How many values are significantly below the baseline by more than threshold, a share.
+ * ignore_clock  without values that are the same per cycle
+ * worst         out: the lowest of them */
 size_t carm_compare_drops(const struct carm_compare *compare, double threshold, bool ignore_clock,
                           struct carm_compare_drop *worst);
 
 /* How many comparisons of two values came to that verdict. */
 size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict);
 
-/* How many were decided by intervals from rounds, of those that are significant or equal. */
+/* How many of the significant or equal comparisons were decided by intervals from rounds. */
 size_t carm_compare_by_rounds(const struct carm_compare *compare);
 
 /* How many differ by the core clock alone. */
 size_t carm_compare_same_per_cycle(const struct carm_compare *compare);
 
-/* ---- what is known of each model beside its roofs ------------------------------------------------ */
+/* ---- properties of each model besides its roofs
+ * -------------------------------------------------- */
 
 enum { CARM_COMPARE_FACT_MAX = 300, CARM_COMPARE_FACTS_MAX = 64 };
 
@@ -177,8 +179,9 @@ struct carm_compare_fact {
     bool same;                                           /* in all models */
 };
 
-/* Roofs of another tool that name no ISA take that of the other model's highest set with as many threads, and
- * its highest operation, so that they can be compared. returns that set; NULL = there is nothing to do, or none */
+/* Roofs of another tool that name no ISA take the ISA of the other model's highest set with as
+ * many threads, and its highest operation, so that they can be compared.
+ * returns that set; NULL = nothing to do, or no such set */
 const struct carm_roofs *carm_compare_adopt(struct carm_model *model,
                                             const struct carm_model *other);
 

@@ -10,7 +10,7 @@
 #define CARM_COUNT_DEVIATION_MAX 0.01
 
 /* Fills deviation and note from the quantities.
- * upper_bound  the recipe's events count more than what retires */
+ * upper_bound  the recipe's events count more than the retired instructions */
 void carm_count_check_judge(struct carm_count_check *check, bool upper_bound);
 
 /* Puts a check into a model, in place of one of the same code and counter. returns 0 or -CARM_ENOMEM */

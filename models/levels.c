@@ -15,7 +15,7 @@ static const double flat = 1.12;
 static const double span_min = 1.9;
 /* Neighbouring plateaus nearer than this are one. */
 static const double same = 1.06;
-/* The curve has left a plateau once it is below this share of it. */
+/* A plateau of the curve ends where the bandwidth is below this share of the plateau's. */
 static const double left_share = 0.90;
 /* A plateau behind the reported caches is a cache of its own from this factor over memory on. */
 static const double hidden_share = 1.5;
@@ -115,9 +115,9 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
     return count;
 }
 
-/* Memory without a plateau of its own, since neighbours move it while the curve is measured: where
- * the curve ends at least four times past the last cache's knee and twice past its reported size,
- * what it shows in its last octave is memory. */
+/* Memory without a plateau of its own, because neighbours changed it during the measurement.
+ * Where the curve ends at least four times beyond the last cache's knee and twice beyond its
+ * reported size, the curve's last octave is memory. */
 static void settle_memory(const double *x, const double *b, size_t n, double os_last,
                           const struct carm_level_range *last_cache,
                           struct carm_level_range *memory)
@@ -184,10 +184,10 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
         }
         lowest = owner[i];
     }
-    /* A plateau that ends the curve is DRAM's where it is the slowest and begins past the reported
-     * caches' middle (their last size may count parts that are not ours), another one of the last
-     * cache stands before it, and the curve goes on past all that is reported: neighbours can make the
-     * last cache look as if it had two. */
+    /* A plateau at the end of the curve is DRAM's under three conditions. It is the slowest, and
+     * it begins beyond the middle of the reported caches (their last size may include parts that
+     * belong to others). Another plateau of the last cache precedes it. The curve goes on beyond
+     * all reported sizes: neighbours can make the last cache look as if it had two plateaus. */
     const size_t last = count - 1;
     if (ncaches > 0 && x[n - 1] >= 2.0 * os_size[ncaches - 1] && owner[last] == ncaches - 1 &&
         last > 0 && owner[last - 1] == ncaches - 1 && p[last].last + 2 >= n &&
@@ -207,7 +207,7 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
             continue; /* the curve goes on falling: memory's plateau was not reached */
         }
         if (!r->resolved || (dram ? true : p[i].bandwidth > r->bandwidth)) {
-            /* several plateaus of one cache: the roof is what can be attained */
+            /* several plateaus of one cache: the roof is the highest */
             double knee = dram ? 0.0 : find_knee(x, bandwidth, n, &p[i]);
             *r = (struct carm_level_range){true, x[p[i].first], x[p[i].last], knee, p[i].bandwidth};
         }

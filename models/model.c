@@ -65,7 +65,7 @@ static bool same_threads(const struct carm_roofs *a, const struct carm_roofs *b)
     return a->threads == b->threads && strcmp(a->precision, b->precision) == 0;
 }
 
-/* Whether a program of these roofs' ISA can have the other's instructions. */
+/* Whether a program of these roofs' ISA can use the other ISA's instructions. */
 static bool includes(const struct carm_roofs *roofs, const struct carm_roofs *other)
 {
     const int rank = carm_isa_rank(other->isa);

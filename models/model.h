@@ -69,9 +69,8 @@ struct carm_memory_roof {
     uint64_t reps;
     char counted_by[CARM_NAME_MAX]; /* "pmu", "stepped", "constructed", "unavailable: why" */
     bool disturbed;
-    char note[CARM_TEXT_MAX]; /* why it is disturbed, what was repaired; "" when nothing */
-    struct carm_round
-        *rounds; /* what bandwidth and ci95 were made of, in order of time; may be none */
+    char note[CARM_TEXT_MAX]; /* why it is disturbed, or a correction that was made; "" = neither */
+    struct carm_round *rounds; /* the rounds of bandwidth and ci95, in order of time; may be none */
     size_t nrounds;
 };
 
@@ -175,8 +174,8 @@ struct carm_count_check {
     char note[CARM_TEXT_MAX]; /* the likely cause where it is above 1%; "" = nothing to say */
 };
 
-/* What a validation's entries belong to: one set of roofs and one operation. Each entry below has
- * it as its first member. */
+/* The key of a validation's entries: one set of roofs and one operation. It is the first member
+ * of each entry below. */
 struct carm_validation_set {
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
@@ -192,11 +191,12 @@ struct carm_validation {
     char level[CARM_NAME_MAX]; /* a level's name or "all" */
     int n;
     double rrmse, rrmse_model, fitness; /* as struct carm_score has them */
-    /* Of the point that is predicted worst: flop/byte as that model counts it, and
-     * measured / model - 1. */
+    /* The point with the worst prediction: flop/byte as that model counts it, and measured /
+     * model - 1. */
     double worst_intensity, worst_error;
-    /* The same against roofs that codes A and B gave beside the points, in the same run: what
-     * remains when the machine has changed since the model was built. 0 = not measured. */
+    /* The same scores against roofs that codes A and B gave beside the points, in the same run:
+     * the error that remains when the machine has changed since the model was built. 0 = not
+     * measured. */
     double rrmse_beside, fitness_beside;
 };
 
@@ -259,7 +259,7 @@ struct carm_config {
     uint64_t reps;
     char precision[CARM_NAME_MAX];
     char ldst[CARM_NAME_MAX];    /* the model's mix; others are ceilings */
-    uint64_t memory_limit_bytes; /* what the buffers were allowed to take */
+    uint64_t memory_limit_bytes; /* the limit of the buffers' size */
     bool quick;
 };
 
@@ -294,7 +294,7 @@ struct carm_model {
     size_t ncore_to_core;
     struct carm_count_check *checks; /* test codes that a counter counted, by name; may be none */
     size_t nchecks;
-    /* What `carm validate` found. */
+    /* Results of `carm validate`. */
     char validated[CARM_NAME_MAX]; /* when it ran last, ISO 8601, UTC; "" = never (left out) */
     struct carm_validation *validation;
     size_t nvalidation;
@@ -316,7 +316,7 @@ int carm_model_read(const char *path, struct carm_model **out, struct carm_err *
 int carm_model_load(const char *path, char **text, size_t *size_bytes, struct carm_err *err);
 
 /* text  the contents of a model file, size_bytes long
- * name  what messages call the file
+ * name  the file's name in messages
  * returns 0, -CARM_EFORMAT (names file, place and reason) or -CARM_ENOMEM */
 int carm_model_parse(const char *text, size_t size_bytes, const char *name, struct carm_model **out,
                      struct carm_err *err);
@@ -333,7 +333,8 @@ char *carm_model_to_json(const struct carm_model *model);
 /* Releases a model and all it owns; NULL allowed. */
 void carm_model_free(struct carm_model *model);
 
-/* From how many rounds the roofs of a set are, on how many days (UTC), and what the machine was like. */
+/* The number of rounds behind the roofs of a set, the number of their days (UTC), and the
+ * machine's states during them. */
 struct carm_rounds_summary {
     size_t least, most; /* of one roof; most 0 = the model has no rounds */
     int days;
@@ -359,11 +360,12 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
 /* An ISA's place by the width of its vectors, narrowest first, tiles last; -1 = an unknown one. */
 int carm_isa_rank(const char *isa);
 
-/* The best that a program can reach whose widest instructions are those of a set: its own roof, or that of
- * a narrower ISA with as many threads, in the same precision, where this one is clearly faster (64-byte
- * vectors may be slower than 32-byte ones: Zen 4 stores them in two halves).
+/* The best roof for a program whose widest instructions are those of a set: the set's own roof,
+ * or that of a narrower ISA with as many threads, in the same precision, where this one is
+ * clearly faster (64-byte vectors may be slower than 32-byte ones: Zen 4 stores them in two
+ * halves).
  * whose  out, may be NULL: the set that the roof is of
- * returns what is borrowed from the model, or NULL when it has none */
+ * returns a roof borrowed from the model, or NULL when it has none */
 const struct carm_memory_roof *carm_model_best_memory(const struct carm_model *model,
                                                       const struct carm_roofs *roofs,
                                                       const char *level, const char *ldst,
@@ -372,15 +374,16 @@ const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *mo
                                                      const struct carm_roofs *roofs,
                                                      const struct carm_roofs **whose);
 
-/* Which of two sets goes first where no ISA is named: of one precision and number of threads the one of
- * the wider ISA, whose best roofs are those of both; else the one with the higher peak. */
+/* Which of two sets goes first where no ISA is named. Of one precision and number of threads:
+ * the set of the wider ISA, whose best roofs include those of the other. Else the set with the
+ * higher peak. */
 bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b);
 
 /* A set that was measured beside a wider ISA's and has roofs of some of its levels only: no set to place
  * points under. */
 bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs);
 
-/* What the operations of a precision are: "flop", or "op" where they work on integers ("int8", ...). */
+/* The name of a precision's operations: "flop", or "op" for integers ("int8", ...). */
 const char *carm_precision_operation(const char *precision);
 /* The unit of its rates: "flop/s" or "op/s". */
 const char *carm_precision_rate(const char *precision);
@@ -391,8 +394,8 @@ int carm_precision_rank(const char *precision);
  * the ratio that its roof needs. */
 bool carm_op_is_mixture(const char *op);
 
-/* The highest roof but mixtures: what a program of FMAs, or of multiplications and additions in
- * balance, can reach; NULL = there is none. */
+/* The highest roof without mixtures, which a program of FMAs, or of multiplications and
+ * additions in balance, can reach; NULL = there is none. */
 const struct carm_compute_roof *carm_roofs_find_plain_peak(const struct carm_roofs *roofs);
 
 #endif

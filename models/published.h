@@ -54,7 +54,7 @@ struct carm_published_result {
 };
 
 struct carm_published_machine {
-    char name[CARM_NAME_MAX]; /* "opteron-x4": what commands call it */
+    char name[CARM_NAME_MAX]; /* "opteron-x4": the name in commands */
     char title[CARM_NAME_MAX];
     char figures[CARM_NAME_MAX]; /* where the paper draws it */
     struct carm_published_fact facts[CARM_PUBLISHED_FACTS_MAX];
@@ -83,7 +83,7 @@ struct carm_published_optimisation {
 
 /* A value, or a row, that the paper's other figures do not give. */
 struct carm_published_disagreement {
-    char id[CARM_PUBLISHED_ID_MAX]; /* "xeon/LBMHD/upper": machine or "paper", row, what */
+    char id[CARM_PUBLISHED_ID_MAX]; /* "xeon/LBMHD/upper": machine or "paper", row, quantity */
     char printed[CARM_TEXT_MAX];
     char computed[CARM_TEXT_MAX];
     char reason[CARM_PUBLISHED_REASON_MAX]; /* why, as far as the paper tells */
@@ -106,7 +106,7 @@ struct carm_published {
 };
 
 /* Reads and checks such a collection from JSON text (schema "carm-published/1").
- * name  what messages call it: a file's name; borrowed
+ * name  the file's name in messages; borrowed
  * out   to be released with carm_published_close; NULL on failure
  * returns 0, -CARM_EFORMAT with file, place and reason, or -CARM_ENOMEM */
 int carm_published_open(const char *text, size_t size_bytes, const char *name,

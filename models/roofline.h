@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the two models say of a point: the cache-aware roofline and the original one. */
+/* The attainable performance of both models: the cache-aware roofline and the original one. */
 #ifndef CARM_MODELS_ROOFLINE_H
 #define CARM_MODELS_ROOFLINE_H
 
@@ -10,7 +10,7 @@
 
 /* Attainable performance under one slope and one peak, flop/s.
  * ai         flop/byte, > 0
- * bandwidth  byte/s, > 0; the bytes are those that ai counts
+ * bandwidth  byte/s, > 0, in the bytes that ai counts
  * peak       flop/s, > 0
  * source: Williams et al. 2009, equation 1; Ilic et al. 2014, equations 2 and 3 */
 double carm_roofline_eval(double ai, double bandwidth, double peak);
@@ -31,8 +31,8 @@ double carm_original_bandwidth(const struct carm_roofs *roofs, const char *level
 
 /* ---- traffic by construction ---------------------------------------------------------------------- */
 
-/* The bytes that cross between levels of the memory hierarchy when a code streams through a working set:
- * what the original Roofline Model counts where there are no counters. */
+/* The bytes that cross between levels of the memory hierarchy when a code streams through a
+ * working set, which the original Roofline Model uses where there are no counters. */
 
 /* One repetition of a code, all threads together. */
 struct carm_stream {

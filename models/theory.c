@@ -153,7 +153,7 @@ double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_
 
 enum {
     ENTRIES_MAX = 256,
-    /* Not the widest known core, but what any figure beyond is a slip of the pen. */
+    /* No core is as wide as this: a larger figure is a slip of the pen. */
     RATE_MOST = 16,
     CPUID_MOST = 0xfff, /* families end at 0x10e, models at 0xff */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a core can do in a cycle by its published description: the roofs that measured ones are held
- * against. The figures and the source of each are in data/microarchitectures.json. */
+/* The work that a core can do in a cycle by its published description. Measured roofs are
+ * compared with it. The figures and the source of each are in data/microarchitectures.json. */
 #ifndef CARM_MODELS_THEORY_H
 #define CARM_MODELS_THEORY_H
 
@@ -21,7 +21,7 @@ enum {
  * not there. */
 struct carm_theory_rates {
     double loads, stores; /* each alone */
-    double accesses;      /* loads and stores together, what their address generation allows */
+    double accesses;      /* loads and stores together, as many as its address generation allows */
     double fma;
     /* Floating-point pipes: for multiply only, for add only, and for either. A pipe that takes
      * two cycles for an instruction is half a pipe. All 0 = not known. */
@@ -52,7 +52,7 @@ struct carm_theory_table {
 };
 
 /* Reads a table from JSON text (schema "carm-microarchitectures/1").
- * name   what messages call it: a file's name; borrowed
+ * name   the file's name in messages; borrowed
  * table  out: to be released with carm_theory_close; NULL on failure
  * returns 0, -CARM_EFORMAT with file, place and reason, or -CARM_ENOMEM */
 int carm_theory_open(const char *text, size_t size_bytes, const char *name,
@@ -89,8 +89,9 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
 double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector_bytes,
                          unsigned lanes, const char *op);
 
-/* Operations/cycle of one core in any precision: carm_theory_flops of dp and sp; of the others what the
- * table has for that precision and operation ("int8", "dot"), or for all integers ("int add").
+/* Operations/cycle of one core in any precision: carm_theory_flops for dp and sp; for other
+ * precisions the table's figure for that precision and operation ("int8", "dot"), or for all
+ * integers ("int add").
  * returns 0.0 where it has neither */
 double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_bytes,
                         unsigned lanes, const char *precision, const char *op);

@@ -32,7 +32,7 @@ const struct carm_roofs *carm_validation_find_roofs(const struct carm_model *mod
     return carm_model_find_roofs(model, set->isa, set->precision, set->threads);
 }
 
-/* What every entry of points and roofs begins with. */
+/* The first members of every entry of points and roofs. */
 struct placed {
     struct carm_validation_set set;
     char level[CARM_NAME_MAX];
@@ -59,9 +59,9 @@ const char *carm_validation_level(const struct carm_model *m, size_t i)
     return i < m->nlevels ? m->levels[i].level : "all";
 }
 
-/* Removes those of n items, size bytes each, whose set (their first member) is that one, and whose
- * level is that one (their second) unless it is NULL.
- * returns how many stay */
+/* Removes those of n items, size bytes each, whose set (their first member) is the given one and
+ * whose level (their second member) is the given one; NULL = any level.
+ * returns the number of items that stay */
 static size_t keep_others(void *items, size_t n, size_t size, const struct carm_validation_set *set,
                           const char *level)
 {
@@ -89,7 +89,8 @@ size_t carm_validation_drop(struct carm_model *m, const struct carm_validation_s
                             const char *level)
 {
     size_t before = entries(m);
-    struct carm_validation_set key = *set; /* the caller's may lie in what moves */
+    struct carm_validation_set key = *set; /* the caller's entry may be inside the array that
+                                            * moves */
     m->nvalidation = keep_others(m->validation, m->nvalidation, sizeof *m->validation, &key, NULL);
     m->nvalidation_points = keep_others(m->validation_points, m->nvalidation_points,
                                         sizeof *m->validation_points, &key, level);

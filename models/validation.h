@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `carm validate` leaves in a model: the points of test code C, the scores of the models on
- * them, and fits. Units are SI. */
+/* The results of `carm validate` in a model: the points of test code C, the scores of the models
+ * on them, and fits. Units are SI. */
 #ifndef CARM_MODELS_VALIDATION_H
 #define CARM_MODELS_VALIDATION_H
 
@@ -25,7 +25,7 @@ const struct carm_validation *carm_validation_find_score(const struct carm_model
                                                          const struct carm_validation_set *set,
                                                          const char *name, const char *level);
 
-/* What scores call level i of a model: its name, or "all" for the one past the last. */
+/* The name of level i in scores: the level's own, or "all" for i past the last. */
 const char *carm_validation_level(const struct carm_model *model, size_t i);
 
 /* Takes entries of one set out of a model, so that a new validation replaces the old one: its points
@@ -34,8 +34,8 @@ const char *carm_validation_level(const struct carm_model *model, size_t i);
 size_t carm_validation_drop(struct carm_model *model, const struct carm_validation_set *set,
                             const char *level);
 
-/* Each copies one entry, not one of the model's own, to the end of the model's array of them. What
- * carm_model_read would refuse is found when the model is written, not here.
+/* Each function copies one entry, not one of the model's own, to the end of the model's array.
+ * Errors that carm_model_read would refuse are found when the model is written, not here.
  * returns 0 or -CARM_ENOMEM (the model is as it was) */
 int carm_validation_add_score(struct carm_model *model, const struct carm_validation *score,
                               struct carm_err *err);
