@@ -15,7 +15,7 @@
 #include "harness/machine/cpu.h"
 #include "harness/machine/team.h"
 
-/* What one run of a case does. Operations and compulsory bytes by the paper's formulas. */
+/* The work of one run of a case. Operations and compulsory bytes by the paper's formulas. */
 struct carm_dwarf_work {
     double operations;       /* flops; or exchanges where metric says so */
     const char *metric;      /* "flop", "exchange" */
@@ -25,7 +25,7 @@ struct carm_dwarf_work {
     double core_flops;       /* executed, as stepped; 0 = unknown */
     enum carm_counted
         core_by;         /* stepped: a part of the very run (or a small one) stepped, scaled */
-    char core_note[160]; /* what was stepped and how it was scaled, or why not */
+    char core_note[160]; /* the part that was stepped and its scaling, or the reason why none was */
 };
 
 /* An access of a run, in program order of one thread, for the simulation of caches. */
@@ -67,14 +67,14 @@ struct carm_dwarf_case {
 };
 
 /* Refuses a size before anything is allocated.
- * bytes  that a case would take
- * returns 0 or -CARM_ENOMEM, naming what it takes and what there is */
+ * bytes  of the case's data
+ * returns 0 or -CARM_ENOMEM, naming these bytes and the available ones */
 int carm_dwarf_fits(const char *what, double bytes, struct carm_err *err);
 
 /* Double precision flops of stepped code. */
 double carm_dwarf_stepped_flops(const struct carm_step_counts *counts);
 
-/* Fills in what the cores execute from a stepped part of a run.
+/* Fills in the counts of the cores' instructions from a stepped part of a run.
  * factor  of the run to the part */
 void carm_dwarf_scale(struct carm_dwarf_work *work, const struct carm_step_counts *counts,
                       double factor);

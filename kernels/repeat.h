@@ -16,7 +16,7 @@ enum { CARM_REPEAT_MAX = 9 };
 struct carm_run_limits {
     double seconds;                       /* for all repetitions */
     const struct carm_observer *observer; /* knows when the user wants to stop; NULL = never */
-    struct carm_dram *dram;               /* counts around every repetition; NULL = nobody does */
+    struct carm_dram *dram;               /* counts around every repetition; NULL = no counters */
 };
 
 struct carm_run_times {
@@ -35,19 +35,20 @@ int carm_repeat(const struct carm_clock *clock, int threads, struct carm_run_lim
                 int (*run)(void *context, int rep, struct carm_err *err), void *context,
                 struct carm_run_times *out, struct carm_err *err);
 
-/* ---- parts of it, for runs that are timed otherwise --------------------------------------------- */
+/* ---- single steps, for runs that are timed otherwise
+ * ----------------------------------------------- */
 
 /* Median and range of seconds[n], which it sorts. */
 void carm_run_describe(double *seconds, int n, struct carm_run_times *out);
 
-/* A median stands a few disturbed runs. */
+/* A median tolerates a few disturbed runs. */
 bool carm_run_disturbed(int disturbed, int runs);
 
 bool carm_run_stopped(struct carm_run_limits limits);
 
-/* Counters that fail once are not asked again: an estimate stands in. */
+/* Counters that fail once are not asked again: the estimate is used. */
 struct carm_traffic_count {
-    struct carm_dram *dram; /* NULL = nobody counts */
+    struct carm_dram *dram; /* NULL = no counters */
     double bytes[CARM_REPEAT_MAX];
 };
 void carm_traffic_count_begin(struct carm_traffic_count *t);

@@ -35,7 +35,7 @@ struct line {
 /* Each line has a label. Those of lines that lie together are stacked above the highest of them, in
  * the lines' order. */
 struct label {
-    size_t anchor; /* the line that it stands above */
+    size_t anchor; /* the line below this label */
     size_t level;  /* of the stack, 0 = next to the anchor */
     char text[CARM_TEXT_MAX];
 };
@@ -44,7 +44,7 @@ struct lines {
     struct line lines[LINES_MAX]; /* highest first */
     size_t n;
     struct label labels[LINES_MAX]; /* [n] */
-    size_t top;                     /* how many stand above the highest line */
+    size_t top;                     /* number of labels above the highest line */
 };
 
 struct layout {
@@ -188,8 +188,8 @@ static double right_end(const struct carm_plot_pane *pane, const struct layout *
 /* An axis may become so much longer to make decades as long on both. */
 static const double slack = 1.5;
 
-/* What follows from the x range: the lowest slope begins a little above the corner, the peak has
- * room for its label; the axis whose decades are longer gets more of them.
+/* Layout from the x range: the lowest slope begins a little above the corner, the peak has room
+ * for its label, and the axis with the longer decades gets more of them.
  * lines  decades of x that the lines take */
 static void scale_axes(struct layout *l, struct carm_plot_box box, double lines)
 {
@@ -229,7 +229,7 @@ static void settle(const struct carm_plot_pane *pane, struct carm_plot_box box, 
         make_labels(&l->flats, STACK_PX / l->y_px, *l->prefix, flat_unit);
         const double lo = fmin(fmax(left_end(pane, l, most_px), least_lo - lines), least_lo);
         const double hi = fmax(fmin(right_end(pane, l, most_px), least_hi + lines), least_hi);
-        /* By halves: what one end takes is less for the labels at the other. */
+        /* By bisection: room that one end takes is missing for the labels at the other. */
         l->x.lo += 0.5 * (lo - l->x.lo);
         l->x.hi += 0.5 * (hi - l->x.hi);
     }
@@ -388,7 +388,7 @@ static int by_intensity(const void *a, const void *b)
     return (x->intensity > y->intensity) - (x->intensity < y->intensity);
 }
 
-/* Where the name of a kernel stands, pixels: its middle across, its ends upwards. */
+/* The place of a kernel's name, pixels: its middle across, its ends upwards. */
 struct spot {
     double x, low, high;
 };

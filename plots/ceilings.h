@@ -13,7 +13,7 @@ enum {
     CARM_PLOT_KERNELS_MAX = 16,
 };
 
-/* A kernel: a vertical line at its intensity, a cross at what it achieved. */
+/* A kernel: a vertical line at its intensity, a cross at its performance. */
 struct carm_plot_kernel {
     char name[CARM_NAME_MAX];
     double intensity;   /* operation/byte, > 0 */
@@ -21,7 +21,7 @@ struct carm_plot_kernel {
 };
 
 struct carm_plot_pane {
-    /* Borrowed; after the first, NULL keeps the colour of a machine that this panel lacks. */
+    /* Borrowed; after the first, NULL keeps the colour of a machine that is not in this panel. */
     const struct carm_ceilings *sets[CARM_PLOT_OVERLAYS_MAX];
     size_t n;   /* 1: with its ceilings and regions; more: their roofs */
     bool aside; /* list aside, too */

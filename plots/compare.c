@@ -166,7 +166,8 @@ int carm_plot_compare(const struct carm_compare *compare, const char *const *fil
                       &sheet.sets[n * c->n]);
     }
     if (n < nlevels + COLUMNS) {
-        sheet.panes[n].n = 0; /* what a level that is not in two models has left */
+        sheet.panes[n].n = 0; /* height left for the remaining panels when a level is not in two
+                               * models */
     }
     sheet.columns = n < COLUMNS ? 1 : COLUMNS;
     sheet.rows = (n + sheet.columns - 1) / sheet.columns;

@@ -36,13 +36,13 @@ int carm_gnuplot_open(FILE **out, struct carm_err *err)
     return 0;
 }
 
-/* What gnuplot complained about, one line, made safe. */
+/* gnuplot's error message in one line, without control characters. */
 static void first_complaint(FILE *said, char *dst, size_t size)
 {
     char line[256];
     rewind(said);
     *dst = 0;
-    /* It quotes the script and points at the place before it says "line 7: what". */
+    /* gnuplot quotes the script and points at the place before it says "line 7: message". */
     while (fgets(line, sizeof line, said)) {
         char *p = line + strspn(line, " \t^\n");
         p[strcspn(p, "\n")] = 0;

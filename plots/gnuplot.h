@@ -18,8 +18,8 @@ int carm_gnuplot_open(FILE **out, struct carm_err *err);
  * returns 0 or -CARM_EIO (gnuplot is missing or complains, path cannot be written) */
 int carm_gnuplot_draw(FILE *script, const char *path, struct carm_err *err);
 
-/* Copies what was written to from (a script, a picture) into the file at path, which is replaced in
- * one step, or to standard output for NULL. returns 0 or -CARM_EIO */
+/* Copies the file `from` (a script, a picture) into the file at path, which is replaced in one
+ * step, or to standard output for NULL. returns 0 or -CARM_EIO */
 int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a picture is made of: the models and the points that the operands name. */
+/* The contents of a picture: the models and the points that the operands name. */
 #ifndef CARM_PLOTS_INPUT_H
 #define CARM_PLOTS_INPUT_H
 
@@ -16,7 +16,8 @@ enum {
     CARM_PLOT_POINTS_MAX = 100000,
 };
 
-/* A point of a program; all of it is known, but bytes and dram_bytes may be negative (not counted). */
+/* A point of a program; all members are known, except bytes and dram_bytes, which may be
+ * negative (not counted). */
 struct carm_plot_point {
     char name[96];
     double flops, bytes, dram_bytes, seconds;
@@ -25,11 +26,11 @@ struct carm_plot_point {
         bytes_high;     /* where the truth lies; negative = exact */
     char precision[16]; /* "" = unknown */
     int threads;        /* 0 = unknown */
-    size_t file, model; /* where it is from, what it stands on */
+    size_t file, model; /* the file of the point, and the model that it is placed on */
     int step;           /* of carm study gemm: 1 to 5, 6 a library; 0 = none, -1 a variant */
 };
 
-/* Takes what a reader should know of the picture: a sentence without its line end. */
+/* Receives a remark about the picture: a sentence without its line end. */
 typedef void carm_plot_note_fn(const char *text);
 
 struct carm_plot_input {
@@ -59,7 +60,8 @@ int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note,
                          struct carm_err *err);
 void carm_plot_input_close(struct carm_plot_input *input);
 
-/* What tells a model from the others: its host, its CPU where hosts are the same, or a number. */
+/* The text that distinguishes the models: the host, the CPU where hosts are the same, or a
+ * number. */
 void carm_plot_input_name(const struct carm_plot_input *input, size_t model, char *dst,
                           size_t size);
 

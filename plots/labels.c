@@ -8,10 +8,11 @@
 
 #include "base/text.h"
 
-/* ---- what already stands where in a panel, in small cells, so that a label finds a free place ------
+/* ---- occupied places of a panel, in small cells, so that a label finds a free place
+ * ----------------
  * Places are in pixels from the panel's bottom left corner. */
 
-/* What a cell costs that a label would cover. */
+/* The cost of covering a cell with a label. */
 enum {
     COST_LINE = 6,
     COST_MARK = 400,
@@ -19,7 +20,7 @@ enum {
     COST_OUTSIDE = 40000,
 };
 
-/* What a place costs at most that a reader would call free. */
+/* The highest cost of a place that a reader would call free. */
 enum { COST_FREE = 390 };
 
 struct grid {
@@ -219,7 +220,7 @@ static struct box spot(const struct carm_scene *s, const struct carm_scene_point
     return (struct box){left, y + lift, p->label.px, TEXT_PX, 1.0, 0.0};
 }
 
-/* What a leader to a label crosses behind its point's own mark. */
+/* The cost of the cells that a leader to a label crosses behind its point's own mark. */
 static double leader_cost(const struct carm_scene *s, const struct grid *grid,
                           const struct carm_scene_point *p, const struct box *at)
 {
@@ -383,7 +384,7 @@ static void label_text(const struct carm_scene_line *lines, size_t n, char prefi
     snprintf(label->text + used, sizeof label->text - used, " %c%s", prefix, unit);
 }
 
-/* How much worse a place gets: by what it covers, its distance from the usual one, its side. */
+/* The cost of a place: the cells that it covers, its distance from the usual one, its side. */
 static double place_cost(const struct grid *grid, const struct box *box, double along, int side)
 {
     return grid_cost(grid, box) + 0.05 * along + (side < 0 ? 4.0 : 0.0);
@@ -434,7 +435,7 @@ static double place_slope(const struct carm_scene *s, const struct carm_scene_li
         const double along = ENTRY_PX + STEP_PX * (double)i;
         for (int side = 1; side >= -1; side -= 2) {
             const double off = side > 0 ? ABOVE_PX : -under;
-            /* what stands off to the left begins that much further along the axis */
+            /* a label to the left begins that much further along the axis */
             const double from = along + (side > 0 ? off * s->sine / s->cosine : 0.0);
             box.x = x0 + from * s->cosine - off * s->sine;
             box.y = y0 + from * s->sine + off * s->cosine;
@@ -476,7 +477,7 @@ static double place_flat(const struct carm_scene *s, const struct carm_scene_lin
     return least;
 }
 
-/* returns what the best place costs */
+/* returns the cost of the best place */
 typedef double place_fn(const struct carm_scene *s, const struct carm_scene_line *line,
                         const struct carm_scene_line *lowest, const struct grid *grid,
                         struct carm_scene_label *label, struct box *best);
@@ -497,8 +498,8 @@ struct proposal {
     double cost;
 };
 
-/* Lines that lie together have one label, and those between which no other has room unless it finds a
- * worse place.
+/* Lines that are close together share one label, and so do lines between which another label
+ * would only fit at a worse place.
  * decade_px  pixels between values of one decade */
 static void place_side(const struct carm_scene *s, struct carm_scene_side *side, double decade_px,
                        const char *unit, place_fn *place, struct grid *grid)
@@ -525,7 +526,7 @@ static void place_side(const struct carm_scene *s, struct carm_scene_side *side,
     }
 }
 
-/* What is uncertain of a point. */
+/* The uncertainty of a point. */
 static void draw_bars(const struct carm_scene *s, const struct carm_scene_point *p,
                       struct grid *grid)
 {
@@ -534,7 +535,7 @@ static void draw_bars(const struct carm_scene *s, const struct carm_scene_point 
     grid_line(grid, x, carm_scene_y(s, p->y_low), x, carm_scene_y(s, p->y_high), 4 * COST_LINE);
 }
 
-/* What labels keep off: lines a little, points more. */
+/* Obstacles for labels: lines a little, points more. */
 static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
 {
     for (size_t i = 0; i < s->slopes.n; i++) {

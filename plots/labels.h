@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ranges of a roofline panel, and where its labels stand, so that none covers a line, a point or
- * another label where there is room. */
+/* The ranges of a roofline panel, and the places of its labels: where there is room, none covers
+ * a line, a point or another label. */
 #ifndef CARM_PLOTS_LABELS_H
 #define CARM_PLOTS_LABELS_H
 

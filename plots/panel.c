@@ -135,7 +135,8 @@ static bool is_inside(struct carm_plot_axis range, double v)
     return log10(v) >= range.lo - 1e-9 && log10(v) <= range.hi + 1e-9;
 }
 
-/* What a tick may begin with: 1; 1, 2 and 5 where there is room; all digits where these are fewer than three. */
+/* First digits of ticks: 1; or 1, 2 and 5 where there is room; all digits where these are fewer
+ * than three. */
 static const char *leading_digits(struct carm_plot_axis range, double decade_px, double tick_px)
 {
     int n = 0;
@@ -225,7 +226,7 @@ static bool parse_font(struct carm_plot_look *look, const char *font)
             return false;
         }
     }
-    /* what hides or is no UTF-8 does not stay the same */
+    /* characters that hide, and bytes that are not UTF-8, are replaced */
     if (strcmp(carm_text_clean(clean, sizeof clean, look->font, false), look->font) != 0) {
         return false;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Panels of a picture: each writes its ranges, ticks and data and then its script from plots/, as
- * gnuplot text. Where labels stand is computed here, in pixels, so that none lies on another. */
+/* Panels of a picture: each writes its ranges, ticks and data and then its script from plots/,
+ * as gnuplot text. The places of labels are computed here, in pixels, so that none lies on
+ * another. */
 #ifndef CARM_PLOTS_PANEL_H
 #define CARM_PLOTS_PANEL_H
 
@@ -22,7 +23,7 @@ struct carm_plot_box {
     double left, bottom, width, height;
 };
 
-/* An axis in decades: log10 of what stands at its ends. */
+/* An axis in decades: log10 of the values at its ends. */
 struct carm_plot_axis {
     double lo, hi;
 };
@@ -34,14 +35,14 @@ struct carm_plot_canvas {
     const struct carm_select *select;
 };
 
-/* The panels. returns 0, -CARM_EINVAL when the model lacks what they show, or -CARM_ENOMEM */
+/* The panels. returns 0, -CARM_EINVAL when the model has nothing that they show, or -CARM_ENOMEM */
 int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                         struct carm_err *err);
 int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                     struct carm_err *err);
 
-/* A validation's points against one model, and below them what that model leaves unexplained over
- * the same x axis: of the selected sets that have points, the one with the highest peak. */
+/* A validation's points against one model, and below them that model's residuals over the same x
+ * axis: of the selected sets that have points, the one with the highest peak. */
 int carm_plot_cache_aware(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                           struct carm_err *err);
 int carm_plot_original(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
@@ -59,7 +60,7 @@ unsigned carm_plot_rgb(size_t i);
 /* Pixels that a text takes at most in the picture's font. */
 double carm_plot_text_px(const char *s);
 
-/* A string as a field of a data block: in quotes, without what ends them. */
+/* A string as a field of a data block: in quotes, without characters that end them. */
 void carm_plot_put_text(FILE *out, const char *s);
 
 /* A line of a data block, behind "|", that gnuplot reads as a string; cut to max_px pixels. */
@@ -76,7 +77,7 @@ void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y,
                                double height_px); /* y: of two */
 void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis range, double px);
 
-/* The SI prefix that suits values up to max, and what to divide by. */
+/* The SI prefix that suits values up to max, and its divisor. */
 double carm_plot_prefix(double max, const char **prefix);
 
 /* ---- how a whole picture looks ------------------------------------------------------------------- */
@@ -84,13 +85,13 @@ double carm_plot_prefix(double max, const char **prefix);
 struct carm_plot_look {
     int width, height; /* pixels; 0 = the kind's own */
     char font[80];     /* a family's name, "" = the format's own */
-    double font_px;    /* 12 unless told */
+    double font_px;    /* 12 by default */
     char theme[8];     /* "light", "dark", "print" */
 };
 
-/* Reads --size, --font and --theme; NULL = as usual. A font's name may have letters, digits, blanks
- * and -_. only: it goes into the picture's markup as it is.
- * returns 0 or -CARM_EINVAL (what the option takes) */
+/* Reads --size, --font and --theme; NULL = the default. A font's name may have letters, digits,
+ * blanks and -_. only: it goes into the picture's markup unchanged.
+ * returns 0 or -CARM_EINVAL (names the values that the option takes) */
 int carm_plot_look_parse(struct carm_plot_look *look, const char *size, const char *font,
                          const char *theme, struct carm_err *err);
 

@@ -124,8 +124,8 @@ static void add_steps(struct legend *l, const struct carm_scene *s)
     }
 }
 
-/* Entries [first, last) in columns as wide as the longest, from y on, in so many rows at most; what
- * does not fit gives way to an entry that counts it. returns how many are left */
+/* Entries [first, last) in columns as wide as the longest, from y on, in at most so many rows;
+ * entries that do not fit are replaced by one that counts them. returns how many are left */
 static size_t arrange(struct legend *l, size_t first, size_t last, double width, double most)
 {
     double longest = 0;
@@ -244,7 +244,7 @@ struct layout {
 static const struct kind {
     const char *name;
     panel_fn *panels[2];
-    bool roofline, path, both; /* both: models unless told otherwise */
+    bool roofline, path, both; /* both: models by default */
 } kinds[] = {
     {"roofline", {NULL}, .roofline = true},
     {"gemm", {NULL}, .roofline = true, .path = true, .both = true},
@@ -370,7 +370,7 @@ static int find_panels(const struct carm_plot_picture *page, struct layout *l, s
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
-/* Four panels stand in two rows. */
+/* Four panels are arranged in two rows. */
 static size_t columns_of(const struct layout *l)
 {
     assert(l->n > 0 && l->n <= sizeof l->panels / sizeof *l->panels); /* by find_panels */
@@ -436,7 +436,7 @@ static int try_layout(const struct carm_plot_picture *page, struct layout *l, si
     return 0;
 }
 
-/* Names beside the points as long as they are few and find room, else numbers, else marks alone. */
+/* Names beside the points when they are few and find room, else numbers, else marks alone. */
 static int lay_out(const struct carm_plot_picture *page, struct layout *l, struct carm_err *err)
 {
     const struct carm_scene *scene = first_scene(l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A picture of models and points: which panels it has, where they stand. */
+/* A picture of models and points: its panels, and their places. */
 #ifndef CARM_PLOTS_PICTURE_H
 #define CARM_PLOTS_PICTURE_H
 
@@ -32,7 +32,7 @@ bool carm_plot_picture_kind(const char *kind);
 bool carm_plot_picture_has_points(const char *kind);
 bool carm_plot_picture_has_models(const char *kind); /* more than one, and --model */
 
-/* Writes the whole gnuplot script. What a model lacks is left out as long as something is left.
+/* Writes the whole gnuplot script. Panels without data are left out as long as one is left.
  * returns 0; -CARM_EINVAL (nothing to draw; too small a picture); -CARM_ENOMEM; -CARM_EIO */
 int carm_plot_picture_put(FILE *out, const struct carm_plot_picture *page, struct carm_err *err);
 

@@ -17,7 +17,7 @@ enum {
 
 enum carm_scene_view { CARM_SCENE_AWARE, CARM_SCENE_ORIGINAL, CARM_SCENE_LEVELS };
 
-/* How points are told apart. */
+/* How points are distinguished. */
 enum carm_scene_naming { CARM_SCENE_NAMES, CARM_SCENE_NUMBERS, CARM_SCENE_FILES };
 
 /* A slope or a horizontal. Values are in the unit of the y axis. */
@@ -36,7 +36,8 @@ enum carm_scene_align { CARM_SCENE_LEFT, CARM_SCENE_CENTRE, CARM_SCENE_RIGHT };
 struct carm_scene_label {
     char text[CARM_TEXT_MAX];
     double x, y, px; /* pixels: middle of its left end, length; x < 0 = found no place */
-    enum carm_scene_align align; /* the end that is drawn where it stands: lengths are estimates */
+    enum carm_scene_align align; /* the end that is drawn at its exact place: lengths are
+                                  * estimates */
     unsigned rgb;
 };
 
@@ -55,7 +56,7 @@ struct carm_scene_point {
     unsigned rgb;
     int mark; /* of plots/scripts/common.gp */
     bool small;
-    bool rest;         /* a level that does not bind its point, which stands elsewhere, too */
+    bool rest;         /* a level that does not bind its point, whose other mark is elsewhere */
     const char *binds; /* the level that does, or "peak"; "" = of no hierarchical view */
     struct carm_scene_label label; /* "" = none */
     bool leader;                   /* a line leads to it */
@@ -95,7 +96,7 @@ const struct carm_roofs *carm_scene_roofs(const struct carm_plot_input *input, s
 const char *carm_scene_precision(const struct carm_scene *scene);
 
 /* Collects lines and points.
- * returns 0, -CARM_EINVAL (no model has what is drawn) or -CARM_ENOMEM; to be released with
+ * returns 0, -CARM_EINVAL (no model has the selected roofs) or -CARM_ENOMEM; to be released with
  * carm_scene_close in any case */
 int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *input,
                     const struct carm_select *select, enum carm_scene_view view, bool path,
@@ -105,7 +106,7 @@ void carm_scene_close(struct carm_scene *scene);
 /* Points, without the rest of a hierarchical view's. */
 size_t carm_scene_named(const struct carm_scene *scene);
 
-/* Where a value stands, in pixels from the panel's left and lower end; once it is laid out. */
+/* The place of a value, in pixels from the panel's left and lower end; valid after the layout. */
 double carm_scene_x(const struct carm_scene *scene, double intensity);
 double carm_scene_y(const struct carm_scene *scene, double performance);
 

@@ -11,7 +11,7 @@
 
 enum {
     NAME_LETTERS = 22,
-    LAYERS_MAX = 8, /* beyond, their names hide what there is to see */
+    LAYERS_MAX = 8, /* with more points, their names would hide the plot */
 };
 
 static void put_ceiling(struct carm_ceiling *list, size_t *n, const char *name, double rate,

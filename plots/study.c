@@ -30,7 +30,7 @@ enum {
 /* Where the kinds differ. */
 static const struct layout {
     enum carm_plot_model order[CARM_PLOT_MODELS]; /* of the panels, from left to right */
-    double left, right[CARM_PLOT_MODELS];         /* decades beside what is drawn */
+    double left, right[CARM_PLOT_MODELS];         /* decades beside the data */
     double above;                                 /* and above and below it */
     int key_entry, key_last;                      /* pixels of an entry of the key; of the last */
     const char *script;
@@ -248,8 +248,8 @@ static void put_peak_label(FILE *out, const struct panel *v)
 
 /* ---- groups ---------------------------------------------------------------------------------------- */
 
-/* Which points of a group get their name beside them: the last, and each other that lies on none of
- * those before it.
+/* The points of a group that get their name beside them: the last one, and each other that lies
+ * on none of those before it.
  * named  [n] out */
 static void choose_names(const struct panel *v, const struct carm_plot_study_group *group,
                          bool *named)

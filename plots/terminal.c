@@ -134,8 +134,8 @@ static void put_text(struct canvas *c, int row, int col, const char *s, int owne
     }
 }
 
-/* Writes a level's name onto its line, as far left as it touches no other line: across it, or where
- * there is no room behind it or before it. */
+/* Writes a level's name next to its line, as far left as it touches no other line: across it, or
+ * where there is no room behind or before it. */
 static void name_line(struct canvas *c, const struct carm_draw_roofline *p, size_t level)
 {
     const char *name = p->levels[level].name;
@@ -374,7 +374,7 @@ static void fill(struct canvas *c, const struct carm_draw_roofline *p, int rows)
     name_peak(c, p);
 }
 
-/* Names that stand in cells: a character, a column. */
+/* Names in cells: a character, a column. */
 static struct carm_draw_roofline fit_names(const struct carm_draw_roofline *from,
                                            struct carm_draw_level levels[CARM_DRAW_LEVELS_MAX],
                                            char names[CARM_DRAW_LEVELS_MAX][LINE_MAX / 4])

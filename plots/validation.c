@@ -219,7 +219,7 @@ static void put_key(FILE *out, const struct panel *v, struct carm_plot_box box)
     fprintf(out, "\"\nkey_row = %.5f\n", KEY_ROW_PX / 2.0 / box.height);
 }
 
-/* What both panels need to know of the points. */
+/* Properties of the points that both panels use. */
 static void put_common(FILE *out, const struct panel *v)
 {
     fprintf(out, "intensity_label = \"operational intensity%s, flop/byte\"\n",

@@ -68,7 +68,7 @@ static unsigned instructions(const struct carm_code_spec *s)
     return s->units * (s->mix.loads + s->mix.stores) + s->fps;
 }
 
-/* Bytes that a code covers with whole loops, nearest to what is wanted. */
+/* Bytes that a code covers with whole loops, nearest to the wanted number. */
 static uint64_t covered(const struct carm_code_spec *s, const struct carm_class_plan *plan)
 {
     return nearest(plan->wanted, s->units * carm_mix_unit_bytes(s));

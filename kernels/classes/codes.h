@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The three application classes of the cache-aware paper as instances of test code C: what one
- * iteration does, and which codes do exactly that.
+/* The three application classes of the cache-aware paper as instances of test code C: the work
+ * of one iteration, and the codes that do exactly this work.
  * source: Ilic et al. 2014, section 3 and table 2 */
 #ifndef CARM_KERNELS_CLASSES_CODES_H
 #define CARM_KERNELS_CLASSES_CODES_H
@@ -27,7 +27,7 @@ struct carm_class {
 
 extern const struct carm_class carm_classes[CARM_CLASS_COUNT];
 
-/* What the codes of a class are made for. */
+/* The limits that the codes of a class must keep. */
 struct carm_class_target {
     enum carm_isa isa;
     enum carm_precision precision;
@@ -41,7 +41,7 @@ struct carm_class_target {
 struct carm_class_plan {
     const struct carm_class *class;
     uint64_t wanted; /* byte an iteration of one thread is to touch: table 2's, or more */
-    uint64_t bytes;  /* what it touches: the number of whole loops nearest to that */
+    uint64_t bytes;  /* bytes touched: the number of whole loops nearest to the class's */
     uint64_t flops;  /* bytes x table 2's intensity, exactly */
     struct carm_code_spec specs[CARM_CLASS_CODES_MAX];
     size_t nspecs;
@@ -76,8 +76,8 @@ struct carm_class_work carm_class_work(const struct carm_class_plan *plan,
                                        const struct carm_account *account, uint64_t iterations,
                                        int threads);
 
-/* The class whose next instance is the cheapest of those that still fit, so that a budget buys as
- * many as it can.
+/* The class whose next instance is the cheapest that still fits, so that a budget buys as many
+ * instances as possible.
  * cost  [n] seconds that the next instance of each class takes; 0 or less = it has no more
  * returns its index, or n when none fits into `left` seconds */
 size_t carm_class_next(const double *cost, size_t n, double left);

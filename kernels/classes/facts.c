@@ -5,7 +5,7 @@
 #include "kernels/classes/study.h"
 #include "models/roofline.h"
 
-/* What counts as reached, constant and different. */
+/* Thresholds for reached, constant and different. */
 static const double reached = 0.9;
 static const double constant = 0.01;
 static const double near_intensity = 16.0; /* the paper's, observation 2 */

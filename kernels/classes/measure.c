@@ -11,7 +11,7 @@
 #include "kernels/classes/study.h"
 
 enum {
-    TEAM_REPS = 2048, /* what calibrating and choosing schedules need */
+    TEAM_REPS = 2048, /* inputs of calibrating and choosing schedules */
     CODES_MAX = 1 + CARM_CLASS_COUNT * CARM_CLASS_CODES_MAX,
 };
 
@@ -104,8 +104,8 @@ static unsigned next_k(const struct carm_classes *study, size_t c)
     return k;
 }
 
-/* One run of the next instance: twice what half as many iterations took; the first one from memory,
- * compute and transfer one after the other. */
+/* Estimated time of one run of the next instance: twice that of half as many iterations. For the
+ * first instance: from memory, compute and transfer one after the other. */
 static void estimate(struct carm_classes *study, size_t c)
 {
     struct carm_classes_side *s = &study->sides[c];

@@ -21,7 +21,7 @@ struct carm_class_run {
     const volatile sig_atomic_t *stop; /* set: give up; NULL = never */
     double seconds;                    /* out: median of the runs, first start to last end, the
                                          * empty code's time subtracted */
-    double whole_seconds;              /* out: what all took, eviction included */
+    double whole_seconds;              /* out: seconds of all instances, eviction included */
     int64_t switches;                  /* out: involuntary context switches */
 };
 

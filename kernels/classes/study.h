@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The cache-aware paper's application classes on this machine: what was measured, and what it shows. */
+/* The cache-aware paper's application classes on this machine: the measurements, and the paper's
+ * observations checked on them. */
 #ifndef CARM_KERNELS_CLASSES_STUDY_H
 #define CARM_KERNELS_CLASSES_STUDY_H
 
@@ -37,13 +38,15 @@ struct carm_classes {
     struct carm_class_target target;
     unsigned largest;               /* k */
     double budget;                  /* seconds */
-    uint64_t last_cache_bytes;      /* of the last level before memory, what the threads reach */
+    uint64_t last_cache_bytes;      /* of the last level before memory: bytes that the threads
+                                     * reach */
     char last_cache[CARM_NAME_MAX]; /* its name, "" = none known */
     struct carm_classes_side sides[CARM_CLASS_COUNT];
 };
 
-/* What the threads together reach of a level's cache, by the model's measured knee (the OS's size
- * where the curve showed none); and of one instance, and how many of the threads share it at most.
+/* Bytes that the threads together reach of a level's cache, by the model's measured knee (the
+ * OS's size where the curve showed none); also of one instance, and how many of the threads
+ * share it at most.
  * returns 0 for memory and where neither is known */
 uint64_t carm_classes_cache_bytes(const struct carm_model *model, size_t level,
                                   const struct carm_topo *topo, int threads, uint64_t *instance,
@@ -53,7 +56,7 @@ uint64_t carm_classes_cache_bytes(const struct carm_model *model, size_t level,
 size_t carm_classes_home(const struct carm_model *model, const struct carm_topo *topo, int threads,
                          uint64_t bytes);
 
-/* What an instance does, by construction: everything but its time. */
+/* An instance by construction: everything but its time. */
 void carm_classes_construct(const struct carm_classes *study, size_t class, unsigned k,
                             const struct carm_account *account, struct carm_classes_point *point);
 
@@ -64,7 +67,7 @@ char *carm_classes_name(char *dst, size_t size, size_t class, unsigned k);
 int carm_classes_rows_append(const struct carm_classes *study, size_t class, unsigned k,
                              const char *path, struct carm_err *err);
 
-/* Measures what the budget allows, the cheapest instance first: of struct carm_study_ops. */
+/* Measures the instances that the budget allows, the cheapest first: of struct carm_study_ops. */
 int carm_classes_measure(struct carm_study *base, const struct carm_host *host, const char *path,
                          struct carm_err *err);
 
@@ -77,7 +80,8 @@ struct carm_classes_fact {
     double deviation;             /* largest relative distance of an intensity from it */
     double dram_first, dram_last; /* intensity of the original model at both */
     double share;                 /* of the last's roof on the cache-aware model */
-    double level_share; /* of what its own level's slope and the peak allow, of the last */
+    double level_share; /* share of the performance that its own level's slope and the peak
+                         * allow, of the last instance */
     int near;           /* the k whose intensity on the original model is nearest to 16 */
     double near_intensity, near_performance, near_share, near_cache_aware_share;
     bool single_bound;   /* N = 1 lies left of the original model's ridge */

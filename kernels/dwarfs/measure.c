@@ -16,7 +16,7 @@ struct run {
     const struct carm_host *host;
     const char *path;
     struct carm_team *team;
-    struct carm_dram *dram; /* NULL: compulsory bytes stand in */
+    struct carm_dram *dram; /* NULL: compulsory bytes are used */
     struct carm_observer *observer;
 };
 
@@ -61,7 +61,8 @@ static int measure_item(struct run *run, struct carm_dwarf_item *item, struct ca
     if (rc) {
         return rc;
     }
-    /* what was asked for by name has to work; what is too large or not installed is left out */
+    /* a kernel asked for by name has to work; otherwise kernels that are too large or not
+     * installed are left out */
     rc = carm_dwarf_case_open(run->study, item, false, run->team, &c, &why);
     if (rc && item->kernel == CARM_DWARF_SPMV && run->study->matrix) {
         *err = why;
@@ -115,7 +116,8 @@ static int simulate_case(struct run *run, struct carm_dwarf_item *item, struct c
     return rc;
 }
 
-/* The whole of a modest size, by one thread. What fails here is left out: the points are there. */
+/* The whole of a modest size, by one thread. A failure here is left out: the points exist
+ * already. */
 static void simulate_item(struct run *run, struct carm_team *alone, struct carm_dwarf_item *item)
 {
     struct carm_dwarf_case *c = NULL;
@@ -158,7 +160,8 @@ static int simulate(struct run *run, struct carm_err *err)
     return rc;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole study
+ * ----------------------------------------------------------------------------- */
 
 static double estimate(const struct carm_dwarf_study *study)
 {

@@ -57,7 +57,8 @@ static void add_items(struct carm_dwarf_study *study, enum carm_dwarf_kernel ker
     }
 }
 
-/* ---- what the machine and its model have ----------------------------------------------------- */
+/* ---- the machine and its model
+ * ----------------------------------------------------------------- */
 
 static void limit_isa(struct carm_cpu *cpu, enum carm_isa most)
 {
@@ -198,7 +199,7 @@ void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dw
                              operations / seconds, false, &p->upper, &p->lower, &ignored) == 0;
 }
 
-/* The note of a row: what reading it back needs, in this order. */
+/* The note of a row: the fields that reading it back needs, in this order. */
 #define NOTE_NUMBERS "%.9g to %.9g s in %d runs; compulsory %.9g B; executed %.9g flop; error %.3g"
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ struct carm_dwarf_point {
     char size[64];
     char isa[16]; /* of its kernel, "" = the library's own choice */
     struct carm_dwarf_work work;
-    struct carm_run_times times; /* dram_bytes 0: compulsory bytes stand in */
+    struct carm_run_times times; /* dram_bytes 0: compulsory bytes are used */
     double error;                /* against the reference, of its largest value */
     char checked_by[96];
     bool has_aware, has_original, has_sandwich;
@@ -39,16 +39,16 @@ struct carm_dwarf_point {
     struct carm_ceiling_around upper, lower; /* among the ceilings of its kernel */
 };
 
-/* What the simulated last cache says of a case (section 5). */
+/* Result of the simulated last cache for a case (section 5). */
 struct carm_dwarf_misses {
     bool known;
     char size[64];
     double accesses;
     struct carm_three_cs cs;
-    char lacks[200]; /* why it is not known, "" = nobody asked */
+    char lacks[200]; /* why it is not known, "" = not simulated */
 };
 
-/* A kernel, a version and a size: what is to be measured and what came of it. */
+/* A kernel, a version and a size: the plan of a measurement and its result. */
 struct carm_dwarf_item {
     enum carm_dwarf_kernel kernel;
     bool optimised;
@@ -67,7 +67,7 @@ struct carm_dwarf_study {
     const char *matrix;               /* file of SpMV, NULL = built in */
     struct carm_cpu limited;          /* the CPU as far as --isa allows */
     double cache_bytes[3];            /* of one thread: L1, L2 and the last cache before memory */
-    double llc_all_bytes;             /* of all threads, and at least what one alone has */
+    double llc_all_bytes;             /* of all threads, and at least that of a single thread */
     struct {
         double low, high; /* operations/byte, table 2 */
     } printed[CARM_DWARF_KERNELS];

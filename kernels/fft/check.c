@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The 3-D FFT against what it must be: the data are one point and a few waves, whose transforms are
- * known for every coefficient; the transform of the transform is the data, mirrored, times N. */
+/* Checks of the 3-D FFT. The data are one point and a few waves, whose transforms are known for
+ * every coefficient. The transform of the transform is the data, mirrored, times N. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@ typedef double carm_fftw_complex[2]; /* real, imaginary */
 
 /* Planning writes over the data and is not thread-safe; executing is. Plans are opaque. */
 struct carm_fftw {
-    char version[64]; /* what it says of itself: "fftw-3.3.10-sse2-avx-avx2-avx2_128" */
+    char version[64]; /* FFTW's own version text: "fftw-3.3.10-sse2-avx-avx2-avx2_128" */
     void *handle;     /* libfftw3 */
     void *threads;    /* libfftw3_threads; NULL: not installed, its calls are NULL, too */
     void *(*plan_many)(int rank, const int *n, int howmany, carm_fftw_complex *in,

@@ -59,7 +59,7 @@ struct carm_fft {
 };
 
 int carm_fft_run(struct carm_dwarf_case *base, struct carm_team *team, struct carm_err *err);
-/* Fills in what the check knows the transform of; the first touch, too. */
+/* Fills in data whose transform the check knows; this is the first touch, too. */
 void carm_fft_fill(struct carm_fft *f, struct carm_team *team);
 
 int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double *error, char by[96],

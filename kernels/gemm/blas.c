@@ -83,8 +83,8 @@ void carm_blas_close(struct carm_blas *blas)
 void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k, const double *a,
                      size_t a_stride, const double *b, size_t b_stride, double *c, size_t c_stride)
 {
-    /* Fortran is column-major: what it sees of our matrices are their transposes, and
-     * C^T = B^T x A^T. The hidden lengths of the two characters come last. */
+    /* Fortran is column-major: it sees the transposes of our matrices, and C^T = B^T x A^T. The
+     * hidden lengths of the two characters come last. */
     void (*dgemm)(const char *, const char *, const int *, const int *, const int *, const double *,
                   const double *, const int *, const double *, const int *, const double *,
                   double *, const int *, size_t, size_t) = NULL;
@@ -101,7 +101,8 @@ void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k,
     dgemm("N", "N", &fm, &fn, &fk, &one, b, &lda, a, &ldb, &zero, c, &ldc, 1, 1);
 }
 
-static const uint64_t budget = 100000000; /* instructions: far above what such a product takes */
+static const uint64_t budget = 100000000; /* instructions: far above the number for such a
+                                           * product */
 
 const size_t carm_blas_parts[CARM_BLAS_PARTS] = {32, 48};
 

@@ -10,9 +10,10 @@
 
 struct carm_blas {
     char name[32];    /* "OpenBLAS" */
-    char detail[128]; /* what it says of itself: version, kernel; "" when nothing */
+    char detail[128]; /* the library's own version and kernel; "" when it reports none */
     void *handle;
-    /* NULL = it has no such call. Those that take an int read the lower half of the register. */
+    /* NULL = the library has no such call. Calls that take an int read the lower half of the
+     * register. */
     void (*set_threads)(long n);
     void *dgemm; /* Fortran's dgemm_ */
 };
@@ -30,7 +31,8 @@ const char *carm_blas_kind(int i); /* "OpenBLAS", ... */
 void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k, const double *a,
                      size_t a_stride, const double *b, size_t b_stride, double *c, size_t c_stride);
 
-/* ---- what it executes: its code is not ours, so small products are stepped ------------------------- */
+/* ---- the library's instructions: its code is not ours, so small products are stepped
+ * --------------- */
 
 /* Up to here the product itself is stepped, in some 10 s. Beyond, two parts of it are, which are as deep
  * as libraries' blocks or deeper, and large enough that libraries leave their paths for small matrices

@@ -22,7 +22,7 @@ struct carm_narrow {
 
 double carm_narrow_bytes(enum carm_precision precision, size_t n); /* that the three take */
 
-/* returns 0, or -CARM_ENOMEM (says what they take) */
+/* returns 0, or -CARM_ENOMEM (names the bytes) */
 int carm_narrow_open(struct carm_narrow *g, enum carm_precision precision, size_t n,
                      struct carm_team *team, struct carm_err *err);
 void carm_narrow_close(struct carm_narrow *g); /* a zeroed one is allowed */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a cache: the rest is for C, the stack and what passes through. */
+/* Share of a cache for the blocks: the rest is for C, the stack and data that pass through. */
 static const double fill = 0.75;
 
 enum { L1_COLUMNS = 2 * CARM_GEMM_COLUMNS }; /* of a block for L1 */
@@ -42,7 +42,7 @@ static void block_l2(struct carm_gemm_level *l, double bytes, size_t n, double s
     l->n = cut(n, rows, CARM_GEMM_COLUMNS);
 }
 
-/* Two tiles' columns beside three rows of A, as deep as they go. */
+/* Two tiles' columns beside three rows of A, with the largest depth that fits. */
 static void block_l1(struct carm_gemm_level *l, double bytes, size_t n, double share)
 {
     const double most = share * bytes / sizeof(double) / (L1_COLUMNS + CARM_GEMM_ROWS);
@@ -106,7 +106,7 @@ struct choices {
     int access; /* enum carm_gemm_access, from the fastest */
 };
 
-/* of 1: twice the cache does not fit, and shows what that costs */
+/* of 1: twice the cache does not fit, and shows the cost of that */
 static const double shares[] = {0.5, 1.0, 0.25, 2.0};
 
 enum { SHARES = sizeof shares / sizeof *shares, COMBINATIONS = 2 * 2 * 2 * 2 * SHARES * 8 * 3 };
@@ -131,8 +131,8 @@ static struct choices choose(int number)
     return c;
 }
 
-/* Whether a combination says something that no other says: choices that change nothing stay 0, and
- * of B as it is, which is slow, only the orders are tried. */
+/* Whether a combination differs in effect from all others. Choices without an effect stay 0.
+ * With B in its original layout, which is slow, only the orders are tried. */
 static bool is_new(const struct choices *c, const struct carm_gemm_caches *caches)
 {
     const bool l1 = c->levels & 1;

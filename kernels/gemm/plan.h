@@ -11,12 +11,12 @@ enum {
     CARM_GEMM_VARIANTS_MAX = 1000,
 };
 
-/* What a thread has of each cache level to itself, byte; 0 = there is no such level. */
+/* The bytes that a thread has of each cache level to itself; 0 = there is no such level. */
 struct carm_gemm_caches {
     double l1, l2, l3;
 };
 
-/* The kernels of a study: one for B as it is, one for all the rest. */
+/* The kernels of a study: one for B in its original layout, one for all other steps. */
 struct carm_gemm_kernels {
     const struct carm_gemm_kernel *strided, *vector;
 };

@@ -91,22 +91,23 @@ struct carm_gemm_move {
 };
 enum { CARM_GEMM_MOVES_MAX = 2 };
 
-/* What a thread moves for the slice along k that begins at *k, before the multiplication.
+/* The blocks that a thread moves before the multiplication for the slice along k that begins at
+ * *k.
  * k      in: 0, out: the next slice; g->k = that was the last one
  * moves  [CARM_GEMM_MOVES_MAX] out
- * returns how many there are */
+ * returns the number of moves */
 size_t carm_gemm_moves(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
                        int threads, size_t *k, struct carm_gemm_move *moves);
 
-/* A thread's share of what comes before the multiplication: transposing, packing. All threads must
- * have done theirs before any of them multiplies. */
+/* A thread's share of the work before the multiplication: transposing, packing. All threads must
+ * have finished it before any of them multiplies. */
 void carm_gemm_arrange(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
                        int threads);
 void carm_gemm_multiply(const struct carm_gemm_plan *plan, const struct carm_gemm *g, size_t first,
                         size_t count);
 
-/* What both execute inside the kernels, of all threads together and with a slab of `rows` rows; the
- * few accesses of the loops around the kernels are not in it. Either may be NULL. */
+/* Accounts of both parts inside the kernels, of all threads together and with a slab of `rows`
+ * rows; the few accesses of the loops around the kernels are not included. Either may be NULL. */
 void carm_gemm_account(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int threads,
                        size_t rows, struct carm_gemm_account *arrange,
                        struct carm_gemm_account *multiply);

@@ -101,7 +101,7 @@ static struct times run_once(struct carm_team *team, struct job *j)
 
 /* ---- measuring ------------------------------------------------------------------------------------- */
 
-/* What is left of C from the variant before must not pass for this one's. */
+/* The previous variant's result in C must not pass for this variant's. */
 static void spoil(struct carm_gemm *g)
 {
     memset(g->c.start, 0xff, g->m * g->c_stride); /* NaN */

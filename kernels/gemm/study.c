@@ -10,7 +10,8 @@
 
 enum { USUAL_N = 2304 }; /* the paper's */
 
-/* ---- what the machine and its model have ----------------------------------------------------------- */
+/* ---- the machine and its model
+ * ------------------------------------------------------------------- */
 
 static int choose_kernels(struct carm_gemm_study *study, const struct carm_study_options *options,
                           const struct carm_cpu *cpu, struct carm_err *err)
@@ -88,7 +89,7 @@ void carm_gemm_point_place(const struct carm_gemm_study *study, struct carm_gemm
 
 /* ---- reading -------------------------------------------------------------------------------------- */
 
-/* What stands in a row's note behind `what` and the blocks. */
+/* The part of a row's note behind `what` and the blocks. */
 static bool take_numbers(const char *at, struct carm_gemm_point *p)
 {
     double rows = 0.0, all = 0.0, reps = 0.0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The steps of the cache-aware paper's figure 9 on this machine: what was measured, and what it shows. */
+/* The steps of the cache-aware paper's figure 9 on this machine: the measurements, and the
+ * figure's observations checked on them. */
 #ifndef CARM_KERNELS_GEMM_STUDY_H
 #define CARM_KERNELS_GEMM_STUDY_H
 
@@ -42,14 +43,14 @@ struct carm_gemm_point {
     struct carm_place aware, original;
 };
 
-/* What is known of a library's product in int8 or bf16 beside its point. */
+/* Counts of a library's product in int8 or bf16 beside its point. */
 struct carm_gemm_narrow {
     char library[32];     /* "oneDNN 2.6.3" */
     char library_isa[32]; /* that it chose: "avx2", "avx512_core_vnni" */
     bool has_dot;         /* this CPU has dot products of the precision, in vectors or tiles */
-    bool counted;         /* what follows: of the whole product, by stepping */
+    bool counted;         /* the next members: of the whole product, by stepping */
     double instructions;
-    double vectors;    /* of these: on vectors of integers, or of floating point */
+    double vectors;    /* part of these: on vectors of integers, or of floating point */
     double operations; /* on integers, those of which sums of products are made; 0 in bf16 */
     double
         products; /* instructions that multiply 8 or 16 bits (vpmaddubsw, vpmaddwd); 0 = unknown */
@@ -75,7 +76,8 @@ struct carm_gemm_study {
     struct carm_gemm_plan *plans;                  /* [nvariants] owned, as variants */
     struct carm_gemm_point *variants;
     size_t nvariants;
-    char reference[64]; /* what results were compared with, "" = nothing was to be compared */
+    char reference[64]; /* the reference that results were compared with, "" = nothing was to be
+                         * compared */
 };
 
 /* "gemm-2304-3-L3" */
@@ -114,7 +116,7 @@ int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *hos
 
 /* ---- facts ------------------------------------------------------------------------------------ */
 
-/* What the paper says of figure 9, as this machine shows it. */
+/* The observations of the paper's figure 9 on this machine. */
 struct carm_gemm_facts {
     double tile_intensity; /* of the micro-kernel's loop alone, flop/byte */
     double intensity_low, intensity_high, deviation; /* of versions 1 to 5; from the tile's */
@@ -125,12 +127,13 @@ struct carm_gemm_facts {
     double steps_up[CARM_GEMM_STEPS]; /* times the step before; 0 = unknown */
     struct {
         char level[CARM_NAME_MAX];
-        double ceiling, share; /* flop/s that the level's slope and the peak allow; of it */
+        double ceiling, share; /* flop/s that the level's slope and the peak allow; share of it
+                                * that is reached */
         bool holds;            /* at or below it within its error */
         bool known;
     } blocked[3];                         /* versions 3 to 5 */
     bool aware_compute, original_compute; /* step 1 lies right of that model's ridge */
-    double peak, library_share;           /* flop/s; the best library's part of it; 0 = unknown */
+    double peak, library_share;           /* flop/s; its share of the best library's; 0 = unknown */
     int library;                          /* index of that step, -1 = none */
     double dram_implied; /* byte/s, largest that simulated bytes need, of versions 1 to 5 */
     int dram_implied_by; /* version, 1 .. */
@@ -139,7 +142,7 @@ struct carm_gemm_facts {
 
 void carm_gemm_facts(const struct carm_gemm_study *study, struct carm_gemm_facts *facts);
 
-/* What a library's product in int8 or bf16 takes of one resource of the cores. */
+/* The share of one resource of the cores that a library's product in int8 or bf16 takes. */
 struct carm_gemm_use {
     const char *what; /* "issue" */
     double share;     /* of its time, at least, were nothing else in the way */
@@ -149,8 +152,8 @@ struct carm_gemm_use {
 struct carm_gemm_narrow_facts {
     const struct carm_compute_roof *peak; /* highest roof of the precision; NULL = unknown */
     const char *peak_isa;
-    double share; /* of it */
-    bool enough;  /* at least CARM_GEMM_ENOUGH of it */
+    double share; /* share of it */
+    bool enough;  /* the share is at least CARM_GEMM_ENOUGH */
     double
         beside; /* operations on integers that the library does for each of the product; 0 = unknown */
     struct carm_gemm_use uses[4]; /* the largest share first */

@@ -50,7 +50,8 @@ static int finish(struct run *run, struct carm_gemm_point *p, struct carm_err *e
 
 /* ---- our own variants ------------------------------------------------------------------------------ */
 
-/* What is known of a point before it is measured; resumed ones have to agree with it. */
+/* The members of a point that are known before its measurement; resumed points have to agree
+ * with them. */
 static void describe(const struct carm_gemm_study *study, const struct carm_gemm_plan *plan,
                      struct carm_gemm_point *p)
 {
@@ -264,7 +265,8 @@ static int measure_libraries(struct run *run, struct carm_err *err)
     return rc;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------- */
+/* ---- the whole study
+ * ----------------------------------------------------------------------------- */
 
 static double estimate(const struct carm_gemm_study *study)
 {

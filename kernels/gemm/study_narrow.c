@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The study in int8 and bf16: one step, a library's product, and what its instructions take of the cores. */
+/* The study in int8 and bf16: one step, a library's product, and the load of its instructions on
+ * the core's units. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 static const double run_seconds = 3.5;    /* that the repetitions may take, roughly */
 static const double count_seconds = 15.0; /* stepping parts of the product */
 
-/* ---- what there is ---------------------------------------------------------------------------------- */
+/* ---- the library
+ * ----------------------------------------------------------------------------------- */
 
 /* Precisions of which a CPU has vectors or tiles; or their dot products alone. */
 static bool cpu_has(const struct carm_cpu *cpu, enum carm_precision precision, bool dot)
@@ -27,7 +29,7 @@ static bool cpu_has(const struct carm_cpu *cpu, enum carm_precision precision, b
     return false;
 }
 
-/* What the library says of a product of 8 x 8. */
+/* The library's result for a product of 8 x 8. */
 static int try_library(const struct carm_onednn *lib, enum carm_precision precision,
                        struct carm_err *err)
 {
@@ -100,8 +102,8 @@ int carm_gemm_narrow_plan(struct carm_gemm_study *study, const struct carm_cpu *
 
 enum quantity { BYTES, INSTRUCTIONS, VECTORS, OPERATIONS, DOTS, OF_8, OF_16, QUANTITIES };
 
-/* What the steps have counted, by quantity; operations by width of their vectors.
- * returns all of these, with those of no width: tiles, bf16 */
+/* The counts of the steps, by quantity; operations by width of their vectors.
+ * returns the sum, with operations of no width: tiles, bf16 */
 static double take(const struct carm_step_counts *s, bool integers, double q[QUANTITIES],
                    double widths[CARM_GEMM_WIDTHS])
 {

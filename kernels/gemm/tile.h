@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The micro-kernels of the matrix multiplication study (kernels/gemm/micro.asm) and what they execute.
+/* The micro-kernels of the matrix multiplication study (kernels/gemm/micro.asm) and their
+ * accounts.
  *
- * C = A x B (or C += A x B) over one block, in tiles of 3 rows x 4 columns. A is row-major with k
- * contiguous; B is row-major (strided kernels) or its transpose (all others). Double precision. */
+ * C = A x B (or C += A x B) over one block, in tiles of 3 rows x 4 columns. A is row-major with
+ * k contiguous; B is row-major (strided kernels) or its transpose (all others). Double
+ * precision. */
 #ifndef CARM_KERNELS_GEMM_TILE_H
 #define CARM_KERNELS_GEMM_TILE_H
 
@@ -16,7 +18,8 @@
 
 enum { CARM_GEMM_ROWS = 3, CARM_GEMM_COLUMNS = 4, CARM_GEMM_STEP = 8 /* of k, of any kernel */ };
 
-/* What a kernel works on; it leaves `outer` at 0. The layout is that of kernels/gemm/micro.asm. */
+/* The arguments of a kernel; it leaves `outer` at 0. The layout is that of
+ * kernels/gemm/micro.asm. */
 struct carm_gemm_tiles {
     const double *a, *b;         /* first tile; rows of A 64-byte aligned */
     double *c;                   /* 32-byte aligned */
@@ -28,7 +31,7 @@ struct carm_gemm_tiles {
     bool accumulate;    /* C += */
 };
 
-/* What some code executes. */
+/* The account of a piece of code. */
 struct carm_gemm_account {
     double flops;
     double loads, stores; /* accesses */
@@ -55,8 +58,8 @@ const struct carm_gemm_kernel *carm_gemm_kernel_find(const struct carm_cpu *cpu,
 
 void carm_gemm_tiles_run(const struct carm_gemm_kernel *kernel, const struct carm_gemm_tiles *t);
 
-/* Adds what carm_gemm_tiles_run executes inside the kernel, from its first to its last instruction
- * (its return included): exact, by the loops of kernels/gemm/micro.asm. */
+/* Adds the account of carm_gemm_tiles_run inside the kernel, from its first to its last
+ * instruction (its return included): exact, by the loops of kernels/gemm/micro.asm. */
 void carm_gemm_tiles_account(const struct carm_gemm_kernel *kernel, const struct carm_gemm_tiles *t,
                              struct carm_gemm_account *account);
 
@@ -66,7 +69,7 @@ void carm_gemm_transposed(const double *src, size_t src_stride, double *dst, siz
 /* dst[r][c] = src[r][c]; columns a multiple of 8. */
 void carm_gemm_copied(const double *src, size_t src_stride, double *dst, size_t dst_stride,
                       size_t rows, size_t columns);
-/* What they execute, as above. */
+/* The accounts of these functions, as above. */
 void carm_gemm_transposed_account(size_t rows, size_t columns, struct carm_gemm_account *account);
 void carm_gemm_copied_account(size_t rows, size_t columns, struct carm_gemm_account *account);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What LBMHD must leave alone, and single points against the published equations. */
+/* Checks of LBMHD: the quantities that it conserves, and single points against the published
+ * equations. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What LBMHD executes (a row is stepped), and in which order it accesses memory. */
+/* Counts of LBMHD: its instructions (a row is stepped), and the order of its memory accesses. */
 #include <immintrin.h>
 #include <stdio.h>
 

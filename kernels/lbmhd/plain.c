@@ -20,7 +20,7 @@
 
 _Static_assert(27 * 7 + 15 * 3 + 20 + 27 * 24 + 15 * 3 * 9 == CARM_LBMHD_FLOPS, "the sum above");
 
-/* What all velocities' equilibria have in common. */
+/* Terms that the equilibria of all velocities share. */
 struct moments {
     double rho, rho3;
     double u[3], b[3];

@@ -102,7 +102,8 @@ static void fill_row(const struct fill *f, size_t y, size_t z)
     struct carm_lbmhd *c = f->c;
     const size_t row = carm_lbmhd_row_at(c, y, z);
     for (size_t x = 0; x < c->pitch; x++) {
-        /* what pads a row stays at rest, so that vectors that take it along compute with it */
+        /* the padding of a row stays at rest, so vectors that include it compute with finite
+         * values */
         struct carm_lbmhd_state s = {.rho = 1.0};
         double values[CARM_LBMHD_ARRAYS];
         if (x < c->n[0]) {

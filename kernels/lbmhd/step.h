@@ -124,10 +124,11 @@ const struct carm_lbmhd_vector *carm_lbmhd_vector_of(const struct carm_cpu *cpu)
 
 void carm_lbmhd_plain_row(const struct carm_lbmhd_row *r);
 
-/* Equations of one point: in: what has streamed to it; out: after collision. */
+/* Equations of one point. in: the values that have streamed to it; out: the values after
+ * collision. */
 void carm_lbmhd_collide(const struct carm_lbmhd *c, const double in[CARM_LBMHD_ARRAYS],
                         double out[CARM_LBMHD_ARRAYS], double fields[CARM_LBMHD_FIELDS]);
-/* What streams to a point. */
+/* The values that stream to a point. */
 void carm_lbmhd_pull(const struct carm_lbmhd *c, const double *from, const size_t at[3],
                      double in[CARM_LBMHD_ARRAYS]);
 /* Equilibrium of a state. */

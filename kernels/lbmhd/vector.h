@@ -28,7 +28,7 @@ INLINE void NAME(relax)(VECTOR *at, VECTOR equilibrium, double omega)
     *at += omega * (equilibrium - *at);
 }
 
-/* What the pairs of opposite velocities have in common. */
+/* Terms that the pairs of opposite velocities share. */
 struct NAME(moments) {
     VECTOR base[4]; /* common + |e|^2 9/4 B^2, by |e|^2 */
     VECTOR rho3, rho45;

@@ -42,7 +42,8 @@ static int step_rows(const struct carm_spmv *s, uint32_t first, uint32_t end, st
     return rc;
 }
 
-/* ---- what a row, a block and a call execute ------------------------------------------------------------------ */
+/* ---- instructions of a row, a block and a call
+ * ----------------------------------------------------- */
 
 /* What a stretch executes is fitted to: the sum of rate x number. Plain code follows blocks and rows
  * exactly; kernels with vectors may take a pointer more from the stack in some rows, above all in those
@@ -123,7 +124,7 @@ struct piece {
     uint32_t first, middle, end;
 };
 
-/* Blocks, and rows, which may be empty: what bounds the instructions. */
+/* Numbers of blocks and of rows, which may be empty: they bound the instructions. */
 static uint64_t work_of(const uint32_t *start, uint32_t first, uint32_t end)
 {
     return (uint64_t)(start[end] - start[first]) + (end - first);
@@ -143,7 +144,7 @@ static bool find_piece(const uint32_t *start, uint32_t rows, int i, int pieces, 
 {
     p->first = carm_spmv_split(start, rows, i, pieces);
     while (p->first < rows && work_of(start, p->first, p->first + 1) > quota) {
-        p->first++; /* a row alone is longer: others tell what it executes */
+        p->first++; /* this row is longer than the stretch: other rows give its instructions */
     }
     p->middle = take(start, rows, p->first, quota);
     p->end = take(start, rows, p->middle, quota);
@@ -282,7 +283,7 @@ int carm_spmv_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work, str
 
 /* ---- accesses -------------------------------------------------------------------------------------------- */
 
-/* Who is told. */
+/* The receiver of the counts. */
 struct listener {
     carm_dwarf_access *access;
     void *context;

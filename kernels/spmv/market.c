@@ -67,7 +67,7 @@ static int skip_line(struct reader *r)
                : 0;
 }
 
-/* One line into text, whatever it is. returns 1, 0 at the end, negative on error */
+/* Reads one line of any content into text. returns 1, 0 at the end, negative on error */
 static int any_line(struct reader *r)
 {
     errno = 0;
@@ -297,7 +297,7 @@ static int parse_entry(const struct reader *r, struct entry *e)
     return value_of(r, at, &e->value);
 }
 
-/* Calls put for every entry of the file. returns 0 or what is wrong with one, or with their number */
+/* Calls put for every entry of the file. returns 0, or the error of an entry or of their number */
 static int each_entry(struct reader *r, int (*put)(void *arg, const struct entry *e), void *arg)
 {
     int rc = 0;
@@ -332,7 +332,7 @@ static int each_entry(struct reader *r, int (*put)(void *arg, const struct entry
 struct counting {
     uint32_t *rows; /* entries of each row */
     uint64_t nonzeros;
-    bool mirrored; /* each entry off the diagonal stands for two */
+    bool mirrored; /* each entry off the diagonal counts twice */
 };
 
 static int count_one(void *arg, const struct entry *e)

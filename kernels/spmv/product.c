@@ -124,7 +124,7 @@ static void vectors_job(struct carm_worker *w, void *arg)
     carm_spmv_fill_x(v->s->x, even_rows(v->s->columns, w->index, w->team->n),
                      even_rows(v->s->columns, w->index + 1, w->team->n), v->axis, v->edge);
     for (uint64_t i = y_first; i < y_end; i++) {
-        v->s->y[i] = NAN; /* nobody takes what was never computed for a result */
+        v->s->y[i] = NAN; /* NaN: a value that was never computed cannot pass for a result */
     }
 }
 

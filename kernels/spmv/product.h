@@ -41,14 +41,14 @@ int carm_spmv_open(struct carm_dwarf_case **out, const struct carm_spmv_params *
 
 /* ---- inside ----------------------------------------------------------------------------------- */
 
-/* What y must be, made from the matrix before it is converted. */
+/* The correct y, made from the matrix before it is converted. */
 struct carm_spmv_reference {
     uint32_t n;                /* rows that are compared, evenly spread; all of a small matrix */
     uint32_t *row;             /* [n] */
     double *value;             /* [n] */
     double *magnitude;         /* [n] sum of |a x|, which rounding is in proportion to */
     double largest;            /* absolute value */
-    double sum, sum_magnitude; /* over all rows: nobody can leave one out */
+    double sum, sum_magnitude; /* over all rows: no row can be left out unnoticed */
     uint32_t longest;          /* nonzeros of a row */
     char by[96];
 };
@@ -89,8 +89,8 @@ int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *e
 int carm_spmv_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work, struct carm_err *err);
 void carm_spmv_trace(const struct carm_dwarf_case *c, carm_dwarf_access *access, void *context);
 
-/* carm_spmv_count with another limit than its own: what is stepped, in nonzeros, explicit zeros
- * included; what a larger run does is scaled. */
+/* carm_spmv_count with another limit than its own: nonzeros that are stepped, explicit zeros
+ * included. The counts of a larger run are scaled. */
 int carm_spmv_count_some(const struct carm_spmv *s, uint64_t nonzeros, struct carm_dwarf_work *work,
                          struct carm_err *err);
 

@@ -39,7 +39,7 @@ void carm_spmv_rows_csr(const struct carm_csr *a, const double *restrict x, doub
         double sum = 0.0;
         for (; k < row_end; k++) {
             sum += value[k] * x[column[k]];
-            __asm__ volatile(""); /* keeps compilers from making vectors of it */
+            __asm__ volatile(""); /* keeps compilers from vectorising the loop */
         }
         y[row] = sum;
     }

@@ -21,7 +21,7 @@ static int step_range(const struct carm_stencil *s, const struct carm_stencil_ra
 {
     struct carm_step_counts counts = {0};
     bool complete = false;
-    /* the last sweep once more, where there was one: it writes what is there */
+    /* the last sweep once more, where there was one: it writes the same values again */
     const double *from = s->grid[s->steps > 0 ? s->now ^ 1 : s->now];
     double *to = s->grid[s->steps > 0 ? s->now : s->now ^ 1];
     int rc = carm_step_begin(INSTRUCTIONS, err);
@@ -90,8 +90,8 @@ static int scale_one(void *arg, const struct carm_stencil_range *r, struct carm_
     return 0;
 }
 
-/* What a call, a plane and a line execute: from one line, two lines, and one line of two planes. All
- * lines are as long, so that this is exact. */
+/* Instructions of a call, a plane and a line: from one line, two lines, and one line of two
+ * planes. All lines have the same length, so this is exact. */
 static int sample(struct total *t, struct carm_err *err)
 {
     static const struct carm_stencil_range ranges[] = {{0, 1, 0, 1}, {0, 1, 0, 2}, {0, 2, 0, 1}};

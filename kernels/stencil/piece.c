@@ -18,7 +18,7 @@ static void scalar(const struct carm_stencil_piece *p)
                 const double sum = ((c[x - 1] + c[x + 1]) + (c[x - pitch] + c[x + pitch])) +
                                    (c[x - plane] + c[x + plane]);
                 out[x] = alpha * c[x] + beta * sum;
-                __asm__ volatile(""); /* keeps compilers from making vectors of it */
+                __asm__ volatile(""); /* keeps compilers from vectorising the loop */
             }
         }
     }

@@ -28,7 +28,7 @@
 #define MUL(a, b)   V(mul_pd)(a, b)
 #define PAIR(at, d) ADD(LOAD((at) - (d)), LOAD((at) + (d)))
 
-/* Non-temporal stores are to be seen by the others before they are told that all is done. */
+/* The other threads must see the non-temporal stores before the barrier. */
 #define PUT_stored(at, v)   V(storeu_pd)(at, v)
 #define PUT_streamed(at, v) V(stream_pd)(at, v)
 #define END_stored          (void)0

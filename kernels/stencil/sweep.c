@@ -16,7 +16,7 @@ enum {
     PAGE_DOUBLES = 512,
 };
 
-/* Of a cache: the rest is for the stores and what passes through. */
+/* Share of a cache: the rest is for the stores and data that pass through. */
 static const double fill = 0.75;
 
 /* ---- a run ------------------------------------------------------------------------------------------- */
@@ -103,7 +103,8 @@ static void set_plane(const struct carm_stencil *s, uint32_t z)
         const ptrdiff_t line = z * s->plane + y * s->pitch;
         for (uint32_t x = 0; x < s->n; x++) {
             s->grid[0][line + x] = axis[x] * axis[n + y] * axis[2 * n + z];
-            s->grid[1][line + x] = NAN; /* nobody takes what was never computed for a result */
+            s->grid[1][line + x] = NAN; /* NaN: a value that was never computed cannot pass for a
+                                         * result */
         }
     }
 }
@@ -227,7 +228,7 @@ static ptrdiff_t lay_out(struct carm_stencil *s)
     lines *= with_ghosts;
     lines += (PLANE_SETS - lines % SETS + SETS) % SETS;
     s->plane = lines * LINE_DOUBLES;
-    /* half a page: what is written does not meet what is read */
+    /* half a page: written lines do not alias the lines that are read */
     const ptrdiff_t pages = (with_ghosts * s->plane + LEAD + PAGE_DOUBLES - 1) / PAGE_DOUBLES;
     return pages * PAGE_DOUBLES + PAGE_DOUBLES / 2;
 }

@@ -26,7 +26,8 @@ struct carm_stencil_params {
     uint32_t sweeps; /* of a run, 0 = 1 */
     bool optimised;
     bool write_allocate; /* plain stores, whatever the size; optimised version only */
-    /* What a thread has of each cache level to itself, byte; 0 = there is no such level, or unknown. */
+    /* The bytes that a thread has of each cache level to itself; 0 = there is no such level, or
+     * unknown. */
     double l1_bytes, l2_bytes, llc_bytes;
     const struct carm_cpu *cpu; /* the widest ISA of its is taken; borrowed while opening */
     struct carm_team *team;     /* runs use as many threads; borrowed while opening */

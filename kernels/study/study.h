@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the studies have in common: what they are asked for, how every study begins, and its file of
+/* Shared by all studies: the user's choices, the beginning of every study, and its file of
  * points. */
 #ifndef CARM_KERNELS_STUDY_STUDY_H
 #define CARM_KERNELS_STUDY_STUDY_H
@@ -15,7 +15,7 @@
 #include "models/place/place.h"
 #include "models/place/points.h"
 
-/* What the user asks for; 0 or NULL: the study's usual choice. */
+/* The user's choices; 0 or NULL: the study's usual choice. */
 struct carm_study_options {
     int threads;
     bool has_isa; /* false: the study's usual one */
@@ -34,7 +34,7 @@ struct carm_study;
 struct carm_study_ops {
     const char *name; /* "gemm" */
     size_t bytes;     /* of the study's own struct, which is all zero before plan */
-    /* Chooses threads, ISA, roofs and what is to be measured; study->model is there.
+    /* Chooses threads, ISA, roofs and the points to measure; study->model is open.
      * returns 0; -CARM_EINVAL; -CARM_ENOTSUP (this CPU or model cannot do it); -CARM_ENOMEM */
     int (*plan)(struct carm_study *study, const struct carm_study_options *options,
                 const struct carm_host *host, struct carm_err *err);
@@ -47,7 +47,8 @@ struct carm_study_ops {
                    struct carm_err *err);
     /* 0 where there is a point to report; else why there is none */
     int (*has_points)(const struct carm_study *study, struct carm_err *err);
-    void (*close)(struct carm_study *study); /* frees what plan took; NULL = nothing */
+    void (*close)(struct carm_study *study); /* releases the memory of plan; NULL = nothing to
+                                              * release */
 };
 
 /* Beginning of every study; a study's own struct begins with this. */
@@ -55,7 +56,7 @@ struct carm_study {
     const struct carm_study_ops *ops;
     struct carm_model *model;       /* of this machine; owned */
     const struct carm_roofs *roofs; /* borrowed from model */
-    char roofs_note[CARM_TEXT_MAX]; /* what had to be chosen otherwise */
+    char roofs_note[CARM_TEXT_MAX]; /* why other choices than the user's had to be made */
     bool has_dram;                  /* the model has a bandwidth of DRAM, which a picture draws */
     int threads;
     size_t kept;    /* points that another run had measured */
@@ -79,8 +80,8 @@ void carm_study_close(struct carm_study *study); /* NULL allowed */
 int carm_study_choose_roofs(struct carm_study *study, const char *precision, int threads,
                             const struct carm_topo *topo, struct carm_err *err);
 
-/* What one of the threads has of cache level 1, 2, ..., by the model's measured knee or the size that
- * the OS reports, whichever is less; 0 = no such level. */
+/* The bytes that one of the threads has of cache level 1, 2, ..., by the model's measured knee
+ * or the size that the OS reports, whichever is less; 0 = no such level. */
 double carm_study_cache_bytes(const struct carm_model *model, int level,
                               const struct carm_topo *topo, int threads);
 
@@ -106,7 +107,8 @@ int carm_study_rows_check(const char *path, bool resume, struct carm_err *err);
  * returns 0, or as carm_points_open and carm_points_next */
 int carm_study_rows_read(struct carm_study *study, const char *path, struct carm_err *err);
 
-/* A row with what all points have in common, to be filled in and appended. NULL: out of memory. */
+/* A row with the members that all points share, to be filled in and appended. NULL: out of
+ * memory. */
 struct carm_row *carm_study_row(const struct carm_study *study, const char *name,
                                 struct carm_err *err);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the transpose executes (some rows are stepped), and in which order it accesses memory. */
+/* Counts of the transpose: its instructions (some rows are stepped), and the order of its memory
+ * accesses. */
 #include <immintrin.h>
 #include <stdio.h>
 

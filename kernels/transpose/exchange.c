@@ -31,7 +31,7 @@ void carm_transpose_plain_rows(const struct carm_transpose_part *part)
 
 /* ---- jobs: each thread has planes of in to move, and planes of out to touch and to check ------------ */
 
-/* What stands at a point says where it belongs. */
+/* The value at a point encodes the point's right place. */
 static struct carm_transpose_point value_at(size_t n, size_t z, size_t y, size_t x)
 {
     const double index = (double)((z * n + y) * n + x);

@@ -7,7 +7,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* What is left at the edges: `rows` points of a column of in, point by point. */
+/* The points at the edges: `rows` points of a column of in, point by point. */
 INLINE void column(const struct carm_transpose_point *in, size_t in_row,
                    struct carm_transpose_point *out, size_t rows)
 {
@@ -64,7 +64,8 @@ __attribute__((target("avx512f"))) INLINE void avx512_tile(const struct carm_tra
     _mm512_stream_pd(&out[3 * out_row].re, _mm512_shuffle_f64x2(ab_high, cd_high, 0xdd));
 }
 
-/* Tiles of a band of at most CARM_TRANSPOSE_TILE rows, along x; then what is left of it. */
+/* Tiles of a band of at most CARM_TRANSPOSE_TILE rows, along x; then the points behind the last
+ * tile. */
 #define ROWS(isa, attribute)                                                              \
     attribute static void isa##_rows(const struct carm_transpose_part *part)              \
     {                                                                                     \

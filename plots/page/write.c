@@ -9,8 +9,8 @@
 #include "base/outfile.h"
 #include "plots/page/report/data.h"
 
-/* What stands for @@name@@ in a page. The policy holds the hashes of style, d3 and script, so that
- * they go out byte for byte. */
+/* The text for @@name@@ in a page. The policy holds the hashes of style, d3 and script, so they
+ * are written byte for byte. */
 struct part {
     const char *name, *text;
 };
@@ -79,7 +79,7 @@ static void put_part(FILE *out, const struct page *page, const char *name, size_
     }
 }
 
-/* Only the page itself is looked through: @@ in what goes into it is text. */
+/* Only the page's template is searched: @@ in inserted text is text. */
 static int put_page(FILE *out, const void *context, struct carm_err *err)
 {
     const struct content *content = context;

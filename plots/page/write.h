@@ -8,10 +8,10 @@
 
 enum carm_report_kind { CARM_REPORT_MODEL, CARM_REPORT_FLEET };
 
-/* returns 0 or -CARM_ENOTSUP: this build has no d3 (names the package and what to do) */
+/* returns 0 or -CARM_ENOTSUP: this build has no d3 (names the package and the remedy) */
 int carm_report_ready(struct carm_err *err);
 
-/* Where the page goes: FILE.html or "-"; not what looks like a model, rows or points.
+/* The target of the page: FILE.html or "-"; not a name of a model, rows or points.
  * returns 0 or -CARM_EINVAL */
 int carm_report_check_output(const char *path, struct carm_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the page of carm fleet report shows, as one JSON object for its scripts. */
+/* The data of the page of carm fleet report, as one JSON object for its scripts. */
 #ifndef CARM_PLOTS_PAGE_FLEET_DATA_H
 #define CARM_PLOTS_PAGE_FLEET_DATA_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `carm report` writes into its page for the page's scripts: one JSON object. */
+/* The data of carm report's page for the page's scripts: one JSON object. */
 #ifndef CARM_PLOTS_PAGE_REPORT_DATA_H
 #define CARM_PLOTS_PAGE_REPORT_DATA_H
 
@@ -10,7 +10,7 @@
 
 struct carm_report_input {
     const struct carm_model *model;
-    const char *text; /* the model's file as it is */
+    const char *text; /* the contents of the model's file */
     const char *title;
     size_t npoints;
     char **points;                     /* [npoints] files of points; - is standard input */
@@ -24,9 +24,9 @@ struct carm_report_input {
  * carm_points_next do */
 int carm_report_data(const struct carm_report_input *input, char **text, struct carm_err *err);
 
-/* Writes JSON so that it may stand in a script element: <, > and &, and the two line separators
- * that JSON allows and older scripts do not, go out as \uXXXX. In JSON all of them stand inside
- * strings only. */
+/* Writes JSON that is safe inside a script element: <, > and &, and the two line separators that
+ * JSON allows and older scripts do not, become \uXXXX. In JSON these characters occur only
+ * inside strings. */
 void carm_report_put_escaped(FILE *out, const char *json);
 
 #endif
