@@ -40,7 +40,7 @@ static void add_word(struct carm_completion_value *value, const char *word, size
     }
 }
 
-/* What can be named in place of a model's file. */
+/* Words that may be given in place of a model's file. */
 static void add_models(struct carm_completion_value *value)
 {
     const char *name;
@@ -144,8 +144,8 @@ int carm_completion_of_operands(const struct carm_command *cmd, struct carm_comp
     return 0;
 }
 
-/* Prints the strings, joined, to standard output as one word of bash or zsh, whatever characters they
- * have; the last one is NULL. */
+/* Prints the strings, joined, to standard output as one word of bash or zsh, whatever characters
+ * they contain; the last one is NULL. */
 static void quote_strings(const char *const *strings)
 {
     putchar('\'');
@@ -187,8 +187,8 @@ enum { KEY_MAX = 128 };
 
 /* ---- bash ---------------------------------------------------------------------------------------- */
 
-/* Bash cuts words at = and : and replaces what stands behind the last of them, so that `line` is
- * cut again at blanks, and `cut` characters are taken off every answer. A file is left to readline
+/* Bash cuts words at = and : and replaces the text behind the last of them. So `line` is cut
+ * again at blanks, and `cut` characters are taken off every answer. A file is left to readline
  * (complete -o default), which knows quotes, tildes and blanks. */
 static const char finder[] =
     "_carm_reply() { # BEFORE VALUE: carm_words that begin with VALUE, with BEFORE before them\n"
@@ -344,8 +344,8 @@ static bool has_before(const struct carm_command *const *commands,
     return false;
 }
 
-/* A command with its sub-commands, whose options may stand before their name: where several have one,
- * the first counts. */
+/* A command with its sub-commands, whose options may come before their name: where several have
+ * one, the first counts. */
 static int bash_command(const struct carm_command *cmd, struct carm_err *err)
 {
     struct carm_completion_value value;

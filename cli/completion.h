@@ -9,10 +9,11 @@
 #include "cli/opt.h"
 
 /* Prints the script for "bash" or "zsh" to standard output.
- * returns an exit code; what is wrong goes to standard error */
+ * returns an exit code; errors go to standard error */
 int carm_completion_print(const char *shell);
 
-/* ---- what a place of the command line takes ------------------------------------------------------ */
+/* ---- words that an operand or an option's argument may be
+ * ---------------------------------------- */
 
 enum { CARM_COMPLETION_WORDS_MAX = 64, CARM_COMPLETION_WORD_MAX = 64 };
 

@@ -270,7 +270,7 @@ static void put_exit_status(const struct carm_command *cmd)
     }
 }
 
-/* What a command's page says of the names of its output files. */
+/* The paragraph of a command's page about the names of its output files. */
 static void put_outnames(const struct carm_command *cmd)
 {
     bool writes = carm_opt_writes_files(cmd);

@@ -19,8 +19,8 @@ const char carm_opt_outfile[] = "FILE";
 
 enum { HELP_WIDTH = 79, SAY_WIDTH = 100 };
 
-/* Prints text wrapped to so many columns, every line after the first behind `indent` blanks; column is
- * where the cursor stands. */
+/* Prints text wrapped to so many columns, every line after the first behind `indent` blanks;
+ * column is the cursor's. */
 static void print_wrapped(FILE *out, const char *text, int indent, int column, int width)
 {
     const char *at = text;

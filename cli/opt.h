@@ -61,15 +61,15 @@ struct carm_command {
 /* Every command of this build, ended by a NULL name. */
 extern const struct carm_command *const carm_commands[];
 
-/* What carm_opt_choose and carm_opt_parse answer in place of a number of words. */
+/* Values that carm_opt_choose and carm_opt_parse return in place of a number of words. */
 enum { CARM_OPT_MISUSE = -1, CARM_OPT_HELP = -2 };
 
 /* The command of that name, or NULL. commands: ended by NULL; the last word of their names counts */
 const struct carm_command *carm_opt_find_command(const struct carm_command *const *commands,
                                                  const char *name);
 
-/* Replaces a command that has sub-commands by the one that argv names. Options of the sub-commands may
- * stand before its name. Prints what is wrong to standard error.
+/* Replaces a command that has sub-commands by the one that argv names. Options of the
+ * sub-commands may come before its name. Prints errors to standard error.
  * cmd   in and out
  * argv  [argc] the words after the command's name; the sub-command's is taken out
  * returns the number of words left, CARM_OPT_MISUSE, or CARM_OPT_HELP where --help comes first */
@@ -83,8 +83,8 @@ const char *carm_opt_last_name(const struct carm_command *cmd);
 const char *carm_opt_join_subs(char *dst, size_t size, const struct carm_command *cmd,
                                const char *between, const char *last);
 
-/* Parses argv[0..argc) (the words after the command's name) by the command's table. Prints what is
- * wrong to standard error.
+/* Parses argv[0..argc) (the words after the command's name) by the command's table. Prints
+ * errors to standard error.
  * returns the number of operands, left in argv[0..n), CARM_OPT_MISUSE or CARM_OPT_HELP */
 int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv);
 
@@ -106,8 +106,8 @@ bool carm_opt_writes_files(const struct carm_command *cmd);
 void carm_opt_help(const struct carm_command *cmd); /* to standard output */
 void carm_opt_usage(void);                          /* the list of commands, to standard output */
 
-/* Prints head and the text to standard output, wrapped to 79 columns; lines after the first stand
- * behind `indent` blanks. */
+/* Prints head and the text to standard output, wrapped to 79 columns; lines after the first
+ * begin with `indent` blanks. */
 __attribute__((format(printf, 3, 4))) void carm_opt_print_wrapped(const char *head, int indent,
                                                                   const char *fmt, ...);
 

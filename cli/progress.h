@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The observer of a command's work: a line on the terminal that says what is being measured and how
- * long is left (quiet in a pipe), notes on standard error, and the user's wish to stop. */
+/* The observer of a command's work: a line on the terminal with the current measurement and the
+ * remaining time (quiet in a pipe), notes on standard error, and the user's wish to stop. */
 #ifndef CARM_CLI_PROGRESS_H
 #define CARM_CLI_PROGRESS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What may be written to a terminal: its size, Unicode, colour. */
+/* Properties of the terminal: its size, Unicode, colour. */
 #ifndef CARM_CLI_SCREEN_H
 #define CARM_CLI_SCREEN_H
 

@@ -44,7 +44,7 @@ static bool csv_is_output(void)
     return opt_csv && strcmp(opt_csv, "-") == 0;
 }
 
-/* The format of --plot: that of the picture, or "gp"; NULL = none known */
+/* The format of --plot: that of the picture, or "gp"; NULL = unknown */
 static const char *plot_format(void)
 {
     const char *format = opt_plot ? carm_gnuplot_format(opt_plot) : "";
@@ -52,7 +52,7 @@ static const char *plot_format(void)
     return !format && n > 3 && strcmp(opt_plot + n - 3, ".gp") == 0 ? "gp" : format;
 }
 
-/* What is wrong with the command line, or NULL. */
+/* The error of the command line, or NULL. */
 static const char *misuse(int noperands, struct job *j)
 {
     if (noperands == 0) {

@@ -122,7 +122,7 @@ static json_t *make_row(const void *arg, size_t i)
     return carm_jwrite_done(o, ok);
 }
 
-/* What each model has for the set as a whole. */
+/* Each model's members for the set as a whole. */
 static json_t *make_set_of_model(const void *arg, size_t i)
 {
     const struct carm_compare_set *set = arg;

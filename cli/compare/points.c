@@ -64,8 +64,8 @@ static int parse_exact(struct page *page, const char *list, struct carm_err *err
     return 0;
 }
 
-/* Whether a count is within the tolerance of --exact; true for what is not looked at. No flops before or after:
- * none are in vectors. */
+/* Whether a count is within the tolerance of --exact; true for counts that --exact does not
+ * name. No flops before or after: none are in vectors. */
 static bool within(const struct page *page, const struct carm_change *c, enum carm_change_kind kind)
 {
     const double t = page->tolerance[kind];
@@ -259,7 +259,7 @@ static bool is_worth(const struct carm_change *c)
     return worth;
 }
 
-/* Calls put for the points that --top shows: all, or those that differ and then others.
+/* Calls put for the points that --top shows: all, or the different ones first.
  * returns how many are left out */
 static size_t put_points(const struct page *page,
                          void (*put)(const struct page *page, const struct carm_change *c))
@@ -281,8 +281,8 @@ static size_t put_points(const struct page *page,
     return n - shown;
 }
 
-/* Names in one file only, --top of each.
- * put  a name; NULL = as it is */
+/* Names in one file only, at most --top of each.
+ * put  writes a name; NULL = unchanged */
 static void put_only(const struct page *page, const char *head, const char *tail,
                      void (*put)(const struct page *page, const char *name))
 {
@@ -357,7 +357,7 @@ static void put_name(const struct page *page, const char *text)
     }
 }
 
-/* Words of carm and names of levels: what would be markup is text. */
+/* Words of carm and names of levels; characters of markup become text. */
 static void put_words(const struct page *page, const char *text)
 {
     char clean[256];
@@ -424,7 +424,7 @@ static void put_markdown(const struct page *page)
 
 /* ---- JSON: there may be millions of points, so no tree ---------------------------------------------- */
 
-/* null for what is not known */
+/* null for unknown values */
 static void put_number(bool first, const char *name, double v, bool known)
 {
     char text[CARM_NUMBER_MAX];
@@ -625,7 +625,7 @@ int carm_compare_points_run(const struct carm_compare_points *job)
     if (rc) {
         code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
     } else {
-        fflush(stdout); /* before what the gates say */
+        fflush(stdout); /* before the gates' results */
         const size_t bad = (job->exact ? judge_exact(&page) : 0) +
                            (job->threshold >= 0.0 ? judge_times(&page) : 0);
         code = bad ? CARM_EXIT_FAILED : CARM_EXIT_OK;

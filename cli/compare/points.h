@@ -16,11 +16,11 @@ struct carm_compare_points {
     const char *exact; /* --exact: "" or columns with their tolerances; NULL = not given */
     double noise;      /* a share */
     double threshold;  /* a share; negative = none */
-    size_t top;        /* points in the table, those that differ first; 0 = all */
+    size_t top;        /* number of points in the table, the different ones first; 0 = all */
     bool json, markdown, ascii;
 };
 
-/* returns an exit code; says on standard error what is wrong */
+/* returns an exit code; errors go to standard error */
 int carm_compare_points_run(const struct carm_compare_points *job);
 
 #endif

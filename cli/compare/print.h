@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the outputs of `carm compare` have in common: a table for people, CSV, JSON. */
+/* Shared parts of the outputs of `carm compare`: a table for people, CSV, JSON. */
 #ifndef CARM_CLI_COMPARE_PRINT_H
 #define CARM_CLI_COMPARE_PRINT_H
 
@@ -16,7 +16,7 @@ struct carm_compare_page {
     struct carm_compare_options options;  /* that it was made with */
     double noise;      /* of --noise, a share; negative = by the table of models/compare.c */
     double threshold;  /* of --threshold, a share; negative = none */
-    bool ignore_clock; /* --threshold passes what is the same per cycle */
+    bool ignore_clock; /* --threshold ignores values that are the same per cycle */
     bool ascii;
 };
 

@@ -39,7 +39,7 @@ static void put_list(const struct carm_compare_page *page)
     }
 }
 
-/* Columns are as wide as what stands in them. returns how wide that makes a line */
+/* Columns are as wide as their contents. returns the width of a line */
 static int fit_columns(const struct carm_compare_page *page, const struct carm_compare_fact *f,
                        size_t n, int width[CARM_COMPARE_MOST])
 {
@@ -56,7 +56,8 @@ static int fit_columns(const struct carm_compare_page *page, const struct carm_c
     return total;
 }
 
-/* What differs: a line for each fact, or for each fact and model where that would get too long. */
+/* The differences: a line for each fact, or for each fact and model where that would get too
+ * long. */
 static void put_differing(const struct carm_compare_page *page, const struct carm_compare_fact *f,
                           size_t n)
 {
@@ -90,7 +91,7 @@ static void put_differing(const struct carm_compare_page *page, const struct car
     }
 }
 
-/* What all have in common: "host sample, CPU ..." */
+/* The facts that all models share: "host sample, CPU ..." */
 static void put_common(const struct carm_compare_fact *f, size_t n)
 {
     char line[1024] = "";
@@ -289,7 +290,8 @@ static bool is_under_best(const struct carm_compare *c, const struct carm_compar
     return false;
 }
 
-/* What each model of the set has not, though another one has it: at all, or with this ISA. */
+/* The roofs that a model of the set is missing although another model has them: at all, or with
+ * this ISA. */
 static void put_lacks(const struct carm_compare_page *page, const struct carm_compare_set *set)
 {
     for (size_t i = 0; i < page->compare->n; i++) {
@@ -443,7 +445,7 @@ static bool put_verdict_line(const struct carm_compare_page *page)
     return true;
 }
 
-/* What a significant difference is. */
+/* Explains a significant difference. */
 static void put_rule(const struct carm_compare_page *page)
 {
     const struct carm_compare *c = page->compare;

@@ -20,7 +20,7 @@
 
 /* A build of all ISAs with ceilings takes some minutes on many cores. */
 #define DEFAULT_LIMIT "900"
-/* What the command line gives; NULL where it does not. */
+/* The options of the command line; NULL where not given. */
 static const char *opt_output;     /* fleet.jsonl, on the node of rank 0 */
 static const char *opt_time_limit; /* seconds that a node may take */
 static double limit_seconds;

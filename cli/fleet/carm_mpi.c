@@ -22,7 +22,7 @@
 #include "cli/fleet/nodes.h"
 #include "cli/opt.h"
 
-/* what cli/opt.c lists: none here */
+/* the list of commands for cli/opt.c: none here */
 const struct carm_command *const carm_commands[] = {NULL};
 
 enum { TAG_ROW = 1, TAG_BYE = 2 };
@@ -47,7 +47,7 @@ static double last_call(const struct job *job)
     return job->started + job->limit_seconds + (tenth < 5.0 ? 5.0 : tenth > 30.0 ? 30.0 : tenth);
 }
 
-/* Begins to send; what MPI_Test must see the end of, and MPI_Request_free end. */
+/* Begins to send; MPI_Test must see its end, and MPI_Request_free must release it. */
 static void begin_send(const char *text, size_t bytes, int rank, int tag, MPI_Request *request)
 {
     MPI_Send_init(text, (int)bytes, MPI_CHAR, rank, tag, MPI_COMM_WORLD, request);
@@ -69,7 +69,7 @@ static bool launcher_fits(const struct job *job)
     return true;
 }
 
-/* One rank of each node measures: the first of those that share memory. */
+/* One rank of each node measures: the first of the ranks that share memory. */
 static void choose(struct job *job)
 {
     MPI_Comm node;

@@ -11,7 +11,7 @@ extern const struct carm_command carm_command_fleet;
 /* Its sub-command build. */
 extern const struct carm_command carm_command_fleet_build;
 
-/* Says what went wrong, where rc is not 0. returns the exit code */
+/* Reports an error where rc is not 0. returns the exit code */
 int carm_fleet_finish(int rc, const struct carm_err *err);
 
 #endif

@@ -32,8 +32,9 @@ void carm_fleet_nap(void)
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-/* The environment without what makes a process a rank: the child is a program of its own, which
- * waits its turn on the node as one started by hand does. To be released with free. */
+/* The environment without the variables that make a process a rank. The child is a program of
+ * its own, which waits its turn on the node like a build started by hand. To be released with
+ * free. */
 static char **plain_environment(void)
 {
     static const char *const of_ranks[] = {"OMPI_", "PMIX_", "PMI_", "SLURM_"};
@@ -58,7 +59,7 @@ static char **plain_environment(void)
     return plain;
 }
 
-/* What the child does before its exec; only calls that are safe after fork. */
+/* The child's work before its exec; only calls that are safe after fork. */
 static void prepare_child(pid_t parent, int errors, const void *cpus, size_t cpus_bytes)
 {
     setpgid(0, 0);
@@ -118,7 +119,7 @@ static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_pare
                    : carm_fail(&node->failed, CARM_EIO, "cannot start carm build: %s", strerror(e));
 }
 
-/* The folder and what is in it: the model, or what a killed build was writing. */
+/* The folder and its contents: the model, or the file that a killed build was writing. */
 static void remove_folder(const char *folder)
 {
     DIR *dir = *folder ? opendir(folder) : NULL;
@@ -211,7 +212,7 @@ void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, doub
 
 /* ---- wait ----------------------------------------------------------------------------------- */
 
-/* Keeps the end of what it says. */
+/* Keeps the end of the child's output. */
 static void listen_to(struct carm_fleet_node *node)
 {
     char now[1024];
@@ -267,7 +268,8 @@ void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason)
 
 /* ---- row ------------------------------------------------------------------------------------ */
 
-/* The last line that it said, without "carm: " and without what is not fit for a row. */
+/* The last line of the child's output, without "carm: " and without characters that a row may
+ * not have. */
 static void last_words(const struct carm_fleet_node *node, char *dst, size_t size)
 {
     char said[sizeof node->said];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The nodes of carm fleet build: the measurement of one, and what rank 0 knows of all. */
+/* The nodes of carm fleet build: the measurement of one node, and rank 0's state of all nodes. */
 #ifndef CARM_CLI_FLEET_NODES_H
 #define CARM_CLI_FLEET_NODES_H
 
@@ -11,13 +11,13 @@
 #include "base/err.h"
 #include "models/fleet/rows.h"
 
-/* ---- one node's measurement: `carm build` in a child process of its own, so that whatever becomes of it
- * (a crash, no memory, a hang) is a row and not the end of the job */
+/* ---- one node's measurement: `carm build` in a child process of its own, so that its crash,
+ * lack of memory or hang becomes a row and does not end the job */
 
 struct carm_fleet_node {
     pid_t pid;             /* of the child and of its process group; -1 = none */
     int errors;            /* read end of its standard error; -1 = none */
-    char said[4096];       /* the end of what it said there */
+    char said[4096];       /* the end of its messages there */
     size_t nsaid;          /* bytes */
     char folder[PATH_MAX]; /* of the model, made for it alone; "" = none */
     int lock;              /* on the folder while this process lives; -1 = none */
@@ -30,15 +30,16 @@ struct carm_fleet_node {
     const char *stop_reason; /* NULL = the limit */
 };
 
-/* Starts it. A failure to start is kept for the row: poll answers true at once then.
+/* Starts the child. A failure to start is kept for the row: poll answers true at once then.
  * argv           `carm build` and its options without --output, ended by NULL; argv[0] is a path
  * limit_seconds  > 0
- * like_parent    let it run where the parent of this process may: mpirun binds every rank to a part
- *                of the node, which is not what is to be measured */
+ * like_parent    gives the child the affinity of this process's parent: mpirun binds every rank
+ *                to a part of the node, but the whole node is to be measured */
 void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, double limit_seconds,
                            bool like_parent);
 
-/* Takes what it prints, and kills it when it is past its limit. returns true when it is over */
+/* Takes the child's output, and kills the child when it is past its limit. returns true when it
+ * has ended */
 bool carm_fleet_node_poll(struct carm_fleet_node *node);
 
 /* Kills it; the row says that it was, and the reason. NULL = its time limit */
@@ -53,7 +54,7 @@ void carm_fleet_node_close(struct carm_fleet_node *node);
 /* Waits some hundredths of a second: processors must idle while a node is measured. */
 void carm_fleet_nap(void);
 
-/* ---- what rank 0 knows: who measures, whose row has come, what became of them */
+/* ---- rank 0's state: which ranks measure, whose row has come, and the results */
 
 struct carm_fleet_peer {
     struct carm_fleet_who who;
@@ -66,7 +67,7 @@ struct carm_fleet_gather {
     struct carm_fleet_peer *peers; /* [n], one for each rank */
     size_t n;
     size_t nodes;   /* ranks that measure */
-    size_t waiting; /* of them, those whose row has not come */
+    size_t waiting; /* those whose row has not come */
     size_t ok;      /* rows with a model */
     size_t unkept;  /* rows that the file did not take */
     size_t told;    /* tenths of the nodes of which a line was printed */
@@ -81,17 +82,17 @@ struct carm_fleet_gather {
 int carm_fleet_gather_open(struct carm_fleet_gather *g, const struct carm_fleet_peer *peers,
                            size_t n, const char *output, struct carm_err *err);
 
-/* Appends a rank's row, and says on standard error what went wrong on its node, and now and then how
- * far it is. Where the file has no room for the model, a row without it says so. A second row of a
- * rank, and one of a rank that does not measure, is left out.
- * line  NULL = the rank had not the memory for it */
+/* Appends a rank's row, and reports on standard error errors of its node and, now and then, the
+ * progress. Where the file has no room for the model, a row without it says so. A second row of
+ * a rank, and a row of a rank that does not measure, is left out.
+ * line  NULL = the rank had no memory for it */
 void carm_fleet_gather_take(struct carm_fleet_gather *g, size_t rank, const char *line);
 
 /* Appends a row for every node that has not reported: status and reason. */
 void carm_fleet_gather_silent(struct carm_fleet_gather *g, const char *status, const char *reason);
 
-/* Brings the file to the disk and prints a line that says what is in it.
- * returns 0; -CARM_EIO where a node has no model or a row was not kept (err says which) */
+/* Brings the file to the disk and prints a line about its contents.
+ * returns 0; -CARM_EIO where a node has no model or a row was not kept (err names it) */
 int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err);
 
 /* Releases; closes the file where that was not done. */

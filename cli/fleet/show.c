@@ -72,7 +72,8 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
     return 0;
 }
 
-/* ---- what the outputs share ----------------------------------------------------------------------- */
+/* ---- shared by the outputs
+ * ------------------------------------------------------------------------ */
 
 bool carm_fleet_wants_group(const struct carm_fleet_page *page, size_t group)
 {

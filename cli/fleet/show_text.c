@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The groups of a fleet, its outliers and what changed, as people read them. */
+/* The groups of a fleet, its outliers and the changes, as text for people. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { NAME_WIDTH = 15, EXTREME_WIDTH = 13, HOST_WIDTH = 20, ROOF_WIDTH = 34 };
 
 /* ---- one group ------------------------------------------------------------------------------------ */
 
-/* "+3.3%", as short as it is for large ones */
+/* "+3.3%"; without the decimal for large values */
 static const char *percent(char *dst, size_t size, double share)
 {
     if (isnan(share)) {
@@ -110,7 +110,7 @@ static void put_columns(const struct carm_fleet_page *page, const struct carm_fl
     }
 }
 
-/* In what a group's machines differ from another's. */
+/* The differences between a group's machines and another's. */
 enum { DIFFERENCES = 9 };
 struct difference {
     const char *what;

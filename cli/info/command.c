@@ -54,7 +54,7 @@ static uint64_t try_pages(void)
     return page;
 }
 
-/* What the model measured for a cache, or NULL. */
+/* The model's measurement of a cache, or NULL. */
 static const struct carm_level *measured_level(const struct facts *f, int level)
 {
     char name[8];
@@ -67,7 +67,7 @@ static const struct carm_level *measured_level(const struct facts *f, int level)
     return NULL;
 }
 
-/* The answer first: what a build measures here, and whether there is a model already. */
+/* The answer first: the roofs that a build measures here, and whether there is a model already. */
 static void print_answer(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];

@@ -13,7 +13,7 @@
 enum { PROVIDERS = 4 };
 
 struct facts {
-    struct carm_recipe *recipe; /* NULL: lacks says why */
+    struct carm_recipe *recipe; /* NULL: `lacks` has the reason */
     struct carm_err lacks;
     struct carm_probe probes[PROVIDERS]; /* papi, likwid, step, translate */
 };

@@ -56,7 +56,7 @@ static int script_path(char *dst, size_t size, struct carm_err *err)
                : 0;
 }
 
-/* Where the script, or the picture that gnuplot makes of it, goes. */
+/* The target of the script, or of the picture that gnuplot makes of it. */
 static int deliver(FILE *script, struct carm_err *err)
 {
     char path[PATH_MAX];
@@ -94,7 +94,7 @@ static int draw_sheet(const struct carm_plot_sheet *sheet, const char *format, s
     return rc;
 }
 
-/* What the words of the command line come to. */
+/* The settings that the words of the command line give. */
 struct request {
     struct carm_select select;
     struct carm_plot_look look;
@@ -125,7 +125,7 @@ static int draw_input(const struct request *q, const struct carm_plot_input *inp
     return rc;
 }
 
-/* What the kind has no place for. returns what is wrong, or NULL */
+/* Options that this kind of plot does not have. returns the error, or NULL */
 static const char *misplaced(const char *kind, const struct carm_plot_input *input)
 {
     if (input->nmodels > 1 && !carm_plot_picture_has_models(kind)) {
@@ -197,7 +197,7 @@ static int plot_published(const struct carm_published *published, int n, char **
     return rc;
 }
 
-/* Options that do not go together. returns what is wrong, or NULL */
+/* Options that exclude one another. returns the error, or NULL */
 static const char *misuse(bool published, const char *kind)
 {
     const bool ceilings = published || is_ceilings(kind);
@@ -230,10 +230,10 @@ static const char *misuse(bool published, const char *kind)
     return NULL;
 }
 
-/* What --output and --script have wrong, or NULL. */
+/* The error of --output and --script, or NULL. */
 static const char *misnamed(void)
 {
-    const bool path = opt_script && *opt_script; /* --script=PATH stands beside a picture */
+    const bool path = opt_script && *opt_script; /* --script=PATH is written beside a picture */
     if (!opt_output && !opt_script) {
         return "name the picture, for example -o roofline.svg";
     }
@@ -258,7 +258,7 @@ static bool parse_models(const char *word, enum carm_plot_models *models)
     return !word || *models != CARM_PLOT_USUAL;
 }
 
-/* returns 0 or what is wrong in *err */
+/* returns 0, or an error code with its sentence in *err */
 static int read_words(struct request *q, struct carm_err *err)
 {
     q->kind = opt_kind ? opt_kind : "roofline";

@@ -23,7 +23,7 @@ static const char *opt_arch, *opt_precision, *opt_output, *opt_json, *opt_layers
 
 enum { LAYERS_SHOWN = 20 };
 
-/* What the words ask for, before any file is read. */
+/* The requests of the command line, before any file is read. */
 struct request {
     int precision; /* enum carm_sol_precision; -1 = not said */
     size_t layers; /* rows of the table of operations; 0 = no table */
@@ -89,7 +89,7 @@ static bool is_standard(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* Options that do not go together. returns what is wrong, or NULL */
+/* Options that exclude one another. returns the error, or NULL */
 static const char *misuse(void)
 {
     const bool csv = opt_sweep && (!opt_csv || is_standard(opt_csv));

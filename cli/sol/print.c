@@ -123,7 +123,7 @@ static void print_gains(const struct carm_sol_view *v)
     }
 }
 
-/* Memory limits: which of its bytes are the most, and what makes fewer of them. */
+/* Memory limits: the largest part of its bytes, and how to reduce it. */
 static void print_memory(const struct carm_sol_view *v, const struct carm_sol_estimate *best)
 {
     const double all = (double)best->bytes;
@@ -202,7 +202,7 @@ static void print_room(const struct carm_sol_view *v)
         text_bytes(alive, sizeof alive, v->result->peak_bytes));
 }
 
-/* What limits and what could help, in a few sentences. */
+/* The limit and possible remedies, in a few sentences. */
 static void print_advice(const struct carm_sol_view *view)
 {
     if (view->result->models[CARM_SOL_UNFUSED].cycles > 0.0) {
@@ -327,7 +327,7 @@ static const char *design(const struct carm_sol_view *v)
 
 enum { REMARKS_MOST = 8 };
 
-/* What the reader must know of the file, and of the machine. */
+/* Warnings about the file, and about the machine. */
 static void print_remarks(const struct carm_sol_view *view)
 {
     char text[256];
@@ -477,7 +477,8 @@ int carm_sol_print_layers(const struct carm_sol_view *view, size_t most, struct 
     return 0;
 }
 
-/* ---- what is built in -------------------------------------------------------------------------- */
+/* ---- the built-in files
+ * ------------------------------------------------------------------------ */
 
 static void list_arch(const char *name)
 {
@@ -494,7 +495,7 @@ static void list_arch(const char *name)
     }
 }
 
-/* What is no graph is an analysis. */
+/* A file that is no graph is an analysis. */
 static void list_example(const char *name)
 {
     struct carm_sol_graph *graph = NULL;

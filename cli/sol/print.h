@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "models/sol/estimate.h"
 
-/* What limits the graph and what could help, then the estimates. */
+/* The graph's limit and possible remedies, then the estimates. */
 void carm_sol_print(const struct carm_sol_view *view);
 
 /* A table of operations, the longest unfused first.
@@ -16,7 +16,7 @@ void carm_sol_print(const struct carm_sol_view *view);
  * returns 0 or -CARM_ENOMEM */
 int carm_sol_print_layers(const struct carm_sol_view *view, size_t most, struct carm_err *err);
 
-/* The built-in architectures and examples, with what they are. */
+/* The built-in architectures and examples, each with its description. */
 void carm_sol_print_list(void);
 
 #endif

@@ -20,7 +20,7 @@ static const char *file_of(const char *path)
 
 /* ---- values ------------------------------------------------------------------------------------ */
 
-/* What jansson refuses (bytes that are no UTF-8) goes in cleaned. */
+/* Bytes that jansson refuses (not UTF-8) are cleaned first. */
 static json_t *text(const char *s)
 {
     char clean[1024];
@@ -33,7 +33,7 @@ static json_t *count(uint64_t v)
     return v <= INT64_MAX ? json_integer((json_int_t)v) : json_real((double)v);
 }
 
-/* null for what has no end */
+/* null for infinite values */
 static json_t *real(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
@@ -299,13 +299,13 @@ int carm_sol_write_json(FILE *out, const struct carm_sol_view *view, struct carm
 
 /* ---- YAML -------------------------------------------------------------------------------------- */
 
-/* libyaml takes over what an event holds, whether it is emitted or not. */
+/* libyaml takes over an event's contents, whether it is emitted or not. */
 static bool emit(yaml_emitter_t *emitter, bool made, yaml_event_t *event)
 {
     return made && yaml_emitter_emit(emitter, event) == 1;
 }
 
-/* quoted: a text, whatever it looks like; escapes keep it on one line */
+/* quoted: always a text; escapes keep it on one line */
 static bool put_scalar(yaml_emitter_t *emitter, const char *text, size_t length, bool quoted)
 {
     yaml_event_t event;

@@ -15,15 +15,16 @@
 /* Sections with whole cycles. */
 int carm_sol_write_yaml(const char *path, const struct carm_sol_view *view, struct carm_err *err);
 
-/* The same sections with numbers as they are and, where there are any, `layers`, an object for each. */
+/* The same sections with numbers unchanged and, where there are any, `layers`, an object for
+ * each. */
 int carm_sol_write_json(FILE *out, const struct carm_sol_view *view, struct carm_err *err);
 
-/* points.csv for `carm place`: one row for the graph and one for each operation that computes or moves
- * something. bytes are those of all tensors, as the cores load and store them; dram_bytes and seconds
- * are those of the fused estimate, with the storage on the chip where that is known. */
+/* points.csv for `carm place`: one row for the graph and one for each operation that computes or
+ * moves data. bytes are those of all tensors, as the cores load and store them; dram_bytes and
+ * seconds are those of the fused estimate, with the storage on the chip where that is known. */
 int carm_sol_write_points(const char *path, const struct carm_sol_view *view, struct carm_err *err);
 
-/* A header, then one row for each value. returns also what carm_sol_sweep_run does */
+/* A header, then one row for each value. returns also the errors of carm_sol_sweep_run */
 int carm_sol_write_sweep(const char *path, const struct carm_sol_sweep *sweep,
                          const struct carm_sol_view *view, struct carm_err *err);
 

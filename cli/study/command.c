@@ -151,7 +151,7 @@ static int print_json(json_t *json, struct carm_err *err)
     return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study as JSON");
 }
 
-/* What came of it, also of a study that was stopped. */
+/* The results, also of a study that was stopped. */
 static int report(const struct kind *kind, const struct carm_study *study, struct carm_err *err)
 {
     int rc = kind->ops->has_points(study, err);

@@ -172,7 +172,7 @@ static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-/* What the optimised version does better, and whether it lies inside its sandwich. */
+/* The gain of the optimised version, and whether it is inside its sandwich. */
 static void print_facts(FILE *out, const struct carm_dwarf_study *s)
 {
     size_t inside = 0, n = 0, memory = 0;
@@ -213,7 +213,7 @@ static const double worth_saying = 1.05;
 
 /* ---- caches ---------------------------------------------------------------------------------- */
 
-/* What avoiding traffic can give at most. */
+/* The largest gain of avoiding traffic. */
 static double most_to_gain(const struct carm_three_cs *cs)
 {
     double most = 1.0;
@@ -268,7 +268,7 @@ static void print_misses(FILE *out, const struct carm_dwarf_study *s)
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole output ------------------------------------------------------------------------ */
 
 void carm_dwarfs_print(FILE *out, const struct carm_study *of)
 {

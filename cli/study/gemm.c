@@ -130,7 +130,8 @@ static void print_times(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
-/* "DRAM 16.6 - L3 85.2": the ceilings below and above, with what they allow there. */
+/* "DRAM 16.6 - L3 85.2": the ceilings below and above, with the performance that they allow
+ * there. */
 static void between(char *dst, size_t size, const struct carm_place *p)
 {
     const struct carm_ceiling *below = p->below >= 0 ? &p->ceilings[p->below] : NULL;
@@ -230,7 +231,7 @@ static void print_blocked(FILE *out, const struct carm_gemm_facts *f)
     }
 }
 
-/* What each model says of the first steps: which side of its ridge they lie on. */
+/* Each model's statement about the first steps: the side of its ridge on which they are. */
 static void print_first_steps(FILE *out, const struct carm_gemm_study *s,
                               const struct carm_gemm_facts *f)
 {
@@ -272,7 +273,7 @@ static void print_facts(FILE *out, const struct carm_gemm_study *s)
 
 /* ---- int8 and bf16 -------------------------------------------------------------------------------- */
 
-/* Why a library is below its roof: what its instructions are, and what they take. */
+/* Why a library is below its roof: its instructions, and their load on the units. */
 static void print_uses(FILE *out, const struct carm_gemm_study *s,
                        const struct carm_gemm_narrow_facts *f)
 {
@@ -377,7 +378,8 @@ static void print_variants(FILE *out, const struct carm_gemm_study *s)
     free(known);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- the whole output
+ * -------------------------------------------------------------------------------- */
 
 static void print_foot(FILE *out, const struct carm_gemm_study *s)
 {
@@ -427,7 +429,7 @@ void carm_gemm_print(FILE *out, const struct carm_study *of)
 
 /* ---- JSON ------------------------------------------------------------------------------------------- */
 
-/* A point of the study: those that are known are gathered before they are written. */
+/* A point of the study: the known ones are gathered before they are written. */
 struct item {
     const struct carm_gemm_point *point;
 };

@@ -80,7 +80,7 @@ static int parse_precision(const struct carm_study_words *words, enum carm_preci
     return rc;
 }
 
-/* Files and what goes with them. */
+/* Files and their options. */
 static int check_files(const struct carm_study_words *words, struct carm_err *err)
 {
     if (words->plot && !carm_gnuplot_format(words->plot)) {

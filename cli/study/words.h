@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the words of the command line to what a study is asked for. */
+/* From the words of the command line to the request for a study. */
 #ifndef CARM_CLI_STUDY_WORDS_H
 #define CARM_CLI_STUDY_WORDS_H
 

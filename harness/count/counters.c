@@ -125,7 +125,7 @@ out:
     return rc;
 }
 
-/* Both refusals in one sentence; what they have in common is said once. */
+/* Both refusals in one sentence; their common beginning is said once. */
 static int refuse_both(struct carm_err *err, const char *papi, const char *likwid)
 {
     static const char common[] = " cannot count here: ";

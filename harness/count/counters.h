@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "harness/count/provider.h"
 
-/* What works and, where it does not, what is in the way. */
+/* Which providers work and, for the others, the obstacle. */
 struct carm_probe {
     enum carm_provider provider;
     bool works;       /* counts this processor's own events */
@@ -18,9 +18,9 @@ struct carm_probe {
     char version[32]; /* of the library, "" when it is not there */
     char reason[384]; /* one sentence: which setting, permission, kernel or hypervisor is in the way
                        * (or "" when it works) */
-    char remedy[256]; /* what to do about it; "" where nothing can be done */
-    char note[256];   /* what is less than it could be though it works: a counter that the NMI
-                       * watchdog holds, uncore that needs more rights; "" = nothing */
+    char remedy[256]; /* the remedy; "" where there is none */
+    char note[256];   /* limitations of a provider that works: a counter that the NMI watchdog
+                       * holds, uncore counters that need more rights; "" = none */
 };
 
 /* Looks without counting anything; under 0.2 s, prints nothing.
@@ -42,7 +42,7 @@ int carm_counters_open(struct carm_counters **out, enum carm_provider p,
                        const struct carm_recipe *recipe, struct carm_err *err);
 void carm_counters_close(struct carm_counters *counters); /* NULL allowed; all sets closed before */
 
-/* The same on a machine of these facts. */
+/* The same on a machine with these facts. */
 int carm_counters_open_with(struct carm_counters **out, enum carm_provider p,
                             const struct carm_recipe *recipe, const struct carm_pmu_facts *facts,
                             struct carm_err *err);

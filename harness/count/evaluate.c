@@ -11,7 +11,7 @@ struct evaluation {
     const struct carm_recipe *recipe;
     const struct carm_reading *readings;
     struct carm_counts *out;
-    bool checked[CARM_Q_COUNT]; /* a zero of it is suspicious */
+    bool checked[CARM_Q_COUNT]; /* a zero count of it is suspicious */
 };
 
 /* A scaled count; returns false where the event was not counted. */
@@ -58,8 +58,8 @@ static const struct carm_formula *find_formula(const struct carm_recipe *recipe,
 }
 
 /* to = the sum of parts, where it has no formula of its own.
- * n      of parts
- * whole  all parts must be known; else those which the recipe has formulas for */
+ * n      number of parts
+ * whole  all parts must be known; else the parts that the recipe has formulas for */
 static void derive_sum(struct evaluation *e, enum carm_quantity to, const enum carm_quantity *parts,
                        size_t n, bool whole)
 {

@@ -44,7 +44,7 @@ struct likwid {
 
     int *cpus; /* [ncpus] of likwid's threads */
     size_t ncpus;
-    struct group *groups; /* [ngroups] those of the recipe, then that of the sockets */
+    struct group *groups; /* [ngroups] the groups of the recipe, then the group of the sockets */
     size_t ngroups;
     bool sockets; /* the last one is there */
     int active;   /* likwid's id of the group that runs */
@@ -118,7 +118,7 @@ static size_t list_cpus(int **cpus)
     return n;
 }
 
-/* ---- what likwid prints ---------------------------------------------------------------------- */
+/* ---- likwid's standard output ---------------------------------------------------------------- */
 
 struct hush {
     int saved, file;
@@ -286,8 +286,8 @@ static void likwid_finalize(struct carm_counters *c)
     likwid_close(c);
 }
 
-/* Loads it and says whether it can work, before anything of it runs: its initialisation takes a second
- * and ends the process where it finds no access (access_client.c). */
+/* Loads the library and tells whether it can work, before any function of it runs: its
+ * initialisation takes a second and ends the process where it finds no access (access_client.c). */
 static int prepare(struct carm_counters *c, struct carm_err *err)
 {
     struct carm_pmu_verdict v;
@@ -365,8 +365,8 @@ out:
 }
 
 /* ---- sets ------------------------------------------------------------------------------------
- * perfmon has one state for the whole process, in which one group counts on all CPUs: sets share it,
- * and each subtracts what it found at its start. */
+ * perfmon has one state for the whole process, in which one group counts on all CPUs. So sets
+ * share it, and each subtracts the counts at its start. */
 
 struct likwid_set {
     const struct group *group;

@@ -45,8 +45,8 @@ static void unlock(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* A number for the calling thread that no later one gets: PAPI keeps what it knows of a thread under
- * this, and pthread_self comes again when a thread has ended. */
+/* A number for the calling thread that no later thread gets. PAPI keeps a thread's state under
+ * this number, and pthread_self values are used again when a thread has ended. */
 static unsigned long thread_number(void)
 {
     static atomic_ulong last;
@@ -76,7 +76,7 @@ bool carm_papi_find(char version[32], char *reason, size_t size)
     return load(version, reason, size) != NULL;
 }
 
-/* Returns the name of the first function that the library lacks, NULL when it has all. */
+/* Returns the name of the first missing function of the library, NULL when it has all. */
 static const char *find_functions(struct papi *p, void *handle)
 {
 #define FIND(name)                                       \
@@ -312,7 +312,7 @@ struct papi_set {
     size_t n;
     size_t *event;     /* [n] of the recipe, for each of PAPI's values */
     long long *values; /* [n] */
-    long long *base;   /* [n] of a process's set: what its start found; NULL = 0 */
+    long long *base;   /* [n] of a process's set: the counts at its start; NULL = 0 */
     double share;      /* of the time that a multiplexed event is on a counter; 1 = always */
 };
 
@@ -410,7 +410,7 @@ static int open_on_thread(struct carm_counter_set *s, struct papi_set *set, stru
 
 /* ---- sockets --------------------------------------------------------------------------------- */
 
-/* One CPU of each socket: the first of it that is online. returns how many sockets */
+/* One CPU of each socket: the first that is online. returns the number of sockets */
 static size_t find_sockets(int cpus[SOCKETS_MAX])
 {
     int packages[SOCKETS_MAX];
@@ -511,7 +511,7 @@ static int open_on_sockets(struct carm_counter_set *s, struct papi_set *set, str
             if (!first.text[0]) {
                 first = why;
             }
-            /* what was added of it goes on counting, for nobody */
+            /* events added so far would go on counting, unread */
             for (size_t j = before; j < set->n; j++) {
                 set->event[j] = r->nevents;
             }
@@ -584,7 +584,7 @@ static int set_start(struct carm_counter_set *s, struct carm_err *err)
     }
     int rc = set->papi->start(set->eventset);
     if (rc == PAPI_OK && set->base) {
-        /* its reset leaves what children brought that have ended (kernel, _perf_event_reset) */
+        /* its reset keeps the counts of children that have ended (kernel, _perf_event_reset) */
         rc = set->papi->read(set->eventset, set->base);
         if (rc != PAPI_OK) {
             set->papi->stop(set->eventset, set->values);
@@ -619,9 +619,9 @@ static int set_read(struct carm_counter_set *s, bool stop, struct carm_reading *
         struct carm_reading *reading = &readings[i];
         const bool thread = r->events[i].scope == CARM_EVENT_THREAD;
         const double share = thread ? set->share : 1.0;
-        /* PAPI has scaled by the real times and does not tell them: what it estimates for the whole
-         * time is turned back into what was seen in the share, which whoever scales undoes. With
-         * all counts zero, no event ever had its turn. */
+        /* PAPI has scaled by the real times without reporting them. The estimate for the whole
+         * time is turned back into the count during the share, which the caller's scaling
+         * reverses. With all counts zero, no event ever had its turn. */
         reading->present = counted || !thread;
         reading->count += (double)(set->values[j] - (set->base ? set->base[j] : 0)) * share;
         reading->enabled = 1.0;

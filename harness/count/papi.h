@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PAPI: loaded when it is asked for, what it can count, sets of its events. */
+/* PAPI: loading the library at run time, the events that it can count, sets of its events. */
 #ifndef CARM_HARNESS_COUNT_PAPI_H
 #define CARM_HARNESS_COUNT_PAPI_H
 

@@ -176,11 +176,12 @@ void carm_pmu_facts_read(struct carm_pmu_facts *f, const char *root)
     errno = saved;
 }
 
-/* ---- what follows from them ------------------------------------------------------------------ */
+/* ---- conclusions from the facts
+ * ------------------------------------------------------------------ */
 
-/* What each hypervisor calls its virtual counters.
- * sources: QEMU, x86 CPU property "pmu"; VMware vSphere, "virtualized CPU performance counters" and
- * vpmc.enable; Microsoft, Set-VMProcessor -Perfmon; Xen command line, vpmu */
+/* Each hypervisor's name for its virtual counters.
+ * sources: QEMU, x86 CPU property "pmu"; VMware vSphere, "virtualized CPU performance counters"
+ * and vpmc.enable; Microsoft, Set-VMProcessor -Perfmon; Xen command line, vpmu */
 static const struct {
     const char *signature, *name, *remedy;
 } hypervisors[] = {

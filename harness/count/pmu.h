@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands between a program and this processor's performance counters: facts of kernel,
- * hypervisor, container and permissions, and what follows from them. */
+/* Obstacles between a program and this processor's performance counters: facts about kernel,
+ * hypervisor, container and permissions, and the conclusions from them. */
 #ifndef CARM_HARNESS_COUNT_PMU_H
 #define CARM_HARNESS_COUNT_PMU_H
 
@@ -29,17 +29,17 @@ struct carm_pmu_facts {
     enum carm_pmu_daemon daemon;
 };
 
-/* What follows for a user of the counters; sentences without a full stop, "" = nothing to say. */
+/* Conclusions for a user of the counters; sentences without a full stop, "" = none. */
 struct carm_pmu_verdict {
     bool works;    /* this processor's own events */
     bool software; /* the kernel's events */
     char reason[384];
     char remedy[256];
-    char note[256]; /* what is less than it could be, though it works */
+    char note[256]; /* limitations of counters that work */
 };
 
 /* Gathers all facts: reads files below root ("" = this machine's), CPUID, and tries
- * perf_event_open. Prints nothing and changes nothing. What cannot be read counts as absent. */
+ * perf_event_open. Prints nothing and changes nothing. Unreadable files count as absent. */
 void carm_pmu_facts_read(struct carm_pmu_facts *facts, const char *root);
 
 /* By the kernel's perf_event_open (PAPI). Depends on the facts alone. */
@@ -48,7 +48,7 @@ void carm_pmu_judge_perf(const struct carm_pmu_facts *facts, struct carm_pmu_ver
 /* By model-specific registers (likwid). Depends on the facts alone. */
 void carm_pmu_judge_msr(const struct carm_pmu_facts *facts, struct carm_pmu_verdict *out);
 
-/* True when kernel mode and what only happens there (context switches) may be counted. */
+/* True when kernel mode and events that only happen there (context switches) may be counted. */
 static inline bool carm_pmu_may_count_kernel(const struct carm_pmu_facts *facts)
 {
     return facts->paranoid <= 1 || facts->perfmon;

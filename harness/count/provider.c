@@ -262,7 +262,7 @@ int carm_kernel_start(struct carm_kernel_set *k, struct carm_err *err)
     for (size_t i = 0; i < k->n; i++) {
         struct kernel_event *e = &k->events[i];
         if (e->fd >= 0) {
-            /* a reset would leave what finished children brought: count from a base instead */
+            /* a reset would keep the counts of finished children: count from a base instead */
             const int rc = read_event(e->fd, &e->base, err);
             if (rc) {
                 return rc;
@@ -296,7 +296,7 @@ int carm_kernel_read(struct carm_kernel_set *k, bool stop, struct carm_reading *
         }
         readings[i].present = true;
         readings[i].count = (double)(now - e->base);
-        readings[i].enabled = readings[i].running = 1.0; /* the kernel never lacks room for them */
+        readings[i].enabled = readings[i].running = 1.0; /* the kernel always has room for them */
     }
     return 0;
 }

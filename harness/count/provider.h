@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What PAPI and likwid implement so that harness/count/counters.h can use either, and what they share. */
+/* The functions that PAPI and likwid implement so that harness/count/counters.h can use either,
+ * and their shared parts. */
 #ifndef CARM_HARNESS_COUNT_PROVIDER_H
 #define CARM_HARNESS_COUNT_PROVIDER_H
 
@@ -34,12 +35,13 @@ enum carm_target_kind {
     CARM_TARGET_SOCKETS, /* uncore and energy of all sockets */
 };
 
-/* What the providers can do with a target:
- * THREAD   papi: the thread wherever it runs, user mode; one set runs at a time on a thread. likwid
- *          counts hardware threads: the calling thread must be pinned to one CPU, and what else
- *          runs there counts, too
- * PROCESS  papi: pid's first thread, and what it starts from now on; threads that run already are
- *          not followed. likwid: all CPUs of this process's affinity, whatever runs there
+/* The targets of the providers:
+ * THREAD   papi: the thread wherever it runs, user mode; one set runs at a time on a thread.
+ *          likwid counts hardware threads: the calling thread must be pinned to one CPU, and
+ *          other programs on that CPU count, too
+ * PROCESS  papi: pid's first thread, and threads and processes that it starts from now on;
+ *          threads that run already are not followed. likwid: all CPUs of this process's
+ *          affinity, whatever runs there
  * SOCKETS  whole sockets by either, all programs; papi needs root or perf_event_paranoid <= 0 */
 struct carm_counter_target {
     enum carm_target_kind kind;
@@ -51,10 +53,10 @@ struct carm_counter_set;
 
 struct carm_counters_ops {
     /* Fills state, have and counters; have[] is all false before. Calls carm_counters_partition
-     * itself where it tries groups. On an error it has freed what it took. */
+     * itself where it tries groups. On an error it releases everything. */
     int (*open)(struct carm_counters *c, struct carm_err *err);
     void (*close)(struct carm_counters *c);
-    /* Fills state. On an error it has freed what it took. */
+    /* Fills state. On an error it releases everything. */
     int (*set_open)(struct carm_counter_set *s, struct carm_err *err);
     int (*set_start)(struct carm_counter_set *s, struct carm_err *err);
     /* readings are zeroed before. stop: also stops */
@@ -88,10 +90,10 @@ struct carm_counter_set {
 };
 
 /* Loads a library at run time; it stays loaded.
- * title     what messages call it
+ * title     the library's name in messages
  * variable  of the environment: names its file in place of the usual ones
  * usual     [n] sonames, the best first; the first one's failure is the reason
- * version   out: as its file's name has it, "" when it cannot be loaded; NULL = not wanted
+ * version   out: from the name of its file, "" when it cannot be loaded; NULL = not wanted
  * reason    [size] out: why it cannot be loaded
  * returns a handle or NULL */
 void *carm_provider_load(const char *title, const char *variable, const char *const *usual,

@@ -56,7 +56,7 @@ static json_t *load(struct reader *r, const char *text)
     return root;
 }
 
-/* Members; what is absent leaves "", the default, or NULL. what: the object's name in messages. */
+/* Members; an absent one yields "", the default, or NULL. what: the object's name in messages. */
 static void get_text(struct reader *r, json_t *o, const char *what, const char *key, char *to,
                      size_t size)
 {
@@ -570,7 +570,7 @@ static bool has_name(const char *name)
     return carm_recipe_name(i) != NULL;
 }
 
-/* what  how the name came, for the message */
+/* what  the origin of the name, for the message */
 static int get_named(const char *what, const char *name, struct carm_recipe **out,
                      struct carm_err *err)
 {

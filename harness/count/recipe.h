@@ -30,9 +30,8 @@ struct carm_event {
     unsigned slots; /* general-purpose counters that it takes: 1, or 2 for merged ones (AMD): Linux
                      * pairs them by itself, likwid wants an even counter and MERGE on the next */
     enum carm_event_scope scope;
-    double
-        likwid_scale; /* what likwid returns x this = what formulas expect (likwid gives energy in
-                          * joules, the kernel in 2^-32 J); 1 for counts */
+    double likwid_scale; /* factor from likwid's results to the formulas' units (likwid gives energy
+                       * in joules, the kernel in 2^-32 J); 1 for counts */
 };
 
 enum { CARM_FORMULA_TERMS_MAX = 12 };
@@ -45,7 +44,7 @@ struct carm_formula {
         double weight;
     } terms[CARM_FORMULA_TERMS_MAX];
     size_t nterms;
-    bool upper_bound; /* the events count more than what retires */
+    bool upper_bound; /* the events count more than the retired instructions */
     bool required;    /* zero where the code must have counted is an error */
 };
 
@@ -70,8 +69,9 @@ struct carm_recipe {
     size_t nformulas;
     struct carm_width *widths; /* none: bytes are unavailable */
     size_t nwidths;
-    char lacks[256]; /* what this microarchitecture cannot count, said plainly; "" = nothing */
-    char note[256];  /* what a reader of its numbers must know; "" = nothing */
+    char lacks[256]; /* quantities that this microarchitecture cannot count, in one sentence; ""
+                      * = none */
+    char note[256];  /* a warning for readers of its numbers; "" = none */
 };
 
 /* The processor's name for itself, which picks its recipe. */
@@ -96,9 +96,9 @@ int carm_recipe_named(const char *name, struct carm_recipe **out, struct carm_er
 /* Names of all recipes: i counts from 0; NULL past the last. Static storage. */
 const char *carm_recipe_name(size_t i);
 
-/* Parses recipes from JSON text like data/counters.json, for tests and the two above.
- * name  the recipe wanted
- * returns 0, -CARM_EFORMAT (what is wrong, in which recipe), -CARM_EINVAL (no such name) */
+/* Parses recipes from JSON text like data/counters.json, for tests and the two functions above.
+ * name  of the wanted recipe
+ * returns 0, -CARM_EFORMAT (names the recipe and the error), -CARM_EINVAL (no such name) */
 int carm_recipe_parse(const char *text, const char *name, struct carm_recipe **out,
                       struct carm_err *err);
 void carm_recipe_free(struct carm_recipe *recipe); /* NULL allowed */

@@ -36,7 +36,7 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
     if (before == LINES_MAX) {
         snprintf(text, sizeof text, "further messages are not shown");
     }
-    /* a name could hold what steers a terminal, or a newline */
+    /* a name could hold a newline or characters that steer a terminal */
     carm_text_clean(line + 6, sizeof line - 7, text, false);
     size_t n = strlen(line);
     line[n++] = '\n';
@@ -230,7 +230,7 @@ static void read_counters(struct carm_region_setup *setup)
     if (rc) {
         snprintf(setup->reason, sizeof setup->reason, "%.*s", (int)sizeof setup->reason - 1,
                  err.text);
-        if (p != CARM_PROVIDER_AUTO) { /* somebody asked for it */
+        if (p != CARM_PROVIDER_AUTO) { /* the user asked for it */
             carm_region_say("CARM_COUNTERS=%s: %s; regions are only timed", carm_provider_name(p),
                             err.text);
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What counts regions, by the environment, and where their messages go. */
+/* The back end that counts regions, chosen by the environment, and the target of its messages. */
 #ifndef CARM_HARNESS_REGION_SETUP_H
 #define CARM_HARNESS_REGION_SETUP_H
 
@@ -14,7 +14,7 @@
 
 enum { CARM_REGION_NOTE_MAX = 384 };
 
-/* What counts: counters or steps or, with neither, the clock alone. Tests have their own. */
+/* The back end: counters or steps or, with neither, the clock alone. Tests have their own. */
 struct carm_region_source {
     /* counters of the calling thread; NULL functions and 0 where there are none */
     size_t nreadings;

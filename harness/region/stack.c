@@ -166,7 +166,8 @@ static bool is_slot_of(const struct carm_region_slot *slot, const char *name)
     return strcmp(slot->region->name, name) == 0;
 }
 
-/* Mostly a literal, so its address is known; what stands there may have changed all the same. */
+/* The name is mostly a literal, so its address is known; its characters may have changed all the
+ * same. */
 static struct carm_region_slot *find_slot(struct carm_region_thread *t, const char *name)
 {
     const uintptr_t at = (uintptr_t)name;
@@ -240,7 +241,7 @@ CARM_REGION_TEXT static void begin_stepping(struct carm_region_thread *t, int de
     f->session = t->session;
 }
 
-/* What the stepped call of frames[depth] did. returns false when it went past the budget */
+/* The counts of the stepped call of frames[depth]. returns false when it exceeded the budget */
 CARM_REGION_TEXT static bool end_stepping(struct carm_region_thread *t, int depth,
                                           struct carm_step_counts *call)
 {
@@ -447,7 +448,7 @@ CARM_REGION_TEXT static void resume_counting(void)
     }
 }
 
-/* Not inlined: what the public functions do where regions are off stays a load and a branch. */
+/* Not inlined: where regions are off, the public functions stay a load and a branch. */
 CARM_STEP_TEXT static int begin_slowly(const char *name)
 {
     pause_counting();

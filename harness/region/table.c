@@ -160,8 +160,8 @@ static void clear_slot(struct carm_region_slot *slot)
     memset(&slot->sums, 0, sizeof slot->sums);
 }
 
-/* Counts of the stepped calls to those of all calls. What was stepped is exact, so the range is that
- * of the other calls alone. */
+/* Scales the counts of the stepped calls to all calls. Stepped calls are exact, so the interval
+ * is that of the other calls alone. */
 static void scale(struct carm_count *count, const struct carm_region_sums *s)
 {
     const double factor = (double)s->calls / (double)s->stepped;

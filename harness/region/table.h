@@ -36,7 +36,7 @@ struct carm_region_sums {
     double flops_low, flops_high, bytes_low, bytes_high; /* of one stepped call */
 };
 
-/* What went wrong with a name and was said, one bit each. */
+/* Errors of a name that were reported, one bit each. */
 enum carm_region_fault {
     CARM_REGION_UNBALANCED,
     CARM_REGION_DROPPED,
@@ -72,8 +72,8 @@ struct carm_region {
 struct carm_region_slot {
     struct carm_region *region;
     struct carm_region_slot *chain, *next;
-    int open;       /* frames of it on the stack */
-    uint64_t begun; /* calls since the last flush: picks those to step */
+    int open;       /* number of the region's frames on the stack */
+    uint64_t begun; /* calls since the last flush: decides which calls are stepped */
     struct carm_region_sums sums;
     struct carm_reading readings[]; /* [nreadings] differences, summed */
 };
@@ -118,7 +118,7 @@ struct carm_region_thread {
 const struct carm_region_setup *carm_region_table_open(const struct carm_region_setup *setup);
 
 /* The lock of names, threads and totals; the thread cannot be cancelled while it holds it.
- * returns what unlock wants */
+ * returns the argument for unlock */
 int carm_region_lock(void);
 void carm_region_unlock(int state);
 
@@ -138,15 +138,15 @@ void carm_region_thread_unlock(struct carm_region_thread *t);
 /* Why the calling thread is not counted. */
 void carm_region_thread_note(struct carm_region_thread *t, const char *sentence);
 
-/* What a new process keeps of its parent's: names alone. self: the forking thread's, NULL = none.
- * Between lock and unlock. */
+/* The part of its parent's state that a new process keeps: the names. self: the forking
+ * thread's, NULL = none. Between lock and unlock. */
 void carm_region_table_fork(struct carm_region_thread *self);
 
 /* One line on standard error, once for a name and fault. other: a second name in the sentence, NULL = none */
 void carm_region_fault(enum carm_region_fault fault, const char *name, const char *other);
 
-/* Folds all threads and appends the rows; what cannot be written is kept.
- * returns 0 or -CARM_E*  */
+/* Folds all threads and appends the rows; rows that cannot be written are kept.
+ * returns 0 or -CARM_E* */
 int carm_region_write(const struct carm_region_setup *setup, struct carm_err *err);
 
 /* Names regions that never ended, in lines on standard error. */

@@ -21,7 +21,7 @@ enum { CARM_ENGINE_CALL = 0x0ca2f001 }; /* number of the system call */
 enum carm_engine_request {
     CARM_ENGINE_OPEN,   /* begin, end: code that does not count; size of struct carm_step_counts */
     CARM_ENGINE_BEGIN,  /* counts from here on */
-    CARM_ENGINE_PAUSE,  /* what comes now does not count, */
+    CARM_ENGINE_PAUSE,  /* the calls that follow do not count, */
     CARM_ENGINE_RESUME, /* up to here */
     CARM_ENGINE_READ,   /* struct carm_step_counts *: of this thread since it began; paused */
     CARM_ENGINE_END,

@@ -30,7 +30,7 @@ struct carm_stepping {
     bool paused, cut; /* cut: past the budget */
     bool was_blocked; /* SIGTRAP, at begin */
 
-    bool inside;    /* in CARM_STEP_TEXT or in what that called */
+    bool inside;    /* in CARM_STEP_TEXT or in a function called from there */
     uint64_t entry; /* the highest stack pointer there: above it, it has returned */
     bool alone;     /* pause was called from code that is counted, not from CARM_STEP_TEXT */
 
@@ -111,7 +111,7 @@ static void follow(struct carm_stepping *st, const struct carm_account *e, uint6
     }
 }
 
-/* returns whether the instruction belongs to CARM_STEP_TEXT or to what was called from there */
+/* returns whether the instruction belongs to CARM_STEP_TEXT or to a function called from there */
 static bool not_counted(struct carm_stepping *st, uint64_t rip, uint64_t rsp)
 {
     if (rip >= (uint64_t)(uintptr_t)text_start && rip < (uint64_t)(uintptr_t)text_stop) {
@@ -199,8 +199,8 @@ static long mask_signals(ucontext_t *uc)
     return 0;
 }
 
-/* Does what must not be done as it is.
- * returns whether the system call is done with */
+/* Replaces a system call that must not be done as requested.
+ * returns whether the system call is finished */
 static bool replace_syscall(ucontext_t *uc)
 {
     const greg_t *g = uc->uc_mcontext.gregs;
@@ -259,7 +259,7 @@ static const struct carm_account *count(struct carm_stepping *st, const struct c
     return e;
 }
 
-/* returns whether the frame now stands at another instruction, which is to be visited */
+/* returns whether the frame is now at another instruction, which is to be visited */
 static bool visit_one(struct carm_stepping *st, ucontext_t *uc)
 {
     greg_t *g = uc->uc_mcontext.gregs;
@@ -362,7 +362,7 @@ __attribute__((always_inline)) static inline bool read_trap_flag(void)
 
 /* ---- the handler ---- */
 
-/* A SIGTRAP that is none of ours does what it would have done without us: end the program. */
+/* A SIGTRAP of another origin has its usual effect: it ends the program. */
 static void foreign_trap(void)
 {
     signal(SIGTRAP, SIG_DFL);
@@ -536,7 +536,7 @@ CARM_STEP_TEXT int carm_step_read(struct carm_step_counts *counts, bool *complet
 CARM_STEP_TEXT void carm_step_pause(void)
 {
     if (self && self->active && !self->paused) {
-        /* the highest stack pointer is then that of this function's begin */
+        /* the highest stack pointer is then that of this function's beginning */
         self->alone = self->entry == (uint64_t)(uintptr_t)__builtin_frame_address(0) + 8;
         self->paused = clear_trap_flag();
     }

@@ -16,12 +16,12 @@
 #include "base/err.h"
 #include "harness/count/step/instruction.h"
 
-/* Functions that stand between the code to be counted and carm_step_begin, _read or _end. A thread that
- * is stepped counts nothing from the call of such a function to its return, whatever it calls. */
+/* Functions between the code to be counted and carm_step_begin, _read or _end. A stepped thread
+ * counts nothing from the call of such a function to its return, whatever the function calls. */
 #define CARM_STEP_TEXT __attribute__((section("carm_step_text"), noinline))
 
-/* Whether the trap flag works here; answered once, then remembered.
- * returns 0 or -CARM_ENOTSUP with what is in the way */
+/* Whether the trap flag works here; found out once, then remembered.
+ * returns 0 or -CARM_ENOTSUP, naming the obstacle */
 int carm_step_check(struct carm_err *err);
 
 /* Begins to step the calling thread; the instructions of begin and end themselves, and the call that
@@ -32,8 +32,8 @@ int carm_step_check(struct carm_err *err);
  * a debugger) */
 int carm_step_begin(uint64_t budget, struct carm_err *err);
 
-/* Counts so far of the stepping that runs, up to the call that leads here, for a region within a region:
- * what lies between two reads is the difference of both.
+/* Counts so far of the current stepping, up to the call that leads here. The counts of a region
+ * within a region are the difference of two reads.
  * complete  false when the budget ended before
  * returns 0 or -CARM_EINVAL (not stepping) */
 int carm_step_read(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
