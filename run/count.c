@@ -69,13 +69,14 @@ static void watch_signals(pid_t pid)
     }
 }
 
-/* The program has ended: from here on the signals are carm's. */
+/* The program has ended: from here on the signals end carm, however long the evaluation takes. */
 static void unwatch_signals(void)
 {
     child_pid = 0;
     for (size_t i = 0; i < WATCHED; i++) {
         sigaction(watched[i].number, &unwatched[i], NULL);
     }
+    carm_interrupt_release();
 }
 
 static double seconds_of(struct timeval t)
@@ -617,7 +618,8 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
 static void count_again(struct carm_run *run, off_t input)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
-    struct carm_translation translation = {.interrupted = &carm_interrupted, .blocks = &run->again};
+    struct carm_translation translation = {
+        .interrupted = &carm_interrupted, .ended = unwatch_signals, .blocks = &run->again};
     struct carm_translator *translator = NULL;
     struct carm_run copy = *run;
     const off_t after = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -707,6 +709,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
     struct carm_translation translation = {.interrupted = &carm_interrupted,
+                                           .ended = unwatch_signals,
                                            .blocks = run->by_code ? &run->blocks : NULL};
     struct carm_err why = {""};
     struct carm_input input = {.begin = -1, .empty = -1};

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/hash.h"
 #include "harness/count/row.h"
 
 int carm_regions_open(struct carm_regions *regions, struct carm_err *err)
@@ -35,7 +36,7 @@ void carm_regions_close(struct carm_regions *regions)
     regions->times = regions->counts = -1;
 }
 
-enum { PATH_ROOM = 64 };
+enum { PATH_ROOM = 64, TEXT_ROOM = 64 };
 
 static void name_file(char path[PATH_ROOM], int fd)
 {
@@ -105,64 +106,101 @@ static const char *text_of(const struct reader *r, enum column c)
     return r->at[c] < r->n ? r->fields[r->at[c]].text : "";
 }
 
-/* The row of this region in a run. returns how many there are, or a negative error */
-static int find_row(int fd, const char *name, char seconds[64], char calls[64],
-                    struct carm_err *err)
+/* The rows of the timed run by name, and how often each name is in either run. */
+struct index {
+    struct carm_names names;
+    struct timed {
+        char seconds[TEXT_ROOM], calls[TEXT_ROOM]; /* of the last row */
+        unsigned timed, counted;                   /* rows */
+    } * of;                                        /* [room], by the name's number */
+    size_t room;
+};
+
+static void close_index(struct index *x)
+{
+    carm_names_close(&x->names);
+    free(x->of);
+}
+
+/* The entry of the row that r has read. NULL: not enough memory */
+static struct timed *entry_of(struct index *x, const struct reader *r, struct carm_err *err)
+{
+    const char *name = text_of(r, NAME);
+    uint32_t number = 0;
+    if (carm_names_add(&x->names, name, strlen(name), &number) == 0 && number >= x->room) {
+        const size_t room = x->room ? 2 * x->room : 64;
+        struct timed *more = realloc(x->of, room * sizeof *more);
+        if (more) {
+            memset(more + x->room, 0, (room - x->room) * sizeof *more);
+            x->of = more;
+            x->room = room;
+        }
+    }
+    if (number < x->room) {
+        return &x->of[number];
+    }
+    carm_fail(err, CARM_ENOMEM, "not enough memory for the rows of the regions");
+    return NULL;
+}
+
+/* All rows of a run.
+ * timed  the rows are those of the timed run */
+static int read_rows(struct index *x, int fd, bool timed, struct carm_err *err)
 {
     struct reader r = {.csv = NULL};
-    int found = 0;
     int rc = open_reader(&r, fd, err);
     while (rc > 0 && (rc = carm_csv_next(r.csv, &r.fields, &r.n, err)) > 0) {
-        if (strcmp(text_of(&r, NAME), name) == 0) {
-            found++;
-            snprintf(seconds, 64, "%s", text_of(&r, SECONDS));
-            snprintf(calls, 64, "%s", text_of(&r, CALLS));
+        struct timed *entry = entry_of(x, &r, err);
+        if (!entry) {
+            rc = -CARM_ENOMEM;
+        } else if (timed) {
+            entry->timed++;
+            snprintf(entry->seconds, sizeof entry->seconds, "%s", text_of(&r, SECONDS));
+            snprintf(entry->calls, sizeof entry->calls, "%s", text_of(&r, CALLS));
+        } else {
+            entry->counted++;
         }
     }
     carm_csv_close(r.csv);
-    return rc < 0 ? rc : found;
+    return rc;
 }
 
-/* The time of the row that r has read.
- * why  out: why it is unknown; "" = it is known, or there was no run for it */
-static int find_time(const struct carm_regions *regions, const struct reader *r, char seconds[64],
-                     const char **why, struct carm_err *err)
+static int open_index(struct index *x, const struct carm_regions *regions, struct carm_err *err)
 {
-    char calls[64] = "";
-    char unused[64];
-    *why = "";
-    seconds[0] = '\0';
-    if (lseek(regions->times, 0, SEEK_END) == 0) {
-        return 0;
-    }
-    const int timed = find_row(regions->times, text_of(r, NAME), seconds, calls, err);
-    const int counted =
-        timed < 0 ? timed : find_row(regions->counts, text_of(r, NAME), unused, unused, err);
-    if (timed < 0 || counted < 0) {
-        return timed < 0 ? timed : counted;
-    }
-    if (timed == 0) {
-        *why = "its time is unknown: it is not in the timed run";
-    } else if (timed > 1 || counted > 1) {
-        *why = "its time is unknown: several rows have this name";
-    } else if (strcmp(calls, text_of(r, CALLS)) != 0) {
-        *why = "its time is unknown: the timed run had another number of calls";
-    }
-    if (**why) {
-        seconds[0] = '\0';
-    }
-    return 0;
+    *x = (struct index){.of = NULL};
+    carm_names_open(&x->names);
+    const int rc = read_rows(x, regions->times, true, err);
+    return rc ? rc : read_rows(x, regions->counts, false, err);
 }
 
-static int write_row(FILE *out, const struct carm_regions *regions, const struct reader *r,
+/* Why the time of a counted row is unknown; "" = it is known */
+static const char *time_unknown(const struct timed *entry, const struct reader *r)
+{
+    if (entry->timed == 0) {
+        return "its time is unknown: it is not in the timed run";
+    }
+    if (entry->timed > 1 || entry->counted > 1) {
+        return "its time is unknown: several rows have this name";
+    }
+    return strcmp(entry->calls, text_of(r, CALLS)) == 0
+               ? ""
+               : "its time is unknown: the timed run had another number of calls";
+}
+
+/* The row that r has read, with its time.
+ * timed  there was a run for the times */
+static int write_row(FILE *out, struct index *x, bool timed, const struct reader *r,
                      struct carm_err *err)
 {
-    char seconds[64];
-    const char *why = "";
-    const int rc = find_time(regions, r, seconds, &why, err);
-    for (size_t i = 0; i < r->n && !rc; i++) {
+    const struct timed *entry = entry_of(x, r, err);
+    if (!entry) {
+        return -CARM_ENOMEM;
+    }
+    const char *why = timed ? time_unknown(entry, r) : "";
+    const char *seconds = timed && !*why ? entry->seconds : "";
+    for (size_t i = 0; i < r->n; i++) {
         char note[CARM_CSV_FIELD_MAX + 128];
-        const char *text = i == r->at[SECONDS] && seconds[0] ? seconds : r->fields[i].text;
+        const char *text = i == r->at[SECONDS] && *seconds ? seconds : r->fields[i].text;
         if (i == r->at[NOTE] && *why) {
             snprintf(note, sizeof note, "%s%s%s", text, *text ? "; " : "", why);
             text = note;
@@ -171,24 +209,28 @@ static int write_row(FILE *out, const struct carm_regions *regions, const struct
         carm_csv_put(out, text);
     }
     fputc('\n', out);
-    return rc;
+    return 0;
 }
 
 int carm_regions_take(const struct carm_regions *regions, const char *path, struct carm_err *err)
 {
     struct reader r = {.csv = NULL};
+    struct index x;
     char *text = NULL;
     size_t size = 0;
-    int rc = open_reader(&r, regions->counts, err);
+    const bool timed = lseek(regions->times, 0, SEEK_END) > 0;
+    int rc = open_index(&x, regions, err);
+    rc = rc ? rc : open_reader(&r, regions->counts, err);
     FILE *out = rc > 0 ? open_memstream(&text, &size) : NULL;
     if (rc > 0 && !out) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the rows of %.300s", path);
     }
     while (rc > 0 && (rc = carm_csv_next(r.csv, &r.fields, &r.n, err)) > 0) {
-        const int failed = write_row(out, regions, &r, err);
+        const int failed = write_row(out, &x, timed, &r, err);
         rc = failed ? failed : 1;
     }
     carm_csv_close(r.csv);
+    close_index(&x);
     if (out && fclose(out) != 0 && !rc) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the rows of %.300s", path);
     }

@@ -15,13 +15,14 @@
 
 struct carm_translation {
     const volatile sig_atomic_t *interrupted; /* in: set: count no longer; NULL */
-    struct carm_blocks *blocks;               /* out: the counts by place in the code, to be closed;
+    void (*ended)(void); /* in: called at the end of the program, before the evaluation; NULL */
+    struct carm_blocks *blocks;     /* out: the counts by place in the code, to be closed;
                                                * NULL = not wanted */
-    struct carm_step_counts counts;           /* out */
-    uint64_t threads, processes;              /* out: seen */
-    uint64_t compared; /* out: instructions in code that may change (a just-in-time
+    struct carm_step_counts counts; /* out */
+    uint64_t threads, processes;    /* out: seen */
+    uint64_t compared;              /* out: instructions in code that may change (a just-in-time
                                                * compiler's), which is compared each time */
-    int status;        /* out: of the program, as waitpid gives it */
+    int status;                     /* out: of the program, as waitpid gives it */
     char
         incomplete[256]; /* out: why the counts are not those of the whole program; "" = they are */
 };
@@ -42,7 +43,7 @@ int carm_translator_attach(struct carm_translator *translator, pid_t pid, const 
                            struct carm_err *err);
 
 /* When exec has succeeded: counts until its end, by the thread that attached. Other children of this
- * thread that end meanwhile are reaped. What the program leaves running is let go, uncounted.
+ * thread that end meanwhile are reaped. Processes that it leaves running are counted for up to 3 s, then let go.
  * returns 0 or -CARM_EIO */
 int carm_translator_run(struct carm_translator *translator, struct carm_translation *translation,
                         struct carm_err *err);

@@ -283,6 +283,16 @@ static bool in_use(struct tally *t)
     return false;
 }
 
+bool carm_sums_in_use(struct carm_sums *sums)
+{
+    for (int i = 0; i < sums->n; i++) {
+        if (in_use(&sums->tallies[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void fold_ended(struct carm_sums *sums)
 {
     for (int i = 0; i < sums->n;) {

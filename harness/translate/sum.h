@@ -3,6 +3,7 @@
 #ifndef CARM_HARNESS_TRANSLATE_SUM_H
 #define CARM_HARNESS_TRANSLATE_SUM_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -30,6 +31,9 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const ch
 
 /* pid has executed another program: its former slot is free. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);
+
+/* Whether a process that is counted lives. */
+bool carm_sums_in_use(struct carm_sums *sums);
 
 /* When all has ended.
  * blocks  out: the same by place in the code, to be closed; NULL = not wanted */

@@ -530,6 +530,28 @@ if cc ${san:+"$san"} -I "${CARM_TOP:-.}/include" -o region region.c -L "$build" 
         [ "$(field regions.csv 'one, two' calls)" = 20 ] &&
         [ -n "$(field regions.csv 'one, two' seconds)" ]
     ok 'regions are counted by themselves, stepped in a sample'
+    cat >many.c <<'END'
+#include <carm.h>
+#include <stdio.h>
+int main(void)
+{
+    for (int i = 0; i < 3000; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "r%d", i);
+        double x = i;
+        carm_region_begin(name);
+        for (int k = 0; k <= i % 3; k++) {
+            __asm__ volatile("addsd %0, %0" : "+x"(x));
+        }
+        carm_region_end(name);
+    }
+    return 0;
+}
+END
+    cc ${san:+"$san"} -I "${CARM_TOP:-.}/include" -o many many.c -L "$build" -lcarm -Wl,-rpath,"$build" 2>err &&
+        run --regions --counters translate -o many.csv -- ./many && [ "$(grep -c '^r' many.csv)" -eq 3000 ] &&
+        [ "$(field many.csv r2999 flops)" = 3 ] && ! grep -q '^r[^,]*,[^,]*,[^,]*,,' many.csv
+    ok 'each of 3000 regions has the counts of the second run and its time of the first'
 else
     skip 'regions' "cannot link with libcarm: $(head -n 1 err)"
 fi

@@ -91,6 +91,20 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     names 'a process that is none of its own' 'a program that it starts cannot be traced' ./hostile foreign
     kill "$VICTIM"
     unset VICTIM
+    counts 'a child that ends half a second after the program' sh -c 'sleep 0.5 >/dev/null 2>&1 &'
+    timeout -s KILL 60 "$carm" run -q --counters translate --no-time -- sh -c 'echo $PPID >ran; sleep 9 >/dev/null 2>&1 &' \
+        >out 2>err </dev/null &
+    job=$!
+    i=0
+    while [ ! -s ran ] && [ $i -lt 100 ]; do
+        sleep 0.1
+        i=$((i + 1))
+    done
+    sleep 0.3 # it waits for the child
+    kill -TERM "$(cat ran)" 2>err
+    wait $job
+    [ $? -eq 143 ]
+    ok 'SIGTERM ends carm while it waits for a child of a program that has ended'
     timeout -k 1 60 "$carm" run -q --counters translate -n row -o pipe.csv -- ./hostile replaced >out 2>err </dev/null &&
         [ -p replaced.bin ] && grep -q '^row.*,translated,' pipe.csv
     ok 'a pipe in the place of a file that was executed'
