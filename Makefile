@@ -386,15 +386,16 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 
 # The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
 # the rooms below link, built once more.
-READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol
-READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,$(addprefix machine/,buffer.c cpu.c limits.c stats.c topo.c) \
+READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol \
+  models/file/fleet models/file/sol
+READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,$(addprefix machine/,buffer.c cpu.c limits.c share.c stats.c topo.c) \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/roofs/config.c \
   $(filter-out $(PRELOAD_SOURCE),$(wildcard harness/profile/*.c)) $(wildcard harness/count/step/*.c) \
   run/regions.c $(addprefix harness/,count/pmu.c count/row.c $(addprefix translate/,blocks.c inject.c memory_file.c sum.c))
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
-  models/file/test_model models/fleet/test_read models/import/test_import models/place/test_points \
-  models/sol/test_graph_bad models/sol/test_yaml
+  models/file/test_model models/file/fleet/test_read models/import/test_import models/file/test_points \
+  models/file/sol/test_graph_bad models/file/sol/test_yaml
 ifndef SANITIZE
 R := $(B)/tests/sanitized
 SANITIZED_TESTS := $(READER_TESTS:%=$(R)/%)

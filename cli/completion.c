@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/gallery.h"
-#include "models/published.h"
-#include "models/sol/open.h"
+#include "models/file/gallery.h"
+#include "models/file/published.h"
+#include "models/file/sol/open.h"
 
 static const char *kind_name(enum carm_completion_kind kind)
 {

@@ -9,8 +9,8 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "models/file/points.h"
 #include "models/file/select.h"
-#include "models/place/points.h"
 
 enum { REASONS_MAX = 4 };
 

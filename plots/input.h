@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "models/file/points.h"
 #include "models/model.h"
-#include "models/place/points.h"
 
 enum {
     CARM_PLOT_MODELS_MAX = 8,

@@ -18,8 +18,9 @@
 #include "cli/compare/print.h"
 #include "cli/points.h"
 #include "cli/screen.h"
+#include "models/file/gallery.h"
+#include "models/file/points.h"
 #include "models/file/select.h"
-#include "models/gallery.h"
 #include "plots/compare.h"
 #include "plots/gnuplot.h"
 

@@ -599,8 +599,8 @@ int carm_compare_points_run(const struct carm_compare_points *job)
     }
     int rc = open_model(job, &model, &err);
     rc = rc ? rc
-            : carm_changes_read(job->files[0], job->files[1], &job->how, model, job->noise,
-                                job->only, &changes, &err);
+            : carm_points_compare(job->files[0], job->files[1], &job->how, model, job->noise,
+                                  job->only, &changes, &err);
     page.model = model;
     page.changes = changes;
     int code = CARM_EXIT_OK;

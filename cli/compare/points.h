@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "models/file/points.h"
 #include "models/place/change.h"
 
 struct carm_compare_points {

@@ -9,8 +9,9 @@
 #include "base/number.h"
 #include "cli/fleet/show.h"
 #include "cli/opt.h"
+#include "harness/machine/share.h"
+#include "models/file/fleet/read.h"
 #include "models/fleet/judge.h"
-#include "models/fleet/read.h"
 #include "plots/page/fleet/data.h"
 #include "plots/page/write.h"
 
@@ -77,8 +78,10 @@ static const struct carm_opt report_options[] = {
 static int parse_report(const struct carm_fleet_words *words, struct carm_fleet_options *o,
                         struct carm_err *err)
 {
-    *o = (struct carm_fleet_options){
-        .ceilings = words->ceilings != NULL, .fdr = 0.01, .min_share = 0.01};
+    *o = (struct carm_fleet_options){.ceilings = words->ceilings != NULL,
+                                     .share = carm_threads_share,
+                                     .fdr = 0.01,
+                                     .min_share = 0.01};
     if (words->npaths == 0) {
         return carm_fail(
             err, CARM_EINVAL,

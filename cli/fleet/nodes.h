@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "models/fleet/rows.h"
+#include "models/file/fleet/rows.h"
 
 /* ---- one node's measurement: `carm build` in a child process of its own, so that its crash,
  * lack of memory or hang becomes a row and does not end the job */

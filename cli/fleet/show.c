@@ -12,8 +12,9 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/screen.h"
+#include "harness/machine/share.h"
+#include "models/file/fleet/read.h"
 #include "models/fleet/judge.h"
-#include "models/fleet/read.h"
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
@@ -43,8 +44,10 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
     page->roof = words->roof;
     page->suspects = words->suspects != NULL;
     page->ascii = words->ascii || !carm_screen_utf8();
-    *o = (struct carm_fleet_options){
-        .ceilings = words->ceilings != NULL, .fdr = 0.01, .min_share = 0.01};
+    *o = (struct carm_fleet_options){.ceilings = words->ceilings != NULL,
+                                     .share = carm_threads_share,
+                                     .fdr = 0.01,
+                                     .min_share = 0.01};
     if (words->npaths == 0) {
         return carm_fail(err, CARM_EINVAL,
                          "name folders or files with models: carm fleet show models, or carm fleet "

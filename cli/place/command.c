@@ -16,6 +16,7 @@
 #include "cli/place/print.h"
 #include "cli/points.h"
 #include "cli/screen.h"
+#include "models/file/points.h"
 #include "models/file/select.h"
 
 static struct carm_place_words words;

@@ -11,8 +11,9 @@
 
 #include "asm/isa.h"
 #include "cli/points.h"
+#include "models/file/points.h"
+#include "models/file/published.h"
 #include "models/file/select.h"
-#include "models/published.h"
 #include "plots/ceilings.h"
 #include "plots/gnuplot.h"
 #include "plots/picture.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/points.h"
+#include "models/file/points.h"
 #include "models/file/select.h"
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"

@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/screen.h"
+#include "models/file/gallery.h"
+#include "models/file/published.h"
 #include "models/file/select.h"
-#include "models/gallery.h"
-#include "models/published.h"
 #include "plots/terminal.h"
 
 /* Units that take an SI prefix are "1 number/s" and "Hz". */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "models/published.h"
+#include "models/file/published.h"
 
 /* Prints to standard output.
  * plot  with the roofline drawn in the terminal

@@ -13,7 +13,7 @@
 #include "cli/sol/print.h"
 #include "cli/sol/write.h"
 #include "models/file/select.h"
-#include "models/sol/open.h"
+#include "models/file/sol/open.h"
 #include "models/sol/sweep.h"
 #include "plots/gnuplot.h"
 #include "plots/sol.h"

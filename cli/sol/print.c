@@ -8,8 +8,9 @@
 
 #include "base/text.h"
 #include "cli/opt.h"
-#include "models/sol/open.h"
-#include "models/sol/read.h"
+#include "models/file/sol/arch.h"
+#include "models/file/sol/graph.h"
+#include "models/file/sol/open.h"
 
 enum { NUMBER = CARM_TEXT_NUMBER_MAX };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/published.h"
+#include "models/file/published.h"
 
 const char *const carm_dwarf_titles[CARM_DWARF_KERNELS] = {"SpMV", "LBMHD", "Stencil", "3-D FFT",
                                                            "Transpose"};

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/outfile.h"
+#include "models/file/points.h"
 #include "models/roofline.h"
 
 int carm_study_open(struct carm_study **study, const struct carm_study_ops *ops,

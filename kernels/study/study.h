@@ -11,9 +11,9 @@
 #include "harness/machine/dram.h"
 #include "harness/machine/host.h"
 #include "models/caches/machine.h"
+#include "models/file/points.h"
 #include "models/model.h"
 #include "models/place/place.h"
-#include "models/place/points.h"
 
 /* The user's choices; 0 or NULL: the study's usual choice. */
 struct carm_study_options {

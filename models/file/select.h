@@ -1,55 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which parts of a model a command is about: its --isa and --threads. */
+/* The operands of commands: a model, or files of points. */
 #ifndef CARM_MODELS_FILE_SELECT_H
 #define CARM_MODELS_FILE_SELECT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/err.h"
-#include "models/model.h"
-
-enum { CARM_SELECT_MAX = 16 };
-
-struct carm_select {
-    char isa[CARM_SELECT_MAX][CARM_NAME_MAX];
-    size_t nisa; /* 0 = all */
-    int threads[CARM_SELECT_MAX];
-    size_t nthreads;               /* 0 = all */
-    char precision[CARM_NAME_MAX]; /* of the roofs that are drawn; "" = the sets that go first */
-};
-
-/* Reads comma-separated lists; NULL = all.
- * returns 0 or -CARM_EINVAL (names the list and the error) */
-int carm_select_parse(struct carm_select *sel, const char *isa, const char *threads,
-                      struct carm_err *err);
-
-bool carm_select_has(const struct carm_select *sel, const char *isa, int threads);
-
-/* Checks each list against the model: returns 0 or -CARM_EINVAL with the sets that the model
- * has. */
-int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
-                      struct carm_err *err);
-
-/* The selected set of roofs with the highest compute roof, of the widest ISA among those of its threads
- * and precision, of dp and sp where it has any (the largest bandwidth where no set has a compute roof), or
- * NULL when none is selected. Borrowed from the model. */
-const struct carm_roofs *carm_select_best(const struct carm_select *sel,
-                                          const struct carm_model *model);
-
-/* As carm_model_best_memory (with the model's mix) and carm_model_best_peak, of selected sets alone. */
-const struct carm_memory_roof *carm_select_best_memory(const struct carm_select *sel,
-                                                       const struct carm_model *model,
-                                                       const struct carm_roofs *roofs,
-                                                       const char *level,
-                                                       const struct carm_roofs **whose);
-const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *sel,
-                                                      const struct carm_model *model,
-                                                      const struct carm_roofs *roofs,
-                                                      const struct carm_roofs **whose);
+#include "models/select.h"
 
 /* Reads the model at operand, or the default one when operand is NULL or "mine". A name of a machine that
- * the program carries (models/gallery.h) gives its model. Roofs of other tools
+ * the program carries (models/file/gallery.h) gives its model. Roofs of other tools
  * (models/import/import.h) become a model whose roofs_of is not empty.
  * text  NULL, or where the file's text goes (to be released with free); NULL comes there for another tool's
  * returns 0 or as carm_model_read and carm_default_model_path do */
@@ -63,8 +23,5 @@ bool carm_select_is_model(const char *path);
 /* Operands [MODEL] POINTS...: a model comes first and alone, standard input is read once.
  * returns 0 or -CARM_EINVAL */
 int carm_select_check_operands(int n, char **operands, struct carm_err *err);
-
-/* Whether two names are of one host, as node7 and node7.cluster.example are. */
-bool carm_select_same_host(const char *a, const char *b);
 
 #endif

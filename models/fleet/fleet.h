@@ -160,8 +160,11 @@ struct carm_fleet {
 };
 
 struct carm_fleet_options {
-    bool ceilings;    /* also the roofs of `carm build --ceilings` */
-    int threads;      /* that read; 0 = one for each processor, 8 at most */
+    bool ceilings; /* also the roofs of `carm build --ceilings` */
+    int threads;   /* of share: 0 = one for each processor */
+    /* reads in several threads: carm_threads_share (harness/machine/share.h); NULL = the calling
+     * thread reads alone */
+    void (*share)(int threads, void *(*work)(void *), void *arg);
     double fdr;       /* share of false ones among the outliers, 0 to 1 */
     double min_share; /* the smallest difference that matters */
 };

@@ -285,16 +285,14 @@ static int add_part(struct carm_changes *c, struct whole *w, int file, const str
     return 0;
 }
 
-static int read_file(struct carm_changes *c, int file, const char *path,
-                     const struct carm_points_how *how, const char *only, struct carm_err *err)
+static int read_file(struct carm_changes *c, int file, const struct carm_changes_file *from,
+                     const char *only, struct carm_err *err)
 {
-    struct carm_points *points = NULL;
     struct carm_point p;
     struct whole whole = {.run = 0};
     struct carm_err why = {""};
-    const struct carm_points_how runs = {how->format, how->work, true};
-    int rc = carm_points_open(path, &runs, &points, err);
-    while (rc == 0 && (rc = carm_points_next(points, &p, err)) == 1) {
+    int rc = 0;
+    while (rc == 0 && (rc = from->next(from->points, &p, err)) == 1) {
         uint32_t number = 0;
         const enum part part = part_of(p.kind);
         const char *colon = part ? strstr(p.name, ": ") : NULL;
@@ -320,8 +318,7 @@ static int read_file(struct carm_changes *c, int file, const char *path,
         }
     }
     rc = rc ? rc : end_whole(c, &whole, file, &why);
-    carm_points_close(points);
-    return rc < 0 && why.text[0] ? carm_fail(err, rc, "%.200s: %.300s", path, why.text)
+    return rc < 0 && why.text[0] ? carm_fail(err, rc, "%.200s: %.300s", from->path, why.text)
            : rc < 0              ? rc
                                  : 0;
 }
@@ -672,9 +669,9 @@ static int judge_all(struct carm_changes *c, const struct carm_model *model, str
     return rc;
 }
 
-int carm_changes_read(const char *before, const char *after, const struct carm_points_how *how,
-                      const struct carm_model *model, double noise, const char *only,
-                      struct carm_changes **out, struct carm_err *err)
+int carm_changes_read(const struct carm_changes_file of[2], const struct carm_model *model,
+                      double noise, const char *only, struct carm_changes **out,
+                      struct carm_err *err)
 {
     struct carm_changes *c = calloc(1, sizeof *c);
     *out = NULL;
@@ -684,8 +681,8 @@ int carm_changes_read(const char *before, const char *after, const struct carm_p
     carm_names_open(&c->names);
     carm_names_open(&c->words);
     c->noise = noise;
-    int rc = read_file(c, 0, before, how, only, err);
-    rc = rc ? rc : read_file(c, 1, after, how, only, err);
+    int rc = read_file(c, 0, &of[0], only, err);
+    rc = rc ? rc : read_file(c, 1, &of[1], only, err);
     rc = rc ? rc : match_loops(c, err);
     rc = rc ? rc : judge_all(c, model, err);
     if (rc) {

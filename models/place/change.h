@@ -66,16 +66,23 @@ struct carm_change {
 
 struct carm_changes;
 
-/* Reads two files of points, each row a run. Rows of the loops or functions of a program also become a point of
+/* A file of points, each row a run. */
+struct carm_changes_file {
+    const char *path; /* for messages */
+    carm_points_source *next;
+    void *points; /* for next */
+};
+
+/* Compares the points of two files, before and after. Rows of the loops or functions of a program also become a point of
  * its name with the sum of their counts. Loops whose line changed are one point where their function has as many
  * rows in both files; it has the first file's name.
  * model  whose roofs the points stand under; borrowed for the call; NULL = none
  * noise  a time that differs by less, as a share, is equal
  * only   a pattern of names as fnmatch takes it; NULL = all
- * returns 0; as carm_points_open and carm_points_next; -CARM_EINVAL (no name is in both files) */
-int carm_changes_read(const char *before, const char *after, const struct carm_points_how *how,
-                      const struct carm_model *model, double noise, const char *only,
-                      struct carm_changes **out, struct carm_err *err);
+ * returns 0; as the files' next; -CARM_EINVAL (no name is in both files) */
+int carm_changes_read(const struct carm_changes_file of[2], const struct carm_model *model,
+                      double noise, const char *only, struct carm_changes **out,
+                      struct carm_err *err);
 void carm_changes_close(struct carm_changes *changes); /* NULL allowed */
 
 /* Points of both files, in the order of the first. Texts are borrowed. returns false past the last */

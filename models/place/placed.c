@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "models/file/select.h"
 #include "models/place/runtime.h"
+#include "models/select.h"
 
 enum { NOTES_MAX = 3 * CARM_TEXT_MAX };
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points of applications, read from points.csv: the work and time of a program, a region or a
- * kernel.
- *
- * The first line names the columns, in any order; unknown columns are ignored. Required are
- * name, flops (or operations, for other metrics), seconds and one of bytes and dram_bytes. An
- * empty field means unknown. A header that comes again (files one after the other) is skipped. */
+/* Points of applications, as rows of points.csv have them: the work, traffic and time of a program, a region or a
+ * kernel. */
 #ifndef CARM_MODELS_PLACE_POINTS_H
 #define CARM_MODELS_PLACE_POINTS_H
 
@@ -131,30 +127,130 @@ static inline bool carm_point_knows(double value)
 /* A point of which nothing is known. */
 struct carm_point carm_point_blank(void);
 
-struct carm_points;
+/* Points in order. The texts of a point are borrowed until the next one.
+ * returns 1; 0 at the end; a negative CARM_E* */
+typedef int carm_points_source(void *from, struct carm_point *point, struct carm_err *err);
 
-/* How files of points are read. All zero: points.csv, or another tool's file by its content. */
-struct carm_points_how {
-    const char *format; /* a word of CARM_IMPORT_WORDS; NULL = by content */
-    const char *work;   /* flops and bytes of points that have none, by name: a file; NULL = none */
-    bool runs;          /* a row for each repetition of a benchmark, not one with the median time */
+/* ---- columns of points.csv ---- */
+
+enum carm_point_kind {
+    CARM_POINT_TEXT,
+    CARM_POINT_WORD,     /* a text in lower case */
+    CARM_POINT_COUNT,    /* a number of at least zero */
+    CARM_POINT_POSITIVE, /* a number above zero */
+    CARM_POINT_SHARE,    /* a number from 0 to 1 */
+    CARM_POINT_WHOLE,    /* a whole number above zero */
 };
 
-/* Opens the file and reads its header. Files of other tools (models/import/import.h) become rows in
- * memory.
- * path  "-" is standard input
- * how   borrowed for the call; NULL = all zero
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT (names file, line and column); -CARM_EINVAL (no such
- * format, or a file of roofs); *out is NULL then */
-int carm_points_open(const char *path, const struct carm_points_how *how, struct carm_points **out,
-                     struct carm_err *err);
+struct carm_point_column {
+    const char *name;
+    enum carm_point_kind kind;
+    size_t at; /* the offset of its value in struct carm_point */
+};
 
-/* The next point. Memory does not grow with the file.
- * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and the values it
- * may have) */
-int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err);
+/* A row for each column: its name, its kind, and the member of struct carm_point with its value. */
+/* clang-format off */
+#define CARM_POINT_COLUMN_TABLE(X) \
+    X(name, TEXT, name) \
+    X(flops, COUNT, flops) \
+    X(seconds, POSITIVE, seconds) \
+    X(bytes, COUNT, bytes) \
+    X(dram_bytes, COUNT, dram_bytes) \
+    X(threads, WHOLE, threads) \
+    X(isa, WORD, isa) \
+    X(precision, WORD, precision) \
+    X(counted_by, TEXT, counted_by) \
+    X(calls, COUNT, calls) \
+    X(share, SHARE, share) \
+    X(flops_low, COUNT, flops_low) \
+    X(flops_high, COUNT, flops_high) \
+    X(bytes_low, COUNT, bytes_low) \
+    X(bytes_high, COUNT, bytes_high) \
+    X(rank, TEXT, rank) \
+    X(host, TEXT, host) \
+    X(note, TEXT, note) \
+    X(operations, COUNT, operations) \
+    X(metric, TEXT, metric) \
+    X(job, TEXT, job) \
+    X(pid, TEXT, pid) \
+    X(aware_imbalance_at, COUNT, imbalance_at[0]) \
+    X(original_imbalance_at, COUNT, imbalance_at[1]) \
+    X(l2_bytes, COUNT, level_bytes[0]) \
+    X(l3_bytes, COUNT, level_bytes[1]) \
+    X(l2_bytes_low, COUNT, level_low[0]) \
+    X(l2_bytes_high, COUNT, level_high[0]) \
+    X(l3_bytes_low, COUNT, level_low[1]) \
+    X(l3_bytes_high, COUNT, level_high[1]) \
+    X(dram_bytes_low, COUNT, level_low[2]) \
+    X(dram_bytes_high, COUNT, level_high[2]) \
+    X(l2_unused, COUNT, level_unused[0]) \
+    X(l3_unused, COUNT, level_unused[1]) \
+    X(dram_unused, COUNT, level_unused[2]) \
+    X(l2_compulsory, COUNT, level_misses[0][CARM_MISS_COMPULSORY]) \
+    X(l2_capacity, COUNT, level_misses[0][CARM_MISS_CAPACITY]) \
+    X(l2_conflict, COUNT, level_misses[0][CARM_MISS_CONFLICT]) \
+    X(l2_coherence, COUNT, level_misses[0][CARM_MISS_COHERENCE]) \
+    X(l3_compulsory, COUNT, level_misses[1][CARM_MISS_COMPULSORY]) \
+    X(l3_capacity, COUNT, level_misses[1][CARM_MISS_CAPACITY]) \
+    X(l3_conflict, COUNT, level_misses[1][CARM_MISS_CONFLICT]) \
+    X(l3_coherence, COUNT, level_misses[1][CARM_MISS_COHERENCE]) \
+    X(dram_compulsory, COUNT, level_misses[2][CARM_MISS_COMPULSORY]) \
+    X(dram_capacity, COUNT, level_misses[2][CARM_MISS_CAPACITY]) \
+    X(dram_conflict, COUNT, level_misses[2][CARM_MISS_CONFLICT]) \
+    X(dram_coherence, COUNT, level_misses[2][CARM_MISS_COHERENCE]) \
+    X(levels_by, WORD, levels_by) \
+    /* the mix, in the order of enum carm_runmix_part */ \
+    X(instructions, COUNT, mix.q[CARM_RUNMIX_INSTRUCTIONS]) \
+    X(fp_instructions, COUNT, mix.q[CARM_RUNMIX_FP]) \
+    X(fp_adds, COUNT, mix.q[CARM_RUNMIX_ADDS]) \
+    X(fp_muls, COUNT, mix.q[CARM_RUNMIX_MULS]) \
+    X(fp_fmas, COUNT, mix.q[CARM_RUNMIX_FMAS]) \
+    X(fp_divides, COUNT, mix.q[CARM_RUNMIX_DIVIDES]) \
+    X(prefetches, COUNT, mix.q[CARM_RUNMIX_PREFETCHES]) \
+    X(loads, COUNT, mix.q[CARM_RUNMIX_LOADS]) \
+    X(stores, COUNT, mix.q[CARM_RUNMIX_STORES]) \
+    X(load_bytes, COUNT, mix.q[CARM_RUNMIX_LOAD_BYTES]) \
+    X(store_bytes, COUNT, mix.q[CARM_RUNMIX_STORE_BYTES]) \
+    X(int_ops, COUNT, mix.q[CARM_RUNMIX_INT_OPS]) \
+    X(int8_ops, COUNT, mix.q[CARM_RUNMIX_INT]) \
+    X(int16_ops, COUNT, mix.q[CARM_RUNMIX_INT + 1]) \
+    X(int32_ops, COUNT, mix.q[CARM_RUNMIX_INT + 2]) \
+    X(int64_ops, COUNT, mix.q[CARM_RUNMIX_INT + 3]) \
+    X(int_adds, COUNT, mix.q[CARM_RUNMIX_INT_ADDS]) \
+    X(int_muls, COUNT, mix.q[CARM_RUNMIX_INT_MULS]) \
+    X(int_logic, COUNT, mix.q[CARM_RUNMIX_INT_LOGIC]) \
+    X(int_dots, COUNT, mix.q[CARM_RUNMIX_INT_DOTS]) \
+    X(int_instructions, COUNT, mix.q[CARM_RUNMIX_INT_INSTRUCTIONS]) \
+    X(flops_other, COUNT, mix.q[CARM_RUNMIX_OTHER]) \
+    X(dp_scalar, COUNT, mix.q[CARM_RUNMIX_DP]) \
+    X(dp_128, COUNT, mix.q[CARM_RUNMIX_DP + 1]) \
+    X(dp_256, COUNT, mix.q[CARM_RUNMIX_DP + 2]) \
+    X(dp_512, COUNT, mix.q[CARM_RUNMIX_DP + 3]) \
+    X(sp_scalar, COUNT, mix.q[CARM_RUNMIX_SP]) \
+    X(sp_128, COUNT, mix.q[CARM_RUNMIX_SP + 1]) \
+    X(sp_256, COUNT, mix.q[CARM_RUNMIX_SP + 2]) \
+    X(sp_512, COUNT, mix.q[CARM_RUNMIX_SP + 3]) \
+    /* parts of programs */ \
+    X(kind, TEXT, kind) \
+    X(source, TEXT, source) \
+    X(module, TEXT, module) \
+    X(time_share, SHARE, time_share) \
+    X(samples, COUNT, samples) \
+    X(entries, COUNT, entries) \
+    X(trips, COUNT, trips)
+/* clang-format on */
 
-void carm_points_close(struct carm_points *points); /* NULL allowed */
+#define CARM_POINT_COLUMN_AT(name, kind, member) CARM_COLUMN_##name,
+enum carm_point_at { CARM_POINT_COLUMN_TABLE(CARM_POINT_COLUMN_AT) CARM_POINT_COLUMNS };
+#undef CARM_POINT_COLUMN_AT
+extern const struct carm_point_column carm_point_columns[CARM_POINT_COLUMNS];
+
+bool carm_point_is_text(const struct carm_point_column *column);
+void carm_point_put_text(struct carm_point *point, const struct carm_point_column *column,
+                         const char *text);
+/* value  a whole number where the column's kind is CARM_POINT_WHOLE */
+void carm_point_put_number(struct carm_point *point, const struct carm_point_column *column,
+                           double value);
 
 /* Why a point has no place under any roof: "its flops were not counted", ..., NULL when it has one
  * as far as flops and seconds go. */

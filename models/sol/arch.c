@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "models/sol/yaml.h"
 
 /* ---- precisions -------------------------------------------------------------------------------- */
 
@@ -121,24 +120,12 @@ int carm_sol_arch_precision(const struct carm_sol_arch *arch, int wanted,
 
 /* ---- keys -------------------------------------------------------------------------------------- */
 
-/* The keys of an architecture's file. */
-enum key {
-    KEY_FREQ,
-    KEY_DRAM_RATE,
-    KEY_DRAM_CAPACITY,
-    KEY_SRAM_CAPACITY,
-    KEY_SRAM_RATE,
-    KEY_MAC, /* the first: one for each precision, in the order of the enum */
-    KEY_FP32_TC = KEY_MAC + CARM_SOL_PRECISIONS,
-    KEYS,
-};
-
-static const char *const key_names[KEY_MAC] = {
-    [KEY_FREQ] = "freq_GHz",
-    [KEY_DRAM_RATE] = "DRAM_byte_per_cycle",
-    [KEY_DRAM_CAPACITY] = "DRAM_capacity",
-    [KEY_SRAM_CAPACITY] = "SRAM_capacity",
-    [KEY_SRAM_RATE] = "SRAM_byte_per_cycle",
+static const char *const key_names[CARM_SOL_KEY_MAC] = {
+    [CARM_SOL_KEY_FREQ] = "freq_GHz",
+    [CARM_SOL_KEY_DRAM_RATE] = "DRAM_byte_per_cycle",
+    [CARM_SOL_KEY_DRAM_CAPACITY] = "DRAM_capacity",
+    [CARM_SOL_KEY_SRAM_CAPACITY] = "SRAM_capacity",
+    [CARM_SOL_KEY_SRAM_RATE] = "SRAM_byte_per_cycle",
 };
 
 /* Far beyond any machine, near enough to detect a slip of the unit: 1e5 byte/cycle are 100 TB/s
@@ -146,48 +133,43 @@ static const char *const key_names[KEY_MAC] = {
 #define DRAM_RATE_MOST 1e5
 #define SRAM_RATE_MOST 1e8
 #define MAC_RATE_MOST  1e9
-#define CAPACITY_MOST  ((uint64_t)1 << 62)
-
-enum { WHY_MAX = 256 };
 
 static const double freq_least_ghz = 0.05;
 static const double freq_most_ghz = 20.0;
 
-static const char *name_of(enum key key)
+const char *carm_sol_key_name(enum carm_sol_key key)
 {
-    return key < KEY_MAC        ? key_names[key]
-           : key == KEY_FP32_TC ? MAC_PREFIX "fp32_tc"
-                                : precisions[key - KEY_MAC].key;
+    return key < CARM_SOL_KEY_MAC        ? key_names[key]
+           : key == CARM_SOL_KEY_FP32_TC ? MAC_PREFIX "fp32_tc"
+                                         : precisions[key - CARM_SOL_KEY_MAC].key;
 }
 
 const char *carm_sol_arch_mac_key(const struct carm_sol_arch *arch,
                                   enum carm_sol_precision precision)
 {
-    return precision == CARM_SOL_FP32 && arch->fp32_tc ? name_of(KEY_FP32_TC)
+    return precision == CARM_SOL_FP32 && arch->fp32_tc ? carm_sol_key_name(CARM_SOL_KEY_FP32_TC)
                                                        : precisions[precision].key;
 }
 
-/* returns KEYS for another word */
-static enum key find_key(const char *name)
+enum carm_sol_key carm_sol_key_find(const char *name)
 {
-    enum key key = KEY_FREQ;
-    while (key < KEYS && strcmp(name_of(key), name) != 0) {
+    enum carm_sol_key key = CARM_SOL_KEY_FREQ;
+    while (key < CARM_SOL_KEYS && strcmp(carm_sol_key_name(key), name) != 0) {
         key++;
     }
     return key;
 }
 
-static bool is_capacity(enum key key)
+bool carm_sol_key_is_capacity(enum carm_sol_key key)
 {
-    return key == KEY_DRAM_CAPACITY || key == KEY_SRAM_CAPACITY;
+    return key == CARM_SOL_KEY_DRAM_CAPACITY || key == CARM_SOL_KEY_SRAM_CAPACITY;
 }
 
-/* "freq_GHz, DRAM_byte_per_cycle, ...", from a key on */
-static char *list_keys(char *text, size_t size, enum key from)
+char *carm_sol_key_list(char *text, size_t size, enum carm_sol_key from)
 {
     text[0] = '\0';
-    for (enum key i = from; i < KEYS; i++) {
-        add_name(text, size, name_of(i));
+    for (enum carm_sol_key i = from; i < CARM_SOL_KEYS; i++) {
+        add_name(text, size, carm_sol_key_name(i));
     }
     return text;
 }
@@ -203,69 +185,69 @@ static bool check_freq(double value, char *why)
     } else if (value > freq_most_ghz) {
         hint = ", which looks like MHz";
     }
-    snprintf(why, WHY_MAX, "%s is %g%s: give GHz, %g to %g", name_of(KEY_FREQ), value, hint,
-             freq_least_ghz, freq_most_ghz);
+    snprintf(why, CARM_SOL_WHY_MAX, "%s is %g%s: give GHz, %g to %g",
+             carm_sol_key_name(CARM_SOL_KEY_FREQ), value, hint, freq_least_ghz, freq_most_ghz);
     return false;
 }
 
-static bool check_bandwidth(enum key key, double value, double most, char *why)
+static bool check_bandwidth(enum carm_sol_key key, double value, double most, char *why)
 {
     if (!(value > 0.0)) {
-        snprintf(why, WHY_MAX, "%s is %g: give a bandwidth above 0", name_of(key), value);
+        snprintf(why, CARM_SOL_WHY_MAX, "%s is %g: give a bandwidth above 0",
+                 carm_sol_key_name(key), value);
         return false;
     }
     if (value > most) {
-        snprintf(why, WHY_MAX,
+        snprintf(why, CARM_SOL_WHY_MAX,
                  "%s is %g, which looks like byte/s or GB/s: this key is bytes per cycle; "
                  "divide byte/s by freq_GHz x 1e9",
-                 name_of(key), value);
+                 carm_sol_key_name(key), value);
         return false;
     }
     return true;
 }
 
-static bool check_mac(enum key key, double value, char *why)
+static bool check_mac(enum carm_sol_key key, double value, char *why)
 {
     if (!(value > 0.0)) {
         snprintf(
-            why, WHY_MAX,
+            why, CARM_SOL_WHY_MAX,
             "%s is %g: give a rate above 0, or leave out the key where the machine has no such "
             "unit",
-            name_of(key), value);
+            carm_sol_key_name(key), value);
         return false;
     }
     if (value >= MAC_RATE_MOST) {
-        snprintf(why, WHY_MAX,
+        snprintf(why, CARM_SOL_WHY_MAX,
                  "%s is %g, which looks like operations a second: this key is "
                  "multiply-accumulates per cycle; divide flop/s by 2 x freq_GHz x 1e9",
-                 name_of(key), value);
+                 carm_sol_key_name(key), value);
         return false;
     }
     return true;
 }
 
-static bool check_capacity(enum key key, double value, char *why)
+static bool check_capacity(enum carm_sol_key key, double value, char *why)
 {
-    if (value >= 0.0 && value <= (double)CAPACITY_MOST && floor(value) == value) {
+    if (value >= 0.0 && value <= (double)CARM_SOL_CAPACITY_MOST && floor(value) == value) {
         return true;
     }
-    snprintf(why, WHY_MAX, "%s is %g: give bytes, an integer from 0 (not known) to 2^62",
-             name_of(key), value);
+    snprintf(why, CARM_SOL_WHY_MAX, "%s is %g: give bytes, an integer from 0 (not known) to 2^62",
+             carm_sol_key_name(key), value);
     return false;
 }
 
-/* Whether a value is possible; why: the reason if it is not. */
-static bool check_value(enum key key, double value, char why[WHY_MAX])
+bool carm_sol_key_check(enum carm_sol_key key, double value, char why[CARM_SOL_WHY_MAX])
 {
     switch (key) {
-    case KEY_FREQ:
+    case CARM_SOL_KEY_FREQ:
         return check_freq(value, why);
-    case KEY_DRAM_RATE:
+    case CARM_SOL_KEY_DRAM_RATE:
         return check_bandwidth(key, value, DRAM_RATE_MOST, why);
-    case KEY_SRAM_RATE:
+    case CARM_SOL_KEY_SRAM_RATE:
         return check_bandwidth(key, value, SRAM_RATE_MOST, why);
-    case KEY_DRAM_CAPACITY:
-    case KEY_SRAM_CAPACITY:
+    case CARM_SOL_KEY_DRAM_CAPACITY:
+    case CARM_SOL_KEY_SRAM_CAPACITY:
         return check_capacity(key, value, why);
     default:
         return check_mac(key, value, why);
@@ -300,30 +282,30 @@ static void put_mac(struct carm_sol_arch *arch, enum carm_sol_precision precisio
     }
 }
 
-static void put_bytes(struct carm_sol_arch *arch, enum key key, uint64_t bytes)
+void carm_sol_key_put_bytes(struct carm_sol_arch *arch, enum carm_sol_key key, uint64_t bytes)
 {
-    if (key == KEY_DRAM_CAPACITY) {
+    if (key == CARM_SOL_KEY_DRAM_CAPACITY) {
         arch->dram_capacity = bytes;
     } else {
         last_level(arch)->capacity = bytes;
     }
 }
 
-static void put_value(struct carm_sol_arch *arch, enum key key, double value)
+void carm_sol_key_put(struct carm_sol_arch *arch, enum carm_sol_key key, double value)
 {
-    if (is_capacity(key)) {
-        put_bytes(arch, key, (uint64_t)value);
-    } else if (key == KEY_FREQ) {
+    if (carm_sol_key_is_capacity(key)) {
+        carm_sol_key_put_bytes(arch, key, (uint64_t)value);
+    } else if (key == CARM_SOL_KEY_FREQ) {
         arch->freq_ghz = value;
-    } else if (key == KEY_DRAM_RATE) {
+    } else if (key == CARM_SOL_KEY_DRAM_RATE) {
         arch->dram_byte_per_cycle = value;
-    } else if (key == KEY_SRAM_RATE) {
+    } else if (key == CARM_SOL_KEY_SRAM_RATE) {
         last_level(arch)->byte_per_cycle = value;
-    } else if (key == KEY_FP32_TC) {
+    } else if (key == CARM_SOL_KEY_FP32_TC) {
         arch->fp32_tc = true;
         arch->mac_per_cycle[CARM_SOL_FP32] = value;
     } else {
-        put_mac(arch, (enum carm_sol_precision)(key - KEY_MAC), value);
+        put_mac(arch, (enum carm_sol_precision)(key - CARM_SOL_KEY_MAC), value);
     }
 }
 
@@ -331,199 +313,15 @@ int carm_sol_arch_set(struct carm_sol_arch *arch, const char *key, double value,
                       struct carm_err *err)
 {
     char text[512];
-    char why[WHY_MAX];
-    const enum key k = find_key(key);
-    if (k == KEYS) {
+    char why[CARM_SOL_WHY_MAX];
+    const enum carm_sol_key k = carm_sol_key_find(key);
+    if (k == CARM_SOL_KEYS) {
         return carm_fail(err, CARM_EINVAL, "%.40s cannot be set: give one of %s", key,
-                         list_keys(text, sizeof text, KEY_FREQ));
+                         carm_sol_key_list(text, sizeof text, CARM_SOL_KEY_FREQ));
     }
-    if (!check_value(k, value, why)) {
+    if (!carm_sol_key_check(k, value, why)) {
         return carm_fail(err, CARM_EINVAL, "%s", why);
     }
-    put_value(arch, k, value);
+    carm_sol_key_put(arch, k, value);
     return 0;
-}
-
-/* ---- an accelerator's file --------------------------------------------------------------------- */
-
-struct reader {
-    struct carm_yaml *yaml;
-    struct carm_err *err;
-    struct carm_sol_arch arch;
-    bool seen[KEYS]; /* the key stood there */
-    bool has[KEYS];  /* with a value */
-    bool has_name, has_source, has_note;
-    size_t line; /* of the file's map */
-};
-
-/* A name that goes to terminals: copied where it fits and has no control characters. */
-static int read_text(struct reader *r, const char *what, char *dst, size_t size)
-{
-    struct carm_yaml_item item;
-    const int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc) {
-        return rc;
-    }
-    if (item.kind != CARM_YAML_SCALAR) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s is a list or a map: give text",
-                                what);
-    }
-    if (item.length == 0 || carm_yaml_is_null(&item)) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s is empty: give text", what);
-    }
-    if (item.length >= size) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s has %zu bytes: %zu is the most",
-                                what, item.length, size - 1);
-    }
-    for (size_t i = 0; i < item.length; i++) {
-        if (iscntrl((unsigned char)item.text[i])) {
-            return carm_yaml_refuse(r->yaml, item.line, r->err, "%s has a control character", what);
-        }
-    }
-    memcpy(dst, item.text, item.length);
-    dst[item.length] = '\0';
-    return 0;
-}
-
-static int read_value(struct reader *r, enum key key)
-{
-    const char *name = name_of(key);
-    struct carm_yaml_item item;
-    char why[WHY_MAX];
-    double value = 0.0;
-    uint64_t bytes = 0;
-    int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc) {
-        return rc;
-    }
-    if (carm_yaml_is_null(&item)) {
-        return 0;
-    }
-    if (is_capacity(key)) {
-        rc = carm_yaml_count(r->yaml, &item, name, &bytes, r->err);
-        value = (double)bytes;
-        if (!rc && bytes > CAPACITY_MOST) {
-            return carm_yaml_refuse(r->yaml, item.line, r->err,
-                                    "%s is %" PRIu64 " bytes: 2^62 is the most", name, bytes);
-        }
-    } else {
-        rc = carm_yaml_number(r->yaml, &item, name, &value, r->err);
-    }
-    if (rc) {
-        return rc;
-    }
-    if (!check_value(key, value, why)) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s", why);
-    }
-    if (is_capacity(key)) {
-        put_bytes(&r->arch, key, bytes);
-    } else {
-        put_value(&r->arch, key, value);
-    }
-    r->has[key] = true;
-    return 0;
-}
-
-static int read_member(struct reader *r, const struct carm_yaml_item *item)
-{
-    char list[512];
-    const enum key key = find_key(item->text);
-    const bool name = strcmp(item->text, "name") == 0;
-    const bool note = strcmp(item->text, "note") == 0;
-    if (key == KEYS && !name && !note && strcmp(item->text, "source") != 0) {
-        return strncmp(item->text, "MAC_", 4) != 0
-                   ? carm_yaml_skip(r->yaml, r->err)
-                   : carm_yaml_refuse(r->yaml, item->line, r->err,
-                                      "%.48s is not a rate that carm knows: give %s", item->text,
-                                      list_keys(list, sizeof list, KEY_MAC));
-    }
-    bool *seen = key < KEYS ? &r->seen[key]
-                 : name     ? &r->has_name
-                 : note     ? &r->has_note
-                            : &r->has_source;
-    if (*seen) {
-        return carm_yaml_refuse(r->yaml, item->line, r->err, "%s is given twice: keep one",
-                                item->text);
-    }
-    *seen = true;
-    return key < KEYS ? read_value(r, key)
-           : name     ? read_text(r, "name", r->arch.name, sizeof r->arch.name)
-           : note     ? read_text(r, "note", r->arch.note, sizeof r->arch.note)
-                      : read_text(r, "source", r->arch.source, sizeof r->arch.source);
-}
-
-static int check_missing(struct reader *r)
-{
-    bool mac = false;
-    char list[512];
-    const char *missing = !r->has_name             ? "name"
-                          : !r->has[KEY_FREQ]      ? name_of(KEY_FREQ)
-                          : !r->has[KEY_DRAM_RATE] ? name_of(KEY_DRAM_RATE)
-                                                   : NULL;
-    if (missing) {
-        return carm_yaml_refuse(r->yaml, r->line, r->err,
-                                "the architecture has no %s: add the key with its value", missing);
-    }
-    for (enum key i = KEY_MAC; i < KEYS; i++) {
-        mac = mac || r->has[i];
-    }
-    if (!mac) {
-        return carm_yaml_refuse(r->yaml, r->line, r->err,
-                                "the architecture has no rate of multiply-accumulates: give at "
-                                "least one of %s",
-                                list_keys(list, sizeof list, KEY_MAC));
-    }
-    return 0;
-}
-
-static int read_map(struct reader *r)
-{
-    struct carm_yaml_item item;
-    int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc) {
-        return rc;
-    }
-    if (item.kind != CARM_YAML_MAP) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err,
-                                "an architecture is a map of keys and values, such as `freq_GHz: "
-                                "1.5`");
-    }
-    r->line = item.line;
-    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
-        rc = read_member(r, &item);
-    }
-    rc = rc ? rc : carm_yaml_next(r->yaml, &item, r->err); /* refuses a second document */
-    return rc ? rc : check_missing(r);
-}
-
-/* Takes yaml. */
-static int read_arch(struct carm_yaml *yaml, const char *name, struct carm_sol_arch *arch,
-                     struct carm_err *err)
-{
-    struct reader r = {.yaml = yaml, .err = err};
-    const int rc = read_map(&r);
-    carm_yaml_close(yaml);
-    if (rc) {
-        return rc;
-    }
-    if (!r.has_source) {
-        snprintf(r.arch.source, sizeof r.arch.source, "%s", name);
-    }
-    *arch = r.arch;
-    return 0;
-}
-
-int carm_sol_arch_read(const char *path, struct carm_sol_arch *arch, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    const int rc = carm_yaml_open(path, &yaml, err);
-    return rc ? rc : read_arch(yaml, path, arch, err);
-}
-
-int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
-                        struct carm_sol_arch *arch, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    const int rc = carm_yaml_open_text(text, size_bytes, name, &yaml, err);
-    return rc ? rc : read_arch(yaml, name, arch, err);
 }

@@ -66,22 +66,6 @@ struct carm_sol_arch {
     char note[CARM_TEXT_MAX]; /* a warning for comparisons of machines; "" = none */
 };
 
-/* Reads an architecture: name, freq_GHz, DRAM_byte_per_cycle, DRAM_capacity, SRAM_capacity,
- * SRAM_byte_per_cycle, MAC_per_cycle_{fp32_sm, fp32_tc, int8_tc, fp8_tc, fp16_tc, bf16_tc, tf32_tc,
- * nvfp4_tc},
- * and three keys of ours: MAC_per_cycle_fp64_sm; source, where the figures are from (without it source
- * is the file's name); note, what to know before machines are compared. Capacities, SRAM_ and all MAC_ rates but one may be absent or null.
- * fp32_sm is the rate of contractions in fp32, unless fp32_tc is given, and of the other operations of
- * every precision;
- * fp64_sm, where given, is both for fp64.
- * Refused: missing keys, zero, negative or absurd values (a bandwidth in byte/s where byte/cycle
- * belongs), unknown MAC_per_cycle_ keys; other unknown keys are passed over.
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason. arch is untouched on
- * failure */
-int carm_sol_arch_read(const char *path, struct carm_sol_arch *arch, struct carm_err *err);
-int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
-                        struct carm_sol_arch *arch, struct carm_err *err);
-
 /* Sets one value by its name in the file, as `--set DRAM_byte_per_cycle=2000`; SRAM_ ones act on the
  * last level, or make one. The sm keys set contractions and other operations as in a file; those of
  * a measured CPU its own precision only.
@@ -103,5 +87,35 @@ char *carm_sol_arch_precisions(const struct carm_sol_arch *arch, char *dst, size
 /* The key of a precision's MAC rate: "MAC_per_cycle_fp16_tc". */
 const char *carm_sol_arch_mac_key(const struct carm_sol_arch *arch,
                                   enum carm_sol_precision precision);
+
+/* ---- keys of an architecture's file ---- */
+
+/* The keys of an architecture's file. */
+enum carm_sol_key {
+    CARM_SOL_KEY_FREQ,
+    CARM_SOL_KEY_DRAM_RATE,
+    CARM_SOL_KEY_DRAM_CAPACITY,
+    CARM_SOL_KEY_SRAM_CAPACITY,
+    CARM_SOL_KEY_SRAM_RATE,
+    CARM_SOL_KEY_MAC, /* the first: one for each precision, in the order of the enum */
+    CARM_SOL_KEY_FP32_TC = CARM_SOL_KEY_MAC + CARM_SOL_PRECISIONS,
+    CARM_SOL_KEYS,
+};
+
+#define CARM_SOL_CAPACITY_MOST ((uint64_t)1 << 62) /* bytes */
+enum { CARM_SOL_WHY_MAX = 256 };
+
+const char *carm_sol_key_name(enum carm_sol_key key);
+/* returns CARM_SOL_KEYS for another word */
+enum carm_sol_key carm_sol_key_find(const char *name);
+/* Whether the key's value is a number of bytes. */
+bool carm_sol_key_is_capacity(enum carm_sol_key key);
+/* "freq_GHz, DRAM_byte_per_cycle, ...", from a key on. returns text */
+char *carm_sol_key_list(char *text, size_t size, enum carm_sol_key from);
+/* Whether a value is possible. why: out: the reason where it is not */
+bool carm_sol_key_check(enum carm_sol_key key, double value, char why[CARM_SOL_WHY_MAX]);
+/* Sets a checked value: bytes of a capacity, exactly, or any value. */
+void carm_sol_key_put_bytes(struct carm_sol_arch *arch, enum carm_sol_key key, uint64_t bytes);
+void carm_sol_key_put(struct carm_sol_arch *arch, enum carm_sol_key key, double value);
 
 #endif

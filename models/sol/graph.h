@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An einsum graph of a neural network (models/sol/read.h opens one). Names are kept once, shapes and
+/* An einsum graph of a neural network (models/file/sol/graph.h opens one). Names are kept once, shapes and
  * links in pools, so that a million layers stay small.
  * Source of the format: the Solar project's docs/FORMAT.md, section 2. */
 #ifndef CARM_MODELS_SOL_GRAPH_H

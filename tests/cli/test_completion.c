@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "cli/completion.h"
-#include "models/gallery.h"
 #include "cli/opt.h"
+#include "models/file/gallery.h"
 
 #define EVIL "a'b\"c`touch pwned`$(touch pwned)\\]:[;&|"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/assets.h"
-#include "models/published.h"
+#include "models/file/published.h"
 #include "tests/models/near.h"
 #include "tests/models/recompute.h"
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "models/ceilings.h"
+#include "models/file/points.h"
 #include "models/place/json.h"
 
 static void put_chain(FILE *out, const char *name, const struct carm_ceiling *list, size_t n)

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "models/file/points.h"
 #include "models/model.h"
-#include "models/place/points.h"
 
 struct carm_report_input {
     const struct carm_model *model;

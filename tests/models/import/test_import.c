@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "models/file/points.h"
 #include "models/file/select.h"
-#include "models/place/points.h"
-#include "models/place/work.h"
+#include "models/file/work.h"
 
 static struct carm_err err;
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "models/file/points.h"
 #include "models/place/change.h"
 #include "tests/models/near.h"
 
@@ -54,7 +55,7 @@ static struct carm_changes *read_both(const char *before, const char *after, dou
         assert_int_equal(fclose(out), 0);
     }
     err.text[0] = '\0';
-    (void)carm_changes_read(paths[0], paths[1], &how, NULL, noise, NULL, &c, &err);
+    (void)carm_points_compare(paths[0], paths[1], &how, NULL, noise, NULL, &c, &err);
     return c;
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "models/sol/arch.h"
-#include "models/sol/open.h"
+#include "models/sol/machine.h"
 #include "tests/models/near.h"
 
 enum { SETS_MAX = 8, ROOFS_MAX = 8 };

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "models/file/sol/graph.h"
 #include "models/sol/count.h"
-#include "models/sol/read.h"
 #include "tests/models/sol/build.h"
 
 enum { ROOM = 32 };

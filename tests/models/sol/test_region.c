@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "models/file/sol/graph.h"
 #include "models/sol/count.h"
-#include "models/sol/read.h"
 #include "tests/models/random.h"
 
 enum {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "models/sol/read.h"
+#include "models/file/sol/graph.h"
 
 /* Linear, bias, slice: the figures in test_graph.c are worked from these shapes. */
 static const char sol_good[] =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading of a fleet: several threads parse, one file or row at a time each. */
-#include "models/fleet/read.h"
+/* Reading of a fleet. Where the caller gives threads, each parses one file or row at a time. */
+#include "models/file/fleet/read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "models/file/model.h"
 #include "models/fleet/take.h"
 
-enum { THREADS_MAX = 8, LINE_MAX_BYTES = 64 << 20 };
+enum { LINE_MAX_BYTES = 64 << 20 };
 
 /* ---- the text of one model or row ---------------------------------------------------------------- */
 
@@ -513,24 +513,6 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void run_threads(struct reader *r, int threads)
-{
-    pthread_t ids[THREADS_MAX];
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int n = threads > 0 ? threads : (int)processors;
-    int started = 0;
-    n = n > THREADS_MAX ? THREADS_MAX : n;
-    /* this thread works, too: that no other can be started is no failure */
-    while (started + 1 < n && pthread_create(&ids[started], NULL, work, r) == 0) {
-        started++;
-    }
-    work(r);
-    for (int i = 0; i < started; i++) {
-        pthread_join(ids[i], NULL);
-    }
-    close_lines(r);
-}
-
 /* ---- all together -------------------------------------------------------------------------------- */
 
 /* Threads end in any order: what is found is the same for all. */
@@ -567,7 +549,12 @@ int carm_fleet_read(char *const *paths, size_t n, const struct carm_fleet_option
     r.fleet->nfiles = r.files.n;
     if (!r.rc) {
         pthread_mutex_init(&r.lock, NULL);
-        run_threads(&r, options->threads);
+        if (options->share) {
+            options->share(options->threads, work, &r);
+        } else {
+            work(&r);
+        }
+        close_lines(&r);
         pthread_mutex_destroy(&r.lock);
     }
     for (size_t i = 0; i < r.files.n; i++) {

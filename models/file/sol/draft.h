@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A graph as its file has it: layers by name, and the lines that messages name. models/sol/read.c
+/* A graph as its file has it: layers by name, and the lines that messages name. models/file/sol/graph.c
  * turns one into a graph. */
-#ifndef CARM_MODELS_SOL_DRAFT_H
-#define CARM_MODELS_SOL_DRAFT_H
+#ifndef CARM_MODELS_FILE_SOL_DRAFT_H
+#define CARM_MODELS_FILE_SOL_DRAFT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "models/file/sol/yaml.h"
 #include "models/sol/graph.h"
-#include "models/sol/yaml.h"
 
 #define CARM_SOL_NONE UINT32_MAX
 

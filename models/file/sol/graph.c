@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/sol/read.h"
+#include "models/file/sol/graph.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/heap.h"
-#include "models/sol/draft.h"
+#include "models/file/sol/draft.h"
 #include "models/sol/equation.h"
 
 /* State that the checks share. */

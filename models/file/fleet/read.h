@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading of a fleet: models, and rows around models. */
-#ifndef CARM_MODELS_FLEET_READ_H
-#define CARM_MODELS_FLEET_READ_H
+#ifndef CARM_MODELS_FILE_FLEET_READ_H
+#define CARM_MODELS_FILE_FLEET_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

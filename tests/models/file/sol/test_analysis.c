@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "models/sol/analysis.h"
+#include "models/file/sol/analysis.h"
 #include "models/sol/estimate.h"
 #include "tests/models/near.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/place/work.h"
+#include "models/file/work.h"
 
 #include <stdlib.h>
 #include <string.h>

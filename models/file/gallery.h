@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models of machines that were measured, which the program carries: data/machines/NAME.json. Commands take
  * NAME where they take a model's file. */
-#ifndef CARM_MODELS_GALLERY_H
-#define CARM_MODELS_GALLERY_H
+#ifndef CARM_MODELS_FILE_GALLERY_H
+#define CARM_MODELS_FILE_GALLERY_H
 
 #include <stdbool.h>
 #include <stddef.h>

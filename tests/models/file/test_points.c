@@ -16,8 +16,8 @@
 #include "base/csv.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "models/file/points.h"
 #include "models/place/merge.h"
-#include "models/place/points.h"
 #include "tests/models/near.h"
 #include "tests/models/random.h"
 

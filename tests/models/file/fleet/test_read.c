@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 #include "base/json_scan.h"
+#include "harness/machine/share.h"
+#include "models/file/fleet/read.h"
 #include "models/file/model.h"
-#include "models/fleet/read.h"
 #include "tests/models/fleet/generate.h"
 
 static char folder[] = "/tmp/carm-fleet-XXXXXX";
@@ -333,6 +334,7 @@ static void folders(void **state)
     for (int threads = 0; threads <= 3; threads++) {
         struct carm_fleet_options o = options;
         o.threads = threads;
+        o.share = threads ? carm_threads_share : NULL;
         assert_int_equal(carm_fleet_read(paths, 1, &o, &f, &err), 0);
         assert_int_equal(f->nfiles, 22);
         assert_int_equal(f->nrows, 21);

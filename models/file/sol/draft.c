@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A layer's keys come in any order. Their values lie in slots until the layer's map closes, then
  * go to the graph's pools. */
-#include "models/sol/draft.h"
+#include "models/file/sol/draft.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "models/sol/yaml.h"
+#include "models/file/sol/yaml.h"
 #include "tests/models/near.h"
 
 /* Items as letters: { } [ ] for maps and lists, s scalar. returns the code that ended it */

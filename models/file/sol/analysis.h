@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Totals of a graph from a file, in place of the graph.
  * Source of the keys: the guide; the Solar project's docs/FORMAT.md, section 3. */
-#ifndef CARM_MODELS_SOL_ANALYSIS_H
-#define CARM_MODELS_SOL_ANALYSIS_H
+#ifndef CARM_MODELS_FILE_SOL_ANALYSIS_H
+#define CARM_MODELS_FILE_SOL_ANALYSIS_H
 
 #include <stddef.h>
 

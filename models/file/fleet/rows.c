@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/fleet/rows.h"
+#include "models/file/fleet/rows.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work of benchmarks, by name, for results of tools that only measure times: a CSV with the
  * columns name, flops and bytes, dram_bytes or both. */
-#ifndef CARM_MODELS_PLACE_WORK_H
-#define CARM_MODELS_PLACE_WORK_H
+#ifndef CARM_MODELS_FILE_WORK_H
+#define CARM_MODELS_FILE_WORK_H
 
 #include <stdbool.h>
 

@@ -14,8 +14,8 @@
 
 #include "harness/count/quantities.h"
 #include "harness/count/row.h"
+#include "models/file/points.h"
 #include "models/place/merge.h"
-#include "models/place/points.h"
 #include "tests/models/near.h"
 
 static char path[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/sol/yaml.h"
+#include "models/file/sol/yaml.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
  * The tensors say what depends on what; connections add to that. So these may name what is no layer
  * (parameters), be named by one of both layers alone, or be missing. What does not agree but does no
  * harm is kept for carm_sol_graph_remark. */
-#ifndef CARM_MODELS_SOL_READ_H
-#define CARM_MODELS_SOL_READ_H
+#ifndef CARM_MODELS_FILE_SOL_GRAPH_H
+#define CARM_MODELS_FILE_SOL_GRAPH_H
 
 #include <stddef.h>
 

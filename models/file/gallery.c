@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/gallery.h"
+#include "models/file/gallery.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * no more items than CARM_YAML_GROWTH for each character of the file so far, and no more than
  * CARM_YAML_COPIES_MAX: no small file can grow large. Tags that are not YAML's own, a second document
  * and nesting deeper than CARM_YAML_DEPTH_MAX are refused. */
-#ifndef CARM_MODELS_SOL_YAML_H
-#define CARM_MODELS_SOL_YAML_H
+#ifndef CARM_MODELS_FILE_SOL_YAML_H
+#define CARM_MODELS_FILE_SOL_YAML_H
 
 #include <stdbool.h>
 #include <stddef.h>

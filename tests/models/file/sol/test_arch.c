@@ -13,9 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "models/file/sol/arch.h"
+#include "models/file/sol/open.h"
+#include "models/file/sol/yaml.h"
 #include "models/sol/arch.h"
-#include "models/sol/open.h"
-#include "models/sol/yaml.h"
 #include "tests/models/near.h"
 
 #define HEAD "name: A\nfreq_GHz: 1.5\nDRAM_byte_per_cycle: 100\n" /* lines 1 to 3 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of fleet.jsonl: one JSON object a line, a node's model or the reason why there is none; and the
  * file that they are appended to. */
-#ifndef CARM_MODELS_FLEET_ROWS_H
-#define CARM_MODELS_FLEET_ROWS_H
+#ifndef CARM_MODELS_FILE_FLEET_ROWS_H
+#define CARM_MODELS_FILE_FLEET_ROWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

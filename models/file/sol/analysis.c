@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/sol/analysis.h"
+#include "models/file/sol/analysis.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "models/sol/yaml.h"
+#include "models/file/sol/yaml.h"
 
 enum key {
     MACS,

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One piece of work shared by several threads. */
+#ifndef CARM_HARNESS_MACHINE_SHARE_H
+#define CARM_HARNESS_MACHINE_SHARE_H
+
+enum { CARM_THREADS_MAX = 8 };
+
+/* Calls work(arg) in n threads, this one among them, and waits for all. Fewer threads run where no more can be
+ * started.
+ * n  CARM_THREADS_MAX at most; 0 = one for each processor */
+void carm_threads_share(int n, void *(*work)(void *), void *arg);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/file/sol/arch.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "models/file/sol/yaml.h"
+
+struct reader {
+    struct carm_yaml *yaml;
+    struct carm_err *err;
+    struct carm_sol_arch arch;
+    bool seen[CARM_SOL_KEYS]; /* the key stood there */
+    bool has[CARM_SOL_KEYS];  /* with a value */
+    bool has_name, has_source, has_note;
+    size_t line; /* of the file's map */
+};
+
+/* A name that goes to terminals: copied where it fits and has no control characters. */
+static int read_text(struct reader *r, const char *what, char *dst, size_t size)
+{
+    struct carm_yaml_item item;
+    const int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc) {
+        return rc;
+    }
+    if (item.kind != CARM_YAML_SCALAR) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s is a list or a map: give text",
+                                what);
+    }
+    if (item.length == 0 || carm_yaml_is_null(&item)) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s is empty: give text", what);
+    }
+    if (item.length >= size) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s has %zu bytes: %zu is the most",
+                                what, item.length, size - 1);
+    }
+    for (size_t i = 0; i < item.length; i++) {
+        if (iscntrl((unsigned char)item.text[i])) {
+            return carm_yaml_refuse(r->yaml, item.line, r->err, "%s has a control character", what);
+        }
+    }
+    memcpy(dst, item.text, item.length);
+    dst[item.length] = '\0';
+    return 0;
+}
+
+static int read_value(struct reader *r, enum carm_sol_key key)
+{
+    const char *name = carm_sol_key_name(key);
+    struct carm_yaml_item item;
+    char why[CARM_SOL_WHY_MAX];
+    double value = 0.0;
+    uint64_t bytes = 0;
+    int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc) {
+        return rc;
+    }
+    if (carm_yaml_is_null(&item)) {
+        return 0;
+    }
+    if (carm_sol_key_is_capacity(key)) {
+        rc = carm_yaml_count(r->yaml, &item, name, &bytes, r->err);
+        value = (double)bytes;
+        if (!rc && bytes > CARM_SOL_CAPACITY_MOST) {
+            return carm_yaml_refuse(r->yaml, item.line, r->err,
+                                    "%s is %" PRIu64 " bytes: 2^62 is the most", name, bytes);
+        }
+    } else {
+        rc = carm_yaml_number(r->yaml, &item, name, &value, r->err);
+    }
+    if (rc) {
+        return rc;
+    }
+    if (!carm_sol_key_check(key, value, why)) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err, "%s", why);
+    }
+    if (carm_sol_key_is_capacity(key)) {
+        carm_sol_key_put_bytes(&r->arch, key, bytes);
+    } else {
+        carm_sol_key_put(&r->arch, key, value);
+    }
+    r->has[key] = true;
+    return 0;
+}
+
+static int read_member(struct reader *r, const struct carm_yaml_item *item)
+{
+    char list[512];
+    const enum carm_sol_key key = carm_sol_key_find(item->text);
+    const bool name = strcmp(item->text, "name") == 0;
+    const bool note = strcmp(item->text, "note") == 0;
+    if (key == CARM_SOL_KEYS && !name && !note && strcmp(item->text, "source") != 0) {
+        return strncmp(item->text, "MAC_", 4) != 0
+                   ? carm_yaml_skip(r->yaml, r->err)
+                   : carm_yaml_refuse(r->yaml, item->line, r->err,
+                                      "%.48s is not a rate that carm knows: give %s", item->text,
+                                      carm_sol_key_list(list, sizeof list, CARM_SOL_KEY_MAC));
+    }
+    bool *seen = key < CARM_SOL_KEYS ? &r->seen[key]
+                 : name              ? &r->has_name
+                 : note              ? &r->has_note
+                                     : &r->has_source;
+    if (*seen) {
+        return carm_yaml_refuse(r->yaml, item->line, r->err, "%s is given twice: keep one",
+                                item->text);
+    }
+    *seen = true;
+    return key < CARM_SOL_KEYS ? read_value(r, key)
+           : name              ? read_text(r, "name", r->arch.name, sizeof r->arch.name)
+           : note              ? read_text(r, "note", r->arch.note, sizeof r->arch.note)
+                               : read_text(r, "source", r->arch.source, sizeof r->arch.source);
+}
+
+static int check_missing(struct reader *r)
+{
+    bool mac = false;
+    char list[512];
+    const char *missing = !r->has_name                 ? "name"
+                          : !r->has[CARM_SOL_KEY_FREQ] ? carm_sol_key_name(CARM_SOL_KEY_FREQ)
+                          : !r->has[CARM_SOL_KEY_DRAM_RATE]
+                              ? carm_sol_key_name(CARM_SOL_KEY_DRAM_RATE)
+                              : NULL;
+    if (missing) {
+        return carm_yaml_refuse(r->yaml, r->line, r->err,
+                                "the architecture has no %s: add the key with its value", missing);
+    }
+    for (enum carm_sol_key i = CARM_SOL_KEY_MAC; i < CARM_SOL_KEYS; i++) {
+        mac = mac || r->has[i];
+    }
+    if (!mac) {
+        return carm_yaml_refuse(r->yaml, r->line, r->err,
+                                "the architecture has no rate of multiply-accumulates: give at "
+                                "least one of %s",
+                                carm_sol_key_list(list, sizeof list, CARM_SOL_KEY_MAC));
+    }
+    return 0;
+}
+
+static int read_map(struct reader *r)
+{
+    struct carm_yaml_item item;
+    int rc = carm_yaml_next(r->yaml, &item, r->err);
+    if (rc) {
+        return rc;
+    }
+    if (item.kind != CARM_YAML_MAP) {
+        return carm_yaml_refuse(r->yaml, item.line, r->err,
+                                "an architecture is a map of keys and values, such as `freq_GHz: "
+                                "1.5`");
+    }
+    r->line = item.line;
+    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
+        rc = read_member(r, &item);
+    }
+    rc = rc ? rc : carm_yaml_next(r->yaml, &item, r->err); /* refuses a second document */
+    return rc ? rc : check_missing(r);
+}
+
+/* Takes yaml. */
+static int read_arch(struct carm_yaml *yaml, const char *name, struct carm_sol_arch *arch,
+                     struct carm_err *err)
+{
+    struct reader r = {.yaml = yaml, .err = err};
+    const int rc = read_map(&r);
+    carm_yaml_close(yaml);
+    if (rc) {
+        return rc;
+    }
+    if (!r.has_source) {
+        snprintf(r.arch.source, sizeof r.arch.source, "%s", name);
+    }
+    *arch = r.arch;
+    return 0;
+}
+
+int carm_sol_arch_read(const char *path, struct carm_sol_arch *arch, struct carm_err *err)
+{
+    struct carm_yaml *yaml = NULL;
+    const int rc = carm_yaml_open(path, &yaml, err);
+    return rc ? rc : read_arch(yaml, path, arch, err);
+}
+
+int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
+                        struct carm_sol_arch *arch, struct carm_err *err)
+{
+    struct carm_yaml *yaml = NULL;
+    const int rc = carm_yaml_open_text(text, size_bytes, name, &yaml, err);
+    return rc ? rc : read_arch(yaml, name, arch, err);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a model that a command is about: its --isa and --threads. */
+#ifndef CARM_MODELS_SELECT_H
+#define CARM_MODELS_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "models/model.h"
+
+enum { CARM_SELECT_MAX = 16 };
+
+struct carm_select {
+    char isa[CARM_SELECT_MAX][CARM_NAME_MAX];
+    size_t nisa; /* 0 = all */
+    int threads[CARM_SELECT_MAX];
+    size_t nthreads;               /* 0 = all */
+    char precision[CARM_NAME_MAX]; /* of the roofs that are drawn; "" = the sets that go first */
+};
+
+/* Reads comma-separated lists; NULL = all.
+ * returns 0 or -CARM_EINVAL (names the list and the error) */
+int carm_select_parse(struct carm_select *sel, const char *isa, const char *threads,
+                      struct carm_err *err);
+
+bool carm_select_has(const struct carm_select *sel, const char *isa, int threads);
+
+/* Checks each list against the model: returns 0 or -CARM_EINVAL with the sets that the model
+ * has. */
+int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
+                      struct carm_err *err);
+
+/* The selected set of roofs with the highest compute roof, of the widest ISA among those of its threads
+ * and precision, of dp and sp where it has any (the largest bandwidth where no set has a compute roof), or
+ * NULL when none is selected. Borrowed from the model. */
+const struct carm_roofs *carm_select_best(const struct carm_select *sel,
+                                          const struct carm_model *model);
+
+/* As carm_model_best_memory (with the model's mix) and carm_model_best_peak, of selected sets alone. */
+const struct carm_memory_roof *carm_select_best_memory(const struct carm_select *sel,
+                                                       const struct carm_model *model,
+                                                       const struct carm_roofs *roofs,
+                                                       const char *level,
+                                                       const struct carm_roofs **whose);
+const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *sel,
+                                                      const struct carm_model *model,
+                                                      const struct carm_roofs *roofs,
+                                                      const struct carm_roofs **whose);
+
+/* Whether two names are of one host, as node7 and node7.cluster.example are. */
+bool carm_select_same_host(const char *a, const char *b);
+
+#endif
