@@ -655,6 +655,7 @@ clean:
 	rm -rf build build-*
 
 # dependencies of an earlier build may name a source that has moved since: its object is made again
-%.c %.d: ;
+%.c: ;
+%.d: ;
 -include $(ENGINE_OBJECTS:%.o=%.d) $(B)/engine/preload.d $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/base/pack.d $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
   $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)

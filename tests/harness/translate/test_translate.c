@@ -722,7 +722,7 @@ static void test_cachegrind(void **state)
                    walks);
     FILE *f = popen(command, "r"); /* NOLINT(cert-env33-c) */
     assert_non_null(f);
-    (void)fread(text, 1, sizeof text - 1, f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
     if (pclose(f) != 0 || number_behind(text, "D1  misses:") == 0.0) {
         print_message("valgrind is not installed or does not run here (package valgrind)\n");
         skip();
@@ -791,7 +791,7 @@ static int compile(void **state)
                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
                      cc, tiny, top);
-    with_random = compiled && shell("%s -D_GNU_SOURCE -O1 -o %s "
+    with_random = compiled && shell("%s -D_GNU_SOURCE -O1 -no-pie -o %s "
                                     "%s/tests/harness/translate/random.c -lZydis 2>&1",
                                     cc, random_blocks, top);
     return 0;
