@@ -382,7 +382,7 @@ static int keep_run(struct carm_run *run, const struct carm_run *one)
                                    one->has_samples,
                                    {.nsamples = 0}};
     if (one->has_samples) {
-        carm_names_open(&each->samples.modules);
+        carm_modules_open(&each->samples.modules);
         return carm_samples_add(&each->samples, &one->samples, NULL);
     }
     return 0;

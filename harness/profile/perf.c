@@ -58,14 +58,16 @@ static void give(struct carm_perf *p, const uint8_t *bytes, uint64_t time,
         record.kind = CARM_RECORD_SAMPLE;
         record.at = words[0];
         break;
-    case PERF_RECORD_MMAP: { /* pid, tid, address, bytes, offset, path */
-        const size_t path = sizeof head + 32;
+    case PERF_RECORD_MMAP2: {
+        /* pid, tid, address, bytes, offset, device, inode, generation, protection, path */
+        const size_t path = sizeof head + 64;
         memcpy(ids, body, sizeof ids);
         memcpy(words, body + 8, sizeof words);
         record.kind = CARM_RECORD_MAP;
         record.at = words[0];
         record.end = words[0] + words[1];
         record.offset = words[2];
+        memcpy(&record.inode, body + 40, sizeof record.inode);
         record.path = (const char *)bytes + path;
         record.path_room = head.size > path + SAMPLE_ID ? head.size - path - SAMPLE_ID : 0;
         break;
@@ -222,6 +224,7 @@ static int open_ring(struct ring *ring, size_t page, pid_t pid, int cpu, unsigne
         .exclude_kernel = 1,
         .exclude_hv = 1,
         .mmap = 1,
+        .mmap2 = 1,
         .comm = 1,
         .comm_exec = 1,
         .task = 1,

@@ -139,6 +139,7 @@ static void tell_range(const struct range *r, const char *path, size_t length)
         slot->at = r->begin;
         slot->end = r->end;
         slot->offset = r->offset;
+        slot->inode = r->file;
         memcpy(slot->path, path, length);
         slot->path[length] = '\0';
         give_slot(slot, number);

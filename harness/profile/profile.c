@@ -94,6 +94,8 @@ static int unknown_row(struct builder *b, size_t *row, struct carm_err *err)
 /* A module of either run. */
 struct module {
     const char *path;
+    uint64_t code;    /* as in carm_module */
+    unsigned version; /* of the files that had this path: 1, 2, ... */
     struct carm_symbols_module *symbols;
     const struct carm_symbols_function *functions;
     size_t nfunctions;
@@ -145,7 +147,7 @@ static bool is_library(const char *path)
 static void name_row(const struct module *m, struct carm_profile_row *row, uint32_t function,
                      uint64_t at)
 {
-    char name[160] = "", inlined[160] = "", where[160] = "", library[96] = "";
+    char name[160] = "", inlined[160] = "", where[160] = "", file[128] = "";
     const struct carm_symbols_function *f = function_of(m, function);
     row->at = at;
     if (m->symbols) {
@@ -164,9 +166,14 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
     }
     snprintf(row->module, sizeof row->module, "%.127s", carm_symbols_file(m->path));
     if (is_library(m->path) && strncmp(name, row->module, strlen(row->module)) != 0) {
-        snprintf(library, sizeof library, " [%.90s]", row->module);
+        snprintf(file, sizeof file, " [%.90s]", row->module);
     }
-    snprintf(row->name, sizeof row->name, "%.60s%.80s%.70s%.40s", inlined, name, where, library);
+    if (m->code == CARM_MODULE_CHANGED) {
+        snprintf(file, sizeof file, " [%.60s, which has changed]", row->module);
+    } else if (m->version > 1) {
+        snprintf(file, sizeof file, " [%.60s, file %u of this path]", row->module, m->version);
+    }
+    snprintf(row->name, sizeof row->name, "%.60s%.80s%.70s%.44s", inlined, name, where, file);
 }
 
 /* The row of a function's code outside loops, or of all of it. */
@@ -305,7 +312,8 @@ static int place_samples(struct builder *b, struct module *m, struct carm_err *e
     int rc = 0;
     for (size_t i = 0; s && i < s->nsamples && !rc; i++) {
         const struct carm_sample *sample = &s->samples[i];
-        if (strcmp(carm_names_text(&s->modules, sample->module), m->path) != 0) {
+        if (s->modules.list[sample->module].code != m->code ||
+            strcmp(carm_modules_path(&s->modules, sample->module), m->path) != 0) {
             continue;
         }
         size_t row = 0;
@@ -315,14 +323,41 @@ static int place_samples(struct builder *b, struct module *m, struct carm_err *e
     return rc;
 }
 
-/* path  of a file, or "[vdso]"
- * number  of the module in the counted run, or UINT32_MAX */
-static int add_module(struct builder *b, const char *path, uint32_t number,
-                      struct carm_step_counts *rest, struct carm_err *err)
+static bool has_module(const struct carm_modules *modules, const char *path, uint64_t code)
 {
-    struct module m = {.path = path};
+    for (uint32_t i = 0; i < modules->n; i++) {
+        if (modules->list[i].code == code && strcmp(carm_modules_path(modules, i), path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many of the first n modules have that path, and are not among others. */
+static unsigned with_path(const struct carm_modules *modules, uint32_t n, const char *path,
+                          const struct carm_modules *others)
+{
+    unsigned same = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const bool has = strcmp(carm_modules_path(modules, i), path) == 0;
+        same += has && !(others && has_module(others, path, modules->list[i].code)) ? 1 : 0;
+    }
+    return same;
+}
+
+/* from    modules of either run
+ * k       of these; of a file, or "[vdso]"
+ * number  of the module in the counted run, or UINT32_MAX */
+static int add_module(struct builder *b, const struct carm_modules *from, uint32_t k,
+                      uint32_t number, struct carm_step_counts *rest, struct carm_err *err)
+{
+    struct module m = {.path = carm_modules_path(from, k), .code = from->list[k].code};
     int rc = 0;
-    m.symbols = carm_symbols_find(b->symbols, path);
+    const struct carm_modules *counted =
+        number == UINT32_MAX && b->in->blocks ? &b->in->blocks->modules : NULL;
+    m.version = 1 + with_path(from, k, m.path, counted) +
+                (counted ? with_path(counted, counted->n, m.path, NULL) : 0);
+    m.symbols = carm_symbols_find(b->symbols, m.path, m.code, from->list[k].fd);
     if (!m.symbols) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for names of functions");
     }
@@ -385,7 +420,7 @@ static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struc
     size_t row = 0;
     int rc = 0;
     for (size_t i = 0; s && i < s->nsamples && !rc; i++) {
-        if (!*carm_names_text(&s->modules, s->samples[i].module)) {
+        if (!*carm_modules_path(&s->modules, s->samples[i].module)) {
             rc = unknown_row(b, &row, err);
             rc = rc ? rc : add_hit(b, row, &s->samples[i], err);
         }
@@ -420,16 +455,6 @@ static void rest_of_blocks(const struct carm_blocks *blocks, uint32_t module,
     }
 }
 
-static bool has_path(const struct carm_names *names, const char *path)
-{
-    for (uint32_t i = 0; i < names->n; i++) {
-        if (strcmp(carm_names_text(names, i), path) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int add_modules(struct builder *b, struct carm_err *err)
 {
     const struct carm_blocks *blocks = b->in->blocks;
@@ -440,17 +465,17 @@ static int add_modules(struct builder *b, struct carm_err *err)
         b->in->places[i].row = NO_ROW;
     }
     for (uint32_t i = 0; blocks && i < blocks->modules.n && !rc; i++) {
-        const char *path = carm_names_text(&blocks->modules, i);
-        if (*path) {
-            rc = add_module(b, path, i, &rest, err);
+        if (*carm_modules_path(&blocks->modules, i)) {
+            rc = add_module(b, &blocks->modules, i, i, &rest, err);
         } else {
             rest_of_blocks(blocks, i, &rest);
         }
     }
     for (uint32_t i = 0; samples && i < samples->modules.n && !rc; i++) {
-        const char *path = carm_names_text(&samples->modules, i);
-        if (*path && !(blocks && has_path(&blocks->modules, path))) {
-            rc = add_module(b, path, UINT32_MAX, &rest, err);
+        const char *path = carm_modules_path(&samples->modules, i);
+        if (*path &&
+            !(blocks && has_module(&blocks->modules, path, samples->modules.list[i].code))) {
+            rc = add_module(b, &samples->modules, i, UINT32_MAX, &rest, err);
         }
     }
     if (blocks) {

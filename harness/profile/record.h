@@ -22,6 +22,7 @@ struct carm_record {
     uint64_t time;   /* CLOCK_MONOTONIC, ns */
     uint64_t at;     /* of a sample: its address; of a map: where it begins */
     uint64_t end, offset;
+    uint64_t inode;   /* of a map's file; 0 = unknown */
     const char *path; /* of a map, not always ended by NUL */
     size_t path_room;
 };
@@ -31,15 +32,15 @@ struct carm_record {
 #define CARM_SAMPLE_VARIABLE "CARM_SAMPLES" /* of the environment: the path of the ring */
 
 enum {
-    CARM_SLOT_PATH = 456, /* longer paths are cut */
+    CARM_SLOT_PATH = 448, /* longer paths are cut */
     CARM_SLOTS = 1 << 14, /* 8 MiB; a second of samples of 16 threads at 1 kHz */
-    CARM_SLOTS_VERSION = 1,
+    CARM_SLOTS_VERSION = 2,
 };
 
 struct carm_slot {
     uint64_t ready; /* its number + 1 when it is written */
     uint32_t kind, pid, tid, weight;
-    uint64_t time, at, end, offset;
+    uint64_t time, at, end, offset, inode;
     char path[CARM_SLOT_PATH];
 };
 

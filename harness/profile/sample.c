@@ -2,6 +2,7 @@
 #include "harness/profile/sample.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -37,8 +38,9 @@ struct carm_sampler {
     unsigned hz;
     pthread_t thread;
     bool started;
-    uint64_t start; /* ns */
-    int ended;      /* atomic */
+    uint64_t start;    /* ns */
+    uint64_t realtime; /* ns from CLOCK_MONOTONIC to CLOCK_REALTIME */
+    int ended;         /* atomic */
 
     struct carm_names pids, tids;
     struct process *processes; /* by number in pids */
@@ -50,7 +52,7 @@ struct carm_sampler {
 
 void carm_samples_close(struct carm_samples *samples)
 {
-    carm_names_close(&samples->modules);
+    carm_modules_close(&samples->modules);
     free(samples->samples);
     memset(samples, 0, sizeof *samples);
 }
@@ -102,13 +104,32 @@ static void on_fork(struct carm_sampler *s, uint32_t pid, uint32_t parent_pid)
     }
 }
 
-static uint32_t module_of(struct carm_sampler *s, const char *path, size_t room)
+static uint32_t no_module(struct carm_sampler *s)
 {
     uint32_t number = 0;
-    const size_t length = strnlen(path, room);
-    const bool file = length && path[0] != '\0' && strncmp(path, "//", 2) != 0 &&
-                      (path[0] == '/' || strcmp(path, "[vdso]") == 0);
-    s->no_memory |= carm_names_add(&s->samples.modules, path, file ? length : 0, &number) != 0;
+    s->no_memory |=
+        carm_modules_add(&s->samples.modules, "", 0, CARM_MODULE_UNREAD, -1, &number) != 0;
+    return number;
+}
+
+static uint32_t module_of(struct carm_sampler *s, const struct carm_record *r)
+{
+    uint32_t number = 0;
+    char path[PATH_MAX];
+    const struct carm_mapping mapping = {.pid = (pid_t)r->pid,
+                                         .root = -1,
+                                         .begin = r->at,
+                                         .end = r->end,
+                                         .inode = r->inode,
+                                         .time_ns = r->time + s->realtime};
+    snprintf(path, sizeof path, "%.*s", (int)r->path_room, r->path);
+    const bool file = (path[0] == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) != 0) ||
+                      strcmp(path, "[vdso]") == 0;
+    if (!file) {
+        return no_module(s);
+    }
+    s->no_memory |=
+        carm_modules_find(&s->samples.modules, path, strlen(path), &mapping, &number) != 0;
     return number;
 }
 
@@ -154,9 +175,8 @@ int carm_samples_add(struct carm_samples *to, const struct carm_samples *from, s
                              sizeof *to->samples, "samples", err);
     for (size_t i = 0; i < from->nsamples && !rc; i++) {
         struct carm_sample *sample = &to->samples[to->nsamples];
-        const char *path = carm_names_text(&from->modules, from->samples[i].module);
         *sample = from->samples[i];
-        if (carm_names_add(&to->modules, path, strlen(path), &sample->module) != 0) {
+        if (carm_modules_copy(&to->modules, &from->modules, &sample->module) != 0) {
             rc = carm_fail(err, CARM_ENOMEM, "not enough memory for samples");
         } else {
             to->nsamples++;
@@ -189,8 +209,8 @@ static void on_sample(struct carm_sampler *s, const struct carm_record *r)
         const struct map *m = &p->maps[i - 1];
         map = ip >= m->begin && ip < m->end ? m : NULL;
     }
-    sample.module = map ? map->module : module_of(s, "", 0);
-    if (map && *carm_names_text(&to->modules, map->module)) {
+    sample.module = map ? map->module : no_module(s);
+    if (map && *carm_modules_path(&to->modules, map->module)) {
         sample.at = ip - map->begin + map->offset;
     }
     if (to->nsamples >= s->compact_at) {
@@ -218,10 +238,8 @@ static void on_record(void *arg, const struct carm_record *r)
         on_sample(s, r);
         break;
     case CARM_RECORD_MAP: {
-        const struct map map = {.begin = r->at,
-                                .end = r->end,
-                                .offset = r->offset,
-                                .module = module_of(s, r->path, r->path_room)};
+        const struct map map = {
+            .begin = r->at, .end = r->end, .offset = r->offset, .module = module_of(s, r)};
         add_map(s, process_of(s, r->pid), &map);
         break;
     }
@@ -237,10 +255,10 @@ static void on_record(void *arg, const struct carm_record *r)
     }
 }
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
@@ -260,7 +278,7 @@ static void *reader(void *arg)
     const struct timespec pause = {.tv_nsec = DRAIN_NS};
     const uint64_t margin = 1000000; /* between a record's time and its place in the ring */
     while (!__atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) {
-        read_records(s, now_ns() - margin, false);
+        read_records(s, now_ns(CLOCK_MONOTONIC) - margin, false);
         nanosleep(&pause, NULL);
     }
     return NULL;
@@ -291,7 +309,7 @@ int carm_sampler_open(struct carm_sampler **out, unsigned hz, struct carm_err *e
     }
     carm_names_open(&s->pids);
     carm_names_open(&s->tids);
-    carm_names_open(&s->samples.modules);
+    carm_modules_open(&s->samples.modules);
     s->compact_at = COMPACT_FROM;
     s->hz = hz;
     s->samples.period = 1.0 / hz;
@@ -316,7 +334,8 @@ char *const *carm_sampler_environment(const struct carm_sampler *s)
 int carm_sampler_begin(struct carm_sampler *s, pid_t pid, struct carm_err *err)
 {
     sigset_t all, before; /* signals are for the thread that waits for the program */
-    s->start = now_ns();
+    s->start = now_ns(CLOCK_MONOTONIC);
+    s->realtime = now_ns(CLOCK_REALTIME) - s->start;
     const int rc = s->timer ? 0 : carm_perf_open(&s->perf, pid, s->hz, err);
     if (rc) {
         return rc;

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "base/hash.h"
+#include "harness/translate/modules.h"
 
 enum { CARM_SAMPLE_HZ_MAX = 10000 };
 
@@ -31,7 +31,7 @@ struct carm_sample {
 void carm_sample_merge(struct carm_sample *a, const struct carm_sample *b);
 
 struct carm_samples {
-    struct carm_names modules;   /* paths; "" = code that belongs to no file */
+    struct carm_modules modules;
     struct carm_sample *samples; /* sorted by module, offset, thread; each once */
     size_t nsamples, room;
     uint64_t total;   /* of all n */

@@ -10,16 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "harness/translate/modules.h"
 
 enum { SEGMENTS_MAX = 32 };
 
 struct carm_symbols_module {
     struct carm_symbols_module *next;
     char *path;
+    uint64_t code;
     Dwfl_Module *dwfl; /* NULL = the file cannot be read */
     Dwarf_Addr bias;   /* of its addresses in dwfl */
     struct {
@@ -288,22 +289,22 @@ static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
     settle(m);
 }
 
-/* A path that the program named: what stands there by now may be a device, or a pipe that nobody writes to. */
-static int open_regular(const char *path)
+/* returns -1 when the path has no file of that code */
+static int open_code(const char *path, uint64_t code, int fd)
 {
-    struct stat s;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && (fstat(fd, &s) != 0 || !S_ISREG(s.st_mode))) {
+    fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : carm_module_open(AT_FDCWD, path);
+    if (fd >= 0 && code != CARM_MODULE_UNREAD && carm_module_code(fd) != code) {
         (void)close(fd);
         return -1;
     }
     return fd;
 }
 
-struct carm_symbols_module *carm_symbols_find(struct carm_symbols *s, const char *path)
+struct carm_symbols_module *carm_symbols_find(struct carm_symbols *s, const char *path,
+                                              uint64_t code, int fd)
 {
     for (struct carm_symbols_module *m = s->modules; m; m = m->next) {
-        if (strcmp(m->path, path) == 0) {
+        if (strcmp(m->path, path) == 0 && m->code == code) {
             return m;
         }
     }
@@ -313,10 +314,11 @@ struct carm_symbols_module *carm_symbols_find(struct carm_symbols *s, const char
         return NULL;
     }
     m->next = s->modules;
+    m->code = code;
     s->modules = m;
     if (s->dwfl && path[0] == '/') {
         dwfl_report_begin_add(s->dwfl);
-        const int fd = open_regular(path);
+        fd = open_code(path, code, fd);
         m->dwfl = fd >= 0 ? dwfl_report_offline(s->dwfl, path, path, fd) : NULL;
         if (fd >= 0 && !m->dwfl) {
             (void)close(fd);

@@ -21,9 +21,12 @@ struct carm_symbols_function {
 int carm_symbols_open(struct carm_symbols **out, struct carm_err *err);
 void carm_symbols_close(struct carm_symbols *symbols); /* NULL allowed */
 
-/* A file; one that cannot be read has no functions. Looked up once for each path.
+/* A file; one that cannot be read, or has other code by now, has no functions. Looked up once for each path and code.
+ * fd    borrowed; -1 = opened by its path
+ * code  as in carm_module
  * returns NULL without memory */
-struct carm_symbols_module *carm_symbols_find(struct carm_symbols *symbols, const char *path);
+struct carm_symbols_module *carm_symbols_find(struct carm_symbols *symbols, const char *path,
+                                              uint64_t code, int fd);
 
 /* Functions in order. */
 size_t carm_symbols_functions(const struct carm_symbols_module *module,

@@ -156,6 +156,7 @@ static void take_slot(const struct carm_slot *shared,
                                        .at = slot->at,
                                        .end = slot->end,
                                        .offset = slot->offset,
+                                       .inode = slot->inode,
                                        .path = slot->path,
                                        .path_room = CARM_SLOT_PATH};
     take(arg, &record);

@@ -11,12 +11,12 @@
 void carm_blocks_open(struct carm_blocks *blocks)
 {
     memset(blocks, 0, sizeof *blocks);
-    carm_names_open(&blocks->modules);
+    carm_modules_open(&blocks->modules);
 }
 
 void carm_blocks_close(struct carm_blocks *blocks)
 {
-    carm_names_close(&blocks->modules);
+    carm_modules_close(&blocks->modules);
     free(blocks->blocks);
     free(blocks->extras);
     free(blocks->places);

@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "harness/count/step/instruction.h"
+#include "harness/translate/modules.h"
 #include "harness/translate/tally.h"
 
 /* A block of code that was executed. It begins where a branch, a call or a return led to, so blocks may
  * overlap: one that begins in the midst of another ends where that one does, or after 48 instructions. */
 struct carm_executed {
-    uint32_t module; /* number of the file's name in carm_blocks.modules */
+    uint32_t module; /* number in carm_blocks.modules */
     uint64_t at;     /* offset in the file; where there is no file, the address */
     uint64_t executions;
     struct carm_tally_row row; /* pc and target are offsets, too */
@@ -37,7 +37,7 @@ struct carm_block_place {
 };
 
 struct carm_blocks {
-    struct carm_names modules;    /* paths as the program had them; "" = code of no known file */
+    struct carm_modules modules;
     struct carm_executed *blocks; /* sorted by module, offset, bytes; each once */
     size_t nblocks, blocks_room;
     struct carm_extra *extras; /* sorted, each place once */

@@ -4,12 +4,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,7 +28,11 @@ struct tally {
     char *slots;     /* of the file: slot headers are read through it */
     uint32_t mapped; /* slots */
     bool cut;        /* there is no memory for more */
-    char *header;    /* header and rows */
+    int root;        /* where its paths begin; -1 = where carm's do */
+    uint32_t file;   /* module of the program + 1; 0 = unknown */
+    uint32_t
+        *located; /* [CARM_TALLY_MAPS] modules of its maps + 1; 0 = not yet; while it is folded */
+    char *header; /* header and rows */
 };
 
 struct carm_sums {
@@ -103,6 +109,9 @@ static void close_tally(struct tally *t)
     if (t->slots != MAP_FAILED) {
         munmap(t->slots, slots_bytes(t->mapped));
     }
+    if (t->root >= 0) {
+        close(t->root);
+    }
     close(t->fd);
 }
 
@@ -146,6 +155,42 @@ static off_t slot_offset(uint32_t slot)
     return (off_t)CARM_TALLY_SLOTS_AT + (off_t)slot * CARM_TALLY_SLOT_BYTES;
 }
 
+static bool is_program(const struct carm_sums *sums, const struct tally *t, const char *path,
+                       size_t length)
+{
+    const char *own = t->file ? carm_modules_path(&sums->blocks.modules, t->file - 1) : "";
+    const size_t n = strlen(own);
+    return n && length >= n && memcmp(path, own, n) == 0 &&
+           (length == n || strcmp(path + n, " (deleted)") == 0);
+}
+
+/* The program itself was opened when it began. */
+static int module_of(struct carm_sums *sums, const struct tally *t, uint32_t number,
+                     const struct carm_tally_map *map, uint32_t *module)
+{
+    const struct carm_mapping mapping = {.root = t->root,
+                                         .begin = map->begin,
+                                         .end = map->end,
+                                         .inode = map->inode,
+                                         .time_ns = map->time_ns};
+    uint32_t *known = t->located && number <= CARM_TALLY_MAPS ? &t->located[number] : NULL;
+    const size_t length = strnlen(map->path, sizeof map->path - 1);
+    int rc = 0;
+    if (known && *known) {
+        *module = *known - 1;
+        return 0;
+    }
+    if (is_program(sums, t, map->path, length)) {
+        *module = t->file - 1;
+    } else {
+        rc = carm_modules_find(&sums->blocks.modules, map->path, length, &mapping, module);
+    }
+    if (known && !rc) {
+        *known = *module + 1;
+    }
+    return rc;
+}
+
 /* A place of the program as file and offset.
  * number  of the map, + 1 */
 static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number, uint64_t pc,
@@ -159,8 +204,7 @@ static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number
     }
     *base = map.begin - map.offset;
     *at = pc - *base;
-    return carm_names_add(&sums->blocks.modules, map.path, strnlen(map.path, sizeof map.path),
-                          module);
+    return module_of(sums, t, number, &map, module);
 }
 
 static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint64_t *counters,
@@ -229,6 +273,7 @@ static void fold(struct carm_sums *sums, struct tally *t)
     const uint32_t sites = number_in(&h->sites, CARM_TALLY_SITES);
     const size_t words = sites * sizeof(struct carm_step_counts) / sizeof(uint64_t);
     uint64_t *counters = calloc(n + words + 1, sizeof *counters);
+    t->located = calloc((size_t)CARM_TALLY_MAPS + 1, sizeof *t->located);
     for (uint32_t i = 0; counters && i < slots_of(t); i++) {
         struct carm_step_counts extra = slot_of(t, i)->extra;
         extra.unknown_text[0] = '\0';
@@ -243,6 +288,8 @@ static void fold(struct carm_sums *sums, struct tally *t)
         snprintf(sums->incomplete, sizeof sums->incomplete, "there is no memory for its counts");
     }
     free(counters);
+    free(t->located);
+    t->located = NULL;
     sums->threads += h->threads;
     sums->processes += h->processes;
     if (h->incomplete && !sums->incomplete[0]) {
@@ -306,6 +353,15 @@ static void fold_ended(struct carm_sums *sums)
     }
 }
 
+static bool shares_mounts(pid_t pid)
+{
+    char link[64];
+    struct stat own, its;
+    snprintf(link, sizeof link, "/proc/%d/ns/mnt", (int)pid);
+    return stat(link, &its) != 0 || stat("/proc/self/ns/mnt", &own) != 0 ||
+           its.st_ino == own.st_ino;
+}
+
 static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
 {
     struct tally t = {.fd = carm_memory_file("carm-tally", CARM_TALLY_BYTES),
@@ -313,6 +369,7 @@ static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
                       .program = (uint32_t)sums->execs,
                       .slots = MAP_FAILED,
                       .mapped = 1,
+                      .root = -1,
                       .header = MAP_FAILED};
     if (t.fd >= 0) {
         t.header = mmap(NULL, HEAD_BYTES, PROT_READ, MAP_SHARED, t.fd, 0);
@@ -334,6 +391,29 @@ static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
     return true;
 }
 
+/* What can be opened only while the process lives: the program's file, and where its paths begin. */
+static void look_at_process(struct carm_sums *sums, struct tally *t)
+{
+    char link[64], path[PATH_MAX];
+    struct stat own, its;
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)t->pid);
+    const ssize_t length = readlink(link, path, sizeof path);
+    uint32_t number = 0;
+    const struct carm_mapping mapping = {.pid = t->pid, .root = -1};
+    if (length > 0 && length < (ssize_t)sizeof path &&
+        carm_modules_find(&sums->blocks.modules, path, (size_t)length, &mapping, &number) == 0) {
+        t->file = number + 1;
+    }
+    snprintf(link, sizeof link, "/proc/%d/root", (int)t->pid);
+    const int root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root >= 0 && fstat(root, &its) == 0 && stat("/", &own) == 0 &&
+        (its.st_dev != own.st_dev || its.st_ino != own.st_ino || !shares_mounts(t->pid))) {
+        t->root = root;
+    } else if (root >= 0) {
+        (void)close(root);
+    }
+}
+
 int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const char **why)
 {
     struct tally t;
@@ -349,6 +429,7 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const ch
                               : "carm has no memory for its counts (ulimit -v)";
         return -1;
     }
+    look_at_process(sums, &t);
     *program = t.program;
     sums->tallies[sums->n++] = t;
     sums->execs++;

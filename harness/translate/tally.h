@@ -37,7 +37,7 @@ enum {
     CARM_TALLY_COUNTS_AT = 4 << 20,   /* in a slot: a uint64_t for each counter */
     CARM_TALLY_EXTRAS_AT = 12 << 20,  /* in a slot: struct carm_step_counts for each site */
     CARM_TALLY_REASON_MAX = 192,
-    CARM_TALLY_PATH_MAX = 488,
+    CARM_TALLY_PATH_MAX = 472,
     CARM_CONTROL_REQUESTS = 64,
 };
 
@@ -124,6 +124,7 @@ struct carm_tally_slot {
 /* Executable memory, as it was when its first block was translated. */
 struct carm_tally_map {
     uint64_t begin, end, offset;    /* in the file */
+    uint64_t inode, time_ns;        /* of the file; CLOCK_REALTIME of that moment */
     char path[CARM_TALLY_PATH_MAX]; /* as /proc/PID/maps has it; "" = no file */
 };
 

@@ -442,7 +442,8 @@ static void run_elf(const char *text, size_t size)
     const struct carm_symbols_function *f = NULL;
     (void)unsetenv("DEBUGINFOD_URLS"); /* else build ids are asked for in the network */
     promise(carm_symbols_open(&symbols, &err) == 0, "memory");
-    struct carm_symbols_module *module = carm_symbols_find(symbols, path_of(text, size));
+    struct carm_symbols_module *module =
+        carm_symbols_find(symbols, path_of(text, size), CARM_MODULE_UNREAD, -1);
     promise(module, "memory");
     const size_t n = carm_symbols_functions(module, &f);
     fuzz_accepts += n > 0;

@@ -228,6 +228,32 @@ loop(run, "^hot_library loop .*liba.so", 1000000, 1, 5, 2, 8)
 loop(run, "^hot_library loop .*libb.so", 2000000, 1, 5, 2, 8)'
 ok "libraries that come and go"
 
+# Two programs that have one path in turn; the second is replaced while it runs. Their loops are at other places.
+cat >"$tmp/turn.c" <<'END'
+#include <stdlib.h>
+static volatile double x;
+#ifdef SECOND
+__attribute__((noinline)) int longer(int n) { return n * 3 + n % 7; }
+__attribute__((noinline)) void second(long n) { while (n--) x = 1.0 / (x + 1.5); }
+int main(int argc, char **argv) { second(atol(argv[1])); return longer(argc) == 0; }
+#else
+__attribute__((noinline)) void first(long n) { while (n--) x = x * 0.5 + 1.0; }
+int main(int argc, char **argv) { first(atol(argv[1])); return argc == 0; }
+#endif
+END
+# shellcheck disable=SC2086 # words
+${CC:-cc} $flags -o "$tmp/turn1" "$tmp/turn.c" && ${CC:-cc} $flags -DSECOND -o "$tmp/turn2" "$tmp/turn.c"
+# shellcheck disable=SC2016 # the inner shell's
+turns='cd "$0"; cp turn1 turn; ./turn 4000000; sleep 0.1; cp turn2 new; mv new turn; ./turn 9000000 & sleep 0.1; rm turn; cp turn1 turn; wait'
+run -q --min-share 0 --json "$tmp/json" sh -c "$turns" "$tmp"
+check '
+first, second = part(run, "^first loop"), part(run, "^second loop .*.turn, file 2 of this path.")
+if (first["iterations"], second["iterations"]) != (4000000, 9000000):
+    sys.exit("each has its own counts")
+if not first["samples"] or not second["samples"]:
+    sys.exit("each has its own samples")'
+ok "two programs of one path are two, even when the path has another file by now"
+
 cat >"$tmp/timer.c" <<'END'
 #include <signal.h>
 #include <sys/time.h>

@@ -30,7 +30,8 @@ static void block(uint64_t at, unsigned n, enum carm_tally_end end, uint64_t tar
     b.row.target = target;
     b.row.instructions = (uint16_t)n;
     b.row.loads = (uint16_t)n;
-    assert_int_equal(carm_names_add(&blocks.modules, "/app", 4, &b.module), 0);
+    assert_int_equal(
+        carm_modules_add(&blocks.modules, "/app", 4, CARM_MODULE_UNREAD, -1, &b.module), 0);
     assert_int_equal(carm_blocks_add(&blocks, &b, NULL), 0);
 }
 
@@ -326,7 +327,8 @@ static void add_decoded(struct carm_accounts *accounts, const uint8_t *code, uin
             b.row.flops[p][w] = (uint16_t)c.flops[p][w];
         }
     }
-    assert_int_equal(carm_names_add(&blocks.modules, "/app", 4, &b.module), 0);
+    assert_int_equal(
+        carm_modules_add(&blocks.modules, "/app", 4, CARM_MODULE_UNREAD, -1, &b.module), 0);
     assert_int_equal(carm_blocks_add(&blocks, &b, NULL), 0);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness/profile/symbols.h"
+#include "harness/translate/modules.h"
 
 enum {
     CODE = 1 << 28
@@ -58,7 +59,8 @@ static size_t functions_of(uint64_t frames)
     assert_int_equal(pwrite(fd, &table, sizeof table, 4096), sizeof table);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     assert_int_equal(carm_symbols_open(&symbols, &err), 0);
-    const size_t n = carm_symbols_functions(carm_symbols_find(symbols, path), &functions);
+    const size_t n = carm_symbols_functions(
+        carm_symbols_find(symbols, path, CARM_MODULE_UNREAD, -1), &functions);
     if (n == 2) {
         assert_int_equal(functions[0].begin, 4096 + 16);
         assert_int_equal(functions[1].begin, 4096 + 48);

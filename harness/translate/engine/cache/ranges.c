@@ -7,7 +7,7 @@
 #include "harness/translate/engine/sys.h"
 #include "harness/translate/maps.h"
 
-enum { RANGES_MAX = 16384 };
+enum { RANGES_MAX = 16384, REALTIME = 0 /* CLOCK_REALTIME, which strict C17 does not name */ };
 
 static struct carm_range ranges[RANGES_MAX];
 static uint32_t n;
@@ -160,6 +160,7 @@ static bool read_line(const char *text, uint64_t at, struct line *out)
     map->begin = line.begin;
     map->end = line.end;
     map->offset = line.offset;
+    map->inode = line.inode;
     out->executable = line.executable;
     out->flags = 0;
     if (out->executable) {
@@ -221,7 +222,12 @@ static uint16_t note_map(const struct carm_tally_map *map)
         __atomic_store_n(&tally->maps, CARM_TALLY_MAPS, __ATOMIC_RELEASE);
         return 0;
     }
-    ((struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT))[number] = *map;
+    struct timespec now = {0, 0};
+    carm_sys2(SYS_clock_gettime, REALTIME, (uint64_t)&now);
+    struct carm_tally_map *noted =
+        &((struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT))[number];
+    *noted = *map;
+    noted->time_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
     return (uint16_t)(number + 1);
 }
 
