@@ -318,9 +318,10 @@ static int read_file(struct carm_changes *c, int file, const struct carm_changes
         }
     }
     rc = rc ? rc : end_whole(c, &whole, file, &why);
-    return rc < 0 && why.text[0] ? carm_fail(err, rc, "%.200s: %.300s", from->path, why.text)
-           : rc < 0              ? rc
-                                 : 0;
+    if (rc < 0 && why.text[0]) {
+        return carm_fail(err, (enum carm_error)(-rc), "%.200s: %.300s", from->path, why.text);
+    }
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- loops that moved ----------------------------------------------------------------------------- */

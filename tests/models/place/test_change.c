@@ -20,6 +20,7 @@
 
 static char paths[2][64];
 static struct carm_err err;
+static int code; /* of the last comparison */
 
 static int set_up(void **state)
 {
@@ -55,7 +56,7 @@ static struct carm_changes *read_both(const char *before, const char *after, dou
         assert_int_equal(fclose(out), 0);
     }
     err.text[0] = '\0';
-    (void)carm_points_compare(paths[0], paths[1], &how, NULL, noise, NULL, &c, &err);
+    code = carm_points_compare(paths[0], paths[1], &how, NULL, noise, NULL, &c, &err);
     return c;
 }
 
@@ -145,6 +146,7 @@ static void refusals(void **state)
     assert_non_null(strstr(err.text, "no point of the same name"));
     assert_null(read_both("a,1,1,1,pmu,,,,,,,,,,0\na,1,1,1,pmu,,,,,,,,,,1\n", RUN("a", "1"), 0.01));
     assert_non_null(strstr(err.text, "rows of several ranks"));
+    assert_int_equal(code, -CARM_EINVAL);
 }
 
 int main(void)
