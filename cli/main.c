@@ -26,7 +26,7 @@
 #include "cli/study/command.h"
 #include "cli/validate/command.h"
 
-const struct carm_command *const carm_commands[] = {
+static const struct carm_command *const commands[] = {
     &carm_command_info,     &carm_command_build,
     &carm_command_validate, &carm_command_show,
     &carm_command_plot,     &carm_command_report,
@@ -140,6 +140,7 @@ static int run_command(const struct carm_command *cmd, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    carm_commands = commands;
     hold_streams();
     watch_file_size();
     setlocale(LC_CTYPE, "");

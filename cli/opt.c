@@ -13,6 +13,9 @@
 #include "base/job.h"
 #include "base/text.h"
 
+static const struct carm_command *const no_commands[] = {NULL};
+const struct carm_command *const *carm_commands = no_commands;
+
 const char carm_opt_outfile[] = "FILE";
 
 /* ---- wrapping -------------------------------------------------------------------------------- */

@@ -58,8 +58,8 @@ struct carm_command {
     const char *exit_status; /* NULL = CARM_EXIT_USUAL */
 };
 
-/* Every command of this build, ended by a NULL name. */
-extern const struct carm_command *const carm_commands[];
+/* Every command of this build, ended by NULL. main sets it before anything else; empty until then. */
+extern const struct carm_command *const *carm_commands;
 
 /* Values that carm_opt_choose and carm_opt_parse return in place of a number of words. */
 enum { CARM_OPT_MISUSE = -1, CARM_OPT_HELP = -2 };

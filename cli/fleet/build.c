@@ -16,6 +16,13 @@
 #include "base/observer.h"
 #include "cli/fleet/nodes.h"
 
+int carm_fleet_finish(int rc, const struct carm_err *err)
+{
+    return !rc ? CARM_EXIT_OK
+               : carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                                err->text);
+}
+
 /* ---- options ------------------------------------------------------------------------------------- */
 
 /* A build of all ISAs with ceilings takes some minutes on many cores. */

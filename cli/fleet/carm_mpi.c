@@ -22,9 +22,6 @@
 #include "cli/fleet/nodes.h"
 #include "cli/opt.h"
 
-/* the list of commands for cli/opt.c: none here */
-const struct carm_command *const carm_commands[] = {NULL};
-
 enum { TAG_ROW = 1, TAG_BYE = 2 };
 
 /* Beyond that a rank that hears nothing from rank 0 stops waiting, too. */

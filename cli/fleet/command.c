@@ -153,13 +153,6 @@ static int write_report(const struct carm_fleet_words *words, struct carm_err *e
 
 /* ---- sub-commands -------------------------------------------------------------------------------- */
 
-int carm_fleet_finish(int rc, const struct carm_err *err)
-{
-    return !rc ? CARM_EXIT_OK
-               : carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                                err->text);
-}
-
 static int judge(int noperands, char **operands,
                  int (*run)(const struct carm_fleet_words *words, struct carm_err *err))
 {

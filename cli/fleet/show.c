@@ -75,22 +75,6 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
     return 0;
 }
 
-/* ---- shared by the outputs
- * ------------------------------------------------------------------------ */
-
-bool carm_fleet_wants_group(const struct carm_fleet_page *page, size_t group)
-{
-    return page->group == 0 || page->group == group + 1;
-}
-
-bool carm_fleet_wants_column(const struct carm_fleet_page *page,
-                             const struct carm_fleet_column *column)
-{
-    char label[CARM_FLEET_LABEL_MAX];
-    return !page->roof ||
-           strcasestr(carm_fleet_label(label, sizeof label, column, page->ascii), page->roof);
-}
-
 /* ---- CSV: a row for each node and roof, and for each node and family of roofs ----------------------- */
 
 /* Empty where it is not known. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "models/fleet/fleet.h"
@@ -45,9 +46,18 @@ struct carm_fleet_page {
 int carm_fleet_show(const struct carm_fleet_words *words, struct carm_err *err);
 
 /* By --group and --roof. */
-bool carm_fleet_wants_group(const struct carm_fleet_page *page, size_t group);
-bool carm_fleet_wants_column(const struct carm_fleet_page *page,
-                             const struct carm_fleet_column *column);
+static inline bool carm_fleet_wants_group(const struct carm_fleet_page *page, size_t group)
+{
+    return page->group == 0 || page->group == group + 1;
+}
+
+static inline bool carm_fleet_wants_column(const struct carm_fleet_page *page,
+                                           const struct carm_fleet_column *column)
+{
+    char label[CARM_FLEET_LABEL_MAX];
+    return !page->roof ||
+           strcasestr(carm_fleet_label(label, sizeof label, column, page->ascii), page->roof);
+}
 
 /* Groups, then the lists: outliers, suspects, drift, failed nodes, notes. */
 void carm_fleet_put_text(const struct carm_fleet_page *page);

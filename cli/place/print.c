@@ -54,12 +54,6 @@ void carm_place_end(struct carm_place_printer *printer)
     }
 }
 
-char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *printer)
-{
-    return carm_text_clean(dst, CARM_NAME_MAX, *printer->metric ? printer->metric : "flop",
-                           printer->ascii);
-}
-
 /* ---- where they go ------------------------------------------------------------------------------ */
 
 static ssize_t write_file(void *cookie, const char *data, size_t size)

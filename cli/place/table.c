@@ -10,6 +10,12 @@
 #include "base/text.h"
 #include "cli/place/print.h"
 
+char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *printer)
+{
+    return carm_text_clean(dst, CARM_NAME_MAX, *printer->metric ? printer->metric : "flop",
+                           printer->ascii);
+}
+
 enum { WIDTH = 100, NAME_WIDTH = 60, TEXT_MAX = 6144 };
 
 static const char *const model_names[] = {"cache-aware", "original"};

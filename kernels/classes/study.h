@@ -109,4 +109,7 @@ void carm_classes_facts(const struct carm_classes *study, struct carm_classes_fa
 int carm_classes_place(const struct carm_classes *study, const struct carm_classes_point *point,
                        bool original, struct carm_place *place, struct carm_err *err);
 
+/* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
+void carm_classes_take(struct carm_study *base, const struct carm_point *row);
+
 #endif

@@ -105,4 +105,7 @@ int carm_dwarf_rows_append(const struct carm_dwarf_study *study, const struct ca
 int carm_dwarf_study_measure(struct carm_study *base, const struct carm_host *host,
                              const char *path, struct carm_err *err);
 
+/* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
+void carm_dwarf_take_row(struct carm_study *base, const struct carm_point *row);
+
 #endif

@@ -67,4 +67,10 @@ int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double 
 int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
                    struct carm_err *err);
 
+enum { CARM_FFT_WAVES = 3 };
+
+/* One row of the data, of their transform, and of the data after two transforms: [cube.n] points of out. */
+typedef void carm_fft_row_fn(const struct carm_fft *f, size_t z, size_t y, carm_fftw_complex *out);
+carm_fft_row_fn carm_fft_data_row, carm_fft_transform_row, carm_fft_mirrored_row;
+
 #endif

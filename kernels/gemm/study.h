@@ -166,4 +166,7 @@ struct carm_gemm_narrow_facts {
 void carm_gemm_narrow_facts(const struct carm_gemm_study *study,
                             struct carm_gemm_narrow_facts *facts);
 
+/* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
+void carm_gemm_take_row(struct carm_study *base, const struct carm_point *row);
+
 #endif

@@ -19,21 +19,6 @@ static const uint32_t distances[] = {0, 256, 512, 1024, 2048};
 
 /* ---- a run ------------------------------------------------------------------------------------------- */
 
-void carm_spmv_rows(const struct carm_spmv *s, uint32_t first, uint32_t end)
-{
-    if (s->optimised) {
-        s->kernel.run(&s->blocks, s->x, s->y, first, end);
-    } else {
-        carm_spmv_rows_csr(&s->csr, s->x, s->y, first, end);
-    }
-}
-
-const uint32_t *carm_spmv_start(const struct carm_spmv *s, uint32_t *rows)
-{
-    *rows = s->optimised ? s->blocks.block_rows : s->csr.rows;
-    return s->optimised ? s->blocks.start : s->csr.start;
-}
-
 static void multiply_job(struct carm_worker *w, void *arg)
 {
     const struct carm_spmv *s = arg;

@@ -69,10 +69,21 @@ struct carm_spmv {
 };
 
 /* y for rows [first, end), of blocks where the version has them. */
-void carm_spmv_rows(const struct carm_spmv *s, uint32_t first, uint32_t end);
+static inline void carm_spmv_rows(const struct carm_spmv *s, uint32_t first, uint32_t end)
+{
+    if (s->optimised) {
+        s->kernel.run(&s->blocks, s->x, s->y, first, end);
+    } else {
+        carm_spmv_rows_csr(&s->csr, s->x, s->y, first, end);
+    }
+}
 
 /* start of rows (of blocks), and how many there are. */
-const uint32_t *carm_spmv_start(const struct carm_spmv *s, uint32_t *rows);
+static inline const uint32_t *carm_spmv_start(const struct carm_spmv *s, uint32_t *rows)
+{
+    *rows = s->optimised ? s->blocks.block_rows : s->csr.rows;
+    return s->optimised ? s->blocks.start : s->csr.start;
+}
 
 /* Fills x: of a grid an eigenvector, else numbers in [-1, 1). axis: [3][edge] or NULL */
 void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end, const double *axis, uint32_t edge);

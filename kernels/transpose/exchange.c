@@ -11,24 +11,6 @@ double carm_transpose_point_bytes(bool nontemporal)
     return sizeof(struct carm_transpose_point) * (nontemporal ? 2.0 : 3.0);
 }
 
-void carm_transpose_plain_rows(const struct carm_transpose_part *part)
-{
-    const struct carm_transpose *t = part->t;
-    const size_t n = t->n;
-    const size_t pitch = t->pitch;
-    const size_t column = n * pitch;
-    const struct carm_transpose_point *in = carm_transpose_in(t, part->z, part->first);
-    struct carm_transpose_point *out = carm_transpose_out(t, 0, part->z) + part->first;
-    for (size_t rows = part->last - part->first; rows > 0; rows--) {
-        for (size_t x = 0; x < n; x++) {
-            /* one access of 16 bytes each, whatever the compiler's options */
-            _mm_store_pd(&out[x * column].re, _mm_load_pd(&in[x].re));
-        }
-        in += pitch;
-        out++;
-    }
-}
-
 /* ---- jobs: each thread has planes of in to move, and planes of out to touch and to check ------------ */
 
 /* The value at a point encodes the point's right place. */

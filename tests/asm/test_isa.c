@@ -13,8 +13,6 @@
 #include "asm/isa.h"
 #include "cli/opt.h"
 
-const struct carm_command *const carm_commands[] = {NULL};
-
 static const char *isa_at(size_t i)
 {
     return i < CARM_ISA_COUNT ? carm_isas[i].name : NULL;

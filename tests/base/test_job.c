@@ -14,8 +14,6 @@
 #include "base/job.h"
 #include "cli/opt.h"
 
-const struct carm_command *const carm_commands[] = {NULL}; /* main.c has them */
-
 static const char *const variables[] = {"SLURM_JOB_ID",
                                         "SLURM_ARRAY_JOB_ID",
                                         "SLURM_ARRAY_TASK_ID",

@@ -37,7 +37,7 @@ static const struct carm_command even = {.name = "even",
                                          .opts = options,
                                          .max_operands = 9};
 
-const struct carm_command *const carm_commands[] = {&odd, &even, NULL};
+static const struct carm_command *const commands[] = {&odd, &even, NULL};
 
 static char folder[] = "/tmp/carm-completion-XXXXXX";
 
@@ -173,6 +173,7 @@ static void test_values(void **state)
 
 int main(void)
 {
+    carm_commands = commands;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_bash),

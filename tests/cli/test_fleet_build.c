@@ -24,7 +24,6 @@
 #include "cli/fleet/nodes.h"
 
 struct carm_command;
-const struct carm_command *const carm_commands[] = {NULL};
 
 static const char MODEL[] = "tests/data/sample-model.json";
 

@@ -16,36 +16,6 @@
 #include "validation/roofs/roofs.h"
 #include "validation/machine.h"
 
-void carm_build_use(struct carm_build_set *s)
-{
-    carm_team_use(s->team, s->threads);
-    s->team->overhead = s->overhead;
-    s->team->patience_seconds =
-        carm_build_has_time(s->build, CARM_LEVELS_SHARE) ? CARM_WAIT_SEARCH : 0.0;
-    for (int i = 0; i < s->threads; i++) {
-        s->team->workers[i].place = s->places[i];
-    }
-}
-
-void carm_build_calibrate(struct carm_build_set *s)
-{
-    carm_build_use(s);
-    carm_build_wait(s, CARM_WAIT_CURVE);
-    carm_measure_calibrate(s->team, s->build->plan->empty);
-    s->overhead = s->team->overhead;
-}
-
-void carm_build_wait(struct carm_build_set *s, double seconds)
-{
-    s->team->patience_seconds = carm_build_has_time(s->build, 1.0) ? seconds : 0.0;
-}
-
-bool carm_build_has_time(const struct carm_build *build, double share)
-{
-    return (double)(carm_clock_now() - build->begin) <
-           share * (double)(build->until - build->begin);
-}
-
 /* The code that draws the curve: the best in the two inner caches, of those with one stream, whose working
  * set is all of its bytes. With several streams little of a small set is left beside the padding between
  * them, and every level has more than one plateau. */
