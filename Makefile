@@ -526,7 +526,7 @@ check-abi: $(B)/libcarm.so.0
 	  abidiff --no-added-syms --headers-dir2 include $(ABI) $< && echo "abidiff: libcarm is compatible with $(ABI)"; \
 	else echo "no abidiff (Debian: abigail-tools): libcarm is not compared with $(ABI)"; fi
 
-lint: check-abi
+lint: check-abi $(B)/carm
 	@python3 tests/rooms.py
 	@for h in $(H_FILES); do \
 	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done

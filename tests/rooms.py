@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Checks the #include lines of the tree: an arrow between rooms never points up, and neither folders
-nor units (a .c file with its header) form a cycle. Then plants faults and shows that each is found.
-Prints TAP; exit status 1 if a test fails."""
+nor units (a .c file with its header) form a cycle. Checks the symbols of the built objects (nm): no
+circle of units by calls, which include lines do not show. Then plants faults and shows that each is
+found. Prints TAP; exit status 1 if a test fails. The objects are in the folder of $CARM, or in build/."""
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -25,6 +27,8 @@ MAY_USE = {
 # Folders that libcarm is built from use nothing under another licence.
 MIT = ("base", "harness/count", "harness/count/step", "harness/region", "include")
 FILES_MAX = 32
+# The border between translated code and the engine leads both ways: code of the cache comes back through it.
+BORDERS = ("entry",)
 # Nothing includes a program's main function: it is above the folder that it is in.
 MAINS = ("cli/main.c",)
 
@@ -75,6 +79,47 @@ def cycles(graph):
     return out
 
 
+def calls(objects):
+    """Who refers to whose symbols. objects: unit -> object file. returns unit -> {unit: {symbols}}"""
+    by_path = {path: unit for unit, path in objects.items()}
+    text = subprocess.run(["nm", "-A", "--", *by_path], capture_output=True, text=True, check=False).stdout
+    defined, wanted, out = {}, [], {}
+    for path, rest in (line.rsplit(":", 1) for line in text.splitlines() if ":" in line):
+        fields = rest.split()
+        if fields[-2] in "Uw":
+            wanted.append((by_path[path], fields[-1]))
+        elif fields[-2].isupper():
+            defined[fields[-1]] = by_path[path]
+    for unit, symbol in wanted:
+        other = defined.get(symbol, unit)
+        if other != unit:
+            out.setdefault(unit, {}).setdefault(other, set()).add(symbol)
+    return out
+
+
+def call_faults(objects):
+    graph = calls(objects)
+    out = []
+    for part in cycles(graph):
+        steps = [f"{a} -> {b} ({min(graph[a][b])})" for a in part for b in part if b in graph.get(a, {})]
+        out.append(f"a circle of calls: {', '.join(steps)}")
+    return out
+
+
+def built(top, build):
+    """The objects of the program, and those of the engine, which has functions of the same names."""
+    program, engine = {}, {}
+    for path in sources(top):
+        unit, name = os.path.splitext(path)[0], os.path.splitext(os.path.basename(path))[0]
+        if path.endswith(".c") and os.path.exists(os.path.join(build, unit + ".o")):
+            program[unit] = os.path.join(build, unit + ".o")
+        if path.startswith("harness/translate/engine/") or name in ("account", "instruction", "xstate"):
+            here = os.path.join(build, "engine", name + ".o")
+            if path.endswith(".c") and name not in BORDERS and os.path.exists(here):
+                engine[unit] = here
+    return program, engine
+
+
 def faults(top):
     units, folders, out, held = {}, {}, [], {}
     for path in sources(top):
@@ -111,8 +156,43 @@ PLANTED = [  # (file, a line added to it, what the fault is called)
 ]
 
 
-def test(top):
-    print(f"1..{len(PLANTED) + 1}")
+# Two units that call each other, and two that only have local functions of the same name.
+CIRCLE = {"a": "int b(void); int a(void); int a(void) { return b(); }", "b": "int a(void); int b(void); int b(void) { return a(); }"}
+NO_CIRCLE = {"a": "int b(void); int a(void); int a(void) { return b(); }",
+             "b": "static int a(void) { return 1; } int b(void); int b(void) { return a(); }"}
+
+
+def compiled(folder, units):
+    out = {}
+    for unit, text in units.items():
+        source, out[unit] = os.path.join(folder, unit + ".c"), os.path.join(folder, unit + ".o")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        subprocess.run([*os.environ.get("CC", "cc").split(), "-c", "-O0", "-o", out[unit], source], check=True)
+    return out
+
+
+def test_calls(top, build, number):
+    program, engine = built(top, build)
+    bad = False
+    for what, objects, least in (("the program", program, 200), ("the engine", engine, 10)):
+        if len(objects) < least:
+            print(f"ok {number} - no circle of calls in {what} # SKIP it was not built in {build}")
+        else:
+            found = call_faults(objects)
+            print("not ok" if found else "ok", f"{number} - no circle of calls in {what}")
+            for line in found:
+                print("# " + line)
+            bad = bad or bool(found)
+        number += 1
+    with tempfile.TemporaryDirectory() as folder:
+        caught = call_faults(compiled(folder, CIRCLE)) and not call_faults(compiled(folder, NO_CIRCLE))
+    print("ok" if caught else "not ok", f"{number} - a planted fault is found: a circle of calls")
+    return bad or not caught
+
+
+def test(top, build):
+    print(f"1..{len(PLANTED) + 4}")
     found = faults(top)
     print("not ok" if found else "ok", "1 - no arrow points up, no cycle, no crowded folder")
     for line in found:
@@ -128,12 +208,14 @@ def test(top):
         caught = any(name in fault for fault in new)
         print("ok" if caught else "not ok", f"{number} - a planted fault is found: {name}")
         bad = bad or not caught
-    return bad
+    return test_calls(top, build, len(PLANTED) + 2) or bad
 
 
 def main():
     sys.setrecursionlimit(10000)
-    return test(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    carm = os.environ.get("CARM")
+    return test(top, os.path.dirname(carm) if carm else os.path.join(top, "build"))
 
 
 if __name__ == "__main__":
