@@ -122,7 +122,7 @@ $(B)/%.o: %.c
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # nasm -MD leaves out what incbin takes in: the prerequisites stand here
-$(B)/asm/macros.o: asm/macros.asm asm/carm.inc
+$(B)/asm/macros.o: asm/macros.asm asm/carm.inc asm/chain/chain.inc
 	@mkdir -p $(@D)
 	@echo "  NASM  $<"
 	$(Q)$(NASM) -f elf64 -o $@ $<
@@ -136,12 +136,15 @@ $(B)/builtin-source: $(B)/validation/builtin/source.o $(LIBRARY) $(B)/asm/builti
 $(B)/asm/builtin_codes.asm: $(B)/builtin-source
 	$(Q)$(B)/builtin-source >$@.tmp
 	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
-$(B)/asm/builtin_codes.bin: $(B)/asm/builtin_codes.asm
-	@echo "  NASM  $< (the built-in test codes)"
+$(B)/asm/builtin_chains.asm: $(B)/builtin-source
+	$(Q)$(B)/builtin-source chains >$@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(B)/asm/builtin_%.bin: $(B)/asm/builtin_%.asm
+	@echo "  NASM  $< (built-in codes)"
 	$(Q)$(NASM) -E -o $@.tmp $< && $(NASM) -f bin -o $@ $@.tmp && rm $@.tmp
-$(B)/asm/builtin_codes.o: asm/builtin.asm $(B)/asm/builtin_codes.zst
+$(B)/asm/builtin_codes.o: asm/builtin.asm $(B)/asm/builtin_codes.zst $(B)/asm/builtin_chains.zst
 	@echo "  NASM  $<"
-	$(Q)$(NASM) -f elf64 -DBUILTIN='"$(B)/asm/builtin_codes.zst"' -o $@ $<
+	$(Q)$(NASM) -f elf64 -DBUILTIN='"$(B)/asm/builtin_codes.zst"' -DCHAINS='"$(B)/asm/builtin_chains.zst"' -o $@ $<
 $(B)/asm/builtin_none.o: asm/builtin.asm
 	@mkdir -p $(@D)
 	@echo "  NASM  $< (none)"
@@ -151,7 +154,7 @@ $(B)/asm/builtin_none.o: asm/builtin.asm
 $(B)/pack: $(B)/base/pack.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs libzstd)
-$(B)/asm/builtin_codes.zst: $(B)/asm/builtin_codes.bin $(B)/pack
+$(B)/asm/builtin_%.zst: $(B)/asm/builtin_%.bin $(B)/pack
 	$(Q)$(B)/pack <$< >$@
 $(B)/data/machines/%.zst: data/machines/%.json $(B)/pack
 	@mkdir -p $(@D)

@@ -9,4 +9,13 @@ carm_builtin_packed:
 %endif
 carm_builtin_end:
     db 0
+; The codes of latencies (asm/chain), likewise: -DCHAINS='"FILE"'.
+global carm_builtin_chains_packed:data
+global carm_builtin_chains_end:data
+carm_builtin_chains_packed:
+%ifdef CHAINS
+    incbin CHAINS
+%endif
+carm_builtin_chains_end:
+    db 0
 section .note.GNU-stack noalloc noexec nowrite progbits

@@ -246,9 +246,8 @@ out:
     return rc;
 }
 
-/* Writes the source, runs nasm, reads the result, in a temporary folder that it removes. */
-static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes, size_t *size,
-                    struct carm_err *err)
+int carm_image_nasm(void (*put)(FILE *out, const void *arg), const void *arg, bool expand,
+                    uint8_t **bytes, size_t *size, struct carm_err *err)
 {
     const char *tmp = getenv("TMPDIR");
     char folder[4096];
@@ -271,7 +270,7 @@ static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **byte
     int rc = 0;
     FILE *f = fopen(source, "w");
     if (f) {
-        carm_gen_source(f, specs, n);
+        put(f, arg);
         int bad = ferror(f);
         bad |= fclose(f);
         f = NULL;
@@ -283,11 +282,10 @@ static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **byte
     } else {
         rc = carm_fail(err, CARM_EIO, "cannot write to %.200s: %s", folder, strerror(errno));
     }
-    const bool once = n >= EXPAND_ONCE;
-    if (!rc && once) {
+    if (!rc && expand) {
         rc = run_nasm(true, source, expanded, log, err);
     }
-    rc = rc ? rc : run_nasm(false, once ? expanded : source, bin, log, err);
+    rc = rc ? rc : run_nasm(false, expand ? expanded : source, bin, log, err);
     rc = rc ? rc : read_whole(bin, bytes, size, err);
     unlink(source);
     unlink(expanded);
@@ -295,6 +293,17 @@ static int assemble(const struct carm_code_spec *specs, size_t n, uint8_t **byte
     unlink(log);
     rmdir(folder);
     return rc;
+}
+
+struct spec_list {
+    const struct carm_code_spec *specs;
+    size_t n;
+};
+
+static void put_specs(FILE *out, const void *arg)
+{
+    const struct spec_list *list = arg;
+    carm_gen_source(out, list->specs, list->n);
 }
 
 int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes, size_t *size,
@@ -309,7 +318,9 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
     for (size_t i = 0; i < n && !rc; i++) {
         rc = carm_code_check(&specs[i], err);
     }
-    rc = rc ? rc : assemble(specs, n, &image, &image_bytes, err);
+    rc = rc ? rc
+            : carm_image_nasm(put_specs, &(struct spec_list){specs, n}, n >= EXPAND_ONCE, &image,
+                              &image_bytes, err);
     if (rc) {
         goto out;
     }

@@ -4,6 +4,8 @@
 #ifndef CARM_ASM_IMAGE_H
 #define CARM_ASM_IMAGE_H
 
+#include <stdio.h>
+
 #include "asm/code.h"
 #include "asm/recount.h"
 
@@ -94,5 +96,12 @@ void carm_image_close(struct carm_image *image);
 int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **bytes, size_t *size,
                         struct carm_code_layout *layouts, struct carm_account *accounts,
                         struct carm_err *err);
+
+/* Assembles the source that `put` writes, in a temporary folder, with nasm. *bytes [*size] is to be released with
+ * free.
+ * expand  the macros in a run of nasm of their own: faster for some 50 codes and more
+ * returns 0; -CARM_ENOTSUP (no nasm), -CARM_EIO, -CARM_ENOMEM, -CARM_EINTR */
+int carm_image_nasm(void (*put)(FILE *out, const void *arg), const void *arg, bool expand,
+                    uint8_t **bytes, size_t *size, struct carm_err *err);
 
 #endif

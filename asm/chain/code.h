@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Codes that measure what waits inside a core: chains of dependent instructions (latency), many independent ones
+ * (reciprocal throughput), and chases of pointers. One table has the instructions of all. */
+#ifndef CARM_ASM_CHAIN_CODE_H
+#define CARM_ASM_CHAIN_CODE_H
+
+#include <stdio.h>
+
+#include "asm/code.h"
+
+enum {
+    CARM_CHAIN_WINDOW_BYTES =
+        16384, /* that latency and throughput codes may access, from a page's start */
+    CARM_CHASE_CHAINS_MAX = 64,
+    CARM_CHASE_REGISTERS =
+        10, /* chains whose pointers stay in general registers; of more, in the window */
+    CARM_CHAIN_LOOP = 48, /* measured instructions of a loop, about, unless the row says otherwise:
+                                * its `dec; jnz` then hides behind a chain and costs a throughput 2% of an
+                                * issue slot each */
+};
+
+enum carm_chain_form {
+    CARM_CHAIN_LATENCY,    /* L: each unit needs the result of the one before it */
+    CARM_CHAIN_THROUGHPUT, /* T: `ways` independent chains take turns */
+    CARM_CHAIN_CHASE, /* P: k chains of pointers, each loaded from where the one before it points */
+    CARM_CHAIN_GATHER, /* G: the same with gathers of whole vectors */
+};
+
+/* A row of the table: one kind of instruction or event in some ISAs and precisions.
+ * Instructions are lines. In front of a line may stand: '-' it neither is measured nor lies on the chain; '@'
+ * it lies on the chain and is not measured; '!' it is measured and does not lie on it; then '>' it loads, '<' it stores, '=' both. In a line stand
+ *   $d register of the chain (vector of the ISA, or general, as wide as the precision)   $2 "$d, $d", in SSE $d
+ *   $q $e its general register, 64 and 32 bits   $x $h its vector register, 16 bytes and half as wide
+ *   $k its mask register                         $a $b vector constants a and 1/a, $c the two in turn
+ *   $z vector constant, small                    $v "v" unless in SSE encoding
+ *   $s suffix of the precision (sd, pd, ...)     $i q or d by the precision
+ *   $m move of a vector, unaligned               $o offset of the chain's own vector in the window
+ *   $l a label of this unit                       $g r11, as wide as the precision
+ * The window's registers are rdi and r15; r11 is 3 and rcx 7 unless `before` sets them. */
+struct carm_chain_row {
+    const char *kind; /* word of models/core.h */
+    unsigned isas;    /* a bit for each enum carm_isa; 0 = general registers, the name has no ISA */
+    unsigned precisions; /* a bit for each enum carm_precision; 0 = none in the name */
+    const char *chain;   /* a unit of the latency code; NULL = the kind has none */
+    const char *many;   /* a unit of the throughput code; "" = as chain; NULL = the kind has none */
+    const char *before; /* before the loop; NULL = nothing */
+    unsigned ways;      /* chains of the throughput code; 0: registers are not initialised */
+    unsigned units;     /* in the loop of the latency code; 0: by CARM_CHAIN_LOOP */
+    const char *minus;  /* the kind whose latency lies in each unit besides; NULL = none */
+    struct carm_cpu_bits needs; /* beside those of the ISA */
+};
+
+extern const struct carm_chain_row carm_chain_rows[];
+extern const size_t carm_chain_nrows;
+
+/* A code. Those of chases have no row. */
+struct carm_chain_code {
+    enum carm_chain_form form;
+    const struct carm_chain_row *row;
+    enum carm_isa isa;             /* where the row has ISAs; of gathers AVX2 or AVX-512 */
+    enum carm_precision precision; /* where the row has precisions */
+    unsigned chains; /* of chases: 1 .. CARM_CHASE_CHAINS_MAX; of gathers whole vectors */
+};
+
+/* rdi  start of the window; of chases `chains` pointers, which the code leaves where it has arrived
+ * rsi  iterations of the loop, >= 1
+ * rdx  what the code of mispredicted branches tests of its random numbers */
+typedef void carm_chain_fn(void *window, uint64_t iterations, uint64_t mask);
+
+/* Every code of the table, and the chases of 1 .. CARM_CHASE_CHAINS_MAX chains that are measured, sorted by name.
+ * *codes [*n] is to be released with free
+ * returns 0 or -CARM_ENOMEM */
+int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *err);
+
+/* "L.add.avx2.dp", "T.int-add", "P.k8", "G.avx512.k16". Writes at most CARM_CODE_NAME_MAX bytes. */
+void carm_chain_name(const struct carm_chain_code *code, char name[CARM_CODE_NAME_MAX]);
+
+/* Whether a name is meant as one of these, by its first letter. */
+bool carm_chain_is_name(const char *name);
+
+/* returns 0 or -CARM_EINVAL: there is no such code */
+int carm_chain_parse(const char *name, struct carm_chain_code *code, struct carm_err *err);
+
+/* Units in the loop: of chases, loads of one chain. */
+unsigned carm_chain_units(const struct carm_chain_code *code);
+
+/* Measured instructions of a unit, and instructions of it on the chain. */
+unsigned carm_chain_measured(const struct carm_chain_code *code);
+unsigned carm_chain_path(const struct carm_chain_code *code);
+
+/* The registers of each ISA must exist: what the CPU must have for the code. */
+struct carm_cpu_bits carm_chain_needs(const struct carm_chain_code *code);
+
+/* ---- source -------------------------------------------------------------------------------------- */
+
+/* asm/chain/chain.inc, built in; NUL-terminated. */
+extern const char carm_chain_inc_text[];
+
+/* Writes one self-contained NASM file with the codes, for `nasm -f bin`. Write errors are left for the caller to
+ * find with ferror(out). */
+void carm_chain_source(FILE *out, const struct carm_chain_code *codes, size_t n);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Latency codes that run: from those built in, else by one run of nasm; each recounted by disassembly before it is
+ * mapped executable. */
+#ifndef CARM_ASM_CHAIN_IMAGE_H
+#define CARM_ASM_CHAIN_IMAGE_H
+
+#include "asm/chain/code.h"
+#include "asm/recount.h"
+
+struct carm_chain {
+    struct carm_chain_code code;
+    char name[CARM_CODE_NAME_MAX];
+    unsigned units; /* in the loop; of chases and gathers loads of one chain */
+    carm_chain_fn *run;
+};
+
+struct carm_chain_image {
+    struct carm_chain *chains; /* [n] */
+    size_t n;
+    void *text; /* mapped readable and executable, never writable at the same time */
+    size_t text_bytes;
+};
+
+/* Finds or assembles, recounts and maps codes[n], n >= 1.
+ * returns 0; -CARM_ENOTSUP (not built in and no nasm), -CARM_EIO, -CARM_EFORMAT (account and recount differ:
+ * nothing may run), -CARM_ENOMEM */
+int carm_chain_image_open(struct carm_chain_image **image, const struct carm_chain_code *codes,
+                          size_t n, struct carm_err *err);
+void carm_chain_image_close(struct carm_chain_image *image); /* NULL allowed */
+
+/* The code of that name, borrowed, or NULL. */
+const struct carm_chain *carm_chain_image_find(const struct carm_chain_image *image,
+                                               const char *name);
+
+/* Several codes as one argument, for carm_image_nasm. */
+struct carm_chain_list {
+    const struct carm_chain_code *codes; /* [n] */
+    size_t n;
+};
+void carm_chain_image_source(FILE *out, const void *list);
+
+/* The codes that are built in (asm/builtin.asm), compressed: of no bytes in the build's own tools and most tests. */
+extern const uint8_t carm_builtin_chains_packed[];
+extern const uint8_t carm_builtin_chains_end[];
+
+/* ---- the recount */
+
+/* What a loop executes, found from its bytes alone. */
+struct carm_chain_account {
+    unsigned instructions; /* of the loop, control included */
+    unsigned loads, stores;
+    unsigned
+        carried; /* instructions on the longest dependence from an iteration to the next, of registers and
+                       * memory, loop control left out */
+};
+
+/* Follows one iteration of the loop through jumps, calls and returns, and its dependences through registers, mask
+ * registers, flags that are read, and memory at one base and displacement.
+ * Refuses, naming offset and instruction: what cannot be decoded; accesses outside the window's first
+ * CARM_CHAIN_WINDOW_BYTES relative to rdi or r15, or relative to other registers than those of chains; privileged
+ * instructions and system calls; a loop not closed by `dec rsi; jnz`; branches out of the code; a code that does
+ * not save and restore the callee-saved registers; a missing vzeroupper.
+ * returns 0 or -CARM_EFORMAT */
+int carm_chain_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
+                       struct carm_chain_account *out, struct carm_err *err);
+
+/* Compares a recount with the account that the macros kept and with the table: instructions, loads and stores; of
+ * latency codes and chases the carried chain, which must be as long as the table says, of throughput codes no
+ * longer than one of their ways. Returns 0 or -CARM_EFORMAT, whose sentence names the code and the difference. */
+int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *image, size_t size,
+                             const struct carm_code_layout *layout,
+                             const struct carm_account *account, struct carm_err *err);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Codes of latencies: all of the table assemble, pass the recount, and run within their window where this CPU has
+ * them; the recount finds planted faults. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "asm/chain/image.h"
+#include "asm/image.h"
+#include "harness/machine/cpu.h"
+
+static struct carm_chain_code *codes;
+static size_t ncodes;
+static uint8_t *bytes;
+static size_t size;
+static struct carm_code_table table;
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct carm_err err = {""};
+    int rc = carm_chain_all(&codes, &ncodes, &err);
+    rc = rc ? rc
+            : carm_image_nasm(carm_chain_image_source, &(struct carm_chain_list){codes, ncodes},
+                              true, &bytes, &size, &err);
+    rc = rc ? rc : carm_code_table_open(&table, bytes, size, &err);
+    if (rc) {
+        fprintf(stderr, "%s\n", err.text);
+    }
+    return rc;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(codes);
+    free(bytes);
+    return 0;
+}
+
+static void names(void **state)
+{
+    (void)state;
+    char before[CARM_CODE_NAME_MAX] = "";
+    assert_true(ncodes > 250);
+    for (size_t i = 0; i < ncodes; i++) {
+        struct carm_chain_code back;
+        char name[CARM_CODE_NAME_MAX];
+        carm_chain_name(&codes[i], name);
+        assert_true(strcmp(before, name) < 0);
+        assert_true(carm_chain_is_name(name));
+        assert_int_equal(carm_chain_parse(name, &back, NULL), 0);
+        assert_memory_equal(&back, &codes[i], sizeof back);
+        memcpy(before, name, sizeof before);
+    }
+    struct carm_err err = {""};
+    struct carm_chain_code none;
+    assert_int_equal(carm_chain_parse("L.add.avx2", &none, &err), -CARM_EINVAL);
+    assert_non_null(strstr(err.text, "L.add.avx2"));
+    assert_false(carm_chain_is_name("A.avx2.dp.2:1"));
+}
+
+static void entry(size_t i, struct carm_code_layout *layout, struct carm_account *account)
+{
+    char name[CARM_CODE_NAME_MAX];
+    assert_int_equal(carm_code_table_entry(&table, i, name, layout, account, NULL), 0);
+}
+
+static void recounted(void **state)
+{
+    (void)state;
+    assert_int_equal(table.n, ncodes);
+    for (size_t i = 0; i < ncodes; i++) {
+        struct carm_code_layout layout;
+        struct carm_account account;
+        struct carm_err err = {""};
+        entry(i, &layout, &account);
+        if (carm_chain_recount_check(&codes[i], bytes, size, &layout, &account, &err)) {
+            fail_msg("%s", err.text);
+        }
+    }
+}
+
+static size_t index_of(const char *name)
+{
+    for (size_t i = 0; i < ncodes; i++) {
+        char its[CARM_CODE_NAME_MAX];
+        carm_chain_name(&codes[i], its);
+        if (strcmp(its, name) == 0) {
+            return i;
+        }
+    }
+    fail_msg("no code %s", name);
+    return 0;
+}
+
+/* A code with bytes changed from the first place in its loop where `from` lies (NULL: its entry), or another
+ * account, and what the recount says of it. */
+static void plants(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *from, *to;
+        size_t n;
+        int account; /* 1: one instruction more; 2: one load more; 3: one measured more */
+        const char *want;
+    } faults[] = {
+        /* add rax, r11 -> add rbx, r11: the chain breaks */
+        {"L.int-add", "\x4c\x01\xd8", "\x4c\x01\xdb", 3, 0, "instructions on the chain: 47"},
+        /* add rbx, r11 -> add rax, r11: two ways become one */
+        {"T.int-add", "\x4c\x01\xdb", "\x4c\x01\xd8", 3, 0, "wait for one another"},
+        /* addpd xmm0, xmm12 -> addpd xmm1, xmm12 */
+        {"L.add.sse.dp", "\x66\x41\x0f\x58\xc4", "\x66\x41\x0f\x58\xcc", 5, 0, "on the chain: 47"},
+        /* mov rax, [rax] -> mov rax, [rsp] */
+        {"L.load", "\x48\x8b\x00", "\x48\x8b\x01", 3, 0, "neither in the window nor a chain's"},
+        /* add rax, r11 -> syscall; nop */
+        {"L.int-add", "\x4c\x01\xd8", "\x0f\x05\x90", 3, 0, "no code of latencies may execute it"},
+        /* mov [rdi], rax -> mov [rdi-8], ... of another length is no plant: a store becomes a load */
+        {"L.forward", "\x48\x89\x07", "\x48\x8b\x07", 3, 0, "loads"},
+        /* dec rsi -> dec rdi */
+        {"L.int-mul.int64", "\x48\xff\xce", "\x48\xff\xcf", 3, 0,
+         "changes the stack or the window"},
+        /* push rbx -> push rax */
+        {"L.lea", NULL, "\x50", 1, 0, "callee-saved"},
+        {"L.lea", "", "", 0, 1, "instructions: 50 in its bytes, 51 due"},
+        {"P.k4", "", "", 0, 2, "loads"},
+        {"T.add.avx2.dp", "", "", 0, 3, "measured instructions"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct carm_code_layout layout;
+        struct carm_account account;
+        struct carm_err err = {""};
+        const size_t code = index_of(faults[i].name);
+        uint8_t *copy = malloc(size);
+        assert_non_null(copy);
+        memcpy(copy, bytes, size);
+        entry(code, &layout, &account);
+        account.instructions += faults[i].account == 1;
+        account.loads += faults[i].account == 2;
+        account.fp_instructions += faults[i].account == 3;
+        const size_t at = faults[i].from ? layout.loop_begin : layout.begin;
+        const uint8_t *found = faults[i].from
+                                   ? memmem(copy + at, layout.end - at, faults[i].from, faults[i].n)
+                                   : copy + at;
+        assert_non_null(found);
+        memcpy(copy + (found - copy), faults[i].to, faults[i].n);
+        assert_int_equal(
+            carm_chain_recount_check(&codes[code], copy, size, &layout, &account, &err),
+            -CARM_EFORMAT);
+        if (!strstr(err.text, faults[i].want)) {
+            fail_msg("%s: expected '%s', got: %s", faults[i].name, faults[i].want, err.text);
+        }
+        free(copy);
+    }
+}
+
+static bool has(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs)
+{
+    return !(needs->xcr0 & ~cpu->has.xcr0) && !(needs->leaf1_ecx & ~cpu->has.leaf1_ecx) &&
+           !(needs->leaf7_ebx & ~cpu->has.leaf7_ebx);
+}
+
+/* Every code that this CPU has, in a window between pages that nothing may touch. */
+static void within_the_window(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096 };
+    struct carm_cpu cpu;
+    struct carm_chain_image *image = NULL;
+    struct carm_err err = {""};
+    carm_cpu_read(&cpu);
+    if (carm_chain_image_open(&image, codes, ncodes, &err)) {
+        fail_msg("%s", err.text);
+    }
+    char *map = mmap(NULL, CARM_CHAIN_WINDOW_BYTES + 2 * PAGE, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(map != MAP_FAILED);
+    assert_int_equal(mprotect(map, PAGE, PROT_NONE), 0);
+    assert_int_equal(mprotect(map + PAGE + CARM_CHAIN_WINDOW_BYTES, PAGE, PROT_NONE), 0);
+    char *window = map + PAGE;
+    for (size_t i = 0; i < image->n; i++) {
+        const struct carm_chain *c = &image->chains[i];
+        const struct carm_cpu_bits needs = carm_chain_needs(&c->code);
+        if (!has(&cpu, &needs)) {
+            continue;
+        }
+        /* chases: each pointer points to itself */
+        for (unsigned k = 0; k < CARM_CHASE_CHAINS_MAX; k++) {
+            char *const self = window + 8 * k;
+            memcpy(window + 8 * k, &self, sizeof self);
+        }
+        c->run(window, 3, (uint64_t)1 << 45);
+        if (!c->code.row) {
+            for (unsigned k = 0; k < c->code.chains; k++) {
+                char *const self = window + 8 * k;
+                assert_memory_equal(window + 8 * k, &self, sizeof self);
+            }
+        }
+    }
+    munmap(map, CARM_CHAIN_WINDOW_BYTES + 2 * PAGE);
+    carm_chain_image_close(image);
+    carm_chain_image_close(NULL);
+}
+
+/* A chase of k chains leaves its pointers where so many steps lead. */
+static void chases(void **state)
+{
+    (void)state;
+    enum { NODES = 257 };
+    struct carm_chain_code some[4];
+    static const char *const wanted[] = {"P.k1", "P.k10", "P.k12", "G.avx512.k16"};
+    struct carm_chain_image *image = NULL;
+    struct carm_cpu cpu;
+    static uint64_t nodes[NODES];
+    uint64_t *window = aligned_alloc(4096, CARM_CHAIN_WINDOW_BYTES);
+    assert_non_null(window);
+    carm_cpu_read(&cpu);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(carm_chain_parse(wanted[i], &some[i], NULL), 0);
+    }
+    assert_int_equal(carm_chain_image_open(&image, some, 4, NULL), 0);
+    for (size_t i = 0; i < NODES; i++) {
+        nodes[i] = (uint64_t)(uintptr_t)&nodes[(i + 5) % NODES];
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const struct carm_chain *c = &image->chains[i];
+        const struct carm_cpu_bits needs = carm_chain_needs(&c->code);
+        if (!has(&cpu, &needs)) {
+            continue;
+        }
+        for (unsigned k = 0; k < c->code.chains; k++) {
+            window[k] = (uint64_t)(uintptr_t)&nodes[k];
+        }
+        c->run(window, 7, 0);
+        const size_t steps = 7 * (size_t)c->units;
+        for (unsigned k = 0; k < c->code.chains; k++) {
+            assert_true(window[k] == (uint64_t)(uintptr_t)&nodes[(k + 5 * steps) % NODES]);
+        }
+    }
+    free(window);
+    carm_chain_image_close(image);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),  cmocka_unit_test(recounted),
+        cmocka_unit_test(plants), cmocka_unit_test(within_the_window),
+        cmocka_unit_test(chases),
+    };
+    return cmocka_run_group_tests_name("codes of latencies", tests, set_up, tear_down);
+}
