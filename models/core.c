@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/core.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct row {
@@ -70,4 +71,36 @@ const struct carm_core_figure *carm_core_find(const struct carm_model *model,
         }
     }
     return best;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double left = *(const double *)a;
+    const double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+bool carm_core_estimate(double *cycles, size_t n, double near, double floor, double *figure,
+                        struct carm_ci *ci95)
+{
+    qsort(cycles, n, sizeof *cycles, by_size);
+    for (size_t i = 0; i + CARM_CORE_AGREE <= n; i++) {
+        const double band = cycles[i] * near > 0.02 ? cycles[i] * near : 0.02;
+        size_t k = i;
+        while (k < n && cycles[k] <= cycles[i] + band) {
+            k++;
+        }
+        if (k - i >= CARM_CORE_AGREE) {
+            *figure = cycles[i + (k - i) / 2];
+            ci95->lo = cycles[i] < *figure * (1.0 - floor) ? cycles[i] : *figure * (1.0 - floor);
+            ci95->hi =
+                cycles[k - 1] > *figure * (1.0 + floor) ? cycles[k - 1] : *figure * (1.0 + floor);
+            return true;
+        }
+    }
+    *figure = cycles[0];
+    ci95->lo = cycles[0] * (1.0 - floor);
+    ci95->hi =
+        cycles[n / 2] > cycles[0] * (1.0 + floor) ? cycles[n / 2] : cycles[0] * (1.0 + floor);
+    return false;
 }

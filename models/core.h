@@ -120,4 +120,13 @@ const struct carm_core_figure *carm_core_find(const struct carm_model *model,
                                               enum carm_core_kind kind, const char *isa,
                                               const char *precision);
 
+/* One figure of rounds of what a core has for itself, where disturbance only adds cycles: the median of the
+ * lowest rounds that agree, at least CARM_CORE_AGREE of them within `near` (relative) or 0.02 cycle; the interval is
+ * what these span, and at least `floor` (relative) wide to both sides.
+ * cycles  [n] n >= 1, sorted here
+ * returns whether so many agree; else the figure is the least round and the interval goes to the median */
+enum { CARM_CORE_AGREE = 4 };
+bool carm_core_estimate(double *cycles, size_t n, double near, double floor, double *figure,
+                        struct carm_ci *ci95);
+
 #endif

@@ -10,9 +10,11 @@
 /* In which order a chase visits its working set. */
 enum carm_latency_order {
     CARM_LATENCY_LINES, /* all lines of a page in random order, then those of the next page, pages in
-                         * random order: a TLB miss in 64 loads (4 KiB pages) */
+                         * random order: a TLB miss in 64 loads (4 KiB pages). Prefetchers that fetch
+                         * what is left of a page make it faster than one load after another */
     CARM_LATENCY_PAGES, /* one line of each page, pages in random order: each load needs another page */
-    CARM_LATENCY_RANDOM, /* all lines of the working set in random order */
+    CARM_LATENCY_RANDOM, /* all lines of the working set in random order: a level's latency, with
+                          * 4 KiB pages TLB misses included beyond their reach */
     CARM_LATENCY_ORDER_COUNT,
 };
 const char *carm_latency_order_name(enum carm_latency_order order); /* "lines", "pages", "random" */

@@ -62,7 +62,7 @@ struct carm_chain_code {
     unsigned chains; /* of chases: 1 .. CARM_CHASE_CHAINS_MAX; of gathers whole vectors */
 };
 
-/* rdi  start of the window; of chases `chains` pointers, which the code leaves where it has arrived
+/* rdi  start of the window; that of mispredicted branches begins with the first state of its generator; of chases `chains` pointers, which the code leaves where it has arrived
  * rsi  iterations of the loop, >= 1
  * rdx  what the code of mispredicted branches tests of its random numbers */
 typedef void carm_chain_fn(void *window, uint64_t iterations, uint64_t mask);

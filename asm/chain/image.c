@@ -51,7 +51,7 @@ static int take(struct carm_chain_image *im, const struct carm_code_table *table
         }
         rc = rc ? rc
                 : carm_chain_recount_check(&codes[i], im->text, im->text_bytes, &layout, &account,
-                                           err);
+                                           &c->account, err);
         if (!rc) {
             const uintptr_t entry = (uintptr_t)im->text + layout.begin;
             memcpy(&c->run, &entry, sizeof entry);

@@ -7,10 +7,20 @@
 #include "asm/chain/code.h"
 #include "asm/recount.h"
 
+/* What a loop executes, found from its bytes alone. */
+struct carm_chain_account {
+    unsigned instructions; /* of the loop, control included */
+    unsigned loads, stores;
+    unsigned
+        carried; /* instructions on the longest dependence from an iteration to the next, of registers and
+                       * memory, loop control left out */
+};
+
 struct carm_chain {
     struct carm_chain_code code;
     char name[CARM_CODE_NAME_MAX];
-    unsigned units; /* in the loop; of chases and gathers loads of one chain */
+    unsigned units;                    /* in the loop; of chases and gathers loads of one chain */
+    struct carm_chain_account account; /* assembled and recounted: both agree */
     carm_chain_fn *run;
 };
 
@@ -45,15 +55,6 @@ extern const uint8_t carm_builtin_chains_end[];
 
 /* ---- the recount */
 
-/* What a loop executes, found from its bytes alone. */
-struct carm_chain_account {
-    unsigned instructions; /* of the loop, control included */
-    unsigned loads, stores;
-    unsigned
-        carried; /* instructions on the longest dependence from an iteration to the next, of registers and
-                       * memory, loop control left out */
-};
-
 /* Follows one iteration of the loop through jumps, calls and returns, and its dependences through registers, mask
  * registers, flags that are read, and memory at one base and displacement.
  * Refuses, naming offset and instruction: what cannot be decoded; accesses outside the window's first
@@ -66,9 +67,10 @@ int carm_chain_recount(const uint8_t *image, size_t size, const struct carm_code
 
 /* Compares a recount with the account that the macros kept and with the table: instructions, loads and stores; of
  * latency codes and chases the carried chain, which must be as long as the table says, of throughput codes no
- * longer than one of their ways. Returns 0 or -CARM_EFORMAT, whose sentence names the code and the difference. */
+ * longer than one of their ways. *out: the recount. Returns 0 or -CARM_EFORMAT, whose sentence names the code and the difference. */
 int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *image, size_t size,
                              const struct carm_code_layout *layout,
-                             const struct carm_account *account, struct carm_err *err);
+                             const struct carm_account *account, struct carm_chain_account *out,
+                             struct carm_err *err);
 
 #endif

@@ -444,13 +444,12 @@ int carm_chain_recount(const uint8_t *image, size_t size, const struct carm_code
 
 int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *image, size_t size,
                              const struct carm_code_layout *layout, const struct carm_account *a,
-                             struct carm_err *err)
+                             struct carm_chain_account *out, struct carm_err *err)
 {
-    struct carm_chain_account found;
     struct carm_err why = {""};
     char name[CARM_CODE_NAME_MAX];
     carm_chain_name(code, name);
-    const int rc = carm_chain_recount(image, size, layout, &found, &why);
+    const int rc = carm_chain_recount(image, size, layout, out, &why);
     if (rc) {
         return carm_fail(err, (enum carm_error)(-rc), "latency code %s: %s", name, why.text);
     }
@@ -466,11 +465,11 @@ int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *
         const char *what;
         uint64_t is, due;
     } figures[] = {
-        {"instructions", found.instructions, a->instructions},
-        {"loads", found.loads, a->loads},
-        {"stores", found.stores, a->stores},
+        {"instructions", out->instructions, a->instructions},
+        {"loads", out->loads, a->loads},
+        {"stores", out->stores, a->stores},
         {"measured instructions", a->fp_instructions, all},
-        {"instructions on the chain", many ? 0 : found.carried, many ? 0 : units * path},
+        {"instructions on the chain", many ? 0 : out->carried, many ? 0 : units * path},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         if (figures[i].is != figures[i].due) {
@@ -480,11 +479,11 @@ int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *
         }
     }
     const unsigned longest = code->row && code->row->ways > 1 ? units / ways * path : 0;
-    if (many && found.carried > longest) {
+    if (many && out->carried > longest) {
         return carm_fail(
             err, CARM_EFORMAT,
             "latency code %s: %u instructions of its loop wait for one another, not %u", name,
-            found.carried, longest);
+            out->carried, longest);
     }
     return 0;
 }

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/screen.h"
+#include "cli/show/latency.h"
 #include "cli/show/published.h"
 #include "cli/show/tables.h"
 #include "models/ceilings.h"
@@ -654,6 +655,7 @@ static void show(const struct carm_model *m, const struct carm_select *sel)
     for (size_t i = 0; i < m->nroofs; i++)
         if (carm_select_has(sel, m->roofs[i].isa, m->roofs[i].threads))
             print_set(&page, m, sel, &m->roofs[i]);
+    carm_show_latency(m, page.ascii);
     print_validation(&page, m, sel);
     if (!opt_no_plot)
         draw_set(&page, m, sel, carm_select_best(sel, m));

@@ -77,6 +77,11 @@ static bool has_bits(const struct carm_cpu_bits *has, const struct carm_cpu_bits
            (has->leaf7_1_eax & needs->leaf7_1_eax) == needs->leaf7_1_eax;
 }
 
+bool carm_cpu_has_bits(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs)
+{
+    return has_bits(&cpu->has, needs);
+}
+
 /* source: Intel SDM, volume 2, CPUID, leaves 0x1d and 0x1e */
 bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4])
 {

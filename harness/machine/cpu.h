@@ -33,6 +33,9 @@ enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 /* Whether a test code may run here: 0 or -CARM_ENOTSUP with what is missing. */
 int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err);
 
+/* Whether the CPU has all of these bits. */
+bool carm_cpu_has_bits(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs);
+
 /* As carm_isa_has_op and carm_isa_has_precision, on this processor. */
 bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_precision precision,
                      enum carm_op op);

@@ -110,6 +110,9 @@ refuses "a size that is none" 2 "is no size" "$carm" build --memory lots
 refuses "negative memory" 2 "is no size" "$carm" build --memory -1G
 refuses "asm without a code" 2 "name a test code" "$carm" asm
 refuses "asm of nonsense" 2 "is not understood" "$carm" asm Z.avx2.dp
+refuses "asm: no such code of latencies" 2 "there is no code 'L.add'.*L.KIND" "$carm" asm L.add
+refuses "asm: codes of two sorts" 2 "without other test codes" "$carm" asm L.load A.avx2.dp.2:1
+refuses "build: latencies perhaps" 2 "latency.*perhaps" "$carm" build --latency perhaps
 refuses "asm: unknown field" 2 "field 'x8'" "$carm" asm A.avx2.dp.2:1.x8
 refuses "asm: fma in avx" 2 "take avx2" "$carm" asm B.avx.dp.fma
 refuses "asm: tiles that are updated" 2 "amx has neither updates nor" "$carm" asm A.amx.int8.update

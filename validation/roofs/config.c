@@ -441,6 +441,10 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     }
     rc = rc ? rc : carm_reps_parse(words->reps, &c->reps, err);
     rc = rc ? rc : carm_budget_parse(words->budget, c->quick, c->reps, &c->budget_seconds, err);
+    c->latency = words->latency ? strcmp(words->latency, "no") != 0 : !c->quick;
+    if (!rc && words->latency && c->latency && strcmp(words->latency, "yes") != 0) {
+        return carm_fail(err, CARM_EINVAL, "--latency '%s': write yes or no", words->latency);
+    }
     if (words->search && !words->budget) {
         c->budget_seconds *= SEARCH_LONGER;
     }

@@ -27,6 +27,7 @@ struct carm_build_config {
     struct carm_level_list levels;
     size_t reps;
     bool quick;
+    bool latency; /* measures what a core waits for, too (validation/latency/) */
     double budget_seconds;                   /* until then, what is disturbed is measured again */
     uint64_t memory_bytes;                   /* for the buffers of all threads */
     int curve_steps;                         /* points of the curve in one octave */
@@ -42,6 +43,7 @@ struct carm_build_words {
     const char *isa, *precision, *ldst, *ops, *threads, *levels, *reps, *quick, *memory, *budget;
     const char *ceilings; /* "" = all groups */
     const char *search;
+    const char *latency; /* "yes" or "no" */
 };
 
 /* Fills in defaults and checks everything against this machine.

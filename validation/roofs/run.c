@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "harness/machine/search.h"
+#include "validation/latency/latency.h"
 #include "validation/roofs/ceilings.h"
 #include "validation/roofs/levels.h"
 #include "validation/roofs/points.h"
@@ -325,16 +326,23 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
         .before = before,
         .begin = begin,
         .until = begin + (uint64_t)(config->budget_seconds * host->clock.tsc_hz)};
+    const struct carm_latency_options latencies = {.quick = config->quick,
+                                                   .memory_bytes = config->memory_bytes};
     struct carm_model *m = calloc(1, sizeof *m);
     *model = NULL;
     if (!m) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
     }
-    carm_observer_begin(host->observer, carm_build_estimate(&build));
+    carm_observer_begin(host->observer,
+                        carm_build_estimate(&build) +
+                            (config->latency ? carm_latency_seconds(&latencies) : 0.0));
     describe(m, config, host);
     int rc = carm_build_plan_open(&plan, config, &host->cpu, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);
     rc = rc ? rc : measure(&build, m, err);
+    if (!rc && config->latency) {
+        rc = carm_latency_measure(&latencies, host, m, err);
+    }
     rc = rc ? rc : carm_code_counter_check(counter, plan.image, host->topo, &host->clock, m, err);
     *seconds = carm_observer_end(host->observer);
     carm_build_plan_close(&plan);

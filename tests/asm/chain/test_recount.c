@@ -81,9 +81,10 @@ static void recounted(void **state)
     for (size_t i = 0; i < ncodes; i++) {
         struct carm_code_layout layout;
         struct carm_account account;
+        struct carm_chain_account found;
         struct carm_err err = {""};
         entry(i, &layout, &account);
-        if (carm_chain_recount_check(&codes[i], bytes, size, &layout, &account, &err)) {
+        if (carm_chain_recount_check(&codes[i], bytes, size, &layout, &account, &found, &err)) {
             fail_msg("%s", err.text);
         }
     }
@@ -137,6 +138,7 @@ static void plants(void **state)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct carm_code_layout layout;
         struct carm_account account;
+        struct carm_chain_account found;
         struct carm_err err = {""};
         const size_t code = index_of(faults[i].name);
         uint8_t *copy = malloc(size);
@@ -147,13 +149,13 @@ static void plants(void **state)
         account.loads += faults[i].account == 2;
         account.fp_instructions += faults[i].account == 3;
         const size_t at = faults[i].from ? layout.loop_begin : layout.begin;
-        const uint8_t *found = faults[i].from
+        const uint8_t *place = faults[i].from
                                    ? memmem(copy + at, layout.end - at, faults[i].from, faults[i].n)
                                    : copy + at;
-        assert_non_null(found);
-        memcpy(copy + (found - copy), faults[i].to, faults[i].n);
+        assert_non_null(place);
+        memcpy(copy + (place - copy), faults[i].to, faults[i].n);
         assert_int_equal(
-            carm_chain_recount_check(&codes[code], copy, size, &layout, &account, &err),
+            carm_chain_recount_check(&codes[code], copy, size, &layout, &account, &found, &err),
             -CARM_EFORMAT);
         if (!strstr(err.text, faults[i].want)) {
             fail_msg("%s: expected '%s', got: %s", faults[i].name, faults[i].want, err.text);

@@ -172,13 +172,34 @@ static void refused(void **state)
     }
 }
 
+/* The lowest rounds that agree, whatever disturbed the others. */
+static void estimates(void **state)
+{
+    (void)state;
+    double figure = 0.0;
+    struct carm_ci ci;
+    double calm[] = {3.01, 3.0, 3.0, 3.01, 4.5, 3.9, 9.0, 3.0, 3.3, 3.6};
+    assert_true(carm_core_estimate(calm, 10, 0.005, 1e-3, &figure, &ci));
+    assert_true(figure >= 3.0 && figure <= 3.01 && ci.lo <= 3.0 && ci.hi >= 3.01 && ci.hi < 3.02);
+    /* a round that an interrupted clock made too short has nobody to agree with */
+    double misread[] = {2.7, 3.0, 3.0, 3.01, 3.0, 3.0};
+    assert_true(carm_core_estimate(misread, 6, 0.005, 1e-3, &figure, &ci));
+    assert_true(figure >= 3.0);
+    /* two states: 2% apart are two, not one */
+    double states[] = {3.0, 3.06, 3.06, 3.06, 3.06, 3.0, 3.0, 3.0};
+    assert_true(carm_core_estimate(states, 8, 0.005, 1e-3, &figure, &ci));
+    assert_true(figure == 3.0 && ci.hi < 3.06);
+    double apart[] = {3.0, 3.2, 3.4, 3.7, 4.0, 5.0};
+    assert_false(carm_core_estimate(apart, 6, 0.005, 1e-3, &figure, &ci));
+    assert_true(figure == 3.0 && ci.hi == 3.7);
+    assert_true(carm_core_estimate(apart, 6, 0.5, 1e-3, &figure, &ci));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_and_read),
-        cmocka_unit_test(looked_up),
-        cmocka_unit_test(words),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(written_and_read), cmocka_unit_test(looked_up), cmocka_unit_test(words),
+        cmocka_unit_test(refused),          cmocka_unit_test(estimates),
     };
     return cmocka_run_group_tests_name("latencies in a model", tests, NULL, NULL);
 }

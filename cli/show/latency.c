@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/show/latency.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "models/core.h"
+#include "models/latency.h"
+
+static void print_levels(const struct carm_model *m, bool ascii)
+{
+    char size[CARM_TEXT_NUMBER_MAX];
+    if (m->nlatency) {
+        printf("\nLatency of dependent loads, one thread, idle machine\n"
+               "  level  pages          ns   cycles  95%% interval, ns  up to\n");
+    }
+    for (size_t i = 0; i < m->nlatency; i++) {
+        const struct carm_latency *l = &m->latency[i];
+        char level[CARM_NAME_MAX];
+        char note[CARM_TEXT_MAX];
+        if (l->order == CARM_LATENCY_LINES) { /* with prefetchers' help: for the plot */
+            continue;
+        }
+        carm_text_clean(level, sizeof level, l->level, ascii);
+        carm_text_clean(note, sizeof note, l->note, ascii);
+        if (!(l->seconds > 0.0)) {
+            printf("  %-5s  %-7s  %s\n", level, carm_text_bytes(size, sizeof size, l->page_bytes),
+                   note);
+            continue;
+        }
+        printf("  %-5s  %-7s  %9.2f  %7.1f  %7.2f..%-7.2f  ", level,
+               carm_text_bytes(size, sizeof size, l->page_bytes), 1e9 * l->seconds, l->cycles,
+               1e9 * l->ci95.lo, 1e9 * l->ci95.hi);
+        printf("%s%s%s%s\n",
+               l->reach_bytes ? carm_text_bytes(size, sizeof size, l->reach_bytes) : "",
+               l->disturbed ? " !" : "", *note ? "  " : "", note);
+    }
+}
+
+static void print_flights(const struct carm_model *m, bool ascii)
+{
+    if (m->nin_flight) {
+        printf("\nLoads in flight, one thread: independent chains until the rate no longer grows\n"
+               "  level  loads           1 chain, ns  each at most, ns  chains  lines in flight\n");
+    }
+    for (size_t i = 0; i < m->nin_flight; i++) {
+        const struct carm_in_flight *f = &m->in_flight[i];
+        char level[CARM_NAME_MAX];
+        char code[CARM_NAME_MAX];
+        printf("  %-5s  %-14s  %11.2f  %16.2f  %6d  %15.1f%s\n",
+               carm_text_clean(level, sizeof level, f->level, ascii),
+               carm_text_clean(code, sizeof code, f->code, ascii), 1e9 * f->latency_seconds,
+               1e9 / f->rate, f->chains, f->lines, f->disturbed ? " !" : "");
+    }
+}
+
+/* "3.0/0.50": latency and throughput, "-" where there is none. */
+static void put_figure(const struct carm_core_figure *f)
+{
+    char text[32] = "";
+    if (f && f->latency > 0.0 && f->throughput > 0.0) {
+        (void)snprintf(text, sizeof text, "%.1f/%.2f", f->latency, f->throughput);
+    } else if (f && f->latency > 0.0) {
+        (void)snprintf(text, sizeof text, "%.1f", f->latency);
+    } else if (f && f->throughput > 0.0) {
+        (void)snprintf(text, sizeof text, "-/%.2f", f->throughput);
+    }
+    printf("  %11s", *text ? text : "-");
+}
+
+static void print_vectors(const struct carm_model *m)
+{
+    static const enum carm_core_kind kinds[] = {
+        CARM_CORE_FP_ADD, CARM_CORE_FP_MUL, CARM_CORE_FP_FMA, CARM_CORE_FP_DIV, CARM_CORE_FP_SQRT};
+    static const char *const isas[] = {"scalar", "sse", "avx2", "avx512"};
+    printf("  %-18s", "dp");
+    for (size_t k = 0; k < sizeof isas / sizeof *isas; k++) {
+        printf("  %11s", isas[k]);
+    }
+    printf("\n");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        printf("  %-18s", carm_core_kind_name(kinds[i]));
+        for (size_t k = 0; k < sizeof isas / sizeof *isas; k++) {
+            put_figure(carm_core_find(m, kinds[i], isas[k], "dp"));
+        }
+        printf("\n");
+    }
+}
+
+/* The figures of general registers, three to a line. */
+static void print_others(const struct carm_model *m)
+{
+    enum { IN_LINE = 3 };
+    size_t n = 0;
+    for (size_t i = 0; i < m->ncore; i++) {
+        const struct carm_core_figure *f = &m->core[i];
+        if (*f->isa || strcmp(f->precision, "int32") == 0 ||
+            !(f->latency > 0.0 || f->throughput > 0.0)) {
+            continue;
+        }
+        printf("  %-18s", carm_core_kind_name(f->kind));
+        put_figure(f);
+        n++;
+        if (n % IN_LINE == 0) {
+            printf("\n");
+        }
+    }
+    if (n % IN_LINE) {
+        printf("\n");
+    }
+}
+
+static void print_pairs(const struct carm_model *m)
+{
+    double least = 0.0;
+    double most = 0.0;
+    for (size_t i = 0; i < m->ncore_to_core; i++) {
+        const double s = m->core_to_core[i].seconds;
+        least = i == 0 || s < least ? s : least;
+        most = s > most ? s : most;
+    }
+    if (m->ncore_to_core) {
+        printf("\nA line from core to core: %.0f to %.0f ns, %zu pair%s\n", 1e9 * least, 1e9 * most,
+               m->ncore_to_core, m->ncore_to_core == 1 ? "" : "s");
+    }
+}
+
+void carm_show_latency(const struct carm_model *m, bool ascii)
+{
+    print_levels(m, ascii);
+    print_flights(m, ascii);
+    if (m->ncore) {
+        printf("\nInside the core: latency/throughput in cycles (the others: --json)\n");
+        print_vectors(m);
+        print_others(m);
+    }
+    print_pairs(m);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The order of a chase: one cycle through each of its lines, and statistics that no prefetcher can use. Orders that a
+ * prefetcher follows fail the same checks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asm/code.h"
+#include "validation/latency/order.h"
+
+#define KIB ((uint64_t)1 << 10)
+
+/* Whether each line of the set is there once (of "pages" one of each page). */
+static bool is_whole(const uint32_t *s, size_t n, uint64_t lines_each, uint64_t set_bytes)
+{
+    const uint64_t places = set_bytes / CARM_LINE_BYTES / lines_each;
+    char *seen = calloc(places, 1);
+    bool whole = n == places && seen;
+    for (size_t i = 0; i < n && whole; i++) {
+        const uint64_t at = s[i] / lines_each;
+        whole = at < places && !seen[at];
+        seen[at] = 1;
+    }
+    free(seen);
+    return whole;
+}
+
+/* What a prefetcher could learn from: the share of steps to a neighbouring line, the share of the commonest
+ * step, and the correlation of a step with the one before. */
+struct habits {
+    double neighbours, commonest, correlation;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t left = *(const int64_t *)a;
+    const int64_t right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static struct habits study(const uint32_t *s, size_t n)
+{
+    struct habits h = {0};
+    int64_t *steps = calloc(n, sizeof *steps);
+    double mean = 0.0;
+    double variance = 0.0;
+    double product = 0.0;
+    assert_non_null(steps);
+    for (size_t i = 0; i < n; i++) {
+        steps[i] = (int64_t)s[(i + 1) % n] - (int64_t)s[i];
+        h.neighbours += llabs(steps[i]) == 1 ? 1.0 / (double)n : 0.0;
+        mean += (double)s[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        variance += ((double)s[i] - mean) * ((double)s[i] - mean);
+        product += ((double)s[i] - mean) * ((double)s[(i + 1) % n] - mean);
+    }
+    h.correlation = product / variance;
+    qsort(steps, n, sizeof *steps, by_value);
+    for (size_t i = 0, run = 1; i < n; i++, run++) {
+        run = i > 0 && steps[i] == steps[i - 1] ? run : 1;
+        h.commonest = fmax(h.commonest, (double)run / (double)n);
+    }
+    free(steps);
+    return h;
+}
+
+/* A random order of n lines has 2 of n steps to a neighbour; a step of distance d comes with a chance of (n - d) / n^2;
+ * the correlation is some 1 / sqrt(n). Limits of four times as much. */
+static bool is_random(const struct habits *h, size_t n)
+{
+    return h->neighbours < 8.0 / (double)n + 4e-3 && h->commonest < 4.0 / (double)n + 4e-3 &&
+           fabs(h->correlation) < 4.0 / sqrt((double)n);
+}
+
+static void random_order(void **state)
+{
+    (void)state;
+    static uint32_t s[1 << 16];
+    static const uint64_t sets[] = {64 * KIB, 96 * KIB, 1024 * KIB, 4096 * KIB};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const size_t n = carm_chase_lines(CARM_LATENCY_RANDOM, 4 * KIB, sets[i]);
+        carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, sets[i], i);
+        assert_true(is_whole(s, n, 1, sets[i]));
+        const struct habits h = study(s, n);
+        assert_true(is_random(&h, n));
+    }
+}
+
+static void pages_order(void **state)
+{
+    (void)state;
+    static uint32_t s[1 << 14];
+    enum { SETS = 64, PAGES = 4096 };
+    unsigned in_set[SETS] = {0};
+    const uint64_t bytes = PAGES * 4 * KIB;
+    const size_t n = carm_chase_lines(CARM_LATENCY_PAGES, 4 * KIB, bytes);
+    carm_chase_order(s, CARM_LATENCY_PAGES, 4 * KIB, bytes, 7);
+    assert_int_equal(n, PAGES);
+    assert_true(is_whole(s, n, 64, bytes));
+    const struct habits h = study(s, n);
+    assert_true(is_random(&h, n));
+    for (size_t i = 0; i < n; i++) {
+        in_set[s[i] % SETS]++;
+    }
+    for (size_t i = 0; i < SETS; i++) {
+        assert_int_equal(in_set[i], PAGES / SETS);
+    }
+}
+
+static void lines_order(void **state)
+{
+    (void)state;
+    static uint32_t s[1 << 14];
+    const uint64_t bytes = 1024 * KIB;
+    const size_t n = carm_chase_lines(CARM_LATENCY_LINES, 4 * KIB, bytes);
+    carm_chase_order(s, CARM_LATENCY_LINES, 4 * KIB, bytes, 3);
+    assert_true(is_whole(s, n, 1, bytes));
+    for (size_t i = 0; i < n; i++) { /* a page is left when all of its lines were met */
+        assert_int_equal(s[i] / 64, s[i / 64 * 64] / 64);
+    }
+    /* of 64 lines 2 in 64 steps go to a neighbour */
+    const struct habits h = study(s, n);
+    assert_true(h.neighbours < 4.0 / 64.0);
+}
+
+/* Ascending lines, every second line, and lines to and fro are not random; nor is an order with a line twice whole. */
+static void faults(void **state)
+{
+    (void)state;
+    enum { N = 4096 };
+    static uint32_t s[N];
+    for (int kind = 0; kind < 3; kind++) {
+        for (uint32_t i = 0; i < N; i++) {
+            s[i] = kind == 0   ? i
+                   : kind == 1 ? (2 * i + i / (N / 2)) % N
+                   : i % 2     ? N - 1 - i / 2
+                               : i / 2;
+        }
+        const struct habits h = study(s, N);
+        assert_false(is_random(&h, N));
+    }
+    carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, N * 64, 1);
+    s[5] = s[6];
+    assert_false(is_whole(s, N, 1, N * 64));
+}
+
+static void one_cycle(void **state)
+{
+    (void)state;
+    enum { N = 3072 };
+    static uint32_t s[N];
+    char *base = aligned_alloc(64, N * 64);
+    assert_non_null(base);
+    carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, N * 64, 9);
+    carm_chase_link(base, s, N);
+    char *at = base;
+    size_t steps = 0;
+    do {
+        memcpy(&at, at, sizeof at);
+        steps++;
+        assert_true(at >= base && at < base + N * 64 && (at - base) % 64 == 0);
+    } while (at != base && steps <= N);
+    assert_int_equal(steps, N);
+    free(base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_order), cmocka_unit_test(pages_order),
+        cmocka_unit_test(lines_order),  cmocka_unit_test(faults),
+        cmocka_unit_test(one_cycle),
+    };
+    return cmocka_run_group_tests_name("order of a chase", tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/machine/stats.h"
+#include "models/core.h"
+#include "validation/latency/latency.h"
+
+enum {
+    ROUNDS = 20, /* of every code in turn, spread over the run */
+    ROUNDS_QUICK = 8,
+    REPS = 5,         /* of a round, whose median counts */
+    FIRST_RUN = 16,   /* iterations of the run that shows how long one takes */
+    FAULT_PAGES = 64, /* first touched in a repetition */
+    PAGE = 4096,
+};
+
+/* Seconds of a repetition: the time stamp counter of a virtual machine may advance in steps of 10 ns, 0.08% of it. */
+static const double target_seconds = 12e-6;
+/* What the steps of the counter and the clock beside leave, relative. */
+static const double floor_relative = 1e-3;
+/* Rounds that agree lie within so much, relative: what the kernel does varies more than an instruction. */
+static const double near_core = 0.005;
+static const double near_kernel = 0.05;
+static const uint64_t random_bit = (uint64_t)1 << 45;
+
+/* One quantity on its way: a code, or an event that no code measures. */
+struct quantity {
+    const struct carm_chain *code; /* NULL: the issue width or page faults */
+    bool mispredicts; /* twice: with random branches, and with branches that are all alike */
+    uint64_t iterations;
+    double entry;          /* cycles of a call with one iteration */
+    double rounds[ROUNDS]; /* cycles of one unit */
+};
+
+struct work {
+    struct quantity *quantities; /* [n] codes */
+    size_t n;
+    struct quantity issue, fault;
+    void *window;
+    void *pages; /* of FAULT_PAGES pages */
+    uint64_t seed;
+    size_t round;
+    double clock_hz;
+};
+
+double carm_latency_cycles(const struct carm_worker *worker, const struct carm_chain *code,
+                           void *window, uint64_t iterations, uint64_t mask, double *seconds)
+{
+    const struct carm_clock *clock = worker->team->clock;
+    uint32_t cpu = 0;
+    const double before = carm_clock_ratio(worker->clock_overhead, clock->imul_cycles);
+    const uint64_t begin = carm_clock_start();
+    code->run(window, iterations, mask);
+    const double ticks = (double)(carm_clock_stop(&cpu) - begin) - worker->clock_overhead;
+    /* an interrupt makes a reading of the clock too low */
+    const double ratio = fmax(before, carm_clock_ratio(worker->clock_overhead, clock->imul_cycles));
+    if (seconds) {
+        *seconds = ticks / clock->tsc_hz;
+    }
+    return ticks * ratio;
+}
+
+/* ---- one quantity -------------------------------------------------------------------------------- */
+
+static double median_cycles(const struct carm_worker *w, struct work *k, const struct quantity *q,
+                            uint64_t iterations, uint64_t mask)
+{
+    double cycles[REPS];
+    for (size_t i = 0; i < REPS; i++) {
+        /* other random branches each time: a predictor learns some thousand of them by heart */
+        k->seed = k->seed * 6364136223846793005ULL + 1442695040888963407ULL;
+        memcpy(k->window, &k->seed, sizeof k->seed);
+        cycles[i] = carm_latency_cycles(w, q->code, k->window, iterations, mask, NULL);
+    }
+    return carm_stats_median(cycles, REPS);
+}
+
+/* Chooses the iterations, and measures what a call costs besides. */
+static void calibrate(const struct carm_worker *w, struct work *k, struct quantity *q)
+{
+    double seconds = 0.0;
+    q->code->run(k->window, FIRST_RUN, random_bit);
+    carm_latency_cycles(w, q->code, k->window, FIRST_RUN, random_bit, &seconds);
+    const double each = fmax(seconds, 1e-9) / FIRST_RUN;
+    q->iterations = 1 + (uint64_t)fmin(target_seconds / each, 1e6);
+    q->entry = median_cycles(w, k, q, 1, 0);
+}
+
+static double cycles_of(const struct carm_worker *w, struct work *k, const struct quantity *q)
+{
+    const double units = (double)q->code->units;
+    if (q->mispredicts) { /* half of the random branches are predicted right */
+        const double random = median_cycles(w, k, q, q->iterations, random_bit);
+        const double alike = median_cycles(w, k, q, q->iterations, 0);
+        return (random - alike) / (0.5 * units * (double)q->iterations);
+    }
+    const double all = median_cycles(w, k, q, q->iterations + 1, random_bit) - q->entry;
+    return all / (units * (double)q->iterations);
+}
+
+static double issue_cycles(const struct carm_worker *w)
+{
+    double cycles[REPS];
+    for (size_t i = 0; i < REPS; i++) {
+        const double width = carm_probe_width(w->clock_overhead);
+        cycles[i] = carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles) / width;
+    }
+    return carm_stats_median(cycles, REPS);
+}
+
+/* First writes to pages that the kernel has taken back. */
+static double fault_cycles(const struct carm_worker *w, const struct work *k)
+{
+    double cycles[REPS];
+    for (size_t i = 0; i < REPS; i++) {
+        uint32_t cpu = 0;
+        (void)madvise(k->pages, (size_t)FAULT_PAGES * PAGE, MADV_DONTNEED);
+        const uint64_t begin = carm_clock_start();
+        for (size_t p = 0; p < FAULT_PAGES; p++) {
+            *((volatile char *)k->pages + p * PAGE) = 1;
+        }
+        const double ticks = (double)(carm_clock_stop(&cpu) - begin) - w->clock_overhead;
+        cycles[i] =
+            ticks * carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles) / FAULT_PAGES;
+    }
+    return carm_stats_median(cycles, REPS);
+}
+
+static void calibrate_job(struct carm_worker *w, void *arg)
+{
+    struct work *k = arg;
+    for (size_t i = 0; i < k->n; i++) {
+        calibrate(w, k, &k->quantities[i]);
+    }
+}
+
+static void round_job(struct carm_worker *w, void *arg)
+{
+    struct work *k = arg;
+    for (size_t i = 0; i < k->n; i++) {
+        k->quantities[i].rounds[k->round] = cycles_of(w, k, &k->quantities[i]);
+    }
+    k->issue.rounds[k->round] = issue_cycles(w);
+    k->fault.rounds[k->round] = fault_cycles(w, k);
+    k->clock_hz =
+        fmax(k->clock_hz, carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles) *
+                              w->team->clock->tsc_hz);
+}
+
+/* ---- figures ------------------------------------------------------------------------------------- */
+
+static struct carm_core_figure *add_figure(struct carm_model *m, enum carm_core_kind kind,
+                                           const char *isa, const char *precision)
+{
+    for (size_t i = 0; i < m->ncore; i++) {
+        struct carm_core_figure *f = &m->core[i];
+        if (f->kind == kind && strcmp(f->isa, isa) == 0 && strcmp(f->precision, precision) == 0) {
+            return f;
+        }
+    }
+    struct carm_core_figure *f = &m->core[m->ncore++];
+    f->kind = kind;
+    (void)snprintf(f->isa, sizeof f->isa, "%s", isa);
+    (void)snprintf(f->precision, sizeof f->precision, "%s", precision);
+    return f;
+}
+
+/* The estimate of one quantity as latency or throughput of a figure. */
+static void fill(struct carm_core_figure *f, struct quantity *q, size_t rounds, bool throughput,
+                 double clock_hz)
+{
+    double *figure = throughput ? &f->throughput : &f->latency;
+    struct carm_ci *ci = throughput ? &f->throughput_ci95 : &f->latency_ci95;
+    const bool agree = carm_core_estimate(q->rounds, rounds,
+                                          f->kind == CARM_CORE_PAGE_FAULT ? near_kernel : near_core,
+                                          floor_relative, figure, ci);
+    if (q->code && (!*f->code || !throughput)) {
+        (void)snprintf(f->code, sizeof f->code, "%s", q->code->name);
+    }
+    f->clock_hz = clock_hz;
+    if (!agree) {
+        f->disturbed = true;
+        (void)snprintf(f->note, sizeof f->note, "rounds do not agree (%s)",
+                       throughput ? "throughput" : "latency");
+    }
+    if (!(*figure > 0.0)) { /* nothing above the steps of the counter */
+        *figure = 0.0;
+        *ci = (struct carm_ci){0.0, 0.0};
+        (void)snprintf(f->note, sizeof f->note, "not measured: too short to be timed");
+    }
+}
+
+/* What lies in each unit of a chain besides is taken away. Of a round trip between register files one way is, of
+ * which nothing but the sum is known: half of it, and the interval spans all but one cycle of it. */
+static void subtract(struct carm_model *m, struct carm_core_figure *f, const char *minus)
+{
+    enum carm_core_kind kind;
+    const bool half = strcmp(minus, "move-vector") == 0;
+    const struct carm_core_figure *other =
+        carm_core_kind_parse(minus, &kind)
+            ? carm_core_find(m, kind, half ? "" : f->isa, half ? "" : f->precision)
+            : NULL;
+    if (!other || !(other->latency > 0.0) || !(f->latency > other->latency)) {
+        f->latency = 0.0;
+        f->latency_ci95 = (struct carm_ci){0.0, 0.0};
+        (void)snprintf(f->note, sizeof f->note, "latency not measured: %s was not", minus);
+        return;
+    }
+    const struct carm_ci *o = &other->latency_ci95;
+    const double spare = half && o->hi > 1.0 ? o->hi - 1.0 : 0.0;
+    const double lo = f->latency_ci95.lo - (half ? spare : o->hi);
+    const double hi = f->latency_ci95.hi - (half ? 1.0 : o->lo);
+    f->latency -= half ? other->latency / 2.0 : other->latency;
+    f->latency_ci95 = (struct carm_ci){fmax(0.0, fmin(lo, f->latency)), fmax(hi, f->latency)};
+    /* a load to a vector register is no faster than one to a general register */
+    const struct carm_core_figure *load = half ? carm_core_find(m, CARM_CORE_LOAD, "", "") : NULL;
+    if (load && load->latency > f->latency_ci95.lo && load->latency <= f->latency) {
+        f->latency_ci95.lo = load->latency;
+    }
+}
+
+static void fill_all(struct carm_latency_run *run, struct work *k, size_t rounds)
+{
+    struct carm_model *m = run->model;
+    for (size_t i = 0; i < k->n; i++) {
+        const struct carm_chain_code *c = &k->quantities[i].code->code;
+        enum carm_core_kind kind = CARM_CORE_KIND_COUNT;
+        if (carm_core_kind_parse(c->row->kind, &kind)) {
+            fill(add_figure(m, kind, c->row->isas ? carm_isa_name(c->isa) : "",
+                            c->row->precisions ? carm_precision_name(c->precision) : ""),
+                 &k->quantities[i], rounds, c->form == CARM_CHAIN_THROUGHPUT, k->clock_hz);
+        }
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        const struct carm_chain_code *c = &k->quantities[i].code->code;
+        enum carm_core_kind kind = CARM_CORE_KIND_COUNT;
+        if (c->form == CARM_CHAIN_LATENCY && c->row->minus &&
+            carm_core_kind_parse(c->row->kind, &kind)) {
+            subtract(m,
+                     add_figure(m, kind, carm_isa_name(c->isa), carm_precision_name(c->precision)),
+                     c->row->minus);
+        }
+    }
+    fill(add_figure(m, CARM_CORE_ISSUE, "", ""), &k->issue, rounds, true, k->clock_hz);
+    fill(add_figure(m, CARM_CORE_PAGE_FAULT, "", ""), &k->fault, rounds, false, k->clock_hz);
+}
+
+static int by_kind(const void *a, const void *b)
+{
+    const struct carm_core_figure *left = a;
+    const struct carm_core_figure *right = b;
+    const int isa = carm_isa_rank(left->isa) - carm_isa_rank(right->isa);
+    const int kind = (int)left->kind - (int)right->kind;
+    return kind ? kind : isa ? isa : strcmp(left->precision, right->precision);
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static int open_work(struct carm_latency_run *run, struct work *k, struct carm_err *err)
+{
+    const struct carm_chain_image *im = run->image;
+    k->quantities = calloc(im->n, sizeof *k->quantities);
+    run->model->core = calloc(im->n + 2, sizeof *run->model->core);
+    k->window = aligned_alloc(PAGE, CARM_CHAIN_WINDOW_BYTES);
+    k->pages = mmap(NULL, (size_t)FAULT_PAGES * PAGE, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!k->quantities || !run->model->core || !k->window || k->pages == MAP_FAILED) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    }
+    memset(k->window, 0, CARM_CHAIN_WINDOW_BYTES);
+    (void)madvise(k->pages, (size_t)FAULT_PAGES * PAGE, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < im->n; i++) {
+        if (im->chains[i].code.row) {
+            struct quantity *q = &k->quantities[k->n++];
+            q->code = &im->chains[i];
+            q->mispredicts = strcmp(q->code->code.row->kind, "branch-mispredicted") == 0;
+        }
+    }
+    return 0;
+}
+
+int carm_latency_core(struct carm_latency_run *run, struct carm_err *err)
+{
+    struct work k = {.quantities = NULL, .pages = MAP_FAILED};
+    const size_t rounds = run->options.quick ? ROUNDS_QUICK : ROUNDS;
+    int rc = open_work(run, &k, err);
+    if (!rc) {
+        carm_team_run(run->team, calibrate_job, &k);
+    }
+    for (k.round = 0; k.round < rounds && !rc; k.round++) {
+        carm_team_run(run->team, round_job, &k);
+        rc = carm_observer_check(run->host->observer, err);
+    }
+    if (!rc) {
+        fill_all(run, &k, rounds);
+        qsort(run->model->core, run->model->ncore, sizeof *run->model->core, by_kind);
+    }
+    free(k.quantities);
+    free(k.window);
+    if (k.pages != MAP_FAILED) {
+        munmap(k.pages, (size_t)FAULT_PAGES * PAGE);
+    }
+    return rc;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "validation/latency/latency.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/machine/stats.h"
+#include "models/latency.h"
+
+/* Of a build on two cores of a Zen 4 server (docs/results.md). */
+static const double core_seconds = 1.0;
+static const double memory_seconds = 2.0;
+
+double carm_latency_seconds(const struct carm_latency_options *options)
+{
+    return (core_seconds + memory_seconds) * (options->quick ? 0.5 : 1.0);
+}
+
+/* The codes that this CPU has. *n of them; NULL when out of memory */
+static struct carm_chain_code *choose_codes(const struct carm_cpu *cpu, size_t *n,
+                                            struct carm_err *err)
+{
+    struct carm_chain_code *codes = NULL;
+    size_t all = 0;
+    *n = 0;
+    if (carm_chain_all(&codes, &all, err)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < all; i++) {
+        const struct carm_cpu_bits needs = carm_chain_needs(&codes[i]);
+        if (carm_cpu_has_bits(cpu, &needs)) {
+            codes[(*n)++] = codes[i];
+        }
+    }
+    return codes;
+}
+
+/* Each pair of cores by turns with others between: sampled where there are many, and bounded in time. */
+int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err)
+{
+    enum { LOOKS = 5, THREADS_MAX = 64 };
+    const struct carm_host *host = run->host;
+    const double until = carm_seconds_now() + (run->options.quick ? 0.2 : 1.0);
+    const int n = host->topo->pus < THREADS_MAX ? host->topo->pus : THREADS_MAX;
+    struct carm_team *team = NULL;
+    if (n < 2) {
+        return 0;
+    }
+    run->model->core_to_core = calloc((size_t)n, sizeof *run->model->core_to_core);
+    if (!run->model->core_to_core) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    }
+    int rc = carm_team_open(&team, host->topo, &host->clock, n, 0, 64, err);
+    for (int other = 1; other < n && !rc && carm_seconds_now() < until; other++) {
+        double looks[LOOKS];
+        struct carm_stats s;
+        struct carm_core_pair *p = &run->model->core_to_core[run->model->ncore_to_core];
+        for (size_t i = 0; i < LOOKS; i++) {
+            looks[i] = carm_core_to_core_once(team, other);
+        }
+        carm_stats_describe(looks, LOOKS, &s);
+        *p = (struct carm_core_pair){.from = team->workers[0].pu,
+                                     .to = team->workers[other].pu,
+                                     .seconds = s.median,
+                                     .ci95 = {s.min, s.max},
+                                     .disturbed = s.max > 1.5 * s.min};
+        run->model->ncore_to_core += s.median > 0.0;
+        rc = carm_observer_check(host->observer, err);
+    }
+    carm_team_close(team);
+    return rc;
+}
+
+int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
+                         struct carm_model *model, struct carm_err *err)
+{
+    struct carm_latency_run run = {.options = *options, .host = host, .model = model};
+    struct carm_chain_image *image = NULL;
+    size_t n = 0;
+    struct carm_chain_code *codes = choose_codes(&host->cpu, &n, err);
+    int rc = codes ? carm_chain_image_open(&image, codes, n, err) : -CARM_ENOMEM;
+    rc = rc ? rc : carm_team_open(&run.team, host->topo, &host->clock, 1, 0, 64, err);
+    run.image = image;
+    if (!rc) {
+        carm_observer_step(host->observer, "latencies inside a core");
+        rc = carm_latency_core(&run, err);
+        carm_observer_advance(host->observer, core_seconds);
+    }
+    if (!rc) {
+        carm_observer_step(host->observer, "latencies of the memory");
+        rc = carm_latency_memory(&run, err);
+        carm_observer_advance(host->observer, memory_seconds);
+    }
+    rc = rc ? rc : carm_latency_pairs(&run, err);
+    carm_team_close(run.team);
+    carm_chain_image_close(image);
+    free(codes);
+    return rc;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Measures what a core waits for: latencies and throughputs inside it, dependent loads over working sets, chains
+ * in flight, lines handed between cores. */
+#ifndef CARM_VALIDATION_LATENCY_LATENCY_H
+#define CARM_VALIDATION_LATENCY_LATENCY_H
+
+#include "asm/chain/image.h"
+#include "base/observer.h"
+#include "harness/machine/host.h"
+#include "harness/machine/team.h"
+#include "models/model.h"
+
+struct carm_latency_options {
+    bool quick;            /* fewer rounds and working sets */
+    uint64_t memory_bytes; /* that buffers may take; 0 = a quarter of what is available */
+};
+
+/* What the parts share; all borrowed. */
+struct carm_latency_run {
+    struct carm_latency_options options;
+    const struct carm_host *host;
+    struct carm_team *team; /* one thread */
+    const struct carm_chain_image *image;
+    struct carm_model *model; /* the members of latencies are appended to it */
+};
+
+/* Measures all and fills core, latency, latency_curves, in_flight and core_to_core of the model, which had none.
+ * returns 0, -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP, or as carm_chain_image_open */
+int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
+                         struct carm_model *model, struct carm_err *err);
+
+/* Seconds that this takes, roughly. */
+double carm_latency_seconds(const struct carm_latency_options *options);
+
+/* ---- its parts */
+
+int carm_latency_core(struct carm_latency_run *run, struct carm_err *err);
+int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
+int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err);
+
+/* One timed run of a code, in core cycles by the higher of the clocks beside it; also its seconds.
+ * worker  the thread that calls */
+double carm_latency_cycles(const struct carm_worker *worker, const struct carm_chain *code,
+                           void *window, uint64_t iterations, uint64_t mask, double *seconds);
+
+#endif

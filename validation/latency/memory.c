@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/machine/buffer.h"
+#include "harness/machine/stats.h"
+#include "models/core.h"
+#include "models/latency.h"
+#include "validation/latency/latency.h"
+#include "validation/latency/order.h"
+
+#define KIB      ((uint64_t)1 << 10)
+#define MIB      ((uint64_t)1 << 20)
+#define SMALL    (4 * KIB)
+#define HUGE     (2 * MIB)
+#define GIB_MOST ((uint64_t)1 << 30) /* of each buffer */
+#define PLATEAU  1.25                /* points of one level lie within 25% */
+
+enum {
+    REPS = 11,
+    POINTS_MAX = 64,
+    WINDOW = CARM_CHAIN_WINDOW_BYTES,
+    PAGES_OF_LEVEL = 2, /* kinds of pages */
+    LINES_MAX = 4,      /* working set of memory, in times of the last cache */
+};
+
+/* Seconds of one repetition: some 1000 loads from DRAM. */
+static const double target_seconds = 100e-6;
+static const double floor_relative = 1e-3;
+
+/* Measuring one point, or k chains. */
+struct point {
+    const struct carm_chain *code;
+    const uint32_t *sequence; /* [lines] */
+    size_t lines;
+    char *base;
+    uint64_t *window; /* pointers of the chains */
+    size_t cursor;    /* in the sequence, where the next chains begin */
+    bool own;         /* the core has the level for itself: the least that agree */
+    bool warm;        /* laps before the repetitions */
+    size_t laps;
+    double seconds, cycles; /* of one load of one chain */
+    struct carm_ci ci95;    /* seconds */
+    double clock_hz;
+    bool disturbed;
+};
+
+struct memory {
+    struct carm_latency_run *run;
+    struct carm_buffer buffers[PAGES_OF_LEVEL]; /* 4 KiB and 2 MiB pages */
+    uint64_t page_bytes[PAGES_OF_LEVEL];        /* really obtained */
+    uint64_t bytes;                             /* of each */
+    uint32_t *sequence;                         /* room for all its lines */
+    uint64_t *window;
+};
+
+/* ---- one point ----------------------------------------------------------------------------------- */
+
+/* The chains begin so many lines apart, each where none has been lately. */
+static void set_out(struct point *p, size_t apart)
+{
+    for (unsigned i = 0; i < p->code->code.chains; i++) {
+        p->window[i] =
+            (uint64_t)(uintptr_t)(p->base + (uint64_t)p->sequence[p->cursor] * CARM_LINE_BYTES);
+        p->cursor = (p->cursor + apart) % p->lines;
+    }
+}
+
+static void point_job(struct carm_worker *w, void *arg)
+{
+    struct point *p = arg;
+    const double units = (double)p->code->units;
+    const size_t chains = p->code->code.chains;
+    double cycles[REPS];
+    double seconds[REPS];
+    double once = 0.0;
+    if (p->warm) { /* several laps: a cache that keeps what another one evicts fills slowly */
+        set_out(p, p->lines / chains);
+        p->code->run(p->window, 2 + p->laps * p->lines / (p->code->units * chains), 0);
+    } else { /* how long a load takes: on lines that no repetition comes to */
+        set_out(p, 64 * p->code->units);
+        p->code->run(p->window, 8, 0);
+    }
+    carm_latency_cycles(w, p->code, p->window, 16, 0, &once);
+    const uint64_t n = 16 + (uint64_t)(target_seconds / fmax(once / 16.0, 1e-9));
+    if (!p->warm) {
+        set_out(p, (size_t)(n * p->code->units * (REPS + 1)));
+    }
+    for (size_t i = 0; i < REPS; i++) {
+        cycles[i] =
+            carm_latency_cycles(w, p->code, p->window, n, 0, &seconds[i]) / (units * (double)n);
+        seconds[i] /= units * (double)n;
+    }
+    struct carm_stats s;
+    struct carm_stats c;
+    double ratio[REPS];
+    for (size_t i = 0; i < REPS; i++) {
+        ratio[i] = cycles[i] / seconds[i];
+    }
+    p->clock_hz = carm_stats_median(ratio, REPS);
+    if (p->own) {
+        struct carm_ci ci;
+        p->disturbed = !carm_core_estimate(cycles, REPS, 0.005, floor_relative, &p->cycles, &ci);
+        p->seconds = p->cycles / p->clock_hz;
+        p->ci95 = (struct carm_ci){ci.lo / p->clock_hz, ci.hi / p->clock_hz};
+        return;
+    }
+    carm_stats_describe(seconds, REPS, &s);
+    carm_stats_describe(cycles, REPS, &c);
+    p->seconds = s.median;
+    p->cycles = c.median;
+    p->ci95 = (struct carm_ci){s.ci_lo, s.ci_hi};
+    p->disturbed = s.p95 > 1.5 * s.median;
+}
+
+/* The last private cache: what is larger is shared. */
+static uint64_t own_bytes(const struct carm_topo *t)
+{
+    uint64_t bytes = t->ncaches ? t->caches[0].size_bytes : 32 * KIB;
+    for (size_t i = 0; i < t->ncaches; i++) {
+        bytes =
+            t->caches[i].shared_by <= 2 && t->caches[i].level < 3 ? t->caches[i].size_bytes : bytes;
+    }
+    return bytes;
+}
+
+static uint64_t last_cache(const struct carm_topo *t)
+{
+    return t->ncaches ? t->caches[t->ncaches - 1].size_bytes : MIB;
+}
+
+/* Lays out a chase, on the thread that will follow it: lines that another core has written last cost more. */
+struct layout {
+    uint32_t *sequence;
+    enum carm_latency_order order;
+    uint64_t page, set;
+    void *base;
+};
+
+static void layout_job(struct carm_worker *w, void *arg)
+{
+    const struct layout *l = arg;
+    (void)w;
+    carm_chase_order(l->sequence, l->order, l->page, l->set, l->set);
+    carm_chase_link(l->base, l->sequence, carm_chase_lines(l->order, l->page, l->set));
+}
+
+static void lay_out(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set)
+{
+    struct layout l = {m->sequence, order, pages ? HUGE : SMALL, set, m->buffers[pages].start};
+    carm_team_run(m->run->team, layout_job, &l);
+}
+
+/* The point of one chain over a working set. */
+static void measure(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set,
+                    struct point *p)
+{
+    const uint64_t page = pages ? HUGE : SMALL;
+    const uint64_t real = carm_chase_lines(order, page, set) * CARM_LINE_BYTES;
+    *p = (struct point){.code = carm_chain_image_find(m->run->image, "P.k1"),
+                        .sequence = m->sequence,
+                        .lines = carm_chase_lines(order, page, set),
+                        .base = m->buffers[pages].start,
+                        .window = m->window,
+                        .laps = 1 + 2 * (real <= last_cache(m->run->host->topo) / 2),
+                        .own = real <= own_bytes(m->run->host->topo) / 2,
+                        .warm = real <= 2 * last_cache(m->run->host->topo)};
+    lay_out(m, pages, order, set);
+    carm_team_run(m->run->team, point_job, p);
+}
+
+/* ---- curves -------------------------------------------------------------------------------------- */
+
+static struct carm_latency_curve *add_curve(struct memory *m, size_t pages,
+                                            enum carm_latency_order order)
+{
+    struct carm_model *model = m->run->model;
+    struct carm_latency_curve *c = &model->latency_curves[model->nlatency_curves++];
+    c->order = order;
+    c->page_bytes = m->page_bytes[pages];
+    c->points = calloc(POINTS_MAX, sizeof *c->points);
+    return c;
+}
+
+/* returns the curve, or NULL when out of memory or stopped */
+static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
+                                        enum carm_latency_order order, const uint64_t *sets,
+                                        size_t n, double *clock_hz)
+{
+    struct carm_latency_curve *c = add_curve(m, pages, order);
+    *clock_hz = 0.0;
+    for (size_t i = 0; i < n && c->points; i++) {
+        struct point p;
+        if (sets[i] > m->bytes) {
+            break;
+        }
+        if (carm_observer_stopped(m->run->host->observer)) {
+            return NULL;
+        }
+        measure(m, pages, order, sets[i], &p);
+        *clock_hz = fmax(*clock_hz, p.clock_hz);
+        c->points[c->npoints++] =
+            (struct carm_latency_point){sets[i], p.seconds, p.ci95, p.cycles, p.disturbed};
+    }
+    return c->points ? c : NULL;
+}
+
+/* ---- levels -------------------------------------------------------------------------------------- */
+
+static struct carm_latency *add_latency(struct memory *m, const char *level,
+                                        const struct carm_latency_curve *c, double clock_hz)
+{
+    struct carm_latency *l = &m->run->model->latency[m->run->model->nlatency++];
+    (void)snprintf(l->level, sizeof l->level, "%s", level);
+    l->order = c->order;
+    l->page_bytes = c->page_bytes;
+    l->clock_hz = clock_hz;
+    return l;
+}
+
+/* The longest run of points from `from` to `to`, [n] of them, that lie within 25% of one another; of several as long
+ * the fastest. returns how many, *first: where it begins */
+static size_t longest_run(const struct carm_latency_point *const *in, size_t n, size_t *first)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < n; i++) {
+        double least = in[i]->seconds;
+        double most = least;
+        size_t k = i;
+        while (k < n) {
+            least = fmin(least, in[k]->seconds);
+            most = fmax(most, in[k]->seconds);
+            if (most > PLATEAU * least) {
+                break;
+            }
+            k++;
+        }
+        if (k - i > longest) {
+            longest = k - i;
+            *first = i;
+        }
+    }
+    return longest;
+}
+
+/* The plateau of a curve between two working sets, of points faster than `below` seconds: its median point, and an
+ * interval that holds all of its points. Where it ends earlier than the cache that the system reports, a note says
+ * so: of a shared cache a guest may have a part. */
+static void find_plateau(struct carm_latency *l, const struct carm_latency_curve *c, uint64_t from,
+                         uint64_t to, double below)
+{
+    const struct carm_latency_point *in[POINTS_MAX];
+    const struct carm_latency_point *last = NULL;
+    size_t n = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < c->npoints; i++) {
+        const uint64_t set = c->points[i].working_set_bytes;
+        if (set >= from && set <= to) {
+            last = &c->points[i];
+            if (last->seconds < below) {
+                in[n++] = last;
+            }
+        }
+    }
+    const size_t run = longest_run(in, n, &first);
+    if (run == 0) {
+        (void)snprintf(l->note, sizeof l->note,
+                       "not measured: no working set lies in this level alone");
+        return;
+    }
+    const struct carm_latency_point *middle = in[first + run / 2];
+    l->seconds = middle->seconds;
+    l->cycles = middle->cycles;
+    l->ci95 = middle->ci95;
+    l->working_set_bytes = middle->working_set_bytes;
+    for (size_t i = first; i < first + run; i++) {
+        l->ci95.lo = fmin(l->ci95.lo, in[i]->ci95.lo);
+        l->ci95.hi = fmax(l->ci95.hi, in[i]->ci95.hi);
+        l->disturbed |= in[i]->disturbed;
+    }
+    for (size_t i = 0; i < c->npoints; i++) {
+        const struct carm_latency_point *p = &c->points[i];
+        if (p->working_set_bytes >= from && p->seconds <= PLATEAU * l->seconds) {
+            l->reach_bytes = p->working_set_bytes;
+        }
+    }
+    if (last->seconds > 2.0 * PLATEAU * l->seconds) {
+        (void)snprintf(l->note, sizeof l->note, "%.3g ns at %llu KiB, which the cache should hold",
+                       1e9 * last->seconds, (unsigned long long)(last->working_set_bytes >> 10));
+    }
+}
+
+static void find_levels(struct memory *m, const struct carm_latency_curve *c, double clock_hz)
+{
+    const struct carm_topo *t = m->run->host->topo;
+    const uint64_t largest = last_cache(t);
+    struct carm_latency memory = {.seconds = 0.0};
+    uint64_t below = 0;
+    find_plateau(&memory, c, largest * 4, UINT64_MAX, INFINITY);
+    /* a cache's latency that is nearly the memory's is none */
+    const double most = memory.seconds > 0.0 ? 0.75 * memory.seconds : INFINITY;
+    for (size_t i = 0; i < t->ncaches; i++) {
+        char name[16];
+        const uint64_t size = t->caches[i].size_bytes;
+        (void)snprintf(name, sizeof name, "L%d", t->caches[i].level);
+        find_plateau(add_latency(m, name, c, clock_hz), c, below * 2, size / 2, most);
+        below = size;
+    }
+    struct carm_latency *dram = add_latency(m, "DRAM", c, clock_hz);
+    find_plateau(dram, c, largest * 4, UINT64_MAX, INFINITY);
+    dram->reach_bytes = 0;
+    if (!(dram->seconds > 0.0)) {
+        (void)snprintf(
+            dram->note, sizeof dram->note,
+            "not measured: too little memory for a working set of %d times the last cache",
+            LINES_MAX);
+    }
+}
+
+/* Latencies of the TLB's levels: what one line of each page costs beyond as many lines side by side. Steps of the
+ * difference are the reaches. */
+static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
+                     const struct carm_latency_curve *lines, double clock_hz)
+{
+    const size_t n = pages->npoints < lines->npoints ? pages->npoints : lines->npoints;
+    double extra[POINTS_MAX]; /* cycles */
+    size_t first = 0;         /* points within the first level's reach */
+    while (first < n && pages->points[first].cycles - lines->points[first].cycles < 2.0) {
+        first++;
+    }
+    for (size_t i = 0; i < n; i++) {
+        extra[i] = pages->points[i].cycles - lines->points[i].cycles;
+    }
+    struct carm_latency *one = add_latency(m, "TLB1", pages, clock_hz);
+    if (first > 0) {
+        const struct carm_latency_point *p = &pages->points[first - 1];
+        one->seconds = p->seconds;
+        one->ci95 = p->ci95;
+        one->cycles = p->cycles;
+        one->working_set_bytes = p->working_set_bytes;
+        one->reach_bytes = first < n ? p->working_set_bytes : 0;
+    } else {
+        (void)snprintf(one->note, sizeof one->note, "not measured: no working set stays in it");
+    }
+    if (first == 0 || first >= n) {
+        return;
+    }
+    /* the second level: from twice the first one's reach on, as long as a miss costs as little as there */
+    size_t begin = first;
+    while (begin < n && pages->points[begin].working_set_bytes <
+                            2 * pages->points[first - 1].working_set_bytes) {
+        begin++;
+    }
+    size_t end = begin;
+    while (end < n && extra[end] <= 1.5 * extra[begin] + 2.0) {
+        end++;
+    }
+    const struct {
+        const char *name;
+        size_t from, to;
+    } parts[] = {{"TLB2", begin, end}, {"walk", end, n}};
+    for (size_t k = 0; k < 2; k++) {
+        struct carm_latency *l = add_latency(m, parts[k].name, pages, clock_hz);
+        double cycles[POINTS_MAX];
+        size_t count = 0;
+        for (size_t i = parts[k].from; i < parts[k].to; i++) {
+            /* the walk: once most pages miss the second level */
+            if (k == 0 || pages->points[i].working_set_bytes >=
+                              2 * pages->points[end - 1].working_set_bytes) {
+                cycles[count++] = extra[i];
+            }
+        }
+        if (count == 0) {
+            (void)snprintf(l->note, sizeof l->note,
+                           "not measured: no working set that is large enough");
+            continue;
+        }
+        struct carm_stats s;
+        carm_stats_describe(cycles, count, &s);
+        l->cycles = fmax(s.median, 0.0);
+        l->seconds = l->cycles / clock_hz;
+        l->ci95 = (struct carm_ci){fmax(s.min, 0.0) / clock_hz, fmax(s.max, 0.0) / clock_hz};
+        l->working_set_bytes = pages->points[parts[k].to - 1].working_set_bytes;
+        l->reach_bytes = k == 0 && end < n ? pages->points[end - 1].working_set_bytes : 0;
+        if (!(l->seconds > 0.0)) {
+            (void)snprintf(l->note, sizeof l->note, "not measured: nothing above the lines alone");
+        }
+    }
+}
+
+/* ---- in flight ----------------------------------------------------------------------------------- */
+
+/* The rates of all codes of one sort on one level. prefix  of their names, up to the number of chains */
+static int measure_flight(struct memory *m, const char *level, const char *name, const char *prefix,
+                          uint64_t set, bool own, double latency, struct carm_err *err)
+{
+    struct carm_model *model = m->run->model;
+    struct carm_in_flight *f = &model->in_flight[model->nin_flight];
+    struct point p = {.sequence = m->sequence,
+                      .lines = carm_chase_lines(CARM_LATENCY_RANDOM, HUGE, set),
+                      .base = m->buffers[1].start,
+                      .window = m->window,
+                      .own = own,
+                      .laps = 3,
+                      .warm = set <= last_cache(m->run->host->topo) / 2};
+    double rates[POINTS_MAX];
+    *f = (struct carm_in_flight){.page_bytes = m->page_bytes[1], .working_set_bytes = set};
+    (void)snprintf(f->level, sizeof f->level, "%s", level);
+    (void)snprintf(f->code, sizeof f->code, "%s", name);
+    f->points = calloc(POINTS_MAX, sizeof *f->points);
+    if (!f->points) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    }
+    for (unsigned k = 1; k <= CARM_CHASE_CHAINS_MAX; k++) {
+        char code[CARM_CODE_NAME_MAX];
+        (void)snprintf(code, sizeof code, "%s%u", prefix, k);
+        p.code = carm_chain_image_find(m->run->image, code);
+        if (!p.code || f->npoints == POINTS_MAX) {
+            continue;
+        }
+        carm_team_run(m->run->team, point_job, &p);
+        const double rate = k / p.seconds;
+        f->points[f->npoints] = (struct carm_in_flight_point){
+            (int)k, rate, {k / p.ci95.hi, k / p.ci95.lo}, p.disturbed};
+        rates[f->npoints++] = rate;
+        latency = k == 1 ? p.seconds : latency;
+    }
+    if (f->npoints == 0 || !(latency > 0.0)) {
+        free(f->points);
+        return 0;
+    }
+    /* the median of the three highest */
+    struct carm_stats s;
+    const size_t n = f->npoints;
+    carm_stats_describe(rates, n, &s);
+    f->rate = rates[n >= 3 ? n - 2 : n - 1];
+    f->ci95 = (struct carm_ci){rates[n >= 3 ? n - 3 : 0], rates[n - 1]};
+    f->latency_seconds = latency;
+    f->lines = f->rate * latency;
+    f->chains = f->points[n - 1].chains;
+    for (size_t i = n; i-- > 0;) {
+        f->chains = f->points[i].rate >= 0.95 * f->rate ? f->points[i].chains : f->chains;
+        f->disturbed |= f->points[i].disturbed;
+    }
+    model->nin_flight++;
+    return 0;
+}
+
+static int measure_flights(struct memory *m, struct carm_err *err)
+{
+    const struct carm_topo *t = m->run->host->topo;
+    int rc = 0;
+    for (size_t i = 1; i <= t->ncaches && !rc; i++) {
+        const bool memory = i == t->ncaches;
+        char level[16] = "DRAM";
+        if (!memory) {
+            (void)snprintf(level, sizeof level, "L%d", t->caches[i].level);
+        }
+        const struct carm_latency *flat =
+            carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[1]);
+        const uint64_t set = !flat ? 0 : memory ? m->bytes : flat->working_set_bytes;
+        if (set == 0) {
+            continue;
+        }
+        lay_out(m, 1, CARM_LATENCY_RANDOM, set);
+        const bool own = set <= own_bytes(t) / 2;
+        const size_t scalar = m->run->model->nin_flight;
+        rc = measure_flight(m, level, "scalar", "P.k", set, own, 0.0, err);
+        const double latency = m->run->model->nin_flight > scalar
+                                   ? m->run->model->in_flight[scalar].latency_seconds
+                                   : 0.0;
+        rc = rc ? rc : measure_flight(m, level, "gather.avx2", "G.avx2.k", set, own, latency, err);
+        rc = rc ? rc
+                : measure_flight(m, level, "gather.avx512", "G.avx512.k", set, own, latency, err);
+        rc = rc ? rc : carm_observer_check(m->run->host->observer, err);
+    }
+    return rc;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+static void touch_job(struct carm_worker *w, void *arg)
+{
+    struct memory *m = arg;
+    (void)w;
+    for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
+        carm_buffer_touch(&m->buffers[i], m->bytes);
+    }
+}
+
+static int open_memory(struct memory *m, struct carm_err *err)
+{
+    const struct carm_latency_options *o = &m->run->options;
+    const uint64_t most = o->memory_bytes ? o->memory_bytes : carm_memory_available() / 4;
+    const uint64_t want = LINES_MAX * last_cache(m->run->host->topo);
+    m->bytes = want > 128 * MIB ? want : 128 * MIB;
+    m->bytes = m->bytes < GIB_MOST ? m->bytes : GIB_MOST;
+    m->bytes = m->bytes < most / 5 * 2 ? m->bytes : most / 5 * 2; /* two buffers and the order */
+    m->bytes = m->bytes / HUGE * HUGE;
+    m->sequence = m->bytes ? malloc(m->bytes / CARM_LINE_BYTES * sizeof *m->sequence) : NULL;
+    m->window = aligned_alloc(SMALL, WINDOW);
+    if (!m->sequence || !m->window) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    }
+    for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
+        const int rc = carm_buffer_open(&m->buffers[i], m->bytes, err);
+        if (rc) {
+            return rc;
+        }
+    }
+    (void)madvise(m->buffers[0].start, m->buffers[0].bytes, MADV_NOHUGEPAGE);
+    carm_team_run(m->run->team, touch_job, m);
+    for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
+        m->page_bytes[i] = carm_buffer_page_bytes(&m->buffers[i]);
+    }
+    return 0;
+}
+
+static void close_memory(struct memory *m)
+{
+    for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
+        carm_buffer_close(&m->buffers[i]);
+    }
+    free(m->sequence);
+    free(m->window);
+}
+
+/* Working sets: each power of two and one and a half times it. returns how many */
+static size_t make_sets(uint64_t *sets, uint64_t from, uint64_t to, bool quick)
+{
+    size_t n = 0;
+    for (uint64_t at = from; at <= to && n + 2 < POINTS_MAX; at *= 2) {
+        sets[n++] = at;
+        if (!quick && at / 2 * 3 <= to) {
+            sets[n++] = at / 2 * 3;
+        }
+    }
+    return n;
+}
+
+/* Why a sweep has no curve. */
+static int stopped(const struct memory *m, struct carm_err *err)
+{
+    const int rc = carm_observer_check(m->run->host->observer, err);
+    return rc ? rc : carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+}
+
+static int measure_curves(struct memory *m, struct carm_err *err)
+{
+    uint64_t sets[POINTS_MAX];
+    uint64_t lines[POINTS_MAX];
+    double hz = 0.0;
+    const bool quick = m->run->options.quick;
+    for (size_t pages = 0; pages < PAGES_OF_LEVEL; pages++) {
+        if (pages == 1 && m->page_bytes[1] != HUGE) {
+            carm_observer_say(m->run->host->observer,
+                              "no 2 MiB pages here: latencies are those of 4 KiB pages alone");
+            break;
+        }
+        size_t n = make_sets(sets, SMALL, m->bytes, quick);
+        for (int k = 0; k < 2 - (int)pages; k++) {
+            const struct carm_latency_curve *c =
+                sweep(m, pages, k ? CARM_LATENCY_LINES : CARM_LATENCY_RANDOM, sets, n, &hz);
+            if (!c) {
+                return stopped(m, err);
+            }
+            find_levels(m, c, hz);
+        }
+        /* as many lines side by side, in a page or as few as may be */
+        const uint64_t page = pages ? HUGE : SMALL;
+        n = make_sets(sets, 8 * page, m->bytes, quick);
+        for (size_t i = 0; i < n; i++) {
+            lines[i] = sets[i] / page * CARM_LINE_BYTES;
+        }
+        const struct carm_latency_curve *apart = sweep(m, pages, CARM_LATENCY_PAGES, sets, n, &hz);
+        const size_t packed = m->page_bytes[1] == HUGE ? 1 : 0;
+        const struct carm_latency_curve *beside =
+            apart ? sweep(m, packed, CARM_LATENCY_RANDOM, lines, n, &hz) : NULL;
+        if (!beside) {
+            return stopped(m, err);
+        }
+        find_tlb(m, apart, beside, hz);
+        /* what lines side by side took serves the difference alone */
+        struct carm_latency_curve *last =
+            &m->run->model->latency_curves[--m->run->model->nlatency_curves];
+        free(last->points);
+        *last = (struct carm_latency_curve){0};
+    }
+    return 0;
+}
+
+int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
+{
+    enum { CURVES = 4 * PAGES_OF_LEVEL, LEVELS = 4 * (CARM_TOPO_CACHES_MAX + 4), FLIGHTS = 3 * 9 };
+    struct memory m = {.run = run};
+    struct carm_model *model = run->model;
+    model->latency_curves = calloc(CURVES, sizeof *model->latency_curves);
+    model->latency = calloc(LEVELS, sizeof *model->latency);
+    model->in_flight = calloc(FLIGHTS, sizeof *model->in_flight);
+    if (!model->latency_curves || !model->latency || !model->in_flight) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    }
+    int rc = open_memory(&m, err);
+    rc = rc ? rc : measure_curves(&m, err);
+    rc = rc ? rc : measure_flights(&m, err);
+    close_memory(&m);
+    return rc;
+}
