@@ -504,13 +504,14 @@ $(B)/tests/bench/%: tests/bench/%.c $(LIBRARY) $(B)/asm/builtin_none.o
 $(B)/tests/bench/likwid $(B)/tests/bench/loops: tests/bench/pairs.c tests/bench/pairs.h
 $(B)/tests/bench/loops: ALL_CFLAGS += -O3 -march=native -ffast-math
 
-bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops $(B)/tests/bench/own
+bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops $(B)/tests/bench/own $(B)/tests/bench/chase
 ifdef REPEAT
 	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
 	$(B)/carm build --ops fma,fma+add --ldst 2:1,1:1,1:0,0:1,update,2:1update,nt,3:1 -o $(B)/bench/model.json
 	$(B)/tests/bench/likwid $(B)/bench/model.json $(BENCH_SECONDS)
 	$(B)/tests/bench/loops $(B)/bench/model.json $(BENCH_SECONDS)
+	$(B)/tests/bench/chase
 	tests/bench/translate.sh $(B)/carm
 	python3 tests/bench/profile.py $(B)/carm $(B)/tests/bench/own
 	python3 tests/bench/levels.py $(B)/carm $(B)/bench/model.json

@@ -53,3 +53,9 @@ double carm_in_flight_rate(const struct carm_in_flight *flight, double chains)
     }
     return before ? flight->rate : 0.0;
 }
+
+double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_per_second)
+{
+    enum { LINE_BYTES = 64 }; /* of every x86-64 cache */
+    return bytes_per_second / LINE_BYTES * flight->latency_seconds;
+}

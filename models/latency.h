@@ -116,4 +116,9 @@ const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model,
  * returns 0 where there are no points */
 double carm_in_flight_rate(const struct carm_in_flight *flight, double chains);
 
+/* Lines that are on their way to one core, on average, when it gets so many bytes in a second from that level: Little's
+ * law with the latency of one chain. Lines that a prefetcher fetches count, too.
+ * bytes_per_second  of one core, >= 0 */
+double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_per_second);
+
 #endif

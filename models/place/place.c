@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "models/latency.h"
 #include "models/roofline.h"
 
 const char *carm_bound_name(enum carm_bound bound)
@@ -578,24 +579,44 @@ static const char *faster_level(const struct carm_place_set *set, const struct c
     return NULL;
 }
 
+/* Where a core has far fewer lines on their way from DRAM than it can have: how many, for the advice. Fewer than
+ * 70% of them are not what limits a stream. Else "" */
+static void flight_text(char dst[128], const struct carm_place_set *set,
+                        const struct carm_place_input *in, const struct carm_place *p)
+{
+    const int threads = in->threads > 0 ? in->threads : set->roofs->threads;
+    const double lines =
+        set->flight ? carm_in_flight_lines(set->flight, p->performance / p->intensity / threads)
+                    : INFINITY;
+    dst[0] = '\0';
+    if (set->flight && lines < 0.7 * set->flight->lines) {
+        snprintf(
+            dst, 128,
+            "on average %.*f lines are on their way from DRAM to a core, of %.0f that it can have; ",
+            lines < 10.0 ? 1 : 0, lines, set->flight->lines);
+    }
+}
+
 static void advise_memory(const struct carm_place_set *set, enum carm_place_which which,
-                          struct carm_place *p, const char *also)
+                          const struct carm_place_input *in, struct carm_place *p, const char *also)
 {
     const struct carm_ceiling *a = advised(p);
     const struct carm_ceiling *slower = slope_below(p);
     const double under = a->at / p->performance;
     const char *faster = faster_level(set, a);
-    char until[96], left[32], operations[CARM_NAME_MAX + 2];
+    char until[96], left[32], operations[CARM_NAME_MAX + 2], flight[128];
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     operations_of(set, operations);
+    flight_text(flight, set, in, p);
     if (a->roof && which == CARM_PLACE_ORIGINAL && at_it) {
         say(p, "at the slope of %s%s: %s; do more %s per DRAM byte (block for the caches)", a->name,
             also, left_text(left, under), operations);
     } else if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
-            "below the slope of %s%s: %s is left; first try longer streams, prefetching and "
+            "below the slope of %s%s: %s is left; %sfirst try %slonger streams, prefetching and "
             "pages near their threads, then more %s per DRAM byte",
-            a->name, also, times_text(left, under), operations);
+            a->name, also, times_text(left, under), flight,
+            *flight ? "more independent loads, " : "", operations);
     } else if (a->roof && at_it) {
         say(p,
             "at the slope of %s%s, the roof: %s; do more %s per byte (keep values in registers, use "
@@ -683,7 +704,7 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
     if (a->compute) {
         advise_compute(which, out, also);
     } else {
-        advise_memory(set, which, out, also);
+        advise_memory(set, which, in, out, also);
     }
 }
 

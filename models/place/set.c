@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/latency.h"
 #include "models/roofline.h"
 
 bool carm_place_same_isa(const char *a, const char *b)
@@ -412,6 +413,7 @@ void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_mo
     prepare_slopes(set, model, roofs);
     add_operations(set, model, CARM_PLACE_CACHE_AWARE);
     add_operations(set, model, CARM_PLACE_ORIGINAL);
+    set->flight = carm_in_flight_find(model, "DRAM");
     if (find_measured(model, roofs, order, &ceilings)) {
         carm_place_use_ceilings(set, &ceilings);
     }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "models/latency.h"
 #include "models/place/place.h"
 
 /* L1 100, L2 50, DRAM 10 byte/s; fma 40, add 20 flop/s; avx2 beside it: fma 30. Ridge 0.4. */
@@ -380,6 +381,36 @@ static void bounds(void **state)
     assert_near(p.share_high, 0.8);
 }
 
+/* One miss after another, three of twenty, and a stream: what is on its way from DRAM by Little's law. */
+static void lines_in_flight(void **state)
+{
+    (void)state;
+    static struct carm_in_flight flights[] = {
+        {.level = "L2", .code = "scalar", .rate = 1, .lines = 9},
+        {.level = "DRAM",
+         .code = "scalar",
+         .latency_seconds = 64.0,
+         .rate = 20.0 / 64.0,
+         .lines = 20.0}};
+    struct carm_model m = model;
+    m.in_flight = flights;
+    m.nin_flight = 2;
+    struct carm_place p;
+    struct carm_err err = {""};
+    /* one thread: B byte/s are B / 64 lines/s, each 64 s on its way: B lines */
+    assert_int_equal(carm_place_original(&m, &sets[0], 0.1, 1.0, 1.0, &p, &err), 0);
+    assert_non_null(
+        strstr(p.advice, "on average 1.0 lines are on their way from DRAM to a core, of 20"));
+    assert_non_null(strstr(p.advice, "more independent loads"));
+    assert_int_equal(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err), 0);
+    assert_non_null(strstr(p.advice, "on average 3.0 lines"));
+    flights[1].lines = 3.5; /* nearly all: not what limits it */
+    assert_int_equal(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err), 0);
+    assert_null(strstr(p.advice, "on average"));
+    assert_int_equal(carm_place_original(&model, &sets[0], 0.3, 3.0, 1.0, &p, &err), 0);
+    assert_null(strstr(p.advice, "on average")); /* not measured */
+}
+
 /* div is listed and never next to a point; avx2's first level is a ceiling of its own. */
 static void aside_and_narrow(void **state)
 {
@@ -501,6 +532,7 @@ int main(void)
         cmocka_unit_test(reasons_for_above),
         cmocka_unit_test(bounds),
         cmocka_unit_test(aside_and_narrow),
+        cmocka_unit_test(lines_in_flight),
         cmocka_unit_test(many_levels),
         cmocka_unit_test(at_a_slope),
         cmocka_unit_test(right_of_the_ridge),
