@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "models/ceilings.h"
+#include "models/latency.h"
 #include "models/validation.h"
 
 /* ---- two values --------------------------------------------------------------------------------- */
@@ -783,6 +784,49 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
     return finish(&l);
 }
 
+/* How a latency differs from the baseline's: intervals that overlap do not tell them apart. returns dst */
+static const char *latency_change(char dst[48], const struct carm_latency *base,
+                                  const struct carm_latency *of)
+{
+    dst[0] = '\0';
+    if (!base || base == of) {
+        return dst;
+    }
+    if (base->ci95.lo <= of->ci95.hi && of->ci95.lo <= base->ci95.hi) {
+        snprintf(dst, 48, " (no difference)");
+    } else {
+        snprintf(dst, 48, " (%+.0f%%)", 100.0 * (of->seconds / base->seconds - 1.0));
+    }
+    return dst;
+}
+
+/* Latencies and lines in flight of the model that the list is at. */
+static void put_latencies(struct list *l)
+{
+    const struct carm_model *m = l->compare->models[l->model];
+    char level[16];
+    char name[64];
+    char text[CARM_TEXT_NUMBER_MAX];
+    char change[48];
+    for (size_t i = 0; i < m->nlatency; i++) {
+        const struct carm_latency *x = &m->latency[i];
+        if (x->order == CARM_LATENCY_RANDOM && x->seconds > 0.0) {
+            carm_text_clean(level, sizeof level, x->level, l->ascii);
+            snprintf(name, sizeof name, "%s latency, %s pages", level,
+                     carm_text_bytes(text, sizeof text, x->page_bytes));
+            put(l, name, "%.3g ns%s", 1e9 * x->seconds,
+                latency_change(
+                    change,
+                    carm_latency_find(l->compare->models[0], x->level, x->order, x->page_bytes),
+                    x));
+        }
+    }
+    const struct carm_in_flight *f = carm_in_flight_find(m, "DRAM");
+    if (f) {
+        put(l, "DRAM lines in flight", "%.0f", f->lines);
+    }
+}
+
 size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
                                 struct carm_compare_fact *facts)
 {
@@ -800,6 +844,7 @@ size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
             snprintf(name, sizeof name, "%s knee", level);
             put(&l, name, "%s", x->resolved ? size_text(a, sizeof a, x->knee_bytes) : "unresolved");
         }
+        put_latencies(&l);
     }
     return finish(&l);
 }

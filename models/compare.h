@@ -192,7 +192,7 @@ const struct carm_roofs *carm_compare_adopt(struct carm_model *model,
 size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii,
                                   struct carm_compare_fact *facts);
 
-/* Sizes and knees of the memory levels. As above. */
+/* Sizes, knees and latencies of the memory levels, and lines in flight. As above. */
 size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
                                 struct carm_compare_fact *facts);
 

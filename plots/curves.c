@@ -5,6 +5,7 @@
 
 #include "base/assets.h"
 #include "base/text.h"
+#include "models/latency.h"
 #include "plots/panel.h"
 
 enum {
@@ -114,9 +115,13 @@ static int put_curves(FILE *out, const struct set *s, double scale, bool name_ki
     for (size_t i = 0; i < s->n; i++) {
         const struct carm_curve *c = s->curves[i];
         char name[3 * CARM_NAME_MAX];
-        snprintf(name, sizeof name, "%.24s%s%.24s%s%d thread%s", name_isa ? c->isa : "",
-                 name_isa ? " " : "", name_kind ? c->kind : "", name_kind ? ", " : "", c->threads,
-                 c->threads == 1 ? "" : "s");
+        char threads[32] = ""; /* none for latencies, which are of one */
+        if (c->threads > 0) {
+            snprintf(threads, sizeof threads, "%s%d thread%s", name_kind ? ", " : "", c->threads,
+                     c->threads == 1 ? "" : "s");
+        }
+        snprintf(name, sizeof name, "%.24s%s%.24s%s", name_isa ? c->isa : "", name_isa ? " " : "",
+                 name_kind ? c->kind : "", threads);
         carm_plot_put_line(out, name, KEY_MAX_PX);
     }
     fprintf(out, "CARM_END\ncurves = %zu\ndisturbed = %d\n", s->n, s->disturbed);
@@ -265,5 +270,97 @@ int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     int rc = put_curves(canvas->out, &s, scale, true, name_isa, err);
     if (rc == 0)
         fputs(carm_asset_plot_flops, canvas->out);
+    return rc;
+}
+
+/* Takes the curves of latencies as seconds over working set. *copies [nlatency_curves] is to be released with free,
+ * with the points of each. */
+static int collect_latencies(const struct carm_model *m, struct carm_curve **copies, struct set *s,
+                             struct carm_err *err)
+{
+    s->xmin = s->ymin = INFINITY;
+    *copies = calloc(m->nlatency_curves + 1, sizeof **copies);
+    for (size_t i = 0; *copies && i < m->nlatency_curves && s->n < CARM_PLOT_CURVES_MAX; i++) {
+        const struct carm_latency_curve *from = &m->latency_curves[i];
+        struct carm_curve *to = &(*copies)[i];
+        char size[CARM_TEXT_NUMBER_MAX];
+        to->points = calloc(from->npoints + 1, sizeof *to->points);
+        if (!to->points) {
+            return carm_fail(err, CARM_ENOMEM, "out of memory");
+        }
+        if (from->npoints == 0) {
+            continue;
+        }
+        to->npoints = from->npoints;
+        snprintf(to->kind, sizeof to->kind, "%s, %s pages", carm_latency_order_name(from->order),
+                 carm_text_bytes(size, sizeof size, from->page_bytes));
+        s->curves[s->n++] = to;
+        for (size_t k = 0; k < from->npoints; k++) {
+            const struct carm_latency_point *p = &from->points[k];
+            to->points[k] = (struct carm_curve_point){(double)p->working_set_bytes, p->seconds,
+                                                      p->ci95, p->disturbed};
+            s->xmin = fmin(s->xmin, (double)p->working_set_bytes);
+            s->xmax = fmax(s->xmax, (double)p->working_set_bytes);
+            s->ymin = fmin(s->ymin, p->seconds);
+            s->ymax = fmax(s->ymax, p->seconds);
+            s->disturbed = s->disturbed || p->disturbed;
+        }
+    }
+    return !*copies    ? carm_fail(err, CARM_ENOMEM, "out of memory")
+           : s->n == 0 ? carm_fail(err, CARM_EINVAL,
+                                   "the model has no latencies; `carm build` measures them, with "
+                                   "--quick where --latency yes is given")
+                       : 0;
+}
+
+static int put_latencies(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                         struct set *s, struct carm_err *err)
+{
+    static const double nanosecond = 1e-9;
+    const struct carm_model *m = canvas->model;
+    struct carm_plot_axis x = {log10(s->xmin) - 0.05, log10(s->xmax) + 0.05};
+    struct mark marks[MARKS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < m->machine.ncaches; i++) {
+        char level[16];
+        snprintf(level, sizeof level, "L%d", m->machine.caches[i].level);
+        add_mark(marks, &n, level, "OS", m->machine.caches[i].size_bytes, x);
+    }
+    const unsigned rows = place(marks, 0, n, 0, x, box.width);
+    const double low = lowest(s, x.hi - 0.4 * (x.hi - x.lo), x.hi) - log10(nanosecond);
+    s->ymin /= nanosecond;
+    s->ymax /= nanosecond;
+    const struct carm_plot_axis y = y_range(s, box.height, 14 + ROW_PX * (double)rows, low);
+    const double row = ROW_PX * (y.hi - y.lo) / box.height;
+    carm_plot_put_box(canvas, box, x, y, "Latency of dependent loads over working set, 1 thread");
+    carm_plot_put_size_ticks(canvas->out, x, box.width);
+    carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
+    put_marks(canvas->out, "sizes", marks, 0, n, y, y.hi - row * rows);
+    fputs("$size_labels << CARM_END\n", canvas->out);
+    for (size_t i = 0; i < n; i++) {
+        const double at = x.lo + centre(&marks[i], x, box.width) / box.width * (x.hi - x.lo);
+        fprintf(canvas->out, "%.9g %.9g ", pow(10, at), pow(10, y.hi - row * (marks[i].row + 0.5)));
+        carm_plot_put_text(canvas->out, marks[i].text);
+        fprintf(canvas->out, " %u\n", 0x606060u);
+    }
+    fputs("CARM_END\n", canvas->out);
+    const int rc = put_curves(canvas->out, s, nanosecond, true, false, err);
+    if (rc == 0) {
+        fputs(carm_asset_plot_latency, canvas->out);
+    }
+    return rc;
+}
+
+int carm_plot_latency(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                      struct carm_err *err)
+{
+    struct set s = {.n = 0};
+    struct carm_curve *copies = NULL;
+    int rc = collect_latencies(canvas->model, &copies, &s, err);
+    rc = rc ? rc : put_latencies(canvas, box, &s, err);
+    for (size_t i = 0; copies && i < canvas->model->nlatency_curves; i++) {
+        free(copies[i].points);
+    }
+    free(copies);
     return rc;
 }

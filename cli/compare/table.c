@@ -39,11 +39,22 @@ static void put_list(const struct carm_compare_page *page)
     }
 }
 
+/* The names' column, for those that differ. */
+static int fit_names(const struct carm_compare_fact *f, size_t n)
+{
+    int width = FACT_WIDTH;
+    for (size_t i = 0; i < n; i++) {
+        const int w = f[i].same ? 0 : (int)strlen(f[i].name);
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
 /* Columns are as wide as their contents. returns the width of a line */
 static int fit_columns(const struct carm_compare_page *page, const struct carm_compare_fact *f,
                        size_t n, int width[CARM_COMPARE_MOST])
 {
-    int total = FACT_WIDTH;
+    int total = fit_names(f, n);
     for (size_t m = 0; m < page->compare->n; m++) {
         width[m] = SHORT_WIDTH;
         for (size_t i = 0; i < n; i++) {
@@ -62,6 +73,7 @@ static void put_differing(const struct carm_compare_page *page, const struct car
                           size_t n)
 {
     int width[CARM_COMPARE_MOST];
+    const int names = fit_names(f, n);
     const bool wide = fit_columns(page, f, n, width) > WIDTH_MOST;
     bool any = false;
     for (size_t i = 0; i < n; i++) {
@@ -69,17 +81,17 @@ static void put_differing(const struct carm_compare_page *page, const struct car
             continue;
         }
         if (!any && !wide) {
-            printf("  %-*s", FACT_WIDTH, "");
+            printf("  %-*s", names, "");
             for (size_t m = 0; m < page->compare->n; m++) {
                 printf("  %-*c", width[m], carm_compare_letter(m));
             }
             printf("\n");
         }
         any = true;
-        printf("  %-*s", FACT_WIDTH, f[i].name);
+        printf("  %-*s", names, f[i].name);
         for (size_t m = 0; m < page->compare->n; m++) {
             if (wide) {
-                printf("%*s  %c ", m ? FACT_WIDTH + 2 : 0, "", carm_compare_letter(m));
+                printf("%*s  %c ", m ? names + 2 : 0, "", carm_compare_letter(m));
                 put_text(page, 0, f[i].text[m]);
                 printf("\n");
             } else {

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "models/compare.h"
+#include "models/latency.h"
 #include "tests/models/near.h"
 
 /* ---- two values --------------------------------------------------------------------------------- */
@@ -469,9 +470,46 @@ static void drops(void **state)
     carm_compare_free(c);
 }
 
+/* Latencies among the facts of levels: a difference beyond the intervals has its size. */
+static void latencies(void **state)
+{
+    (void)state;
+    static struct carm_latency fast[] = {{.level = "L3",
+                                          .order = CARM_LATENCY_RANDOM,
+                                          .page_bytes = 4096,
+                                          .seconds = 1.5e-8,
+                                          .ci95 = {1.4e-8, 1.6e-8}}};
+    static struct carm_latency slow[] = {{.level = "L3",
+                                          .order = CARM_LATENCY_RANDOM,
+                                          .page_bytes = 4096,
+                                          .seconds = 3e-8,
+                                          .ci95 = {2.9e-8, 3.1e-8}}};
+    static struct carm_latency near[] = {{.level = "L3",
+                                          .order = CARM_LATENCY_RANDOM,
+                                          .page_bytes = 4096,
+                                          .seconds = 1.6e-8,
+                                          .ci95 = {1.5e-8, 1.7e-8}}};
+    static struct carm_in_flight flight[] = {
+        {.level = "DRAM", .code = "scalar", .rate = 1e8, .lines = 20.4}};
+    const struct carm_model models[] = {
+        {.latency = fast, .nlatency = 1, .in_flight = flight, .nin_flight = 1},
+        {.latency = slow, .nlatency = 1},
+        {.latency = near, .nlatency = 1}};
+    const struct carm_compare c = {.models = {&models[0], &models[1], &models[2]}, .n = 3};
+    static struct carm_compare_fact facts[CARM_COMPARE_FACTS_MAX];
+    assert_int_equal(carm_compare_level_facts(&c, false, facts), 2);
+    assert_string_equal(facts[0].name, "L3 latency, 4 KiB pages");
+    assert_string_equal(facts[0].text[0], "15 ns");
+    assert_string_equal(facts[0].text[1], "30 ns (+100%)");
+    assert_string_equal(facts[0].text[2], "16 ns (no difference)");
+    assert_string_equal(facts[1].text[0], "20");
+    assert_string_equal(facts[1].text[1], "-");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(latencies),
         cmocka_unit_test(intervals_decide),
         cmocka_unit_test(facing_sides),
         cmocka_unit_test(floor_decides),
