@@ -126,10 +126,31 @@ static void print_pairs(const struct carm_model *m)
     }
 }
 
+/* One line for each mix: the bandwidth of streams and chase, and the latency beside it. */
+static void print_loaded(const struct carm_model *m, bool ascii)
+{
+    if (m->nloaded) {
+        printf("\nLatency beside streaming threads: ns at GB/s, all %d threads together\n",
+               m->loaded[0].threads);
+    }
+    for (size_t i = 0; i < m->nloaded; i++) {
+        const struct carm_loaded *l = &m->loaded[i];
+        char mix[CARM_NAME_MAX];
+        printf("  %-4s", carm_text_clean(mix, sizeof mix, l->ldst, ascii));
+        for (size_t k = 0; k < l->npoints; k++) {
+            const struct carm_loaded_point *p = &l->points[k];
+            printf("  %.0f at %.1f%s", 1e9 * p->seconds, p->bandwidth / 1e9,
+                   p->disturbed ? "!" : "");
+        }
+        printf("\n");
+    }
+}
+
 void carm_show_latency(const struct carm_model *m, bool ascii)
 {
     print_levels(m, ascii);
     print_flights(m, ascii);
+    print_loaded(m, ascii);
     if (m->ncore) {
         printf("\nInside the core: latency/throughput in cycles (the others: --json)\n");
         print_vectors(m);

@@ -81,6 +81,23 @@ echo '{' >"$m"
 build && rounds 'min(n) >= 4'
 ok "a broken model is replaced"
 
+build --fresh --latency yes && python3 - "$m" "$CARM" 2>"$tmp/err" <<'PY'
+import json, subprocess, sys
+m = json.load(open(sys.argv[1]))
+assert len(m["core"]) > 40, len(m["core"])
+assert all(f["latency"] or f["throughput"] or f["note"] for f in m["core"])
+names = [f["code"] for f in m["core"] if f["code"]]
+for i in range(0, len(names), 50):
+    subprocess.run([sys.argv[2], "asm", *names[i:i + 50]], check=True, stdout=subprocess.DEVNULL)
+levels = {(l["level"], l["order"]) for l in m["latency"]}
+assert ("L1", "random") in levels and ("DRAM", "random") in levels, levels
+assert all(p["working_set_bytes"] < q["working_set_bytes"]
+           for c in m["latency_curves"] for p, q in zip(c["points"], c["points"][1:]))
+PY
+ok "latencies, and their codes"
+build --fresh && ! grep -q '"latency"' "$m"
+ok "--quick alone: none"
+
 refuses "a budget that is no number" 2 "--budget 'soon' is no number of seconds" build --budget soon
 refuses "a negative budget" 2 "--budget '-1'" build --budget=-1
 build --fresh --budget 0 && rounds 'min(n) >= 4'

@@ -152,7 +152,7 @@ refuses "no nasm for codes that are not built in" 1 "cannot start nasm.*install 
 TMPDIR=$dir/nowhere refuses "no folder for temporary files" 1 "set TMPDIR" "$carm" $quick \
   --ldst 3:2 -o "$dir/a.json"
 # shellcheck disable=SC2086
-env PATH="$dir" "$carm" $quick -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &&
+env PATH="$dir" "$carm" $quick --latency yes -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &&
   [ -s "$dir/builtin.json" ] && [ ! -s "$dir/err" ]
 ok "the default plan needs no nasm" $?
 env PATH="$dir" "$carm" validate --quick --reps 16 --levels L1 "$dir/builtin.json" >"$dir/out" \

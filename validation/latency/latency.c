@@ -91,6 +91,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
         rc = carm_latency_memory(&run, err);
         carm_observer_advance(host->observer, memory_seconds);
     }
+    rc = rc ? rc : carm_latency_loaded(&run, err);
     rc = rc ? rc : carm_latency_pairs(&run, err);
     carm_team_close(run.team);
     carm_chain_image_close(image);

@@ -24,7 +24,7 @@ struct carm_latency_run {
     struct carm_model *model; /* the members of latencies are appended to it */
 };
 
-/* Measures all and fills core, latency, latency_curves, in_flight and core_to_core of the model, which had none.
+/* Measures all and fills core, latency, latency_curves, in_flight, loaded and core_to_core of the model, which had none.
  * returns 0, -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP, or as carm_chain_image_open */
 int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
                          struct carm_model *model, struct carm_err *err);
@@ -36,6 +36,7 @@ double carm_latency_seconds(const struct carm_latency_options *options);
 
 int carm_latency_core(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
+int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err);
 
 /* One timed run of a code, in core cycles by the higher of the clocks beside it; also its seconds.
