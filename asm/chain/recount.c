@@ -341,6 +341,9 @@ static int find_carried(struct walk *w)
         w->depth[r] = 0;
     }
     int rc = iterate(w);
+    if (rc) {
+        return rc;
+    }
     for (size_t r = 0; r < REGISTERS; r++) {
         written[r] = w->depth[r] > 0;
     }

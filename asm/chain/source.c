@@ -303,7 +303,7 @@ static void put_constants(FILE *out)
     for (unsigned dp = 0; dp < 2; dp++) {
         fprintf(out, "align 64\ncarm_chain_%s:\n", dp ? "dp" : "sp");
         for (unsigned i = 0; i < 4; i++) {
-            fprintf(out, "    times %u %s %.17f\n", dp ? 8 : 16, dp ? "dq" : "dd", values[i]);
+            fprintf(out, "    times %u %s %.17f\n", dp ? 8U : 16U, dp ? "dq" : "dd", values[i]);
         }
     }
 }

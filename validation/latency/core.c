@@ -22,9 +22,10 @@ enum {
 static const double target_seconds = 12e-6;
 /* What the steps of the counter and the clock beside leave, relative. */
 static const double floor_relative = 1e-3;
-/* Rounds that agree lie within so much, relative: what the kernel does varies more than an instruction. */
+/* Rounds that agree lie within so much, relative: what the kernel does, and how many of some thousand random
+ * branches are guessed right, varies more than an instruction. */
 static const double near_core = 0.005;
-static const double near_kernel = 0.05;
+static const double near_chance = 0.05;
 static const uint64_t random_bit = (uint64_t)1 << 45;
 
 /* One quantity on its way: a code, or an event that no code measures. */
@@ -175,8 +176,9 @@ static void fill(struct carm_core_figure *f, struct quantity *q, size_t rounds, 
 {
     double *figure = throughput ? &f->throughput : &f->latency;
     struct carm_ci *ci = throughput ? &f->throughput_ci95 : &f->latency_ci95;
-    const bool agree = carm_core_estimate(q->rounds, rounds,
-                                          f->kind == CARM_CORE_PAGE_FAULT ? near_kernel : near_core,
+    const bool is_chance =
+        f->kind == CARM_CORE_PAGE_FAULT || f->kind == CARM_CORE_BRANCH_MISPREDICTED;
+    const bool agree = carm_core_estimate(q->rounds, rounds, is_chance ? near_chance : near_core,
                                           floor_relative, figure, ci);
     if (q->code && (!*f->code || !throughput)) {
         (void)snprintf(f->code, sizeof f->code, "%s", q->code->name);

@@ -164,7 +164,9 @@ static void one_cycle(void **state)
     char *at = base;
     size_t steps = 0;
     do {
-        memcpy(&at, at, sizeof at);
+        char *next = NULL;
+        memcpy(&next, at, sizeof next);
+        at = next;
         steps++;
         assert_true(at >= base && at < base + N * 64 && (at - base) % 64 == 0);
     } while (at != base && steps <= N);
