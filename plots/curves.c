@@ -273,8 +273,45 @@ int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     return rc;
 }
 
-/* Takes the curves of latencies as seconds over working set. *copies [nlatency_curves] is to be released with free,
- * with the points of each. */
+/* A curve of n points, to be filled by add_point. returns it, or NULL when out of memory */
+static struct carm_curve *add_copy(struct set *s, struct carm_curve *to, size_t n)
+{
+    to->points = calloc(n + 1, sizeof *to->points);
+    if (to->points && n > 0) {
+        s->curves[s->n++] = to;
+    }
+    return to->points ? to : NULL;
+}
+
+static void add_point(struct set *s, struct carm_curve *to, struct carm_curve_point point)
+{
+    to->points[to->npoints++] = point;
+    s->xmin = fmin(s->xmin, point.x);
+    s->xmax = fmax(s->xmax, point.x);
+    s->ymin = fmin(s->ymin, point.value);
+    s->ymax = fmax(s->ymax, point.value);
+    s->disturbed = s->disturbed || point.disturbed;
+}
+
+static void free_copies(struct carm_curve *copies, size_t n)
+{
+    for (size_t i = 0; copies && i < n; i++) {
+        free(copies[i].points);
+    }
+    free(copies);
+}
+
+static int refuse_latencies(struct carm_err *err, const char *what)
+{
+    return carm_fail(
+        err, CARM_EINVAL,
+        "the model has no %s; `carm build` measures them, with --quick where --latency "
+        "yes is given",
+        what);
+}
+
+/* Takes the curves of latencies as seconds over working set. *copies [nlatency_curves] are to be released with
+ * free_copies. */
 static int collect_latencies(const struct carm_model *m, struct carm_curve **copies, struct set *s,
                              struct carm_err *err)
 {
@@ -282,46 +319,61 @@ static int collect_latencies(const struct carm_model *m, struct carm_curve **cop
     *copies = calloc(m->nlatency_curves + 1, sizeof **copies);
     for (size_t i = 0; *copies && i < m->nlatency_curves && s->n < CARM_PLOT_CURVES_MAX; i++) {
         const struct carm_latency_curve *from = &m->latency_curves[i];
-        struct carm_curve *to = &(*copies)[i];
         char size[CARM_TEXT_NUMBER_MAX];
-        to->points = calloc(from->npoints + 1, sizeof *to->points);
-        if (!to->points) {
+        struct carm_curve *to = add_copy(s, &(*copies)[i], from->npoints);
+        if (!to) {
             return carm_fail(err, CARM_ENOMEM, "out of memory");
         }
-        if (from->npoints == 0) {
-            continue;
-        }
-        to->npoints = from->npoints;
         snprintf(to->kind, sizeof to->kind, "%s, %s pages", carm_latency_order_name(from->order),
                  carm_text_bytes(size, sizeof size, from->page_bytes));
-        s->curves[s->n++] = to;
         for (size_t k = 0; k < from->npoints; k++) {
             const struct carm_latency_point *p = &from->points[k];
-            to->points[k] = (struct carm_curve_point){(double)p->working_set_bytes, p->seconds,
-                                                      p->ci95, p->disturbed};
-            s->xmin = fmin(s->xmin, (double)p->working_set_bytes);
-            s->xmax = fmax(s->xmax, (double)p->working_set_bytes);
-            s->ymin = fmin(s->ymin, p->seconds);
-            s->ymax = fmax(s->ymax, p->seconds);
-            s->disturbed = s->disturbed || p->disturbed;
+            add_point(s, to,
+                      (struct carm_curve_point){(double)p->working_set_bytes, p->seconds, p->ci95,
+                                                p->disturbed});
         }
     }
     return !*copies    ? carm_fail(err, CARM_ENOMEM, "out of memory")
-           : s->n == 0 ? carm_fail(err, CARM_EINVAL,
-                                   "the model has no latencies; `carm build` measures them, with "
-                                   "--quick where --latency yes is given")
+           : s->n == 0 ? refuse_latencies(err, "latencies")
                        : 0;
 }
 
+/* The same for latencies beside streams, as seconds over GB/s; copies [nloaded]. */
+static int collect_loaded(const struct carm_model *m, struct carm_curve **copies, struct set *s,
+                          struct carm_err *err)
+{
+    s->xmin = s->ymin = INFINITY;
+    *copies = calloc(m->nloaded + 1, sizeof **copies);
+    for (size_t i = 0; *copies && i < m->nloaded && s->n < CARM_PLOT_CURVES_MAX; i++) {
+        const struct carm_loaded *from = &m->loaded[i];
+        struct carm_curve *to = add_copy(s, &(*copies)[i], from->npoints);
+        if (!to) {
+            return carm_fail(err, CARM_ENOMEM, "out of memory");
+        }
+        to->threads = from->threads;
+        snprintf(to->kind, sizeof to->kind, "%.24s", from->ldst);
+        for (size_t k = 0; k < from->npoints; k++) {
+            const struct carm_loaded_point *p = &from->points[k];
+            add_point(
+                s, to,
+                (struct carm_curve_point){p->bandwidth / 1e9, p->seconds, p->ci95, p->disturbed});
+        }
+    }
+    return !*copies    ? carm_fail(err, CARM_ENOMEM, "out of memory")
+           : s->n == 0 ? refuse_latencies(err, "latencies beside streaming threads")
+                       : 0;
+}
+
+/* The panel of either; over sizes with the caches' marks, else over bandwidth. */
 static int put_latencies(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
-                         struct set *s, struct carm_err *err)
+                         struct set *s, bool sizes, struct carm_err *err)
 {
     static const double nanosecond = 1e-9;
     const struct carm_model *m = canvas->model;
     struct carm_plot_axis x = {log10(s->xmin) - 0.05, log10(s->xmax) + 0.05};
     struct mark marks[MARKS_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < m->machine.ncaches; i++) {
+    for (size_t i = 0; sizes && i < m->machine.ncaches; i++) {
         char level[16];
         snprintf(level, sizeof level, "L%d", m->machine.caches[i].level);
         add_mark(marks, &n, level, "OS", m->machine.caches[i].size_bytes, x);
@@ -332,9 +384,17 @@ static int put_latencies(const struct carm_plot_canvas *canvas, struct carm_plot
     s->ymax /= nanosecond;
     const struct carm_plot_axis y = y_range(s, box.height, 14 + ROW_PX * (double)rows, low);
     const double row = ROW_PX * (y.hi - y.lo) / box.height;
-    carm_plot_put_box(canvas, box, x, y, "Latency of dependent loads over working set, 1 thread");
-    carm_plot_put_size_ticks(canvas->out, x, box.width);
+    carm_plot_put_box(canvas, box, x, y,
+                      sizes ? "Latency of dependent loads over working set, 1 thread"
+                            : "Latency of dependent loads beside streams in the other threads");
+    if (sizes) {
+        carm_plot_put_size_ticks(canvas->out, x, box.width);
+    } else {
+        carm_plot_put_decimal_ticks(canvas->out, 'x', x, box.width);
+    }
     carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
+    fprintf(canvas->out, "latency_over = \"%s\"\n",
+            sizes ? "working set" : "bandwidth of all threads, GB/s");
     put_marks(canvas->out, "sizes", marks, 0, n, y, y.hi - row * rows);
     fputs("$size_labels << CARM_END\n", canvas->out);
     for (size_t i = 0; i < n; i++) {
@@ -357,10 +417,18 @@ int carm_plot_latency(const struct carm_plot_canvas *canvas, struct carm_plot_bo
     struct set s = {.n = 0};
     struct carm_curve *copies = NULL;
     int rc = collect_latencies(canvas->model, &copies, &s, err);
-    rc = rc ? rc : put_latencies(canvas, box, &s, err);
-    for (size_t i = 0; copies && i < canvas->model->nlatency_curves; i++) {
-        free(copies[i].points);
-    }
-    free(copies);
+    rc = rc ? rc : put_latencies(canvas, box, &s, true, err);
+    free_copies(copies, canvas->model->nlatency_curves);
+    return rc;
+}
+
+int carm_plot_loaded(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                     struct carm_err *err)
+{
+    struct set s = {.n = 0};
+    struct carm_curve *copies = NULL;
+    int rc = collect_loaded(canvas->model, &copies, &s, err);
+    rc = rc ? rc : put_latencies(canvas, box, &s, false, err);
+    free_copies(copies, canvas->model->nloaded);
     return rc;
 }

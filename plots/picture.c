@@ -251,6 +251,7 @@ static const struct kind {
     {"bandwidth", {carm_plot_bandwidth}, .roofline = false},
     {"flops", {carm_plot_flops}, .roofline = false},
     {"latency", {carm_plot_latency}, .roofline = false},
+    {"loaded", {carm_plot_loaded}, .roofline = false},
     {"curve", {carm_plot_bandwidth, carm_plot_flops}, .roofline = false},
     {"all", {carm_plot_bandwidth, carm_plot_flops}, .roofline = true},
     {"validation", {NULL}, .both = true},

@@ -64,7 +64,7 @@ static const struct carm_opt options[] = {
      &words.ceilings, "in-core|mix|memory|busy|traffic"},
     {"latency", 0, "WHEN", "yes; no with --quick",
      "Whether to measure what a core waits for as well: latency and throughput of instructions, of each memory "
-     "level and of TLB misses, loads in flight, and lines handed from core to core. Takes some 3 s, with --quick 1.5 s.",
+     "level and of TLB misses, loads in flight, and lines handed from core to core. Takes some 4 s, with --quick 2 s.",
      &words.latency, "yes|no"},
     {"search", 0, NULL, NULL,
      "Try about 100 codes for each bandwidth instead of about 15: lengths of the loop, orders, "

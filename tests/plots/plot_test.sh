@@ -114,11 +114,14 @@ ok "an axis of less than a decade has more than one number"
 python3 - "$model" "$top/tests/data/latency-model.json" >"$tmp/latency.json" <<'PY'
 import json, sys
 model, latency = (json.load(open(p)) for p in sys.argv[1:])
-json.dump({**model, "latency_curves": latency["latency_curves"]}, sys.stdout)
+json.dump({**model, "latency_curves": latency["latency_curves"], "loaded": latency["loaded"]}, sys.stdout)
 PY
 run plot "$tmp/latency.json" --kind latency --script && grep -q 'latency, ns"' "$tmp/out" &&
     grep -qx '|pages, 4 KiB pages' "$tmp/out" && grep -q '^4096 1 1 1 0$' "$tmp/out"
 ok "latency over working set"
+run plot "$tmp/latency.json" --kind loaded --script && grep -q 'latency_over = "bandwidth of all threads, GB/s"' "$tmp/out" &&
+    grep -qx '|1:0, 2 threads' "$tmp/out" && grep -q '^10 100 100 100 0$' "$tmp/out"
+ok "latency beside streams"
 refuses "latencies that were not measured" 1 "carm build" plot "$model" --kind latency -o "$tmp/p.svg"
 mkdir "$tmp/folder"
 awk '/"precision": "dp"/ && ++n == 2 { sub("dp", "int8") } 1' "$model" >"$tmp/int8.json"

@@ -9,7 +9,7 @@
 
 /* Of a build on two cores of a Zen 4 server (docs/results.md). */
 static const double core_seconds = 1.0;
-static const double memory_seconds = 2.0;
+static const double memory_seconds = 2.5;
 
 double carm_latency_seconds(const struct carm_latency_options *options)
 {

@@ -165,9 +165,9 @@ static void measure(struct memory *m, size_t pages, enum carm_latency_order orde
                         .lines = carm_chase_lines(order, page, set),
                         .base = m->buffers[pages].start,
                         .window = m->window,
-                        .laps = 1 + 2 * (real <= last_cache(m->run->host->topo) / 2),
+                        .laps = 1 + (real <= last_cache(m->run->host->topo) / 2),
                         .own = real <= own_bytes(m->run->host->topo) / 2,
-                        .warm = real <= 2 * last_cache(m->run->host->topo)};
+                        .warm = real <= last_cache(m->run->host->topo)};
     lay_out(m, pages, order, set);
     carm_team_run(m->run->team, point_job, p);
 }
