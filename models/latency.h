@@ -94,7 +94,7 @@ struct carm_loaded {
     size_t npoints;
 };
 
-/* A line that two cores hand to and fro by compare-and-swap. */
+/* A line that two cores write in turn, each when it sees what the other one wrote. */
 struct carm_core_pair {
     int from, to;   /* hardware threads by the operating system's number */
     double seconds; /* one way */
