@@ -37,6 +37,10 @@ engine() {
 
 # finds NAME TEST FILE FROM TO: with FROM replaced in FILE, that test fails
 finds() {
+    if [ "$2" = test_equal ] && ! setarch -R true 2>/dev/null; then
+        skip "finds $1" 'addresses cannot be fixed here, so that test is skipped'
+        return
+    fi
     source=$(echo harness/translate/engine/*/"$3")
     sed "s/$4/$5/" "$source" >"$tmp/$3"
     ! cmp -s "$source" "$tmp/$3" && engine "$tmp/$3" 2>"$tmp/err" &&

@@ -2,7 +2,6 @@
 /* Executes blocks of random instructions and prints what they leave: registers, flags, memory, vectors,
  * MXCSR, x87 state, and where and with what they faulted. tests/harness/translate/test_translate.c compares
  * what it prints free and counted by translation.
- * Linked at a fixed address: a block may read the address of end_of_block, which is among the results.
  *     random SEED BLOCKS [v]  v: also each block's bytes */
 #include <Zydis/Zydis.h>
 #include <cpuid.h>
@@ -382,19 +381,23 @@ int main(int argc, char **argv)
     STAYS[1] = 5;
     put_jump(STAYS + 2, landing);
     put_jump(STAYS + 7, landing);
+    /* A block may read where it goes when it ends: that address is the same in each run. */
+    static const uint8_t leave[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp [rip] */
+    uint8_t *const left = STAYS + 64;
+    const uint64_t end = (uint64_t)(uintptr_t)end_of_block, leaves_to = (uint64_t)(uintptr_t)left;
+    memcpy(left, leave, sizeof leave);
+    memcpy(left + sizeof leave, &end, sizeof end);
     (void)mprotect(STAYS, 4096, PROT_READ | PROT_EXEC);
     read_parts();
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (unsigned b = 0; b < blocks; b++) {
-        static const uint8_t leave[] = {0xff, 0x25, 0, 0, 0, 0}; /* jmp [rip] */
-        const uint64_t end = (uint64_t)(uintptr_t)end_of_block;
         (void)mprotect(CODE, CODE_BYTES, PROT_READ | PROT_WRITE);
         uint8_t *const block = CODE + CODE_BYTES - 4096 - random64() % 64;
         const unsigned n = generate(block, &decoder);
         put_jump(landing, block);
         entry = b % 2 ? STAYS : landing; /* by a direct jump, and by an indirect one */
         memcpy(block + n, leave, sizeof leave);
-        memcpy(block + n + sizeof leave, &end, sizeof end);
+        memcpy(block + n + sizeof leave, &leaves_to, sizeof leaves_to);
         (void)mprotect(CODE, CODE_BYTES, PROT_READ | PROT_EXEC);
         prepare();
         for (int i = 0; i < DATA_BYTES; i += 8) {
