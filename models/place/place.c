@@ -110,8 +110,11 @@ static void find_neighbours(struct carm_place *p, bool ladder)
     }
     p->over = p->above < 0;
     const int binding = p->over ? (int)p->nceilings - 1 : p->above;
-    p->bound = p->ceilings[binding].compute ? CARM_BOUND_COMPUTE : CARM_BOUND_MEMORY;
-    if (!p->over && binds_with_other(p, p->above, ladder)) {
+    const struct carm_ceiling *c = &p->ceilings[binding];
+    p->bound = c->compute ? CARM_BOUND_COMPUTE : CARM_BOUND_MEMORY;
+    /* Whether the program misses the optimisation is not known: either kind may bind it. */
+    if (!p->over &&
+        (binds_with_other(p, p->above, ladder) || (is_conditional(c) && c->compute != compute))) {
         p->bound = CARM_BOUND_BOTH;
     }
 }

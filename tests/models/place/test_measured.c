@@ -195,6 +195,10 @@ static void a_missing_optimisation_reverses_no_diagnosis(void **state)
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
     assert_int_equal(p.bound, CARM_BOUND_MEMORY);
     assert_string_equal(p.advice, without.advice);
+    /* the original model has the paper's ladder: "TLP only" is next, but need not bind below DRAM's 3.1 */
+    (void)place(CARM_PLACE_ORIGINAL, 0.25, 2.2);
+    assert_string_equal(p.ceilings[p.above].name, "TLP only");
+    assert_int_equal(p.bound, CARM_BOUND_BOTH);
 }
 
 static void an_intensity_alone(void **state)
