@@ -26,6 +26,8 @@ struct carm_piece {
     uint64_t executions;
     struct carm_step_counts counts; /* of all its executions; modulo 2^64 */
     uint64_t target;
+    double taken; /* of a conditional branch at its end: how often it jumped, the middle of its
+                   * bounds; -1 = not known */
     enum carm_tally_end ends;
     bool entered;      /* by an indirect branch or a return */
     uint32_t function; /* of the caller: equal numbers are one function */

@@ -266,6 +266,23 @@ static void solve_edges(struct graph *g)
     }
 }
 
+static void note_taken(struct graph *g)
+{
+    for (uint32_t i = 0; i < g->n; i++) {
+        struct carm_piece *p = &g->pieces[i];
+        p->taken = -1.0;
+        for (uint32_t e = g->out[i]; e < g->out[i + 1] && p->ends == CARM_END_BRANCH; e++) {
+            const struct edge *edge = &g->edges[e];
+            const double n = 0.5 * ((double)edge->low + (double)edge->high);
+            const bool jumps = g->pieces[edge->to].at == p->target;
+            p->taken = jumps ? n : (double)minus(p->executions, (uint64_t)n);
+            if (jumps) {
+                break;
+            }
+        }
+    }
+}
+
 /* ---- loops ---- */
 
 /* Edges from e on that stay in the region and are not taken out; g->nedges-like end: none */
@@ -489,6 +506,7 @@ static int one_function(struct carm_flow *flow, struct graph *g, const bool *for
     }
     if (!rc) {
         solve_edges(g);
+        note_taken(g);
         rc = find_loops(flow, g, err);
     }
     free(g->edges);

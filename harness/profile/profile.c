@@ -2,10 +2,12 @@
 #include "harness/profile/profile.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "harness/count/step/counts.h"
@@ -47,6 +49,10 @@ double carm_profile_trips(const struct carm_profile_row *row, bool *about)
 
 void carm_profile_close(struct carm_profile *profile)
 {
+    for (size_t i = 0; i < profile->ncodes; i++) {
+        carm_code_close(&profile->codes[i]);
+    }
+    free(profile->codes);
     free(profile->rows);
     memset(profile, 0, sizeof *profile);
 }
@@ -323,6 +329,53 @@ static int place_samples(struct builder *b, struct module *m, struct carm_err *e
     return rc;
 }
 
+static int code_of(struct builder *b, const struct module *m, size_t loop, uint32_t function,
+                   uint32_t number, size_t row, int fd, struct carm_err *err)
+{
+    struct carm_profile *p = b->profile;
+    int rc = carm_array_grow(&p->codes, &p->codes_room, p->ncodes, 1, sizeof *p->codes,
+                             "the profile", err);
+    rc = rc ? rc : carm_code_open(&p->codes[p->ncodes], &m->flow, loop, function, number, fd, err);
+    if (!rc) {
+        p->rows[row].code = ++p->ncodes;
+    }
+    return rc;
+}
+
+/* The code of the rows that have samples. */
+static int codes_of(struct builder *b, const struct module *m, uint32_t number, int file,
+                    size_t first_hit, struct carm_err *err)
+{
+    int rc = 0;
+    int fd = b->in->by != CARM_PROFILE_LOOPS ? -1
+             : file >= 0                     ? fcntl(file, F_DUPFD_CLOEXEC, 0)
+                                             : open(m->path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && file < 0 && carm_module_code(fd) != m->code) {
+        close(fd);
+        fd = -1;
+    }
+    for (size_t k = first_hit; k < b->nhits && !rc && fd >= 0; k++) {
+        const size_t row = b->hits[k].row;
+        if (b->profile->rows[row].code) {
+            continue;
+        }
+        for (size_t i = 0; i < m->flow.nloops && !rc; i++) {
+            if (m->loops[i] == row) {
+                rc = code_of(b, m, i, m->flow.loops[i].function, number, row, fd, err);
+            }
+        }
+        for (size_t i = 0; i < m->nbodies && !rc; i++) {
+            if (m->bodies[i].row == row) {
+                rc = code_of(b, m, CARM_CODE_BODY, m->bodies[i].function, number, row, fd, err);
+            }
+        }
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return rc;
+}
+
 static bool has_module(const struct carm_modules *modules, const char *path, uint64_t code)
 {
     for (uint32_t i = 0; i < modules->n; i++) {
@@ -372,7 +425,10 @@ static int add_module(struct builder *b, const struct carm_modules *from, uint32
     rc = rc ? rc : rows_of_loops(b, &m, err);
     rc = rc ? rc : count_pieces(b, &m, err);
     rc = rc ? rc : place_places(b, &m, number, err);
+    const size_t first_hit = b->nhits;
     rc = rc ? rc : place_samples(b, &m, err);
+    rc =
+        rc || number == UINT32_MAX ? rc : codes_of(b, &m, number, from->list[k].fd, first_hit, err);
     carm_flow_close(&m.flow);
     free(m.loops);
     free(m.bodies);

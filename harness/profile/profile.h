@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "harness/count/step/instruction.h"
+#include "harness/profile/code.h"
 #include "harness/profile/sample.h"
 #include "harness/translate/blocks.h"
 
@@ -31,6 +32,7 @@ struct carm_profile_row {
     char module[128]; /* file, without folders; "" = none */
     uint64_t at;      /* of code: where it begins in the file */
     bool irreducible; /* a loop that is entered at several places */
+    size_t code;      /* number + 1 in carm_profile.codes; 0 = none */
     size_t parent;    /* row + 1 of the loop around it; 0 = none */
 
     struct carm_step_counts counts; /* modulo 2^64; those of inner loops apart */
@@ -64,6 +66,8 @@ struct carm_profile_row {
 struct carm_profile {
     struct carm_profile_row *rows; /* by share, then by instructions, from the largest */
     size_t nrows, room;
+    struct carm_code *codes; /* of loops, and of functions outside of loops */
+    size_t ncodes, codes_room;
     size_t folded; /* rows that became the row of others */
     uint64_t samples;
     bool has_counts, has_time;

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/profile/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum {
+    STEPS_MAX = 24000,    /* instructions that are executed, at most */
+    ITERATIONS_MAX = 128, /* likewise; chains of several iterations show in fewer */
+    ITERATIONS_MIN = 8,
+    TERMS = 4,       /* unknown numbers in an address */
+    SLOTS = 1 << 16, /* of memory: more than twice STEPS_MAX */
+    NEVER = -1,
+};
+
+/* ---- numbers ---- */
+
+/* A sum of unknown numbers, times constants, and a constant. Terms are in order of their numbers. */
+struct sum {
+    uint8_t n;
+    struct {
+        uint32_t of;
+        int64_t times;
+    } terms[TERMS];
+    int64_t constant;
+};
+
+static bool same_terms(const struct sum *a, const struct sum *b)
+{
+    bool same = a->n == b->n;
+    for (uint8_t i = 0; i < a->n && same; i++) {
+        same = a->terms[i].of == b->terms[i].of && a->terms[i].times == b->terms[i].times;
+    }
+    return same;
+}
+
+static bool same(const struct sum *a, const struct sum *b)
+{
+    return a->constant == b->constant && same_terms(a, b);
+}
+
+static int64_t wrapped_product(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+static int64_t wrapped_sum(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* a += times x b. returns false: it has too many terms */
+static bool add(struct sum *a, const struct sum *b, int64_t times)
+{
+    struct sum out = {.constant = wrapped_sum(a->constant, wrapped_product(times, b->constant))};
+    uint8_t i = 0, k = 0;
+    while (i < a->n || k < b->n) {
+        const bool left = k == b->n || (i < a->n && a->terms[i].of <= b->terms[k].of);
+        const bool right = i == a->n || (k < b->n && b->terms[k].of <= a->terms[i].of);
+        const uint32_t of = left ? a->terms[i].of : b->terms[k].of;
+        int64_t n = left ? a->terms[i++].times : 0;
+        n = wrapped_sum(n, right ? wrapped_product(times, b->terms[k++].times) : 0);
+        if (n && out.n == TERMS) {
+            return false;
+        }
+        if (n) {
+            out.terms[out.n].of = of;
+            out.terms[out.n++].times = n;
+        }
+    }
+    *a = out;
+    return true;
+}
+
+/* ---- state ---- */
+
+/* A result, and the step that it came from. */
+struct ready {
+    double cycles;
+    int step;
+};
+
+struct step {
+    uint32_t op;
+    int before;          /* the step that it waited for longest */
+    float load, compute; /* cycles that it added: of memory, of the unit */
+    uint8_t load_class;
+};
+
+/* Memory at an address. */
+struct slot {
+    bool used, has_value;
+    uint8_t segment;
+    uint16_t bytes; /* that were stored; 0 = loaded alone */
+    struct sum address, value;
+    struct ready ready;
+};
+
+struct machine {
+    const struct carm_code *code;
+    const struct carm_graph_latencies *latencies;
+    struct carm_graph *graph;
+    struct ready ready[CARM_REG_COUNT];
+    struct sum values[CARM_REG_VECTOR];
+    struct slot *slots;
+    uint32_t unknown; /* numbers so far */
+    bool *loaded;     /* [STEPS_MAX x 2 + ...] whether an unknown number was loaded */
+    struct step *steps;
+    int nsteps;
+    struct sum flags;              /* the number whose sign and zero the flags show */
+    struct ready last;             /* result of the current iteration that was ready last */
+    struct sum *addresses, *moves; /* [nops] of the last time, and how far it moved then */
+    uint8_t *seen;                 /* [nops] times, at most 3 */
+    double *walked;                /* [npieces] jumps owed: error diffusion of branches */
+    double straddles;
+};
+
+static struct sum unknown(struct machine *m, bool loaded)
+{
+    struct sum v = {.n = 1};
+    v.terms[0].of = m->unknown;
+    v.terms[0].times = 1;
+    m->loaded[m->unknown++] = loaded;
+    return v;
+}
+
+static struct sum constant(int64_t number)
+{
+    return (struct sum){.constant = number};
+}
+
+static struct slot *slot_of(struct machine *m, const struct sum *address, uint8_t segment)
+{
+    uint64_t hash = (uint64_t)address->constant * UINT64_C(0x9e3779b97f4a7c15) + segment;
+    for (uint8_t i = 0; i < address->n; i++) {
+        hash ^= (hash >> 29) + address->terms[i].of * UINT64_C(0xbf58476d1ce4e5b9) +
+                (uint64_t)address->terms[i].times * UINT64_C(0x94d049bb133111eb);
+        hash *= UINT64_C(0x9e3779b97f4a7c15);
+    }
+    uint64_t at = hash >> 40;
+    while (true) {
+        struct slot *s = &m->slots[at++ % SLOTS];
+        if (!s->used || (s->segment == segment && same(&s->address, address))) {
+            return s;
+        }
+    }
+}
+
+static const struct slot *stored_near(struct machine *m, const struct sum *address, uint8_t segment,
+                                      int64_t offset)
+{
+    struct sum at = *address;
+    at.constant = wrapped_sum(at.constant, offset);
+    const struct slot *s = slot_of(m, &at, segment);
+    return s->used && s->bytes ? s : NULL;
+}
+
+static struct sum address_of(struct machine *m, const struct carm_insn *op)
+{
+    struct sum a = constant(op->displacement);
+    bool fits = true;
+    if (op->base != CARM_REG_NONE) {
+        fits = add(&a, &m->values[op->base], 1);
+    }
+    if (op->index != CARM_REG_NONE) {
+        fits = fits && add(&a, &m->values[op->index], op->scale);
+    }
+    return fits && !(op->flags & CARM_INSN_GATHER) ? a : unknown(m, true);
+}
+
+/* ---- how addresses move ---- */
+
+static bool made_of_loads(const struct machine *m, const struct sum *address)
+{
+    bool any = false;
+    for (uint8_t i = 0; i < address->n; i++) {
+        any |= m->loaded[address->terms[i].of];
+    }
+    return any;
+}
+
+static void note_address(struct machine *m, uint32_t i, const struct sum *address)
+{
+    struct carm_graph_access *a = &m->graph->accesses[i];
+    struct sum move = *address;
+    if (m->seen[i] > 0 && add(&move, &m->addresses[i], -1)) {
+        if (move.n == 0) {
+            a->pattern = CARM_PATTERN_STRIDE;
+            a->stride = move.constant;
+        } else if (m->seen[i] > 1 && same(&move, &m->moves[i])) {
+            a->pattern = CARM_PATTERN_REGULAR;
+        } else if (m->seen[i] > 1) {
+            a->pattern = made_of_loads(m, address) ? CARM_PATTERN_INDIRECT : CARM_PATTERN_COMPUTED;
+        }
+        m->moves[i] = move;
+    } else if (m->seen[i] > 0) {
+        a->pattern = CARM_PATTERN_COMPUTED;
+    }
+    m->addresses[i] = *address;
+    m->seen[i] = (uint8_t)(m->seen[i] < 3 ? m->seen[i] + 1 : 3);
+}
+
+/* ---- one instruction ---- */
+
+static struct ready later(struct ready a, struct ready b)
+{
+    return b.cycles > a.cycles ? b : a;
+}
+
+static bool is_stack(const struct carm_insn *op)
+{
+    return op->index == CARM_REG_NONE &&
+           (op->base == CARM_REG_GP + 4 || op->base == CARM_REG_GP + 5);
+}
+
+/* When the bytes of a load are there, and where they come from. */
+static struct ready load(struct machine *m, const struct carm_insn *op, uint32_t i,
+                         const struct sum *address, struct ready from, struct step *step)
+{
+    const struct carm_graph_latencies *l = m->latencies;
+    struct ready out = from;
+    const struct slot *s = slot_of(m, address, op->segment);
+    bool straddles = false;
+    step->load_class = CARM_INSN_LOAD;
+    step->load = (float)((op->width != CARM_INSN_GP ? l->load_vector : l->load) +
+                         (l->beyond ? l->beyond[i] : 0.0));
+    out.cycles += (double)step->load;
+    const struct slot *source = s->used && s->bytes ? s : NULL;
+    if (source) {
+        straddles = op->load_bytes > source->bytes;
+    } else {
+        for (int64_t off = 1; off < 64 && !source; off *= 2) {
+            const struct slot *before = stored_near(m, address, op->segment, -off);
+            const struct slot *behind =
+                off < op->load_bytes ? stored_near(m, address, op->segment, off) : NULL;
+            if (before && off < before->bytes) {
+                source = before;
+                straddles = off + op->load_bytes > before->bytes;
+            } else if (behind) {
+                source = behind;
+                straddles = true;
+            }
+        }
+    }
+    if (!source) {
+        return out;
+    }
+    const double cycles = straddles                   ? l->forward_straddling
+                          : op->width != CARM_INSN_GP ? l->forward_vector
+                          : is_stack(op)              ? l->forward_stack
+                                                      : l->forward;
+    if (straddles) {
+        m->straddles += 1.0;
+        m->graph->accesses[i].straddles = true;
+    }
+    if (source->ready.cycles + cycles > out.cycles) {
+        out = (struct ready){source->ready.cycles + cycles, source->ready.step};
+        step->load = (float)cycles;
+        step->load_class = straddles ? CARM_INSN_FORWARD_STRADDLING : CARM_INSN_FORWARD;
+    }
+    return out;
+}
+
+/* What the registers and memory hold afterwards. memory: of a load; stored: out, of a store */
+static void move_values(struct machine *m, const struct carm_insn *op, const struct sum *memory,
+                        const struct sum *address, struct sum *stored, bool *stores_value)
+{
+    struct sum v = op->from != CARM_REG_NONE ? m->values[op->from] : constant(op->number);
+    struct sum result;
+    bool known = true;
+    *stores_value = false;
+    for (uint8_t i = 0; i < op->nwrites && op->value != CARM_VALUE_COMPARE; i++) {
+        if (op->writes[i] == CARM_REG_FLAGS) { /* of vectors, of masks, of parts of registers */
+            m->flags = unknown(m, true);
+        }
+    }
+    switch (op->value) {
+    case CARM_VALUE_KEPT:
+        return;
+    case CARM_VALUE_SET:
+        m->values[op->to] = constant(op->number);
+        return;
+    case CARM_VALUE_MOVE:
+        m->values[op->to] = v;
+        return;
+    case CARM_VALUE_LOAD:
+        m->values[op->to] = *memory;
+        return;
+    case CARM_VALUE_STORE:
+        *stored = v;
+        *stores_value = true;
+        return;
+    case CARM_VALUE_ADD:
+        result = m->values[op->to];
+        known = add(&result, &v, op->from != CARM_REG_NONE ? op->sign : 1);
+        m->values[op->to] = known ? result : unknown(m, made_of_loads(m, &v));
+        m->flags = m->values[op->to];
+        return;
+    case CARM_VALUE_ADD_LOAD:
+        result = m->values[op->to];
+        known = add(&result, memory, op->sign);
+        m->values[op->to] = known ? result : unknown(m, true);
+        return;
+    case CARM_VALUE_ADD_STORE:
+        result = *memory;
+        known = add(&result, &v, op->from != CARM_REG_NONE ? op->sign : 1);
+        *stored = known ? result : unknown(m, true);
+        *stores_value = true;
+        m->flags = *stored;
+        return;
+    case CARM_VALUE_LEA:
+        m->values[op->to] = *address;
+        return;
+    case CARM_VALUE_COMPARE:
+        result = op->to != CARM_REG_NONE ? m->values[op->to] : *memory;
+        v = op->to != CARM_REG_NONE && op->loads ? *memory : v;
+        known = add(&result, &v, -1);
+        m->flags = known ? result : unknown(m, true);
+        return;
+    case CARM_VALUE_SHIFT:
+        result = constant(0);
+        known = op->number >= 0 && op->number < 63 &&
+                add(&result, &m->values[op->to], (int64_t)(UINT64_C(1) << op->number));
+        m->values[op->to] = known ? result : unknown(m, false);
+        return;
+    default:
+        break;
+    }
+    /* something else: what it is made of decides whether it was loaded */
+    bool loaded = op->loads;
+    for (uint8_t i = 0; i < op->nreads; i++) {
+        loaded |= op->reads[i] < CARM_REG_VECTOR && made_of_loads(m, &m->values[op->reads[i]]);
+        loaded |= op->reads[i] >= CARM_REG_VECTOR && op->reads[i] < CARM_REG_FLAGS;
+    }
+    for (uint8_t i = 0; i < op->nwrites; i++) {
+        if (op->writes[i] < CARM_REG_VECTOR) {
+            m->values[op->writes[i]] = unknown(m, loaded);
+        }
+    }
+}
+
+static double latency_of(const struct carm_graph_latencies *l, const struct carm_insn *op)
+{
+    return l->of[op->class][op->width][op->precision];
+}
+
+static void execute(struct machine *m, uint32_t i)
+{
+    const struct carm_insn *op = &m->code->ops[i];
+    struct step *step = &m->steps[m->nsteps];
+    struct ready at = {0.0, NEVER};
+    struct ready in = {0.0, NEVER};
+    struct sum address = {0}, memory = {0}, stored = {0};
+    bool stores_value = false;
+    *step = (struct step){.op = i, .before = NEVER};
+    const bool has_memory = op->loads || op->stores || op->value == CARM_VALUE_LEA;
+    if (has_memory) {
+        address = address_of(m, op);
+        at = op->base != CARM_REG_NONE ? later(at, m->ready[op->base]) : at;
+        at = op->index != CARM_REG_NONE ? later(at, m->ready[op->index]) : at;
+        if (op->base == CARM_REG_GP + 4 && (op->flags & CARM_INSN_STACK)) {
+            at = (struct ready){0.0, NEVER};
+        }
+    }
+    if (op->loads || op->stores) {
+        note_address(m, i, &address);
+    } else if (op->flags & CARM_INSN_BRANCH) {
+        note_address(m, i, &m->flags);
+    }
+    for (uint8_t k = 0; k < op->nreads; k++) {
+        in = later(in, m->ready[op->reads[k]]);
+    }
+    if (op->loads) {
+        const struct ready loaded = load(m, op, i, &address, at, step);
+        if (!(loaded.cycles >= in.cycles)) {
+            step->load = 0.0F;
+        }
+        in = loaded.cycles >= in.cycles ? loaded : in;
+        struct slot *s = slot_of(m, &address, op->segment);
+        if (!s->used) {
+            *s = (struct slot){
+                .used = true, .has_value = true, .segment = op->segment, .address = address};
+            s->value = unknown(m, true);
+        }
+        if (!s->has_value) {
+            s->value = unknown(m, true);
+            s->has_value = true;
+        }
+        memory = s->value;
+    } else if (op->value == CARM_VALUE_LEA) {
+        in = later(in, at);
+    }
+    step->before = in.step;
+    step->compute = (float)latency_of(m->latencies, op);
+    const struct ready out = {in.cycles + (double)step->compute, m->nsteps};
+    move_values(m, op, &memory, &address, &stored, &stores_value);
+    if (op->stores) {
+        struct slot *s = slot_of(m, &address, op->segment);
+        m->graph->accesses[i].updates = s->used;
+        *s = (struct slot){.used = true,
+                           .has_value = stores_value,
+                           .segment = op->segment,
+                           .bytes = op->store_bytes ? op->store_bytes : 8,
+                           .address = address,
+                           .value = stored,
+                           .ready = out};
+    }
+    for (uint8_t k = 0; k < op->nwrites; k++) {
+        m->ready[op->writes[k]] = out;
+    }
+    if (op->nwrites || op->stores) {
+        m->last = later(m->last, out);
+    }
+    m->nsteps++;
+}
+
+/* ---- iterations ---- */
+
+static const struct carm_code_piece *piece_at(const struct carm_code *code, uint64_t at)
+{
+    for (size_t i = 0; i < code->npieces; i++) {
+        if (code->pieces[i].at == at) {
+            return &code->pieces[i];
+        }
+    }
+    return NULL;
+}
+
+/* The piece that follows, as often to each side of a branch as it was in the run; NULL = the iteration ends. */
+static const struct carm_code_piece *next(struct machine *m, const struct carm_code_piece *p)
+{
+    const struct carm_code *code = m->code;
+    const size_t i = (size_t)(p - code->pieces);
+    const struct carm_code_piece *to = p->jumps ? piece_at(code, p->target) : NULL;
+    const struct carm_code_piece *on = p->falls ? piece_at(code, p->end) : NULL;
+    if (to && on) {
+        const double share =
+            p->taken >= 0.0 && p->executions > 0.0 ? p->taken / p->executions : 0.5;
+        m->walked[i] += share;
+        if (m->walked[i] >= 1.0 - 1e-9) {
+            m->walked[i] -= 1.0;
+            return to;
+        }
+        return on;
+    }
+    if (!to && !on && i + 1 < code->npieces && !p->jumps) {
+        return &code->pieces[i + 1]; /* an indirect jump, or a loop inside this one */
+    }
+    return to ? to : on;
+}
+
+/* One iteration; returns false when there is no room for more. */
+static bool iterate(struct machine *m)
+{
+    const struct carm_code_piece *p = piece_at(m->code, m->code->at);
+    p = p ? p : m->code->pieces;
+    for (size_t n = 0; p && n <= 2 * m->code->npieces; n++) {
+        for (size_t i = 0; i < p->n; i++) {
+            if (m->nsteps == STEPS_MAX) {
+                return false;
+            }
+            execute(m, (uint32_t)(p->first + i));
+        }
+        const struct carm_code_piece *to = next(m, p);
+        p = to && to->at != m->code->at ? to : NULL;
+    }
+    return true;
+}
+
+/* From the result that was ready last back to where the chain was so many cycles earlier. */
+static void follow(struct machine *m, const struct ready *from, int until, double iterations)
+{
+    struct carm_graph *g = m->graph;
+    for (int at = from->step; at >= until; at = m->steps[at].before) {
+        const struct step *s = &m->steps[at];
+        const struct carm_insn *op = &m->code->ops[s->op];
+        g->of[op->class] += (double)s->compute / iterations;
+        if (s->load > 0.0F) {
+            g->of[s->load_class] += (double)s->load / iterations;
+            g->accesses[s->op].on_chain = true;
+        }
+        g->links += 1.0 / iterations;
+    }
+}
+
+static int run(struct machine *m, struct carm_err *err)
+{
+    static const double hardly = 1e-6; /* cycles */
+    struct ready last[ITERATIONS_MAX + 1];
+    int steps[ITERATIONS_MAX + 1];
+    int n = 0;
+    (void)err;
+    last[0] = (struct ready){0.0, NEVER};
+    steps[0] = 0;
+    while (n < ITERATIONS_MAX && iterate(m)) {
+        n++;
+        last[n] = m->last;
+        steps[n] = m->nsteps;
+    }
+    if (n < ITERATIONS_MIN) {
+        return 0;
+    }
+    const int half = n / 2;
+    m->graph->cycles = (last[n].cycles - last[half].cycles) / (n - half);
+    m->graph->straddles = m->straddles / n;
+    if (m->graph->cycles > hardly) {
+        follow(m, &last[n], steps[half], n - half);
+    } else {
+        m->graph->cycles = 0.0;
+    }
+    return 0;
+}
+
+int carm_graph_open(struct carm_graph *graph, const struct carm_code *code,
+                    const struct carm_graph_latencies *latencies, struct carm_err *err)
+{
+    struct machine m = {.code = code, .latencies = latencies, .graph = graph};
+    int rc = 0;
+    memset(graph, 0, sizeof *graph);
+    const size_t n = code->nops + 1;
+    graph->accesses = calloc(n, sizeof *graph->accesses);
+    m.slots = calloc(SLOTS, sizeof *m.slots);
+    m.loaded = calloc(10 * (size_t)STEPS_MAX + CARM_REG_COUNT, sizeof *m.loaded);
+    m.steps = calloc(STEPS_MAX, sizeof *m.steps);
+    m.addresses = calloc(2 * n, sizeof *m.addresses);
+    m.seen = calloc(n, sizeof *m.seen);
+    m.walked = calloc(code->npieces + 1, sizeof *m.walked);
+    if (!graph->accesses || !m.slots || !m.loaded || !m.steps || !m.addresses || !m.seen ||
+        !m.walked) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for a loop's dependences");
+    } else if (code->npieces) {
+        m.moves = m.addresses + n;
+        for (int i = 0; i < CARM_REG_VECTOR; i++) {
+            m.values[i] = unknown(&m, false);
+        }
+        for (int i = 0; i < CARM_REG_COUNT; i++) {
+            m.ready[i] = (struct ready){0.0, NEVER};
+        }
+        m.last = m.ready[0];
+        rc = run(&m, err);
+    }
+    free(m.slots);
+    free(m.loaded);
+    free(m.steps);
+    free(m.addresses);
+    free(m.seen);
+    free(m.walked);
+    if (rc) {
+        carm_graph_close(graph);
+    }
+    return rc;
+}
+
+void carm_graph_close(struct carm_graph *graph)
+{
+    free(graph->accesses);
+    memset(graph, 0, sizeof *graph);
+}

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/profile/insn.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "harness/count/step/account.h"
+
+const char *carm_insn_word(enum carm_insn_class class)
+{
+#define WORD(id, word) word,
+    static const char *const words[] = {CARM_INSN_TABLE(WORD)};
+#undef WORD
+    return words[class];
+}
+
+const char *carm_insn_isa(enum carm_insn_width width)
+{
+    static const char *const words[] = {"", "scalar", "sse", "avx2", "avx512"};
+    return words[width];
+}
+
+const char *carm_insn_precision(enum carm_insn_precision precision)
+{
+    static const char *const words[] = {"dp", "sp", "int64", "int32", "int16", "int8"};
+    return words[precision];
+}
+
+/* ---- classes ---- */
+
+struct named {
+    const char *name;
+    uint8_t class;
+};
+
+/* Floating point, by the mnemonic without v and without the suffix of its precision; a whole word. */
+static const struct named fp[] = {
+    {"add", CARM_INSN_FP_ADD},         {"sub", CARM_INSN_FP_ADD},
+    {"addsub", CARM_INSN_FP_ADD},      {"hadd", CARM_INSN_FP_ADD},
+    {"hsub", CARM_INSN_FP_ADD},        {"mul", CARM_INSN_FP_MUL},
+    {"div", CARM_INSN_FP_DIV},         {"sqrt", CARM_INSN_FP_SQRT},
+    {"max", CARM_INSN_FP_MAX},         {"min", CARM_INSN_FP_MAX},
+    {"and", CARM_INSN_FP_LOGIC},       {"andn", CARM_INSN_FP_LOGIC},
+    {"or", CARM_INSN_FP_LOGIC},        {"xor", CARM_INSN_FP_LOGIC},
+    {"cmp", CARM_INSN_FP_COMPARE},     {"ucomi", CARM_INSN_COMPARE_FLAGS},
+    {"comi", CARM_INSN_COMPARE_FLAGS}, {"blend", CARM_INSN_FP_BLEND},
+    {"blendv", CARM_INSN_FP_BLEND},    {"blendm", CARM_INSN_FP_BLEND},
+    {"unpckl", CARM_INSN_FP_SHUFFLE},  {"unpckh", CARM_INSN_FP_SHUFFLE},
+    {"shuf", CARM_INSN_FP_SHUFFLE},    {"permil", CARM_INSN_FP_SHUFFLE},
+    {"perm", CARM_INSN_FP_PERMUTE},    {"round", CARM_INSN_FP_ROUND},
+    {"rndscale", CARM_INSN_FP_ROUND},  {"movl", CARM_INSN_FP_SHUFFLE},
+    {"movh", CARM_INSN_FP_SHUFFLE},
+};
+
+/* Vectors, by the beginning of the mnemonic; the first that fits. */
+static const struct named vectors[] = {
+    {"fmadd", CARM_INSN_FP_FMA},
+    {"fmsub", CARM_INSN_FP_FMA},
+    {"fnmadd", CARM_INSN_FP_FMA},
+    {"fnmsub", CARM_INSN_FP_FMA},
+    {"movddup", CARM_INSN_FP_SHUFFLE},
+    {"movshdup", CARM_INSN_FP_SHUFFLE},
+    {"movsldup", CARM_INSN_FP_SHUFFLE},
+    {"perm2", CARM_INSN_FP_PERMUTE},
+    {"extract", CARM_INSN_FP_PERMUTE},
+    {"insert", CARM_INSN_FP_PERMUTE},
+    {"broadcast", CARM_INSN_FP_PERMUTE},
+    {"shuf", CARM_INSN_FP_PERMUTE},
+    {"padd", CARM_INSN_VEC_INT_ADD},
+    {"psub", CARM_INSN_VEC_INT_ADD},
+    {"pmax", CARM_INSN_VEC_INT_ADD},
+    {"pmin", CARM_INSN_VEC_INT_ADD},
+    {"pabs", CARM_INSN_VEC_INT_ADD},
+    {"pavg", CARM_INSN_VEC_INT_ADD},
+    {"pcmp", CARM_INSN_VEC_INT_ADD},
+    {"pmul", CARM_INSN_VEC_INT_MUL},
+    {"pmadd", CARM_INSN_VEC_INT_MUL},
+    {"psadbw", CARM_INSN_VEC_INT_MUL},
+    {"pslldq", CARM_INSN_FP_SHUFFLE},
+    {"psrldq", CARM_INSN_FP_SHUFFLE},
+    {"psll", CARM_INSN_VEC_SHIFT},
+    {"psrl", CARM_INSN_VEC_SHIFT},
+    {"psra", CARM_INSN_VEC_SHIFT},
+    {"prol", CARM_INSN_VEC_SHIFT},
+    {"pror", CARM_INSN_VEC_SHIFT},
+    {"pand", CARM_INSN_FP_LOGIC},
+    {"por", CARM_INSN_FP_LOGIC},
+    {"pxor", CARM_INSN_FP_LOGIC},
+    {"pternlog", CARM_INSN_FP_LOGIC},
+    {"pshuf", CARM_INSN_FP_SHUFFLE},
+    {"punpck", CARM_INSN_FP_SHUFFLE},
+    {"pack", CARM_INSN_FP_SHUFFLE},
+    {"palignr", CARM_INSN_FP_SHUFFLE},
+    {"pblend", CARM_INSN_FP_BLEND},
+    {"perm", CARM_INSN_FP_PERMUTE},
+    {"pmovmsk", CARM_INSN_MOVE_VECTOR},
+    {"movmsk", CARM_INSN_MOVE_VECTOR},
+    {"pmov", CARM_INSN_FP_PERMUTE},
+    {"pbroadcast", CARM_INSN_FP_PERMUTE},
+    {"pinsr", CARM_INSN_FP_SHUFFLE},
+    {"pextr", CARM_INSN_MOVE_VECTOR},
+    {"cvtsi2", CARM_INSN_CONVERT_INT},
+    {"cvttsd2si", CARM_INSN_CONVERT_INT},
+    {"cvtsd2si", CARM_INSN_CONVERT_INT},
+    {"cvttss2si", CARM_INSN_CONVERT_INT},
+    {"cvtss2si", CARM_INSN_CONVERT_INT},
+    {"cvtusi2", CARM_INSN_CONVERT_INT},
+    {"cvtss2sd", CARM_INSN_CONVERT_PRECISION},
+    {"cvtsd2ss", CARM_INSN_CONVERT_PRECISION},
+    {"cvtps2pd", CARM_INSN_CONVERT_PRECISION},
+    {"cvtpd2ps", CARM_INSN_CONVERT_PRECISION},
+    {"cvt", CARM_INSN_CONVERT_VECTOR},
+    {"kmov", CARM_INSN_MOVE_MASK},
+    {"k", CARM_INSN_MASK_LOGIC},
+};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The mnemonic's suffix as precision; -1 = it has none */
+static int suffix_of(const char *m, size_t n, bool *scalar)
+{
+    static const char *const suffixes[] = {"pd", "ps", "sd", "ss"};
+    for (int i = 0; i < 4 && n > 2; i++) {
+        if (strcmp(m + n - 2, suffixes[i]) == 0) {
+            *scalar = i >= 2;
+            return i % 2 == 0 ? CARM_INSN_DP : CARM_INSN_SP;
+        }
+    }
+    return -1;
+}
+
+/* Elements of a vector of integers: the last letter of the mnemonic. */
+static enum carm_insn_precision element_of(const char *m, size_t n)
+{
+    return m[n - 1] == 'b'   ? CARM_INSN_INT8
+           : m[n - 1] == 'w' ? CARM_INSN_INT16
+           : m[n - 1] == 'd' ? CARM_INSN_INT32
+                             : CARM_INSN_INT64;
+}
+
+static void class_of_vector(const ZydisDecodedInstruction *in, struct carm_insn *op)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    m += m[0] == 'v' ? 1 : 0;
+    const size_t n = strlen(m);
+    bool scalar = false;
+    const int precision = suffix_of(m, n, &scalar);
+    op->class = CARM_INSN_OTHER;
+    op->precision = (uint8_t)(precision >= 0 ? (unsigned)precision : element_of(m, n));
+    if (scalar && op->width == CARM_INSN_16) {
+        op->width = CARM_INSN_SCALAR;
+    }
+    for (size_t i = 0; i < sizeof fp / sizeof *fp && precision >= 0; i++) {
+        if (strlen(fp[i].name) == n - 2 && begins(m, fp[i].name)) {
+            op->class = fp[i].class;
+            return;
+        }
+    }
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        if (begins(m, vectors[i].name)) {
+            op->class = vectors[i].class;
+            break;
+        }
+    }
+    if (op->class == CARM_INSN_CONVERT_INT || op->class == CARM_INSN_CONVERT_PRECISION) {
+        op->precision = strstr(m, "sd") || strstr(m, "pd") ? CARM_INSN_DP : CARM_INSN_SP;
+        op->width = strstr(m, "sd") || strstr(m, "ss") ? CARM_INSN_SCALAR : op->width;
+    }
+    if (op->class == CARM_INSN_OTHER && (begins(m, "mov") || begins(m, "lddqu"))) {
+        op->class = CARM_INSN_NONE;
+    }
+}
+
+static bool is_gp(ZydisRegister r)
+{
+    const ZydisRegisterClass c = ZydisRegisterGetClass(r);
+    return c == ZYDIS_REGCLASS_GPR8 || c == ZYDIS_REGCLASS_GPR16 || c == ZYDIS_REGCLASS_GPR32 ||
+           c == ZYDIS_REGCLASS_GPR64;
+}
+
+static bool is_vector(ZydisRegister r)
+{
+    const ZydisRegisterClass c = ZydisRegisterGetClass(r);
+    return c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM;
+}
+
+static uint8_t number_of(ZydisRegister r)
+{
+    const ZydisRegisterClass c = ZydisRegisterGetClass(r);
+    if (is_gp(r)) {
+        const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
+        return (uint8_t)(CARM_REG_GP + ZydisRegisterGetId(whole));
+    }
+    if (is_vector(r)) {
+        return (uint8_t)(CARM_REG_VECTOR + ZydisRegisterGetId(r));
+    }
+    if (c == ZYDIS_REGCLASS_MASK) {
+        return (uint8_t)(CARM_REG_MASK + ZydisRegisterGetId(r));
+    }
+    return c == ZYDIS_REGCLASS_FLAGS ? CARM_REG_FLAGS : CARM_REG_NONE;
+}
+
+static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                             struct carm_insn *op)
+{
+    const bool immediate =
+        in->operand_count_visible < 2 || operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    op->precision = in->operand_width == 64 ? CARM_INSN_INT64 : CARM_INSN_INT32;
+    op->class = CARM_INSN_INT_ADD;
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_LEAVE:
+    case ZYDIS_MNEMONIC_PREFETCHNTA:
+    case ZYDIS_MNEMONIC_PREFETCHT0:
+    case ZYDIS_MNEMONIC_PREFETCHT1:
+    case ZYDIS_MNEMONIC_PREFETCHT2:
+    case ZYDIS_MNEMONIC_PREFETCHW:
+    case ZYDIS_MNEMONIC_MOVNTI:
+        op->class = CARM_INSN_NONE;
+        break;
+    case ZYDIS_MNEMONIC_MOVZX:
+    case ZYDIS_MNEMONIC_MOVSX:
+    case ZYDIS_MNEMONIC_MOVSXD: /* from memory, a part of the load */
+        op->class =
+            operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? CARM_INSN_NONE : CARM_INSN_INT_ADD;
+        break;
+    case ZYDIS_MNEMONIC_NOP:
+    case ZYDIS_MNEMONIC_ENDBR64:
+        op->class = CARM_INSN_NONE;
+        op->flags |= CARM_INSN_NOP;
+        break;
+    case ZYDIS_MNEMONIC_PAUSE:
+        op->class = CARM_INSN_NONE;
+        op->flags |= CARM_INSN_PAUSE;
+        break;
+    case ZYDIS_MNEMONIC_AND:
+    case ZYDIS_MNEMONIC_OR:
+    case ZYDIS_MNEMONIC_XOR:
+    case ZYDIS_MNEMONIC_NOT:
+    case ZYDIS_MNEMONIC_ANDN:
+    case ZYDIS_MNEMONIC_TEST:
+        op->class = CARM_INSN_INT_LOGIC;
+        break;
+    case ZYDIS_MNEMONIC_SHL:
+    case ZYDIS_MNEMONIC_SHR:
+    case ZYDIS_MNEMONIC_SAR:
+    case ZYDIS_MNEMONIC_ROL:
+    case ZYDIS_MNEMONIC_ROR:
+        op->class = immediate ? CARM_INSN_INT_SHIFT : CARM_INSN_INT_SHIFT_BY;
+        break;
+    case ZYDIS_MNEMONIC_SHLX:
+    case ZYDIS_MNEMONIC_SHRX:
+    case ZYDIS_MNEMONIC_SARX:
+    case ZYDIS_MNEMONIC_RORX:
+        op->class = CARM_INSN_INT_SHIFT;
+        break;
+    case ZYDIS_MNEMONIC_LEA:
+        op->class =
+            operands[1].mem.index != ZYDIS_REGISTER_NONE && operands[1].mem.disp.has_displacement
+                ? CARM_INSN_LEA_COMPLEX
+                : CARM_INSN_LEA;
+        break;
+    case ZYDIS_MNEMONIC_IMUL:
+    case ZYDIS_MNEMONIC_MUL:
+    case ZYDIS_MNEMONIC_MULX:
+        op->class = CARM_INSN_INT_MUL;
+        break;
+    case ZYDIS_MNEMONIC_DIV:
+    case ZYDIS_MNEMONIC_IDIV:
+        op->class = CARM_INSN_INT_DIV;
+        break;
+    case ZYDIS_MNEMONIC_POPCNT:
+        op->class = CARM_INSN_POPCNT;
+        break;
+    case ZYDIS_MNEMONIC_TZCNT:
+    case ZYDIS_MNEMONIC_LZCNT:
+    case ZYDIS_MNEMONIC_BSF:
+    case ZYDIS_MNEMONIC_BSR:
+        op->class = CARM_INSN_TZCNT;
+        break;
+    case ZYDIS_MNEMONIC_ADC:
+    case ZYDIS_MNEMONIC_SBB:
+        op->class = CARM_INSN_ADC;
+        break;
+    default:
+        if (in->meta.category == ZYDIS_CATEGORY_CMOV) {
+            op->class = CARM_INSN_CMOV;
+        } else if (in->meta.category == ZYDIS_CATEGORY_X87_ALU) {
+            op->class = CARM_INSN_OTHER;
+        }
+    }
+}
+
+static void flow_of(const ZydisDecodedInstruction *in, struct carm_insn *op)
+{
+    switch (in->meta.category) {
+    case ZYDIS_CATEGORY_COND_BR:
+        op->flags |= CARM_INSN_BRANCH;
+        op->class = CARM_INSN_NONE;
+        break;
+    case ZYDIS_CATEGORY_UNCOND_BR:
+        op->flags |= CARM_INSN_JUMP;
+        op->class = CARM_INSN_NONE;
+        break;
+    case ZYDIS_CATEGORY_CALL:
+    case ZYDIS_CATEGORY_RET:
+        op->flags |= CARM_INSN_CALL | CARM_INSN_STACK;
+        op->class = CARM_INSN_NONE;
+        break;
+    case ZYDIS_CATEGORY_PUSH:
+    case ZYDIS_CATEGORY_POP:
+        op->flags |= CARM_INSN_STACK;
+        break;
+    default:
+        break;
+    }
+    switch (in->mnemonic) { /* AMD and Intel fuse them with a conditional jump */
+    case ZYDIS_MNEMONIC_CMP:
+    case ZYDIS_MNEMONIC_TEST:
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_INC:
+    case ZYDIS_MNEMONIC_DEC:
+    case ZYDIS_MNEMONIC_AND:
+        op->flags |= CARM_INSN_COMPARES;
+        break;
+    default:
+        break;
+    }
+    if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK) {
+        op->flags |= CARM_INSN_LOCKED;
+    }
+}
+
+/* ---- registers and memory ---- */
+
+static void add(uint8_t *list, uint8_t *n, size_t room, uint8_t reg)
+{
+    for (uint8_t i = 0; i < *n; i++) {
+        if (list[i] == reg) {
+            return;
+        }
+    }
+    if (reg != CARM_REG_NONE && *n < room) {
+        list[(*n)++] = reg;
+    }
+}
+
+static void take_register(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
+                          unsigned i, struct carm_insn *op)
+{
+    const uint8_t reg = number_of(o->reg.value);
+    const bool writes = (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+    bool reads = (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+    if (reg == CARM_REG_GP + 4 && (op->flags & CARM_INSN_STACK)) {
+        return; /* the stack engine has rsp ready */
+    }
+    /* a part of a register stays, or all of it where the condition does not hold */
+    if (writes && reg != CARM_REG_FLAGS &&
+        ((is_gp(o->reg.value) && o->size < 32) ||
+         (o->actions & ZYDIS_OPERAND_ACTION_CONDWRITE) != 0)) {
+        reads = true;
+    }
+    /* conversions and roots of scalars leave the upper part of an SSE register */
+    if (writes && i == 0 && is_vector(o->reg.value) &&
+        in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+        (op->class == CARM_INSN_CONVERT_INT || op->class == CARM_INSN_CONVERT_PRECISION ||
+         (op->class == CARM_INSN_FP_SQRT && op->width <= CARM_INSN_16 &&
+          (in->mnemonic == ZYDIS_MNEMONIC_SQRTSD || in->mnemonic == ZYDIS_MNEMONIC_SQRTSS)))) {
+        reads = true;
+    }
+    if (reads) {
+        add(op->reads, &op->nreads, sizeof op->reads, reg);
+    }
+    if (writes) {
+        add(op->writes, &op->nwrites, sizeof op->writes, reg);
+    }
+}
+
+static uint8_t address_register(ZydisRegister r)
+{
+    return is_gp(r) ? number_of(r) : CARM_REG_NONE;
+}
+
+static void take_memory(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
+                        struct carm_insn *op)
+{
+    const bool address = o->mem.type == ZYDIS_MEMOP_TYPE_AGEN;
+    if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o->mem.base == ZYDIS_REGISTER_RSP &&
+        (op->loads || op->stores)) {
+        return; /* push of memory: the stack's side is hit */
+    }
+    op->base = address_register(o->mem.base);
+    op->index = address_register(o->mem.index);
+    op->scale = o->mem.scale;
+    op->displacement = o->mem.disp.has_displacement ? o->mem.disp.value : 0;
+    op->absolute = o->mem.base == ZYDIS_REGISTER_RIP;
+    op->displacement += op->absolute ? (int64_t)(op->at + in->length) : 0;
+    op->segment = o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS;
+    if (is_vector(o->mem.index)) {
+        op->flags |= CARM_INSN_GATHER;
+        add(op->reads, &op->nreads, sizeof op->reads, number_of(o->mem.index));
+    }
+    if (!address) {
+        op->loads |= (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+        op->stores |= (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+    }
+}
+
+/* ---- values ---- */
+
+static bool whole(const ZydisDecodedOperand *o)
+{
+    return o->size >= 32;
+}
+
+static void value_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
+                     struct carm_insn *op)
+{
+    const bool two = in->operand_count_visible >= 2;
+    const bool to_register = in->operand_count_visible >= 1 &&
+                             o[0].type == ZYDIS_OPERAND_TYPE_REGISTER && is_gp(o[0].reg.value) &&
+                             whole(&o[0]);
+    const bool to_memory =
+        in->operand_count_visible >= 1 && o[0].type == ZYDIS_OPERAND_TYPE_MEMORY && whole(&o[0]);
+    const bool by_register =
+        two && o[1].type == ZYDIS_OPERAND_TYPE_REGISTER && is_gp(o[1].reg.value) && whole(&o[1]);
+    const bool by_memory = two && o[1].type == ZYDIS_OPERAND_TYPE_MEMORY && whole(&o[1]);
+    const bool by_number = two && o[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    op->value = CARM_VALUE_KEPT;
+    for (uint8_t i = 0; i < op->nwrites; i++) {
+        op->value = op->writes[i] < CARM_REG_VECTOR ? CARM_VALUE_OTHER : op->value;
+    }
+    op->value = op->stores ? CARM_VALUE_OTHER : op->value;
+    op->to = to_register ? number_of(o[0].reg.value) : CARM_REG_NONE;
+    op->from = by_register ? number_of(o[1].reg.value) : CARM_REG_NONE;
+    op->number = by_number ? o[1].imm.value.s : 0;
+    op->sign = 1;
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOVSXD:
+        op->value = to_register && by_number     ? CARM_VALUE_SET
+                    : to_register && by_register ? CARM_VALUE_MOVE
+                    : to_register && by_memory   ? CARM_VALUE_LOAD
+                    : to_memory                  ? CARM_VALUE_STORE
+                                                 : op->value;
+        break;
+    case ZYDIS_MNEMONIC_CDQE:
+        op->to = op->from = CARM_REG_GP;
+        op->value = CARM_VALUE_MOVE;
+        break;
+    case ZYDIS_MNEMONIC_XOR:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_ADD:
+        if (in->mnemonic != ZYDIS_MNEMONIC_ADD && to_register && by_register &&
+            op->to == op->from) {
+            op->value = CARM_VALUE_SET;
+            op->number = 0;
+            break;
+        }
+        if (in->mnemonic == ZYDIS_MNEMONIC_XOR) {
+            break;
+        }
+        op->sign = in->mnemonic == ZYDIS_MNEMONIC_SUB ? -1 : 1;
+        op->number *= op->sign;
+        op->value = to_register && (by_register || by_number) ? CARM_VALUE_ADD
+                    : to_register && by_memory                ? CARM_VALUE_ADD_LOAD
+                    : to_memory                               ? CARM_VALUE_ADD_STORE
+                                                              : op->value;
+        break;
+    case ZYDIS_MNEMONIC_INC:
+    case ZYDIS_MNEMONIC_DEC:
+        op->number = in->mnemonic == ZYDIS_MNEMONIC_INC ? 1 : -1;
+        op->value = to_register ? CARM_VALUE_ADD : to_memory ? CARM_VALUE_ADD_STORE : op->value;
+        break;
+    case ZYDIS_MNEMONIC_LEA:
+        op->value = to_register ? CARM_VALUE_LEA : op->value;
+        break;
+    case ZYDIS_MNEMONIC_CMP:
+    case ZYDIS_MNEMONIC_TEST: /* of a register with itself: as with 0 */
+        if ((to_register || to_memory) && (by_register || by_memory || by_number)) {
+            op->value = CARM_VALUE_COMPARE;
+            op->from = in->mnemonic == ZYDIS_MNEMONIC_TEST ? CARM_REG_NONE : op->from;
+        } else {
+            op->value = CARM_VALUE_OTHER;
+        }
+        break;
+    case ZYDIS_MNEMONIC_SHL:
+        op->value = to_register && by_number ? CARM_VALUE_SHIFT : op->value;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Instructions whose result is zero or ones whatever was there before: no dependence. */
+static bool is_idiom(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o)
+{
+    unsigned first = in->operand_count_visible >= 3 ? 1 : 0;
+    if (in->operand_count_visible < 2 || o[first].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        o[first + 1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        o[first].reg.value != o[first + 1].reg.value) {
+        return false;
+    }
+    switch (in->mnemonic) {
+    case ZYDIS_MNEMONIC_XOR:
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_PXOR:
+    case ZYDIS_MNEMONIC_VPXOR:
+    case ZYDIS_MNEMONIC_VPXORD:
+    case ZYDIS_MNEMONIC_VPXORQ:
+    case ZYDIS_MNEMONIC_XORPS:
+    case ZYDIS_MNEMONIC_XORPD:
+    case ZYDIS_MNEMONIC_VXORPS:
+    case ZYDIS_MNEMONIC_VXORPD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                  uint64_t at, struct carm_insn *op)
+{
+    struct carm_account account;
+    bool vector = false;
+    memset(op, 0, sizeof *op);
+    op->at = at;
+    op->length = in->length;
+    op->base = op->index = op->to = op->from = CARM_REG_NONE;
+    for (unsigned i = 0; i < in->operand_count; i++) {
+        const bool reg = operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER;
+        const bool mask =
+            reg && ZydisRegisterGetClass(operands[i].reg.value) == ZYDIS_REGCLASS_MASK;
+        if (reg && (is_vector(operands[i].reg.value) || mask)) {
+            vector = true;
+        }
+        if (reg && is_vector(operands[i].reg.value)) {
+            const unsigned bytes = operands[i].size / 8;
+            const enum carm_insn_width w = bytes >= 64   ? CARM_INSN_64
+                                           : bytes >= 32 ? CARM_INSN_32
+                                                         : CARM_INSN_16;
+            op->width = w > op->width ? (uint8_t)w : op->width;
+        }
+    }
+    flow_of(in, op);
+    if (vector) {
+        class_of_vector(in, op);
+        const bool plain =
+            in->operand_count_visible >= 2 && !(operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY ||
+                                                operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY);
+        if (plain &&
+            (in->mnemonic == ZYDIS_MNEMONIC_MOVD || in->mnemonic == ZYDIS_MNEMONIC_MOVQ ||
+             in->mnemonic == ZYDIS_MNEMONIC_VMOVD || in->mnemonic == ZYDIS_MNEMONIC_VMOVQ) &&
+            (is_gp(operands[0].reg.value) || is_gp(operands[1].reg.value))) {
+            op->class = CARM_INSN_MOVE_VECTOR;
+        }
+    } else if (!(op->flags & (CARM_INSN_BRANCH | CARM_INSN_JUMP | CARM_INSN_CALL))) {
+        class_of_general(in, operands, op);
+    }
+    for (unsigned i = 0; i < in->operand_count; i++) {
+        if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            take_memory(in, &operands[i], op);
+        } else if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            take_register(in, &operands[i], i, op);
+        }
+    }
+    carm_account_of(in, operands, &account);
+    op->prefetches = (account.flags & CARM_ACCOUNT_PREFETCH) != 0;
+    op->loads &= account.loads || account.masked.how || (op->flags & CARM_INSN_GATHER);
+    op->stores &= account.stores || account.masked.how || (op->flags & CARM_INSN_GATHER);
+    op->load_bytes = (uint16_t)account.load_bytes;
+    op->store_bytes = (uint16_t)account.store_bytes;
+    value_of(in, operands, op);
+    if (is_idiom(in, operands)) {
+        op->nreads = 0;
+        op->class = CARM_INSN_NONE;
+    }
+}
+
+int carm_insns_decode(const uint8_t *code, size_t n, uint64_t at, double executions,
+                      struct carm_insn **ops, size_t *nops, size_t *room, struct carm_err *err)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    for (size_t done = 0; done < n; done += in.length) {
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code + done, n - done, &in, operands))) {
+            break;
+        }
+        const int rc = carm_array_grow(ops, room, *nops, 1, sizeof **ops, "a loop's code", err);
+        if (rc) {
+            return rc;
+        }
+        struct carm_insn *op = &(*ops)[*nops];
+        carm_insn_of(&in, operands, at + done, op);
+        op->executions = executions;
+        if ((op->flags & CARM_INSN_BRANCH) && done && (op[-1].flags & CARM_INSN_COMPARES) &&
+            op[-1].at + op[-1].length == op->at && !op[-1].stores) {
+            op->flags |= CARM_INSN_FUSED;
+        }
+        (*nops)++;
+    }
+    return 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An instruction as its dependences see it: the unit that it needs, the registers that it reads and writes, its
+ * memory operand, and what it does to addresses. Made from its bytes alone. */
+#ifndef CARM_HARNESS_PROFILE_INSN_H
+#define CARM_HARNESS_PROFILE_INSN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <Zydis/Zydis.h>
+
+/* A row: identifier, and the word under which a model has its latency and throughput (kinds of models/core.h). */
+#define CARM_INSN_TABLE(ROW)                     \
+    ROW(NONE, "")  /* moves, jumps, nop */       \
+    ROW(OTHER, "") /* not known here: a cycle */ \
+    ROW(FP_ADD, "add")                           \
+    ROW(FP_MUL, "mul")                           \
+    ROW(FP_FMA, "fma")                           \
+    ROW(FP_DIV, "div")                           \
+    ROW(FP_SQRT, "sqrt")                         \
+    ROW(FP_MAX, "max")                           \
+    ROW(FP_LOGIC, "logic")                       \
+    ROW(FP_COMPARE, "compare")                   \
+    ROW(FP_BLEND, "blend")                       \
+    ROW(FP_SHUFFLE, "shuffle")                   \
+    ROW(FP_PERMUTE, "permute")                   \
+    ROW(FP_ROUND, "round")                       \
+    ROW(VEC_INT_ADD, "vector-int-add")           \
+    ROW(VEC_INT_MUL, "vector-int-mul")           \
+    ROW(VEC_SHIFT, "vector-shift")               \
+    ROW(CONVERT_INT, "convert-int")              \
+    ROW(CONVERT_PRECISION, "convert-precision")  \
+    ROW(CONVERT_VECTOR, "convert-vector")        \
+    ROW(MOVE_VECTOR, "move-vector")              \
+    ROW(MOVE_MASK, "move-mask")                  \
+    ROW(MASK_LOGIC, "mask-logic")                \
+    ROW(COMPARE_FLAGS, "compare-flags")          \
+    ROW(INT_ADD, "int-add")                      \
+    ROW(INT_LOGIC, "int-logic")                  \
+    ROW(INT_SHIFT, "int-shift")                  \
+    ROW(INT_SHIFT_BY, "int-shift-by")            \
+    ROW(LEA, "lea")                              \
+    ROW(LEA_COMPLEX, "lea-complex")              \
+    ROW(INT_MUL, "int-mul")                      \
+    ROW(POPCNT, "popcnt")                        \
+    ROW(TZCNT, "tzcnt")                          \
+    ROW(INT_DIV, "int-div")                      \
+    ROW(CMOV, "cmov")                            \
+    ROW(ADC, "adc")                              \
+    ROW(LOAD, "load")                            \
+    ROW(FORWARD, "forward")                      \
+    ROW(FORWARD_STRADDLING, "forward-straddling")
+
+#define CARM_INSN_ID(id, word) CARM_INSN_##id,
+enum carm_insn_class { CARM_INSN_TABLE(CARM_INSN_ID) CARM_INSN_CLASSES };
+#undef CARM_INSN_ID
+
+/* The word of a model; "" = none */
+const char *carm_insn_word(enum carm_insn_class class);
+
+/* Registers by number. */
+enum {
+    CARM_REG_GP = 0,      /* rax .. r15 */
+    CARM_REG_VECTOR = 16, /* zmm0 .. zmm31 */
+    CARM_REG_MASK = 48,   /* k0 .. k7 */
+    CARM_REG_FLAGS = 56,
+    CARM_REG_COUNT = 57,
+    CARM_REG_NONE = 255,
+};
+
+/* Width of its vectors; of general registers the first. */
+enum carm_insn_width {
+    CARM_INSN_GP,
+    CARM_INSN_SCALAR,
+    CARM_INSN_16,
+    CARM_INSN_32,
+    CARM_INSN_64,
+    CARM_INSN_WIDTHS
+};
+/* "", "scalar", "sse", "avx2", "avx512": ISAs of a model */
+const char *carm_insn_isa(enum carm_insn_width width);
+
+/* What its numbers are; of general registers the integers. */
+enum carm_insn_precision {
+    CARM_INSN_DP,
+    CARM_INSN_SP,
+    CARM_INSN_INT64,
+    CARM_INSN_INT32,
+    CARM_INSN_INT16,
+    CARM_INSN_INT8,
+    CARM_INSN_PRECISIONS,
+};
+const char *carm_insn_precision(enum carm_insn_precision precision); /* "dp", ..., "int8" */
+
+enum carm_insn_flag {
+    CARM_INSN_FUSED =
+        1, /* a conditional jump that is one operation with the comparison before it */
+    CARM_INSN_BRANCH = 2, /* conditional */
+    CARM_INSN_JUMP = 4,   /* any other */
+    CARM_INSN_CALL = 8,   /* calls and returns */
+    CARM_INSN_PAUSE = 16,
+    CARM_INSN_LOCKED = 32,
+    CARM_INSN_GATHER = 64,    /* a gather or scatter */
+    CARM_INSN_STACK = 128,    /* push, pop, call, return: rsp costs nothing */
+    CARM_INSN_COMPARES = 256, /* may be fused with a conditional jump behind it */
+    CARM_INSN_NOP = 512,
+};
+
+/* What becomes of the numbers in its registers, as far as addresses are made so. */
+enum carm_insn_value {
+    CARM_VALUE_OTHER,     /* not known */
+    CARM_VALUE_KEPT,      /* no general register and no memory changes */
+    CARM_VALUE_SET,       /* to = number */
+    CARM_VALUE_MOVE,      /* to = from */
+    CARM_VALUE_LOAD,      /* to = memory */
+    CARM_VALUE_STORE,     /* memory = from, or number where there is none */
+    CARM_VALUE_ADD,       /* to += sign x from, or += number where there is none */
+    CARM_VALUE_ADD_LOAD,  /* to += sign x memory */
+    CARM_VALUE_ADD_STORE, /* memory += sign x from, or += number */
+    CARM_VALUE_LEA,       /* to = address of the memory operand */
+    CARM_VALUE_COMPARE,   /* flags = to - from, or to - number; memory takes the place of either */
+    CARM_VALUE_SHIFT,     /* to <<= number */
+};
+
+struct carm_insn {
+    uint64_t at; /* offset in the file */
+    double executions;
+    uint16_t flags;
+    uint8_t length, class, width, precision;
+    uint8_t nreads, nwrites;     /* registers of the operation, without those of the address */
+    uint8_t reads[6], writes[4]; /* flags among them */
+    bool loads, stores, prefetches;
+    uint8_t base, index, scale; /* of the memory operand; CARM_REG_NONE = none */
+    uint8_t segment;            /* fs or gs: 1; else 0 */
+    bool absolute;              /* rip-relative: displacement is the offset in the file */
+    uint16_t load_bytes, store_bytes;
+    int64_t displacement;
+    uint8_t value, to, from; /* enum carm_insn_value */
+    int8_t sign;
+    int64_t number;
+};
+
+/* One decoded instruction at an offset of its file. */
+void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                  uint64_t at, struct carm_insn *op);
+
+/* Appends the instructions of code.
+ * code  [n] bytes at offset `at` of the file
+ * executions  of each
+ * ops, nops, room  base/array.h
+ * returns 0 or -CARM_ENOMEM; bytes that are no instruction end it */
+struct carm_err;
+int carm_insns_decode(const uint8_t *code, size_t n, uint64_t at, double executions,
+                      struct carm_insn **ops, size_t *nops, size_t *room, struct carm_err *err);
+
+#endif
