@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/json_read.h"
+#include "models/core.h"
 
 const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
                                                           const char *vendor, int family, int model)
@@ -341,10 +342,41 @@ static void read_sources(struct carm_jread *r, json_t *obj, struct carm_microarc
     m->nsources = n;
 }
 
+/* "div avx2 dp": [latency, throughput], where null is not known; kinds as in models/core.h. */
+static void read_core(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
+{
+    const char *key;
+    json_t *pair;
+    const size_t old = carm_jread_enter(r, ".core");
+    json_object_foreach(obj, key, pair)
+    {
+        enum carm_core_kind kind;
+        if (m->ncore == CARM_THEORY_CORE_MAX) {
+            carm_jread_bad(r, NULL, "has more than %d members", CARM_THEORY_CORE_MAX);
+            break;
+        }
+        struct carm_theory_core *c = &m->core[m->ncore++];
+        if (sscanf(key, "%23s %11s %7s", c->kind, c->isa, c->precision) < 1 ||
+            !carm_core_kind_parse(c->kind, &kind))
+            carm_jread_bad(r, NULL, "has \"%.60s\", which begins with no kind of model.json's core",
+                           key);
+        double *const to[] = {&c->latency, &c->throughput};
+        if (!json_is_array(pair) || json_array_size(pair) != 2)
+            carm_jread_bad(r, NULL, "\"%.60s\" is not [latency, throughput]", key);
+        for (size_t i = 0; i < 2 && !r->rc; i++) {
+            json_t *v = json_array_get(pair, i);
+            *to[i] = json_number_value(v);
+            if (!json_is_null(v) && !(json_is_number(v) && *to[i] > 0.0 && *to[i] < 10000.0))
+                carm_jread_bad(r, NULL, "\"%.60s\" has no positive number of cycles", key);
+        }
+    }
+    carm_jread_leave(r, old);
+}
+
 static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
 {
-    static const char *const known[] = {"name",   "vendor",  "issue", "cpuid",
-                                        "widths", "sources", "note"};
+    static const char *const known[] = {"name",   "vendor", "issue",   "cpuid",
+                                        "widths", "core",   "sources", "note"};
     refuse_others(r, obj, known, sizeof known / sizeof *known);
     carm_jread_name(r, obj, "name", m->name, sizeof m->name);
     for (const char *c = m->name; *c; c++)
@@ -354,6 +386,8 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
     m->issue = read_rate(r, obj, "issue", false);
     read_cpuid(r, obj, m);
     read_widths(r, obj, m);
+    if (json_object_get(obj, "core"))
+        read_core(r, carm_jread_object(r, obj, "core"), m);
     read_sources(r, obj, m);
     carm_jread_copy(r, json_object_get(obj, "note"), "note", m->note, sizeof m->note);
 }

@@ -14,6 +14,7 @@ enum {
     CARM_THEORY_SOURCES_MAX = 12,
     CARM_THEORY_SOURCE_MAX = 256,
     CARM_THEORY_NOTE_MAX = 512,
+    CARM_THEORY_CORE_MAX = 96,
     CARM_THEORY_OTHERS = 15, /* instructions by precision and operation */
 };
 
@@ -34,6 +35,12 @@ struct carm_theory_range {
     int family, first, last;
 };
 
+/* Latency and reciprocal throughput of a kind of instruction (models/core.h), cycles; 0 = not known. */
+struct carm_theory_core {
+    char kind[24], isa[12], precision[8]; /* "" = does not matter */
+    double latency, throughput;
+};
+
 struct carm_microarchitecture {
     char name[48];
     char vendor[16]; /* CPUID's: "GenuineIntel", "AuthenticAMD" */
@@ -41,6 +48,8 @@ struct carm_microarchitecture {
     struct carm_theory_range cpuid[CARM_THEORY_RANGES_MAX];
     double issue; /* instructions a cycle through rename, 0 = not known */
     struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
+    struct carm_theory_core core[CARM_THEORY_CORE_MAX];
+    size_t ncore;
     size_t nsources; /* >= 1 */
     char sources[CARM_THEORY_SOURCES_MAX][CARM_THEORY_SOURCE_MAX];
     char note[CARM_THEORY_NOTE_MAX];

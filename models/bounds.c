@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/bounds.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "models/latency.h"
+
+const char *carm_limit_name(enum carm_limit limit)
+{
+#define CARM_LIMIT_NAME(id, name, words) name,
+    static const char *const names[] = {CARM_LIMIT_TABLE(CARM_LIMIT_NAME)};
+    return names[limit];
+}
+
+const char *carm_limit_words(enum carm_limit limit)
+{
+#define CARM_LIMIT_WORDS(id, name, words) words,
+    static const char *const all[] = {CARM_LIMIT_TABLE(CARM_LIMIT_WORDS)};
+    return all[limit];
+}
+
+/* ---- rates ---- */
+
+static const struct carm_theory_core *published(const struct carm_microarchitecture *m,
+                                                enum carm_core_kind kind, const char *isa,
+                                                const char *precision)
+{
+    const char *name = carm_core_kind_name(kind);
+    for (size_t i = 0; m && i < m->ncore; i++) {
+        const struct carm_theory_core *c = &m->core[i];
+        if (strcmp(c->kind, name) == 0 && (!*c->isa || strcmp(c->isa, isa) == 0) &&
+            (!*c->precision || strcmp(c->precision, precision) == 0)) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static double rate_of(const struct carm_rates *rates, enum carm_core_kind kind, const char *isa,
+                      const char *precision, bool latency, bool *measured)
+{
+    const struct carm_core_figure *f =
+        rates->model ? carm_core_find(rates->model, kind, isa, precision) : NULL;
+    const double own = !f ? 0.0 : latency ? f->latency : f->throughput;
+    const struct carm_theory_core *p = published(rates->theory, kind, isa, precision);
+    if (measured) {
+        *measured = own > 0.0;
+    }
+    return own > 0.0 ? own : !p ? 0.0 : latency ? p->latency : p->throughput;
+}
+
+double carm_rates_latency(const struct carm_rates *rates, enum carm_core_kind kind, const char *isa,
+                          const char *precision, bool *measured)
+{
+    return rate_of(rates, kind, isa, precision, true, measured);
+}
+
+double carm_rates_throughput(const struct carm_rates *rates, enum carm_core_kind kind,
+                             const char *isa, const char *precision, bool *measured)
+{
+    return rate_of(rates, kind, isa, precision, false, measured);
+}
+
+/* ---- bounds ---- */
+
+void carm_bounds_add(struct carm_bounds *bounds, enum carm_limit limit, double seconds,
+                     bool estimate, const char *origin, ...)
+{
+    size_t at = bounds->n;
+    va_list ap;
+    if (!(seconds > 0.0) || !isfinite(seconds) || bounds->n == CARM_BOUNDS_MAX) {
+        return;
+    }
+    while (at > 0 && bounds->of[at - 1].seconds < seconds) {
+        bounds->of[at] = bounds->of[at - 1];
+        at--;
+    }
+    bounds->n++;
+    bounds->of[at] =
+        (struct carm_lower_bound){.limit = limit, .seconds = seconds, .estimate = estimate};
+    va_start(ap, origin);
+    vsnprintf(bounds->of[at].origin, sizeof bounds->of[at].origin, origin, ap);
+    va_end(ap);
+}
+
+static const char *origin_of(bool measured)
+{
+    return measured ? "measured" : "published for the microarchitecture";
+}
+
+/* Groups of kinds that share units. */
+enum group { ADDS, MULS, OTHERS, DIVISIONS, INT_DIVISIONS, INTEGERS, GROUPS };
+
+static enum group group_of(enum carm_core_kind kind)
+{
+    switch (kind) {
+    case CARM_CORE_FP_ADD:
+    case CARM_CORE_FP_MAX:
+    case CARM_CORE_FP_COMPARE:
+    case CARM_CORE_FP_MASKED:
+        return ADDS;
+    case CARM_CORE_FP_MUL:
+    case CARM_CORE_FP_FMA:
+    case CARM_CORE_FP_FMA_FACTOR:
+        return MULS;
+    case CARM_CORE_FP_DIV:
+    case CARM_CORE_FP_SQRT:
+        return DIVISIONS;
+    case CARM_CORE_INT_DIV:
+        return INT_DIVISIONS;
+    default:
+        return carm_core_kind_group(kind) == CARM_CORE_GROUP_INT ? INTEGERS : OTHERS;
+    }
+}
+
+/* The part of the time of multiplications and additions that a mixture of as many of each takes: 1/2 where they
+ * have units of their own, 1 where they share them. Not measured: 1/2, which is the lower bound. */
+static double shared(const struct carm_roofs *roofs)
+{
+    double mad = 0.0, add = 0.0, mul = 0.0;
+    for (size_t i = 0; roofs && i < roofs->ncompute; i++) {
+        const struct carm_compute_roof *c = &roofs->compute[i];
+        mad = strcmp(c->op, "mad") == 0 ? c->rate : mad;
+        add = strcmp(c->op, "add") == 0 ? c->rate : add;
+        mul = strcmp(c->op, "mul") == 0 ? c->rate : mul;
+    }
+    return mad > 0.0 && add > 0.0 && mul > 0.0
+               ? fmin(1.0, fmax(0.5, 2.0 / mad / (1.0 / add + 1.0 / mul)))
+               : 0.5;
+}
+
+/* Kinds whose figure is of two instructions, there and back. */
+static bool is_pair(enum carm_core_kind kind)
+{
+    return kind == CARM_CORE_CONVERT_INT || kind == CARM_CORE_CONVERT_PRECISION ||
+           kind == CARM_CORE_CONVERT_VECTOR || kind == CARM_CORE_MOVE_VECTOR ||
+           kind == CARM_CORE_MOVE_MASK;
+}
+
+static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    double cycles[GROUPS] = {0.0}, counts[GROUPS] = {0.0}, dearest[GROUPS] = {0.0};
+    double single[CARM_CORE_KIND_COUNT] = {0.0}, most = 0.0, narrow = 0.0;
+    bool measured[GROUPS] = {true, true, true, true, true, true};
+    const double second = 1.0 / in->clock_hz;
+    for (size_t i = 0; i < in->nunits; i++) {
+        const struct carm_bounds_unit *u = &in->units[i];
+        const enum group g = group_of(u->kind);
+        bool own = false;
+        double each = carm_rates_throughput(&in->rates, u->kind, u->isa, u->precision, &own);
+        each *= is_pair(u->kind) ? 0.5 : 1.0;
+        if (!(each > 0.0)) {
+            continue;
+        }
+        cycles[g] += u->count * each;
+        counts[g] += u->count;
+        dearest[g] = fmax(dearest[g], each);
+        measured[g] = measured[g] && own;
+        single[u->kind] += u->count * each;
+    }
+    carm_bounds_add(out, CARM_LIMIT_DIVIDER, cycles[DIVISIONS] * second, false,
+                    "%.3g divisions and square roots, %.3g cycles of the divider: %s",
+                    counts[DIVISIONS], cycles[DIVISIONS], origin_of(measured[DIVISIONS]));
+    carm_bounds_add(out, CARM_LIMIT_DIVIDER, cycles[INT_DIVISIONS] * second, false,
+                    "%.3g integer divisions, %.3g cycles of the divider: %s", counts[INT_DIVISIONS],
+                    cycles[INT_DIVISIONS], origin_of(measured[INT_DIVISIONS]));
+    const double fp =
+        fmax(fmax(cycles[ADDS], cycles[MULS]), shared(in->roofs) * (cycles[ADDS] + cycles[MULS]));
+    carm_bounds_add(
+        out, CARM_LIMIT_FP, fp * second, false,
+        "%.3g additions and %.3g multiplications or FMAs, %.3g cycles of their units: %s",
+        counts[ADDS], counts[MULS], fp, origin_of(measured[ADDS] && measured[MULS]));
+    for (int k = 0; k < CARM_CORE_KIND_COUNT; k++) {
+        const enum group g = group_of((enum carm_core_kind)k);
+        most = g == OTHERS ? fmax(most, single[k]) : most;
+        narrow = g == INTEGERS ? fmax(narrow, single[k]) : narrow;
+    }
+    carm_bounds_add(
+        out, CARM_LIMIT_FP, most * second, false,
+        "%.3g cycles of the vector unit that conversions, shuffles or integers in vectors take: %s",
+        most, origin_of(measured[OTHERS]));
+    /* the cheapest integer instruction says how many units there are */
+    const double cheapest = carm_rates_throughput(&in->rates, CARM_CORE_INT_ADD, "", "int64", NULL);
+    const double integer = fmax(narrow, counts[INTEGERS] * cheapest);
+    carm_bounds_add(out, CARM_LIMIT_INTEGER, integer * second, false,
+                    "%.3g integer instructions, %.3g cycles of their units: %s", counts[INTEGERS],
+                    integer, origin_of(measured[INTEGERS]));
+}
+
+static void bound_issue(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    bool measured = false;
+    double each = carm_rates_throughput(&in->rates, CARM_CORE_ISSUE, "", "", &measured);
+    if (!(each > 0.0) && in->rates.theory && in->rates.theory->issue > 0.0) {
+        each = 1.0 / in->rates.theory->issue;
+    }
+    carm_bounds_add(out, CARM_LIMIT_ISSUE, in->slots * each / in->clock_hz, false,
+                    "%.4g instructions at %.3g in a cycle: %s", in->slots,
+                    each > 0.0 ? 1.0 / each : 0.0, origin_of(measured));
+    double jump = carm_rates_throughput(&in->rates, CARM_CORE_BRANCH_TAKEN, "", "", &measured);
+    carm_bounds_add(out, CARM_LIMIT_ISSUE, in->taken * jump / in->clock_hz, false,
+                    "%.3g taken branches of %.3g cycles: %s", in->taken, jump, origin_of(measured));
+}
+
+/* ---- loads and stores ---- */
+
+static const char *const width_isa[] = {"", "scalar", "sse", "avx2", "avx512"};
+static const double width_bytes[] = {8.0, 8.0, 16.0, 32.0, 64.0};
+
+/* Accesses a cycle that one core makes in L1; 0 = not known */
+static double accesses(const struct carm_bounds_input *in, size_t w, const char *ldst,
+                       enum carm_core_kind kind, bool *measured)
+{
+    const struct carm_model *model = in->rates.model;
+    double best = 0.0;
+    for (size_t i = 0; model && i < model->nroofs && w > 0; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        const bool isa =
+            strcmp(r->isa, width_isa[w]) == 0 || (w == 3 && strcmp(r->isa, "avx") == 0);
+        for (size_t k = 0; k < r->nmemory && isa && strcmp(r->precision, "dp") == 0; k++) {
+            const struct carm_memory_roof *m = &r->memory[k];
+            if (strcmp(m->level, "L1") == 0 && strcmp(m->ldst, ldst) == 0) {
+                best = fmax(best, m->bytes_per_cycle / width_bytes[w]);
+            }
+        }
+    }
+    *measured = best > 0.0;
+    if (!(best > 0.0)) {
+        const double each = carm_rates_throughput(&in->rates, kind, width_isa[w], "", measured);
+        best = each > 0.0 ? 1.0 / each : 0.0;
+    }
+    if (!(best > 0.0) && in->rates.theory) {
+        const struct carm_theory_rates *t = &in->rates.theory->widths[w > 0 ? w - 1 : 0];
+        best = kind == CARM_CORE_LOAD ? t->loads : t->stores;
+    }
+    return best;
+}
+
+static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    double loads = 0.0, stores = 0.0, nloads = 0.0, nstores = 0.0;
+    bool measured = true, own = false;
+    for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
+        const double l = accesses(in, w, "1:0", CARM_CORE_LOAD, &own);
+        loads += in->loads[w] > 0.0 && l > 0.0 ? in->loads[w] / l : 0.0;
+        measured = measured && (own || !(in->loads[w] > 0.0));
+        nloads += in->loads[w];
+    }
+    carm_bounds_add(out, CARM_LIMIT_LOADS, loads / in->clock_hz, false,
+                    "%.3g loads, %.3g cycles of the load ports: %s", nloads, loads,
+                    origin_of(measured));
+    measured = true;
+    for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
+        const double s = accesses(in, w, "0:1", CARM_CORE_STORE, &own);
+        stores += in->stores[w] > 0.0 && s > 0.0 ? in->stores[w] / s : 0.0;
+        measured = measured && (own || !(in->stores[w] > 0.0));
+        nstores += in->stores[w];
+    }
+    carm_bounds_add(out, CARM_LIMIT_STORES, stores / in->clock_hz, false,
+                    "%.3g stores, %.3g cycles of the store ports: %s", nstores, stores,
+                    origin_of(measured));
+    /* address generation serves both: at least as long as by the published rate of accesses */
+    double both = 0.0;
+    for (size_t w = 0; in->rates.theory && w < CARM_BOUNDS_WIDTHS; w++) {
+        const double a = in->rates.theory->widths[w > 0 ? w - 1 : 0].accesses;
+        both += a > 0.0 ? (in->loads[w] + in->stores[w]) / a : 0.0;
+    }
+    if (both > fmax(loads, stores)) {
+        carm_bounds_add(out, CARM_LIMIT_L1, both / in->clock_hz, false,
+                        "%.3g loads and %.3g stores, %.3g cycles of address generation: %s", nloads,
+                        nstores, both, origin_of(false));
+    }
+}
+
+/* ---- levels ---- */
+
+/* Bytes between a level and the one before it for each byte of the core, and the share that is written back, of
+ * a mix that streams. returns false: another kind of name */
+static bool traffic_of(const char *ldst, double *bytes, double *written)
+{
+    double loads = 0.0, stores = 0.0;
+    char rest = '\0';
+    if (strcmp(ldst, "update") == 0) {
+        *bytes = 1.0;
+        *written = 0.5;
+        return true;
+    }
+    if (sscanf(ldst, "%lf:%lf%c", &loads, &stores, &rest) != 2 || !(loads + stores > 0.0)) {
+        return false;
+    }
+    *bytes = (loads + 2.0 * stores) / (loads + stores);
+    *written = stores / (loads + 2.0 * stores);
+    return true;
+}
+
+/* The largest bandwidth of a level that any measured mix shows at a share of written bytes, of the bytes that
+ * cross to it: by interpolation of seconds for each byte between the mixes. 0 = not measured */
+static double bandwidth_of(const struct carm_roofs *roofs, const char *level, double written)
+{
+    double best = 0.0;
+    for (size_t i = 0; i < roofs->nmemory; i++) {
+        for (size_t k = 0; k < roofs->nmemory; k++) {
+            const struct carm_memory_roof *a = &roofs->memory[i];
+            const struct carm_memory_roof *b = &roofs->memory[k];
+            double bytes[2], at[2];
+            if (strcmp(a->level, level) != 0 || strcmp(b->level, level) != 0 ||
+                !traffic_of(a->ldst, &bytes[0], &at[0]) ||
+                !traffic_of(b->ldst, &bytes[1], &at[1]) || at[0] > written || at[1] < written) {
+                continue;
+            }
+            const double t = at[1] > at[0] ? (written - at[0]) / (at[1] - at[0]) : 0.0;
+            const double seconds =
+                (1.0 - t) / (a->bandwidth * bytes[0]) + t / (b->bandwidth * bytes[1]);
+            best = fmax(best, 1.0 / seconds);
+        }
+    }
+    return best;
+}
+
+/* The roofs with as many threads that have the level: those asked for, else the widest ISA's. */
+static double bandwidth(const struct carm_bounds_input *in, const char *level)
+{
+    const double own = in->roofs ? bandwidth_of(in->roofs, level, in->written) : 0.0;
+    const struct carm_model *model = in->rates.model;
+    double best = own;
+    for (size_t i = 0; model && in->roofs && i < model->nroofs; i++) {
+        if (model->roofs[i].threads == in->roofs->threads) {
+            best = fmax(best, bandwidth_of(&model->roofs[i], level, in->written));
+        }
+    }
+    return best;
+}
+
+static const char *const place_names[] = {"L2", "L3", "DRAM"};
+
+static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    static const enum carm_limit limits[] = {CARM_LIMIT_L2, CARM_LIMIT_L3, CARM_LIMIT_DRAM};
+    for (int k = 0; k < CARM_FROM_PLACES; k++) {
+        const double rate = bandwidth(in, place_names[k]);
+        /* the roof is of all threads together, and so many iterations run at a time */
+        const double threads = in->roofs ? in->roofs->threads : 1;
+        carm_bounds_add(
+            out, limits[k], rate > 0.0 ? in->bytes[k] * threads / rate : 0.0, false,
+            "%.4g bytes, simulated, at %.4g GB/s of %s for a mix with %.0f%% written: measured",
+            in->bytes[k], 1e-9 * rate / threads, place_names[k], 100.0 * in->written);
+    }
+}
+
+static void bound_latency(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    double seconds = 0.0, lines = 0.0;
+    if (in->missing_cycles > in->chain_cycles) {
+        carm_bounds_add(
+            out, CARM_LIMIT_LATENCY, in->missing_cycles / in->clock_hz, false,
+            "a chain of loads, each with the address of the next: %.4g cycles by the simulated "
+            "misses and their latencies",
+            in->missing_cycles);
+    }
+    for (int k = 0; k < CARM_FROM_PLACES && in->rates.model; k++) {
+        const struct carm_in_flight *f = carm_in_flight_find(in->rates.model, place_names[k]);
+        if (f && f->rate > 0.0 && in->scattered[k] > 0.0) {
+            seconds += in->scattered[k] / f->rate;
+            lines += in->scattered[k];
+        }
+    }
+    carm_bounds_add(
+        out, CARM_LIMIT_LATENCY, seconds, false,
+        "%.3g lines at scattered addresses, simulated, at the measured rate of independent misses",
+        lines);
+    const struct carm_latency *walk =
+        in->rates.model ? carm_latency_find(in->rates.model, "walk", CARM_LATENCY_PAGES, 4096)
+                        : NULL;
+    if (walk && walk->seconds > 0.0) {
+        carm_bounds_add(out, CARM_LIMIT_TLB, in->walks * walk->seconds, true,
+                        "%.3g accesses to pages that are in no TLB, %.3g ns each: measured",
+                        in->walks, 1e9 * walk->seconds);
+    }
+}
+
+void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    const double clock = in->clock_hz;
+    bool measured = false;
+    out->n = 0;
+    if (!(clock > 0.0)) {
+        return;
+    }
+    bound_units(in, out);
+    bound_issue(in, out);
+    bound_ports(in, out);
+    const bool forwards = in->forward_cycles > 0.5 * in->chain_cycles;
+    carm_bounds_add(out, forwards ? CARM_LIMIT_FORWARDING : CARM_LIMIT_CHAIN,
+                    in->chain_cycles / clock, false,
+                    "%.4g cycles from one iteration to the next: %s", in->chain_cycles,
+                    in->chain ? in->chain : "");
+    const double blocked =
+        carm_rates_latency(&in->rates, CARM_CORE_FORWARD_STRADDLING, "", "", &measured);
+    carm_bounds_add(out, CARM_LIMIT_FORWARDING, in->straddles * blocked / clock, true,
+                    "%.3g loads of bytes of two stores, %.3g cycles each: %s", in->straddles,
+                    blocked, origin_of(measured));
+    bound_levels(in, out);
+    bound_latency(in, out);
+    const double miss =
+        carm_rates_latency(&in->rates, CARM_CORE_BRANCH_MISPREDICTED, "", "", &measured);
+    carm_bounds_add(out, CARM_LIMIT_BRANCHES, in->mispredicted * miss / clock, true,
+                    "%.3g mispredictions if outcomes are independent, %.3g cycles each: %s",
+                    in->mispredicted, miss, origin_of(measured));
+}
+
+/* ---- the verdict ---- */
+
+const char *carm_advice_name(enum carm_advice_code code)
+{
+#define CARM_ADVICE_NAME(id, name, words) name,
+    static const char *const names[] = {CARM_ADVICE_TABLE(CARM_ADVICE_NAME)};
+    return names[code];
+}
+
+const char *carm_advice_words(enum carm_advice_code code)
+{
+#define CARM_ADVICE_WORDS(id, name, words) words,
+    static const char *const all[] = {CARM_ADVICE_TABLE(CARM_ADVICE_WORDS)};
+    return all[code];
+}
+
+static void advise(struct carm_verdict *v, enum carm_advice_code code)
+{
+    if (v->nadvice < CARM_VERDICT_ADVICE_MAX) {
+        v->advice[v->nadvice++] = (struct carm_verdict_advice){code, v->limit};
+    }
+}
+
+/* What removes a limit, the most promising first. */
+static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *code)
+{
+    switch (v->limit) {
+    case CARM_LIMIT_ISSUE:
+    case CARM_LIMIT_FP:
+    case CARM_LIMIT_INTEGER:
+    case CARM_LIMIT_LOADS:
+    case CARM_LIMIT_STORES:
+    case CARM_LIMIT_L1:
+        if (code->scalar) {
+            advise(v, CARM_ADVICE_VECTORISE);
+        } else if (code->narrow) {
+            advise(v, CARM_ADVICE_WIDEN);
+        } else if (v->limit == CARM_LIMIT_ISSUE) {
+            advise(v, CARM_ADVICE_FEWER_INSTRUCTIONS);
+        } else {
+            advise(v, CARM_ADVICE_NOTHING);
+        }
+        break;
+    case CARM_LIMIT_DIVIDER:
+        advise(v, CARM_ADVICE_FEWER_DIVISIONS);
+        if (code->scalar) {
+            advise(v, CARM_ADVICE_VECTORISE);
+        }
+        break;
+    case CARM_LIMIT_CHAIN:
+        advise(v, CARM_ADVICE_BREAK_CHAIN);
+        break;
+    case CARM_LIMIT_L2:
+    case CARM_LIMIT_L3:
+    case CARM_LIMIT_DRAM:
+        advise(v, code->strided ? CARM_ADVICE_UNIT_STRIDE : CARM_ADVICE_BLOCK);
+        if (code->plain_stores && v->limit == CARM_LIMIT_DRAM) {
+            advise(v, CARM_ADVICE_STREAM_STORES);
+        }
+        break;
+    case CARM_LIMIT_LATENCY:
+        advise(v, code->strided ? CARM_ADVICE_UNIT_STRIDE : CARM_ADVICE_PREFETCH);
+        break;
+    case CARM_LIMIT_TLB:
+        advise(v, CARM_ADVICE_HUGE_PAGES);
+        break;
+    case CARM_LIMIT_BRANCHES:
+        advise(v, CARM_ADVICE_NO_BRANCH);
+        break;
+    case CARM_LIMIT_FORWARDING:
+        advise(v, CARM_ADVICE_KEEP_IN_REGISTER);
+        break;
+    case CARM_LIMIT_KERNEL:
+        advise(v, CARM_ADVICE_FEWER_FAULTS);
+        break;
+    case CARM_LIMIT_WAITING:
+        advise(v, CARM_ADVICE_BALANCE);
+        break;
+    default:
+        break;
+    }
+}
+
+static double amdahl(double share, double gain)
+{
+    return 1.0 / (1.0 - share + share / gain);
+}
+
+/* The largest bound of a kind that still holds; NULL = none */
+static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool estimate,
+                                              enum carm_limit but)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->of[i].refuted && b->of[i].estimate == estimate && b->of[i].limit != but) {
+            return &b->of[i];
+        }
+    }
+    return NULL;
+}
+
+void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
+                       const struct carm_verdict_code *code, struct carm_verdict *out)
+{
+    memset(out, 0, sizeof *out);
+    out->bounds = *bounds;
+    out->seconds = seconds;
+    out->limit = out->second = CARM_LIMIT_UNKNOWN;
+    out->loop.low = out->loop.high = out->program.low = out->program.high = 1.0;
+    for (size_t i = 0; i < out->bounds.n; i++) {
+        out->bounds.of[i].refuted = out->bounds.of[i].seconds > CARM_VERDICT_OVER * seconds;
+    }
+    const struct carm_lower_bound *first = largest(&out->bounds, false, CARM_LIMIT_UNKNOWN);
+    const struct carm_lower_bound *guess = largest(&out->bounds, true, CARM_LIMIT_UNKNOWN);
+    double explained = first ? first->seconds : 0.0;
+    /* A misprediction stops what goes on beside it, so its time adds to that of the largest bound. */
+    if (explained < CARM_VERDICT_EXPLAINS * seconds && guess &&
+        (guess->seconds + explained >= CARM_VERDICT_EXPLAINS * seconds) &&
+        guess->seconds > explained) {
+        first = guess;
+        explained = fmin(seconds, guess->seconds + explained);
+    }
+    if (!first) {
+        return;
+    }
+    out->explains = fmin(1.0, explained / seconds);
+    const struct carm_lower_bound *next = largest(&out->bounds, false, first->limit);
+    if (out->explains < CARM_VERDICT_EXPLAINS) {
+        out->second = first->limit;
+        return;
+    }
+    out->limit = first->limit;
+    if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !first->estimate) {
+        out->second = next->limit;
+    }
+    /* Without the limit the next bound is left; what no bound explains may stay. */
+    const double least = next ? next->seconds : 0.0;
+    const double rest = seconds - fmin(seconds, first->seconds);
+    out->loop.high = least > 0.0 ? fmax(1.0, seconds / least) : seconds / (0.05 * seconds);
+    out->loop.low = fmax(1.0, seconds / (least + rest));
+    if (first->limit == CARM_LIMIT_KERNEL || first->limit == CARM_LIMIT_WAITING) {
+        out->loop.low = 1.0; /* how much of it can go is not known */
+    }
+    find_advice(out, code);
+    if (out->nadvice == 1 && out->advice[0].code == CARM_ADVICE_NOTHING) {
+        out->loop.low = out->loop.high = 1.0;
+    }
+    out->program.low = amdahl(share, out->loop.low);
+    out->program.high = amdahl(share, out->loop.high);
+}

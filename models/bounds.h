@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lower bounds of the time of a loop's iteration, and the verdict: the largest bound, and how much of the measured
+ * time it explains.
+ *
+ * Each bound is a number with its origin. A bound is made of exact counts, the loop's code, simulated bytes and
+ * measured rates and latencies; one that assumes something that was not measured (which branches are mispredicted)
+ * is an estimate. An estimate becomes the verdict only where no other bound explains the time. A bound that is
+ * larger than the measured time is refuted by it and is left out.
+ *
+ * source: Williams et al. 2009 (rates bound a program from above); Stengel et al. 2015, Quantifying performance
+ * bottlenecks of stencil computations using the Execution-Cache-Memory model (the largest of the contributions of
+ * a loop that overlap); DESIGN.md, bounds and verdict */
+#ifndef CARM_MODELS_BOUNDS_H
+#define CARM_MODELS_BOUNDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "models/core.h"
+#include "models/model.h"
+#include "models/theory.h"
+
+/* A row: identifier, code in JSON (relied on), words for a reader. */
+#define CARM_LIMIT_TABLE(ROW)                                   \
+    ROW(ISSUE, "issue", "instructions")                         \
+    ROW(FP, "fp", "floating-point units")                       \
+    ROW(DIVIDER, "divider", "the divider")                      \
+    ROW(INTEGER, "integer", "integer units")                    \
+    ROW(LOADS, "loads", "load ports")                           \
+    ROW(STORES, "stores", "store ports")                        \
+    ROW(CHAIN, "chain", "dependent operations")                 \
+    ROW(L1, "l1", "L1 bandwidth")                               \
+    ROW(L2, "l2", "L2 bandwidth")                               \
+    ROW(L3, "l3", "L3 bandwidth")                               \
+    ROW(DRAM, "dram", "DRAM bandwidth")                         \
+    ROW(LATENCY, "latency", "memory latency")                   \
+    ROW(TLB, "tlb", "address translation (TLB)")                \
+    ROW(BRANCHES, "branches", "mispredicted branches")          \
+    ROW(FORWARDING, "forwarding", "loads of bytes just stored") \
+    ROW(KERNEL, "kernel", "the kernel")                         \
+    ROW(WAITING, "waiting", "waiting for other threads")        \
+    ROW(UNKNOWN, "unknown", "not known")
+
+#define CARM_LIMIT_ID(id, ...) CARM_LIMIT_##id,
+enum carm_limit { CARM_LIMIT_TABLE(CARM_LIMIT_ID) CARM_LIMITS };
+#undef CARM_LIMIT_ID
+
+const char *carm_limit_name(enum carm_limit limit);
+const char *carm_limit_words(enum carm_limit limit);
+
+/* The largest bound is the verdict from this share of the measured time on; two bounds are both named where the
+ * smaller one has this share of the larger; from this share of the time on nothing is left but another algorithm. */
+#define CARM_VERDICT_EXPLAINS 0.75
+#define CARM_VERDICT_BOTH     0.90
+#define CARM_VERDICT_DONE     0.90
+/* A bound that exceeds the measured time by more is refuted: clocks and samples are known to some 10%. */
+#define CARM_VERDICT_OVER 1.20
+
+enum { CARM_BOUNDS_MAX = 24, CARM_BOUND_ORIGIN_MAX = 200, CARM_BOUNDS_WIDTHS = 5 };
+
+struct carm_lower_bound {
+    enum carm_limit limit;
+    double seconds; /* of an iteration */
+    bool estimate, refuted;
+    char origin[CARM_BOUND_ORIGIN_MAX]; /* counts, rates and where they are from */
+};
+
+struct carm_bounds {
+    struct carm_lower_bound of[CARM_BOUNDS_MAX]; /* from the largest */
+    size_t n;
+};
+
+/* Rates and latencies: the model's, and where it has none those of the microarchitecture. */
+struct carm_rates {
+    const struct carm_model *model;              /* may be NULL */
+    const struct carm_microarchitecture *theory; /* may be NULL */
+};
+
+/* Cycles of an instruction.
+ * measured  out: by the model; NULL allowed
+ * returns 0 = not known */
+double carm_rates_latency(const struct carm_rates *rates, enum carm_core_kind kind, const char *isa,
+                          const char *precision, bool *measured);
+double carm_rates_throughput(const struct carm_rates *rates, enum carm_core_kind kind,
+                             const char *isa, const char *precision, bool *measured);
+
+/* Instructions of one kind in an iteration. */
+struct carm_bounds_unit {
+    enum carm_core_kind kind;
+    const char *isa, *precision; /* as in models/core.h */
+    double count;
+};
+
+/* Lines that come into L1 with each iteration, by the place that they come from. */
+enum carm_bounds_place { CARM_FROM_L2, CARM_FROM_L3, CARM_FROM_DRAM, CARM_FROM_PLACES };
+
+/* One thread's iteration; what is 0 gives no bound. */
+struct carm_bounds_input {
+    struct carm_rates rates;
+    const struct carm_roofs *roofs; /* of as many threads; NULL = none */
+    double clock_hz;
+    int threads;
+    const struct carm_bounds_unit *units; /* [nunits] */
+    size_t nunits;
+    double slots; /* instructions as they are issued: a compare and its jump are one */
+    double taken; /* taken branches */
+    double loads[CARM_BOUNDS_WIDTHS]; /* general registers; vectors of 8, 16, 32, 64 bytes */
+    double stores[CARM_BOUNDS_WIDTHS];
+    double chain_cycles;                /* of the longest carried chain, hits in L1 */
+    double forward_cycles;              /* part of it for loads of bytes just stored */
+    const char *chain;                  /* its instructions in words */
+    double missing_cycles;              /* of the longest chain with the latencies of its misses */
+    double straddles;                   /* loads that wait for a store to be written */
+    double bytes[CARM_FROM_PLACES];     /* simulated: across the border to that place */
+    double written;                     /* share of them that is written back, 0 .. 0.5 */
+    double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
+    double walks;                       /* accesses whose page is in no TLB */
+    double mispredicted; /* branches that may be, by how often they jump; an estimate */
+};
+
+/* All bounds that are known, from the largest. */
+void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *out);
+
+/* Adds one: origin as printf. */
+__attribute__((format(printf, 5, 6))) void carm_bounds_add(struct carm_bounds *bounds,
+                                                           enum carm_limit limit, double seconds,
+                                                           bool estimate, const char *origin, ...);
+
+/* Advice: a code for programs; words are made of it once. */
+#define CARM_ADVICE_TABLE(ROW)                                                                   \
+    ROW(NOTHING, "nothing", "nothing is left here but another algorithm")                        \
+    ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native)")                                 \
+    ROW(WIDEN, "widen", "wider vectors (-march=native)")                                         \
+    ROW(BREAK_CHAIN, "break-chain", "several accumulators, or -ffast-math, shorten the chain")   \
+    ROW(FEWER_DIVISIONS, "fewer-divisions", "multiply by a reciprocal in place of divisions")    \
+    ROW(UNIT_STRIDE, "unit-stride",                                                              \
+        "walk the data in the order in which it lies: swap the loops, or the layout")            \
+    ROW(BLOCK, "block",                                                                          \
+        "block the loops, so that data is used again while it is in a nearer cache")             \
+    ROW(STREAM_STORES, "stream-stores",                                                          \
+        "streaming stores save the loads of lines that are overwritten")                         \
+    ROW(PREFETCH, "prefetch",                                                                    \
+        "more independent misses at a time: several searches side by side, or prefetches")       \
+    ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                          \
+    ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")         \
+    ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")              \
+    ROW(FEWER_FAULTS, "fewer-faults",                                                            \
+        "fewer page faults and system calls: reuse memory, larger reads and writes, huge pages") \
+    ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                \
+    ROW(FEWER_INSTRUCTIONS, "fewer-instructions",                                                \
+        "fewer instructions: unroll, vectorise, compute less")
+
+#define CARM_ADVICE_ID(id, ...) CARM_ADVICE_##id,
+enum carm_advice_code { CARM_ADVICE_TABLE(CARM_ADVICE_ID) CARM_ADVICE_COUNT };
+#undef CARM_ADVICE_ID
+const char *carm_advice_name(enum carm_advice_code code);
+const char *carm_advice_words(enum carm_advice_code code);
+
+struct carm_verdict_advice {
+    enum carm_advice_code code;
+    enum carm_limit removes;
+};
+
+enum { CARM_VERDICT_ADVICE_MAX = 4 };
+
+struct carm_verdict {
+    enum carm_limit limit;
+    double
+        explains; /* share of the measured time, 0 .. 1; of an unknown limit, by the largest bound */
+    enum carm_limit
+        second; /* nearly as large, or where the limit is not known the largest; CARM_LIMIT_UNKNOWN = none */
+    struct carm_bounds bounds;
+    double seconds; /* of an iteration, measured */
+    struct carm_verdict_gain {
+        double low, high;
+    } loop, program; /* times as fast, when the limit is removed */
+    struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
+    size_t nadvice;
+};
+
+/* What advice depends on beside the limit. */
+struct carm_verdict_code {
+    bool scalar;       /* nearly all of its flops or elements are computed one by one */
+    bool strided;      /* a load or store moves by more than a line */
+    bool narrow;       /* its vectors are narrower than the machine's */
+    bool plain_stores; /* it overwrites lines that it does not load */
+};
+
+/* bounds   of an iteration
+ * seconds  measured, of an iteration; > 0
+ * share    of the program's time
+ * out      the verdict with the bounds */
+void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
+                       const struct carm_verdict_code *code, struct carm_verdict *out);
+
+#endif
