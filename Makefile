@@ -504,7 +504,12 @@ $(B)/tests/bench/%: tests/bench/%.c $(LIBRARY) $(B)/asm/builtin_none.o
 $(B)/tests/bench/likwid $(B)/tests/bench/loops: tests/bench/pairs.c tests/bench/pairs.h
 $(B)/tests/bench/loops: ALL_CFLAGS += -O3 -march=native -ffast-math
 
-bench: $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops $(B)/tests/bench/own $(B)/tests/bench/chase
+# its loops are as scalar as they are written
+$(B)/tests/bench/verdict/loops: tests/bench/verdict/loops.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -fno-tree-vectorize -fno-math-errno -mavx512f -mfma -o $@ $< -lm
+
+bench: $(B)/tests/bench/verdict/loops $(B)/carm $(B)/tests/bench/likwid $(B)/tests/bench/loops $(B)/tests/bench/own $(B)/tests/bench/chase
 ifdef REPEAT
 	tests/bench/repeat.sh $(B)/carm $(REPEAT)
 else
@@ -514,6 +519,7 @@ else
 	$(B)/tests/bench/chase
 	tests/bench/translate.sh $(B)/carm
 	python3 tests/bench/profile.py $(B)/carm $(B)/tests/bench/own
+	python3 tests/bench/verdict/score.py $(B)/carm $(B)/tests/bench/verdict/loops $(B)/bench/model.json
 	python3 tests/bench/levels.py $(B)/carm $(B)/bench/model.json
 endif
 

@@ -293,19 +293,23 @@ static int read_all(struct carm_run_levels *l, struct carm_err *err)
     return rc;
 }
 
-void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run)
+void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool rows)
 {
     struct carm_err err = {""};
     if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
         return; /* the row says why it was not counted */
     }
     const int rc = l->sampled ? read_sampled(l, run, &err) : read_all(l, &err);
-    if (rc) {
+    if (rc && rows) {
         add_note(run, err.text);
+    }
+    if (rc) {
         return;
     }
     l->about.counted = true;
-    put(l, &l->about.whole, &run->row.counts);
+    if (rows) {
+        put(l, &l->about.whole, &run->row.counts);
+    }
 }
 
 /* ---- rows of the profile ---- */
@@ -386,4 +390,45 @@ void carm_run_levels_put(const struct carm_run_levels *l, size_t row, struct car
     if (of && carm_count_has(c, CARM_Q_BYTES)) {
         put(l, of, c);
     }
+}
+
+bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_blocks *blocks,
+                           uint32_t module, uint64_t at, double *lines)
+{
+    struct carm_level_estimate levels[CARM_HIERARCHY_LEVELS_MAX];
+    struct carm_hierarchy_counts counts = {.nlevels = 0};
+    struct carm_sampled_sum sum = {.cold = 0.0};
+    bool found = false;
+    memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
+    for (size_t i = 1; l && l->about.counted && i <= l->ninstructions; i++) {
+        const struct instruction *by = &l->instructions[i];
+        const struct carm_block_place *block = carm_blocks_place(blocks, by->program, by->counter);
+        if (!block || block->module != module || block->at + by->at != at) {
+            continue;
+        }
+        found = true;
+        if (l->sampled) {
+            carm_sampled_add(l->sampled, (uint32_t)i, executions_of(by, blocks), &sum);
+        } else {
+            struct carm_hierarchy_counts of;
+            carm_hierarchy_read_by(l->hierarchy, (uint32_t)i, &of);
+            carm_hierarchy_add(&counts, &of);
+        }
+    }
+    if (!found) {
+        return false;
+    }
+    memset(levels, 0, sizeof levels);
+    if (l->sampled) {
+        carm_sampled_read(l->sampled, &sum, levels);
+    } else {
+        counts.nlevels = l->about.config.nlevels;
+        carm_sampled_exact(&counts, levels);
+    }
+    const size_t n = l->about.config.nlevels;
+    for (size_t k = 0; k < n; k++) {
+        const double behind = k + 1 < n ? levels[k + 1].misses : 0.0;
+        lines[k] = levels[k].misses > behind ? levels[k].misses - behind : 0.0;
+    }
+    return true;
 }

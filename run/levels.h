@@ -56,8 +56,9 @@ void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
 void carm_run_levels_timed(void *levels, double cpu_seconds);
 
 /* When the program has ended: fills the row's bytes of the levels where the program was counted; else, or
- * when the simulation failed, the row's note says why there are none. */
-void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run);
+ * when the simulation failed, the row's note says why there are none.
+ * rows  false: the row is left alone */
+void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run, bool rows);
 
 /* The instructions that loaded and stored, for struct carm_profile_input; then, with the rows that they
  * were given, the sums of each row of the profile. places: to be freed
@@ -74,6 +75,12 @@ void carm_run_levels_put(const struct carm_run_levels *levels, size_t row, struc
 /* The figures of a row of the profile; NULL where nothing was simulated, or levels is NULL. */
 const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *levels,
                                                    size_t row);
+/* Lines that one instruction's loads and stores brought into L1 from each level behind it, and whether there are
+ * any figures of it.
+ * module, at  of the instruction, in the blocks of the run
+ * lines       out: [CARM_HIERARCHY_LEVELS_MAX] by the level that had them; the last: memory */
+bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
+                           uint32_t module, uint64_t at, double *lines);
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
 
 #endif

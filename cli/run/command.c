@@ -9,14 +9,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/assets.h"
 #include "base/number.h"
 #include "base/outfile.h"
 #include "cli/progress.h"
 #include "cli/run/levels.h"
 #include "cli/run/parts.h"
 #include "cli/run/report.h"
+#include "cli/run/verdict.h"
+#include "harness/machine/cpu.h"
 #include "models/file/select.h"
 #include "models/model.h"
+#include "models/theory.h"
+
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
 #include "run/count.h"
@@ -287,20 +292,43 @@ struct json_context {
     const struct carm_profile *profile;
     const struct carm_run_levels *levels;
     const struct carm_model *model;
+    const struct carm_run_verdict *verdicts;
 };
 
 static int put_json(FILE *out, const void *context, struct carm_err *err)
 {
     const struct json_context *c = context;
-    return carm_run_write_parts(out, c->run, c->profile, c->levels, c->model, err);
+    return carm_run_write_parts(out, c->run, c->profile, c->levels, c->model, c->verdicts, err);
+}
+
+/* The verdict on each row of the profile. */
+static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
+                         const struct carm_profile *profile, const struct carm_run_levels *levels,
+                         const struct carm_model *model, struct carm_err *err)
+{
+    const char *theory = carm_asset_data_microarchitectures;
+    struct carm_theory_table *table = NULL;
+    struct carm_cpu cpu;
+    int rc = carm_theory_open(theory, strlen(theory), "data/microarchitectures.json", &table, err);
+    carm_cpu_read(&cpu);
+    rc =
+        rc ? rc
+           : carm_run_verdicts(out, run, profile, levels, model,
+                               carm_theory_find_cpu(table, cpu.vendor, cpu.family, cpu.model), err);
+    carm_theory_close(table);
+    return rc;
 }
 
 /* What was found goes to the terminal and to the files. */
-static int finish(const struct carm_run *run, struct carm_run_levels *levels, struct carm_err *err)
+static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
+                  struct carm_err *err)
 {
+    struct carm_run_levels *levels =
+        opt_levels ? simulated : NULL; /* else for the verdicts alone */
     struct carm_profile profile = {.nrows = 0};
     struct carm_model *model = NULL;
     struct carm_err why = {""};
+    struct carm_run_verdict *verdicts = NULL;
     char missing[384];
     char *text = NULL;
     const int no_model = carm_select_open(opt_model, &model, &text, &why);
@@ -309,12 +337,16 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
     if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
-        rc = carm_run_rows_open(&profile, run, parts_by, min_share, levels, err);
+        rc = carm_run_rows_open(&profile, run, parts_by, min_share, simulated, err);
     }
+    rc = rc || !profile.nrows ? rc : find_verdicts(&verdicts, run, &profile, simulated, roofs, err);
     /* before anything is printed: a run may be long, and standard error a pipe that is closed */
     const int kept = !rc && opt_output
                          ? carm_run_rows_append(opt_output, run, parts_by, &profile, levels, err)
                          : 0;
+    if (!opt_quiet && !rc && verdicts && first_rank) {
+        carm_run_verdicts_show(run, &profile, verdicts);
+    }
     if (!opt_quiet && !rc) {
         /* with the bytes of DRAM, the whole program has its place on the original model */
         const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
@@ -334,7 +366,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
     }
     rc = rc ? rc : kept;
     if (!rc && opt_json) {
-        const struct json_context context = {run, &profile, levels, roofs};
+        const struct json_context context = {run, &profile, levels, roofs, verdicts};
         rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
                                 err);
     }
@@ -343,6 +375,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *levels, st
     } else if (!rc && opt_report) {
         rc = write_report(run, &profile, levels, model, text, err);
     }
+    free(verdicts);
     carm_profile_close(&profile);
     free(text);
     carm_model_free(model);
@@ -358,6 +391,28 @@ static int open_levels(struct carm_run_levels **out, bool by_code, struct carm_a
     rc = rc ? rc : carm_run_levels_open(out, model, prefetch, sampled_share, by_code, sink, err);
     carm_model_free(model);
     return rc;
+}
+
+/* Without --levels, a sample of the accesses is simulated for the verdicts, where translation counts by code and a
+ * model has the caches. */
+static void open_sample(struct carm_run_levels **out, struct carm_run *run,
+                        struct carm_address_sink *sink)
+{
+    static const double share = 0.01;
+    struct carm_model *model = NULL;
+    struct carm_err none = {""};
+    const struct carm_run_prefetch *without = carm_run_prefetch_find("none");
+    if (!run->by_code || run->no_time || !carm_addresses_sampled_here() ||
+        (run->provider != CARM_PROVIDER_TRANSLATE && run->provider != CARM_PROVIDER_AUTO) ||
+        carm_select_open(opt_model, &model, NULL, &none) != 0) {
+        return;
+    }
+    if (carm_run_levels_open(out, model, without, share, true, sink, &none) == 0) {
+        run->sink = sink;
+        run->timed = carm_run_levels_timed;
+        run->timed_arg = *out;
+    }
+    carm_model_free(model);
 }
 
 /* --report needs a model: said before the program runs. */
@@ -407,6 +462,9 @@ static int run_command(int noperands, char **operands)
         run.timed = carm_run_levels_timed;
         run.timed_arg = levels;
     }
+    if (!rc && !opt_levels && !opt_regions) {
+        open_sample(&levels, &run, &sink);
+    }
     if (rc) {
         free(argv);
         return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
@@ -421,7 +479,7 @@ static int run_command(int noperands, char **operands)
     carm_interrupt_release();
     free(argv);
     if (!rc && levels) {
-        carm_run_levels_take(levels, &run);
+        carm_run_levels_take(levels, &run, opt_levels != NULL);
     }
     if (!rc && opt_regions && output) {
         if (!opt_quiet) {

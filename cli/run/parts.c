@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/run/levels.h"
+#include "cli/run/verdict.h"
 #include "harness/count/step/counts.h"
 #include "models/place/place.h"
 #include "run/place.h"
@@ -27,7 +28,8 @@ struct showing {
     const struct carm_profile *profile;
     const struct carm_run_levels *levels;
     const struct carm_model *model;
-    bool integers; /* some row has a column for operations on them */
+    const struct carm_run_verdict *verdicts; /* NULL = none */
+    bool integers;                           /* some row has a column for operations on them */
 };
 
 static void place(struct carm_run_placed *s, const struct showing *of, size_t i)
@@ -246,7 +248,7 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const char *why)
 {
-    struct showing of = {run, profile, levels, model, false};
+    struct showing of = {run, profile, levels, model, NULL, false};
     struct carm_run_placed *s = calloc(1, sizeof *s);
     int advised = 0;
     if (!s) {
@@ -365,7 +367,8 @@ static json_t *make_part(const struct showing *of, size_t i, struct carm_run_pla
               (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) &&
               put_counts(o, &s->row.counts) && (!s->placed || put_place(o, s, part->share)) &&
               (!s->has_levels || put_levels(o, &s->levels)) &&
-              carm_run_figures_json(of->levels, i, o);
+              carm_run_figures_json(of->levels, i, o) &&
+              (!of->verdicts || carm_run_verdict_json(&of->verdicts[i], o));
     if (ok && part->kind == CARM_PROFILE_LOOP && profile->has_counts) {
         struct carm_counts inside;
         json_t *all = json_object();
@@ -405,9 +408,9 @@ static json_t *make_totals(const struct carm_totals *totals)
 
 int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
-                         struct carm_err *err)
+                         const struct carm_run_verdict *verdicts, struct carm_err *err)
 {
-    const struct showing of = {run, profile, levels, model, false};
+    const struct showing of = {run, profile, levels, model, verdicts, false};
     struct carm_run_placed *s = calloc(1, sizeof *s);
     json_t *o = s ? json_object() : NULL;
     json_t *parts = s ? json_array() : NULL;

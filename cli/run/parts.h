@@ -8,6 +8,7 @@
 #include "models/model.h"
 #include "run/levels.h"
 #include "run/parts.h"
+#include "run/verdict.h"
 
 /* To standard error, by time; then what to try for the largest.
  * levels  NULL = the bytes of the levels were not asked for
@@ -16,9 +17,10 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const char *why);
 
-/* An object with the run and an array of its parts. returns 0 or -CARM_ENOMEM, -CARM_EIO */
+/* An object with the run and an array of its parts. verdicts: [profile->nrows], NULL = none
+ * returns 0 or -CARM_ENOMEM, -CARM_EIO */
 int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
-                         struct carm_err *err);
+                         const struct carm_run_verdict *verdicts, struct carm_err *err);
 
 #endif

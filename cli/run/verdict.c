@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "base/text.h"
+#include "cli/opt.h"
+
+/* ---- text ---- */
+
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    carm_say("", fmt, ap);
+    va_end(ap);
+}
+
+/* "divider, and load ports", "not known" */
+static const char *limited_by(char *dst, size_t size, const struct carm_verdict *v)
+{
+    const char *first = carm_limit_words(v->limit);
+    if (v->limit != CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "%s and %s", first, carm_limit_words(v->second));
+    } else if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "not known (%s)", carm_limit_words(v->second));
+    } else {
+        snprintf(dst, size, "%s", first);
+    }
+    return dst;
+}
+
+/* "1.5..2x"; "-" where nothing is left, "..." where no bound says how much. */
+static const char *gain_text(char *dst, size_t size, double low, double high)
+{
+    if (!(high > 1.05)) {
+        snprintf(dst, size, "-");
+    } else if (high / low < 1.1) {
+        snprintf(dst, size, "%.2gx", high);
+    } else {
+        snprintf(dst, size, "%.2g..%.2gx", low, high);
+    }
+    return dst;
+}
+
+/* One sentence about the part that takes most of the time. */
+static void show_answer(const struct carm_run *run, const struct carm_profile_row *row,
+                        const struct carm_run_verdict *of)
+{
+    const struct carm_verdict *v = &of->verdict;
+    char limit[128], gain[32], stride[96] = "";
+    char threads[32] = "";
+    if (row->threads > 1) {
+        snprintf(threads, sizeof threads, ", %d threads", row->threads);
+    }
+    if (of->stride && (v->limit == CARM_LIMIT_L2 || v->limit == CARM_LIMIT_L3 ||
+                       v->limit == CARM_LIMIT_DRAM || v->limit == CARM_LIMIT_LATENCY)) {
+        snprintf(stride, sizeof stride, " (an access moves by %lld bytes each iteration)",
+                 (long long)of->stride);
+    }
+    if (v->limit == CARM_LIMIT_UNKNOWN) {
+        say("%s: %.3g s%s. %.0f%% in %s: what limits it is not known; the largest bound explains %.0f%%%s%s%s",
+            run->name, run->row.seconds, threads, 100.0 * row->share, row->name,
+            100.0 * v->explains, v->second != CARM_LIMIT_UNKNOWN ? " (" : "",
+            v->second != CARM_LIMIT_UNKNOWN ? carm_limit_words(v->second) : "",
+            v->second != CARM_LIMIT_UNKNOWN ? ")" : "");
+        return;
+    }
+    const bool gains = v->program.high > 1.05;
+    say("%s: %.3g s%s. %.0f%% in %s, limited by %s%s%s%s%s%s%s", run->name, run->row.seconds,
+        threads, 100.0 * row->share, row->name, limited_by(limit, sizeof limit, v), stride,
+        v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
+        gains ? ", " : "",
+        gains ? gain_text(gain, sizeof gain, v->program.low, v->program.high) : "",
+        gains ? " for the program" : "");
+}
+
+void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,
+                            const struct carm_run_verdict *verdicts)
+{
+    static const double worth_a_row = 0.01;
+    bool answered = false;
+    for (size_t i = 0; i < profile->nrows; i++) {
+        const struct carm_profile_row *row = &profile->rows[i];
+        const struct carm_verdict *v = &verdicts[i].verdict;
+        char limit[128], gain[32], clean[512], text[512], name[256];
+        if (!verdicts[i].has || row->share < worth_a_row) {
+            continue;
+        }
+        if (!answered) {
+            show_answer(run, row, &verdicts[i]);
+            fprintf(stderr, "carm: %7s  %-36s %8s  %-9s  %s\n", "time", "limited by", "explains",
+                    "gain", "where");
+            answered = true;
+        }
+        carm_text_cut(name, sizeof name, row->name, 64, false);
+        snprintf(text, sizeof text, "%6.1f%%  %-36s %7.0f%%  %-9s  %s", 100.0 * row->share,
+                 limited_by(limit, sizeof limit, v), 100.0 * v->explains,
+                 gain_text(gain, sizeof gain, v->loop.low, v->loop.high), name);
+        fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+    }
+}
+
+/* ---- JSON ---- */
+
+static json_t *bound_json(const void *bounds, size_t i)
+{
+    const struct carm_lower_bound *b = &((const struct carm_bounds *)bounds)->of[i];
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_text(o, "limit", carm_limit_name(b->limit)) &&
+                                   carm_jwrite_number(o, "seconds", b->seconds) &&
+                                   carm_jwrite_text(o, "origin", b->origin) &&
+                                   carm_jwrite_bool(o, "estimate", b->estimate) &&
+                                   carm_jwrite_bool(o, "refuted", b->refuted));
+}
+
+static json_t *advice_json(const void *verdict, size_t i)
+{
+    const struct carm_verdict *v = verdict;
+    json_t *o = json_object();
+    return carm_jwrite_done(
+        o, carm_jwrite_text(o, "code", carm_advice_name(v->advice[i].code)) &&
+               carm_jwrite_text(o, "removes", carm_limit_name(v->advice[i].removes)) &&
+               carm_jwrite_number(o, "low", v->loop.low) &&
+               carm_jwrite_number(o, "high", v->loop.high));
+}
+
+static json_t *gain_json(const struct carm_verdict_gain *gain)
+{
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_number(o, "low", gain->low) &&
+                                   carm_jwrite_number(o, "high", gain->high));
+}
+
+bool carm_run_verdict_json(const struct carm_run_verdict *of, json_t *part)
+{
+    const struct carm_verdict *v = &of->verdict;
+    if (!of->has) {
+        return true;
+    }
+    json_t *o = json_object();
+    json_t *gain = json_object();
+    gain = carm_jwrite_done(gain, carm_jwrite_value(gain, "loop", gain_json(&v->loop)) &&
+                                      carm_jwrite_value(gain, "program", gain_json(&v->program)));
+    const char *second = v->second != CARM_LIMIT_UNKNOWN ? carm_limit_name(v->second) : "";
+    const bool ok = carm_jwrite_text(o, "limit", carm_limit_name(v->limit)) &&
+                    carm_jwrite_number(o, "explains", v->explains) &&
+                    carm_jwrite_text_or_null(o, "second", second) &&
+                    carm_jwrite_number(o, "iteration_seconds", v->seconds) &&
+                    carm_jwrite_array(o, "bounds", &v->bounds, v->bounds.n, bound_json) &&
+                    carm_jwrite_array(o, "advice", v, v->nadvice, advice_json) &&
+                    (!of->stride || carm_jwrite_number(o, "stride_bytes", (double)of->stride));
+    return carm_jwrite_value(o, "gain", gain) &&
+           carm_jwrite_value(part, "verdict", carm_jwrite_done(o, ok));
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/latency.h"
+#include "models/place/place.h"
+#include "run/parts.h"
+
+enum { LINE = 64, PAGE = 4096 };
+
+/* Strides beyond which prefetchers do not follow: they stay inside a page.
+ * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
+static bool is_scattered(const struct carm_graph_access *a)
+{
+    return a->pattern == CARM_PATTERN_INDIRECT || a->pattern == CARM_PATTERN_COMPUTED ||
+           (a->pattern == CARM_PATTERN_STRIDE && llabs(a->stride) >= PAGE);
+}
+
+/* ---- latencies ---- */
+
+static bool is_pair(enum carm_insn_class c)
+{
+    return c == CARM_INSN_CONVERT_INT || c == CARM_INSN_CONVERT_PRECISION ||
+           c == CARM_INSN_CONVERT_VECTOR || c == CARM_INSN_MOVE_VECTOR || c == CARM_INSN_MOVE_MASK;
+}
+
+static void fill_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l)
+{
+    memset(l, 0, sizeof *l);
+    for (int c = 0; c < CARM_INSN_CLASSES; c++) {
+        enum carm_core_kind kind;
+        const bool known = carm_core_kind_parse(carm_insn_word((enum carm_insn_class)c), &kind);
+        for (int w = 0; w < CARM_INSN_WIDTHS; w++) {
+            for (int p = 0; p < CARM_INSN_PRECISIONS; p++) {
+                double cycles =
+                    known
+                        ? carm_rates_latency(rates, kind, carm_insn_isa((enum carm_insn_width)w),
+                                             carm_insn_precision((enum carm_insn_precision)p), NULL)
+                        : 0.0;
+                cycles *= is_pair((enum carm_insn_class)c) ? 0.5 : 1.0;
+                /* at least a cycle for what computes */
+                l->of[c][w][p] = c == CARM_INSN_NONE ? 0.0 : fmax(1.0, cycles);
+            }
+        }
+    }
+    l->load = carm_rates_latency(rates, CARM_CORE_LOAD, "", "", NULL);
+    l->load = fmax(l->load, 1.0);
+    l->load_vector = fmax(l->load, carm_rates_latency(rates, CARM_CORE_LOAD, "scalar", "dp", NULL));
+    /* A core that forwards through renamed registers (Zen 2 and later) takes a cycle for store and load together,
+     * and none beside an addition to memory: measured on Zen 4, 1.00 cycles for each addition. */
+    const double forward = carm_rates_latency(rates, CARM_CORE_FORWARD, "", "int64", NULL);
+    l->forward_stack = forward > 2.0 ? forward : 0.0;
+    l->forward = l->forward_stack;
+    l->forward_vector =
+        fmax(l->forward, carm_rates_latency(rates, CARM_CORE_FORWARD, "scalar", "dp", NULL));
+    l->forward_straddling =
+        fmax(l->forward_vector,
+             carm_rates_latency(rates, CARM_CORE_FORWARD_STRADDLING, "", "int64", NULL));
+}
+
+/* ---- the code ---- */
+
+static void add_unit(struct carm_bounds_input *in, struct carm_bounds_unit *units,
+                     const struct carm_insn *insn, double count)
+{
+    enum carm_core_kind kind;
+    const char *isa = carm_insn_isa((enum carm_insn_width)insn->width);
+    const char *precision = carm_insn_precision((enum carm_insn_precision)insn->precision);
+    if (!carm_core_kind_parse(carm_insn_word((enum carm_insn_class)insn->class), &kind)) {
+        return;
+    }
+    for (size_t i = 0; i < in->nunits; i++) {
+        if (units[i].kind == kind && strcmp(units[i].isa, isa) == 0 &&
+            strcmp(units[i].precision, precision) == 0) {
+            units[i].count += count;
+            return;
+        }
+    }
+    if (in->nunits < CARM_RUN_UNITS_MAX) {
+        units[in->nunits++] = (struct carm_bounds_unit){kind, isa, precision, count};
+    }
+}
+
+static size_t width_of(const struct carm_insn *insn, unsigned bytes)
+{
+    if (insn->width == CARM_INSN_GP) {
+        return 0;
+    }
+    return bytes <= 8 ? 1 : bytes <= 16 ? 2 : bytes <= 32 ? 3 : 4;
+}
+
+/* "3 add, 1 load": what the chain is made of, cycles apart. */
+static void chain_text(char *dst, size_t size, const struct carm_graph *g)
+{
+    size_t used = 0;
+    dst[0] = '\0';
+    for (int c = 0; c < CARM_INSN_CLASSES; c++) {
+        const char *word = c == CARM_INSN_LOAD ? "loads" : carm_insn_word((enum carm_insn_class)c);
+        if (g->of[c] >= 0.05 && used < size) {
+            used += (size_t)snprintf(dst + used, size - used, "%s%.3g of %s", used ? ", " : "",
+                                     g->of[c], *word ? word : "others");
+        }
+    }
+}
+
+int carm_run_code_input(const struct carm_code *code, struct carm_graph *graph,
+                        struct carm_bounds_input *in, struct carm_bounds_unit *units,
+                        char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err)
+{
+    struct carm_graph_latencies latencies;
+    fill_latencies(&in->rates, &latencies);
+    const int rc = carm_graph_open(graph, code, &latencies, err);
+    if (rc) {
+        return rc;
+    }
+    const double n = code->iterations > 0.0 ? code->iterations : 1.0;
+    in->units = units;
+    in->nunits = 0;
+    for (size_t i = 0; i < code->nops; i++) {
+        const struct carm_insn *insn = &code->ops[i];
+        const double times = insn->executions / n;
+        add_unit(in, units, insn, times);
+        in->slots += insn->flags & CARM_INSN_FUSED ? 0.0 : times;
+        if (insn->loads && !insn->prefetches && !(insn->flags & CARM_INSN_GATHER)) {
+            in->loads[width_of(insn, insn->load_bytes)] += times;
+        }
+        if (insn->stores && !(insn->flags & CARM_INSN_GATHER)) {
+            in->stores[width_of(insn, insn->store_bytes)] += times;
+        }
+    }
+    for (size_t i = 0; i < code->npieces; i++) {
+        const struct carm_code_piece *p = &code->pieces[i];
+        const bool branches = p->jumps && p->falls;
+        const double taken = !branches ? (p->jumps ? p->executions : 0.0) : p->taken;
+        in->taken += taken > 0.0 ? taken / n : 0.0;
+        if (branches && p->n && taken >= 0.0) {
+            const enum carm_access_pattern by = graph->accesses[p->first + p->n - 1].pattern;
+            const double rare = fmin(taken, p->executions - taken) / n;
+            in->mispredicted +=
+                by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED ? fmax(0.0, rare) : 0.0;
+        }
+    }
+    in->chain_cycles = code->inner ? graph->cycles : 0.0;
+    in->forward_cycles = graph->of[CARM_INSN_FORWARD] + graph->of[CARM_INSN_FORWARD_STRADDLING];
+    in->straddles = graph->straddles;
+    chain_text(chain, CARM_RUN_CHAIN_MAX, graph);
+    in->chain = chain;
+    return 0;
+}
+
+/* ---- memory ---- */
+
+static double latency_of(const struct carm_model *model, const char *level,
+                         enum carm_latency_order order)
+{
+    const struct carm_latency *l = carm_latency_find(model, level, order, PAGE);
+    l = l ? l : carm_latency_find(model, level, order, 0);
+    return l ? l->seconds : 0.0;
+}
+
+/* Cycles that misses add to a load that hits L1, on average, by what was simulated of it. */
+static double beyond(const struct carm_bounds_input *in, const double *lines, double executions)
+{
+    static const char *const names[] = {"L2", "L3", "DRAM"};
+    const double first = latency_of(in->rates.model, "L1", CARM_LATENCY_LINES);
+    double seconds = 0.0;
+    for (int k = 0; k < CARM_FROM_PLACES; k++) {
+        double each = latency_of(in->rates.model, names[k], CARM_LATENCY_RANDOM);
+        each = each > 0.0 ? each : latency_of(in->rates.model, names[k], CARM_LATENCY_LINES);
+        seconds += lines[k] * fmax(0.0, each - first);
+    }
+    return executions > 0.0 ? seconds * in->clock_hz / executions : 0.0;
+}
+
+static int add_memory(const struct carm_run *run, const struct carm_code *code,
+                      struct carm_graph *graph, const struct carm_run_levels *levels,
+                      const struct carm_run_figures *figures, struct carm_bounds_input *in,
+                      struct carm_run_verdict *v, struct carm_err *err)
+{
+    const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
+    const double n = code->iterations > 0.0 ? code->iterations : 1.0;
+    double *extra = calloc(code->nops + 1, sizeof *extra);
+    double brought[CARM_HIERARCHY_LEVELS_MAX], loaded = 0.0, stored = 0.0, updated = 0.0;
+    bool any = false;
+    int rc = 0;
+    if (!extra) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the verdict");
+    }
+    for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
+        in->bytes[k == last ? CARM_FROM_DRAM : k] = figures->levels[k].bytes / n;
+    }
+    for (size_t i = 0; i < code->nops; i++) {
+        const struct carm_insn *insn = &code->ops[i];
+        const struct carm_graph_access *a = &graph->accesses[i];
+        if (!(insn->loads || insn->stores)) {
+            continue;
+        }
+        loaded += insn->loads ? insn->load_bytes * insn->executions : 0.0;
+        stored += insn->stores ? insn->store_bytes * insn->executions : 0.0;
+        updated += insn->stores && a->updates ? insn->store_bytes * insn->executions : 0.0;
+        if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought)) {
+            continue;
+        }
+        double lines[CARM_FROM_PLACES] = {0.0};
+        for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
+            lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
+        }
+        if (insn->loads && in->rates.model) {
+            extra[i] = beyond(in, lines, insn->executions);
+            any = any || extra[i] > 0.0;
+        }
+        for (int k = 0; k < CARM_FROM_PLACES; k++) {
+            in->scattered[k] += is_scattered(a) && !a->on_chain ? lines[k] / n : 0.0;
+        }
+        v->scattered = v->scattered || is_scattered(a);
+    }
+    /* lines come for loads and stores, and those that were stored to go back */
+    const double lines = loaded + stored - updated;
+    in->written = lines > 0.0 ? stored / (lines + stored) : 0.0;
+    if (any && code->inner) {
+        struct carm_graph_latencies latencies;
+        struct carm_graph missing;
+        fill_latencies(&in->rates, &latencies);
+        latencies.beyond = extra;
+        rc = carm_graph_open(&missing, code, &latencies, err);
+        if (!rc) {
+            in->missing_cycles = missing.cycles;
+            carm_graph_close(&missing);
+        }
+    }
+    free(extra);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+/* Threads that wait: loops with `pause`, and those of OpenMP run-times that wait for other threads.
+ * source: libgomp, config/linux/wait.h; LLVM openmp, kmp_wait_release.h, kmp_barrier.cpp */
+static bool is_waiting(const struct carm_profile_row *row, const struct carm_code *code)
+{
+    static const char *const names[] = {"gomp_barrier",
+                                        "gomp_team_barrier",
+                                        "gomp_thread_pool",
+                                        "gomp_mutex_lock",
+                                        "do_spin",
+                                        "do_wait",
+                                        "__kmp_wait",
+                                        "__kmp_hyper_barrier",
+                                        "__kmp_hardware_timestamp",
+                                        "sched_yield",
+                                        "pthread_spin_lock"};
+    for (size_t i = 0; code && i < code->nops; i++) {
+        if (code->ops[i].flags & CARM_INSN_PAUSE && code->inner) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strstr(row->name, names[i])) {
+            return true;
+        }
+    }
+    return strncmp(row->module, "libgomp.so", 10) == 0 || strncmp(row->module, "libomp.so", 9) == 0;
+}
+
+/* A row whose time is not its code's. */
+static void other_time(enum carm_limit limit, const char *origin,
+                       const struct carm_profile_row *row, struct carm_run_verdict *v)
+{
+    static const struct carm_verdict_code none;
+    struct carm_bounds bounds = {.n = 0};
+    carm_bounds_add(&bounds, limit, row->seconds, false, "%s", origin);
+    carm_verdict_find(&bounds, row->seconds, row->share, &none, &v->verdict);
+    v->has = true;
+}
+
+static const struct carm_roofs *roofs_of(const struct carm_model *model, const struct carm_row *row)
+{
+    char note[CARM_TEXT_MAX];
+    const char *precision =
+        row->precision && strcmp(row->precision, "mixed") != 0 ? row->precision : "";
+    return model ? carm_place_roofs(model, precision, row->threads > 0 ? row->threads : 1, note)
+                 : NULL;
+}
+
+static double clock_of(const struct carm_model *model, const struct carm_roofs *roofs)
+{
+    return roofs ? roofs->clock_hz : model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
+}
+
+static void describe_code(const struct carm_code *code, const struct carm_graph *graph,
+                          const struct carm_bounds_input *in, struct carm_verdict_code *out,
+                          struct carm_run_verdict *v)
+{
+    double scalar = 0.0, vectors = 0.0, widest = 0.0;
+    for (size_t i = 0; i < in->nunits; i++) {
+        const struct carm_bounds_unit *u = &in->units[i];
+        const bool computes = carm_core_kind_group(u->kind) == CARM_CORE_GROUP_FP;
+        scalar += computes && strcmp(u->isa, "scalar") == 0 ? u->count : 0.0;
+        vectors += computes && strcmp(u->isa, "scalar") != 0 ? u->count : 0.0;
+        widest = fmax(widest, computes && strncmp(u->isa, "avx", 3) == 0 ? 32.0 : 0.0);
+    }
+    out->scalar = scalar >= vectors;
+    out->narrow = !out->scalar && !(widest > 0.0);
+    for (size_t i = 0; i < code->nops; i++) {
+        const struct carm_graph_access *a = &graph->accesses[i];
+        const bool moves = a->pattern == CARM_PATTERN_STRIDE && llabs(a->stride) > LINE;
+        const bool accesses = code->ops[i].loads || code->ops[i].stores;
+        v->stride =
+            accesses && moves && llabs(a->stride) > llabs(v->stride) ? a->stride : v->stride;
+        out->plain_stores = out->plain_stores || (code->ops[i].stores && !a->updates);
+    }
+    out->strided = v->stride != 0;
+}
+
+static int judge(struct carm_run_verdict *v, const struct carm_run *run,
+                 const struct carm_profile *profile, size_t i, const struct carm_run_levels *levels,
+                 const struct carm_rates *rates, struct carm_err *err)
+{
+    const struct carm_profile_row *row = &profile->rows[i];
+    const struct carm_code *code = row->code ? &profile->codes[row->code - 1] : NULL;
+    struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
+    struct carm_bounds_input in = {.rates = *rates};
+    struct carm_verdict_code about = {.scalar = false};
+    struct carm_bounds bounds;
+    struct carm_graph graph;
+    struct carm_row as;
+    char chain[CARM_RUN_CHAIN_MAX];
+    if (row->kind == CARM_PROFILE_KERNEL) {
+        other_time(CARM_LIMIT_KERNEL, "time in the kernel: page faults, system calls", row, v);
+        return 0;
+    }
+    if (row->samples && is_waiting(row, code)) {
+        other_time(CARM_LIMIT_WAITING, "its loop waits for another thread", row, v);
+        return 0;
+    }
+    if (!code || !code->nops || !profile->has_counts || row->samples < CARM_PROFILE_FEWEST ||
+        row->differs) {
+        return 0;
+    }
+    carm_parts_row(run, profile, row, &as);
+    in.roofs = roofs_of(rates->model, &as);
+    in.clock_hz = clock_of(rates->model, in.roofs);
+    in.threads = row->threads;
+    /* a body that was entered by no branch at its begin has no count of calls: all of it is one iteration */
+    struct carm_code of = *code;
+    of.iterations = of.iterations > 0.0 ? of.iterations
+                    : row->executions   ? (double)row->executions
+                                        : 1.0;
+    int rc = carm_run_code_input(&of, &graph, &in, units, chain, err);
+    if (rc) {
+        return rc;
+    }
+    const struct carm_run_figures *figures = carm_run_levels_row(levels, i);
+    if (figures) {
+        rc = add_memory(run, &of, &graph, levels, figures, &in, v, err);
+    }
+    if (!rc) {
+        describe_code(&of, &graph, &in, &about, v);
+        carm_bounds_find(&in, &bounds);
+        const double threads = row->threads > 0 ? row->threads : 1;
+        carm_verdict_find(&bounds, row->seconds * threads / of.iterations, row->share, &about,
+                          &v->verdict);
+        v->has = true;
+    }
+    carm_graph_close(&graph);
+    return rc;
+}
+
+int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
+                      const struct carm_profile *profile, const struct carm_run_levels *levels,
+                      const struct carm_model *model, const struct carm_microarchitecture *theory,
+                      struct carm_err *err)
+{
+    const struct carm_rates rates = {model, theory};
+    int rc = 0;
+    *out = calloc(profile->nrows + 1, sizeof **out);
+    if (!*out) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the verdicts");
+    }
+    for (size_t i = 0; i < profile->nrows && profile->has_time && !rc; i++) {
+        rc = judge(&(*out)[i], run, profile, i, levels, &rates, err);
+    }
+    if (rc) {
+        free(*out);
+        *out = NULL;
+    }
+    return rc;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verdict on each part of a program: its counts, code, samples and simulated caches become lower bounds of its
+ * time (models/bounds.h). */
+#ifndef CARM_RUN_VERDICT_H
+#define CARM_RUN_VERDICT_H
+
+#include "harness/profile/graph.h"
+#include "harness/profile/profile.h"
+#include "models/bounds.h"
+#include "run/count.h"
+#include "run/levels.h"
+
+struct carm_run_verdict {
+    bool has;
+    struct carm_verdict verdict;
+    int64_t
+        stride; /* bytes by which its farthest load or store moves in an iteration; 0 = less than a line */
+    bool scattered; /* a load or store goes to addresses made of loaded or computed numbers */
+};
+
+/* One for each row of the profile: those without time, or of no code, have none.
+ * levels  NULL = not simulated
+ * model   NULL = none: rates are those that are published, and none are known of memory
+ * theory  of this processor; NULL = not known
+ * out     [profile->nrows] to be freed
+ * returns 0 or -CARM_ENOMEM */
+int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
+                      const struct carm_profile *profile, const struct carm_run_levels *levels,
+                      const struct carm_model *model, const struct carm_microarchitecture *theory,
+                      struct carm_err *err);
+
+/* What the bounds of a loop's iteration are made of, from its code: units, instructions, ports, chain. Pure but for
+ * memory; for tests.
+ * units   out: [CARM_RUN_UNITS_MAX], borrowed by `in`
+ * chain   out: the text that `in` borrows
+ * returns 0 or -CARM_ENOMEM */
+enum { CARM_RUN_UNITS_MAX = 96, CARM_RUN_CHAIN_MAX = 128 };
+int carm_run_code_input(const struct carm_code *code, struct carm_graph *graph,
+                        struct carm_bounds_input *in, struct carm_bounds_unit *units,
+                        char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dependence graphs and verdicts of loops that are written down as machine code: counts, chains and patterns are
+ * exact, the time and the rates are given. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/verdict.h"
+#include "tests/models/near.h"
+
+/* Cycles, as Zen 4 has them. */
+static const struct carm_microarchitecture zen = {
+    .issue = 6.0,
+    .widths = {{.loads = 2, .stores = 1, .accesses = 3},
+               {.loads = 2, .stores = 1, .accesses = 3},
+               {.loads = 2, .stores = 1, .accesses = 3},
+               {.loads = 1, .stores = 0.5, .accesses = 1.5}},
+    .core = {{"add", "scalar", "dp", 3, 0.5},
+             {"add", "avx2", "dp", 3, 0.5},
+             {"mul", "scalar", "dp", 3, 0.5},
+             {"fma", "scalar", "dp", 4, 0.5},
+             {"fma", "avx2", "dp", 4, 0.5},
+             {"div", "scalar", "dp", 13, 5},
+             {"sqrt", "scalar", "dp", 20.8, 8.4},
+             {"int-add", "", "", 1, 0.25},
+             {"int-mul", "", "", 3, 1},
+             {"load", "scalar", "", 7, 0.5},
+             {"load", "", "", 4, 1.0 / 3.0},
+             {"store", "", "", 0, 0.5},
+             {"forward", "scalar", "", 10, 0},
+             {"forward", "", "", 1, 0},
+             {"forward-straddling", "", "", 19, 0},
+             {"branch-taken", "", "", 0, 1},
+             {"branch-mispredicted", "", "", 16, 0}},
+    .ncore = 17,
+};
+
+static const double clock_hz = 4e9;
+
+struct judged {
+    struct carm_code code;
+    struct carm_graph graph;
+    struct carm_bounds_input in;
+    struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
+    char chain[CARM_RUN_CHAIN_MAX];
+    struct carm_bounds bounds;
+    struct carm_verdict verdict;
+};
+
+/* A loop of one piece: its last instruction jumps back. cycles: of an iteration, measured */
+static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycles)
+{
+    static const struct carm_verdict_code about = {.scalar = true};
+    struct carm_err err;
+    memset(j, 0, sizeof *j);
+    j->code.inner = true;
+    j->code.at = 0x1000;
+    j->code.iterations = 1000.0;
+    j->code.pieces = calloc(1, sizeof *j->code.pieces);
+    j->code.npieces = 1;
+    assert_non_null(j->code.pieces);
+    assert_int_equal(carm_insns_decode(bytes, n, 0x1000, 1000.0, &j->code.ops, &j->code.nops,
+                                       &j->code.ops_room, &err),
+                     0);
+    j->code.pieces[0] = (struct carm_code_piece){.at = 0x1000,
+                                                 .end = 0x1000 + n,
+                                                 .n = j->code.nops,
+                                                 .executions = 1000.0,
+                                                 .target = 0x1000,
+                                                 .taken = 999.0,
+                                                 .jumps = true,
+                                                 .falls = true};
+    j->in.rates.theory = &zen;
+    j->in.clock_hz = clock_hz;
+    assert_int_equal(carm_run_code_input(&j->code, &j->graph, &j->in, j->units, j->chain, &err), 0);
+    carm_bounds_find(&j->in, &j->bounds);
+    carm_verdict_find(&j->bounds, cycles / clock_hz, 0.5, &about, &j->verdict);
+}
+
+static void done(struct judged *j)
+{
+    carm_graph_close(&j->graph);
+    carm_code_close(&j->code);
+}
+
+#define JUDGE(j, bytes, cycles) judge(j, bytes, sizeof(bytes), cycles)
+
+static void test_chain(void **state)
+{
+    /* addsd xmm0, [rdi]; add rdi, 8; cmp rdi, rsi; jne */
+    static const uint8_t sum[] = {0xf2, 0x0f, 0x58, 0x07, 0x48, 0x83, 0xc7,
+                                  0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
+    struct judged j;
+    (void)state;
+    JUDGE(&j, sum, 3.1);
+    assert_near(j.graph.cycles, 3.0, 1e-6);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
+    assert_near(j.verdict.explains, 3.0 / 3.1, 1e-6);
+    assert_int_equal(j.verdict.advice[0].code, CARM_ADVICE_BREAK_CHAIN);
+    assert_int_equal(j.graph.accesses[0].pattern, CARM_PATTERN_STRIDE);
+    assert_int_equal(j.graph.accesses[0].stride, 8);
+    assert_near(j.in.slots, 3.0, 1e-9); /* cmp and jne are one */
+    assert_true(j.verdict.loop.high > 2.9 && j.verdict.loop.high < 3.2);
+    done(&j);
+    /* the same loop in a time that the chain does not explain */
+    JUDGE(&j, sum, 6.0);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_UNKNOWN);
+    assert_int_equal(j.verdict.second, CARM_LIMIT_CHAIN);
+    assert_int_equal(j.verdict.nadvice, 0);
+    done(&j);
+    /* faster than the chain can be: the bound is refuted */
+    JUDGE(&j, sum, 2.0);
+    assert_true(j.verdict.bounds.of[0].refuted);
+    assert_int_not_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
+    done(&j);
+}
+
+static void test_multiplications(void **state)
+{
+    /* xor rax, rcx; imul rax, rdx; add rcx, 1; cmp rcx, rsi; jne */
+    static const uint8_t hash[] = {0x48, 0x31, 0xc8, 0x48, 0x0f, 0xaf, 0xc2, 0x48,
+                                   0x83, 0xc1, 0x01, 0x48, 0x39, 0xf1, 0x75, 0xf0};
+    struct judged j;
+    (void)state;
+    JUDGE(&j, hash, 4.1);
+    assert_near(j.graph.cycles, 4.0, 1e-6);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
+    assert_non_null(strstr(j.chain, "3 of int-mul"));
+    done(&j);
+}
+
+static void test_divider(void **state)
+{
+    /* movsd xmm0, [rdi]; divsd xmm0, [rsi]; sqrtsd xmm0, xmm0; movsd [rdx], xmm0; add rdi, 8; add rsi, 8;
+     * add rdx, 8; cmp rdi, rcx; jne */
+    static const uint8_t code[] = {0xf2, 0x0f, 0x10, 0x07, 0xf2, 0x0f, 0x5e, 0x06, 0xf2,
+                                   0x0f, 0x51, 0xc0, 0xf2, 0x0f, 0x11, 0x02, 0x48, 0x83,
+                                   0xc7, 0x08, 0x48, 0x83, 0xc6, 0x08, 0x48, 0x83, 0xc2,
+                                   0x08, 0x48, 0x39, 0xcf, 0x75, 0xdf};
+    struct judged j;
+    (void)state;
+    JUDGE(&j, code, 14.0);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_DIVIDER);
+    assert_near(j.verdict.explains, 13.4 / 14.0, 1e-6);
+    assert_true(j.graph.cycles < 1.01); /* nothing is carried but addresses */
+    done(&j);
+}
+
+static void test_memory_chain(void **state)
+{
+    /* movsd xmm0, [rsp-8]; addsd xmm0, xmm1; movsd [rsp-8], xmm0; sub rax, 1; jne */
+    static const uint8_t code[] = {0xf2, 0x0f, 0x10, 0x44, 0x24, 0xf8, 0xf2, 0x0f,
+                                   0x58, 0xc1, 0xf2, 0x0f, 0x11, 0x44, 0x24, 0xf8,
+                                   0x48, 0x83, 0xe8, 0x01, 0x75, 0xea};
+    /* mov [rdi], eax; mov [rdi+4], eax; mov rax, [rdi]; sub rcx, 1; jne */
+    static const uint8_t straddles[] = {0x89, 0x07, 0x89, 0x47, 0x04, 0x48, 0x8b,
+                                        0x07, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xf2};
+    /* a[i] = a[i-1] + x: movsd xmm0, [rdi-8]; addsd xmm0, xmm1; movsd [rdi], xmm0; add rdi, 8; cmp rdi, rsi; jne */
+    static const uint8_t moves[] = {0xf2, 0x0f, 0x10, 0x47, 0xf8, 0xf2, 0x0f, 0x58,
+                                    0xc1, 0xf2, 0x0f, 0x11, 0x07, 0x48, 0x83, 0xc7,
+                                    0x08, 0x48, 0x39, 0xf7, 0x75, 0xea};
+    struct judged j;
+    (void)state;
+    JUDGE(&j, code, 13.1);
+    assert_near(j.graph.cycles, 13.0, 1e-6);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_FORWARDING);
+    assert_int_equal(j.verdict.advice[0].code, CARM_ADVICE_KEEP_IN_REGISTER);
+    done(&j);
+    JUDGE(&j, straddles, 20.0);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_FORWARDING);
+    assert_true(j.graph.accesses[2].straddles);
+    done(&j);
+    JUDGE(&j, moves, 13.1);
+    assert_near(j.graph.cycles, 13.0, 1e-6);
+    done(&j);
+}
+
+static void test_patterns(void **state)
+{
+    /* mov rax, [rax]; sub rcx, 1; jne */
+    static const uint8_t chase[] = {0x48, 0x8b, 0x00, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xf7};
+    /* mov eax, [rdi]; addsd xmm0, [rsi+rax*8]; addsd xmm1, [rdx]; add rdi, 4; add rdx, rbx; cmp rdi, rcx; jne */
+    static const uint8_t gather[] = {0x8b, 0x07, 0xf2, 0x0f, 0x58, 0x04, 0xc6, 0xf2,
+                                     0x0f, 0x58, 0x0a, 0x48, 0x83, 0xc7, 0x04, 0x48,
+                                     0x01, 0xda, 0x48, 0x39, 0xcf, 0x75, 0xe9};
+    struct judged j;
+    (void)state;
+    JUDGE(&j, chase, 4.0);
+    assert_near(j.graph.cycles, 4.0, 1e-6);
+    assert_int_equal(j.graph.accesses[0].pattern, CARM_PATTERN_INDIRECT);
+    assert_true(j.graph.accesses[0].on_chain);
+    done(&j);
+    JUDGE(&j, gather, 3.0);
+    assert_int_equal(j.graph.accesses[0].pattern, CARM_PATTERN_STRIDE);
+    assert_int_equal(j.graph.accesses[0].stride, 4);
+    assert_int_equal(j.graph.accesses[1].pattern, CARM_PATTERN_INDIRECT);
+    assert_int_equal(j.graph.accesses[2].pattern, CARM_PATTERN_REGULAR);
+    done(&j);
+}
+
+static void test_units(void **state)
+{
+    /* vfmadd231pd ymm0 .. ymm3, ymm8, ymm9; sub rcx, 1; jne: four chains are too few, eight would do */
+    static const uint8_t fma[] = {0xc4, 0xc2, 0xbd, 0xb8, 0xc1, 0xc4, 0xc2, 0xbd, 0xb8,
+                                  0xc9, 0xc4, 0xc2, 0xbd, 0xb8, 0xd1, 0xc4, 0xc2, 0xbd,
+                                  0xb8, 0xd9, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xe6};
+    struct judged j;
+    (void)state;
+    JUDGE(&j, fma, 4.0);
+    assert_near(j.graph.cycles, 4.0, 1e-6);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
+    assert_int_equal(j.in.nunits, 2);
+    assert_string_equal(j.units[0].isa, "avx2");
+    assert_near(j.units[0].count, 4.0, 1e-9);
+    done(&j);
+}
+
+/* Estimates come after bounds, and two bounds that are alike are both named. */
+static void test_order(void **state)
+{
+    static const struct carm_verdict_code about = {.strided = true};
+    struct carm_bounds b = {.n = 0};
+    struct carm_verdict v;
+    (void)state;
+    carm_bounds_add(&b, CARM_LIMIT_BRANCHES, 8.0, true, "x");
+    carm_bounds_add(&b, CARM_LIMIT_LOADS, 2.0, false, "x");
+    carm_verdict_find(&b, 10.5, 0.5, &about, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_BRANCHES);
+    assert_near(v.explains, 10.0 / 10.5, 1e-9);
+    carm_bounds_add(&b, CARM_LIMIT_L2, 9.0, false, "x");
+    carm_bounds_add(&b, CARM_LIMIT_L3, 9.5, false, "x");
+    carm_verdict_find(&b, 10.0, 0.5, &about, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_L3);
+    assert_int_equal(v.second, CARM_LIMIT_L2);
+    assert_near(v.explains, 0.95, 1e-9);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_UNIT_STRIDE);
+    assert_true(v.program.high <= 2.0 && v.program.high >= v.program.low);
+    for (size_t i = 1; i < v.bounds.n; i++) {
+        assert_true(v.bounds.of[i - 1].seconds >= v.bounds.of[i].seconds);
+    }
+}
+
+/* Every class of instruction with a word has a kind of the model; codes are those that programs rely on. */
+static void test_words(void **state)
+{
+    static const char *const limits[] = {"issue",  "fp",      "divider", "integer",  "loads",
+                                         "stores", "chain",   "l1",      "l2",       "l3",
+                                         "dram",   "latency", "tlb",     "branches", "forwarding",
+                                         "kernel", "waiting", "unknown"};
+    (void)state;
+    for (int i = 0; i < CARM_INSN_CLASSES; i++) {
+        enum carm_core_kind kind;
+        const char *word = carm_insn_word((enum carm_insn_class)i);
+        assert_true(!*word || carm_core_kind_parse(word, &kind));
+    }
+    assert_int_equal(CARM_LIMITS, sizeof limits / sizeof *limits);
+    for (int i = 0; i < CARM_LIMITS; i++) {
+        assert_string_equal(carm_limit_name((enum carm_limit)i), limits[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chain),    cmocka_unit_test(test_multiplications),
+        cmocka_unit_test(test_divider),  cmocka_unit_test(test_memory_chain),
+        cmocka_unit_test(test_patterns), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
