@@ -17,7 +17,7 @@
 extern const uint8_t carm_engine_object[];
 extern const uint8_t carm_engine_object_end[];
 
-enum { PAGE = 4096, MODULES = 2, TABLE = 1 << 16 };
+enum { PAGE = 4096, MODULES = CARM_IMAGE_CODES, TABLE = 1 << 16 };
 
 #ifndef SHT_RELR
 #define SHT_RELR 19 /* glibc 2.36 names it */
@@ -31,6 +31,7 @@ struct module {
     const Elf64_Sym *symbols;
     size_t nsymbols;
     const char *names;
+    uint64_t image;      /* where the image begins */
     const char *missing; /* of the first module: the symbol that no module has */
 };
 
@@ -118,7 +119,7 @@ static bool relocate_one(struct module *modules, const struct module *m, const E
     default:
         return false;
     }
-    memcpy(image + (m->at - CARM_IMAGE_AT) + r->r_offset, &value, sizeof value);
+    memcpy(image + (m->at - m->image) + r->r_offset, &value, sizeof value);
     return true;
 }
 
@@ -143,13 +144,38 @@ static bool relocate(struct module *modules, const struct module *m, uint8_t *im
     return true;
 }
 
+/* Its executable segments, by whole pages. returns false where other segments are in these pages */
+static bool find_code(const struct module *m, uint64_t *begin, uint64_t *end)
+{
+    *begin = UINT64_MAX;
+    *end = 0;
+    for (unsigned i = 0; i < header(m)->e_phnum; i++) {
+        const Elf64_Phdr *p = &segments(m)[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X)) {
+            const uint64_t first = p->p_vaddr & ~(uint64_t)(PAGE - 1);
+            const uint64_t last = (p->p_vaddr + p->p_memsz + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+            *begin = first < *begin ? first : *begin;
+            *end = last > *end ? last : *end;
+        }
+    }
+    for (unsigned i = 0; i < header(m)->e_phnum; i++) {
+        const Elf64_Phdr *p = &segments(m)[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_W) && p->p_vaddr < *end &&
+            p->p_vaddr + p->p_memsz > *begin) {
+            return false;
+        }
+    }
+    *begin += m->at;
+    *end += m->at;
+    return *begin < *end;
+}
+
 static void place(const struct module *m, uint8_t *image)
 {
     for (unsigned i = 0; i < header(m)->e_phnum; i++) {
         const Elf64_Phdr *p = &segments(m)[i];
         if (p->p_type == PT_LOAD) {
-            memcpy(image + (m->at - CARM_IMAGE_AT) + p->p_vaddr, m->file + p->p_offset,
-                   p->p_filesz);
+            memcpy(image + (m->at - m->image) + p->p_vaddr, m->file + p->p_offset, p->p_filesz);
         }
     }
 }
@@ -195,7 +221,8 @@ static int make_file(struct carm_engine *image, struct module *modules, struct c
     int rc = 0;
     image->fd = memfd_create("carm-engine", MFD_CLOEXEC);
     if (image->fd < 0 || ftruncate(image->fd, (off_t)image->bytes) != 0) {
-        return carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno));
+        return carm_fail(err, CARM_EIO, "cannot make a file in memory: %s%s", strerror(errno),
+                         errno == EFBIG ? " (ulimit -f)" : "");
     }
     uint8_t *bytes = mmap(NULL, image->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, image->fd, 0);
     if (bytes == MAP_FAILED) {
@@ -209,24 +236,31 @@ static int make_file(struct carm_engine *image, struct module *modules, struct c
     }
     /* nothing has been translated: every entry of the table leads to the engine */
     const uint64_t miss = address_of(modules, "carm_entry_miss");
-    const uint64_t table = address_of(modules, "carm_table") - CARM_IMAGE_AT;
+    const uint64_t table = address_of(modules, "carm_table") - image->at;
     for (uint64_t i = 0; !rc && i < TABLE; i++) {
         memcpy(bytes + table + i * sizeof miss, &miss, sizeof miss);
     }
     munmap(bytes, image->bytes);
+    for (int k = 0; k < MODULES && !rc; k++) {
+        if (!find_code(&modules[k], &image->code[k].begin, &image->code[k].end)) {
+            rc = carm_fail(err, CARM_ENOTSUP, "the code of this libZydis would be writable");
+        }
+    }
     image->start = address_of(modules, "carm_entry_start");
     image->boot = address_of(modules, "carm_boot");
     return rc;
 }
 
-int carm_engine_open(struct carm_engine *image, struct carm_err *err)
+int carm_engine_open(struct carm_engine *image, uint64_t at, struct carm_err *err)
 {
     struct module modules[MODULES] = {
         {.file = carm_engine_object,
          /* cppcheck-suppress comparePointers ; two labels of one object */
          .file_bytes = (size_t)(carm_engine_object_end - carm_engine_object),
-         .at = CARM_IMAGE_AT}};
-    *image = (struct carm_engine){.fd = -1};
+         .at = at,
+         .image = at},
+        {.image = at}};
+    *image = (struct carm_engine){.fd = -1, .at = at};
     int rc = map_zydis(&modules[1], err);
     if (rc) {
         return rc;
@@ -235,8 +269,8 @@ int carm_engine_open(struct carm_engine *image, struct carm_err *err)
         rc = carm_fail(err, CARM_ENOTSUP, "libZydis has no table of symbols");
         goto out;
     }
-    modules[1].at = CARM_IMAGE_AT + span(&modules[0]);
-    image->bytes = modules[1].at + span(&modules[1]) - CARM_IMAGE_AT;
+    modules[1].at = at + span(&modules[0]);
+    image->bytes = modules[1].at + span(&modules[1]) - at;
     rc = make_file(image, modules, err);
     if (rc) {
         carm_engine_close(image);

@@ -13,7 +13,10 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -107,6 +110,107 @@ static bool poke(const struct target *t, uint64_t at, const void *bytes, size_t 
     return true;
 }
 
+/* A file of ours for a program that may not open it in /proc: one that has another user (setpriv, runuser), or a root
+ * folder of its own. It asks for it by an abstract socket, where nobody else gets it.
+ * returns its file descriptor, or -errno */
+struct receive {
+    struct sockaddr_un address;
+    struct msghdr message;
+    struct iovec data;
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    char byte[8];
+};
+
+static bool send_file(int listener, pid_t pid, int fd)
+{
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {.bytes = ""};
+    char byte = 0;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    struct ucred peer = {.pid = 0};
+    socklen_t size = sizeof peer;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    for (;;) { /* whoever else has connected is sent away */
+        const int s = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (s < 0) {
+            return false;
+        }
+        const bool right =
+            getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == pid;
+        const bool sent = right && sendmsg(s, &message, MSG_NOSIGNAL) == 1;
+        close(s);
+        if (right) {
+            return sent;
+        }
+    }
+}
+
+static int64_t receive(struct target *t, int listener, const struct sockaddr_un *address, int fd)
+{
+    const uint64_t at = (t->regs.rsp - 2 * sizeof(struct receive)) & ~UINT64_C(15);
+    struct receive r = {.address = *address};
+    const struct receive zero = {.byte = ""};
+    r.data = (struct iovec){(void *)(uintptr_t)(at + offsetof(struct receive, byte)), 1};
+    r.message =
+        (struct msghdr){.msg_iov = (void *)(uintptr_t)(at + offsetof(struct receive, data)),
+                        .msg_iovlen = 1,
+                        .msg_control = (void *)(uintptr_t)(at + offsetof(struct receive, control)),
+                        .msg_controllen = sizeof r.control.bytes};
+    if (!poke(t, at, &r, sizeof r)) {
+        return -EFAULT;
+    }
+    const int64_t s =
+        call(t, SYS_socket, (const uint64_t[]){AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0});
+    int64_t rc = s;
+    if (s >= 0) {
+        rc = call(t, SYS_connect, (const uint64_t[]){(uint64_t)s, at, sizeof r.address, 0, 0, 0});
+        rc = rc == 0 && !send_file(listener, t->pid, fd) ? -EIO : rc;
+        rc = rc ? rc
+                : call(t, SYS_recvmsg,
+                       (const uint64_t[]){(uint64_t)s, at + offsetof(struct receive, message),
+                                          MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0});
+        call(t, SYS_close, (const uint64_t[]){(uint64_t)s, 0, 0, 0, 0, 0});
+    }
+    if (rc == 1) {
+        const uint64_t from = at + offsetof(struct receive, control) + CMSG_LEN(0);
+        errno = 0;
+        const long word = ptrace(PTRACE_PEEKDATA, t->pid, (void *)(uintptr_t)from, NULL);
+        rc = errno ? -EFAULT : (int32_t)word;
+    }
+    poke(t, at, &zero, sizeof zero);
+    return rc;
+}
+
+static int64_t pass_file(struct target *t, int fd)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int64_t rc = -EACCES;
+    snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "carm-%d-%d", (int)getpid(),
+             (int)t->pid);
+    if (listener >= 0 && bind(listener, (const struct sockaddr *)&address, sizeof address) == 0 &&
+        listen(listener, 8) == 0) {
+        rc = receive(t, listener, &address, fd);
+    }
+    if (listener >= 0) {
+        close(listener);
+    }
+    return rc;
+}
+
 /* Maps a file of ours. returns 0 or -errno */
 static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, uint64_t prot,
                         uint64_t flags)
@@ -118,8 +222,11 @@ static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, u
     if (!poke(t, name, path, sizeof path)) {
         return -EFAULT;
     }
-    const int64_t opened = call(
+    int64_t opened = call(
         t, SYS_openat, (const uint64_t[]){(uint64_t)AT_FDCWD, name, O_RDWR | O_CLOEXEC, 0, 0, 0});
+    if (opened == -EACCES || opened == -EPERM || opened == -ENOENT) {
+        opened = pass_file(t, fd);
+    }
     if (opened >= 0) {
         const int64_t got =
             call(t, SYS_mmap,
@@ -181,7 +288,13 @@ static int64_t map_all(struct target *t, const struct carm_engine *image, int ta
                        int records)
 {
     const uint64_t rw = PROT_READ | PROT_WRITE;
-    int64_t rc = map_file(t, image->fd, CARM_IMAGE_AT, image->bytes, rw | PROT_EXEC, MAP_PRIVATE);
+    int64_t rc = map_file(t, image->fd, image->at, image->bytes, rw, MAP_PRIVATE);
+    for (int i = 0; i < CARM_IMAGE_CODES && rc == 0; i++) { /* never writable and executable */
+        const uint64_t begin = image->code[i].begin;
+        rc = call(
+            t, SYS_mprotect,
+            (const uint64_t[]){begin, image->code[i].end - begin, PROT_READ | PROT_EXEC, 0, 0, 0});
+    }
     if (rc == 0) {
         rc = map_file(t, tally, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, rw, MAP_SHARED);
     }
@@ -218,8 +331,9 @@ void carm_inject_random(pid_t pid)
     }
 }
 
-int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
-                uint32_t program, const struct carm_record_sample *sample, struct carm_err *err)
+int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
+                int control, int records, uint32_t program, const struct carm_record_sample *sample,
+                struct carm_err *err)
 {
     struct target t = {.pid = pid};
     static struct carm_boot boot; /* of some KiB */
@@ -232,8 +346,6 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
     }
     boot = (struct carm_boot){.entry = t.regs.rip,
                               .stack = t.regs.rsp,
-                              .own_begin = CARM_IMAGE_AT,
-                              .own_end = CARM_IMAGE_AT + image->bytes,
                               .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0,
                               .addresses = records >= 0,
                               .program = program};
@@ -251,6 +363,14 @@ int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int contr
         return refuse(&t, err, "its code cannot be changed");
     }
     int64_t rc = map_all(&t, image, tally, control, records);
+    if (rc == -EEXIST && (low->fd >= 0 || carm_engine_open(low, CARM_IMAGE_LOW, NULL) == 0)) {
+        image = low;
+        rc = map_all(&t, image, tally, control, records);
+    }
+    boot.own_begin = image->at;
+    boot.own_end = image->at + image->bytes;
+    boot.code_begin = image->code[0].begin;
+    boot.code_end = image->code[0].end;
     const size_t used = offsetof(struct carm_boot, ranges) + boot.nranges * sizeof *boot.ranges;
     rc = rc == 0 && !poke(&t, image->boot, &boot, used) ? -EFAULT : rc;
     struct user_regs_struct r = t.regs;

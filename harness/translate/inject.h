@@ -16,12 +16,14 @@ struct carm_boot;
 
 /* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards it is no longer
  * traced, and runs: counted, or as it would have without us.
+ * low  for a program that has memory in the place of image: at CARM_IMAGE_LOW; opened when it is needed
  * tally, control  file descriptors (harness/translate/tally.h)
  * records  that of harness/translate/records.h; -1: addresses are not wanted
  * program, sample  of the records
  * returns 0, -CARM_ENOTSUP (it is not counted: a phrase says why), -CARM_EIO (it has gone) */
-int carm_inject(pid_t pid, const struct carm_engine *image, int tally, int control, int records,
-                uint32_t program, const struct carm_record_sample *sample, struct carm_err *err);
+int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
+                int control, int records, uint32_t program, const struct carm_record_sample *sample,
+                struct carm_err *err);
 
 /* The executable memory of /proc/PID/maps: boot->ranges. returns false where there is none, or too much */
 bool carm_inject_ranges(FILE *maps, struct carm_boot *boot);

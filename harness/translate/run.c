@@ -34,7 +34,7 @@ struct traced {
 };
 
 struct carm_translator {
-    struct carm_engine image;
+    struct carm_engine image, low; /* low: opened for the first program that needs it */
     int control_fd;
     struct carm_control *control;
     struct carm_sums *sums;
@@ -61,17 +61,18 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
     if (!tr) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
-    tr->image.fd = -1;
+    tr->image.fd = tr->low.fd = -1;
     tr->root = -1;
     tr->control = MAP_FAILED;
     tr->control_fd = carm_memory_file("carm-control", sizeof *tr->control);
-    int rc = carm_engine_open(&tr->image, err);
+    int rc = carm_engine_open(&tr->image, CARM_IMAGE_AT, err);
     if (!rc && tr->control_fd >= 0) {
         tr->control =
             mmap(NULL, sizeof *tr->control, PROT_READ | PROT_WRITE, MAP_SHARED, tr->control_fd, 0);
     }
     if (!rc && tr->control == MAP_FAILED) {
-        rc = carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno));
+        rc = carm_fail(err, CARM_EIO, "cannot make a file in memory: %s%s", strerror(errno),
+                       errno == EFBIG ? " (ulimit -f)" : "");
     }
     if (!rc) {
         tr->control->tracer = (int32_t)getpid();
@@ -100,6 +101,7 @@ void carm_translator_close(struct carm_translator *tr)
         close(tr->control_fd);
     }
     carm_engine_close(&tr->image);
+    carm_engine_close(&tr->low);
     free(tr);
 }
 
@@ -264,7 +266,7 @@ static void inject(struct carm_translator *tr, pid_t pid)
     if (tally < 0) {
         note(tr, no_tally);
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
-    } else if (carm_inject(pid, &tr->image, tally, tr->control_fd, records, program,
+    } else if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records, program,
                            tr->addresses ? carm_addresses_sample(tr->addresses) : NULL,
                            &why) != 0) {
         note(tr, why.text);

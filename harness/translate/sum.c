@@ -377,7 +377,7 @@ static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
                        CARM_TALLY_SLOTS_AT);
     }
     if (t.slots != MAP_FAILED) {
-        madvise(t.slots, CARM_TALLY_BYTES - CARM_TALLY_SLOTS_AT, MADV_DONTDUMP);
+        madvise(t.slots, slots_bytes(t.mapped), MADV_DONTDUMP);
     }
     if (t.header == MAP_FAILED || t.slots == MAP_FAILED) {
         const int code = errno;

@@ -189,11 +189,12 @@ enum {
     CARM_RANGE_CHANGES = CARM_RANGE_WRITABLE | CARM_RANGE_SHARED,
 };
 struct carm_boot {
-    uint64_t entry, stack;       /* registers of the new program; the others are zero */
-    uint64_t own_begin, own_end; /* the engine's image */
-    uint32_t fsgsbase;           /* wrfsbase works in user mode */
-    uint32_t addresses;          /* are recorded (harness/translate/records.h) */
-    uint32_t program;            /* number of its tally */
+    uint64_t entry, stack;         /* registers of the new program; the others are zero */
+    uint64_t own_begin, own_end;   /* the engine's image ... */
+    uint64_t code_begin, code_end; /* ... and its code there, without that of libraries */
+    uint32_t fsgsbase;             /* wrfsbase works in user mode */
+    uint32_t addresses;            /* are recorded (harness/translate/records.h) */
+    uint32_t program;              /* number of its tally */
     struct carm_record_sample sample;
     uint32_t nranges;
     struct carm_range {

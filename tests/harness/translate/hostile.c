@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -692,9 +693,13 @@ static void overwrite(void)
     }
     printf("overwritten\n");
     (void)fflush(stdout);
+    static unsigned char ones[FIRST];
+    memset(ones, 0xff, sizeof ones);
+    const int memory =
+        open("/proc/self/mem", O_RDWR | O_CLOEXEC); /* the engine may have unmapped them */
     for (int round = 0; round < 10; round++) {
         for (size_t i = 0; i < n; i++) {
-            memset(maps[i].begin, 0xff, maps[i].bytes);
+            (void)!pwrite(memory, ones, maps[i].bytes, (off_t)(uintptr_t)maps[i].begin);
         }
         (void)nanosleep(&moment, NULL);
     }
@@ -718,12 +723,18 @@ static void foreign(void)
     }
     const char *victim = getenv("VICTIM"); // NOLINT(concurrency-mt-unsafe)
     if (control && victim) {
-        volatile uint32_t *request = control + 3; /* bell, stop, tracer; then state and thread */
-        request[1] = (uint32_t)strtol(victim, NULL, 10);
-        request[0] = 2; /* asked */
-        for (int i = 0; i < 100 && request[0] == 2; i++) {
+        const off_t request =
+            (off_t)(uintptr_t)(control + 3); /* bell, stop, tracer; then state and thread */
+        const uint32_t asked[2] = {2, (uint32_t)strtol(victim, NULL, 10)};
+        uint32_t state = asked[0];
+        const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+        (void)!pwrite(memory, asked, sizeof asked, request);
+        for (int i = 0; i < 100 && state == asked[0]; i++) {
             const struct timespec moment = {0, 10000000};
             (void)nanosleep(&moment, NULL);
+            if (pread(memory, &state, sizeof state, request) != (ssize_t)sizeof state) {
+                break;
+            }
         }
     }
     if (victim && snprintf(line, sizeof line, "/proc/%s/status", victim) > 0 &&
@@ -735,23 +746,6 @@ static void foreign(void)
         }
         (void)fclose(f);
     }
-}
-
-/* What the counting adds to the address space is small: 0 = less than a GiB in all. */
-static void address_space(void)
-{
-    char line[256];
-    long kib = 0;
-    FILE *f = fopen("/proc/self/status", "re");
-    while (f && fgets(line, sizeof line, f)) {
-        if (strncmp(line, "VmSize:", 7) == 0) {
-            kib = strtol(line + 7, NULL, 10);
-        }
-    }
-    if (f) {
-        (void)fclose(f);
-    }
-    printf("%ld\n", kib >> 20);
 }
 
 /* Hot code of a file in whose place there is a pipe when carm looks for its symbols. */
@@ -773,6 +767,108 @@ static void replaced(void)
     (void)unlink(path);
     printf("pipe %d\n", mkfifo(path, 0600));
     run(300000000);
+}
+
+/* A number of /proc/self/status in MiB, downwards. */
+static long status_mib(const char *name)
+{
+    char line[256];
+    long kib = -1024;
+    FILE *f = fopen("/proc/self/status", "re");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            kib = strtol(line + strlen(name), NULL, 10);
+        }
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    return kib >> 10;
+}
+
+/* What the counting adds to the address space is small: 0 = less than a GiB in all. */
+static void address_space(void)
+{
+    printf("%ld\n", status_mib("VmSize:") >> 10);
+}
+
+/* All of its memory is locked: a few MiB, whatever the counting had mapped. */
+static void lock_all(void)
+{
+    const int now = mlockall(MCL_CURRENT);
+    const int later = mlockall(MCL_CURRENT | MCL_FUTURE);
+    printf("%d %d, more than 32 MiB: %d\n", now, later, status_mib("VmLck:") > 32);
+}
+
+/* As much memory as it has left itself. */
+static void limit(void)
+{
+    enum { PIECE = 8 << 20, MOST = 400 << 20 };
+    const struct rlimit most = {MOST, MOST};
+    int n = 0;
+    printf("%d", setrlimit(RLIMIT_AS, &most));
+    while (n < MOST / PIECE - 4 && malloc(PIECE)) {
+        n++;
+    }
+    printf(" %d\n", n);
+}
+
+/* Memory that is writable and executable, but for the cache of translated code, which has no file. */
+static void writable_code(void)
+{
+    char line[1024];
+    int n = 0;
+    FILE *f = fopen("/proc/self/maps", "re");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *flags = strchr(line, ' ');
+        n += flags && strncmp(flags, " rwx", 4) == 0 && strchr(line, '/');
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    printf("%d\n", n);
+}
+
+static void tell_where(int signo, siginfo_t *info, void *context)
+{
+    const ucontext_t *uc = context;
+    printf("%d at its instruction: %d\n", signo,
+           (uintptr_t)info->si_addr == (uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
+    siglongjmp(back, 1);
+}
+
+static void fault_addresses(void)
+{
+    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = tell_where};
+    (void)sigaction(SIGFPE, &act, NULL);
+    (void)sigaction(SIGILL, &act, NULL);
+    volatile int zero = 0;
+    if (sigsetjmp(back, 1) == 0) {
+        printf("%d\n", 5 / zero);
+    }
+    if (sigsetjmp(back, 1) == 0) {
+        __asm__ volatile("ud2");
+    }
+}
+
+/* time() of the page of system calls that old programs use, where the kernel has it */
+static void old_page(void)
+{
+    char line[1024];
+    bool there = false;
+    FILE *f = fopen("/proc/self/maps", "re");
+    while (f && fgets(line, sizeof line, f)) {
+        there |= strstr(line, "[vsyscall]") != NULL;
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    const uintptr_t at = UINT64_C(0xffffffffff600400);
+    time_t (*old_time)(time_t *);
+    memcpy(&old_time, &at, sizeof at);
+    const time_t now = time(NULL);
+    time_t is = 0;
+    printf("%d\n", !there || (old_time(&is) == is && is - now < 10));
 }
 
 int main(int argc, char **argv)
@@ -813,6 +909,11 @@ int main(int argc, char **argv)
         {"foreign", foreign},
         {"replaced", replaced},
         {"space", address_space},
+        {"lock", lock_all},
+        {"limit", limit},
+        {"wx", writable_code},
+        {"where", fault_addresses},
+        {"vsyscall", old_page},
     };
     self = argv[0];
     if (argc > 2 && strcmp(argv[1], "chain") == 0) {

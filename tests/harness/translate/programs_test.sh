@@ -56,7 +56,7 @@ names() {
 # shellcheck disable=SC2086 # words
 if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
     for task in rewrite remap jit alias cross middle edge overflow resume divide storm storm-of-code flags crossfire \
-        nested interrupted children contexts branches libraries forks stops space; do
+        nested interrupted children contexts branches libraries forks stops space wx where vsyscall; do
         counts "$task" ./hostile $task
     done
     counts 'a chain of execs' ./hostile chain 20
@@ -65,6 +65,8 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     names 'gs' 'it uses the gs register' ./hostile gs
     names 'unaligned accesses that trap' 'it wants unaligned accesses to trap' \
         sh -c './hostile unaligned; echo "$?"'
+    names 'locked memory' 'it locks its memory' ./hostile lock
+    names 'a limited address space' 'it limits its address space' ./hostile limit
     names 'seccomp' 'it restricts its own system calls' ./hostile seccomp
     names 'ptrace' 'it traces another process' ./hostile ptrace
     for end in 'death 139 signal 11' 'killed 137 signal 9'; do
@@ -109,14 +111,38 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         [ -p replaced.bin ] && grep -q '^row.*,translated,' pipe.csv
     ok 'a pipe in the place of a file that was executed'
     rm -f replaced.bin
-    names 'an address space of 500 MB' 'the counting needs 1 GiB of its address space' \
+    names 'a shell that limits its address space' 'it limits its address space' \
         sh -c 'ulimit -v 500000; exec ./hostile crossfire'
+    # shellcheck disable=SC3045 # dash and bash have it
+    (ulimit -v 500000 && both ./hostile crossfire) &&
+        grep -q 'not counted, because the counting needs 1 GiB of its address space' p.csv
+    ok 'an address space of 500 MB: not counted'
     cp hostile setuid && chmod u+s setuid
     names 'a set-user-id program' 'it is a set-user-id or set-group-id program' ./setuid branches
     names 'a set-user-id program that another starts' 'it starts a program that is set-user-id' \
         sh -c './setuid branches; echo "$?"'
 else
     skip 'hostile programs' 'no compiler'
+fi
+
+# memory where the engine's image usually lies, and in all that relative addresses reach
+printf '#include <stdio.h>\nstatic double a[BYTES / 8];\nint main(void) { double s = 0;
+    for (long i = 0; i < 1000; i++) { a[i * (BYTES / 8000)] = (double)i; s += a[i * (BYTES / 8000)] / 2; }
+    printf("%%g\\n", s); return 0; }\n' >static.c
+for bytes in 1800000000 2200000000; do
+    model=small
+    if [ $bytes -gt 2000000000 ]; then model=large; fi
+    # shellcheck disable=SC2086 # a compiler may be two words
+    if ${CC:-cc} -O1 -no-pie -fno-pie -mcmodel=$model -DBYTES=${bytes}L -o static static.c 2>err && ./static >out 2>err; then
+        counts "fixed addresses and arrays of $bytes bytes" ./static
+    else
+        skip "fixed addresses and arrays of $bytes bytes" "$(tail -n 1 err)"
+    fi
+done
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>err; then
+    counts 'a program that executes another one as another user' setpriv --reuid=65534 --clear-groups id -u
+else
+    skip 'a program that executes another one as another user' 'not root, or no setpriv'
 fi
 
 # sanitizers that have memory at places of their own

@@ -17,6 +17,7 @@ enum {
 #define REGION_BYTES (UINT64_C(32) << 20)
 #define REACH        (UINT64_C(1536) << 20)
 #define STEP         (UINT64_C(64) << 20)
+#define LOW          (UINT64_C(1) << 31)
 
 struct carm_block *carm_blocks;
 struct carm_link *carm_links;
@@ -47,26 +48,22 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
+/* at  0 = anywhere */
 static struct carm_region *new_region(uint64_t at)
 {
-    const long got =
-        carm_sys6(SYS_mmap, at, REGION_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, UINT64_MAX, 0);
-    if (got < 0 && got > -4096) {
-        return NULL;
-    }
-    if ((uint64_t)got != at) { /* a kernel before 4.17 */
-        carm_sys2(SYS_munmap, (uint64_t)got, REGION_BYTES);
+    uint8_t *pages = carm_pages_at(at, REGION_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (!pages) {
         return NULL;
     }
     struct carm_region *region = &regions[nregions];
-    region->begin = region->at = (uint8_t *)got;
+    region->begin = region->at = pages;
     region->end = region->begin + REGION_BYTES;
     region->rare_begin = region->rare =
         region->begin + REGION_BYTES / (carm_boot.sample.wanted ? 4 : 2);
     region->nblocks = 0;
     region->blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE);
     if (!region->blocks) {
+        carm_pages_free(pages, REGION_BYTES);
         return NULL;
     }
     nregions++;
@@ -75,9 +72,10 @@ static struct carm_region *new_region(uint64_t at)
 
 struct carm_region *carm_cache_room(uint64_t pc)
 {
+    const bool low = pc < LOW; /* its addresses relative to rip may become absolute (write.c) */
     for (uint32_t i = nregions; i > 0; i--) {
         struct carm_region *region = &regions[i - 1];
-        if (distance((uint64_t)region->begin, pc) < REACH &&
+        if ((low || distance((uint64_t)region->begin, pc) < REACH) &&
             region->rare_begin - region->at > CARM_BLOCK_CODE_MAX &&
             region->end - region->rare > CARM_BLOCK_CODE_MAX) {
             return region;
@@ -101,7 +99,8 @@ struct carm_region *carm_cache_room(uint64_t pc)
             return region;
         }
     }
-    return NULL;
+    /* static arrays of 1.5 GiB and more are in the way */
+    return low ? new_region(0) : NULL;
 }
 
 static struct carm_region *region_of(uint64_t at)
@@ -207,7 +206,7 @@ static void grow(void)
             insert(old[i] - 1);
         }
     }
-    carm_sys2(SYS_munmap, (uint64_t)old, places * sizeof *old);
+    carm_pages_free(old, places * sizeof *old);
 }
 
 void carm_cache_add(struct carm_region *region, struct carm_block *block)

@@ -25,6 +25,11 @@ extern struct carm_boot carm_boot; /* vectors.c */
 
 /* Pages of our own that are zero and need no store until they are touched. NULL: none */
 void *carm_pages(uint64_t bytes, int prot);
+/* The same at this address. NULL: it is not free */
+void *carm_pages_at(uint64_t at, uint64_t bytes, int prot);
+void carm_pages_free(void *pages, uint64_t bytes);
+bool carm_pages_known(void); /* all of them: carm_pages_free_all frees them */
+void carm_pages_free_all(void);
 void carm_lock(void);
 void carm_unlock(void);
 void carm_lock_reset(void); /* in a forked child */

@@ -192,11 +192,64 @@ int carm_fail(struct carm_err *err, enum carm_error code, const char *fmt, ...)
     return -(int)code;
 }
 
+/* Every mapping of the engine's own but the fixed ones (tally.h, the image). */
+enum { OWN_MAX = 512 };
+static struct {
+    uint64_t begin, bytes;
+} own[OWN_MAX];
+static uint32_t nown;
+static bool own_lost; /* the table was full */
+
 void *carm_pages(uint64_t bytes, int prot)
 {
-    const long got = carm_sys6(SYS_mmap, 0, bytes, (uint64_t)prot,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, UINT64_MAX, 0);
-    return got < 0 && got > -4096 ? NULL : (void *)got;
+    return carm_pages_at(0, bytes, prot);
+}
+
+void *carm_pages_at(uint64_t at, uint64_t bytes, int prot)
+{
+    const uint64_t fixed = at ? MAP_FIXED_NOREPLACE : 0;
+    const long got = carm_sys6(SYS_mmap, at, bytes, (uint64_t)prot,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX, 0);
+    if (got < 0 && got > -4096) {
+        return NULL;
+    }
+    if (at && (uint64_t)got != at) { /* a kernel before 4.17 */
+        carm_sys2(SYS_munmap, (uint64_t)got, bytes);
+        return NULL;
+    }
+    carm_sys4(SYS_madvise, (uint64_t)got, bytes, MADV_DONTDUMP, 0); /* hundreds of MB in a core */
+    const uint32_t i = __atomic_fetch_add(&nown, 1, __ATOMIC_RELAXED);
+    if (i < OWN_MAX) {
+        own[i].begin = (uint64_t)got;
+        own[i].bytes = bytes;
+    } else {
+        own_lost = true;
+    }
+    return (void *)got;
+}
+
+void carm_pages_free(void *pages, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < OWN_MAX; i++) {
+        if (own[i].begin == (uint64_t)pages) {
+            own[i].begin = own[i].bytes = 0;
+        }
+    }
+    carm_sys2(SYS_munmap, (uint64_t)pages, bytes);
+}
+
+bool carm_pages_known(void)
+{
+    return !own_lost;
+}
+
+void carm_pages_free_all(void)
+{
+    for (uint32_t i = 0; i < OWN_MAX; i++) {
+        if (own[i].bytes) {
+            carm_sys2(SYS_munmap, own[i].begin, own[i].bytes);
+        }
+    }
 }
 
 /* ---- the lock: 0 free, 1 taken, 2 somebody waits ---- */

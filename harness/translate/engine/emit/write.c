@@ -74,13 +74,44 @@ static void fix(struct writer *w, uint8_t *field, const uint8_t *end, uint64_t t
     memcpy(field, &low, sizeof low);
 }
 
+/* An operand relative to rip whose instruction begins here: where it does not reach its memory, in the low 2 GiB,
+ * it becomes absolute, by a SIB byte without base and index. What prefixes add to these is found by decoding. */
+static void aim_operand(struct writer *w, uint8_t *begin, unsigned modrm, unsigned disp,
+                        uint64_t to)
+{
+    static struct carm_insn_full made;
+    enum { SIB_NONE = 0x25, RM = 7, RM_SIB = 4 };
+    const int64_t off = (int64_t)(to - (uint64_t)w->e.at);
+    if (off == (int32_t)off || to >> 31) {
+        fix(w, begin + disp, w->e.at, to);
+        return;
+    }
+    const uint32_t low = (uint32_t)to;
+    memmove(begin + modrm + 2, begin + modrm + 1, (size_t)(w->e.at - (begin + modrm + 1)));
+    begin[modrm] = (uint8_t)((begin[modrm] & ~RM) | RM_SIB);
+    begin[modrm + 1] = SIB_NONE;
+    memcpy(begin + disp + 1, &low, sizeof low);
+    w->e.at++;
+    bool good = carm_decode_bytes((uint64_t)begin, begin, (uint64_t)(w->e.at - begin), &made) &&
+                made.in.length == w->e.at - begin;
+    for (unsigned i = 0; good && i < made.in.operand_count; i++) {
+        const ZydisDecodedOperandMem *m = &made.op[i].mem;
+        good = made.op[i].type != ZYDIS_OPERAND_TYPE_MEMORY || m->base == ZYDIS_REGISTER_RSP ||
+               (m->base == ZYDIS_REGISTER_NONE && m->index == ZYDIS_REGISTER_NONE &&
+                (uint64_t)m->disp.value == to);
+    }
+    if (!good) {
+        w->why = "its code and its data lie more than 2 GiB apart";
+    }
+}
+
 static void copy(struct writer *w, const struct carm_insn_full *x)
 {
     uint64_t to = 0;
     uint8_t *begin = w->e.at;
     carm_bytes(&w->e, x->bytes, x->in.length);
     if (relative(x, &to)) {
-        fix(w, begin + x->in.raw.disp.offset, w->e.at, to);
+        aim_operand(w, begin, x->in.raw.modrm.offset, x->in.raw.disp.offset, to);
     }
 }
 
@@ -89,6 +120,7 @@ static void load_target(struct writer *w, const struct carm_insn_full *x)
 {
     const uint8_t *source = x->bytes;
     const unsigned modrm = x->in.raw.modrm.offset;
+    uint8_t *begin = w->e.at;
     uint64_t to = 0;
     if (x->in.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) {
         carm_byte(&w->e, 0x64);
@@ -102,7 +134,8 @@ static void load_target(struct writer *w, const struct carm_insn_full *x)
     carm_bytes(&w->e, source + modrm, x->in.length - modrm);
     *field = (uint8_t)((*field & 0xc7U) | (RCX << 3));
     if (relative(x, &to)) {
-        fix(w, field + (x->in.raw.disp.offset - modrm), w->e.at, to);
+        const unsigned at = (unsigned)(field - begin);
+        aim_operand(w, begin, at, at + x->in.raw.disp.offset - modrm, to);
     }
 }
 

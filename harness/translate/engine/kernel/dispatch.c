@@ -44,7 +44,30 @@ void carm_detach(struct carm_thread *t, uint64_t pc)
     t->flags |= t->align_check ? CARM_FLAG_AC : 0;
     t->detached = 1;
     carm_signals_detach(t);
-    carm_go_native(t);
+    carm_release(t);
+}
+
+/* The old page of system calls, which the kernel emulates (or not: vsyscall=none) and nobody can read. Its three
+ * functions make a system call and return.
+ * returns where the program goes on: at pc, if there is none of them */
+static uint64_t vsyscall(struct carm_thread *t, uint64_t pc)
+{
+    enum { FUNCTIONS = 3 };
+    static const uint16_t calls[FUNCTIONS] = {SYS_gettimeofday, SYS_time, SYS_getcpu};
+    const uint64_t off = pc - UINT64_C(0xffffffffff600000);
+    uint64_t back = 0;
+    if (off % 1024 != 0 || off / 1024 >= FUNCTIONS) {
+        return pc;
+    }
+    carm_lock();
+    const bool there = carm_ranges_look(pc) != NULL;
+    carm_unlock();
+    if (!there || carm_copy_from(&back, t->reg[RSP], sizeof back) != 0) {
+        return pc;
+    }
+    t->reg[RAX] = (uint64_t)carm_sys4(calls[off / 1024], t->reg[RDI], t->reg[RSI], t->reg[RDX], 0);
+    t->reg[RSP] += sizeof back;
+    return back;
 }
 
 static _Noreturn void go_on(struct carm_thread *t, uint64_t pc, bool indirect,
@@ -54,6 +77,8 @@ static _Noreturn void go_on(struct carm_thread *t, uint64_t pc, bool indirect,
     if (stopped()) {
         carm_detach(t, pc);
     }
+    pc = vsyscall(t, pc);
+    t->rip = pc;
     carm_lock();
     struct carm_block *block = block_at(t, pc, indirect);
     if (block && link) {

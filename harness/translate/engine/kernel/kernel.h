@@ -14,6 +14,9 @@ _Noreturn void carm_go_on(struct carm_thread *t, uint64_t pc, bool indirect);
 /* Out of the cache, uncounted: at pc. */
 _Noreturn void carm_detach(struct carm_thread *t, uint64_t pc);
 
+/* release.c: to t->code with the program's registers; where nobody else needs the engine, its memory is unmapped. */
+_Noreturn void carm_release(struct carm_thread *t);
+
 /* signal.c */
 void carm_signals_begin(struct carm_thread *t); /* of each thread: its stack */
 void carm_signals_detach(struct carm_thread *t);
@@ -29,7 +32,8 @@ void carm_signals_mask(carm_sigset mask);
 bool carm_signal_handled(const struct carm_thread *t, int signo);
 /* thread.c */
 struct carm_thread *carm_thread_take(const struct carm_thread *parent); /* a slot; NULL = none */
-void carm_thread_leave(struct carm_thread *t);                          /* it ends */
+bool carm_thread_alone(void);         /* no other thread or process has ever used this memory */
+uint64_t carm_thread_tally_end(void); /* of what is mapped of the tally */
 _Noreturn void carm_thread_exit(struct carm_thread *t, uint64_t status);
 /* A system call that makes a thread or a process. returns its result, in the parent */
 long carm_thread_clone(struct carm_thread *t, long nr);

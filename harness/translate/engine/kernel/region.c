@@ -53,7 +53,7 @@ static long begin(struct carm_thread *t)
 void carm_region_close(struct carm_thread *t)
 {
     if (t->region.seen) {
-        carm_sys2(SYS_munmap, (uint64_t)t->region.seen, SEEN_BYTES);
+        carm_pages_free(t->region.seen, SEEN_BYTES);
     }
 }
 

@@ -465,6 +465,9 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
             carm_give_up("the translator failed in itself");
             carm_die(signo);
         }
+        if (signo == ILL || signo == FPE) {
+            info->rest[0] = uc->rip; /* si_addr: the instruction's address */
+        }
         deliver(t, uc, info, t->pending ? t->saved_mask : uc->mask);
         for (uint32_t i = 0; i < t->npending; i++) {
             send_again(t, &t->queue[i]);

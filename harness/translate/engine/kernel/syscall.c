@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/uio.h>
 
@@ -24,6 +25,19 @@ enum { PAGE = 4096, SYS_CALL_BYTES = 2 };
 
 /* ---- what ends the counting ---- */
 
+/* A program that limits its address space or its data to less than 4 GiB might not get what it asks for, for the
+ * engine has 0.6 GiB of it.
+ * at  of the new limit; 0 = none */
+static const char *limits(uint64_t resource, uint64_t at)
+{
+    struct rlimit limit;
+    return (resource == RLIMIT_AS || resource == RLIMIT_DATA) && at &&
+                   carm_copy_from(&limit, at, sizeof limit) == 0 &&
+                   limit.rlim_cur < UINT64_C(4) << 30
+               ? "it limits its address space (setrlimit)"
+               : NULL;
+}
+
 /* NULL, or the phrase that says why the program cannot be counted from this call on. */
 static const char *refused(const struct carm_thread *t)
 {
@@ -33,7 +47,8 @@ static const char *refused(const struct carm_thread *t)
     }
     switch (r[RAX]) {
     case SYS_ptrace:
-        return "it traces another process or asks to be traced (ptrace)";
+        return "it traces another process or asks to be traced (ptrace), as leak sanitizers do "
+               "(ASAN_OPTIONS=detect_leaks=0)";
     case SYS_seccomp:
         return r[RDI] <= 1 ? "it restricts its own system calls (seccomp)" : NULL;
     case SYS_prctl:
@@ -54,6 +69,10 @@ static const char *refused(const struct carm_thread *t)
         default:
             return r[RDI] >= 0x5000 && r[RDI] < 0x5005 ? "it uses a shadow stack" : NULL;
         }
+    case SYS_setrlimit:
+        return limits(r[RDI], r[RSI]);
+    case SYS_prlimit64:
+        return limits(r[RSI], r[RDX]);
     case SYS_mlockall:
         return "it locks its memory (mlockall)";
     case SYS_userfaultfd:

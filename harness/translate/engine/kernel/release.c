@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The end of the counting in a process that goes on: what a program maps, locks (mlockall) or limits (RLIMIT_AS)
+ * from then on is its own. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness/translate/engine/kernel/kernel.h"
+#include "harness/translate/engine/sys.h"
+#include "harness/translate/records.h"
+
+/* What stays, beside the engine's code: the thread's state for carm_go_native, and its stack, on which a handler of
+ * the program may begin before the program has its own. */
+static struct carm_thread last __attribute__((aligned(CARM_PAGE)));
+
+static void unmap(uint64_t begin, uint64_t end)
+{
+    if (begin < end) {
+        carm_sys2(SYS_munmap, begin, end - begin);
+    }
+}
+
+/* On the stack that stays. All that it reads of the engine's data comes before it unmaps them. */
+static _Noreturn void unmap_all(void)
+{
+    const struct carm_boot *boot = &carm_boot;
+    const uint64_t begin = boot->own_begin;
+    const uint64_t end = boot->own_end;
+    const uint64_t code = boot->code_begin;
+    const uint64_t code_end = boot->code_end;
+    const uint64_t kept = (uint64_t)&last;
+    const uint64_t kept_end = (kept + sizeof last + CARM_PAGE - 1) & ~(uint64_t)(CARM_PAGE - 1);
+    const uint64_t tally_end = carm_thread_tally_end();
+    if (boot->addresses) {
+        unmap(CARM_RECORDS_AT, CARM_RECORDS_AT + CARM_RECORDS_BYTES);
+    }
+    carm_pages_free_all();
+    unmap(CARM_TALLY_AT, tally_end);
+    unmap(CARM_CONTROL_AT, CARM_CONTROL_AT + CARM_PAGE);
+    unmap(begin, code);
+    unmap(code_end, kept);
+    unmap(kept_end, end);
+    carm_go_native((struct carm_thread *)kept);
+}
+
+void carm_release(struct carm_thread *t)
+{
+    if (!carm_thread_alone() || !carm_pages_known()) {
+        carm_go_native(t);
+    }
+    memcpy(&last, t, AT_OWN);
+    last.self = &last;
+    last.stack = (uint64_t)last.engine_stack + sizeof last.engine_stack - 64;
+    carm_set_gs(&last);
+    __asm__ volatile("mov %0, %%rsp\n\tcall *%1\n\tud2"
+                     :
+                     : "r"(last.stack), "r"(unmap_all)
+                     : "memory");
+    __builtin_unreachable();
+}
