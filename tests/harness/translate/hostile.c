@@ -695,10 +695,11 @@ static void overwrite(void)
     (void)fflush(stdout);
     static unsigned char ones[FIRST];
     memset(ones, 0xff, sizeof ones);
-    const int memory =
-        open("/proc/self/mem", O_RDWR | O_CLOEXEC); /* the engine may have unmapped them */
+    /* by a call that may fail: once the control, the last one, is overwritten, the engine unmaps all */
+    const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     for (int round = 0; round < 10; round++) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++) {
+            const size_t i = (k + n - 1) % n; /* the tally, the records if any, the control */
             (void)!pwrite(memory, ones, maps[i].bytes, (off_t)(uintptr_t)maps[i].begin);
         }
         (void)nanosleep(&moment, NULL);

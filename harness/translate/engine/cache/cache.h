@@ -30,6 +30,9 @@ void *carm_pages_at(uint64_t at, uint64_t bytes, int prot);
 void carm_pages_free(void *pages, uint64_t bytes);
 bool carm_pages_known(void); /* all of them: carm_pages_free_all frees them */
 void carm_pages_free_all(void);
+extern bool
+    carm_pages_shared; /* another thread or process may be in this memory, or may have been */
+extern uint64_t carm_tally_end; /* of what is mapped of the tally */
 void carm_lock(void);
 void carm_unlock(void);
 void carm_lock_reset(void); /* in a forked child */

@@ -199,6 +199,8 @@ static struct {
 } own[OWN_MAX];
 static uint32_t nown;
 static bool own_lost; /* the table was full */
+bool carm_pages_shared;
+uint64_t carm_tally_end;
 
 void *carm_pages(uint64_t bytes, int prot)
 {

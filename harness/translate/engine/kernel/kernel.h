@@ -32,8 +32,6 @@ void carm_signals_mask(carm_sigset mask);
 bool carm_signal_handled(const struct carm_thread *t, int signo);
 /* thread.c */
 struct carm_thread *carm_thread_take(const struct carm_thread *parent); /* a slot; NULL = none */
-bool carm_thread_alone(void);         /* no other thread or process has ever used this memory */
-uint64_t carm_thread_tally_end(void); /* of what is mapped of the tally */
 _Noreturn void carm_thread_exit(struct carm_thread *t, uint64_t status);
 /* A system call that makes a thread or a process. returns its result, in the parent */
 long carm_thread_clone(struct carm_thread *t, long nr);

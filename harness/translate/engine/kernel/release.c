@@ -29,7 +29,7 @@ static _Noreturn void unmap_all(void)
     const uint64_t code_end = boot->code_end;
     const uint64_t kept = (uint64_t)&last;
     const uint64_t kept_end = (kept + sizeof last + CARM_PAGE - 1) & ~(uint64_t)(CARM_PAGE - 1);
-    const uint64_t tally_end = carm_thread_tally_end();
+    const uint64_t tally_end = carm_tally_end;
     if (boot->addresses) {
         unmap(CARM_RECORDS_AT, CARM_RECORDS_AT + CARM_RECORDS_BYTES);
     }
@@ -44,7 +44,7 @@ static _Noreturn void unmap_all(void)
 
 void carm_release(struct carm_thread *t)
 {
-    if (!carm_thread_alone() || !carm_pages_known()) {
+    if (carm_pages_shared || !carm_pages_known()) {
         carm_go_native(t);
     }
     memcpy(&last, t, AT_OWN);

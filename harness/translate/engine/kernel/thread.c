@@ -21,17 +21,6 @@ static uint64_t slot_at(uint32_t number)
 }
 
 static uint32_t mapped = 1; /* slots, in this process */
-static bool shared;         /* another thread or process may be in this memory */
-
-bool carm_thread_alone(void)
-{
-    return !shared;
-}
-
-uint64_t carm_thread_tally_end(void)
-{
-    return slot_at(mapped);
-}
 
 /* Those up to this one: what the last one has behind its thread's state becomes longer. */
 static bool map_slot(uint32_t number)
@@ -43,6 +32,7 @@ static bool map_slot(uint32_t number)
         return false;
     }
     mapped = number >= mapped ? number + 1 : mapped;
+    carm_tally_end = slot_at(mapped);
     return true;
 }
 
@@ -195,7 +185,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
         return -EAGAIN;
     }
     const bool forks = !(request.flags & CLONE_VM);
-    shared |= !forks;
+    carm_pages_shared |= !forks;
     prepare(child, t, &request, mask);
     if (forks) {
         carm_lock(); /* the child finds everything in order */
@@ -222,7 +212,7 @@ void carm_clone_child(struct carm_thread *t)
     carm_set_gs(t);
     if (!(t->clone_flags & CLONE_VM)) {
         carm_lock_reset();
-        shared = false;
+        carm_pages_shared = false;
     }
     if (!(t->clone_flags & CLONE_THREAD)) {
         t->slot->pid = (int32_t)carm_sys2(SYS_getpid, 0, 0);
