@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,13 +26,14 @@
 #include "harness/translate/run.h"
 
 static volatile sig_atomic_t child_pid;
-static volatile sig_atomic_t passed_on; /* a signal was sent on to the program */
+static volatile sig_atomic_t passed_on; /* the signal that was sent on to the program; 0 = none */
 
 static void pass_on(int sig)
 {
     const int code = errno;
     if (child_pid > 0) {
-        passed_on = 1;
+        passed_on = sig;
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind becomes carm's */
         kill((pid_t)child_pid, sig);
     }
     errno = code;
@@ -917,6 +919,9 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     carm_counters_close(counters);
     carm_recipe_free(recipe);
 out:
+    if (passed_on) {
+        carm_launch_pass_on(passed_on);
+    }
     carm_row_describe(&run->row);
     note_short(run);
     if (!run->row.note[0] && strncmp(run->counted, "unavailable", 11) == 0) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
@@ -135,6 +137,41 @@ int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usa
     } while (got < 0 && errno == EINTR);
     launch->pid = got < 0 ? launch->pid : -1;
     return got < 0 ? carm_fail(err, CARM_EIO, "lost the program: %s", strerror(errno)) : 0;
+}
+
+void carm_launch_pass_on(int signo)
+{
+    enum { TURNS = 100, KNOWN = 256 };
+    const struct timespec turn = {0, 10000000};
+    pid_t known[KNOWN];
+    int n = 0;
+    bool any = true;
+    for (int i = 0; i < TURNS && any; i++) {
+        char path[64];
+        int pid = 0;
+        snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+        FILE *f = fopen(path, "re");
+        any = false;
+        while (f && fscanf(f, "%d", &pid) == 1) { // NOLINT(cert-err34-c): the kernel's numbers
+            int k = 0;
+            while (k < n && known[k] != pid) {
+                k++;
+            }
+            if (k == n && n < KNOWN) {
+                known[n++] = pid;
+                kill(pid, signo);
+            }
+            any = true;
+        }
+        if (f) {
+            (void)fclose(f);
+        }
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+        if (any) {
+            nanosleep(&turn, NULL);
+        }
+    }
 }
 
 void carm_launch_close(struct carm_launch *launch)

@@ -48,6 +48,10 @@ int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err
 int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usage,
                      struct carm_err *err);
 
+/* Passes a signal on to all children of this process, once to each, and reaps them, for 1 s at most: with
+ * PR_SET_CHILD_SUBREAPER, to what a program that has ended left running. */
+void carm_launch_pass_on(int signo);
+
 /* Kills what was not waited for. */
 void carm_launch_close(struct carm_launch *launch);
 

@@ -74,4 +74,20 @@ static inline bool carm_maps_read(const char *line, struct carm_maps_line *out)
     return out->begin < out->end;
 }
 
+/* The path of a line as the file's name has it: the kernel writes a newline as \012.
+ * to  [room]
+ * returns its length; 0: it is longer, and half a path would be of another file */
+static inline size_t carm_maps_path(const char *path, char *to, size_t room)
+{
+    size_t n = 0;
+    for (; *path && n + 1 < room; n++) {
+        const bool newline = path[0] == '\\' && path[1] == '0' && path[2] == '1' && path[3] == '2';
+        to[n] = newline ? '\n' : *path;
+        path += newline ? 4 : 1;
+    }
+    n = *path ? 0 : n;
+    to[n] = '\0';
+    return n;
+}
+
 #endif

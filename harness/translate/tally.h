@@ -28,8 +28,8 @@ enum {
     CARM_TALLY_MAPS = 1024,           /* files whose code was executed */
     CARM_TALLY_MAPS_AT = 64 << 10,    /* struct carm_tally_map */
     CARM_TALLY_SITES = 8192,          /* instructions that are counted apart */
-    CARM_TALLY_SITES_AT = 640 << 10,  /* struct carm_tally_site */
-    CARM_TALLY_ROWS_AT = 1 << 20,     /* accounts */
+    CARM_TALLY_SITES_AT = 1088 << 10, /* struct carm_tally_site */
+    CARM_TALLY_ROWS_AT = 2 << 20,     /* accounts */
     CARM_TALLY_SLOTS_AT = 128 << 20,  /* first slot */
     CARM_TALLY_SLOT_BYTES = 16 << 20, /* from one to the next */
     CARM_TALLY_STATE_BYTES = 1 << 20, /* of a slot: private to the thread */
@@ -37,7 +37,7 @@ enum {
     CARM_TALLY_COUNTS_AT = 4 << 20,   /* in a slot: a uint64_t for each counter */
     CARM_TALLY_EXTRAS_AT = 12 << 20,  /* in a slot: struct carm_step_counts for each site */
     CARM_TALLY_REASON_MAX = 192,
-    CARM_TALLY_PATH_MAX = 472,
+    CARM_TALLY_PATH_MAX = 984,
     CARM_CONTROL_REQUESTS = 64,
 };
 
@@ -123,9 +123,10 @@ struct carm_tally_slot {
 
 /* Executable memory, as it was when its first block was translated. */
 struct carm_tally_map {
-    uint64_t begin, end, offset;    /* in the file */
-    uint64_t inode, time_ns;        /* of the file; CLOCK_REALTIME of that moment */
-    char path[CARM_TALLY_PATH_MAX]; /* as /proc/PID/maps has it; "" = no file */
+    uint64_t begin, end, offset; /* in the file */
+    uint64_t inode, time_ns;     /* of the file; CLOCK_REALTIME of that moment */
+    char path
+        [CARM_TALLY_PATH_MAX]; /* as /proc/PID/maps has it, unescaped; "" = no file, or longer */
 };
 
 /* Where extra counts come from: an instruction that depends on registers, or a place in whose midst a block was

@@ -106,6 +106,18 @@ wait $job
 [ $? -eq 143 ]
 ok 'once the program has ended, SIGTERM ends carm'
 rm slow.json ran
+timeout -s KILL 60 "$carm" run -q --counters none -- sh -c 'sleep 40 & echo $! >left; echo $PPID >ran; wait' >out 2>err </dev/null &
+job=$!
+i=0
+while [ ! -s ran ] && [ $i -lt 100 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+kill -TERM "$(cat ran)"
+wait $job
+[ $? -eq 143 ] && ! kill -0 "$(cat left)" 2>err
+ok 'SIGTERM during a run goes to the children of the program, too'
+rm ran left
 (trap '' INT && "$carm" run -q --counters none -- grep SigIgn: /proc/self/status) 2>err | grep -q '02$' # not by timeout
 ok 'a program inherits that SIGINT is ignored'
 run --counters none -- sh -c 'kill -SEGV $$'

@@ -675,6 +675,7 @@ static void overwrite(void)
         size_t bytes;
     } maps[MAPS_MAX];
     size_t n = 0;
+    size_t control = 0;
     char line[1024];
     FILE *f = fopen("/proc/self/maps", "re");
     while (f && n < MAPS_MAX && fgets(line, sizeof line, f)) {
@@ -684,6 +685,7 @@ static void overwrite(void)
         if (strstr(line, "/memfd:carm-") &&
             sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &begin, &end, flags) == 3 &&
             strcmp(flags, "rw-s") == 0) {
+            control = strstr(line, "carm-control") ? n : control;
             maps[n].begin = (unsigned char *)(uintptr_t)begin;
             maps[n++].bytes = end - begin < FIRST ? end - begin : FIRST;
         }
@@ -698,8 +700,8 @@ static void overwrite(void)
     /* by a call that may fail: once the control, the last one, is overwritten, the engine unmaps all */
     const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     for (int round = 0; round < 10; round++) {
-        for (size_t k = 0; k < n; k++) {
-            const size_t i = (k + n - 1) % n; /* the tally, the records if any, the control */
+        for (size_t k = 1; k <= n; k++) {
+            const size_t i = (control + k) % n;
             (void)!pwrite(memory, ones, maps[i].bytes, (off_t)(uintptr_t)maps[i].begin);
         }
         (void)nanosleep(&moment, NULL);

@@ -125,6 +125,23 @@ else
     skip 'hostile programs' 'no compiler'
 fi
 
+# functions of files whose paths are long, or are not written in /proc as they are
+printf 'int main(void) { volatile double s = 0; for (int i = 0; i < 70000; i++) s += 0.5; return 0; }\n' >sum.c
+deep=$(printf '%0180d/%0180d/%0180d/%0180d' 1 2 3 4)
+broken='a
+b'
+# shellcheck disable=SC2086 # a compiler may be two words
+if mkdir -p "$deep" "$broken" && ${CC:-cc} -O1 -o "$deep/sum" sum.c 2>err && cp "$deep/sum" "$broken/sum"; then
+    for folder in "$deep" "$broken"; do
+        rm -f sum.csv
+        timeout 60 "$carm" run -q --counters translate --no-time --functions -n row -o sum.csv -- "$folder/sum" >out 2>err
+        grep -q '^row: main,70000,' sum.csv
+        ok "a function of a file whose path $([ "$folder" = "$deep" ] && echo 'has 724 characters' || echo 'has two lines')"
+    done
+else
+    skip 'functions of files with unusual paths' "$(tail -n 1 err)"
+fi
+
 # memory where the engine's image usually lies, and in all that relative addresses reach
 printf '#include <stdio.h>\nstatic double a[BYTES / 8];\nint main(void) { double s = 0;
     for (long i = 0; i < 1000; i++) { a[i * (BYTES / 8000)] = (double)i; s += a[i * (BYTES / 8000)] / 2; }

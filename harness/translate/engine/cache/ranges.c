@@ -140,7 +140,10 @@ uint64_t carm_ranges_left(uint64_t at, uint64_t most)
 
 /* ---- which file it is of ---- */
 
-enum { LINE_MAX = CARM_TALLY_PATH_MAX + 128, CHUNK = 4096 };
+enum {
+    LINE_MAX = 4 * CARM_TALLY_PATH_MAX + 128,
+    CHUNK = 4096
+}; /* a newline has 4 characters there */
 
 /* A line of /proc/self/maps. */
 struct line {
@@ -167,10 +170,7 @@ static bool read_line(const char *text, uint64_t at, struct line *out)
         out->flags =
             (line.writable ? CARM_RANGE_WRITABLE : 0U) | (line.shared ? CARM_RANGE_SHARED : 0U);
     }
-    size_t length = strlen(line.path);
-    length = length < sizeof map->path ? length : 0; /* half a path is of another file */
-    memcpy(map->path, line.path, length);
-    map->path[length] = '\0';
+    carm_maps_path(line.path, map->path, sizeof map->path);
     return true;
 }
 
