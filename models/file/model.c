@@ -655,7 +655,7 @@ static const struct carm_member model_members[] = {
     {ARRAY("curves", curves, struct carm_curve, CURVES_MAX, curve_table), DETAIL},
     {ARRAY("flop_curves", flop_curves, struct carm_curve, CURVES_MAX, flop_curve_table), DETAIL},
     {ARRAY("core", core, struct carm_core_figure, ROOFS_MAX, core_table), OPTIONAL_DETAIL},
-    {ARRAY("latency", latency, struct carm_latency, ROOFS_MAX, latency_table), OPTIONAL_DETAIL},
+    {ARRAY("latency", latency, struct carm_latency, ROOFS_MAX, latency_table), OPTIONAL},
     {ARRAY("latency_curves", latency_curves, struct carm_latency_curve, SETS_MAX,
            latency_curve_table),
      OPTIONAL_DETAIL},

@@ -26,12 +26,12 @@ enum { CARM_FLEET_NONE = -1 };
 struct carm_fleet_roof {
     uint32_t index; /* in the fleet, once its roofs are in order; not of a family */
     enum carm_compare_kind kind;
-    bool clock;                    /* the core clock beside a set, Hz: shown, never judged */
-    const char *isa, *precision;   /* "" for a family */
-    int threads;                   /* of a family: 0 = all numbers of threads together */
-    const char *name;              /* "L1 2:1", "fma", "DRAM peak", "in-core: tlp add" */
-    const char *family;            /* the measured resource: a level, or "compute" */
-    const char *unit;              /* "byte/s", "flop/s", "Hz" */
+    bool clock;                  /* the core clock beside a set, Hz: shown, never judged */
+    const char *isa, *precision; /* "" for a family */
+    int threads;                 /* of a family: 0 = all numbers of threads together */
+    const char *name;   /* "L1 2:1", "fma", "DRAM peak", "latency L3", "in-core: tlp add" */
+    const char *family; /* the measured resource: a level, "latency" or "compute" */
+    const char *unit;   /* "byte/s", "flop/s", "load/s", "Hz" */
     enum carm_compare_noise noise; /* carm_compare_floor, for groups that are too small */
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "models/ceilings.h"
+#include "models/latency.h"
 
 enum { ROOFS_MAX = 8192 }; /* every ISA, precision and 20 thread counts make 6000 */
 
@@ -167,6 +168,26 @@ static void take_ceilings(struct taker *t)
     }
 }
 
+/* Latencies with the pages that this machine gives, as loads/s of one chain, so that more is better as with all
+ * roofs. They belong to no ISA: the first set of one thread has them. */
+static void take_latencies(struct taker *t)
+{
+    const struct carm_model *m = t->model;
+    for (size_t i = 0; i < m->nlatency; i++) {
+        const struct carm_latency *x = &m->latency[i];
+        char name[2 * CARM_NAME_MAX];
+        struct carm_fleet_roof roof = {
+            .kind = CARM_COMPARE_MEMORY, .unit = "load/s", .noise = level_noise(t, x->level)};
+        if (x->order != CARM_LATENCY_RANDOM || x->page_bytes != m->machine.page_bytes ||
+            !(x->seconds > 0.0) || !(x->ci95.lo > 0.0)) {
+            continue;
+        }
+        snprintf(name, sizeof name, "latency %s", x->level);
+        take_value(t, &roof, name, "latency", 1.0 / x->seconds,
+                   (1.0 / x->ci95.lo - 1.0 / x->ci95.hi) / 2.0, x->disturbed);
+    }
+}
+
 /* ---- machines ----------------------------------------------------------------------------------- */
 
 /* "32K 1M 32M": sizes; "/2" behind the size of a cache that several cores share */
@@ -264,6 +285,7 @@ int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *mod
                           struct carm_fleet_row *row, struct carm_err *err)
 {
     struct taker t = {.fleet = fleet, .row = row, .model = model, .err = err};
+    bool latencies = false;
     take_machine(&t);
     for (size_t i = 0; i < model->nroofs && !t.rc; i++) {
         struct carm_fleet_roof clock = {.clock = true, .unit = "Hz", .noise = CARM_COMPARE_CORE};
@@ -271,6 +293,10 @@ int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *mod
         take_memory(&t);
         take_compute(&t);
         take_dram_peak(&t);
+        if (t.set->threads == 1 && !latencies) {
+            take_latencies(&t);
+            latencies = true;
+        }
         if (ceilings) {
             take_ceilings(&t);
         }
@@ -314,7 +340,8 @@ static const char *behind_level(const struct carm_fleet_roof *roof)
 static int by_set(const void *a, const void *b)
 {
     static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", "amx", NULL};
-    static const char *const families[] = {"L1", "L2", "L3", "L4", "DRAM", "compute", NULL};
+    static const char *const families[] = {"L1",   "L2",      "L3",      "L4",
+                                           "DRAM", "latency", "compute", NULL};
     static const char *const names[] = {"2:1",      "1:1",       "1:0", "0:1", "update",
                                         "nt",       "DRAM peak", "mad", "fma", "fma+add",
                                         "2fma+add", "add",       "mul", "div", NULL};

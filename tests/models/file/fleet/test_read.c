@@ -18,6 +18,8 @@
 #include "harness/machine/share.h"
 #include "models/file/fleet/read.h"
 #include "models/file/model.h"
+#include "models/fleet/take.h"
+#include "models/latency.h"
 #include "tests/models/fleet/generate.h"
 
 static char folder[] = "/tmp/carm-fleet-XXXXXX";
@@ -237,6 +239,61 @@ static void rounds_are_noticed(void **state)
         carm_model_free(item.model);
         free(text);
     }
+}
+
+/* Latencies become rates of the first set of one thread: those with the machine's pages, in random order. */
+static void latencies(void **state)
+{
+    (void)state;
+    static const struct carm_latency some[] = {{.level = "DRAM",
+                                                .order = CARM_LATENCY_RANDOM,
+                                                .page_bytes = 2 << 20,
+                                                .seconds = 1e-7,
+                                                .ci95 = {1e-7, 1e-7}},
+                                               {.level = "DRAM",
+                                                .order = CARM_LATENCY_RANDOM,
+                                                .page_bytes = 4096,
+                                                .seconds = 2e-7,
+                                                .ci95 = {2e-7, 2e-7}},
+                                               {.level = "DRAM",
+                                                .order = CARM_LATENCY_LINES,
+                                                .page_bytes = 2 << 20,
+                                                .seconds = 3e-7,
+                                                .ci95 = {3e-7, 3e-7}},
+                                               {.level = "L3",
+                                                .order = CARM_LATENCY_RANDOM,
+                                                .page_bytes = 2 << 20,
+                                                .note = "not measured"}};
+    struct carm_model *m = gen_model("n", 0);
+    m->latency = calloc(4, sizeof *m->latency);
+    assert_non_null(m->latency);
+    memcpy(m->latency, some, sizeof some);
+    m->nlatency = 4;
+    struct carm_fleet_item item;
+    struct carm_err err = {""};
+    char *text = carm_model_to_json(m);
+    assert_int_equal(parse(text, &item, &err), 0);
+    struct carm_fleet *fleet = calloc(1, sizeof *fleet);
+    assert_non_null(fleet);
+    struct carm_fleet_row row = {.file = "n"};
+    assert_int_equal(carm_fleet_take_model(fleet, item.model, false, &row, &err), 0);
+    size_t found = 0;
+    for (size_t i = 0; i < row.nvalues; i++) {
+        const struct carm_fleet_roof *r = &fleet->roofs[row.values[i].roof];
+        if (strcmp(r->family, "latency") == 0) {
+            assert_string_equal(r->name, "latency DRAM");
+            assert_string_equal(r->unit, "load/s");
+            assert_int_equal(r->threads, 1);
+            assert_true(row.values[i].rate > 0.99e7F && row.values[i].rate < 1.01e7F);
+            found++;
+        }
+    }
+    assert_int_equal(found, 1);
+    carm_model_free(item.model);
+    carm_model_free(m);
+    free(text);
+    free(row.values);
+    carm_fleet_free(fleet);
 }
 
 /* Text, and what the reason must hold. */
@@ -479,15 +536,11 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members),
-        cmocka_unit_test(light_is_the_same),
-        cmocka_unit_test(light_gives_up),
-        cmocka_unit_test(rows),
-        cmocka_unit_test(rounds_are_noticed),
-        cmocka_unit_test(broken_texts),
-        cmocka_unit_test(older_models),
-        cmocka_unit_test(folders),
-        cmocka_unit_test(endless),
+        cmocka_unit_test(members),        cmocka_unit_test(light_is_the_same),
+        cmocka_unit_test(light_gives_up), cmocka_unit_test(rows),
+        cmocka_unit_test(latencies),      cmocka_unit_test(rounds_are_noticed),
+        cmocka_unit_test(broken_texts),   cmocka_unit_test(older_models),
+        cmocka_unit_test(folders),        cmocka_unit_test(endless),
         cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
