@@ -67,7 +67,7 @@ struct carm_in_flight {
         [CARM_NAME_MAX]; /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512" */
     uint64_t page_bytes;
     uint64_t working_set_bytes;
-    double latency_seconds; /* of one chain */
+    double latency_seconds; /* of one chain: the least time of a load in any number of chains */
     double rate;            /* loads/s where more chains gain no more */
     struct carm_ci ci95;    /* loads/s */
     int chains;             /* the fewest that reach 95% of that rate */
