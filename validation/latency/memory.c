@@ -126,7 +126,7 @@ static uint64_t last_cache(const struct carm_topo *t)
     return t->ncaches ? t->caches[t->ncaches - 1].size_bytes : MIB;
 }
 
-/* Laps until a cache that takes what another one evicts is settled: one lap of 3 MiB leaves 20 ns, eight 15 ns. */
+/* Laps before a point: 24 MiB of loads, so that a cache which takes what another one evicts may settle. */
 static size_t laps_of(uint64_t bytes)
 {
     enum { MOST = 8 };
