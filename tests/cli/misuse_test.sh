@@ -152,9 +152,13 @@ refuses "no nasm for codes that are not built in" 1 "cannot start nasm.*install 
 TMPDIR=$dir/nowhere refuses "no folder for temporary files" 1 "set TMPDIR" "$carm" $quick \
   --ldst 3:2 -o "$dir/a.json"
 # shellcheck disable=SC2086
-env PATH="$dir" "$carm" $quick --latency yes -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &&
+env PATH="$dir" "$carm" $quick -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &&
   [ -s "$dir/builtin.json" ] && [ ! -s "$dir/err" ]
 ok "the default plan needs no nasm" $?
+# shellcheck disable=SC2086
+env PATH="$dir" "$carm" $quick --latency yes -o "$dir/builtin-latency.json" >"$dir/out" 2>"$dir/err" &&
+  grep -q '"in_flight"' "$dir/builtin-latency.json"
+ok "nor do latencies" $?
 env PATH="$dir" "$carm" validate --quick --reps 16 --levels L1 "$dir/builtin.json" >"$dir/out" \
   2>"$dir/err" && [ ! -s "$dir/err" ]
 ok "nor does its validation" $?
