@@ -69,10 +69,11 @@ static int print_chain_accounts(const struct carm_chain_code *codes, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         const struct carm_chain_account *a = &image->chains[i].account;
-        printf("%s\n  units %u  instructions %u  loads %u  stores %u  dependent from one iteration to the "
-               "next %u\n",
-               image->chains[i].name, image->chains[i].units, a->instructions, a->loads, a->stores,
-               a->carried);
+        printf(
+            "%s\n  units %u  instructions %u  loads %u  stores %u  dependent from one iteration to the "
+            "next %u\n",
+            image->chains[i].name, image->chains[i].units, a->instructions, a->loads, a->stores,
+            a->carried);
     }
     carm_chain_image_close(image);
     return CARM_EXIT_OK;
@@ -85,9 +86,10 @@ static int run_chains(int noperands, char **operands)
     struct carm_err err;
     for (int i = 0; i < noperands; i++) {
         if (!carm_chain_is_name(operands[i]) || opt_ai) {
-            return carm_say_error(CARM_EXIT_MISUSE,
-                                  "codes of latencies (%s) go without --ai and without other test codes",
-                                  operands[0]);
+            return carm_say_error(
+                CARM_EXIT_MISUSE,
+                "codes of latencies (%s) go without --ai and without other test codes",
+                operands[0]);
         }
         if (carm_chain_parse(operands[i], &codes[i], &err)) {
             return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
@@ -161,9 +163,9 @@ const struct carm_command carm_command_asm = {
                                   "LOADS:STORES in vectors, LOADS:STORESnt with non-temporal stores, LOADS:1update where the store goes to the last vector loaded, or a name: " CARM_HELP(
                                       CARM_MIX_TABLE) ". OP: " CARM_HELP(CARM_OP_TABLE) ".\n\n"
                                                                                         "Codes of latencies: L.KIND.ISA.PRECISION (a chain of dependent instructions), "
-        "T.KIND.ISA.PRECISION (independent ones), P.kN (a chase of N chains of pointers), G.ISA.kN (the same with gathers). "
-        "Kinds without vectors have no ISA: L.int-mul.int64, L.load.\n\n"
-        "The names of the codes that a model was measured with are in the model; `carm show` "
+                                                                                        "T.KIND.ISA.PRECISION (independent ones), P.kN (a chase of N chains of pointers), G.ISA.kN (the same with gathers). "
+                                                                                        "Kinds without vectors have no ISA: L.int-mul.int64, L.load.\n\n"
+                                                                                        "The names of the codes that a model was measured with are in the model; `carm show` "
                                                                                         "prints them.",
     .examples = "carm asm A.avx512.dp.2:1.u8 > a.asm && nasm -f bin -o a.bin a.asm\n"
                 "carm asm C.avx2.dp.2:1.fma --ai 1/12\n"

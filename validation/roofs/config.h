@@ -27,10 +27,10 @@ struct carm_build_config {
     struct carm_level_list levels;
     size_t reps;
     bool quick;
-    bool latency; /* measures what a core waits for, too (validation/latency/) */
-    double budget_seconds;                   /* until then, what is disturbed is measured again */
-    uint64_t memory_bytes;                   /* for the buffers of all threads */
-    int curve_steps;                         /* points of the curve in one octave */
+    bool latency;          /* measures what a core waits for, too (validation/latency/) */
+    double budget_seconds; /* until then, what is disturbed is measured again */
+    uint64_t memory_bytes; /* for the buffers of all threads */
+    int curve_steps;       /* points of the curve in one octave */
     bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */
     const struct carm_winners *known;        /* earlier searches' codes, borrowed; NULL = none */
     char machine[48];                        /* whose of them: carm_winner_machine */
