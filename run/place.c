@@ -94,9 +94,8 @@ void carm_run_part_place(struct carm_run_placed *out, const struct carm_run *run
     const struct carm_profile_row *part = &profile->rows[i];
     carm_run_part_row(run, profile, levels, i, &out->row);
     fill_point(&out->point, &out->row);
-    const char *precision = strcmp(out->point.precision, "mixed") == 0 ? "" : out->point.precision;
     const struct carm_roofs *roofs =
-        model ? carm_place_roofs(model, precision, out->row.threads, note) : NULL;
+        model ? carm_place_roofs(model, out->point.precision, out->row.threads, note) : NULL;
     out->has_levels = roofs && part->samples > 0 && !part->differs &&
                       carm_run_place_levels(&out->row, model, roofs, &out->levels);
     out->placed = model && profile->has_counts && profile->has_time && !part->differs &&

@@ -530,13 +530,14 @@ static void put_adjusted(const struct carm_place_printer *pr, const struct carm_
 {
     char text[512], rate[CARM_TEXT_NUMBER_MAX];
     if (c->known) {
-        char below[48] = "no lower than the roof";
+        const char *unit = c->memory ? "B/s" : "flop/s";
+        char below[80] = "no lower than the machine's";
         if (c->gain >= 1.005) {
-            snprintf(below, sizeof below, "%.2fx below the roof", c->gain);
+            snprintf(below, sizeof below, "%.2fx below the machine's %s", c->gain,
+                     carm_text_si(rate, sizeof rate, c->architecture, unit));
         }
         snprintf(text, sizeof text, "%s: %s, %s (%s)", c->name,
-                 carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"), below,
-                 c->how);
+                 carm_text_si(rate, sizeof rate, c->rate, unit), below, c->how);
     } else {
         snprintf(text, sizeof text, "%s unknown: %s", kind, c->how);
     }

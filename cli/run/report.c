@@ -90,7 +90,7 @@ static void report_integers(const struct carm_run *run)
 static void report_mix(const struct carm_counts *c)
 {
     static const double worth_a_mix = 1e-3; /* less are the dynamic linker's and printf's */
-    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], kinds[4][16];
     const double fp = value(c, CARM_Q_FP_INSTRUCTIONS);
     if (!carm_count_has(c, CARM_Q_FP_ADDS) || !(fp > 0.0)) {
         return;
@@ -100,13 +100,21 @@ static void report_mix(const struct carm_counts *c)
                      number(a, sizeof a, c, CARM_Q_INSTRUCTIONS));
         return;
     }
-    carm_run_say(
-        "instructions",
-        "%s, of which %.3g%% compute: %.3g%% of these add, %.3g%% multiply, %.3g%% are FMAs; %s "
-        "software prefetches",
-        number(a, sizeof a, c, CARM_Q_INSTRUCTIONS), 100.0 * fp / value(c, CARM_Q_INSTRUCTIONS),
-        100.0 * value(c, CARM_Q_FP_ADDS) / fp, 100.0 * value(c, CARM_Q_FP_MULS) / fp,
-        100.0 * value(c, CARM_Q_FP_FMAS) / fp, number(b, sizeof b, c, CARM_Q_PREFETCHES));
+    static const enum carm_quantity of[] = {CARM_Q_FP_ADDS, CARM_Q_FP_MULS, CARM_Q_FP_FMAS,
+                                            CARM_Q_FP_DIVIDES};
+    for (int i = 0; i < 4; i++) {
+        const double share = 100.0 * value(c, of[i]) / fp;
+        snprintf(kinds[i], sizeof kinds[i], share > 0.0 && share < 0.1 ? "<0.1%%" : "%.3g%%",
+                 share);
+    }
+    const bool divides = value(c, CARM_Q_FP_DIVIDES) > 0.0;
+    carm_run_say("instructions",
+                 "%s, of which %.3g%% compute: %s of these add, %s multiply, %s are FMAs%s%s%s; %s "
+                 "software prefetches",
+                 number(a, sizeof a, c, CARM_Q_INSTRUCTIONS),
+                 100.0 * fp / value(c, CARM_Q_INSTRUCTIONS), kinds[0], kinds[1], kinds[2],
+                 divides ? ", " : "", divides ? kinds[3] : "",
+                 divides ? " divide or take roots" : "", number(b, sizeof b, c, CARM_Q_PREFETCHES));
 }
 
 /* "PAPI counted 1.234 Gflop, translation 1.230 Gflop: -0.3%; instructions +0.0%, loads -0.1%" */
@@ -245,13 +253,14 @@ static void report_place(const char *name, const struct carm_place *p, const cha
 /* Ceilings that the program's own instructions pull down by a tenth or more. */
 static void report_runtime(const struct carm_runtime *runtime)
 {
-    char rate[CARM_TEXT_NUMBER_MAX];
+    char rate[CARM_TEXT_NUMBER_MAX], full[CARM_TEXT_NUMBER_MAX];
     for (int i = 0; i < CARM_RUNTIME_COUNT; i++) {
         const struct carm_runtime_ceiling *c = &runtime->ceilings[i];
         if (c->known && c->gain >= CARM_PLACE_WORTHWHILE) {
-            carm_run_say("ceiling", "%s: %s, %.1fx below the roof", c->name,
-                         carm_text_si(rate, sizeof rate, c->rate, c->memory ? "B/s" : "flop/s"),
-                         c->gain);
+            const char *unit = c->memory ? "B/s" : "flop/s";
+            carm_run_say("ceiling", "%s: %s, %.1fx below the machine's %s", c->name,
+                         carm_text_si(rate, sizeof rate, c->rate, unit), c->gain,
+                         carm_text_si(full, sizeof full, c->architecture, unit));
         }
     }
 }
@@ -302,8 +311,7 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     struct carm_runtime runtime;
     const struct carm_counts *c = &run->row.counts;
     const char *precision = run->row.precision ? run->row.precision : "";
-    const struct carm_roofs *roofs = carm_place_roofs(
-        model, strcmp(precision, "mixed") == 0 ? "" : precision, run->row.threads, note);
+    const struct carm_roofs *roofs = carm_place_roofs(model, precision, run->row.threads, note);
     if (!roofs) {
         carm_run_say("model", "it has no roofs; `carm build` measures them");
         return;

@@ -71,7 +71,7 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
                    struct carm_hot *out)
 {
     struct carm_place_set set;
-    const char *precision = strcmp(point->precision, "mixed") == 0 ? "" : point->precision;
+    const char *precision = point->precision;
     memset(out, 0, sizeof *out);
     out->bound = "";
     out->gain = 1.0;

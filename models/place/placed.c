@@ -223,9 +223,9 @@ static bool has_other_threads(const struct carm_model *model, const struct carm_
 
 static void fill(struct carm_place_choices *c, struct kind *k)
 {
-    const bool mixed = !*c->precision && !*c->metric && strcmp(k->precision, "mixed") == 0;
-    const char *precision = *c->precision ? c->precision : mixed ? "" : k->precision;
-    precision = *precision || mixed ? precision : c->usual;
+    const bool mixed = strcmp(k->precision, "mixed") == 0;
+    const char *own = mixed && *c->metric ? "" : k->precision;
+    const char *precision = *c->precision ? c->precision : *own ? own : c->usual;
     const struct carm_roofs *r = carm_place_roofs_of(c->model, *c->isa ? c->isa : k->isa, precision,
                                                      c->threads ? c->threads : k->threads, k->note);
     struct carm_place_set *set = &c->sets[SETS * (r - c->model->roofs)];
@@ -239,11 +239,6 @@ static void fill(struct carm_place_choices *c, struct kind *k)
         snprintf(set->metric, sizeof set->metric, "%s", c->metric);
     }
     k->set = set;
-    if (mixed && strcmp(r->precision, "dp") == 0) {
-        add_note(
-            k->note,
-            "it computes in dp and sp, but the roofs are for dp, and its sp part may exceed them");
-    }
     if (k->threads <= 0 && !c->threads && has_other_threads(c->model, r)) {
         add_note(k->note,
                  "threads not known: placed under the roofs of %d (--threads N chooses others)",

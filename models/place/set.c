@@ -121,6 +121,8 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                                              char note[CARM_TEXT_MAX])
 {
     const struct carm_roofs *best = NULL;
+    const bool mixed = strcmp(precision, "mixed") == 0;
+    precision = mixed ? "" : precision;
     note[0] = '\0';
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
@@ -163,6 +165,11 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                      : "the model has no %.16s roofs, so those of %.16s are used (carm build --isa "
                        "%.16s measures them)",
                  isa, best->isa, isa);
+    }
+    if (best && mixed && strcmp(best->precision, "dp") == 0) {
+        add_note(
+            note,
+            "it computes in dp and sp, but the roofs are for dp, and its sp part may exceed them");
     }
     if (best) {
         carm_place_note_disturbed(model, best, note);

@@ -23,7 +23,7 @@ bool carm_place_same_isa(const char *a, const char *b);
 /* ---- which roofs ----------------------------------------------------------------------------- */
 
 /* The roofs for a point: of its number of threads and precision, and of the ISA with the highest
- * peak. 0 threads or "" precision: any, the best.
+ * peak. 0 threads or "" precision: any, the best; "mixed" likewise, which is noted where that is dp.
  * note  [CARM_TEXT_MAX] out: why other roofs had to be chosen, and which of the roofs were
  *       disturbed; "" when neither
  * returns NULL when the model has no roofs; borrowed from model */

@@ -463,8 +463,28 @@ if [ -n "$(field t.csv timed flops 2>/dev/null)" ]; then
     run --counters step -m m.json -- ./work slow 2000
     grep -qE '^carm: cache-aware +.*flop/byte, .*of the roof .*below DRAM' err &&
         grep -q 'below the ceiling of DRAM' err && grep -qE '^carm: instructions .* compute: 50% of these add' err &&
-        grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the roof' err && grep -qE '^carm: original +not placed' err
+        grep -qE '^carm: ceiling +SIMD as run: 0% of flops in vectors: .*4.0x below the machine.s [0-9.]+ [GTP]flop.s' err && grep -qE '^carm: original +not placed' err
     ok 'a point is placed on the cache-aware model, and it is said why not on the other'
+    cat >mix.c <<'END'
+static volatile float f;
+static volatile double d;
+int main(void)
+{
+    for (int i = 0; i < 5000000; i++) {
+        f = f * 0.5f + 1.0f;
+        d = 1.0 / (d + 1.5);
+    }
+    return 0;
+}
+END
+    ${CC:-cc} -O1 -o mix mix.c && run --counters translate --whole -m m.json -- ./mix
+    if grep -q 'not counted, because' err; then
+        skip 'divisions are counted, and single precision under double roofs is told' "$(grep 'not counted' err)"
+    else
+        grep -q 'compute: 50% of these add, 25% multiply, 0% are FMAs, 25% divide or take roots;' err &&
+            grep -q '^carm: roofs .*: it computes in dp and sp, but the roofs are for dp' err
+        ok 'divisions are counted, and single precision under double roofs is told'
+    fi
     run --counters step -m m.json -- ./work wait 2000
     grep -qE '^carm: time .*, 0\.[0-7][0-9] cores busy' err &&
         grep -qE '^carm: waits +on CPUs for [0-9.]+ s of [0-9.]+ s: it may wait .*; on CPUs: [0-9.]+ .?flop/s' err
