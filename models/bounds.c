@@ -229,7 +229,8 @@ static double accesses(const struct carm_bounds_input *in, size_t w, const char 
     }
     *measured = best > 0.0;
     if (!(best > 0.0)) {
-        const double each = carm_rates_throughput(&in->rates, kind, width_isa[w], "", measured);
+        const double each =
+            carm_rates_throughput(&in->rates, kind, width_isa[w], w > 0 ? "dp" : "", measured);
         best = each > 0.0 ? 1.0 / each : 0.0;
     }
     if (!(best > 0.0) && in->rates.theory) {
@@ -296,19 +297,26 @@ static bool traffic_of(const char *ldst, double *bytes, double *written)
     return true;
 }
 
-/* The largest bandwidth of a level that any measured mix shows at a share of written bytes, of the bytes that
- * cross to it: by interpolation of seconds for each byte between the mixes. 0 = not measured */
+/* Bytes a second that cross to a level, at a share of written bytes: the most that measured mixes show,
+ * interpolated between them; beyond the mixes that of the nearest. 0 = not measured */
 static double bandwidth_of(const struct carm_roofs *roofs, const char *level, double written)
 {
-    double best = 0.0;
+    double best = 0.0, nearest = INFINITY, near = 0.0;
     for (size_t i = 0; i < roofs->nmemory; i++) {
-        for (size_t k = 0; k < roofs->nmemory; k++) {
-            const struct carm_memory_roof *a = &roofs->memory[i];
+        const struct carm_memory_roof *a = &roofs->memory[i];
+        double bytes[2], at[2];
+        if (strcmp(a->level, level) != 0 || !traffic_of(a->ldst, &bytes[0], &at[0])) {
+            continue;
+        }
+        const double rate = a->bandwidth * bytes[0], far = fabs(at[0] - written);
+        if (far < nearest || (far <= nearest && rate > near)) {
+            nearest = far;
+            near = rate;
+        }
+        for (size_t k = 0; k < roofs->nmemory && at[0] <= written; k++) {
             const struct carm_memory_roof *b = &roofs->memory[k];
-            double bytes[2], at[2];
-            if (strcmp(a->level, level) != 0 || strcmp(b->level, level) != 0 ||
-                !traffic_of(a->ldst, &bytes[0], &at[0]) ||
-                !traffic_of(b->ldst, &bytes[1], &at[1]) || at[0] > written || at[1] < written) {
+            if (strcmp(b->level, level) != 0 || !traffic_of(b->ldst, &bytes[1], &at[1]) ||
+                at[1] < written) {
                 continue;
             }
             const double t = at[1] > at[0] ? (written - at[0]) / (at[1] - at[0]) : 0.0;
@@ -317,7 +325,7 @@ static double bandwidth_of(const struct carm_roofs *roofs, const char *level, do
             best = fmax(best, 1.0 / seconds);
         }
     }
-    return best;
+    return best > 0.0 ? best : near;
 }
 
 /* The roofs with as many threads that have the level: those asked for, else the widest ISA's. */
@@ -406,9 +414,13 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     bound_latency(in, out);
     const double miss =
         carm_rates_latency(&in->rates, CARM_CORE_BRANCH_MISPREDICTED, "", "", &measured);
-    carm_bounds_add(out, CARM_LIMIT_BRANCHES, in->mispredicted * miss / clock, true,
-                    "%.3g mispredictions if outcomes are independent, %.3g cycles each: %s",
-                    in->mispredicted, miss, origin_of(measured));
+    /* what the next branch waits for is fetched again, too, and begins only then */
+    const double each = miss > 0.0 ? miss + in->resolve_cycles : 0.0;
+    carm_bounds_add(
+        out, CARM_LIMIT_BRANCHES, in->mispredicted * each / clock, true,
+        "%.3g mispredictions if outcomes are independent, %.3g cycles each (%.3g until the "
+        "condition is known): %s",
+        in->mispredicted, each, in->resolve_cycles, origin_of(measured));
 }
 
 /* ---- the verdict ---- */

@@ -115,7 +115,8 @@ struct carm_bounds_input {
     double written;                     /* share of them that is written back, 0 .. 0.5 */
     double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
     double walks;                       /* accesses whose page is in no TLB */
-    double mispredicted; /* branches that may be, by how often they jump; an estimate */
+    double resolve_cycles; /* from the fetch of such a branch's condition to its outcome */
+    double mispredicted;   /* branches that may be, by how often they jump; an estimate */
 };
 
 /* All bounds that are known, from the largest. */

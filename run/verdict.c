@@ -100,7 +100,7 @@ static void chain_text(char *dst, size_t size, const struct carm_graph *g)
     dst[0] = '\0';
     for (int c = 0; c < CARM_INSN_CLASSES; c++) {
         const char *word = c == CARM_INSN_LOAD ? "loads" : carm_insn_word((enum carm_insn_class)c);
-        if (g->of[c] >= 0.05 && used < size) {
+        if (g->of[c] >= 0.1 * g->cycles && used < size) {
             used += (size_t)snprintf(dst + used, size - used, "%s%.3g of %s", used ? ", " : "",
                                      g->of[c], *word ? word : "others");
         }
@@ -144,6 +144,7 @@ int carm_run_code_input(const struct carm_code *code, struct carm_graph *graph,
                 by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED ? fmax(0.0, rare) : 0.0;
         }
     }
+    in->resolve_cycles = latencies.load + 1.0; /* a load and a comparison */
     in->chain_cycles = code->inner ? graph->cycles : 0.0;
     in->forward_cycles = graph->of[CARM_INSN_FORWARD] + graph->of[CARM_INSN_FORWARD_STRADDLING];
     in->straddles = graph->straddles;

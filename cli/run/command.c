@@ -355,7 +355,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
             carm_run_levels_report(levels);
         }
         if (profile.nrows && first_rank) {
-            carm_run_show_parts(run, &profile, levels, roofs, why.text);
+            carm_run_show_parts(run, &profile, levels, roofs, verdicts, why.text);
         }
         if ((has_parts(run) || run->always_sampled) && missing[0] && first_rank) {
             carm_say_error(0, "%s", missing);

@@ -246,7 +246,7 @@ static void advise(const struct showing *of, size_t i, const struct carm_run_pla
 
 void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
-                         const char *why)
+                         const struct carm_run_verdict *verdicts, const char *why)
 {
     struct showing of = {run, profile, levels, model, NULL, false};
     struct carm_run_placed *s = calloc(1, sizeof *s);
@@ -277,7 +277,8 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
     }
     for (size_t i = 0; i < profile->nrows && advised < ADVICE; i++) {
         place(s, &of, i);
-        if (s->placed && profile->rows[i].samples >= CARM_PROFILE_FEW) {
+        const bool judged = verdicts && verdicts[i].has;
+        if (s->placed && !judged && profile->rows[i].samples >= CARM_PROFILE_FEW) {
             advise(&of, i, s);
             advised++;
         }

@@ -10,12 +10,13 @@
 #include "run/parts.h"
 #include "run/verdict.h"
 
-/* To standard error, by time; then what to try for the largest.
+/* To standard error, by time; then what to try for the largest that have no verdict. verdicts: [profile->nrows],
+ * NULL = none
  * levels  NULL = the bytes of the levels were not asked for
  * model   NULL = none, and why says so */
 void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
-                         const char *why);
+                         const struct carm_run_verdict *verdicts, const char *why);
 
 /* An object with the run and an array of its parts. verdicts: [profile->nrows], NULL = none
  * returns 0 or -CARM_ENOMEM, -CARM_EIO */

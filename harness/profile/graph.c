@@ -115,6 +115,7 @@ struct machine {
     uint8_t *seen;                 /* [nops] times, at most 3 */
     double *walked;                /* [npieces] jumps owed: error diffusion of branches */
     double straddles;
+    uint32_t *linked; /* [nops] times on the chain */
 };
 
 static struct sum unknown(struct machine *m, bool loaded)
@@ -477,11 +478,14 @@ static void follow(struct machine *m, const struct ready *from, int until, doubl
         const struct step *s = &m->steps[at];
         const struct carm_insn *op = &m->code->ops[s->op];
         g->of[op->class] += (double)s->compute / iterations;
+        m->linked[s->op] += s->load > 0.0F ? 1 : 0;
         if (s->load > 0.0F) {
             g->of[s->load_class] += (double)s->load / iterations;
-            g->accesses[s->op].on_chain = true;
         }
         g->links += 1.0 / iterations;
+    }
+    for (size_t i = 0; i < m->code->nops; i++) { /* not those that only led to the last result */
+        g->accesses[i].on_chain = 2.0 * m->linked[i] >= iterations;
     }
 }
 
@@ -526,6 +530,7 @@ int carm_graph_open(struct carm_graph *graph, const struct carm_code *code,
     m.steps = calloc(STEPS_MAX, sizeof *m.steps);
     m.addresses = calloc(2 * n, sizeof *m.addresses);
     m.seen = calloc(n, sizeof *m.seen);
+    m.linked = calloc(n, sizeof *m.linked);
     m.walked = calloc(code->npieces + 1, sizeof *m.walked);
     if (!graph->accesses || !m.slots || !m.loaded || !m.steps || !m.addresses || !m.seen ||
         !m.walked) {
@@ -546,6 +551,7 @@ int carm_graph_open(struct carm_graph *graph, const struct carm_code *code,
     free(m.steps);
     free(m.addresses);
     free(m.seen);
+    free(m.linked);
     free(m.walked);
     if (rc) {
         carm_graph_close(graph);

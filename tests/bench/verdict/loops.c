@@ -422,11 +422,11 @@ LOOP static void memory_sum(size_t k)
 static void faults(size_t k)
 {
     for (size_t i = 0; i < k; i += 4096) {
-        char *p = aligned_alloc(4096, 64 << 20);
+        volatile char *p = aligned_alloc(4096, 64 << 20);
         for (size_t j = 0; j < 64 << 20; j += 4096) {
             p[j] = 1;
         }
-        free(p);
+        free((void *)(uintptr_t)p);
     }
 }
 LOOP static void spin(size_t k)
@@ -468,7 +468,7 @@ static const struct loop {
     {"gather_l3", gather, INDEX, 8 << 20},
     {"gather_dram", gather, INDEX, 128 << 20},
     {"histogram_dram", histogram, DATA, 128 << 20},
-    {"branchy", branchy, INDEX, 256 << 10},
+    {"branchy", branchy, INDEX, 16 << 20},
     {"branch_sorted", branch_sorted, INDEX, 256 << 10},
     {"daxpy_l1", daxpy, DATA, 8 << 10},
     {"daxpy_l2", daxpy, DATA, 256 << 10},

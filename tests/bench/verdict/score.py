@@ -16,11 +16,11 @@ TRUTH = {
     "div_chain": "chain", "xorshift": "chain", "chase_l1": "chain latency", "chase_l2": "latency",
     "chase_l3": "latency", "chase_dram": "latency", "gather_l3": "latency", "gather_dram": "latency tlb",
     "histogram_dram": "latency tlb", "branchy": "branches", "branch_sorted": "chain issue",
-    "daxpy_l1": "loads stores l1 issue", "daxpy_l2": "l2 issue stores", "daxpy_l3": "l3", "daxpy_dram": "dram",
-    "copy_dram": "dram", "triad_l1": "loads stores l1 issue", "triad_l3": "l3", "triad_dram": "dram",
+    "daxpy_l1": "loads stores l1 issue", "daxpy_l2": "l2 issue stores", "daxpy_l3": "issue loads stores l3", "daxpy_dram": "dram",
+    "copy_dram": "dram", "triad_l1": "loads stores l1 issue", "triad_l3": "issue loads stores l3", "triad_dram": "dram",
     "fill_dram": "dram", "sum_dram": "dram chain", "stride_l2": "l2", "stride_dram": "latency tlb dram",
     "loads_avx2": "loads", "stores_avx2": "stores", "issue": "issue", "int_units": "integer issue",
-    "imul_units": "integer", "fma_avx2": "fp", "fma_avx512": "fp", "mul_sse": "fp", "add_scalar": "fp",
+    "imul_units": "integer", "fma_avx2": "fp chain", "fma_avx512": "fp", "mul_sse": "fp", "add_scalar": "fp",
     "add_avx2_sp": "fp", "straddle": "forwarding", "memory_sum": "forwarding", "faults": "kernel", "spin": "waiting",
 }
 
