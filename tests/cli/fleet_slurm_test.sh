@@ -54,8 +54,9 @@ slow="$quick --reps 8192 --budget 1"
 # builds [NODE]: the processes that measure for this test, on that node
 builds() {
     for pid in $(pgrep -f "^$carm build "); do
-        tr '\0' '\n' <"/proc/$pid/environ" >environ 2>/dev/null
-        grep -qx "CARM_TEST_TMP=$tmp" environ && grep -q "^SLURMD_NODENAME=${1:-}" environ && echo "$pid"
+        # one that has ended since has no environment, and the file is that of the one before
+        { tr '\0' '\n' <"/proc/$pid/environ" >environ; } 2>/dev/null &&
+            grep -qx "CARM_TEST_TMP=$tmp" environ && grep -q "^SLURMD_NODENAME=${1:-}" environ && echo "$pid"
     done
 }
 
