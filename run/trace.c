@@ -415,6 +415,18 @@ static void forget(struct task *task)
     task->pending = false;
 }
 
+/* A signal at the rest of a gather or scatter, which was counted whole when it began: the lanes that are left are
+ * counted when it is executed again. */
+static void take_back_rest(struct run *run, struct task *task)
+{
+    if (task->pending && !task->delta.instructions && task->gathers_at == task->rip) {
+        task->gathers_at = 0;
+        if (note_next(task, run->accounts) == 0) {
+            carm_step_counts_subtract(&run->trace->counts, &task->delta);
+        }
+    }
+}
+
 static int add(struct run *run, pid_t tid, bool process)
 {
     bool is_new = false;
@@ -557,6 +569,8 @@ static void on_stop(struct run *run, struct task *task, int signo)
     }
     if (task->pending && executed(task)) {
         commit(task, &run->sharing, &run->trace->counts);
+    } else {
+        take_back_rest(run, task);
     }
     forget(task);
     note_outside(run, &info);

@@ -349,7 +349,7 @@ static int codes_of(struct builder *b, const struct module *m, uint32_t number, 
     int rc = 0;
     int fd = b->in->by != CARM_PROFILE_LOOPS ? -1
              : file >= 0                     ? fcntl(file, F_DUPFD_CLOEXEC, 0)
-                                             : open(m->path, O_RDONLY | O_CLOEXEC);
+                                             : carm_module_open(AT_FDCWD, m->path);
     if (fd >= 0 && file < 0 && carm_module_code(fd) != m->code) {
         close(fd);
         fd = -1;

@@ -142,6 +142,44 @@ else
     skip 'functions of files with unusual paths' "$(tail -n 1 err)"
 fi
 
+# a scatter that a signal interrupts halfway: one instruction
+cat >scatter.c <<'END'
+#include <immintrin.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+static char *p;
+static void mend(int signo) { (void)signo; mprotect(p, 1 << 17, PROT_READ | PROT_WRITE); }
+int main(void)
+{
+    p = mmap(0, 1 << 17, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    signal(SIGSEGV, mend);
+    mprotect(p + 32768, 32768, PROT_NONE);
+    __m512i at = _mm512_setr_epi32(0, 4096, 8192, 12288, 16384, 20480, 24576, 28672, 32768, 36864, 40960, 45056, 49152,
+                                   53248, 57344, 61440);
+    _mm512_i32scatter_epi32(p, at, _mm512_set1_epi32(7), 1);
+    printf("%d %d\n", *(int *)(void *)p, *(int *)(void *)(p + 61440));
+    return 0;
+}
+END
+# shellcheck disable=SC2086 # a compiler may be two words
+if ${CC:-cc} -O1 -mavx512f -o scatter scatter.c 2>err && ./scatter >out 2>err && [ "$(cat out)" = '7 7' ]; then
+    rm -f scatter.csv
+    for back_end in translate step; do
+        "$carm" run -q --counters $back_end --no-time -n row -o scatter.csv -- ./scatter >out 2>err
+    done
+    python3 - scatter.csv >out 2>err <<'END'
+import csv, sys
+with open(sys.argv[1], encoding="utf-8", newline="") as file:
+    counts = [row["instructions"] for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+print(counts)
+sys.exit(len(counts) != 2 or not int(counts[0]) or counts[0] != counts[1])
+END
+    ok 'a scatter that a signal interrupts is one instruction, stepped as translated'
+else
+    skip 'a scatter that a signal interrupts' 'no AVX-512 here'
+fi
+
 # memory where the engine's image usually lies, and in all that relative addresses reach
 printf '#include <stdio.h>\nstatic double a[BYTES / 8];\nint main(void) { double s = 0;
     for (long i = 0; i < 1000; i++) { a[i * (BYTES / 8000)] = (double)i; s += a[i * (BYTES / 8000)] / 2; }
