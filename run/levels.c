@@ -36,7 +36,15 @@ struct recent {
 };
 enum { RECENT = 1 << 16 };
 
+/* Where an instruction is. */
+struct where {
+    uint32_t module, number;
+    uint64_t at;
+};
+
 struct carm_run_levels {
+    struct where *where; /* [nwhere] sorted by place */
+    size_t nwhere;
     struct carm_run_simulation about;
     /* one of both: all accesses are simulated, or a sample */
     struct carm_hierarchy *hierarchy;
@@ -203,6 +211,7 @@ void carm_run_levels_close(struct carm_run_levels *levels)
         carm_linemap_close(&levels->numbers);
         free(levels->instructions);
         free(levels->rows);
+        free(levels->where);
         free(levels);
     }
 }
@@ -347,6 +356,16 @@ static void fold_sampled(struct carm_run_levels *l, const struct carm_blocks *bl
     }
 }
 
+static int by_place(const void *left, const void *right)
+{
+    const struct where *a = left;
+    const struct where *b = right;
+    if (a->module != b->module) {
+        return a->module < b->module ? -1 : 1;
+    }
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
 int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
                          const struct carm_profile_place *places, size_t n, size_t nrows,
                          struct carm_err *err)
@@ -358,6 +377,13 @@ int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *bl
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
     }
     l->nrows = nrows;
+    l->where = calloc(n + 1, sizeof *l->where);
+    for (size_t i = 1; i < n && l->where; i++) {
+        l->where[l->nwhere++] = (struct where){places[i].module, (uint32_t)i, places[i].at};
+    }
+    if (l->nwhere) {
+        qsort(l->where, l->nwhere, sizeof *l->where, by_place);
+    }
     if (l->sampled) {
         fold_sampled(l, blocks, places, n, sums);
     }
@@ -400,12 +426,21 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     struct carm_sampled_sum sum = {.cold = 0.0};
     bool found = false;
     memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
-    for (size_t i = 1; l && l->about.counted && i <= l->ninstructions; i++) {
-        const struct instruction *by = &l->instructions[i];
-        const struct carm_block_place *block = carm_blocks_place(blocks, by->program, by->counter);
-        if (!block || block->module != module || block->at + by->at != at) {
-            continue;
+    const struct where key = {.module = module, .at = at};
+    size_t low = 0;
+    size_t high = l && l->about.counted ? l->nwhere : 0;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (by_place(&l->where[middle], &key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
+    }
+    for (size_t k = low;
+         l && l->about.counted && k < l->nwhere && by_place(&l->where[k], &key) == 0; k++) {
+        const size_t i = l->where[k].number;
+        const struct instruction *by = &l->instructions[i];
         found = true;
         if (l->sampled) {
             carm_sampled_add(l->sampled, (uint32_t)i, executions_of(by, blocks), &sum);

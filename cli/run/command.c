@@ -344,7 +344,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     const int kept = !rc && opt_output
                          ? carm_run_rows_append(opt_output, run, parts_by, &profile, levels, err)
                          : 0;
-    if (!opt_quiet && !rc && verdicts && first_rank) {
+    if (!opt_quiet && !rc && verdicts && verdicts[0].has && first_rank) {
         carm_run_verdicts_show(run, &profile, verdicts);
     }
     if (!opt_quiet && !rc) {
