@@ -55,7 +55,8 @@ int carm_observer_check(const struct carm_observer *o, struct carm_err *err);
 /* Set by SIGINT and SIGTERM once they are watched. An observer's stop usually points here. */
 extern volatile sig_atomic_t carm_interrupted;
 
-/* A signal that carm inherited as ignored stays ignored. */
+/* The first SIGINT or SIGTERM sets the word, and the work ends in order. A second Ctrl-C (SIGINT) ends the
+ * process at once. A signal that carm inherited as ignored stays ignored. */
 void carm_interrupt_watch(void);
 
 /* Restores the signals: during work that nobody stops, they end the process again. */

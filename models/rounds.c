@@ -36,6 +36,7 @@ static const char *const names[CARM_STATE_COUNT] = {
     [CARM_STATE_MIGRATED] = "moved to another CPU",
     [CARM_STATE_SHARED] = "core shared with another hardware thread",
     [CARM_STATE_ONE_CORE] = "threads on one core",
+    [CARM_STATE_CUT] = "cut short by the budget",
     [CARM_STATE_UNTIMED] = "too short to be timed",
     [CARM_STATE_TOO_FAST] = "faster than any known core",
 };

@@ -22,6 +22,7 @@ enum carm_state {
     CARM_STATE_MIGRATED, /* threads moved to another CPU */
     CARM_STATE_SHARED,   /* something else ran on the other hardware thread of a core */
     CARM_STATE_ONE_CORE, /* two threads of the set shared a core */
+    CARM_STATE_CUT,      /* the time was over before there were enough repetitions to say more */
     CARM_STATE_UNTIMED,  /* the time of the empty code could not be subtracted */
     CARM_STATE_TOO_FAST, /* faster than any core: the clock was misread; never a roof */
     CARM_STATE_COUNT,

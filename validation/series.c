@@ -31,6 +31,9 @@ static bool are_apart(struct carm_team *team, size_t round)
     const int other = 1 + (int)(round % (size_t)(team->n - 1));
     struct carm_worker *w = &team->workers[other];
     const double seconds = carm_core_to_core_once(team, other);
+    if (!(seconds > 0.0)) { /* the deadline came between */
+        return false;
+    }
     if (!(w->nearest_seconds > 0.0) || seconds < w->nearest_seconds) {
         w->nearest_seconds = seconds;
     }
@@ -41,12 +44,17 @@ static enum carm_state find_state(const struct carm_series *s, struct carm_team 
                                   const struct carm_measurement *m)
 {
     static const enum carm_state states[CARM_DISTURBANCE_COUNT] = {
-        [CARM_TOO_FAST] = CARM_STATE_TOO_FAST,    [CARM_MIGRATED] = CARM_STATE_MIGRATED,
-        [CARM_CLOCK_MOVED] = CARM_STATE_UNSTEADY, [CARM_PREEMPTED] = CARM_STATE_HELD_UP,
-        [CARM_STOLEN] = CARM_STATE_STOLEN,        [CARM_CORE_SHARED] = CARM_STATE_SHARED,
-        [CARM_UNEVEN] = CARM_STATE_UNEVEN,        [CARM_TOO_SHORT] = CARM_STATE_UNTIMED,
+        [CARM_TOO_FAST] = CARM_STATE_TOO_FAST,
+        [CARM_MIGRATED] = CARM_STATE_MIGRATED,
+        [CARM_CLOCK_MOVED] = CARM_STATE_UNSTEADY,
+        [CARM_PREEMPTED] = CARM_STATE_HELD_UP,
+        [CARM_STOLEN] = CARM_STATE_STOLEN,
+        [CARM_CORE_SHARED] = CARM_STATE_SHARED,
+        [CARM_UNEVEN] = CARM_STATE_UNEVEN,
+        [CARM_TOO_SHORT] = CARM_STATE_UNTIMED,
+        [CARM_CUT] = CARM_STATE_CUT,
     };
-    if (!(m->own_share > 0.0) && m->disturbance != CARM_TOO_FAST) {
+    if (!(m->own_share > 0.0) && !m->cut && m->disturbance != CARM_TOO_FAST) {
         return team->n > 1 && team->n <= team->topo->cores && carm_measure_own_alone(team) > 1
                    ? CARM_STATE_ONE_CORE
                    : CARM_STATE_SHARED;
@@ -98,7 +106,7 @@ static void drop_worst(struct carm_series *s)
     s->n--;
 }
 
-void carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
+bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
                        struct carm_measurement *m)
 {
     struct carm_measurement own = {.code = NULL};
@@ -107,6 +115,9 @@ void carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
     carm_team_separate(team, !s->shared);
     carm_measure_run(team, s->code, &s->shape, reps, m);
     carm_team_separate(team, false);
+    if (m->seconds.n == 0) {
+        return false;
+    }
     clock_gettime(CLOCK_REALTIME, &now);
     s->work = s->code->account.stride_bytes ? m->bytes : m->flops;
     const enum carm_state state = find_state(s, team, m);
@@ -118,6 +129,7 @@ void carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
                                             .at = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec,
                                             .state = state};
     note_spread(s, m, carm_state_is_sound(state));
+    return true;
 }
 
 void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,

@@ -31,8 +31,9 @@ void carm_series_open(struct carm_series *s, struct carm_team *team, const struc
 
 /* Runs one round of `reps` repetitions on the team and notes it, with the machine's state. Drops the
  * worst of the older rounds when there are CARM_ROUNDS_MAX.
- * m  out: the measurement; NULL = not wanted */
-void carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
+ * m  out: the measurement; NULL = not wanted
+ * returns false when the deadline left no repetition: there is no round */
+bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
                        struct carm_measurement *m);
 
 /* One figure of its rounds; rate 0 when there are none.

@@ -114,8 +114,9 @@ static bool tsc_in_step(bool invariant)
 }
 
 /* A TSC reading and the wall time that belongs to it: the tightest of several brackets. */
-static void stamp(double *tsc, double *ns)
+static struct carm_clock_stamp stamp(void)
 {
+    struct carm_clock_stamp tightest = {0.0, 0.0};
     double best = INFINITY;
     uint32_t cpu = 0;
     for (int i = 0; i < 16; i++) {
@@ -124,10 +125,25 @@ static void stamp(double *tsc, double *ns)
         uint64_t after = carm_clock_stop(&cpu);
         if ((double)(after - before) < best) {
             best = (double)(after - before);
-            *tsc = (double)before + best / 2.0;
-            *ns = now;
+            tightest = (struct carm_clock_stamp){(double)before + best / 2.0, now};
         }
     }
+    return tightest;
+}
+
+double carm_clock_rate(const struct carm_clock_stamp (*stretches)[2], size_t n, double *error)
+{
+    double rates[CARM_CLOCK_STRETCHES];
+    struct carm_stats s;
+    n = n < CARM_CLOCK_STRETCHES ? n : CARM_CLOCK_STRETCHES;
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_clock_stamp *begin = &stretches[i][0];
+        const struct carm_clock_stamp *end = &stretches[i][1];
+        rates[i] = (end->tsc - begin->tsc) / (end->ns - begin->ns) * 1e9;
+    }
+    carm_stats_describe(rates, n, &s);
+    *error = (s.max - s.min) / s.median;
+    return s.median;
 }
 
 int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
@@ -135,7 +151,7 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
     enum { ROUNDS = 5 };
     const struct timespec nap = {0, 8000000};
     struct carm_cpu cpu;
-    double rates[ROUNDS];
+    struct carm_clock_stamp stretches[ROUNDS][2];
     double ratios[31];
     double adds[31];
     memset(clock, 0, sizeof *clock);
@@ -147,25 +163,17 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
             "needs it to time test codes");
     }
     for (int i = 0; i < ROUNDS; i++) {
-        double t0 = 0.0;
-        double t1 = 0.0;
-        double n0 = 0.0;
-        double n1 = 0.0;
-        stamp(&t0, &n0);
+        stretches[i][0] = stamp();
         nanosleep(&nap, NULL);
-        stamp(&t1, &n1);
-        rates[i] = (t1 - t0) / (n1 - n0) * 1e9;
+        stretches[i][1] = stamp();
     }
-    struct carm_stats s;
-    carm_stats_describe(rates, ROUNDS, &s);
-    clock->tsc_hz = s.median;
-    clock->tsc_hz_error = (s.max - s.min) / s.median;
-    if (!(s.median > 1e8 && s.median < 2e10) || clock->tsc_hz_error > 0.01) {
+    clock->tsc_hz = carm_clock_rate(stretches, ROUNDS, &clock->tsc_hz_error);
+    if (!(clock->tsc_hz > 1e8 && clock->tsc_hz < 2e10) || clock->tsc_hz_error > 0.01) {
         return carm_fail(
             err, CARM_ENOTSUP,
             "the time stamp counter does not run evenly (%.3g Hz, spread %.1f%%): carm "
             "cannot time test codes on this machine",
-            s.median, 100.0 * clock->tsc_hz_error);
+            clock->tsc_hz, 100.0 * clock->tsc_hz_error);
     }
     clock->synchronous = tsc_in_step(cpu.invariant_tsc);
     clock->tick_quantum = find_quantum();

@@ -8,12 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/machine/times.h"
+
 enum {
     ATTEMPTS = 3,
-    LONGER = 2,  /* times the repetitions that were asked for, until enough are undisturbed */
-    PART = 8,    /* of the repetitions is enough once waiting has taken its time */
-    LATEST = 8,  /* readings of the clock */
-    SHARES = 64, /* probes of which the median describes a run */
+    LONGER = 2, /* times the repetitions that were asked for, until enough are undisturbed */
+    PART = 8,   /* of the repetitions is enough once waiting has taken its time */
+    LATEST = 8, /* readings of the clock */
 };
 
 /* Shares above which a point counts as disturbed. Medians bear more, but the neighbours that take
@@ -25,20 +26,17 @@ static const double steal_known_seconds = 0.2; /* the kernel counts stolen time 
 static const double clock_spread_max = 0.03;
 
 static const double poll_seconds = 10e-6; /* one look at the cores, roughly */
-static const double golden = 0.6180339887498949;
 
 struct run_args {
     const struct carm_code *code;
     struct carm_shape shape;
-    size_t reps; /* wanted of cores that the threads had for themselves */
-    size_t most; /* in all */
+    struct carm_times_run run;
     size_t
         polls; /* looks at the cores that may be spent on waiting for such; a slow one counts for several */
     bool warm;
     uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
     uint64_t seed;       /* of random lines */
     uint64_t end_cursor; /* where the next run goes on */
-    size_t done;         /* repetitions, whoever had the cores */
 };
 
 /* Reads one word of each line. */
@@ -68,54 +66,7 @@ static void warm_up(const struct run_args *a, const struct carm_team *team, stru
         a->code->run(carm_windows_at(at), a->shape.iterations, 1, carm_windows_extra(at));
         carm_windows_next(at);
         left -= each < left ? each : left;
-    } while (left || carm_clock_now() < until);
-}
-
-/* The widths that a worker's core is compared with: threads that share a core by design with what they
- * reach together. */
-static struct carm_widths *widths_of(struct carm_worker *w)
-{
-    return w->team->n > w->team->topo->cores ? &w->seen_together : &w->seen_alone;
-}
-
-/* The share of its core's full width that a worker had at one probe; 1 where the width is not known yet. */
-static double share_of(const struct carm_worker *w, size_t probe)
-{
-    return w->full_width > 0.0 ? w->widths[probe] / w->full_width : 1.0;
-}
-
-/* The least share of its full width that any worker had at one probe. */
-static double width_share(const struct carm_team *team, size_t probe)
-{
-    double least = 1.0;
-    for (int i = 0; i < team->n; i++) {
-        least = fmin(least, share_of(&team->workers[i], probe));
-    }
-    return least;
-}
-
-/* Probes of a block of repetitions: one before it and one after. */
-static size_t before(size_t block)
-{
-    return 2 * block;
-}
-
-static size_t after(size_t block)
-{
-    return 2 * block + 1;
-}
-
-/* The share of its core's width that counts for a worker: its own, or the least of all. */
-static double own_width(const struct carm_worker *w, size_t probe)
-{
-    return w->team->separate ? share_of(w, probe) : width_share(w->team, probe);
-}
-
-/* Whether a worker had its core for itself before and after a block; unless the team is separate, whether all
- * had. */
-static bool is_own(const struct carm_worker *w, size_t block)
-{
-    return fmin(own_width(w, before(block)), own_width(w, after(block))) >= CARM_WIDTH_OWN;
+    } while ((left || carm_clock_now() < until) && !carm_team_is_over(team));
 }
 
 /* Whether a block that begins now can tell something: a worker that needs repetitions has its core for itself. */
@@ -123,21 +74,11 @@ static bool is_ready(const struct carm_team *team, const struct run_args *a, siz
 {
     for (int i = 0; i < team->n; i++) {
         const struct carm_worker *w = &team->workers[i];
-        if (w->own < a->reps && own_width(w, probe) >= CARM_WIDTH_OWN) {
+        if (w->own < a->run.reps && carm_times_own_width(w, probe) >= CARM_WIDTH_OWN) {
             return true;
         }
     }
     return false;
-}
-
-/* Repetitions that count, of the worker with fewest. */
-static size_t fewest_own(const struct carm_team *team)
-{
-    size_t fewest = team->workers[0].own;
-    for (int i = 1; i < team->n; i++) {
-        fewest = team->workers[i].own < fewest ? team->workers[i].own : fewest;
-    }
-    return fewest;
 }
 
 /* The width of the worker's core now. An interrupt makes one reading of the clock too low, never too
@@ -149,20 +90,23 @@ static double width_now(struct carm_worker *w, size_t at)
     for (size_t i = at > LATEST ? at - LATEST : 0; i < at; i++) {
         ratio = fmax(ratio, w->ratios[i]);
     }
-    carm_widths_add(widths_of(w), width / ratio);
+    carm_widths_add(carm_times_widths(w), width / ratio);
     return width / ratio;
 }
 
 /* All workers look at their cores at the same time, and each sees what all saw.
  * again  whether the place has been looked at: of its clock readings the highest counts
- * line   of the start line, advanced */
-static void probe(struct carm_worker *w, size_t at, bool again, uint64_t *line)
+ * line   of the start line, advanced
+ * returns false when the deadline is over */
+static bool probe(struct carm_worker *w, size_t at, bool again, uint64_t *line)
 {
-    carm_team_line_wait(w->team, (*line)++);
+    if (!carm_team_line_wait(w->team, (*line)++)) {
+        return false;
+    }
     const double ratio = carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles);
     w->ratios[at] = again ? fmax(w->ratios[at], ratio) : ratio;
     w->widths[at] = width_now(w, at);
-    carm_team_line_wait(w->team, (*line)++);
+    return carm_team_line_wait(w->team, (*line)++);
 }
 
 /* The time on which all workers agree: of their latest start line. */
@@ -179,78 +123,90 @@ static size_t polls_since(const struct carm_team *team, uint64_t begin)
     return 1 + (size_t)(seconds / poll_seconds);
 }
 
-/* Repetitions of the block that begins at repetition r. */
-static size_t block_reps(const struct run_args *a, size_t r)
-{
-    const size_t each = a->reps < CARM_CLOCK_EVERY ? a->reps : CARM_CLOCK_EVERY;
-    return each < a->most - r ? each : a->most - r;
-}
-
 /* Whether a run goes on. Where the cores were others' for as long as it may wait, a part of its repetitions
  * tells as much: the time is better spent on another run later.
  * own, r  repetitions so far, of own cores and in all */
 static bool goes_on(const struct run_args *a, size_t own, size_t r, size_t polls)
 {
     if (a->polls > 0 && polls == 0) {
-        return own < a->reps / PART && r < a->reps / PART;
+        return own < a->run.reps / PART && r < a->run.reps / PART;
     }
-    return own < a->reps && r < a->most;
+    return own < a->run.reps && r < a->run.most;
+}
+
+/* The repetitions of one block. returns false when the deadline is over */
+static bool run_block(struct carm_worker *w, const struct run_args *a, struct carm_windows *at,
+                      uint64_t *line)
+{
+    carm_code_fn *run = a->code->run;
+    const uint64_t iterations = a->shape.iterations;
+    const uint64_t passes = a->shape.passes;
+    uint32_t cpu = 0;
+    for (const size_t end = w->done + carm_times_block(&a->run, w->done); w->done < end;
+         w->done++) {
+        void *const window = carm_windows_at(at);
+        const uint64_t extra = carm_windows_extra(at);
+        if (!carm_team_line_wait(w->team, (*line)++)) {
+            return false;
+        }
+        w->begin[w->done] = carm_clock_start();
+        run(window, iterations, passes, extra);
+        w->end[w->done] = carm_clock_stop(&cpu);
+        w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
+        carm_windows_next(at);
+    }
+    return true;
+}
+
+/* Blocks of repetitions until there are enough, or the deadline is over. */
+static void run_blocks(struct carm_worker *w, const struct run_args *a, struct carm_windows *at)
+{
+    struct carm_team *team = w->team;
+    uint64_t line = 0;
+    size_t polls = a->polls;
+    bool goes =
+        probe(w, carm_times_before(0), false, &line) && probe(w, carm_times_before(0), true, &line);
+    while (goes) {
+        const size_t look = carm_times_before(w->blocks);
+        const size_t next = carm_times_after(w->blocks);
+        while (goes && polls > 0 && !is_ready(team, a, look)) {
+            const uint64_t begin = common_time(team);
+            goes = probe(w, look, true, &line);
+            const size_t cost = polls_since(team, begin);
+            polls -= cost < polls ? cost : polls;
+        }
+        const size_t reps = carm_times_block(&a->run, w->done);
+        if (!goes || !run_block(w, a, at, &line) || !probe(w, next, false, &line)) {
+            return;
+        }
+        w->own += carm_times_is_own(w, w->blocks) ? reps : 0;
+        w->blocks++;
+        w->widths[carm_times_before(w->blocks)] = w->widths[next];
+        w->ratios[carm_times_before(w->blocks)] = w->ratios[next];
+        /* nobody looks again before all have decided */
+        goes = carm_team_line_wait(team, line++) &&
+               goes_on(a, carm_times_fewest_own(team), w->done, polls);
+    }
 }
 
 static void run_job(struct carm_worker *w, void *arg)
 {
     struct run_args *a = arg;
-    struct carm_team *team = w->team;
-    carm_code_fn *run = a->code->run;
-    const uint64_t iterations = a->shape.iterations;
-    const uint64_t passes = a->shape.passes;
     const uint64_t span = carm_window_span(a->code, &a->shape);
     char *const base =
         (char *)w->buffer.start + (w->place + span <= w->buffer.touched ? w->place : 0);
     struct carm_windows at;
-    uint32_t cpu = 0;
-    uint64_t line = 0;
-    size_t r = 0;
-
     w->migrations = 0;
     w->own = 0;
-    carm_windows_begin(&at, a->code, &a->shape, base, team->cursor, a->seed, (unsigned)w->index);
+    w->done = 0;
+    w->blocks = 0;
+    carm_windows_begin(&at, a->code, &a->shape, base, w->team->cursor, a->seed, (unsigned)w->index);
     if (a->warm) {
-        warm_up(a, team, &at);
+        warm_up(a, w->team, &at);
     }
-    size_t block = 0;
-    size_t polls = a->polls;
-    probe(w, before(0), false, &line);
-    probe(w, before(0), true, &line);
-    do {
-        while (polls > 0 && !is_ready(team, a, before(block))) {
-            const uint64_t begin = common_time(team);
-            probe(w, before(block), true, &line);
-            const size_t cost = polls_since(team, begin);
-            polls -= cost < polls ? cost : polls;
-        }
-        const size_t reps = block_reps(a, r);
-        for (const size_t end = r + reps; r < end; r++) {
-            void *const window = carm_windows_at(&at);
-            const uint64_t extra = carm_windows_extra(&at);
-            carm_team_line_wait(team, line++);
-            w->begin[r] = carm_clock_start();
-            run(window, iterations, passes, extra);
-            w->end[r] = carm_clock_stop(&cpu);
-            w->migrations += cpu != ((uint32_t)w->pu & 0xfff) ? 1 : 0;
-            carm_windows_next(&at);
-        }
-        probe(w, after(block), false, &line);
-        w->own += is_own(w, block) ? reps : 0;
-        block++;
-        w->widths[before(block)] = w->widths[after(block - 1)];
-        w->ratios[before(block)] = w->ratios[after(block - 1)];
-        carm_team_line_wait(team, line++); /* nobody looks again before all have decided */
-    } while (goes_on(a, fewest_own(team), r, polls));
-    w->nprobes = before(block);
+    run_blocks(w, a, &at);
     if (w->index == 0) {
         a->end_cursor = carm_windows_cursor(&at);
-        a->done = r;
     }
 }
 
@@ -280,66 +236,6 @@ static double stolen_seconds(const struct carm_team *team)
     }
     fclose(f);
     return sum / (double)sysconf(_SC_CLK_TCK);
-}
-
-/* Duration of repetition r in ticks: last end minus first start; where the TSCs of the processors
- * are not in step, the longest of the threads' own times. */
-static double repetition_ticks(const struct carm_team *team, size_t r)
-{
-    uint64_t first = UINT64_MAX;
-    uint64_t last = 0;
-    uint64_t longest = 0;
-    for (int i = 0; i < team->n; i++) {
-        uint64_t begin = team->workers[i].begin[r];
-        uint64_t end = team->workers[i].end[r];
-        first = begin < first ? begin : first;
-        last = end > last ? end : last;
-        longest = end - begin > longest ? end - begin : longest;
-    }
-    return team->clock->synchronous ? (double)(last - first) : (double)longest;
-}
-
-/* Smooths the clock samples of one thread in place: each becomes the mean of the middle half of its
- * up to nine neighbours, since a single sample is only as fine as the counter. An interrupt makes a sample too
- * low, never too high: those that lie far below the highest neighbour do not count. */
-static void smooth_clock(struct carm_worker *w, double *out)
-{
-    enum { REACH = 4, WIDTH = 2 * REACH + 1 };
-    static const double interrupted = 0.97;
-    double window[WIDTH];
-    for (size_t i = 0; i < w->nprobes; i++) {
-        size_t from = i > REACH ? i - REACH : 0;
-        size_t to = i + REACH + 1 < w->nprobes ? i + REACH + 1 : w->nprobes;
-        size_t n = to - from;
-        memcpy(window, w->ratios + from, n * sizeof *window);
-        carm_stats_median(window, n); /* sorts */
-        size_t low = 0;
-        while (window[low] < interrupted * window[n - 1]) {
-            low++;
-        }
-        memmove(window, window + low, (n - low) * sizeof *window);
-        n -= low;
-        double sum = 0.0;
-        const size_t skip = n / 4;
-        for (size_t k = skip; k < n - skip; k++) {
-            sum += window[k];
-        }
-        out[i] = sum / (double)(n - 2 * skip);
-    }
-    memcpy(w->ratios, out, w->nprobes * sizeof *out);
-}
-
-/* The core clock under the point's load. */
-static void describe_clock(struct carm_team *team, struct carm_measurement *m)
-{
-    m->clock_spread = 0.0;
-    for (int i = 0; i < team->n; i++) {
-        struct carm_worker *w = &team->workers[i];
-        smooth_clock(w, team->cycles); /* scratch, larger than the samples */
-        const double early = w->ratios[w->nprobes / 8];
-        const double late = w->ratios[w->nprobes - 1 - w->nprobes / 8];
-        m->clock_spread = fmax(m->clock_spread, fabs(late / early - 1.0));
-    }
 }
 
 /* ---- what a core can do ------------------------------------------------------------------------ */
@@ -408,6 +304,9 @@ enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
     if (m->steal_share > steal_share_max) {
         return CARM_STOLEN;
     }
+    if (m->cut) {
+        return CARM_CUT;
+    }
     if (!(m->own_share > 0.0)) {
         return CARM_CORE_SHARED;
     }
@@ -428,153 +327,30 @@ static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_co
     return set <= 2 * largest ? set : 0;
 }
 
-/* Marks the repetitions that count: those of blocks in which every thread had its core for itself, or
- * all where no block was such.
- * returns how many count */
-static size_t choose_reps(struct carm_team *team, const struct run_args *a,
-                          struct carm_measurement *m)
+/* What the stamps say goes into the measurement. */
+static void take_times(const struct carm_times_run *run, const struct carm_times *t,
+                       struct carm_measurement *m)
 {
-    bool *const counts = team->counts;
-    const size_t blocks = team->workers[0].nprobes / 2;
-    double shares[SHARES];
-    size_t own = 0;
-    size_t used = 0;
-    size_t r = 0;
-    for (size_t b = 0; b < blocks; b++) {
-        const size_t reps = block_reps(a, r);
-        const bool sound = is_own(&team->workers[0], b);
-        for (const size_t end = r + reps; r < end; r++) {
-            counts[r] = sound && used < a->reps;
-            used += counts[r] ? 1 : 0;
-        }
-        own += sound ? reps : 0;
-        shares[b % SHARES] = width_share(team, after(b));
-    }
-    m->width_share = carm_stats_median(shares, blocks < SHARES ? blocks : SHARES);
-    m->own_share = (double)own / (double)a->done;
-    for (r = 0; own == 0 && r < a->done; r++) {
-        counts[r] = true;
-    }
-    return own ? used : a->done;
+    m->seconds = t->seconds;
+    m->cycles = t->cycles;
+    m->clock_hz = m->cycles / m->seconds.median;
+    m->clock_spread = t->clock_spread;
+    m->own_share = t->own_share;
+    m->width_share = t->width_share;
+    m->slow_share = t->slow_share;
+    m->cut = run->cut && (run->blind || m->seconds.n < run->reps / PART);
 }
 
-/* The same for a separate team: leaves the durations (begin, ticks) and blocks (end) of the repetitions that
- * count for each worker, in order. returns how many each has */
-static size_t choose_each(struct carm_team *team, const struct run_args *a,
-                          struct carm_measurement *m)
-{
-    for (int i = 0; i < team->n; i++) {
-        struct carm_worker *w = &team->workers[i];
-        size_t n = 0;
-        for (size_t r = 0, block = 0; r < a->done; block++) {
-            const bool own = is_own(w, block);
-            for (const size_t end = r + block_reps(a, r); r < end; r++) {
-                if (own) {
-                    w->begin[n] = w->end[r] - w->begin[r];
-                    w->end[n++] = block;
-                }
-            }
-        }
-    }
-    const size_t fewest = fewest_own(team);
-    m->width_share = 1.0;
-    m->own_share = (double)fewest / (double)a->done;
-    return fewest < a->reps ? fewest : a->reps;
-}
-
-/* Core cycles for each tick during a block. */
-static double block_ratio(const struct carm_worker *w, size_t block)
-{
-    return 0.5 * (w->ratios[before(block)] + w->ratios[after(block)]);
-}
-
-/* Times and cycles of a separate team: its rate is the sum of the threads' own. */
-static void describe_each(struct carm_team *team, size_t n, double overhead,
-                          struct carm_measurement *m)
-{
-    const struct carm_clock *clock = team->clock;
-    double phase = 0.0;
-    for (size_t k = 0; k < n; k++) {
-        double rates = 0.0;
-        double ratio = 0.0;
-        double least = INFINITY;
-        phase = fmod(phase + golden, 1.0);
-        for (int i = 0; i < team->n; i++) {
-            const struct carm_worker *w = &team->workers[i];
-            const double ticks = (double)w->begin[k] + (phase - 0.5) * clock->tick_quantum;
-            const double seconds = ticks / clock->tsc_hz - overhead;
-            least = fmin(least, seconds);
-            rates += 1.0 / seconds;
-            ratio += block_ratio(w, w->end[k]) / team->n;
-        }
-        team->seconds[k] = least > 0.0 ? team->n / rates : least;
-        team->cycles[k] = team->seconds[k] * ratio * clock->tsc_hz;
-    }
-    m->cycles = carm_stats_median(team->cycles, n);
-    carm_stats_describe(team->seconds, n, &m->seconds);
-}
-
-/* Times and cycles of the repetitions that count, less the overhead; team->seconds is sorted then.
- *
- * A counter that advances in quanta would make the median one of few values: each time is spread evenly
- * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
-static void describe_times(struct carm_team *team, const struct run_args *a, double overhead,
-                           struct carm_measurement *m)
-{
-    const double quantum = team->clock->tick_quantum;
-    double phase = 0.0;
-    size_t n = 0;
-    size_t r = 0;
-    for (size_t block = 0; r < a->done; block++) {
-        const size_t reps = block_reps(a, r);
-        double ratio = 0.0;
-        for (int i = 0; i < team->n; i++) {
-            ratio += block_ratio(&team->workers[i], block);
-        }
-        for (const size_t end = r + reps; r < end; r++) {
-            const double ticks = repetition_ticks(team, r);
-            if (team->counts[r]) {
-                phase = fmod(phase + golden, 1.0);
-                team->seconds[n] =
-                    (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
-                team->cycles[n] = team->seconds[n] * ratio / team->n * team->clock->tsc_hz;
-                n++;
-            }
-        }
-    }
-    m->cycles = carm_stats_median(team->cycles, n);
-    carm_stats_describe(team->seconds, n, &m->seconds);
-}
-
-static void describe(struct carm_team *team, const struct run_args *a, size_t n,
-                     const struct carm_overhead *overhead, struct carm_measurement *m)
-{
-    if (team->separate) {
-        describe_each(team, n, overhead->each, m);
-    } else {
-        describe_times(team, a, overhead->together, m);
-    }
-}
-
-/* Of all repetitions. */
-static double total_seconds(const struct carm_team *team, const struct run_args *a)
-{
-    double ticks = 0.0;
-    for (size_t r = 0; r < a->done; r++) {
-        ticks += repetition_ticks(team, r);
-    }
-    return ticks / team->clock->tsc_hz;
-}
-
-/* One attempt. */
+/* One attempt.
+ * apart  out: whether the threads were taken apart (carm_times_describe); NULL = not wanted */
 static void run_once(struct carm_team *team, const struct carm_code *code,
                      const struct carm_shape *shape, size_t reps, bool warm,
-                     struct carm_measurement *m)
+                     struct carm_measurement *m, bool *apart)
 {
-    const struct carm_overhead none = {.together = 0.0, .each = 0.0};
-    struct run_args args = {.code = code, .shape = *shape, .reps = reps, .warm = warm};
+    struct run_args args = {.code = code, .shape = *shape, .run = {.reps = reps}, .warm = warm};
+    struct carm_times times;
     const size_t longer = LONGER * reps < team->max_reps ? LONGER * reps : team->max_reps;
-    args.most = team->patience_seconds > 0.0 ? longer : reps;
+    args.run.most = team->patience_seconds > 0.0 ? longer : reps;
     args.polls = (size_t)(team->patience_seconds / poll_seconds);
     args.warm_bytes = warm_bytes_of(team, code, shape);
     args.seed = carm_clock_now();
@@ -582,48 +358,51 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     m->code = code;
     m->threads = team->n;
     m->shape = *shape;
+    m->cut = true;
+    m->disturbance = CARM_CUT;
     const double work = (double)(shape->iterations * shape->passes) * team->n;
     m->bytes = work * (double)(code->account.load_bytes + code->account.store_bytes);
     m->flops = work * (double)code->account.flops;
-
+    if (apart) {
+        *apart = false;
+    }
+    /* a deadline may have left a part untouched, which is one page of zeros to all reads */
+    if (carm_team_is_over(team) || !carm_team_touch(team, carm_window_span(code, shape))) {
+        return;
+    }
     for (int i = 0; i < team->n; i++) {
-        team->workers[i].full_width = carm_widths_full(widths_of(&team->workers[i]));
+        team->workers[i].full_width = carm_widths_full(carm_times_widths(&team->workers[i]));
     }
     carm_team_line_reset(team);
     const double stolen = stolen_seconds(team);
     carm_team_run(team, run_job, &args);
     const double taken = stolen_seconds(team) - stolen;
     team->cursor = args.end_cursor;
-    const double total = total_seconds(team, &args);
+    args.run.cut = atomic_load(&team->over);
+    carm_times_end(team, &args.run);
+    if (args.run.done == 0) {
+        return;
+    }
+    const double total = carm_times_total(team, &args.run);
     m->steal_share = total > steal_known_seconds ? taken / (total * team->n) : 0.0;
-    const bool separate = team->separate;
-    team->separate = separate && fewest_own(team) > 0;
-    const size_t n = team->separate ? choose_each(team, &args, m) : choose_reps(team, &args, m);
-    describe_clock(team, m);
-    describe(team, &args, n, &team->overhead, m);
-    const bool unsound = !(m->seconds.ci_lo > 0.0);
-    if (unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
-        describe(team, &args, n, &none, m);
+    const bool separated = carm_times_describe(team, &args.run, &times);
+    if (apart) {
+        *apart = separated;
     }
-    team->separate = separate;
-    m->clock_hz = m->cycles / m->seconds.median;
-    size_t slow = 0;
-    while (slow < n && team->seconds[n - 1 - slow] > 1.5 * m->seconds.median) {
-        slow++;
-    }
-    m->slow_share = (double)slow / (double)n;
+    take_times(&args.run, &times, m);
     for (int i = 0; i < team->n; i++) {
         m->switches += team->workers[i].switches;
         m->migrations += team->workers[i].migrations;
     }
     m->disturbance = carm_measure_judge(m);
-    if (unsound && !m->disturbance) {
+    if (times.unsound && !m->disturbance) {
         m->disturbance = CARM_TOO_SHORT;
     }
 }
 
-/* The empty code's time. Disturbances only lengthen it. */
-static double empty_seconds(struct carm_team *team, const struct carm_code *empty)
+/* The empty code's time. Disturbances only lengthen it.
+ * before  what it took before: where the deadline leaves no repetition, it is taken for that */
+static double empty_seconds(struct carm_team *team, const struct carm_code *empty, double before)
 {
     struct carm_shape shape = {.iterations = 1, .passes = 1, .windows = 1};
     struct carm_measurement m;
@@ -631,20 +410,21 @@ static double empty_seconds(struct carm_team *team, const struct carm_code *empt
     double least = INFINITY;
     team->overhead = (struct carm_overhead){.together = 0.0};
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        run_once(team, empty, &shape, reps, true, &m);
-        least = fmin(least, m.seconds.median);
-        if (!m.disturbance) {
+        run_once(team, empty, &shape, reps, true, &m, NULL);
+        least = m.seconds.n > 0 ? fmin(least, m.seconds.median) : least;
+        if (!m.disturbance || m.seconds.n == 0) {
             break;
         }
     }
-    return least;
+    return isfinite(least) ? least : before;
 }
 
 void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty)
 {
-    struct carm_overhead overhead = {.together = empty_seconds(team, empty)};
+    const struct carm_overhead before = team->overhead;
+    struct carm_overhead overhead = {.together = empty_seconds(team, empty, before.together)};
     carm_team_separate(team, true);
-    overhead.each = team->separate ? empty_seconds(team, empty) : overhead.together;
+    overhead.each = team->separate ? empty_seconds(team, empty, before.each) : overhead.together;
     carm_team_separate(team, false);
     team->overhead = overhead;
 }
@@ -676,10 +456,10 @@ static void alone_job(struct carm_worker *w, void *arg)
 int carm_measure_own_alone(struct carm_team *team)
 {
     int own = 0;
-    for (int i = 0; i < team->n; i++) {
+    for (int i = 0; i < team->n && !carm_team_is_over(team); i++) {
         struct carm_worker *w = &team->workers[i];
         carm_team_run(team, alone_job, &i);
-        own += w->widths[0] >= CARM_WIDTH_OWN * carm_widths_full(widths_of(w)) ? 1 : 0;
+        own += w->widths[0] >= CARM_WIDTH_OWN * carm_widths_full(carm_times_widths(w)) ? 1 : 0;
     }
     return own;
 }
@@ -688,7 +468,7 @@ void carm_measure_watch(struct carm_team *team, double seconds)
 {
     const struct timespec nap = {0, 1000000};
     const uint64_t until = carm_clock_now() + (uint64_t)(seconds * team->clock->tsc_hz);
-    while (carm_clock_now() < until) {
+    while (carm_clock_now() < until && !carm_team_is_over(team)) {
         carm_measure_own_alone(team);
         nanosleep(&nap, NULL);
     }
@@ -712,22 +492,26 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
     carm_measure_shape(team, code, set_bytes, 8e-6, &shape);
     double ticks[REPS];
     carm_team_separate(team, true);
+    bool known = false;
     for (size_t k = 0; k < places * ROUNDS; k++) {
+        bool apart = false;
         const uint64_t here = k % places * page;
         for (int i = 0; i < team->n; i++) {
             team->workers[i].place = here;
         }
-        run_once(team, code, &shape, REPS, true, &m);
-        const bool apart = team->separate && m.own_share > 0.0;
+        run_once(team, code, &shape, REPS, true, &m, &apart);
+        if (m.seconds.n == 0) {
+            break;
+        }
         for (int i = 0; i < team->n; i++) { /* each thread's own times, not the team's */
             struct carm_worker *w = &team->workers[i];
             size_t n = 0;
             for (size_t r = 0; n < REPS && n < m.seconds.n; r++) {
                 if (apart) {
-                    ticks[n++] = (double)w->begin[r] * block_ratio(w, w->end[r]);
+                    ticks[n++] = (double)w->begin[r] * carm_times_ratio(w, w->end[r]);
                 } else if (team->counts[r]) {
-                    ticks[n++] =
-                        (double)(w->end[r] - w->begin[r]) * block_ratio(w, r / CARM_CLOCK_EVERY);
+                    ticks[n++] = (double)(w->end[r] - w->begin[r]) *
+                                 carm_times_ratio(w, r / CARM_CLOCK_EVERY);
                 }
             }
             const double cycles = carm_stats_median(ticks, n);
@@ -736,9 +520,10 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
                 w->best_place = here;
             }
         }
+        known = true;
     }
     for (int i = 0; i < team->n; i++) {
-        team->workers[i].place = team->workers[i].best_place;
+        team->workers[i].place = known ? team->workers[i].best_place : 0;
     }
     carm_team_separate(team, false);
 }
@@ -758,7 +543,11 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
     /* probe: longer and longer, until the clock can tell; a target is not worth waiting for */
     team->patience_seconds = 0.0;
     for (;;) {
-        run_once(team, code, shape, team->max_reps < 15 ? team->max_reps : 15, false, &m);
+        run_once(team, code, shape, team->max_reps < 15 ? team->max_reps : 15, false, &m, NULL);
+        if (m.seconds.n == 0) { /* the deadline is over: the first shape is as good as any */
+            team->patience_seconds = patience;
+            return;
+        }
         if (m.seconds.median >= target_seconds / 4.0 || shape->passes > ((uint64_t)1 << 32)) {
             break;
         }
@@ -775,10 +564,10 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
 void carm_measure_run(struct carm_team *team, const struct carm_code *code,
                       const struct carm_shape *shape, size_t reps, struct carm_measurement *out)
 {
-    run_once(team, code, shape, reps, true, out);
+    run_once(team, code, shape, reps, true, out, NULL);
 }
 
 double carm_measure_rate(const struct carm_measurement *m, double work)
 {
-    return work / m->seconds.median;
+    return m->seconds.n > 0 ? work / m->seconds.median : 0.0;
 }

@@ -20,6 +20,7 @@ enum carm_disturbance {
     CARM_CLOCK_MOVED, /* the core clock changed by over 3% */
     CARM_PREEMPTED,   /* threads were preempted in over 2% of the repetitions */
     CARM_STOLEN,      /* the hypervisor took over 5% of the time */
+    CARM_CUT, /* the deadline left less than an eighth of the repetitions, or no look at the cores after them */
     CARM_CORE_SHARED, /* a thread never had its core for itself */
     CARM_UNEVEN,      /* over 10% of the repetitions took over 1.5 times the median */
     CARM_TOO_SHORT,   /* the empty code took longer: its time is not subtracted */
@@ -31,7 +32,7 @@ struct carm_measurement {
     int threads;
     struct carm_shape shape;
     struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
-                                * empty code's time subtracted */
+                                * empty code's time subtracted; n 0 = the deadline left none */
     double bytes, flops;       /* of one repetition, all threads: loaded and stored, no line that is
                                 * left out */
     double cycles;       /* median core cycles of one repetition: each repetition's time by the
@@ -46,8 +47,12 @@ struct carm_measurement {
     double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
     int64_t switches;   /* involuntary context switches */
     uint64_t migrations;
+    bool cut; /* as CARM_CUT says */
     enum carm_disturbance disturbance;
 };
+
+/* The team's deadline ends each of these functions, at the next repetition of a thread: a run then describes the
+ * repetitions that ended before. What was measured last time stays where there is none. */
 
 /* Measures the empty code, so that its time can be subtracted from later points. */
 void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty);
@@ -74,11 +79,12 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);
 
-/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. */
+/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Those that the deadline
+ * leaves: none are out->seconds.n = 0, with CARM_CUT and the work of a repetition alone. */
 void carm_measure_run(struct carm_team *team, const struct carm_code *code,
                       const struct carm_shape *shape, size_t reps, struct carm_measurement *out);
 
-/* Its rate: work is m->bytes or m->flops. */
+/* Its rate: work is m->bytes or m->flops. 0 where there are no repetitions. */
 double carm_measure_rate(const struct carm_measurement *m, double work);
 
 /* What disturbed a measurement. CARM_TOO_FAST: it exceeds what any x86-64 core can do in a cycle by more

@@ -37,9 +37,12 @@ static struct look try_code(struct carm_team *team, const struct carm_code *code
     carm_team_separate(team, search == CARM_SEARCH_CORE);
     carm_measure_run(team, code, shape, reps < team->max_reps ? reps : team->max_reps, &m);
     carm_team_separate(team, false);
+    if (m.seconds.n == 0) { /* the deadline is over */
+        return (struct look){0.0, false};
+    }
     const double work = m.bytes > 0.0 ? m.bytes : m.flops;
     return (struct look){work / (search == CARM_SEARCH_CORE ? m.cycles : m.seconds.median),
-                         m.own_share > 0.0};
+                         m.own_share > 0.0 && !m.cut};
 }
 
 /* The median of the runs with cores of their own; where there was none, the fastest: whatever shares a
@@ -135,7 +138,8 @@ static void rank_codes(struct carm_team *team, const struct carm_code *const *co
     for (size_t i = 0; i < n; i++) {
         tries[i] = rounds;
     }
-    while (lacking > 0 && team->patience_seconds > 0.0 && carm_clock_now() < until) {
+    while (lacking > 0 && team->patience_seconds > 0.0 && carm_clock_now() < until &&
+           !carm_team_is_over(team)) {
         lacking = 0;
         for (size_t i = 0; i < n; i++) {
             if (tries[i] < LOOKS && count_sound(looks[i], tries[i]) < ENOUGH) {
@@ -156,6 +160,18 @@ size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *
     struct carm_shape shapes[MOST];
     n = n < MOST ? n : MOST;
     rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, rates);
+    return gsl_stats_max_index(rates, 1, n);
+}
+
+size_t carm_measure_best_set(struct carm_team *team, const struct carm_code *code,
+                             const uint64_t *sets, size_t n, double target_seconds,
+                             enum carm_search search, double *rates)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!(rates[i] > 0.0)) {
+            carm_measure_rank(team, &code, 1, sets[i], target_seconds, search, &rates[i]);
+        }
+    }
     return gsl_stats_max_index(rates, 1, n);
 }
 

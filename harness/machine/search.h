@@ -38,6 +38,14 @@ size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates);
 
+/* The working set on which a code is fastest.
+ * sets   [n] bytes of one thread
+ * rates  [n] byte or flop per cycle or second: in: > 0 where it is known already; out: of each
+ * returns its index */
+size_t carm_measure_best_set(struct carm_team *team, const struct carm_code *code,
+                             const uint64_t *sets, size_t n, double target_seconds,
+                             enum carm_search search, double *rates);
+
 /* As carm_measure_best, for many points: every code runs once, shortly, and the best three twice
  * more. The codes do about the same work for each byte, so the first one's pace sets the repetition
  * of all.

@@ -6,9 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 /* Of a team, unless told otherwise. */
 static const double patience = 2e-3;
+
+/* Threads that each have a core wait some microseconds for one another, and some milliseconds where one is
+ * preempted. With 193 threads on 2 processors spinning waits took 300 ms for each repetition. */
+static const double spin_seconds = 1e-3;
+static const double spin_least_seconds = 20e-6;
+enum {
+    NAP_NS = 50000,        /* of the first nap of a wait; each further one is twice as long ... */
+    NAP_DOUBLINGS = 5,     /* ... up to 1.6 ms */
+    SPINS = 64,            /* turns of a waiting loop between two looks at the clock: some 2 us */
+    TOUCH_BYTES = 1 << 21, /* written between two looks at the deadline */
+};
 
 static int64_t involuntary_switches(void)
 {
@@ -28,19 +40,21 @@ static void *worker_main(void *arg)
     memset(w->end, 0, team->max_reps * sizeof *w->end);
     for (;;) {
         pthread_mutex_lock(&team->lock);
-        while (team->generation == seen) {
-            pthread_cond_wait(&team->wake, &team->lock);
+        while (!team->closing && (w->index >= team->n || team->generation == seen)) {
+            if (w->index < team->n) {
+                pthread_cond_wait(&team->wake, &team->lock);
+            } else { /* jobs of fewer threads do not wake it */
+                pthread_cond_wait(&team->rest, &team->lock);
+                seen = team->joined;
+            }
         }
         seen = team->generation;
         carm_job_fn *job = team->job;
         void *job_arg = team->arg;
-        const bool works = w->index < team->n;
+        const bool closing = team->closing;
         pthread_mutex_unlock(&team->lock);
-        if (!job) {
+        if (closing) {
             return NULL;
-        }
-        if (!works) {
-            continue;
         }
         int64_t before = involuntary_switches();
         job(w, job_arg);
@@ -56,12 +70,14 @@ static void *worker_main(void *arg)
 void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg)
 {
     pthread_mutex_lock(&team->lock);
+    atomic_store(&team->over, false);
+    atomic_store(&team->naps, 0);
     team->job = job;
     team->arg = arg;
     team->running = team->n;
     team->generation++;
     pthread_cond_broadcast(&team->wake);
-    while (job && team->running > 0) {
+    while (team->running > 0) {
         pthread_cond_wait(&team->done, &team->lock);
     }
     pthread_mutex_unlock(&team->lock);
@@ -146,6 +162,7 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
     team->patience_seconds = patience;
     pthread_mutex_init(&team->lock, NULL);
     pthread_cond_init(&team->wake, NULL);
+    pthread_cond_init(&team->rest, NULL);
     pthread_cond_init(&team->done, NULL);
     team->workers = calloc((size_t)n, sizeof *team->workers);
     team->seconds = calloc(max_reps, sizeof *team->seconds);
@@ -182,7 +199,11 @@ void carm_team_close(struct carm_team *team)
     if (!team) {
         return;
     }
-    carm_team_run(team, NULL, NULL);
+    pthread_mutex_lock(&team->lock);
+    team->closing = true;
+    pthread_cond_broadcast(&team->wake);
+    pthread_cond_broadcast(&team->rest);
+    pthread_mutex_unlock(&team->lock);
     for (int i = 0; i < team->size; i++) {
         struct carm_worker *w = &team->workers[i];
         if (w->started) {
@@ -199,25 +220,47 @@ void carm_team_close(struct carm_team *team)
     free(team->cycles);
     free(team->counts);
     pthread_cond_destroy(&team->done);
+    pthread_cond_destroy(&team->rest);
     pthread_cond_destroy(&team->wake);
     pthread_mutex_destroy(&team->lock);
     free(team);
 }
 
+bool carm_team_is_over(const struct carm_team *team)
+{
+    return carm_deadline_over(&team->deadline);
+}
+
+static void touch_buffer(struct carm_worker *w, size_t bytes)
+{
+    for (size_t at = w->buffer.touched; at < bytes && !carm_team_is_over(w->team);) {
+        at = bytes - at > TOUCH_BYTES ? at + TOUCH_BYTES : bytes;
+        carm_buffer_touch(&w->buffer, at);
+    }
+}
+
 static void touch_job(struct carm_worker *w, void *arg)
 {
     const size_t *bytes = arg;
-    carm_buffer_touch(&w->buffer, *bytes);
+    touch_buffer(w, *bytes);
 }
 
-void carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
+static bool is_touched(const struct carm_team *team, size_t bytes)
 {
+    bool all = true;
     for (int i = 0; i < team->n; i++) {
-        if (team->workers[i].buffer.touched < bytes_per_thread) {
-            carm_team_run(team, touch_job, &bytes_per_thread);
-            return;
-        }
+        const struct carm_buffer *b = &team->workers[i].buffer;
+        all = all && (b->touched >= bytes || b->touched == b->bytes);
     }
+    return all;
+}
+
+bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
+{
+    if (!is_touched(team, bytes_per_thread)) {
+        carm_team_run(team, touch_job, &bytes_per_thread);
+    }
+    return is_touched(team, bytes_per_thread);
 }
 
 void carm_team_separate(struct carm_team *team, bool separate)
@@ -238,7 +281,13 @@ size_t carm_team_room(const struct carm_team *team)
 void carm_team_use(struct carm_team *team, int n)
 {
     pthread_mutex_lock(&team->lock);
-    team->n = n < team->size ? n : team->size;
+    n = n < team->size ? n : team->size;
+    if (n != team->n) {
+        team->n = n;
+        team->joined = team->generation;
+        pthread_cond_broadcast(&team->wake);
+        pthread_cond_broadcast(&team->rest);
+    }
     pthread_mutex_unlock(&team->lock);
 }
 
@@ -248,29 +297,74 @@ void carm_team_line_reset(struct carm_team *team)
     atomic_store(&team->go, 0);
 }
 
-void carm_team_line_wait(struct carm_team *team, uint64_t repetition)
+bool carm_team_waits(struct carm_team *team, struct carm_wait *wait)
+{
+    const uint64_t now = carm_clock_now();
+    if (wait->begin == 0) {
+        wait->begin = now;
+    }
+    if (carm_team_is_over(team)) {
+        atomic_store(&team->over, true);
+    }
+    if (atomic_load(&team->over)) {
+        return false;
+    }
+    const unsigned before = atomic_load_explicit(&team->naps, memory_order_relaxed);
+    const double spin =
+        fmax(ldexp(spin_seconds, -(int)(before < 16 ? before : 16)), spin_least_seconds);
+    if (wait->naps > 0 || (double)(now - wait->begin) > spin * team->clock->tsc_hz) {
+        const unsigned doublings = wait->naps < NAP_DOUBLINGS ? wait->naps : NAP_DOUBLINGS;
+        const struct timespec nap = {.tv_nsec = (long)NAP_NS << doublings};
+        if (wait->naps++ == 0) {
+            atomic_fetch_add(&team->naps, 1);
+        }
+        nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
+/* Waits until a repetition was started. returns false: the deadline is over */
+static bool wait_for_go(struct carm_team *team, uint64_t repetition)
+{
+    struct carm_wait wait = {.begin = 0};
+    for (unsigned spins = 1; atomic_load_explicit(&team->go, memory_order_acquire) <= repetition;
+         spins++) {
+        if (spins % SPINS == 0 && !carm_team_waits(team, &wait)) {
+            /* another thread may have started it before it could know */
+            return atomic_load_explicit(&team->go, memory_order_acquire) > repetition;
+        }
+    }
+    return true;
+}
+
+bool carm_team_line_wait(struct carm_team *team, uint64_t repetition)
 {
     if (team->n == 1) {
-        return;
+        atomic_store_explicit(&team->over, carm_team_is_over(team), memory_order_relaxed);
+        return !atomic_load_explicit(&team->over, memory_order_relaxed);
     }
     const uint64_t all = (repetition + 1) * (uint64_t)team->n;
     if (atomic_fetch_add(&team->arrived, 1) + 1 == all) {
+        if (atomic_load(&team->over) || carm_team_is_over(team)) {
+            atomic_store(&team->over, true);
+            return false;
+        }
         /* far enough ahead for the line to reach every core's cache, on another socket too: what is
          * late here becomes skew */
         double ahead = (1e-6 + 20e-9 * team->n) * team->clock->tsc_hz;
         atomic_store_explicit(&team->start_tsc, carm_clock_now() + (uint64_t)ahead,
                               memory_order_relaxed);
         atomic_store_explicit(&team->go, repetition + 1, memory_order_release);
-    } else {
-        while (atomic_load_explicit(&team->go, memory_order_acquire) <= repetition) {
-        }
+    } else if (!wait_for_go(team, repetition)) {
+        return false;
     }
     if (!team->clock->synchronous) {
-        return; /* another processor's instant means nothing here */
+        return true; /* another processor's instant means nothing here */
     }
     const uint64_t start = atomic_load_explicit(&team->start_tsc, memory_order_relaxed);
     while (carm_clock_now() < start) {
     }
+    return true;
 }
 
 /* ---- memory without affinity -------------------------------------------------------------------- */
@@ -288,7 +382,7 @@ static void *touch(void *arg)
     struct touching *t = arg;
     t->rc = carm_topo_pin(t->team->topo, t->pu, &t->err);
     for (int i = 0; i < t->team->n && !t->rc; i++) {
-        carm_buffer_touch(&t->team->workers[i].buffer, t->bytes);
+        touch_buffer(&t->team->workers[i], t->bytes);
     }
     return NULL;
 }
@@ -347,29 +441,38 @@ struct pair {
     _Alignas(128) atomic_int turn; /* 0: the first thread's, 1: the other's */
     _Alignas(128) int other;       /* index of the other thread */
     int runs, rounds;
-    double seconds; /* of one way, the least of the runs */
+    double seconds; /* of one way, the least of the runs; INFINITY = none was finished */
 };
 
-static void pass(atomic_int *turn, int mine, int rounds)
+/* returns false: the deadline was over before all rounds were done */
+static bool pass(struct carm_team *team, atomic_int *turn, int mine, int rounds)
 {
     for (int i = 0; i < rounds; i++) {
-        while (atomic_load_explicit(turn, memory_order_acquire) != mine) {
+        struct carm_wait wait = {.begin = 0};
+        for (unsigned spins = 1; atomic_load_explicit(turn, memory_order_acquire) != mine;
+             spins++) {
+            if (spins % SPINS == 0 && !carm_team_waits(team, &wait)) {
+                return false;
+            }
         }
         atomic_store_explicit(turn, 1 - mine, memory_order_release);
     }
+    return true;
 }
 
 static void pair_job(struct carm_worker *w, void *arg)
 {
     struct pair *p = arg;
-    for (int run = 0; run < p->runs; run++) {
+    bool whole = true;
+    for (int run = 0; run < p->runs && whole; run++) {
         const uint64_t begin = carm_clock_now();
         if (w->index == 0) {
-            pass(&p->turn, 0, p->rounds);
+            whole = pass(w->team, &p->turn, 0, p->rounds);
             const double ticks = (double)(carm_clock_now() - begin);
-            p->seconds = fmin(p->seconds, ticks / (2.0 * p->rounds) / w->team->clock->tsc_hz);
+            const double seconds = ticks / (2.0 * p->rounds) / w->team->clock->tsc_hz;
+            p->seconds = whole ? fmin(p->seconds, seconds) : p->seconds;
         } else if (w->index == p->other) {
-            pass(&p->turn, 1, p->rounds);
+            whole = pass(w->team, &p->turn, 1, p->rounds);
         }
     }
 }
@@ -379,7 +482,7 @@ static double run_pair(struct carm_team *team, int other, int runs, int rounds)
     struct pair p = {.other = other, .runs = runs, .rounds = rounds, .seconds = INFINITY};
     atomic_init(&p.turn, 0);
     carm_team_run(team, pair_job, &p);
-    return p.seconds;
+    return isfinite(p.seconds) ? p.seconds : 0.0;
 }
 
 double carm_core_to_core_once(struct carm_team *team, int other)
@@ -391,8 +494,11 @@ double carm_core_to_core_seconds(struct carm_team *team)
 {
     const int pairs = team->n - 1 < PAIRS_MAX ? team->n - 1 : PAIRS_MAX;
     double sum = 0.0;
-    for (int i = 1; i <= pairs; i++) {
-        sum += run_pair(team, i, RUNS, ROUNDS);
+    int known = 0;
+    for (int i = 1; i <= pairs && !carm_team_is_over(team); i++) {
+        const double seconds = run_pair(team, i, RUNS, ROUNDS);
+        sum += seconds;
+        known += seconds > 0.0 ? 1 : 0;
     }
-    return pairs > 0 ? sum / pairs : 0.0;
+    return known > 0 ? sum / known : 0.0;
 }

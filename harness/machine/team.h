@@ -35,6 +35,8 @@ struct carm_worker {
     size_t nprobes;
     double full_width; /* slots per cycle, during a run; 0 = not known yet */
     size_t own;        /* repetitions of a run, so far, that the thread had its core for itself */
+    size_t done;       /* repetitions of a run, so far, that ended */
+    size_t blocks;     /* blocks of them, so far, that a look at the core has followed */
     struct carm_widths seen_alone,
         seen_together; /* widths so far: of this thread alone, and with all
                                                    * of a team that shares cores by design */
@@ -74,18 +76,23 @@ struct carm_team {
     uint64_t cursor; /* byte offset in the buffers at which the next run begins: a short run
                                * on a large set must not find what the run before it left in cache */
     struct carm_overhead overhead;
+    struct carm_deadline deadline; /* of every job: what is not done by then is left out */
 
     pthread_mutex_t lock;
-    pthread_cond_t wake, done;
-    carm_job_fn *job; /* NULL: the workers end */
+    pthread_cond_t wake, rest, done; /* of the threads that work, of the others, of the caller */
+    bool closing;                    /* the threads end */
+    carm_job_fn *job;
     void *arg;
     uint64_t generation; /* of the job */
+    uint64_t joined;     /* generation at the latest change of n */
     int running;
 
     /* the start line of a repetition, each on a cache line of its own */
     _Alignas(128) atomic_uint_fast64_t arrived;   /* threads x repetitions that reached the line */
     _Alignas(128) atomic_uint_fast64_t go;        /* repetitions that were started */
     _Alignas(128) atomic_uint_fast64_t start_tsc; /* when the next one begins */
+    _Alignas(128) atomic_bool over; /* a thread found the deadline over: all leave their job */
+    atomic_uint naps;               /* of this job: waits so long that a thread slept */
 };
 
 /* Starts n threads, pinned in the order of the topology, each with bytes_per_thread of reserved
@@ -95,6 +102,21 @@ int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
                    const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
                    struct carm_err *err);
 void carm_team_close(struct carm_team *team); /* NULL allowed */
+
+/* Whether the deadline is over: nothing is measured any more. */
+bool carm_team_is_over(const struct carm_team *team);
+
+/* A wait for another thread: zeroed before it begins. */
+struct carm_wait {
+    uint64_t begin; /* TSC at the first look */
+    unsigned naps;
+};
+
+/* One turn of a waiting loop. Waits of up to a millisecond spin, so that the thread is there at once. A thread
+ * that waits for longer sleeps, as the one it waits for may need its processor; where waits of a job were that
+ * long before, threads spin for less, down to 20 us.
+ * returns false when the deadline is over: the wait is in vain, and every thread of the team leaves its job */
+bool carm_team_waits(struct carm_team *team, struct carm_wait *wait);
 
 /* Runs job on every worker and waits for all. */
 void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg);
@@ -115,16 +137,18 @@ void carm_team_separate(struct carm_team *team, bool separate);
 /* Bytes that every thread that works has room for. */
 size_t carm_team_room(const struct carm_team *team);
 
-/* Every thread writes the first bytes_per_thread bytes of its buffer (once). */
-void carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
+/* Every thread writes the first bytes_per_thread bytes of its buffer (once), until the deadline.
+ * returns whether all of them are written */
+bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
 
 /* Resets the start line; call between jobs that use it. */
 void carm_team_line_reset(struct carm_team *team);
 
 /* Waits at the start line until all of the team are there, then until one instant that the last to
  * arrive has set a little ahead, so that all leave within some 20 ns. Where the TSCs are not in step
- * they leave as the word reaches them. repetition counts from 0. */
-void carm_team_line_wait(struct carm_team *team, uint64_t repetition);
+ * they leave as the word reaches them. repetition counts from 0.
+ * returns false when the deadline is over: the job ends here, and no thread passes a later line */
+bool carm_team_line_wait(struct carm_team *team, uint64_t repetition);
 
 /* Touches the buffers of all workers, none of which was touched yet, from one hardware thread.
  * returns 0, -CARM_ENOTSUP (cannot pin, or the memory lies elsewhere: a memory policy), -CARM_ENOMEM */
@@ -134,10 +158,10 @@ int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread
 /* Core-to-core latency: seconds in which a cache line goes from the first thread to another of the team, one way: the
  * mean over up to 16 others, of each the least of several runs (a neighbour's burst only slows it).
  * What shared levels give depends on it, and a hypervisor can change it behind the topology that it shows.
- * 0 for a team of one. */
+ * 0 for a team of one, or when the deadline is over. */
 double carm_core_to_core_seconds(struct carm_team *team);
 
-/* A short look at one pair: seconds of one way between the first thread and another. */
+/* A short look at one pair: seconds of one way between the first thread and another; 0 = the deadline is over. */
 double carm_core_to_core_once(struct carm_team *team, int other);
 
 #endif

@@ -5,7 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -96,11 +100,46 @@ static void the_user_stops_it(void **state)
     assert_string_equal(err.text, "interrupted");
 }
 
+/* A process that gets the first signal, waits, and gets the second. returns how it ended: a signal, or 0 */
+static int ended_by(int first, int second, long wait_ns)
+{
+    int status = 0;
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct timespec wait = {0, wait_ns};
+        (void)signal(SIGINT, SIG_DFL);
+        (void)signal(SIGTERM, SIG_DFL);
+        carm_interrupt_watch();
+        raise(first);
+        if (!carm_interrupted) {
+            _exit(3);
+        }
+        nanosleep(&wait, NULL);
+        raise(second);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+/* The first signal lets the work end in order, the second Ctrl-C ends it at once. */
+static void the_second_interrupt_ends(void **state)
+{
+    (void)state;
+    assert_int_equal(ended_by(SIGINT, SIGINT, 200000000), SIGINT);
+    assert_int_equal(ended_by(SIGTERM, SIGINT, 200000000), SIGINT);
+    assert_int_equal(ended_by(SIGINT, SIGTERM, 200000000), 0);
+    assert_int_equal(ended_by(SIGTERM, SIGTERM, 200000000), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_shown),
         cmocka_unit_test(the_pace_corrects_the_estimate),
+        cmocka_unit_test(the_second_interrupt_ends),
         cmocka_unit_test(nobody_watches),
         cmocka_unit_test(the_user_stops_it),
     };

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/machine/times.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SHARES = 64 /* looks of which the median describes a run */ };
+
+/* A repetition of so many times the median is slow. */
+static const double slow_factor = 1.5;
+/* Spreads figures evenly over a quantum of the counter: the fractional parts of its multiples are. */
+static const double golden = 0.6180339887498949;
+
+/* ---- blocks, and whose cores they had ---------------------------------------------------------- */
+
+size_t carm_times_block(const struct carm_times_run *run, size_t r)
+{
+    const size_t each = run->reps < CARM_CLOCK_EVERY ? run->reps : CARM_CLOCK_EVERY;
+    return each < run->most - r ? each : run->most - r;
+}
+
+struct carm_widths *carm_times_widths(struct carm_worker *w)
+{
+    return w->team->n > w->team->topo->cores ? &w->seen_together : &w->seen_alone;
+}
+
+/* The share of its core's full width that a worker had at one probe; 1 where the width is not known yet. */
+static double share_of(const struct carm_worker *w, size_t probe)
+{
+    return w->full_width > 0.0 ? w->widths[probe] / w->full_width : 1.0;
+}
+
+/* The least share of its full width that any worker had at one probe. */
+static double width_share(const struct carm_team *team, size_t probe)
+{
+    double least = 1.0;
+    for (int i = 0; i < team->n; i++) {
+        least = fmin(least, share_of(&team->workers[i], probe));
+    }
+    return least;
+}
+
+double carm_times_own_width(const struct carm_worker *w, size_t probe)
+{
+    return w->team->separate ? share_of(w, probe) : width_share(w->team, probe);
+}
+
+bool carm_times_is_own(const struct carm_worker *w, size_t block)
+{
+    return fmin(carm_times_own_width(w, carm_times_before(block)),
+                carm_times_own_width(w, carm_times_after(block))) >= CARM_WIDTH_OWN;
+}
+
+size_t carm_times_fewest_own(const struct carm_team *team)
+{
+    size_t fewest = team->workers[0].own;
+    for (int i = 1; i < team->n; i++) {
+        fewest = team->workers[i].own < fewest ? team->workers[i].own : fewest;
+    }
+    return fewest;
+}
+
+/* Repetitions of the first blocks. */
+static size_t reps_of(const struct carm_times_run *run, size_t blocks)
+{
+    size_t reps = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        reps += carm_times_block(run, reps);
+    }
+    return reps;
+}
+
+void carm_times_end(struct carm_team *team, struct carm_times_run *run)
+{
+    size_t blocks = SIZE_MAX;
+    size_t done = SIZE_MAX;
+    for (int i = 0; i < team->n; i++) {
+        const struct carm_worker *w = &team->workers[i];
+        blocks = w->blocks < blocks ? w->blocks : blocks;
+        done = w->done < done ? w->done : done;
+    }
+    run->blind = blocks == 0 && done > 0;
+    for (int i = 0; i < team->n && run->blind;
+         i++) { /* the look before the block is all there is */
+        struct carm_worker *w = &team->workers[i];
+        w->ratios[carm_times_after(0)] = w->ratios[carm_times_before(0)];
+        w->widths[carm_times_after(0)] = w->widths[carm_times_before(0)];
+    }
+    blocks = run->blind ? 1 : blocks;
+    const size_t whole = reps_of(run, blocks);
+    run->done = done < whole ? done : whole;
+    run->most = run->done; /* where the last block ends */
+    for (int i = 0; i < team->n; i++) {
+        struct carm_worker *w = &team->workers[i];
+        w->nprobes = carm_times_before(blocks);
+        w->own = 0;
+        for (size_t b = 0, r = 0; b < blocks; b++) {
+            const size_t reps = carm_times_block(run, r);
+            w->own += carm_times_is_own(w, b) ? reps : 0;
+            r += reps;
+        }
+    }
+}
+
+/* ---- time -------------------------------------------------------------------------------------- */
+
+double carm_times_ticks(const struct carm_team *team, size_t r)
+{
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+    uint64_t longest = 0;
+    for (int i = 0; i < team->n; i++) {
+        uint64_t begin = team->workers[i].begin[r];
+        uint64_t end = team->workers[i].end[r];
+        first = begin < first ? begin : first;
+        last = end > last ? end : last;
+        longest = end - begin > longest ? end - begin : longest;
+    }
+    return team->clock->synchronous ? (double)(last - first) : (double)longest;
+}
+
+/* Smooths the clock samples of one thread in place: each becomes the mean of the middle half of its
+ * up to nine neighbours, since a single sample is only as fine as the counter. An interrupt makes a sample too
+ * low, never too high: those that lie far below the highest neighbour do not count. */
+static void smooth_clock(struct carm_worker *w, double *out)
+{
+    enum { REACH = 4, WIDTH = 2 * REACH + 1 };
+    static const double interrupted = 0.97;
+    double window[WIDTH];
+    for (size_t i = 0; i < w->nprobes; i++) {
+        size_t from = i > REACH ? i - REACH : 0;
+        size_t to = i + REACH + 1 < w->nprobes ? i + REACH + 1 : w->nprobes;
+        size_t n = to - from;
+        memcpy(window, w->ratios + from, n * sizeof *window);
+        carm_stats_median(window, n); /* sorts */
+        size_t low = 0;
+        while (window[low] < interrupted * window[n - 1]) {
+            low++;
+        }
+        memmove(window, window + low, (n - low) * sizeof *window);
+        n -= low;
+        double sum = 0.0;
+        const size_t skip = n / 4;
+        for (size_t k = skip; k < n - skip; k++) {
+            sum += window[k];
+        }
+        out[i] = sum / (double)(n - 2 * skip);
+    }
+    memcpy(w->ratios, out, w->nprobes * sizeof *out);
+}
+
+/* The core clock under the point's load. */
+static void describe_clock(struct carm_team *team, struct carm_times *out)
+{
+    out->clock_spread = 0.0;
+    for (int i = 0; i < team->n; i++) {
+        struct carm_worker *w = &team->workers[i];
+        smooth_clock(w, team->cycles); /* scratch, larger than the samples */
+        const double early = w->ratios[w->nprobes / 8];
+        const double late = w->ratios[w->nprobes - 1 - w->nprobes / 8];
+        out->clock_spread = fmax(out->clock_spread, fabs(late / early - 1.0));
+    }
+}
+
+/* Marks the repetitions that count: those of blocks in which every thread had its core for itself, or
+ * all where no block was such.
+ * returns how many count */
+static size_t choose_reps(struct carm_team *team, const struct carm_times_run *run,
+                          struct carm_times *out)
+{
+    bool *const counts = team->counts;
+    const size_t blocks = team->workers[0].nprobes / 2;
+    double shares[SHARES];
+    size_t own = 0;
+    size_t used = 0;
+    size_t r = 0;
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t reps = carm_times_block(run, r);
+        const bool sound = carm_times_is_own(&team->workers[0], b);
+        for (const size_t end = r + reps; r < end; r++) {
+            counts[r] = sound && used < run->reps;
+            used += counts[r] ? 1 : 0;
+        }
+        own += sound ? reps : 0;
+        shares[b % SHARES] = width_share(team, carm_times_after(b));
+    }
+    out->width_share = carm_stats_median(shares, blocks < SHARES ? blocks : SHARES);
+    out->own_share = (double)own / (double)run->done;
+    for (r = 0; own == 0 && r < run->done; r++) {
+        counts[r] = true;
+    }
+    return own ? used : run->done;
+}
+
+/* The same for a separate team: leaves the durations (begin, ticks) and blocks (end) of the repetitions that
+ * count for each worker, in order. returns how many each has */
+static size_t choose_each(struct carm_team *team, const struct carm_times_run *run,
+                          struct carm_times *out)
+{
+    for (int i = 0; i < team->n; i++) {
+        struct carm_worker *w = &team->workers[i];
+        size_t n = 0;
+        for (size_t r = 0, block = 0; r < run->done; block++) {
+            const bool own = carm_times_is_own(w, block);
+            for (const size_t end = r + carm_times_block(run, r); r < end; r++) {
+                if (own) {
+                    w->begin[n] = w->end[r] - w->begin[r];
+                    w->end[n++] = block;
+                }
+            }
+        }
+    }
+    const size_t fewest = carm_times_fewest_own(team);
+    out->width_share = 1.0;
+    out->own_share = (double)fewest / (double)run->done;
+    return fewest < run->reps ? fewest : run->reps;
+}
+
+double carm_times_ratio(const struct carm_worker *w, size_t block)
+{
+    return 0.5 * (w->ratios[carm_times_before(block)] + w->ratios[carm_times_after(block)]);
+}
+
+/* Times and cycles of a separate team: its rate is the sum of the threads' own. */
+static void describe_each(struct carm_team *team, size_t n, double overhead, struct carm_times *out)
+{
+    const struct carm_clock *clock = team->clock;
+    double phase = 0.0;
+    for (size_t k = 0; k < n; k++) {
+        double rates = 0.0;
+        double ratio = 0.0;
+        double least = INFINITY;
+        phase = fmod(phase + golden, 1.0);
+        for (int i = 0; i < team->n; i++) {
+            const struct carm_worker *w = &team->workers[i];
+            const double ticks = (double)w->begin[k] + (phase - 0.5) * clock->tick_quantum;
+            const double seconds = ticks / clock->tsc_hz - overhead;
+            least = fmin(least, seconds);
+            rates += 1.0 / seconds;
+            ratio += carm_times_ratio(w, w->end[k]) / team->n;
+        }
+        team->seconds[k] = least > 0.0 ? team->n / rates : least;
+        team->cycles[k] = team->seconds[k] * ratio * clock->tsc_hz;
+    }
+    out->cycles = carm_stats_median(team->cycles, n);
+    carm_stats_describe(team->seconds, n, &out->seconds);
+}
+
+/* Times and cycles of the repetitions that count, less the overhead; team->seconds is sorted then.
+ *
+ * A counter that advances in quanta would make the median one of few values: each time is spread evenly
+ * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
+static void describe_times(struct carm_team *team, const struct carm_times_run *run,
+                           double overhead, struct carm_times *out)
+{
+    const double quantum = team->clock->tick_quantum;
+    double phase = 0.0;
+    size_t n = 0;
+    size_t r = 0;
+    for (size_t block = 0; r < run->done; block++) {
+        const size_t reps = carm_times_block(run, r);
+        double ratio = 0.0;
+        for (int i = 0; i < team->n; i++) {
+            ratio += carm_times_ratio(&team->workers[i], block);
+        }
+        for (const size_t end = r + reps; r < end; r++) {
+            const double ticks = carm_times_ticks(team, r);
+            if (team->counts[r]) {
+                phase = fmod(phase + golden, 1.0);
+                team->seconds[n] =
+                    (ticks + (phase - 0.5) * quantum) / team->clock->tsc_hz - overhead;
+                team->cycles[n] = team->seconds[n] * ratio / team->n * team->clock->tsc_hz;
+                n++;
+            }
+        }
+    }
+    out->cycles = carm_stats_median(team->cycles, n);
+    carm_stats_describe(team->seconds, n, &out->seconds);
+}
+
+static void describe(struct carm_team *team, const struct carm_times_run *run, size_t n,
+                     const struct carm_overhead *overhead, struct carm_times *out)
+{
+    if (team->separate) {
+        describe_each(team, n, overhead->each, out);
+    } else {
+        describe_times(team, run, overhead->together, out);
+    }
+}
+
+double carm_times_total(const struct carm_team *team, const struct carm_times_run *run)
+{
+    double ticks = 0.0;
+    for (size_t r = 0; r < run->done; r++) {
+        ticks += carm_times_ticks(team, r);
+    }
+    return ticks / team->clock->tsc_hz;
+}
+
+bool carm_times_describe(struct carm_team *team, const struct carm_times_run *run,
+                         struct carm_times *out)
+{
+    const struct carm_overhead none = {.together = 0.0, .each = 0.0};
+    const bool separate = team->separate;
+    const bool apart = separate && carm_times_fewest_own(team) > 0;
+    memset(out, 0, sizeof *out);
+    if (run->done == 0) {
+        return false;
+    }
+    team->separate = apart;
+    const size_t n = apart ? choose_each(team, run, out) : choose_reps(team, run, out);
+    describe_clock(team, out);
+    describe(team, run, n, &team->overhead, out);
+    out->unsound = !(out->seconds.ci_lo > 0.0);
+    if (out->unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
+        describe(team, run, n, &none, out);
+    }
+    team->separate = separate;
+    size_t slow = 0;
+    while (slow < n && team->seconds[n - 1 - slow] > slow_factor * out->seconds.median) {
+        slow++;
+    }
+    out->slow_share = (double)slow / (double)n;
+    return apart;
+}

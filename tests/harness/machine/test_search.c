@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Searches and rounds on a fake machine: the functions of harness/machine/measure.h stand here, with a speed for each
+ * code and working set, so that choices are checked by what they choose. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/machine/search.h"
+#include "tests/models/near.h"
+#include "validation/series.h"
+
+enum { CODES = 6 };
+
+static struct carm_code codes[CODES];
+static const struct carm_code *all[CODES];
+static struct carm_clock ticks = {.tsc_hz = 2e9};
+static struct carm_topo topo = {.cores = 1};
+static struct carm_team team;
+
+static struct {
+    double rate[CODES];  /* bytes a second of each code */
+    uint64_t best_set;   /* bytes: other sets are 30% slower */
+    size_t unsound_from; /* runs of code 0 from this one on are unsound, and twice as fast */
+    size_t runs[CODES];
+    bool over;
+} fake;
+
+static size_t index_of(const struct carm_code *code)
+{
+    return (size_t)(code - codes);
+}
+
+void carm_measure_shape(struct carm_team *t, const struct carm_code *code, uint64_t set_bytes,
+                        double target_seconds, struct carm_shape *shape)
+{
+    (void)t;
+    (void)code;
+    (void)target_seconds;
+    *shape = (struct carm_shape){
+        .iterations = set_bytes / 64, .passes = 1, .windows = 1, .window_bytes = set_bytes};
+}
+
+void carm_measure_run(struct carm_team *t, const struct carm_code *code,
+                      const struct carm_shape *shape, size_t reps, struct carm_measurement *m)
+{
+    const size_t i = index_of(code);
+    double rate = fake.rate[i];
+    (void)t;
+    *m = (struct carm_measurement){
+        .code = code, .shape = *shape, .disturbance = CARM_CUT, .cut = true};
+    if (fake.over) {
+        return;
+    }
+    if (fake.best_set && shape->window_bytes != fake.best_set) {
+        rate *= 0.7;
+    }
+    const bool unsound = i == 0 && fake.runs[0] >= fake.unsound_from;
+    fake.runs[i]++;
+    m->cut = false;
+    m->disturbance = unsound ? CARM_CORE_SHARED : CARM_UNDISTURBED;
+    m->own_share = unsound ? 0.0 : 1.0;
+    m->bytes = (double)shape->window_bytes;
+    const double s = m->bytes / (unsound ? 2.0 * rate : rate);
+    m->seconds = (struct carm_stats){.n = reps,
+                                     .median = s,
+                                     .ci_lo = s,
+                                     .ci_hi = s,
+                                     .min = 0.5 * s,
+                                     .p5 = 0.8 * s,
+                                     .p95 = 1.25 * s,
+                                     .max = 2.0 * s};
+    m->cycles = s * 3e9;
+    m->clock_hz = 3e9;
+}
+
+int carm_measure_own_alone(struct carm_team *t)
+{
+    (void)t;
+    return 0;
+}
+
+double carm_measure_rate(const struct carm_measurement *m, double work)
+{
+    return m->seconds.n > 0 ? work / m->seconds.median : 0.0;
+}
+
+static void start(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.unsound_from = SIZE_MAX;
+    team.n = 1;
+    team.topo = &topo;
+    team.clock = &ticks;
+    team.max_reps = 2048;
+    for (size_t i = 0; i < CODES; i++) {
+        codes[i].account = (struct carm_account){.load_bytes = 64, .stride_bytes = 64};
+        all[i] = &codes[i];
+        fake.rate[i] = 1e9 * (double)(1 + (i * 5) % CODES); /* 1 6 5 4 3 2 */
+    }
+}
+
+static const enum carm_search ways[] = {CARM_SEARCH_CORE, CARM_SEARCH_SHARED, CARM_SEARCH_MEMORY};
+
+static void the_fastest_code_wins(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < 3; w++) {
+        double rates[CODES];
+        struct carm_shape shape;
+        double rate = 0.0;
+        start();
+        assert_int_equal(carm_measure_best(&team, all, CODES, 4096, 6e-6, ways[w], rates), 1);
+        assert_int_equal(carm_measure_rank(&team, all, CODES, 4096, 6e-6, ways[w], rates), 1);
+        for (size_t i = 0; i < CODES; i++) {
+            assert_near(rates[i] / rates[1], fake.rate[i] / fake.rate[1], 1e-9);
+        }
+        assert_int_equal(carm_measure_pick(&team, all, CODES, 4096, 6e-6, ways[w], &shape, &rate),
+                         1);
+        assert_near(rate, w == 0 ? 2.0 : 6e9, 1e-3);
+    }
+}
+
+static void the_faster_working_set_wins(void **state)
+{
+    static const uint64_t sets[] = {4096, 8192, 16384};
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        double rates[3] = {0.0};
+        start();
+        fake.best_set = sets[k];
+        assert_int_equal(
+            carm_measure_best_set(&team, all[1], sets, 3, 6e-6, CARM_SEARCH_MEMORY, rates), k);
+        assert_near(rates[k], 6e9, 1e-3);
+        assert_near(rates[(k + 1) % 3], 4.2e9, 1e-3);
+        double known[3] = {0.0, 9e9, 0.0}; /* one that is known is not measured again */
+        assert_int_equal(
+            carm_measure_best_set(&team, all[1], sets, 3, 6e-6, CARM_SEARCH_MEMORY, known), 1);
+        assert_near(known[1], 9e9, 0.0);
+    }
+}
+
+/* Runs without cores of their own do not make a code faster than its sound ones. */
+static void sound_runs_decide(void **state)
+{
+    double rates[CODES];
+    (void)state;
+    start();
+    fake.rate[0] = 5.5e9;
+    fake.unsound_from = 1;
+    carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
+    assert_near(rates[0], 5.5 / 3.0, 1e-9);
+}
+
+/* When the time is over a search ends, with something to go on with, and a series has no round. */
+static void no_time_is_no_rate(void **state)
+{
+    double rates[CODES];
+    struct carm_shape shape;
+    struct carm_series s;
+    struct carm_pooled pooled;
+    (void)state;
+    start();
+    fake.over = true;
+    assert_in_range(carm_measure_best(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates), 0,
+                    CODES - 1);
+    for (size_t i = 0; i < CODES; i++) {
+        assert_near(rates[i], 0.0, 0.0);
+    }
+    assert_in_range(
+        carm_measure_pick(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, &shape, NULL), 0,
+        CODES - 1);
+    carm_series_open(&s, &team, all[2], 4096, 6e-6, false);
+    assert_false(carm_series_round(&s, &team, 64, NULL));
+    assert_int_equal(s.n, 0);
+    carm_series_estimate(&s, &ticks, &pooled);
+    assert_near(pooled.rate, 0.0, 0.0);
+    fake.over = false;
+    assert_true(carm_series_round(&s, &team, 64, NULL));
+    assert_int_equal(s.n, 1);
+}
+
+/* The slowest repetitions are the lowest rates. */
+static void a_round_has_its_spread(void **state)
+{
+    struct carm_series s;
+    (void)state;
+    start();
+    carm_series_open(&s, &team, all[2], 4096, 6e-6, false);
+    for (int i = 0; i < 3; i++) {
+        assert_true(carm_series_round(&s, &team, 64, NULL));
+    }
+    assert_int_equal(s.reps, 3 * 64);
+    assert_near(s.rounds[2].rate, 5e9, 1e-3);
+    assert_near(s.spread.min, 2.5e9, 1e-3);
+    assert_near(s.spread.p5, 4e9, 1e-3);
+    assert_near(s.spread.p95, 6.25e9, 1e-3);
+    assert_near(s.spread.max, 10e9, 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_fastest_code_wins),  cmocka_unit_test(the_faster_working_set_wins),
+        cmocka_unit_test(sound_runs_decide),      cmocka_unit_test(no_time_is_no_rate),
+        cmocka_unit_test(a_round_has_its_spread),
+    };
+    return cmocka_run_group_tests_name("search", tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What turns ticks into rates, by stamps that the tests write, and what a deadline leaves of a run. A time decides
+ * nothing but whether a wait ends at all. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/machine/measure.h"
+#include "harness/machine/times.h"
+#include "tests/models/near.h"
+
+enum { REPS = 64, THREADS = 2, PROBES = 2 * (REPS / CARM_CLOCK_EVERY) + 8 };
+
+/* ---- a team of stamps ---------------------------------------------------------------------------- */
+
+static struct {
+    struct carm_topo topo;
+    struct carm_clock clock;
+    struct carm_team team;
+    struct carm_worker workers[THREADS];
+    uint64_t begin[THREADS][REPS], end[THREADS][REPS];
+    double ratios[THREADS][PROBES], widths[THREADS][PROBES];
+    double seconds[REPS], cycles[REPS];
+    bool counts[REPS];
+} fake;
+
+/* Two threads at 2 GHz of the TSC and 3 GHz of the core, each with its core for itself: thread 1 starts 100 ticks
+ * later and ends 50 ticks earlier than thread 0, whose repetition takes 20 000 ticks. */
+static void fill(void)
+{
+    memset(&fake, 0, sizeof fake);
+    fake.topo.cores = THREADS;
+    fake.clock = (struct carm_clock){.tsc_hz = 2e9, .synchronous = true, .tick_quantum = 0.0};
+    fake.team.topo = &fake.topo;
+    fake.team.clock = &fake.clock;
+    fake.team.n = THREADS;
+    fake.team.workers = fake.workers;
+    fake.team.seconds = fake.seconds;
+    fake.team.cycles = fake.cycles;
+    fake.team.counts = fake.counts;
+    for (int i = 0; i < THREADS; i++) {
+        struct carm_worker *w = &fake.workers[i];
+        w->team = &fake.team;
+        w->begin = fake.begin[i];
+        w->end = fake.end[i];
+        w->ratios = fake.ratios[i];
+        w->widths = fake.widths[i];
+        w->full_width = 5.0;
+        w->done = REPS;
+        w->blocks = REPS / CARM_CLOCK_EVERY;
+        for (size_t r = 0; r < REPS; r++) {
+            w->begin[r] = 1000000 * (r + 1) + (i ? 100 : 0);
+            w->end[r] = 1000000 * (r + 1) + 20000 - (i ? 50 : 0);
+        }
+        for (size_t p = 0; p < PROBES; p++) {
+            w->ratios[p] = 1.5;
+            w->widths[p] = 5.0;
+        }
+    }
+}
+
+static struct carm_times describe(struct carm_times_run *run)
+{
+    struct carm_times t;
+    carm_times_end(&fake.team, run);
+    carm_times_describe(&fake.team, run, &t);
+    return t;
+}
+
+static void a_repetition_lasts_from_first_start_to_last_end(void **state)
+{
+    (void)state;
+    fill();
+    assert_near(carm_times_ticks(&fake.team, 3), 20000.0, 0.0);
+    fake.begin[1][3] -= 400; /* the second thread is the first to start ... */
+    assert_near(carm_times_ticks(&fake.team, 3), 20300.0, 0.0);
+    fake.end[1][3] += 200; /* ... and the last to end */
+    assert_near(carm_times_ticks(&fake.team, 3), 20450.0, 0.0);
+    fake.clock.synchronous = false; /* without common time: the longest of the threads' own times */
+    assert_near(carm_times_ticks(&fake.team, 3), 20450.0, 0.0);
+    assert_near(carm_times_ticks(&fake.team, 4), 20000.0, 0.0);
+}
+
+static void ticks_become_seconds_and_cycles(void **state)
+{
+    (void)state;
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    fake.team.overhead.together = 1e-6;
+    struct carm_times t = describe(&run);
+    assert_int_equal(t.seconds.n, REPS);
+    assert_near(t.seconds.median, 9e-6, 1e-15);
+    assert_near(t.cycles, 9e-6 * 3e9, 1e-6);
+    assert_near(t.own_share, 1.0, 0.0);
+    assert_near(t.width_share, 1.0, 0.0);
+    assert_near(t.clock_spread, 0.0, 1e-12);
+    assert_false(t.unsound);
+    assert_near(carm_times_total(&fake.team, &run), REPS * 10e-6, 1e-12);
+    for (size_t r = 0; r < REPS; r += 4) { /* a quarter takes twice as long */
+        fake.end[0][r] += 20000;
+    }
+    run = (struct carm_times_run){.reps = REPS, .most = REPS};
+    t = describe(&run);
+    assert_near(t.slow_share, 0.25, 0.0);
+    assert_near(t.seconds.p5, 9e-6, 1e-15);
+    assert_near(t.seconds.p95, 19e-6, 1e-15);
+    fake.team.overhead.together = 1.0; /* an empty code that took longer is not subtracted */
+    run = (struct carm_times_run){.reps = REPS, .most = REPS};
+    t = describe(&run);
+    assert_true(t.unsound);
+    assert_near(t.seconds.median, 10e-6, 1e-15);
+}
+
+/* Repetitions beside which a core was another's do not count. */
+static void shared_blocks_do_not_count(void **state)
+{
+    (void)state;
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    fake.widths[1][carm_times_after(0)] = 3.0;
+    for (size_t r = 0; r < CARM_CLOCK_EVERY; r++) {
+        fake.end[0][r] += 50000;
+    }
+    struct carm_times t = describe(&run);
+    assert_int_equal(t.seconds.n, REPS - CARM_CLOCK_EVERY);
+    assert_near(t.own_share, 0.5, 0.0);
+    assert_near(t.seconds.max, 10e-6, 1e-15);
+    assert_int_equal(carm_times_fewest_own(&fake.team), REPS - CARM_CLOCK_EVERY);
+}
+
+/* Threads that are taken apart: the sum of their own rates. */
+static void separate_rates_add_up(void **state)
+{
+    (void)state;
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    struct carm_times t;
+    fake.team.separate = true;
+    for (size_t r = 0; r < REPS; r++) { /* 20 000 ticks and 10 000: 2 over (1/10 + 1/5) us */
+        fake.begin[1][r] = 5000 + 100000 * r;
+        fake.end[1][r] = 15000 + 100000 * r;
+    }
+    carm_times_end(&fake.team, &run);
+    assert_true(carm_times_describe(&fake.team, &run, &t));
+    assert_near(t.seconds.median, 2.0 / (1.0 / 10e-6 + 1.0 / 5e-6), 1e-12);
+    assert_near(t.cycles, t.seconds.median * 3e9, 1e-6);
+}
+
+/* ---- what a deadline leaves ---------------------------------------------------------------------- */
+
+/* One thread was cut in the second block, the other one repetition earlier: the first block counts. */
+static void whole_blocks_are_kept(void **state)
+{
+    (void)state;
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS, .cut = true};
+    fake.workers[0].done = CARM_CLOCK_EVERY + 8;
+    fake.workers[1].done = CARM_CLOCK_EVERY + 7;
+    fake.workers[0].blocks = fake.workers[1].blocks = 1;
+    struct carm_times t = describe(&run);
+    assert_int_equal(run.done, CARM_CLOCK_EVERY);
+    assert_int_equal(t.seconds.n, CARM_CLOCK_EVERY);
+    assert_false(run.blind);
+    assert_int_equal(fake.workers[1].nprobes, 2);
+}
+
+static void a_first_block_counts_in_part(void **state)
+{
+    (void)state;
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS, .cut = true};
+    fake.workers[0].done = 8;
+    fake.workers[1].done = 7;
+    fake.workers[0].blocks = fake.workers[1].blocks = 0;
+    struct carm_times t = describe(&run);
+    assert_int_equal(run.done, 7);
+    assert_int_equal(t.seconds.n, 7);
+    assert_true(run.blind);
+    assert_near(t.seconds.median, 10e-6, 1e-15);
+    fill();
+    run = (struct carm_times_run){.reps = REPS, .most = REPS, .cut = true};
+    fake.workers[1].done = 0;
+    fake.workers[0].blocks = fake.workers[1].blocks = 0;
+    t = describe(&run);
+    assert_int_equal(run.done, 0);
+    assert_int_equal(t.seconds.n, 0);
+}
+
+static struct carm_topo *topo;
+static struct carm_clock tsc;
+static struct carm_image *image;
+
+static int set_up(void **state)
+{
+    static const char *const names[] = {"empty.scalar.dp", "B.sse.dp.mad.f40.c10",
+                                        "A.sse.dp.1:0.u8"};
+    struct carm_code_spec specs[3];
+    struct carm_err err;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
+            return -1;
+        }
+    }
+    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&tsc, &err) ||
+           carm_image_open(&image, specs, 3, &err);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    carm_image_close(image);
+    carm_topo_close(topo);
+    return 0;
+}
+
+static volatile sig_atomic_t stop;
+
+static void *stop_later(void *arg)
+{
+    const struct timespec nap = {0, 50000000};
+    (void)arg;
+    nanosleep(&nap, NULL);
+    stop = 1;
+    return NULL;
+}
+
+/* Repetitions of a millisecond for an hour, of threads that share one processor: the user's wish ends them, and those
+ * that ended before are described. */
+static void a_wish_ends_a_run(void **state)
+{
+    enum { MANY = 1 << 16, CROWD = 5 };
+    (void)state;
+    struct carm_topo crowd = *topo;
+    int order[CROWD];
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    struct carm_measurement m;
+    pthread_t thread;
+    for (int n = 1; n <= CROWD; n += CROWD - 1) {
+        for (int i = 0; i < CROWD; i++) {
+            order[i] = topo->order[0];
+        }
+        crowd.order = order;
+        crowd.pus = crowd.cores = CROWD;
+        crowd.machine_pus = crowd.machine_pus > CROWD ? crowd.machine_pus : CROWD;
+        assert_int_equal(carm_team_open(&team, &crowd, &tsc, n, 1 << 21, MANY, &err), 0);
+        const struct carm_shape shape = {.iterations = 200000, .passes = 1, .windows = 1};
+        stop = 0;
+        team->deadline.stop = &stop;
+        assert_int_equal(pthread_create(&thread, NULL, stop_later, NULL), 0);
+        carm_measure_run(team, &image->codes[1], &shape, MANY, &m);
+        (void)pthread_join(thread, NULL);
+        assert_true(m.seconds.n < MANY);
+        assert_true(m.seconds.n == 0 || m.seconds.median > 0.0);
+        assert_int_equal(m.disturbance == CARM_UNDISTURBED, 0);
+        /* nothing is measured any more, and nothing waits */
+        carm_measure_run(team, &image->codes[1], &shape, MANY, &m);
+        assert_int_equal(m.seconds.n, 0);
+        assert_int_equal(m.disturbance, CARM_CUT);
+        assert_near(carm_measure_rate(&m, m.flops), 0.0, 0.0);
+        assert_near(carm_core_to_core_seconds(team), 0.0, 0.0);
+        assert_int_equal(carm_measure_own_alone(team), 0);
+        team->overhead.together = 3e-8;
+        carm_measure_calibrate(team, &image->codes[0]);
+        assert_near(team->overhead.together, 3e-8, 0.0); /* what was known stays */
+        team->deadline.stop = NULL;
+        team->deadline.tsc = 1; /* long ago */
+        carm_measure_run(team, &image->codes[1], &shape, MANY, &m);
+        assert_int_equal(m.seconds.n, 0);
+        carm_team_close(team);
+    }
+}
+
+/* Memory that the deadline left untouched is one page of zeros to all reads: a later run touches it first. */
+static void untouched_memory_is_not_measured(void **state)
+{
+    (void)state;
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    struct carm_shape shape;
+    struct carm_measurement m;
+    assert_int_equal(carm_team_open(&team, topo, &tsc, 1, 1 << 22, 256, &err), 0);
+    team->deadline.tsc = 1;
+    carm_measure_shape(team, &image->codes[2], 1 << 22, 6e-6, &shape);
+    assert_int_equal(team->workers[0].buffer.touched, 0);
+    assert_false(carm_team_touch(team, 4096));
+    team->deadline.tsc = 0;
+    carm_measure_run(team, &image->codes[2], &shape, 32, &m);
+    assert_true(m.seconds.n > 0);
+    assert_true(team->workers[0].buffer.touched >= carm_window_span(&image->codes[2], &shape));
+    carm_team_close(team);
+}
+
+/* ---- the clock ----------------------------------------------------------------------------------- */
+
+static void stamps_become_a_frequency(void **state)
+{
+    (void)state;
+    struct carm_clock_stamp s[3][2];
+    double error = 1.0;
+    for (int i = 0; i < 3; i++) {
+        s[i][0] = (struct carm_clock_stamp){1e12 + 1e9 * i, 5e9 + 4e8 * i};
+        s[i][1] = (struct carm_clock_stamp){s[i][0].tsc + 2.5e7, s[i][0].ns + 1e7};
+    }
+    assert_near(carm_clock_rate(s, 3, &error), 2.5e9, 1.0);
+    assert_near(error, 0.0, 1e-12);
+    s[2][1].tsc += 2.5e5; /* one stretch 1% too fast: the median is not */
+    assert_near(carm_clock_rate(s, 3, &error), 2.5e9, 1.0);
+    assert_near(error, 0.01, 1e-9);
+}
+
+/* The middle of the tightest of several brackets of the wall time. */
+static void look(double *ticks, double *ns)
+{
+    double best = 1e300;
+    for (int i = 0; i < 64; i++) {
+        struct timespec t;
+        const uint64_t before = carm_clock_now();
+        clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+        const uint64_t after = carm_clock_now();
+        if ((double)(after - before) < best) {
+            best = (double)(after - before);
+            *ticks = (double)before + 0.5 * best;
+            *ns = (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+        }
+    }
+}
+
+/* Of two clocks that the hardware counts, 0.1% in 100 ms are 100 us: no delay of a bracket is that long. */
+static void the_tsc_has_its_frequency(void **state)
+{
+    const struct timespec nap = {0, 100000000};
+    double t0 = 0.0, n0 = 0.0, t1 = 0.0, n1 = 0.0;
+    (void)state;
+    look(&t0, &n0);
+    nanosleep(&nap, NULL);
+    look(&t1, &n1);
+    assert_near(tsc.tsc_hz / ((t1 - t0) / (n1 - n0) * 1e9), 1.0, 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_repetition_lasts_from_first_start_to_last_end),
+        cmocka_unit_test(ticks_become_seconds_and_cycles),
+        cmocka_unit_test(shared_blocks_do_not_count),
+        cmocka_unit_test(separate_rates_add_up),
+        cmocka_unit_test(whole_blocks_are_kept),
+        cmocka_unit_test(a_first_block_counts_in_part),
+        cmocka_unit_test(a_wish_ends_a_run),
+        cmocka_unit_test(untouched_memory_is_not_measured),
+        cmocka_unit_test(stamps_become_a_frequency),
+        cmocka_unit_test(the_tsc_has_its_frequency),
+    };
+    return cmocka_run_group_tests_name("times", tests, set_up, tear_down);
+}
