@@ -14,9 +14,13 @@ enum {
     CARM_REPS_MIN = 16, /* below, a confidence interval says nothing */
     CARM_REPS = 8192,   /* Ilic et al. 2014: "the median of 8192 micro-benchmark repetitions" */
     CARM_REPS_QUICK = 1024,
-    /* seconds that a restless machine may take */
+    /* seconds */
     CARM_BUDGET = 60,
     CARM_BUDGET_QUICK = 10,
+    CARM_BUDGET_LEAST =
+        5, /* what the least takes that makes a model: a smaller budget counts as this */
+    CARM_BUDGET_CEILINGS = 15, /* more for them, unless the user says something else */
+    CARM_BUDGET_LATENCY = 6,   /* likewise, beside --quick */
 };
 
 /* Levels to measure, "L1", ..., "DRAM"; none: all. */

@@ -2,6 +2,7 @@
 #include "cli/build_/command.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +51,11 @@ static const struct carm_opt options[] = {
      "A first look, or a health check of a node, in some three to five seconds: 1024 repetitions, "
      "the mix 2:1, the operations mad, fma and fma+add, fewer points on the curve.",
      &words.quick, NULL},
-    {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
-     "How long the build may take where the machine is restless: points that were disturbed are "
-     "measured again until then. A quiet machine needs some 20 s whatever the budget.",
+    {"budget", 'b', "SECONDS",
+     "60; 10 with --quick; less with fewer --reps; 15 more with --ceilings",
+     "How long the build may take: points that were disturbed are measured again until then, and it ends with "
+     "what it has. A quiet machine needs some 20 s; a shorter budget means fewer repetitions. Less than 5 s "
+     "counts as 5 s.",
      &words.budget, NULL},
     {"memory", 'm', "LIMIT", "half of what is available",
      "Memory that the working sets may take, for example 512M or 2G.", &words.memory, NULL},
@@ -252,7 +255,8 @@ static void print_not_run(const struct carm_build_config *config, const struct c
 
 /* The answer, the roofs, and what was not right. */
 static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
-                          const struct carm_cpu *cpu, const char *path, double seconds)
+                          const struct carm_cpu *cpu, const char *path,
+                          const struct carm_build_done *done)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     size_t disturbed = 0;
@@ -288,8 +292,18 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     }
     print_ceilings(model);
     carm_count_checks_print(model);
-    printf("%zu roofs from %llu repetitions each in %.1f s: %s\n", points,
-           (unsigned long long)model->config.reps, seconds, path);
+    if (done->missing) {
+        printf(
+            "The budget of %.0f s ended before %zu more roofs had a figure: give more with --budget\n",
+            fmax(config->budget_seconds, CARM_BUDGET_LEAST), done->missing);
+    }
+    printf("%zu roofs from %zu repetitions each in %.1f s: %s\n", points, done->reps, done->seconds,
+           path);
+    if (done->reps < config->reps) {
+        printf(
+            "%zu repetitions each would take most of the budget or more: give more with --budget\n",
+            config->reps);
+    }
 }
 
 /* What can be wrong before the node is waited for. path: out, where the model goes */
@@ -407,12 +421,12 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
     char codes[PATH_MAX];
     struct carm_job job;
     struct carm_model *model = NULL;
-    double seconds = 0.0;
+    struct carm_build_done done = {.seconds = 0.0};
     carm_job_read(&job);
     carm_node_warn(host->observer, &job, host->topo);
     warn_absent(host->observer, config);
     struct carm_model *before = find_before(config, host, path);
-    int rc = carm_build_run(config, host, counter, before, &model, &seconds, err);
+    int rc = carm_build_run(config, host, counter, before, &model, &done, err);
     carm_model_free(before);
     if (rc == -CARM_EINTR) {
         return carm_fail(err, CARM_EINTR,
@@ -426,7 +440,7 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
         fputs(text ? text : "", stdout);
         free(text);
     } else if (!rc) {
-        print_summary(model, config, &host->cpu, path, seconds);
+        print_summary(model, config, &host->cpu, path, &done);
         if (config->found) {
             print_found(config->found, codes);
         }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static const struct carm_opt options[] = {
     {"quick", 'q', NULL, NULL, "A first look: 1024 repetitions, fewer schedules to choose from.",
      &words.quick, NULL},
     {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
-     "How long a restless machine may take: points that were disturbed are measured again until then.",
+     "How long it may take: points that were disturbed are measured again until then, and it ends with what it "
+     "has. Less than 5 s counts as 5 s.",
      &words.budget, NULL},
     {"theory", 0, "NAME|FILE", "by CPUID",
      "Peak rates of the core to compare the roofs with: the name of a microarchitecture, for "
@@ -184,13 +186,13 @@ static int validate(const struct carm_host *host, const struct carm_validate_con
                     const struct paths *paths, struct carm_err *err)
 {
     struct carm_code_counter counter;
-    double seconds = 0.0;
+    struct carm_validate_done done = {.seconds = 0.0};
     int rc = carm_code_counter_open(&counter, opt_counters, &host->cpu, err);
     /* places that cannot be written are reported before the measuring, not after */
     rc = rc ? rc : carm_outfile_check(paths->output, err);
     rc = rc ? rc : carm_outfile_check(paths->csv, err);
     if (!rc) {
-        rc = carm_validate_run(config, host, paths->model, &counter, model, &seconds, err);
+        rc = carm_validate_run(config, host, paths->model, &counter, model, &done, err);
     }
     carm_code_counter_close(&counter);
     if (rc == -CARM_EINTR) {
@@ -206,9 +208,14 @@ static int validate(const struct carm_host *host, const struct carm_validate_con
     } else if (!rc) {
         print(model, config, theory);
         carm_count_checks_print(model);
+        if (done.missing) {
+            printf(
+                "The budget of %.0f s ended before %zu points had a figure: give more with --budget\n",
+                fmax(config->budget_seconds, CARM_BUDGET_LEAST), done.missing);
+        }
         printf("%smeasured in %.1f s: model %s, points %s\n",
                opt_verbose ? "\n" : "`--verbose` adds worst points, roofs, fits and theory\n\n",
-               seconds, paths->output, paths->csv);
+               done.seconds, paths->output, paths->csv);
     }
     return rc;
 }

@@ -100,8 +100,31 @@ ok "--quick alone: none"
 
 refuses "a budget that is no number" 2 "--budget 'soon' is no number of seconds" build --budget soon
 refuses "a negative budget" 2 "--budget '-1'" build --budget=-1
-build --fresh --budget 0 && rounds 'min(n) >= 4'
-ok "without a budget each roof has its rounds all the same"
+build --fresh --budget 0 && rounds 'min(n) >= 1'
+ok "a budget of nothing counts as 5 s: each roof has a round"
+
+# ---- signals: the bounds only catch what hangs
+
+# stopped SIGNAL: a long build gets it; its status is left in $status, what it says in $tmp/err
+stopped() {
+    cp "$m" "$tmp/before.json"
+    # a shell's background jobs ignore SIGINT: env resets it
+    env --default-signal=INT,TERM "$CARM" build -t 1 --levels L1 --fresh --budget 600 -o "$m" >"$tmp/out" 2>"$tmp/err" </dev/null &
+    pid=$!
+    sleep 1
+    kill -"$1" $pid
+    (sleep 60; kill -KILL $pid) 2>/dev/null &
+    guard=$!
+    status=0
+    wait $pid || status=$?
+    kill $guard 2>/dev/null
+}
+for signal in TERM INT; do
+    stopped $signal
+    [ $status -eq 1 ] && grep -q 'interrupted: nothing was written' "$tmp/err" && cmp -s "$m" "$tmp/before.json" &&
+        build --wait 0 && ! grep -q 'wait' "$tmp/err"
+    ok "SIG$signal ends a build in order, and its lock"
+done
 
 # a search, whose codes lie with this user's models
 XDG_DATA_HOME=$tmp/data

@@ -20,7 +20,12 @@ struct carm_build {
     const struct carm_clock *clock;
     struct carm_observer *observer;
     const struct carm_model *before; /* whose rounds are taken over; NULL = none */
-    uint64_t begin, until; /* TSC: when it began, and when measuring disturbed points again ends */
+    uint64_t begin,
+        until;     /* TSC: when it began, and when its budget ends, less the part of the ceilings */
+    uint64_t end;  /* TSC: when the part of the ceilings ends, too */
+    uint64_t last; /* TSC: when its budget ends: what is left after the roofs is for latencies */
+    size_t
+        reps; /* of every point: those of the configuration, or fewer where the budget is short */
 };
 
 enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };
@@ -75,5 +80,19 @@ void carm_build_wait(struct carm_build_set *s, double seconds);
 #define CARM_LEVELS_SHARE 0.50
 #define CARM_ROUNDS_SHARE 0.65
 bool carm_build_has_time(const struct carm_build *build, double share);
+
+/* Until when the team may measure in each part of a build, as shares of the budget. Where time is short, each part
+ * leaves some for the next, and each number of threads some for the others: the curve and its levels; the searches,
+ * after which the usual code of each roof is taken; the rounds; all. On a quiet machine all parts end before. */
+#define CARM_CURVES_END 0.40
+#define CARM_LEVELS_END 0.50
+#define CARM_SEARCH_END 0.70
+#define CARM_SHAPES_END \
+    0.80 /* how repetitions of a code run, where the search had no time to see it */
+#define CARM_ROUNDS_END 1.00
+#define CARM_BUILD_END  1.05 /* the curves of flops: half a second with 8192 repetitions */
+
+/* The team's deadline is that share of the budget from now on. */
+void carm_build_limit(const struct carm_build *build, struct carm_team *team, double share);
 
 #endif

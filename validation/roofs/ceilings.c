@@ -101,6 +101,10 @@ static double traffic_share(const struct carm_code *code)
 static void describe(const struct carm_series *s, const struct carm_pooled *pooled, int threads,
                      struct carm_ceiling_roof *ceiling)
 {
+    if (s->n == 0) {
+        say(ceiling, "not measured: the budget was over");
+        return;
+    }
     if (!(pooled->rate > 0.0)) { /* no rate of a time below that of the empty code */
         say(ceiling, "not measured: the machine was too busy to time it");
         return;
@@ -135,15 +139,17 @@ static void run_rounds(struct ceilings *c, struct carm_team *team, struct carm_s
                        struct carm_pooled *pooled)
 {
     size_t each = 0;
-    const size_t rounds = carm_rounds_of(c->build->config->reps, &each);
+    const size_t rounds = carm_rounds_of(c->build->reps, &each);
+    bool goes = true;
     team->patience_seconds = CARM_WAIT_ROUND;
-    for (size_t i = 0; i < rounds; i++) {
-        carm_series_round(s, team, each, NULL);
+    for (size_t i = 0; i < rounds && goes; i++) {
+        goes = carm_series_round(s, team, each, NULL);
     }
     carm_series_estimate(s, c->build->clock, pooled);
-    while (s->n < 2 * rounds && c->more_seconds > 0.0 && carm_series_is_doubtful(s, pooled, 1.0)) {
+    while (goes && s->n < 2 * rounds && c->more_seconds > 0.0 &&
+           carm_series_is_doubtful(s, pooled, 1.0)) {
         const uint64_t begin = carm_clock_now();
-        carm_series_round(s, team, each, NULL);
+        goes = carm_series_round(s, team, each, NULL);
         carm_series_estimate(s, c->build->clock, pooled);
         c->more_seconds -= (double)(carm_clock_now() - begin) / c->build->clock->tsc_hz;
     }
@@ -172,9 +178,15 @@ static const struct carm_code *measure(struct ceilings *c, struct carm_team *tea
     return codes[k];
 }
 
+/* The team's deadline is the end of the whole budget. */
+static void limit(const struct ceilings *c, struct carm_team *team)
+{
+    team->deadline = (struct carm_deadline){c->build->end, c->build->observer->stop};
+}
+
 static double seconds_of(const struct carm_build *build, bool memory, size_t candidates)
 {
-    const double reps = (double)(build->config->reps + SEARCH_REPS * candidates);
+    const double reps = (double)(build->reps + SEARCH_REPS * candidates);
     return reps * ((memory ? memory_target : CARM_TARGET_CORE) + 1e-6);
 }
 
@@ -281,9 +293,13 @@ static int open_team(const struct ceilings *c, int threads, uint64_t set_bytes,
                      struct carm_team **team, struct carm_err *err)
 {
     const struct carm_build *b = c->build;
-    const size_t reps = b->config->reps > 2048 ? b->config->reps : 2048;
-    return carm_team_open(team, b->topo, b->clock, threads, set_bytes + ((size_t)2 << 20), reps,
-                          err);
+    const size_t reps = b->reps > 2048 ? b->reps : 2048;
+    const int rc =
+        carm_team_open(team, b->topo, b->clock, threads, set_bytes + ((size_t)2 << 20), reps, err);
+    if (!rc) {
+        limit(c, *team);
+    }
+    return rc;
 }
 
 /* Memory on one node: the threads of the others, or all, reach over. */
@@ -412,6 +428,7 @@ int carm_build_measure_ceilings(struct carm_build_set *s, struct carm_roofs *roo
                          .levels = &s->levels,
                          .more_seconds = s->build->config->quick ? 0.5 : 5.0,
                          .roofs = roofs};
+    limit(&c, s->team);
     const int rc = measure_here(&c, s->team, err);
     carm_team_close(s->team); /* its memory, before other teams take theirs */
     s->team = NULL;

@@ -28,7 +28,7 @@ struct carm_build_config {
     size_t reps;
     bool quick;
     bool latency;          /* measures what a core waits for, too (validation/latency/) */
-    double budget_seconds; /* until then, what is disturbed is measured again */
+    double budget_seconds; /* the build ends then, with what it has */
     uint64_t memory_bytes; /* for the buffers of all threads */
     int curve_steps;       /* points of the curve in one octave */
     bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */

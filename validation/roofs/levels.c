@@ -92,8 +92,7 @@ double carm_build_curve_seconds(const struct carm_build *build, int threads)
 {
     double octaves =
         log2((double)carm_build_curve_end(build, threads) / (2.0 * (double)KIB) / threads);
-    return octaves * build->config->curve_steps * (double)build->config->reps *
-           (target_near + 3e-6);
+    return octaves * build->config->curve_steps * (double)build->reps * (target_near + 3e-6);
 }
 
 /* Whether the last octave and a third is flat, past twice the last cache: memory's plateau. */
@@ -108,6 +107,9 @@ static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_b
     double lo = INFINITY;
     double hi = 0.0;
     for (size_t i = n - need; i < n; i++) {
+        if (sweep->points[i].n == 0) {
+            return false;
+        }
         lo = fmin(lo, sweep->points[i].rounds[sweep->points[i].n - 1].rate);
         hi = fmax(hi, sweep->points[i].rounds[sweep->points[i].n - 1].rate);
     }
@@ -132,7 +134,7 @@ static int run_point(struct carm_build_sweep *sweep, struct carm_series *point,
     const int threads = sweep->set->threads;
     char size[CARM_TEXT_NUMBER_MAX];
     size_t reps = 0;
-    carm_build_sweep_rounds(build->config->reps, &reps);
+    carm_build_sweep_rounds(build->reps, &reps);
     carm_observer_step(build->observer, "%d thread%s: curve at %s", threads,
                        threads == 1 ? "" : "s",
                        carm_text_bytes(size, sizeof size, (uint64_t)set_of(point, threads)));
@@ -196,7 +198,8 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
     }
     carm_build_use(set);
     carm_build_wait(set, carm_build_has_time(build, CARM_CURVES_SHARE) ? CARM_WAIT_CURVE : 0.0);
-    for (int i = 0; i < points && sweep->n < CARM_CURVE_POINTS_MAX; i++) {
+    for (int i = 0; i < points && sweep->n < CARM_CURVE_POINTS_MAX && !carm_team_is_over(set->team);
+         i++) {
         const double x = first * pow(2.0, (double)i / steps);
         struct carm_series *p = &sweep->points[sweep->n];
         carm_series_open(p, set->team, code, (uint64_t)(x / set->threads),
@@ -234,7 +237,7 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
     const bool part = lo > 0.0 || hi < INFINITY;
     const bool early = carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE);
     sweep->set->team->patience_seconds = part || early ? CARM_WAIT_CURVE : 0.0;
-    for (size_t i = 0; i < sweep->n && !rc; i++) {
+    for (size_t i = 0; i < sweep->n && !rc && !carm_team_is_over(sweep->set->team); i++) {
         struct carm_series *p = &sweep->points[i];
         const double set = set_of(p, sweep->set->threads);
         rc = set >= lo && set <= hi ? run_point(sweep, p, err) : 0;
@@ -324,14 +327,22 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
     }
 }
 
-/* What the model says of a level beside its numbers. reach: the last cache; share: memory_share */
+/* What the model says of a level beside its numbers. reach: the last cache; share: memory_share;
+ * planned: the largest set of the curve, had there been time */
 static void describe(struct carm_build_level *l, bool dram, double largest, double reach,
-                     double share)
+                     double share, double planned)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     char b[CARM_TEXT_NUMBER_MAX];
     if (!l->range.resolved) {
-        if (dram && largest < 2.0 * reach) {
+        const double least = dram ? 2.0 * reach : (double)l->os_size_bytes;
+        if (largest < least && largest < 0.5 * planned) {
+            snprintf(l->note, sizeof l->note,
+                     "the time for the curve was over %s %s: give more with --budget",
+                     largest > 0.0 ? "at" : "before",
+                     largest > 0.0 ? carm_text_bytes(a, sizeof a, (uint64_t)largest)
+                                   : "its first point");
+        } else if (dram && largest < 2.0 * reach) {
             snprintf(l->note, sizeof l->note,
                      "the working set ended at %s, the memory limit: give --memory %lluM or "
                      "more to leave the last cache",
@@ -434,7 +445,8 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
         if (carm_level_list_has(&build->config->levels, l->name)) {
             choose_sets(l, below, dram ? 0.0 : sizes[i], dram,
                         known && carm_build_is_private(build->topo, i, threads), largest, threads);
-            describe(l, dram, largest, reach, memory_share(build->config));
+            describe(l, dram, largest, reach, memory_share(build->config),
+                     (double)carm_build_curve_end(build, threads));
         } else if (!l->range.resolved) {
             snprintf(l->note, sizeof l->note, "not asked for (--levels)");
         }

@@ -86,10 +86,17 @@ static double target_of(const struct carm_build_roof *r)
     return r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
 }
 
+/* The code of a series, and how its repetitions run: looking for that takes some milliseconds of the rounds' time
+ * where that of the searches is over. */
 static void open_series(struct carm_build_roof *r, const struct carm_code *code, uint64_t set_bytes)
 {
     struct carm_series *s = &r->series[r->nseries++];
+    const struct carm_deadline deadline = r->set->team->deadline;
+    if (carm_team_is_over(r->set->team)) {
+        carm_build_limit(r->set->build, r->set->team, CARM_SHAPES_END);
+    }
     carm_series_open(s, r->set->team, code, set_bytes, target_of(r), !is_private(r));
+    r->set->team->deadline = deadline;
     s->floor = r->memory && r->level > 0 ? page_floor : code_floor;
 }
 
@@ -107,12 +114,17 @@ static int announce(const struct carm_build_roof *r, const char *doing, struct c
     return carm_observer_check(r->set->build->observer, err);
 }
 
-/* The best candidates by short measurements, best first. returns how many */
+/* The best candidates by short measurements, best first; the first one where the time was over before there were
+ * any. returns how many */
 static size_t choose_finalists(const double *rates, size_t n, size_t order[FINALISTS])
 {
     size_t sorted[CARM_CANDIDATES_MAX];
     size_t found = 0;
     gsl_sort_index(sorted, rates, 1, n); /* ascending */
+    if (!(rates[sorted[n - 1]] > 0.0)) {
+        order[0] = 0;
+        return 1;
+    }
     while (found < n && found < FINALISTS &&
            rates[sorted[n - 1 - found]] >= (1.0 - final_margin) * rates[sorted[n - 1]]) {
         order[found] = sorted[n - 1 - found];
@@ -159,26 +171,18 @@ static void search_memory(struct carm_build_roof *r)
         carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix, r->level == 0, codes);
     /* the codes on the middle set, then the set with the best code */
     const uint64_t middle = l->sets[l->nsets / 2];
-    uint64_t set_bytes = middle;
-    double best = rates[carm_measure_rank(s->team, codes, n, middle, target, search, rates)];
+    const double best = rates[carm_measure_rank(s->team, codes, n, middle, target, search, rates)];
     size_t finalists = choose_finalists(rates, n, order);
     assert(finalists > 0);
     if (s->build->config->found) {
         finalists = keep_usual(r, codes, rates, n, order, finalists);
     }
-    for (size_t i = 0; i < l->nsets; i++) {
-        double rate = 0.0;
-        if (l->sets[i] == middle) {
-            continue;
-        }
-        carm_measure_rank(s->team, &codes[order[0]], 1, l->sets[i], target, search, &rate);
-        if (rate > best) {
-            best = rate;
-            set_bytes = l->sets[i];
-        }
-    }
+    double of_sets[CARM_LEVEL_SETS] = {0.0};
+    of_sets[l->nsets / 2] = best;
+    const size_t set =
+        carm_measure_best_set(s->team, codes[order[0]], l->sets, l->nsets, target, search, of_sets);
     for (size_t i = 0; i < finalists; i++) {
-        open_series(r, codes[order[i]], set_bytes);
+        open_series(r, codes[order[i]], l->sets[set]);
     }
 }
 
@@ -374,7 +378,9 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
 
 static int run_rounds(struct job *j, struct carm_err *err)
 {
-    for (size_t round = 0; round < j->rounds; round++) {
+    struct carm_team *team = j->sets[0].team;
+    const struct carm_deadline deadline = team->deadline;
+    for (size_t round = 0; round < j->rounds && !carm_team_is_over(team); round++) {
         if (round >= FEWEST && !carm_build_has_time(j->build, CARM_ROUNDS_SHARE)) {
             return 0; /* the rest of the time is for those that need it */
         }
@@ -386,7 +392,13 @@ static int run_rounds(struct job *j, struct carm_err *err)
             if (rc) {
                 return rc;
             }
+            if (round ==
+                0) { /* each has its part of the time: a figure of few repetitions is one */
+                const double ticks = (double)deadline.tsc - (double)carm_clock_now();
+                team->deadline = carm_deadline_within(deadline, ticks / (double)(j->n - i));
+            }
             one_round(j, &j->roofs[i], CARM_WAIT_ROUND);
+            team->deadline = deadline;
         }
         for (size_t i = 0; i < j->n && round + 1 >= FIRST_CUT; i++) {
             cut(j, &j->roofs[i], round + 1 >= LAST_CUT ? 1 : 2);
@@ -636,7 +648,7 @@ static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
                                      .shape = {.iterations = n, .passes = 1, .windows = 1}};
         struct carm_pooled pooled = {.n = 0};
         size_t reps = 0;
-        const size_t rounds = carm_build_sweep_rounds(s->build->config->reps, &reps);
+        const size_t rounds = carm_build_sweep_rounds(s->build->reps, &reps);
         rc = carm_observer_check(s->build->observer, err);
         if (rc) {
             return rc;
@@ -785,28 +797,35 @@ static int plan(struct job *j, struct carm_build_set *set, size_t isa,
 }
 
 int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_model *model,
-                             struct carm_err *err)
+                             size_t *missing, struct carm_err *err)
 {
     const struct carm_build *build = sets[0].build;
     const struct carm_build_config *c = build->config;
     struct job j = {.build = build, .sets = sets, .nsets = n, .model = model};
     const size_t each = c->nmixes * CARM_LEVELS_MAX + c->nops;
     int rc = 0;
-    j.rounds = carm_rounds_of(c->reps, &j.reps);
+    j.rounds = carm_rounds_of(build->reps, &j.reps);
     j.roofs = calloc(n * c->nisas * c->nprecisions * each, sizeof *j.roofs);
     if (!j.roofs) {
         carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
         return -CARM_ENOMEM;
     }
     for (size_t s = 0; s < n && !rc; s++) {
+        carm_build_limit(build, sets[0].team,
+                         CARM_LEVELS_END +
+                             (CARM_SEARCH_END - CARM_LEVELS_END) * (double)(s + 1) / (double)n);
         for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
             rc = plan(&j, &sets[s], i / c->nprecisions, c->precisions[i % c->nprecisions], err);
         }
     }
+    carm_build_limit(build, sets[0].team, CARM_ROUNDS_END);
     rc = rc ? rc : run_rounds(&j, err);
     rc = rc ? rc : run_more(&j, err);
+    carm_build_limit(build, sets[0].team, CARM_BUILD_END);
     rc = rc ? rc : finish(&j, err);
+    *missing = 0;
     for (size_t i = 0; i < j.n; i++) {
+        *missing += j.roofs[i].pooled.n == 0 ? 1 : 0;
         free(j.roofs[i].series);
     }
     free(j.roofs);
@@ -817,7 +836,7 @@ double carm_build_roofs_seconds(const struct carm_build *build)
 {
     const struct carm_build_config *c = build->config;
     const size_t levels = build->topo->ncaches + 1;
-    const double reps = (double)(c->reps + SEARCH_REPS);
+    const double reps = (double)(build->reps + SEARCH_REPS);
     double all = 0.0;
     for (size_t i = 0; i < c->nisas; i++) {
         all += (double)c->nops * reps * (CARM_TARGET_CORE + 1e-6);

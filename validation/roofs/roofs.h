@@ -32,9 +32,10 @@ struct carm_build_roof {
  * and draws F(phi). Points that were seen in no sound state, whose rounds differ, or that break a rule get
  * more rounds while there is time.
  * sets  [n] by number of threads, ascending
+ * missing  out: roofs that the budget left without a round
  * returns 0, -CARM_EINTR or -CARM_ENOMEM */
 int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_model *model,
-                             struct carm_err *err);
+                             size_t *missing, struct carm_err *err);
 
 /* The best of a roof's codes so far, and its figure. */
 void carm_build_pool_roof(struct carm_build_roof *roof, const struct carm_clock *clock);

@@ -62,15 +62,18 @@ static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_s
 {
     size_t each = 0;
     assert(n > 0 && sets[0].build && sets[n - 1].build);
-    const size_t rounds = carm_build_sweep_rounds(sets[0].build->config->reps, &each);
+    const size_t rounds = carm_build_sweep_rounds(sets[0].build->reps, &each);
     int rc = 0;
     carm_build_use(&sets[n - 1]);
+    carm_build_limit(sets[0].build, sets[0].team, CARM_CURVES_END);
     carm_measure_watch(sets[0].team, sets[0].build->config->quick ? 0.1 : 0.3);
     for (size_t i = 0; i < n && !rc; i++) {
+        carm_build_limit(sets[0].build, sets[0].team,
+                         CARM_CURVES_END * (double)(i + 1) / (double)n);
         carm_build_calibrate(&sets[i]);
         rc = carm_build_sweep_open(&sweeps[i], &sets[i], choose_code(&sets[i]), err);
     }
-    for (size_t r = 1; r < rounds && !rc; r++) {
+    for (size_t r = 1; r < rounds && !rc && !carm_team_is_over(sets[0].team); r++) {
         if (r >= CARM_ROUNDS_MIN && !carm_build_has_time(sets[0].build, CARM_CURVES_SHARE)) {
             break;
         }
@@ -129,9 +132,9 @@ static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_le
     double hi = 0.0;
     int rc = carm_build_add_curve(model, &sweep->code->spec, s->threads, &curve, err);
     rc = rc ? rc : find_levels(sweep, fewest, curve, err);
-    for (int i = 0;
-         i < AGAIN && !rc && (i < ALWAYS || carm_build_has_time(s->build, CARM_LEVELS_SHARE)) &&
-         carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
+    for (int i = 0; i < AGAIN && !rc && !carm_team_is_over(s->team) &&
+                    (i < ALWAYS || carm_build_has_time(s->build, CARM_LEVELS_SHARE)) &&
+                    carm_build_doubts_levels(s->build, &s->levels, &lo, &hi);
          i++) {
         rc = carm_build_sweep_round(sweep, lo, hi, err);
         rc = rc ? rc : find_levels(sweep, fewest, curve, err);
@@ -152,6 +155,7 @@ static int measure_levels(struct carm_build_set *sets, size_t n, struct carm_mod
 {
     struct carm_build_sweep sweeps[CARM_LIST_MAX] = {{.set = NULL}};
     int rc = sweep_sets(sets, n, sweeps, err);
+    carm_build_limit(sets[0].build, sets[0].team, CARM_LEVELS_END);
     for (size_t i = 0; i < n && !rc; i++) {
         rc = add_levels(&sweeps[i], i ? &sets[0].levels : NULL, model, err);
     }
@@ -210,8 +214,23 @@ static int open_sets(const struct carm_build *build, struct carm_build_set *sets
     return rc;
 }
 
+static double build_seconds(const struct carm_build *build)
+{
+    return (double)(build->last - build->begin) / build->clock->tsc_hz;
+}
+
+static bool has_roofs(const struct carm_model *model)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        n += model->roofs[i].nmemory + model->roofs[i].ncompute;
+    }
+    return n > 0;
+}
+
 /* Everything that the model says of measuring. */
-static int measure(const struct carm_build *build, struct carm_model *model, struct carm_err *err)
+static int measure(const struct carm_build *build, struct carm_model *model, size_t *missing,
+                   struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
     struct carm_build_set sets[CARM_LIST_MAX] = {{.build = NULL}};
@@ -219,9 +238,15 @@ static int measure(const struct carm_build *build, struct carm_model *model, str
     uint64_t *places = NULL;
     int rc = open_sets(build, sets, &places, err);
     rc = rc ? rc : measure_levels(sets, c->nthreads, model, err);
-    rc = rc ? rc : carm_build_measure_roofs(sets, c->nthreads, model, err);
+    rc = rc ? rc : carm_build_measure_roofs(sets, c->nthreads, model, missing, err);
     if (!rc) {
         model->machine.page_bytes = carm_buffer_page_bytes(&last->team->workers[0].buffer);
+    }
+    if (!rc && !has_roofs(model)) {
+        rc = carm_fail(
+            err, CARM_EIO,
+            "the budget of %.0f s ended before anything was measured: give more with --budget",
+            build_seconds(build));
     }
     /* ceilings belong to the roofs of the widest ISA and the most threads */
     struct carm_roofs *roofs =
@@ -310,22 +335,48 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
     return same;
 }
 
+/* Where the budget ends, what of it the ceilings and the latencies (seconds by estimate, 0 = none) have, and how many repetitions it allows: those that were asked
+ * for when they take half of it by estimate, else in proportion. */
+static void plan_time(struct carm_build *build, double latency)
+{
+    enum { FEWEST = 64 };
+    static const double ceilings_most = 0.4; /* of the budget */
+    static const double latency_most = 0.5;
+    static const double planned =
+        0.5; /* of what the roofs have: the rest is for a restless machine */
+    const struct carm_build_config *c = build->config;
+    const double seconds = fmax(c->budget_seconds, CARM_BUDGET_LEAST);
+    /* twice the estimate, but in a budget that is too short for it none */
+    const double reserved = 2.0 * latency < latency_most * seconds ? 2.0 * latency : 0.0;
+    double ceilings = 0.0;
+    if (carm_build_wants_ceilings(c)) {
+        ceilings = carm_build_ceilings_seconds(build, c->threads[c->nthreads - 1]);
+        ceilings = fmin(fmax(2.0 * ceilings, CARM_BUDGET_CEILINGS), ceilings_most * seconds);
+    }
+    build->begin = carm_clock_now();
+    build->last = build->begin + (uint64_t)(seconds * build->clock->tsc_hz);
+    build->end = build->last - (uint64_t)(reserved * build->clock->tsc_hz);
+    build->until = build->end - (uint64_t)(ceilings * build->clock->tsc_hz);
+    const double share = planned * (seconds - reserved - ceilings) / carm_build_estimate(build);
+    if (share < 1.0) {
+        const size_t reps = (size_t)(share * (double)c->reps);
+        build->reps = reps > FEWEST ? reps : c->reps < FEWEST ? c->reps : FEWEST;
+    }
+}
+
 int carm_build_run(const struct carm_build_config *config, const struct carm_host *host,
                    const struct carm_code_counter *counter, const struct carm_model *before,
-                   struct carm_model **model, double *seconds, struct carm_err *err)
+                   struct carm_model **model, struct carm_build_done *done, struct carm_err *err)
 {
     struct carm_build_plan plan = {0};
-    const uint64_t begin = carm_clock_now();
-    const struct carm_build build = {
-        .config = config,
-        .plan = &plan,
-        .cpu = &host->cpu,
-        .topo = host->topo,
-        .clock = &host->clock,
-        .observer = host->observer,
-        .before = before,
-        .begin = begin,
-        .until = begin + (uint64_t)(config->budget_seconds * host->clock.tsc_hz)};
+    struct carm_build build = {.config = config,
+                               .plan = &plan,
+                               .cpu = &host->cpu,
+                               .topo = host->topo,
+                               .clock = &host->clock,
+                               .observer = host->observer,
+                               .before = before,
+                               .reps = config->reps};
     const struct carm_latency_options latencies = {.quick = config->quick,
                                                    .memory_bytes = config->memory_bytes};
     struct carm_model *m = calloc(1, sizeof *m);
@@ -333,18 +384,27 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
     if (!m) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
     }
-    carm_observer_begin(host->observer,
-                        carm_build_estimate(&build) +
-                            (config->latency ? carm_latency_seconds(&latencies) : 0.0));
+    const double latency = config->latency ? carm_latency_seconds(&latencies) : 0.0;
+    plan_time(&build, latency);
+    carm_observer_begin(host->observer, carm_build_estimate(&build) + latency);
     describe(m, config, host);
     int rc = carm_build_plan_open(&plan, config, &host->cpu, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);
-    rc = rc ? rc : measure(&build, m, err);
+    rc = rc ? rc : measure(&build, m, &done->missing, err);
+    done->reps = build.reps;
     if (!rc && config->latency) {
-        rc = carm_latency_measure(&latencies, host, m, err);
+        /* a machine that is so slow that this is left cannot tell latencies either */
+        const double left = ((double)build.last - (double)carm_clock_now()) / host->clock.tsc_hz;
+        if (left > latency) {
+            rc = carm_latency_measure(&latencies, host, m, err);
+        } else {
+            carm_observer_say(host->observer,
+                              "the budget left no time for latencies: give more with --budget");
+        }
     }
+    rc = rc ? rc : carm_observer_check(host->observer, err);
     rc = rc ? rc : carm_code_counter_check(counter, plan.image, host->topo, &host->clock, m, err);
-    *seconds = carm_observer_end(host->observer);
+    done->seconds = carm_observer_end(host->observer);
     carm_build_plan_close(&plan);
     if (rc) {
         carm_model_free(m);

@@ -27,7 +27,7 @@ struct carm_validate_config {
     struct carm_level_list levels;
     size_t reps;
     bool quick;
-    double budget_seconds; /* until then, what is disturbed is measured again */
+    double budget_seconds; /* the validation ends then, with what it has */
 };
 
 /* Finds the sets and checks that they can be measured here and that the model has their roofs.

@@ -71,6 +71,23 @@ static void measure_issue(struct carm_validate *run, struct carm_team *team)
     }
 }
 
+/* Seconds until a TSC value. */
+static double until(const struct carm_validate *run, uint64_t tsc)
+{
+    return ((double)tsc - (double)carm_clock_now()) / run->clock->tsc_hz;
+}
+
+/* The empty code, in a small part of the time that is left. */
+static void calibrate(const struct carm_validate *run, struct carm_team *team)
+{
+    static const double most = 0.05;
+    const struct carm_deadline deadline = team->deadline;
+    team->deadline =
+        carm_deadline_within(deadline, most * until(run, deadline.tsc) * run->clock->tsc_hz);
+    carm_measure_calibrate(team, run->plan->empty);
+    team->deadline = deadline;
+}
+
 int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_team **team,
                             struct carm_err *err)
 {
@@ -90,8 +107,9 @@ int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_
             : carm_team_open(team, run->topo, run->clock, threads, largest + ((size_t)18 << 20),
                              run->config->reps > 2048 ? run->config->reps : 2048, err);
     if (!rc) {
+        (*team)->deadline = (struct carm_deadline){run->until, run->observer->stop};
         carm_measure_watch(*team, run->config->quick ? 0.1 : 0.3);
-        carm_measure_calibrate(*team, run->plan->empty);
+        calibrate(run, *team);
         run->issue = 0.0;
     }
     return rc;
@@ -162,14 +180,9 @@ static int announce(const struct job *j, const char *level, size_t round, size_t
     return carm_observer_check(j->run->observer, err);
 }
 
-/* Seconds until a TSC value. */
-static double until(const struct carm_validate *run, uint64_t tsc)
-{
-    return ((double)tsc - (double)carm_clock_now()) / run->clock->tsc_hz;
-}
-
-/* Schedules, then rounds of all points. */
-static int measure_points(struct job *j, struct carm_err *err)
+/* Schedules, then rounds of all points.
+ * end  TSC: when the level's time is over, but for repairs that have begun */
+static int measure_points(struct job *j, uint64_t end, struct carm_err *err)
 {
     /* how long a run waits for cores of its own */
     static const double search_wait = 3e-3;
@@ -177,11 +190,14 @@ static int measure_points(struct job *j, struct carm_err *err)
     static const double repair_wait = 25e-3;
     /* what is left of the time when searches stop to wait, and when all points have had their rounds */
     static const double search_left = 0.65;
+    /* ... and when the first schedule of each point has to do */
+    static const double search_least = 0.60;
+    static const double chosen_left = 0.50; /* when all points must have one */
     static const double rounds_left = 0.45;
     struct carm_validate *run = j->run;
-    /* each level has an equal share of the time that is left */
-    const double share = until(run, run->until) / (double)run->left--;
-    const uint64_t end = carm_clock_now() + (uint64_t)(fmax(share, 0.0) * run->clock->tsc_hz);
+    struct carm_team *team = j->team;
+    const double share = until(run, end);
+    const struct carm_deadline whole = team->deadline;
     struct carm_sweep *s = &j->sweep;
     const char *level = j->run->model->levels[s->level].level;
     const size_t rounds = carm_rounds_of(j->run->config->reps, &s->reps);
@@ -193,26 +209,32 @@ static int measure_points(struct job *j, struct carm_err *err)
                            level, carm_grid_intensity(g));
         rc = carm_observer_check(j->run->observer, err);
         if (!rc) {
-            j->team->patience_seconds = until(run, end) > search_left * share ? search_wait : 0.0;
-            carm_sweep_choose(s, g);
+            const bool early = until(run, end) > search_least * share;
+            team->patience_seconds = until(run, end) > search_left * share ? search_wait : 0.0;
+            /* each has its part of the time in which there are rounds, too */
+            const double left = until(run, end) - chosen_left * share;
+            team->deadline = carm_deadline_within(whole, left / (double)(CARM_GRID_POINTS - g) *
+                                                             run->clock->tsc_hz);
+            carm_sweep_choose(s, g, early);
+            team->deadline = whole;
             carm_observer_advance(j->run->observer, 4.0 * each / CARM_GRID_POINTS);
         }
     }
-    for (size_t r = 0; r < rounds && !rc; r++) {
+    for (size_t r = 0; r < rounds && !rc && !carm_team_is_over(team); r++) {
         if (r > CARM_ROUNDS_MIN && !(until(run, end) > rounds_left * share)) {
             break; /* the rest is for those that need it */
         }
-        j->team->patience_seconds = until(run, end) > 0.0 ? round_wait : 0.0;
+        team->patience_seconds = until(run, end) > 0.0 ? round_wait : 0.0;
         rc = announce(j, level, r + 1, rounds, err);
         if (!rc) {
-            carm_measure_calibrate(j->team, j->run->plan->empty);
+            calibrate(j->run, team);
             carm_sweep_round(s, NULL);
             carm_observer_advance(j->run->observer, each);
         }
     }
     if (!rc) {
         s->budget_seconds = until(run, end);
-        j->team->patience_seconds = repair_wait;
+        team->patience_seconds = repair_wait;
         carm_sweep_repair(s);
     }
     return rc;
@@ -245,13 +267,27 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
                              .set_bytes = set_bytes};
     snprintf(beside.level, sizeof beside.level, "%s", roof->level);
     snprintf(beside.code, sizeof beside.code, "%s", roof->code);
+    /* each level has an equal share of the time that is left; repairs that have begun may take a little of the
+     * next one's, or of what the budget allows beyond its end */
+    static const double beyond = 0.15;
+    struct carm_validate *run = j->run;
+    const struct carm_deadline whole = j->team->deadline;
+    const double share = fmax(until(run, run->until) / (double)run->left--, 0.0);
+    const uint64_t end = carm_clock_now() + (uint64_t)(share * run->clock->tsc_hz);
+    j->team->deadline = (struct carm_deadline){
+        end + (uint64_t)(beyond * share * run->clock->tsc_hz), run->observer->stop};
     if (level > 0) {
         carm_measure_place(j->team, code, set_bytes, 8);
     }
     int rc = measure_startup(j->team, code, set_bytes, target, j->run->config->reps, &beside, err);
-    rc = rc ? rc : measure_points(j, err);
+    rc = rc ? rc : measure_points(j, end, err);
+    j->team->deadline = whole;
     for (size_t g = 0; g < CARM_GRID_POINTS && !rc; g++) {
         struct carm_validation_point p;
+        if (s->points[g].series.n == 0) {
+            j->run->missing++;
+            continue;
+        }
         carm_sweep_describe(s, g, &p);
         /* one turn of a loop that is longer than the level is another level's: an operation of many flops, few
          * of them for a byte, takes 64 KiB of loads and stores for 2^-8 op/byte of vpdpbusd */
@@ -264,7 +300,7 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
         describe_beside(&s->memory, j->team->clock, &beside);
         describe_beside(&s->compute, j->team->clock, &here);
         *peak = here.beside > peak->beside ? here : *peak; /* neighbours only slow it */
-        rc = carm_validation_add_roof(j->run->model, &beside, err);
+        rc = beside.beside > 0.0 ? carm_validation_add_roof(j->run->model, &beside, err) : 0;
     }
     carm_sweep_close(s);
     return rc;
@@ -291,5 +327,5 @@ int carm_validate_measure(struct carm_validate *run, struct carm_team *team, siz
     for (size_t level = 0; level < run->model->nlevels && !rc; level++) {
         rc = measure_level(&j, level, &beside, err);
     }
-    return rc ? rc : carm_validation_add_roof(run->model, &beside, err);
+    return rc || !(beside.beside > 0.0) ? rc : carm_validation_add_roof(run->model, &beside, err);
 }

@@ -19,8 +19,9 @@ struct carm_validate {
     const struct carm_clock *clock;
     struct carm_observer *observer;
     struct carm_model *model; /* points and roofs are added */
-    uint64_t until;           /* TSC: when measuring disturbed points again ends */
+    uint64_t until;           /* TSC: when its budget ends */
     size_t left;              /* levels of all sets that are left */
+    size_t missing;           /* out: points that the budget left without a figure */
     double issue; /* out: slots/s of all threads of the team, the most so far; 0 = not measured */
 };
 

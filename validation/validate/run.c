@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "validation/validate/run.h"
 
+#include <math.h>
+
 #include "base/text.h"
 #include "models/validation.h"
 #include "validation/validate/measure.h"
@@ -48,6 +50,21 @@ static int measure(struct carm_validate *run, struct carm_err *err)
     return rc;
 }
 
+/* Whether a point of the sets has a figure. */
+static bool has_points(const struct carm_validate *run)
+{
+    const struct carm_model *m = run->model;
+    for (size_t i = 0; i < run->config->nsets; i++) {
+        const struct carm_validation_set set = carm_validate_set(run->config, m, i);
+        for (size_t k = 0; k < m->nvalidation_points; k++) {
+            if (carm_validation_set_equal(&m->validation_points[k].set, &set)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Assembles the codes; a code that the model names and nobody knows is the file's fault. */
 static int open_plan(struct carm_validate_plan *plan, const struct carm_validate_config *config,
                      const struct carm_model *model, const char *path, struct carm_err *err)
@@ -60,7 +77,8 @@ static int open_plan(struct carm_validate_plan *plan, const struct carm_validate
 
 int carm_validate_run(const struct carm_validate_config *config, const struct carm_host *host,
                       const char *path, const struct carm_code_counter *counter,
-                      struct carm_model *model, double *seconds, struct carm_err *err)
+                      struct carm_model *model, struct carm_validate_done *done,
+                      struct carm_err *err)
 {
     struct carm_validate_plan plan = {.image = NULL};
     struct carm_validate run = {.config = config,
@@ -73,18 +91,27 @@ int carm_validate_run(const struct carm_validate_config *config, const struct ca
     for (size_t i = 0; i < config->nsets; i++) {
         estimate += carm_validate_seconds(&run, config->sets[i].roofs, &run.left);
     }
-    run.until = carm_clock_now() + (uint64_t)(config->budget_seconds * host->clock.tsc_hz);
+    run.until = carm_clock_now() +
+                (uint64_t)(fmax(config->budget_seconds, CARM_BUDGET_LEAST) * host->clock.tsc_hz);
     carm_observer_begin(host->observer, estimate);
     carm_observer_step(host->observer, "assembling and recounting the test codes");
     int rc = open_plan(&plan, config, model, path, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);
     rc = rc ? rc : measure(&run, err);
+    rc = rc ? rc : carm_observer_check(host->observer, err);
+    if (!rc && !has_points(&run)) {
+        rc = carm_fail(
+            err, CARM_EIO,
+            "the budget of %.0f s ended before anything was measured: give more with --budget",
+            fmax(config->budget_seconds, CARM_BUDGET_LEAST));
+    }
     rc = rc ? rc
             : carm_code_counter_check(counter, plan.image, host->topo, &host->clock, model, err);
     if (!rc) {
         carm_text_now(model->validated, sizeof model->validated);
     }
-    *seconds = carm_observer_end(host->observer);
+    done->missing = run.missing;
+    done->seconds = carm_observer_end(host->observer);
     carm_validate_plan_close(&plan);
     return rc;
 }

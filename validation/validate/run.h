@@ -8,16 +8,23 @@
 #include "validation/count.h"
 #include "validation/validate/config.h"
 
+/* What a validation took. */
+struct carm_validate_done {
+    double seconds;
+    size_t missing; /* points that the budget left without a figure */
+};
+
 /* Measures and scores every set of the configuration, with the host's observer.
  * host     with its turn to measure (carm_host_enter)
  * path     of the model's file, for messages
  * counter  compares the codes with their construction
  * model    points, roofs, scores and fits are added; those of the same sets are replaced
- * seconds  out: how long it took
- * returns 0, -CARM_EINTR, -CARM_ENOMEM, or as carm_validate_plan_open and carm_code_counter_try */
+ * done     out
+ * returns 0; -CARM_EIO (the budget ended before a point had a figure); -CARM_EINTR, -CARM_ENOMEM, or as carm_validate_plan_open and carm_code_counter_try */
 int carm_validate_run(const struct carm_validate_config *config, const struct carm_host *host,
                       const char *path, const struct carm_code_counter *counter,
-                      struct carm_model *model, double *seconds, struct carm_err *err);
+                      struct carm_model *model, struct carm_validate_done *done,
+                      struct carm_err *err);
 
 /* The set of measurements i of the configuration. */
 struct carm_validation_set carm_validate_set(const struct carm_validate_config *config,

@@ -32,7 +32,8 @@ static double intensity_of(const struct carm_code *code)
 int carm_sweep_open(struct carm_sweep *s, struct carm_err *err)
 {
     const double target = carm_level_target(s->level, s->model->nlevels);
-    s->points = calloc(CARM_GRID_POINTS, sizeof *s->points);
+    s->points =
+        calloc(2 * CARM_GRID_POINTS, sizeof *s->points); /* and as they were before a repair */
     if (!s->points) {
         carm_fail(err, CARM_ENOMEM, "not enough memory for the points of a level");
         return -CARM_ENOMEM;
@@ -48,30 +49,30 @@ void carm_sweep_close(struct carm_sweep *s)
     s->points = NULL;
 }
 
-void carm_sweep_choose(struct carm_sweep *s, size_t grid)
+void carm_sweep_choose(struct carm_sweep *s, size_t grid, bool search)
 {
     const size_t n = s->model->nlevels;
     const double target = carm_level_target(s->level, n);
-    const enum carm_search search = carm_level_search(s->level, n);
+    const enum carm_search how = carm_level_search(s->level, n);
     const struct carm_code *codes[CARM_SCHEDULES_MAX];
     struct carm_sweep_point *p = &s->points[grid];
     struct carm_shape shape;
     const size_t schedules =
         carm_validate_plan_schedules(s->plan, s->target, grid, s->level == 0, codes);
-    const size_t k =
-        carm_measure_pick(s->team, codes, schedules, s->set_bytes, target, search, &shape, NULL);
+    const size_t k = carm_measure_pick(s->team, codes, search ? schedules : 1, s->set_bytes, target,
+                                       how, &shape, NULL);
     p->tried++;
     if (codes[k] != p->series.code) { /* rounds of another schedule say nothing of this one */
         p->series = (struct carm_series){.code = codes[k], .shape = shape, .shared = is_shared(s)};
     }
 }
 
-/* A look at codes A and B. */
-static void look_beside(struct carm_sweep *s)
+/* A look at codes A and B. returns false: the deadline left none of both */
+static bool look_beside(struct carm_sweep *s)
 {
     const size_t reps = s->reps / BESIDE_SHARE ? s->reps / BESIDE_SHARE : 1;
-    carm_series_round(&s->memory, s->team, reps, NULL);
-    carm_series_round(&s->compute, s->team, reps, NULL);
+    const bool memory = carm_series_round(&s->memory, s->team, reps, NULL);
+    return carm_series_round(&s->compute, s->team, reps, NULL) && memory;
 }
 
 static struct carm_round last_round(const struct carm_series *s)
@@ -100,17 +101,20 @@ void carm_sweep_round(struct carm_sweep *s, const bool *wanted)
 {
     size_t grids[BETWEEN];
     size_t n = 0;
-    look_beside(s);
-    for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
-        if (!wanted || wanted[g]) {
-            carm_series_round(&s->points[g].series, s->team, s->reps, NULL);
+    bool goes = look_beside(s);
+    for (size_t g = 0; g < CARM_GRID_POINTS && goes; g++) {
+        struct carm_sweep_point *p = &s->points[g];
+        if ((!wanted || wanted[g]) && carm_series_round(&p->series, s->team, s->reps, NULL)) {
+            p->beside[p->series.n - 1] = (struct carm_sweep_beside){.attainable = 0.0};
             grids[n++] = g;
         }
         if (n == BETWEEN || (n > 0 && g + 1 == CARM_GRID_POINTS)) {
             const struct carm_round memory = last_round(&s->memory);
             const struct carm_round compute = last_round(&s->compute);
-            look_beside(s);
-            pair(s, grids, n, memory, compute);
+            goes = look_beside(s);
+            if (goes) {
+                pair(s, grids, n, memory, compute);
+            }
             n = 0;
         }
     }
@@ -175,34 +179,42 @@ static size_t find_doubtful(const struct carm_sweep *s, size_t rounds, bool *wan
 void carm_sweep_repair(struct carm_sweep *s)
 {
     const size_t rounds = s->points[0].series.n;
+    struct carm_sweep_point *const earlier = s->points + CARM_GRID_POINTS;
     bool wanted[CARM_GRID_POINTS];
     bool choose[CARM_GRID_POINTS];
-    while (s->budget_seconds > 0.0 && find_doubtful(s, rounds, wanted, choose) > 0) {
+    while (s->budget_seconds > 0.0 && !carm_team_is_over(s->team) &&
+           find_doubtful(s, rounds, wanted, choose) > 0) {
         const uint64_t begin = carm_clock_now();
+        memcpy(earlier, s->points, CARM_GRID_POINTS * sizeof *earlier);
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             if (choose[g]) {
-                const struct carm_sweep_point before = s->points[g];
-                carm_sweep_choose(s, g);
+                carm_sweep_choose(s, g, true);
                 if (s->points[g].series.n == 0) { /* another schedule: is it the better one? */
                     struct carm_pooled was;
                     struct carm_pooled now;
                     carm_series_round(&s->points[g].series, s->team, s->reps, NULL);
-                    carm_series_estimate(&before.series, s->team->clock, &was);
+                    carm_series_estimate(&earlier[g].series, s->team->clock, &was);
                     carm_series_estimate(&s->points[g].series, s->team->clock, &now);
                     s->points[g].series.n = 0; /* its rounds have codes A and B beside them */
                     if (performance_of(&s->points[g].series, now.rate) <
-                        performance_of(&before.series, was.rate)) {
+                        performance_of(&earlier[g].series, was.rate)) {
                         const int tried = s->points[g].tried;
-                        s->points[g] = before;
+                        s->points[g] = earlier[g];
                         s->points[g].tried = tried;
                     }
                 }
             }
         }
         carm_sweep_round(s, wanted);
+        for (size_t g = 0; g < CARM_GRID_POINTS;
+             g++) { /* the deadline left the new schedule no round */
+            s->points[g] = s->points[g].series.n > 0 ? s->points[g] : earlier[g];
+        }
         s->budget_seconds -= (double)(carm_clock_now() - begin) / s->team->clock->tsc_hz;
     }
-    for (bool any = true; any;) { /* a new schedule has as many rounds as the others */
+    for (bool any = true;
+         any &&
+         !carm_team_is_over(s->team);) { /* a new schedule has as many rounds as the others */
         any = false;
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             wanted[g] = s->points[g].series.n < rounds;

@@ -42,10 +42,12 @@ struct carm_sweep {
 int carm_sweep_open(struct carm_sweep *s, struct carm_err *err);
 void carm_sweep_close(struct carm_sweep *s);
 
-/* Chooses the schedule of one grid intensity by short measurements. */
-void carm_sweep_choose(struct carm_sweep *s, size_t grid);
+/* Chooses the schedule of one grid intensity by short measurements.
+ * search  false: the first one, for which there is nothing to compare */
+void carm_sweep_choose(struct carm_sweep *s, size_t grid, bool search);
 
-/* One round of all points that are wanted, and of codes A and B before, between and after them.
+/* One round of all points that are wanted, and of codes A and B before, between and after them. When the team's
+ * deadline is over it ends: points that had a round before have nothing beside it then.
  * wanted  [CARM_GRID_POINTS]; NULL = all */
 void carm_sweep_round(struct carm_sweep *s, const bool *wanted);
 

@@ -256,7 +256,7 @@ static void points_account_for_all_work(void **state)
         struct carm_validation_point point;
         const struct carm_validation_point *p = &point;
         open_sweep(&s, level, sizes[level]);
-        carm_sweep_choose(&s, 10);
+        carm_sweep_choose(&s, 10, true);
         carm_sweep_round(&s, wanted);
         carm_sweep_round(&s, wanted);
         assert_int_equal(s.points[10].series.n, 2);
@@ -297,7 +297,7 @@ static void points_account_for_all_work(void **state)
 static void plant(struct carm_sweep *s, size_t slow)
 {
     for (size_t g = 0; g < N; g++) {
-        carm_sweep_choose(s, g);
+        carm_sweep_choose(s, g, true);
     }
     for (int r = 0; r < 4; r++) {
         carm_sweep_round(s, NULL);
