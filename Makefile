@@ -11,6 +11,8 @@
 # make bench      likwid-bench and C loops against the roofs of carm (BENCH_SECONDS=360 each), programs counted by
 #                 translation against free, functions against perf record, simulated bytes against the roofs of DRAM:
 #                 some 20 minutes; REPEAT=10: spread of ten builds
+# make mutants    changes one operator, constant, comparison or call at a time, and says which changes no suite finds:
+#                 nightly, some hours
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
 # make install    GNU's directory variables (prefix=/usr/local, libdir, ...), DESTDIR, PROGRAM_PREFIX
 # make dist       carm-VERSION.tar.gz of the last commit; make distcheck: builds, tests and installs it elsewhere
@@ -84,7 +86,7 @@ endif
 MAN_PAGES := $(B)/carm.1 $(patsubst %,$(B)/carm-%.1,$(patsubst %_,%,$(patsubst cli/%/command.h,%,$(sort $(wildcard cli/*/command.h)))))
 
 .PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
-.PHONY: tests test-objects ci check-short check-abi abi install-strip dist distcheck
+.PHONY: mutants tests test-objects ci check-short check-abi abi install-strip dist distcheck
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -552,6 +554,11 @@ ifdef MPI_PROGRAM
 	  $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs 2>/dev/null))
 endif
 	shellcheck -x setup .ci/run harness/region/reach.sh $(addprefix debian/tests/,quick-model region python) $(shell find tests -name '*.sh')
+
+# faults planted by a tool, and the suites that find them: nightly, some hours (MUTANTS="--rooms asm --each 20": some)
+MUTANTS := --each 60
+mutants: tests
+	python3 tests/mutants.py $(MUTANTS)
 
 format:
 	clang-format -i $(C_FILES) $(H_FILES)

@@ -102,6 +102,16 @@ char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, boo
     return dst;
 }
 
+bool carm_text_has_controls(const char *s)
+{
+    for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t carm_text_width(const char *s)
 {
     size_t n = 0;

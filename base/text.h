@@ -27,6 +27,10 @@ char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii);
  * returns dst */
 char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
+/* Whether a zero-terminated text has a control character (C0, DEL, or C1 in UTF-8), with which a name in a file
+ * would steer a terminal. */
+bool carm_text_has_controls(const char *s);
+
 /* Writes text in width columns, to the left, or to the right where width is negative. The stream is not locked. */
 void carm_text_put(FILE *out, int width, const char *text);
 

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/json_read.h"
+#include "base/text.h"
 #include "models/core.h"
 
 const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
@@ -379,9 +380,9 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
                                         "widths", "core",   "sources", "note"};
     refuse_others(r, obj, known, sizeof known / sizeof *known);
     carm_jread_name(r, obj, "name", m->name, sizeof m->name);
-    for (const char *c = m->name; *c; c++)
-        if (iscntrl((unsigned char)*c)) /* names go to terminals */
-            carm_jread_bad(r, "name", "has a control character");
+    if (carm_text_has_controls(m->name)) { /* names go to terminals */
+        carm_jread_bad(r, "name", "has a control character");
+    }
     carm_jread_name(r, obj, "vendor", m->vendor, sizeof m->vendor);
     m->issue = read_rate(r, obj, "issue", false);
     read_cpuid(r, obj, m);

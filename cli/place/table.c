@@ -79,20 +79,7 @@ static char *fit(char *dst, size_t size, const char *src, size_t width, bool asc
         memcpy(dst, src, length + 1);
         return dst;
     }
-    carm_text_clean(dst, size, src, ascii);
-    if (carm_text_width(dst) <= width && length < size) {
-        return dst;
-    }
-    const size_t keep = width - (ascii ? 3 : 1);
-    size_t at = 0;
-    for (size_t n = 0; dst[at]; at++) {
-        n += ((unsigned char)dst[at] & 0xc0) != 0x80;
-        if (n > keep) {
-            break;
-        }
-    }
-    snprintf(dst + at, size - at, "%s", ascii ? "..." : "…");
-    return dst;
+    return carm_text_cut(dst, size, src, width, ascii);
 }
 
 /* Puts v in four digits with its prefix, in 8 columns: "78.19 G ". */

@@ -12,6 +12,7 @@
 #include "base/assets.h"
 #include "base/number.h"
 #include "base/outfile.h"
+#include "base/text.h"
 #include "cli/progress.h"
 #include "cli/run/levels.h"
 #include "cli/run/parts.h"
@@ -119,18 +120,6 @@ static int parse_number(const char *name, const char *word, unsigned long long m
     return 0;
 }
 
-/* Control characters (C0, DEL, and C1 in UTF-8), with which a name in a file steers a terminal that
- * shows it. */
-static bool has_controls(const char *name)
-{
-    for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f || (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What becomes of the parts of a program. */
 static enum carm_profile_by parts_by;
 static double min_share = 0.01;
@@ -218,7 +207,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_threads) {
         rc = parse_number("threads", opt_threads, 65536, &threads, err);
     }
-    if (!rc && opt_name && has_controls(opt_name)) {
+    if (!rc && opt_name && carm_text_has_controls(opt_name)) {
         rc = carm_fail(err, CARM_EINVAL, "--name has control characters: use letters and blanks");
     }
     if (!rc && opt_levels && run->provider == CARM_PROVIDER_AUTO) {

@@ -6,74 +6,81 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum carm_quantity {
-    CARM_Q_CYCLES,     /* core cycles */
-    CARM_Q_REF_CYCLES, /* cycles at the reference clock */
-    CARM_Q_INSTRUCTIONS,
-    CARM_Q_FLOPS, /* all of them; an FMA is two per lane */
-    CARM_Q_FLOPS_DP,
-    CARM_Q_FLOPS_SP,
-    CARM_Q_FLOPS_OTHER, /* x87 and half precision */
-    CARM_Q_DP_SCALAR,   /* flops, here and below: by precision and vector width in bits */
-    CARM_Q_DP_128,
-    CARM_Q_DP_256,
-    CARM_Q_DP_512,
-    CARM_Q_SP_SCALAR,
-    CARM_Q_SP_128,
-    CARM_Q_SP_256,
-    CARM_Q_SP_512,
-    CARM_Q_LOADS, /* accesses */
-    CARM_Q_STORES,
-    CARM_Q_LOAD_BYTES,
-    CARM_Q_STORE_BYTES,
-    CARM_Q_BYTES,           /* loaded and stored by the core */
-    CARM_Q_LLC_MISSES,      /* of the last-level cache */
-    CARM_Q_DRAM_READ_BYTES, /* of whole sockets: other programs count, too */
-    CARM_Q_DRAM_WRITE_BYTES,
-    CARM_Q_DRAM_BYTES,
-    CARM_Q_ENERGY,       /* joule, of whole sockets */
-    CARM_Q_TASK_SECONDS, /* on a processor, by the kernel */
-    CARM_Q_PAGE_FAULTS,
-    CARM_Q_CONTEXT_SWITCHES,
-    CARM_Q_FP_INSTRUCTIONS, /* that compute flops, whatever their masks leave of them */
-    CARM_Q_FP_ADDS,         /* of these: additions and subtractions, ... */
-    CARM_Q_FP_MULS,         /* ... multiplications, ... */
-    CARM_Q_FP_FMAS,         /* ... fused multiply-adds, ... */
-    CARM_Q_FP_DIVIDES, /* ... divisions and square roots; the rest approximates, or is of several kinds */
-    CARM_Q_PREFETCHES, /* instructions that prefetch data */
-    CARM_Q_L2_BYTES,   /* between L1 and L2, here and below: of the program alone */
-    CARM_Q_L3_BYTES,   /* between L2 and L3 */
-    CARM_Q_L2_UNUSED,  /* of these bytes: came with a line that left before they were accessed */
-    CARM_Q_L3_UNUSED,
-    CARM_Q_DRAM_UNUSED,
-    CARM_Q_INT_OPS,  /* operations on vectors of integers: docs/counting.md, "Counting rules" */
-    CARM_Q_INT8_OPS, /* of these: by width of the elements, ... */
-    CARM_Q_INT16_OPS,
-    CARM_Q_INT32_OPS,
-    CARM_Q_INT64_OPS,
-    CARM_Q_INT_128, /* ... by width of the vectors, ... */
-    CARM_Q_INT_256,
-    CARM_Q_INT_512,
-    CARM_Q_INT_ADDS, /* ... and by kind; the rest counts bits */
-    CARM_Q_INT_MULS,
-    CARM_Q_INT_LOGIC,
-    CARM_Q_INT_DOTS,         /* products and sums of dot products */
-    CARM_Q_INT_INSTRUCTIONS, /* that do them, whatever their masks leave of them */
-    /* of the bytes into L1, L2 and the last level: fetched by misses of these reasons */
-    CARM_Q_L2_COMPULSORY,
-    CARM_Q_L2_CAPACITY,
-    CARM_Q_L2_CONFLICT,
-    CARM_Q_L2_COHERENCE,
-    CARM_Q_L3_COMPULSORY,
-    CARM_Q_L3_CAPACITY,
-    CARM_Q_L3_CONFLICT,
-    CARM_Q_L3_COHERENCE,
-    CARM_Q_DRAM_COMPULSORY,
-    CARM_Q_DRAM_CAPACITY,
-    CARM_Q_DRAM_CONFLICT,
-    CARM_Q_DRAM_COHERENCE,
-    CARM_Q_COUNT
-};
+/* Every quantity: its enumerator, and its name in data/counters.json and in the columns of points.csv. */
+/* clang-format off */
+#define CARM_QUANTITY_TABLE(X) \
+    X(CYCLES, cycles) /* core cycles */ \
+    X(REF_CYCLES, ref_cycles) /* cycles at the reference clock */ \
+    X(INSTRUCTIONS, instructions) \
+    X(FLOPS, flops) /* all of them; an FMA is two per lane */ \
+    X(FLOPS_DP, flops_dp) \
+    X(FLOPS_SP, flops_sp) \
+    X(FLOPS_OTHER, flops_other) /* x87 and half precision */ \
+    /* flops by precision and vector width in bits */ \
+    X(DP_SCALAR, dp_scalar) \
+    X(DP_128, dp_128) \
+    X(DP_256, dp_256) \
+    X(DP_512, dp_512) \
+    X(SP_SCALAR, sp_scalar) \
+    X(SP_128, sp_128) \
+    X(SP_256, sp_256) \
+    X(SP_512, sp_512) \
+    X(LOADS, loads) /* accesses */ \
+    X(STORES, stores) \
+    X(LOAD_BYTES, load_bytes) \
+    X(STORE_BYTES, store_bytes) \
+    X(BYTES, bytes) /* loaded and stored by the core */ \
+    X(LLC_MISSES, llc_misses) /* of the last-level cache */ \
+    X(DRAM_READ_BYTES, dram_read_bytes) /* of whole sockets: other programs count, too */ \
+    X(DRAM_WRITE_BYTES, dram_write_bytes) \
+    X(DRAM_BYTES, dram_bytes) \
+    X(ENERGY, energy) /* joule, of whole sockets */ \
+    X(TASK_SECONDS, task_seconds) /* on a processor, by the kernel */ \
+    X(PAGE_FAULTS, page_faults) \
+    X(CONTEXT_SWITCHES, context_switches) \
+    X(FP_INSTRUCTIONS, fp_instructions) /* that compute flops, whatever their masks leave of them */ \
+    X(FP_ADDS, fp_adds) /* of these: additions and subtractions, ... */ \
+    X(FP_MULS, fp_muls) /* ... multiplications, ... */ \
+    X(FP_FMAS, fp_fmas) /* ... fused multiply-adds, ... */ \
+    X(FP_DIVIDES, fp_divides) /* ... divisions and square roots; the rest approximates, or is of several kinds */ \
+    X(PREFETCHES, prefetches) /* instructions that prefetch data */ \
+    X(L2_BYTES, l2_bytes) /* between L1 and L2, here and below: of the program alone */ \
+    X(L3_BYTES, l3_bytes) /* between L2 and L3 */ \
+    X(L2_UNUSED, l2_unused) /* of these bytes: came with a line that left before they were accessed */ \
+    X(L3_UNUSED, l3_unused) \
+    X(DRAM_UNUSED, dram_unused) \
+    X(INT_OPS, int_ops) /* operations on vectors of integers: docs/counting.md, "Counting rules" */ \
+    /* of int_ops: by width of the elements, by width of the vectors, by kind */ \
+    X(INT8_OPS, int8_ops) \
+    X(INT16_OPS, int16_ops) \
+    X(INT32_OPS, int32_ops) \
+    X(INT64_OPS, int64_ops) \
+    X(INT_128, int_128) \
+    X(INT_256, int_256) \
+    X(INT_512, int_512) \
+    X(INT_ADDS, int_adds) \
+    X(INT_MULS, int_muls) \
+    X(INT_LOGIC, int_logic) \
+    X(INT_DOTS, int_dots) /* products and sums of dot products */ \
+    X(INT_INSTRUCTIONS, int_instructions) /* that do them, whatever their masks leave of them */ \
+    /* of the bytes into L1, L2 and the last level: fetched by misses of these reasons */ \
+    X(L2_COMPULSORY, l2_compulsory) \
+    X(L2_CAPACITY, l2_capacity) \
+    X(L2_CONFLICT, l2_conflict) \
+    X(L2_COHERENCE, l2_coherence) \
+    X(L3_COMPULSORY, l3_compulsory) \
+    X(L3_CAPACITY, l3_capacity) \
+    X(L3_CONFLICT, l3_conflict) \
+    X(L3_COHERENCE, l3_coherence) \
+    X(DRAM_COMPULSORY, dram_compulsory) \
+    X(DRAM_CAPACITY, dram_capacity) \
+    X(DRAM_CONFLICT, dram_conflict) \
+    X(DRAM_COHERENCE, dram_coherence)
+/* clang-format on */
+
+#define CARM_QUANTITY_ID(id, name) CARM_Q_##id,
+enum carm_quantity { CARM_QUANTITY_TABLE(CARM_QUANTITY_ID) CARM_Q_COUNT };
+#undef CARM_QUANTITY_ID
 
 enum carm_counted {
     CARM_COUNTED_NOT, /* unavailable: never a zero */

@@ -42,16 +42,12 @@ static size_t first_from(const struct cut *cut, uint64_t at)
 
 static void subtract(struct carm_step_counts *a, const struct carm_step_counts *b, uint64_t times)
 {
-    uint64_t *x = (uint64_t *)(void *)a;
-    const uint64_t *y = (const uint64_t *)(const void *)b;
-    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *x; i++) {
-        x[i] -= times * y[i];
-    }
+    carm_step_counts_sum(a, b, (int64_t)(~times + 1));
 }
 
 static void add(struct carm_step_counts *a, const struct carm_step_counts *b, uint64_t times)
 {
-    subtract(a, b, ~times + 1);
+    carm_step_counts_sum(a, b, (int64_t)times);
 }
 
 /* What one execution of [at, end) does, where both are places at which blocks begin or end.

@@ -440,11 +440,9 @@ static int add_module(struct builder *b, const struct carm_modules *from, uint32
 /* Counts are modulo 2^64. */
 static bool is_negative(const struct carm_step_counts *counts)
 {
-    uint64_t words[offsetof(struct carm_step_counts, unknown_text) / sizeof(uint64_t)];
     bool negative = false;
-    memcpy(words, counts, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        negative |= words[i] >> 63 != 0;
+    for (size_t i = 0; i < CARM_STEP_WORDS; i++) {
+        negative |= counts->q[i] >> 63 != 0;
     }
     return negative;
 }
@@ -486,7 +484,7 @@ static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struc
             rc = unknown_row(b, &b->in->places[i].row, err);
         }
     }
-    if (!rc && memcmp(rest, &nothing, offsetof(struct carm_step_counts, unknown_text)) != 0) {
+    if (!rc && memcmp(rest->q, nothing.q, sizeof nothing.q) != 0) {
         rc = is_negative(rest) ? corrected_row(b, &row, err) : unknown_row(b, &row, err);
         if (!rc) {
             carm_step_counts_add(&b->profile->rows[row].counts, rest, 1);

@@ -70,49 +70,41 @@ struct carm_tally_row {
     uint8_t entered; /* by indirect branches and returns, too */
     uint8_t times;
     uint8_t compared; /* with the program's code, each time: it may change */
-    uint16_t flops[2][CARM_WIDTH_COUNT];
-    uint16_t flops_other, instructions;
-    uint16_t loads, stores, nt_stores, prefetches;
-    uint8_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides, int_instructions;
-    uint16_t int_elements[CARM_ELEMENT_COUNT], int_widths[CARM_WIDTH_COUNT - 1];
-    uint16_t int_adds, int_muls, int_logic, int_dots;
-    uint32_t unknown;
-    uint32_t load_bytes, store_bytes;
+#define CARM_TALLY_MEMBER(member, array, words, type, quantity) type member array;
+    CARM_STEP_COUNT_TABLE(CARM_TALLY_MEMBER)
+#undef CARM_TALLY_MEMBER
 };
 
+/* Adds the counts of so many increments of the row's counter. */
 static inline void carm_tally_add(struct carm_step_counts *to, const struct carm_tally_row *row,
                                   uint64_t increments)
 {
     const uint64_t times = increments * row->times;
-    to->instructions += times * row->instructions;
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        to->flops[0][w] += times * row->flops[0][w];
-        to->flops[1][w] += times * row->flops[1][w];
+#define CARM_TALLY_ADD(member, array, words, type, quantity)     \
+    {                                                            \
+        type part[words];                                        \
+        __builtin_memcpy(part, &row->member, sizeof part);       \
+        for (size_t i = 0; i < (words); i++) {                   \
+            to->q[CARM_STEP_AT_##member + i] += times * part[i]; \
+        }                                                        \
     }
-    to->flops_other += times * row->flops_other;
-    to->loads += times * row->loads;
-    to->stores += times * row->stores;
-    to->nt_stores += times * row->nt_stores;
-    to->prefetches += times * row->prefetches;
-    to->fp_instructions += times * row->fp_instructions;
-    to->fp_adds += times * row->fp_adds;
-    to->fp_muls += times * row->fp_muls;
-    to->fp_fmas += times * row->fp_fmas;
-    to->fp_divides += times * row->fp_divides;
-    for (int i = 0; i < CARM_ELEMENT_COUNT; i++) {
-        to->ints.elements[i] += times * row->int_elements[i];
+    CARM_STEP_COUNT_TABLE(CARM_TALLY_ADD)
+#undef CARM_TALLY_ADD
+}
+
+/* Puts counts of one execution into the row; each fits its member. */
+static inline void carm_tally_put(struct carm_tally_row *row, const struct carm_step_counts *c)
+{
+#define CARM_TALLY_PUT(member, array, words, type, quantity) \
+    {                                                        \
+        type part[words];                                    \
+        for (size_t i = 0; i < (words); i++) {               \
+            part[i] = (type)c->q[CARM_STEP_AT_##member + i]; \
+        }                                                    \
+        __builtin_memcpy(&row->member, part, sizeof part);   \
     }
-    for (int w = 0; w < CARM_WIDTH_COUNT - 1; w++) {
-        to->ints.widths[w] += times * row->int_widths[w];
-    }
-    to->ints.adds += times * row->int_adds;
-    to->ints.muls += times * row->int_muls;
-    to->ints.logic += times * row->int_logic;
-    to->ints.dots += times * row->int_dots;
-    to->ints.instructions += times * row->int_instructions;
-    to->unknown += times * row->unknown;
-    to->load_bytes += times * row->load_bytes;
-    to->store_bytes += times * row->store_bytes;
+    CARM_STEP_COUNT_TABLE(CARM_TALLY_PUT)
+#undef CARM_TALLY_PUT
 }
 
 struct carm_tally_slot {

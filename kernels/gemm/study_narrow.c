@@ -109,17 +109,17 @@ static double take(const struct carm_step_counts *s, bool integers, double q[QUA
 {
     q[BYTES] = (double)(s->load_bytes + s->store_bytes);
     q[INSTRUCTIONS] = (double)s->instructions;
-    q[VECTORS] = (double)(integers ? s->ints.instructions : s->fp_instructions);
+    q[VECTORS] = (double)(integers ? s->int_instructions : s->fp_instructions);
     q[OPERATIONS] = 0.0;
     for (int i = 0; i < CARM_ELEMENT_COUNT && integers; i++) {
-        q[OPERATIONS] += (double)s->ints.elements[i];
+        q[OPERATIONS] += (double)s->int_elements[i];
     }
     double all = integers ? q[OPERATIONS] : (double)s->flops_other;
-    q[DOTS] = (double)s->ints.dots;
-    q[OF_8] = (double)s->ints.elements[0];
-    q[OF_16] = (double)s->ints.elements[1];
+    q[DOTS] = (double)s->int_dots;
+    q[OF_8] = (double)s->int_elements[0];
+    q[OF_16] = (double)s->int_elements[1];
     for (int w = 0; w < CARM_GEMM_WIDTHS; w++) {
-        widths[w] = (double)(integers ? s->ints.widths[w] : s->flops[1][w + 1]);
+        widths[w] = (double)(integers ? s->int_widths[w] : s->flops[1][w + 1]);
         all += integers ? 0.0 : widths[w];
     }
     return all;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/file/published.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +41,8 @@ static void refuse_others(struct carm_jread *r, json_t *obj, const char *const *
 static void read_name(struct carm_jread *r, json_t *obj, const char *name, char *dst, size_t size)
 {
     carm_jread_name(r, obj, name, dst, size);
-    for (const char *c = dst; *c; c++) {
-        if (iscntrl((unsigned char)*c)) {
-            carm_jread_bad(r, name, "has a control character");
-            return;
-        }
+    if (carm_text_has_controls(dst)) {
+        carm_jread_bad(r, name, "has a control character");
     }
 }
 

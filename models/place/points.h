@@ -10,34 +10,48 @@
 #include "base/err.h"
 #include "models/caches/counts.h"
 
-/* Facts about the instructions behind a point: the columns that `carm run` and regions write
- * beside flops and bytes. */
-enum carm_runmix_part {
-    CARM_RUNMIX_INSTRUCTIONS,
-    CARM_RUNMIX_FP, /* instructions that compute flops */
-    CARM_RUNMIX_ADDS,
-    CARM_RUNMIX_MULS,
-    CARM_RUNMIX_FMAS,
-    CARM_RUNMIX_DIVIDES, /* and square roots */
-    CARM_RUNMIX_PREFETCHES,
-    CARM_RUNMIX_LOADS, /* accesses */
-    CARM_RUNMIX_STORES,
-    CARM_RUNMIX_LOAD_BYTES,
-    CARM_RUNMIX_STORE_BYTES,
-    CARM_RUNMIX_INT_OPS, /* on vectors of integers */
-    CARM_RUNMIX_INT,     /* part of these on elements of 8 bits; the next ones are of 16, 32 and
-                          * 64 */
-    CARM_RUNMIX_INT_ADDS = CARM_RUNMIX_INT + 4, /* parts of these, here and below: operations by
-                                                 * kind */
-    CARM_RUNMIX_INT_MULS,
-    CARM_RUNMIX_INT_LOGIC,
-    CARM_RUNMIX_INT_DOTS,
-    CARM_RUNMIX_INT_INSTRUCTIONS,
-    CARM_RUNMIX_OTHER, /* flops, here and below: neither dp nor sp */
-    CARM_RUNMIX_DP,    /* scalar; the next ones are of 128, 256 and 512 bits */
-    CARM_RUNMIX_SP = CARM_RUNMIX_DP + 4,
-    CARM_RUNMIX_COUNT = CARM_RUNMIX_SP + 4,
-};
+/* The counted instructions behind a point: columns that `carm run` and regions write beside flops and bytes.
+ *
+ * A row for each part: its enumerator, and the name of its column and quantity (harness/count/quantities.h). The
+ * INT parts are by element, the DP and SP parts by width: scalar, 128, 256, 512 bits.
+ * X  handed on to Y */
+/* clang-format off */
+#define CARM_RUNMIX_TABLE(Y, X) \
+    Y(X, INSTRUCTIONS, instructions) \
+    Y(X, FP, fp_instructions) \
+    Y(X, ADDS, fp_adds) \
+    Y(X, MULS, fp_muls) \
+    Y(X, FMAS, fp_fmas) \
+    Y(X, DIVIDES, fp_divides) \
+    Y(X, PREFETCHES, prefetches) \
+    Y(X, LOADS, loads) \
+    Y(X, STORES, stores) \
+    Y(X, LOAD_BYTES, load_bytes) \
+    Y(X, STORE_BYTES, store_bytes) \
+    Y(X, INT_OPS, int_ops) \
+    Y(X, INT, int8_ops) \
+    Y(X, INT16, int16_ops) \
+    Y(X, INT32, int32_ops) \
+    Y(X, INT64, int64_ops) \
+    Y(X, INT_ADDS, int_adds) \
+    Y(X, INT_MULS, int_muls) \
+    Y(X, INT_LOGIC, int_logic) \
+    Y(X, INT_DOTS, int_dots) \
+    Y(X, INT_INSTRUCTIONS, int_instructions) \
+    Y(X, OTHER, flops_other) \
+    Y(X, DP, dp_scalar) \
+    Y(X, DP_128, dp_128) \
+    Y(X, DP_256, dp_256) \
+    Y(X, DP_512, dp_512) \
+    Y(X, SP, sp_scalar) \
+    Y(X, SP_128, sp_128) \
+    Y(X, SP_256, sp_256) \
+    Y(X, SP_512, sp_512)
+/* clang-format on */
+
+#define CARM_RUNMIX_ID(x, id, name) CARM_RUNMIX_##id,
+enum carm_runmix_part { CARM_RUNMIX_TABLE(CARM_RUNMIX_ID, ) CARM_RUNMIX_COUNT };
+#undef CARM_RUNMIX_ID
 
 /* A part that is not known is negative. */
 struct carm_runmix {
@@ -47,13 +61,9 @@ struct carm_runmix {
 /* The columns' names, equal to those of the quantities of harness/count/quantities.h. */
 static inline const char *carm_runmix_name(enum carm_runmix_part part)
 {
-    static const char *const names[] = {
-        "instructions",     "fp_instructions", "fp_adds",   "fp_muls",   "fp_fmas",
-        "fp_divides",       "prefetches",      "loads",     "stores",    "load_bytes",
-        "store_bytes",      "int_ops",         "int8_ops",  "int16_ops", "int32_ops",
-        "int64_ops",        "int_adds",        "int_muls",  "int_logic", "int_dots",
-        "int_instructions", "flops_other",     "dp_scalar", "dp_128",    "dp_256",
-        "dp_512",           "sp_scalar",       "sp_128",    "sp_256",    "sp_512"};
+#define CARM_RUNMIX_NAME(x, id, name) #name,
+    static const char *const names[] = {CARM_RUNMIX_TABLE(CARM_RUNMIX_NAME, )};
+#undef CARM_RUNMIX_NAME
     return names[part];
 }
 
@@ -148,6 +158,7 @@ struct carm_point_column {
     size_t at; /* the offset of its value in struct carm_point */
 };
 
+#define CARM_RUNMIX_COLUMN(X, id, name) X(name, COUNT, mix.q[CARM_RUNMIX_##id])
 /* A row for each column: its name, its kind, and the member of struct carm_point with its value. */
 /* clang-format off */
 #define CARM_POINT_COLUMN_TABLE(X) \
@@ -199,37 +210,7 @@ struct carm_point_column {
     X(dram_conflict, COUNT, level_misses[2][CARM_MISS_CONFLICT]) \
     X(dram_coherence, COUNT, level_misses[2][CARM_MISS_COHERENCE]) \
     X(levels_by, WORD, levels_by) \
-    /* the mix, in the order of enum carm_runmix_part */ \
-    X(instructions, COUNT, mix.q[CARM_RUNMIX_INSTRUCTIONS]) \
-    X(fp_instructions, COUNT, mix.q[CARM_RUNMIX_FP]) \
-    X(fp_adds, COUNT, mix.q[CARM_RUNMIX_ADDS]) \
-    X(fp_muls, COUNT, mix.q[CARM_RUNMIX_MULS]) \
-    X(fp_fmas, COUNT, mix.q[CARM_RUNMIX_FMAS]) \
-    X(fp_divides, COUNT, mix.q[CARM_RUNMIX_DIVIDES]) \
-    X(prefetches, COUNT, mix.q[CARM_RUNMIX_PREFETCHES]) \
-    X(loads, COUNT, mix.q[CARM_RUNMIX_LOADS]) \
-    X(stores, COUNT, mix.q[CARM_RUNMIX_STORES]) \
-    X(load_bytes, COUNT, mix.q[CARM_RUNMIX_LOAD_BYTES]) \
-    X(store_bytes, COUNT, mix.q[CARM_RUNMIX_STORE_BYTES]) \
-    X(int_ops, COUNT, mix.q[CARM_RUNMIX_INT_OPS]) \
-    X(int8_ops, COUNT, mix.q[CARM_RUNMIX_INT]) \
-    X(int16_ops, COUNT, mix.q[CARM_RUNMIX_INT + 1]) \
-    X(int32_ops, COUNT, mix.q[CARM_RUNMIX_INT + 2]) \
-    X(int64_ops, COUNT, mix.q[CARM_RUNMIX_INT + 3]) \
-    X(int_adds, COUNT, mix.q[CARM_RUNMIX_INT_ADDS]) \
-    X(int_muls, COUNT, mix.q[CARM_RUNMIX_INT_MULS]) \
-    X(int_logic, COUNT, mix.q[CARM_RUNMIX_INT_LOGIC]) \
-    X(int_dots, COUNT, mix.q[CARM_RUNMIX_INT_DOTS]) \
-    X(int_instructions, COUNT, mix.q[CARM_RUNMIX_INT_INSTRUCTIONS]) \
-    X(flops_other, COUNT, mix.q[CARM_RUNMIX_OTHER]) \
-    X(dp_scalar, COUNT, mix.q[CARM_RUNMIX_DP]) \
-    X(dp_128, COUNT, mix.q[CARM_RUNMIX_DP + 1]) \
-    X(dp_256, COUNT, mix.q[CARM_RUNMIX_DP + 2]) \
-    X(dp_512, COUNT, mix.q[CARM_RUNMIX_DP + 3]) \
-    X(sp_scalar, COUNT, mix.q[CARM_RUNMIX_SP]) \
-    X(sp_128, COUNT, mix.q[CARM_RUNMIX_SP + 1]) \
-    X(sp_256, COUNT, mix.q[CARM_RUNMIX_SP + 2]) \
-    X(sp_512, COUNT, mix.q[CARM_RUNMIX_SP + 3]) \
+    CARM_RUNMIX_TABLE(CARM_RUNMIX_COLUMN, X) \
     /* parts of programs */ \
     X(kind, TEXT, kind) \
     X(source, TEXT, source) \

@@ -7,11 +7,6 @@
 #include "base/array.h"
 #include "models/sol/count.h"
 
-static int no_memory(const struct carm_sol_graph *graph, struct carm_err *err)
-{
-    return carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", graph->n);
-}
-
 /* ---- lifetimes --------------------------------------------------------------------------------- */
 
 /* When an operation writes each intermediate, and which ones read it, by position in the execution
@@ -127,11 +122,11 @@ int carm_sol_lifetimes_open(const struct carm_sol_graph *graph,
     *lifetimes = NULL;
     struct carm_sol_lifetimes *v = calloc(1, sizeof *v);
     if (!v) {
-        return no_memory(graph, err);
+        return carm_sol_no_memory(graph->n, err);
     }
     v->graph = graph;
     int rc = carm_sol_traffic_open(graph, &v->traffic, err);
-    rc = rc || !fill(v) ? rc : no_memory(graph, err);
+    rc = rc || !fill(v) ? rc : carm_sol_no_memory(graph->n, err);
     if (rc) {
         carm_sol_lifetimes_close(v);
         return rc;
@@ -366,7 +361,7 @@ static int sweep_over(struct sweep *s, enum carm_sol_precision precision, uint64
     }
     for (uint32_t now = 0; now < graph->n; now++) {
         if (operate(s, now)) {
-            return no_memory(graph, err);
+            return carm_sol_no_memory(graph->n, err);
         }
     }
     return 0;
@@ -391,7 +386,7 @@ int carm_sol_lifetimes_spill(struct carm_sol_lifetimes *lifetimes, uint64_t capa
     *total = 0;
     memset(spilled, 0, graph->n * sizeof *spilled);
     if (!s.bytes || !s.stamp || !s.next || !s.resident || !s.in_memory) {
-        rc = no_memory(graph, err);
+        rc = carm_sol_no_memory(graph->n, err);
     } else {
         rc = sweep_over(&s, precision, &peak, err);
     }

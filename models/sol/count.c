@@ -5,12 +5,6 @@
 
 #include "models/sol/region.h"
 
-static int no_memory(const struct carm_sol_graph *graph, struct carm_err *err)
-{
-    carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", graph->n);
-    return -CARM_ENOMEM;
-}
-
 static void *zeroed(size_t n, size_t size)
 {
     return calloc(n > 0 ? n : 1, size);
@@ -144,7 +138,7 @@ int carm_sol_analyse(const struct carm_sol_graph *graph, struct carm_sol_analysi
         a->layers = zeroed(graph->n, sizeof *a->layers);
     }
     rc = a && a->layers ? carm_sol_first_reads(graph, traffic, &c.first, err)
-                        : no_memory(graph, err);
+                        : carm_sol_no_memory(graph->n, err);
     rc = rc ? rc : count_graph(&c, a, err);
     free(c.first);
     carm_sol_traffic_close(traffic);

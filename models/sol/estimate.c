@@ -112,12 +112,6 @@ static bool make(struct missed *m, uint32_t n)
     return m->spilled && m->level_cycles && m->level;
 }
 
-static int no_memory(uint32_t n, struct carm_err *err)
-{
-    carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", n);
-    return -CARM_ENOMEM;
-}
-
 /* Fills missed for both policies. The arch has a level of known size.
  * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
 static int fill_levels(const struct carm_sol_graph *graph, struct carm_sol_layers *layers,
@@ -129,7 +123,7 @@ static int fill_levels(const struct carm_sol_graph *graph, struct carm_sol_layer
     int rc = spilled && make(&layers->missed[CARM_SOL_LRU], n) &&
                      make(&layers->missed[CARM_SOL_FARTHEST], n)
                  ? carm_sol_lifetimes_open(graph, &lifetimes, err)
-                 : no_memory(n, err);
+                 : carm_sol_no_memory(n, err);
     for (enum carm_sol_policy p = CARM_SOL_LRU; rc == 0 && p <= CARM_SOL_FARTHEST; p++) {
         rc = fill_policy(lifetimes, layers, p, spilled, peak_bytes, err);
     }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 /* The kind of work of an operation's type (models/sol/graph.c has the table of types). */
 enum carm_sol_kind {
     CARM_SOL_COMPUTE,   /* any type without an entry: elementwise, reduction, contraction */
@@ -118,5 +120,8 @@ static inline const char *carm_sol_text(const struct carm_sol_graph *graph, uint
 char *carm_sol_graph_remark(const struct carm_sol_graph *graph, uint32_t i, char *dst, size_t size);
 
 void carm_sol_graph_close(struct carm_sol_graph *graph); /* NULL allowed */
+
+/* Fills err for a graph of so many layers. returns -CARM_ENOMEM */
+int carm_sol_no_memory(uint32_t layers, struct carm_err *err);
 
 #endif

@@ -75,12 +75,6 @@ struct regions {
 #define RUNS_MAX ((uint64_t)1 << 22)
 #define WORK_MAX ((uint64_t)1 << 24)
 
-static int no_memory(const struct regions *r)
-{
-    carm_fail(r->err, CARM_ENOMEM, "not enough memory for a graph of %u layers", r->graph->n);
-    return -CARM_ENOMEM;
-}
-
 /* ---- places ------------------------------------------------------------------------------------ */
 
 /* A use without extents, or with others than its elements, is one dimension. room: of that one */
@@ -527,7 +521,7 @@ static int collect(struct regions *r)
     }
     r->reads = calloc((size_t)next[graph->ntensors + 1] + 1, sizeof *r->reads);
     if (!r->reads) {
-        return no_memory(r);
+        return carm_sol_no_memory(r->graph->n, r->err);
     }
     int rc = 0;
     for (uint32_t at = 0; rc == 0 && at < graph->n; at++) {
@@ -745,7 +739,7 @@ static int open_regions(struct regions *r)
     r->own = malloc((n + 1) * sizeof *r->own);
     r->first_read = calloc(n + 3, sizeof *r->first_read);
     if (!r->places || !r->own || !r->first_read) {
-        return no_memory(r);
+        return carm_sol_no_memory(r->graph->n, r->err);
     }
     memset(r->own, 0xff, (n + 1) * sizeof *r->own);
     return 0;
@@ -770,7 +764,7 @@ int carm_sol_first_reads(const struct carm_sol_graph *graph, const struct carm_s
     struct regions r = {.graph = graph, .traffic = traffic, .err = err};
     uint64_t *found = calloc((size_t)graph->nuses + 1, sizeof *found);
     *first = NULL;
-    int rc = found ? open_regions(&r) : no_memory(&r);
+    int rc = found ? open_regions(&r) : carm_sol_no_memory(r.graph->n, r.err);
     rc = rc ? rc : place_views(&r);
     rc = rc ? rc : collect(&r);
     for (uint32_t t = 0; rc == 0 && t < graph->ntensors; t++) {

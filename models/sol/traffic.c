@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-static int no_memory(const struct carm_sol_graph *graph, struct carm_err *err)
-{
-    carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", graph->n);
-    return -CARM_ENOMEM;
-}
-
 static void *zeroed(size_t n, size_t size)
 {
     return calloc(n > 0 ? n : 1, size);
@@ -293,7 +287,7 @@ int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_tr
     uint8_t *seen = zeroed(graph->ntensors, sizeof *seen);
     struct carm_sol_traffic *m = calloc(1, sizeof *m);
     if (!m || !seen) {
-        rc = no_memory(graph, err);
+        rc = carm_sol_no_memory(graph->n, err);
         goto out;
     }
     m->moved = zeroed(graph->nuses, sizeof *m->moved);
@@ -302,7 +296,7 @@ int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_tr
     m->kind = zeroed(graph->ntensors, sizeof *m->kind);
     m->dead = zeroed(graph->n, sizeof *m->dead);
     if (!m->moved || !m->base || !m->size || !m->kind || !m->dead) {
-        rc = no_memory(graph, err);
+        rc = carm_sol_no_memory(graph->n, err);
         goto out;
     }
     find_bases(graph, m);

@@ -392,9 +392,9 @@ static void test_counting(void **state)
         /* logic, and signs that are flipped by it, have lanes of the width in the instruction's name */
         const int element = __builtin_ctz(carm_precisions[s->precision].bytes);
         if (due == 0 && !ifma && s->op != CARM_LOGIC && !s->mix.update &&
-            counts.ints.elements[element] != all.accounts[i].flops) {
+            counts.int_elements[element] != all.accounts[i].flops) {
             fail_msg("code %s: counted as %llu operations, not %llu", name,
-                     (unsigned long long)counts.ints.elements[element],
+                     (unsigned long long)counts.int_elements[element],
                      (unsigned long long)all.accounts[i].flops);
         }
     }

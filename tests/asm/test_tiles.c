@@ -543,7 +543,7 @@ static void test_counting(void **state)
         assert_int_equal(counts.load_bytes, a->load_bytes);
         assert_int_equal(counts.stores, a->stores);
         assert_int_equal(counts.store_bytes, a->store_bytes);
-        assert_int_equal(counts.flops_other + counts.ints.elements[0], is_known ? a->flops : 0);
+        assert_int_equal(counts.flops_other + counts.int_elements[0], is_known ? a->flops : 0);
         assert_int_equal(counts.unknown, is_known ? 0 : a->fp_instructions);
     }
     carm_accounts_close(accounts);

@@ -156,11 +156,11 @@ static void onednn_is_counted(void **state)
     const uint64_t products = 48UL * 48 * 64;
     assert_int_equal(s.unknown, 0);
     if (dots) {
-        assert_int_equal(s.ints.dots, 2 * products);
+        assert_int_equal(s.int_dots, 2 * products);
     } else {
-        assert_int_equal(s.ints.elements[0], products / 32 * 48);
-        assert_int_equal(s.ints.elements[1], products / 32 * 24);
-        assert_int_equal(s.ints.dots, s.ints.elements[0] + s.ints.elements[1]);
+        assert_int_equal(s.int_elements[0], products / 32 * 48);
+        assert_int_equal(s.int_elements[1], products / 32 * 24);
+        assert_int_equal(s.int_dots, s.int_elements[0] + s.int_elements[1]);
     }
     if (strcmp(lib.isa, "avx512_core_bf16") == 0) {
         if (carm_narrow_count(&lib, CARM_BF16, 48, 64, &s, &err)) {

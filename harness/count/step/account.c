@@ -442,15 +442,32 @@ static void plain(struct carm_account *e, bool store, unsigned bytes, bool nonte
     }
 }
 
+/* Bytes of an index of a gather or scatter: Q in the mnemonic is 8, D is 4 (Intel SDM, volume 2: VGATHERQPD,
+ * VPGATHERDD, ...). */
+static unsigned index_bytes(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_VGATHERQPD:
+    case ZYDIS_MNEMONIC_VGATHERQPS:
+    case ZYDIS_MNEMONIC_VPGATHERQD:
+    case ZYDIS_MNEMONIC_VPGATHERQQ:
+    case ZYDIS_MNEMONIC_VSCATTERQPD:
+    case ZYDIS_MNEMONIC_VSCATTERQPS:
+    case ZYDIS_MNEMONIC_VPSCATTERQD:
+    case ZYDIS_MNEMONIC_VPSCATTERQQ:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
 /* Gathers and scatters: as many elements as both the indices and the data have room for. */
 static void indexed(struct carm_account *e, const ZydisDecodedInstruction *in,
                     const ZydisDecodedOperand *operands, const ZydisDecodedOperand *o, bool store)
 {
-    const char *m = ZydisMnemonicGetString(in->mnemonic);
-    const char *kind = strstr(m, store ? "scatter" : "gather");
-    const bool wide_index = kind && kind[store ? 7 : 6] == 'q';
+    e->masked.index = (uint8_t)index_bytes(in->mnemonic);
     const unsigned index_lanes =
-        ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, o->mem.index) / (wide_index ? 64U : 32U);
+        ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, o->mem.index) / (8U * e->masked.index);
     unsigned data_lanes = index_lanes;
     for (unsigned i = 0; i < in->operand_count_visible; i++) {
         const ZydisDecodedOperand *d = &operands[i];

@@ -70,6 +70,7 @@ struct carm_account {
         uint8_t reg;   /* its number, or that of the mask register */
         uint8_t lanes; /* that the mask decides on */
         uint8_t bytes; /* of one element; ANY: of the operand */
+        uint8_t index; /* bytes of an index of a gather or scatter */
     } masked;
     struct {
         uint8_t how;    /* enum carm_tiled */

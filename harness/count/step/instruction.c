@@ -163,17 +163,17 @@ static void compute_flops(const struct carm_account *e, uint64_t flops,
 }
 
 static void compute_integers(const struct carm_account *e, uint64_t operations,
-                             struct carm_step_integers *ints)
+                             struct carm_step_counts *counts)
 {
-    ints->instructions++;
-    ints->elements[e->compute.precision] += operations;
+    counts->int_instructions++;
+    counts->int_elements[e->compute.precision] += operations;
     if (e->compute.width > 0) { /* tiles have none */
-        ints->widths[e->compute.width - 1] += operations;
+        counts->int_widths[e->compute.width - 1] += operations;
     }
-    ints->adds += e->compute.kind == CARM_INT_ADD ? operations : 0;
-    ints->muls += e->compute.kind == CARM_INT_MUL ? operations : 0;
-    ints->logic += e->compute.kind == CARM_INT_LOGIC ? operations : 0;
-    ints->dots += e->compute.kind == CARM_INT_DOT ? operations : 0;
+    counts->int_adds += e->compute.kind == CARM_INT_ADD ? operations : 0;
+    counts->int_muls += e->compute.kind == CARM_INT_MUL ? operations : 0;
+    counts->int_logic += e->compute.kind == CARM_INT_LOGIC ? operations : 0;
+    counts->int_dots += e->compute.kind == CARM_INT_DOT ? operations : 0;
 }
 
 static void compute(const struct carm_accounts *accounts, const struct carm_account *e,
@@ -189,7 +189,7 @@ static void compute(const struct carm_accounts *accounts, const struct carm_acco
     if (e->compute.kind < CARM_INT_ADD) {
         compute_flops(e, lanes * e->compute.per_lane, counts);
     } else {
-        compute_integers(e, lanes * e->compute.per_lane, &counts->ints);
+        compute_integers(e, lanes * e->compute.per_lane, counts);
     }
 }
 

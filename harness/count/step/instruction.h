@@ -16,42 +16,74 @@ enum {
     CARM_ELEMENT_COUNT = 4, /* 8, 16, 32, 64 bits */
 };
 
-/* Operations on vectors of integers (docs/counting.md has the rules): by element, and again by width of the
- * vectors and by kind; the rest of the kinds counts bits. */
-struct carm_step_integers {
-    uint64_t elements[CARM_ELEMENT_COUNT];
-    uint64_t
-        widths[CARM_WIDTH_COUNT - 1]; /* 128 bits (MMX's 64 as well), 256, 512; tiles have none */
-    uint64_t adds, muls, logic, dots;
-    uint64_t instructions; /* those whose mask leaves no lane included */
-};
+/* Every counted quantity is one row: the member of struct carm_step_counts, its array, the number of its words, the
+ * type of the same member in struct carm_tally_row (the counts of one block, harness/translate/tally.h), and the
+ * quantity of points.csv that its first word is (CARM_Q_COUNT = none; the next words are the next quantities).
+ *
+ * instructions  an iteration of a repeated string instruction is one, too
+ * flops         [0] double, [1] single precision, by width; an FMA is two
+ * flops_other   x87, half precision, bfloat16
+ * loads, stores accesses; a gather has one for each element
+ * load_bytes, store_bytes  non-temporal accesses included
+ * fp_           instructions that compute flops, whatever lanes their masks leave. Instructions that are none of
+ *               adds, muls, fmas and divides take roots, approximate, multiply complex numbers or make dot products
+ * int_          operations on vectors of integers (docs/counting.md has the rules): by element; by width of the
+ *               vectors (MMX's 64 bits count as 128, tiles have no width); by kind (the other kinds count bits)
+ * prefetches    of data, by software; a gather's is one
+ * unknown       instructions that may compute and are not understood */
+/* clang-format off */
+#define CARM_STEP_COUNT_TABLE(X)                                                              \
+    X(instructions, , 1, uint16_t, CARM_Q_INSTRUCTIONS)                                       \
+    X(flops, [2][CARM_WIDTH_COUNT], 2 * CARM_WIDTH_COUNT, uint16_t, CARM_Q_DP_SCALAR)         \
+    X(flops_other, , 1, uint16_t, CARM_Q_FLOPS_OTHER)                                         \
+    X(loads, , 1, uint16_t, CARM_Q_LOADS)                                                     \
+    X(stores, , 1, uint16_t, CARM_Q_STORES)                                                   \
+    X(load_bytes, , 1, uint32_t, CARM_Q_LOAD_BYTES)                                           \
+    X(store_bytes, , 1, uint32_t, CARM_Q_STORE_BYTES)                                         \
+    X(nt_stores, , 1, uint16_t, CARM_Q_COUNT)                                                 \
+    X(fp_instructions, , 1, uint8_t, CARM_Q_FP_INSTRUCTIONS)                                  \
+    X(fp_adds, , 1, uint8_t, CARM_Q_FP_ADDS)                                                  \
+    X(fp_muls, , 1, uint8_t, CARM_Q_FP_MULS)                                                  \
+    X(fp_fmas, , 1, uint8_t, CARM_Q_FP_FMAS)                                                  \
+    X(fp_divides, , 1, uint8_t, CARM_Q_FP_DIVIDES)                                            \
+    X(int_elements, [CARM_ELEMENT_COUNT], CARM_ELEMENT_COUNT, uint16_t, CARM_Q_INT8_OPS)      \
+    X(int_widths, [CARM_WIDTH_COUNT - 1], CARM_WIDTH_COUNT - 1, uint16_t, CARM_Q_INT_128)     \
+    X(int_adds, , 1, uint16_t, CARM_Q_INT_ADDS)                                               \
+    X(int_muls, , 1, uint16_t, CARM_Q_INT_MULS)                                               \
+    X(int_logic, , 1, uint16_t, CARM_Q_INT_LOGIC)                                             \
+    X(int_dots, , 1, uint16_t, CARM_Q_INT_DOTS)                                               \
+    X(int_instructions, , 1, uint8_t, CARM_Q_INT_INSTRUCTIONS)                                \
+    X(prefetches, , 1, uint16_t, CARM_Q_PREFETCHES)                                           \
+    X(unknown, , 1, uint32_t, CARM_Q_COUNT)
+/* clang-format on */
+
+#define CARM_STEP_AT(member, array, words, type, quantity) \
+    CARM_STEP_AT_##member, CARM_STEP_LAST_##member = CARM_STEP_AT_##member + (words)-1,
+enum carm_step_at { CARM_STEP_COUNT_TABLE(CARM_STEP_AT) CARM_STEP_WORDS };
+#undef CARM_STEP_AT
 
 struct carm_step_counts {
-    uint64_t instructions; /* an iteration of a repeated string instruction is one, too */
-    uint64_t flops[2][CARM_WIDTH_COUNT]; /* [0] double, [1] single precision; an FMA is two */
-    uint64_t flops_other;                /* x87, half precision, bfloat16 */
-    uint64_t loads, stores;              /* accesses; a gather has one for each element */
-    uint64_t load_bytes, store_bytes;    /* non-temporal ones included */
-    uint64_t nt_stores;
-    /* Instructions that compute flops, those whose mask leaves no lane included, as they are issued
-     * all the same. The rest of them divides, takes roots, approximates, multiplies complex numbers
-     * or makes dot products. */
-    uint64_t fp_instructions, fp_adds, fp_muls, fp_fmas, fp_divides;
-    struct carm_step_integers ints;
-    uint64_t prefetches; /* of data, by software; a gather's is one */
-    uint64_t unknown;    /* instructions that may compute and are not understood */
-    char unknown_text
-        [64]; /* the first of them, in Intel's notation; everything before it is a sum */
+    union {
+#define CARM_STEP_MEMBER(member, array, words, type, quantity) uint64_t member array;
+        struct {
+            CARM_STEP_COUNT_TABLE(CARM_STEP_MEMBER)
+        };
+#undef CARM_STEP_MEMBER
+        uint64_t q[CARM_STEP_WORDS]; /* the same, from CARM_STEP_AT_instructions on */
+    };
+    /* the first unknown instruction, in Intel's notation; every count before it is a sum */
+    char unknown_text[64];
 };
+_Static_assert(offsetof(struct carm_step_counts, unknown_text) ==
+                   CARM_STEP_WORDS * sizeof(uint64_t),
+               "the words are the members");
 
 /* to += times x from, but for unknown_text; modulo 2^64 */
 static inline void carm_step_counts_sum(struct carm_step_counts *to,
                                         const struct carm_step_counts *from, int64_t times)
 {
-    uint64_t *a = &to->instructions;
-    const uint64_t *b = &from->instructions;
-    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *a; i++) {
-        a[i] += (uint64_t)times * b[i];
+    for (size_t i = 0; i < CARM_STEP_WORDS; i++) {
+        to->q[i] += (uint64_t)times * from->q[i];
     }
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/file/sol/arch.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "models/file/sol/yaml.h"
 
 struct reader {
@@ -37,14 +37,11 @@ static int read_text(struct reader *r, const char *what, char *dst, size_t size)
         return carm_yaml_refuse(r->yaml, item.line, r->err, "%s has %zu bytes: %zu is the most",
                                 what, item.length, size - 1);
     }
-    for (size_t i = 0; i < item.length; i++) {
-        if (iscntrl((unsigned char)item.text[i])) {
-            return carm_yaml_refuse(r->yaml, item.line, r->err, "%s has a control character", what);
-        }
-    }
     memcpy(dst, item.text, item.length);
     dst[item.length] = '\0';
-    return 0;
+    return !carm_text_has_controls(dst)
+               ? 0
+               : carm_yaml_refuse(r->yaml, item.line, r->err, "%s has a control character", what);
 }
 
 static int read_value(struct reader *r, enum carm_sol_key key)

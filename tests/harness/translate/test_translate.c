@@ -91,9 +91,9 @@ static struct carm_trace step(char *const *argv)
 static void same(const char *what, const struct carm_step_counts *a,
                  const struct carm_step_counts *b)
 {
-    const uint64_t *left = &a->instructions;
-    const uint64_t *right = &b->instructions;
-    for (size_t i = 0; i < offsetof(struct carm_step_counts, unknown_text) / sizeof *left; i++) {
+    const uint64_t *left = a->q;
+    const uint64_t *right = b->q;
+    for (size_t i = 0; i < CARM_STEP_WORDS; i++) {
         if (left[i] != right[i]) {
             fail_msg("%s: quantity %zu is %llu translated, %llu stepped", what, i,
                      (unsigned long long)left[i], (unsigned long long)right[i]);

@@ -169,9 +169,7 @@ static void read_lanes(const struct carm_insn_full *insn, const struct carm_regi
     for (unsigned i = 0; i < insn->in.operand_count; i++) {
         const ZydisDecodedOperand *o = &insn->op[i];
         if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
-            const char *m = ZydisMnemonicGetString(insn->in.mnemonic);
-            const char *kind = strstr(m, insn->account.masked.store ? "scatter" : "gather");
-            out->wide = kind && kind[insn->account.masked.store ? 7 : 6] == 'q' ? 8 : 4;
+            out->wide = insn->account.masked.index;
             carm_accounts_vector(accounts, regs, (unsigned)ZydisRegisterGetId(o->mem.index),
                                  out->index);
         }
@@ -283,36 +281,8 @@ static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *
     row->end = of->end;
     row->entered = of->entered;
     row->compared = of->compared;
-    for (unsigned i = 0; i < CARM_WIDTH_COUNT; i++) {
-        row->flops[0][i] = (uint16_t)c->flops[0][i];
-        row->flops[1][i] = (uint16_t)c->flops[1][i];
-    }
     row->times = of->times;
-    row->flops_other = (uint16_t)c->flops_other;
-    row->instructions = (uint16_t)c->instructions;
-    row->loads = (uint16_t)c->loads;
-    row->stores = (uint16_t)c->stores;
-    row->nt_stores = (uint16_t)c->nt_stores;
-    row->prefetches = (uint16_t)c->prefetches;
-    row->fp_instructions = (uint8_t)c->fp_instructions;
-    row->fp_adds = (uint8_t)c->fp_adds;
-    row->fp_muls = (uint8_t)c->fp_muls;
-    row->fp_fmas = (uint8_t)c->fp_fmas;
-    row->fp_divides = (uint8_t)c->fp_divides;
-    for (unsigned i = 0; i < CARM_ELEMENT_COUNT; i++) {
-        row->int_elements[i] = (uint16_t)c->ints.elements[i];
-    }
-    for (unsigned i = 0; i < CARM_WIDTH_COUNT - 1; i++) {
-        row->int_widths[i] = (uint16_t)c->ints.widths[i];
-    }
-    row->int_adds = (uint16_t)c->ints.adds;
-    row->int_muls = (uint16_t)c->ints.muls;
-    row->int_logic = (uint16_t)c->ints.logic;
-    row->int_dots = (uint16_t)c->ints.dots;
-    row->int_instructions = (uint8_t)c->ints.instructions;
-    row->unknown = (uint32_t)c->unknown;
-    row->load_bytes = (uint32_t)c->load_bytes;
-    row->store_bytes = (uint32_t)c->store_bytes;
+    carm_tally_put(row, c);
 }
 
 uint32_t carm_account_counter(const struct carm_step_counts *counts,

@@ -19,9 +19,9 @@
 #define PREFETCH     .prefetches = 1
 /* n operations on elements of 8 << e bits in vectors of 128 << w bits */
 #define INTS(e, w, n, kind) \
-    .ints = {.elements[e] = (n), .widths[w] = (n), .kind = (n), .instructions = 1}
-#define TILED         .ints = {.elements[0] = 840, .dots = 840, .instructions = 1} /* 3 x 5 sums of 28 */
-#define BITS(e, w, n) .ints = {.elements[e] = (n), .widths[w] = (n), .instructions = 1}
+    .int_elements[e] = (n), .int_widths[w] = (n), .int_##kind = (n), .int_instructions = 1
+#define TILED         .int_elements[0] = 840, .int_dots = 840, .int_instructions = 1 /* 3 x 5 sums of 28 */
+#define BITS(e, w, n) .int_elements[e] = (n), .int_widths[w] = (n), .int_instructions = 1
 
 /* X(instruction, rcx, counts but for the instruction itself) */
 #define EFFECT_TABLE(X)                                                                            \

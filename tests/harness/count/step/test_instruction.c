@@ -96,16 +96,16 @@ static void compare(size_t i, const struct carm_step_counts *got)
     SAME(i, got, fp_fmas);
     SAME(i, got, fp_divides);
     for (int k = 0; k < CARM_ELEMENT_COUNT; k++) {
-        SAME(i, got, ints.elements[k]);
+        SAME(i, got, int_elements[k]);
     }
     for (int w = 0; w < CARM_WIDTH_COUNT - 1; w++) {
-        SAME(i, got, ints.widths[w]);
+        SAME(i, got, int_widths[w]);
     }
-    SAME(i, got, ints.adds);
-    SAME(i, got, ints.muls);
-    SAME(i, got, ints.logic);
-    SAME(i, got, ints.dots);
-    SAME(i, got, ints.instructions);
+    SAME(i, got, int_adds);
+    SAME(i, got, int_muls);
+    SAME(i, got, int_logic);
+    SAME(i, got, int_dots);
+    SAME(i, got, int_instructions);
     SAME(i, got, prefetches);
     SAME(i, got, unknown);
     assert_string_equal(got->unknown_text, table[i].want.unknown_text);
@@ -189,9 +189,9 @@ static void test_initial_state(void **state)
     (void)count("rep movsb", 15, synthetic);
     assert_int_equal(asked, 0);
     make_area(UINT64_MAX & ~(1ULL << CARM_TILE_CONFIG));
-    assert_int_equal(count("tdpbssd tmm1, tmm2, tmm3", 15, synthetic).ints.dots, 0);
+    assert_int_equal(count("tdpbssd tmm1, tmm2, tmm3", 15, synthetic).int_dots, 0);
     assert_int_equal(count("tileloadd tmm2, [rax+rcx]", 15, NULL).load_bytes, 1024);
-    assert_int_equal(count("tdpbssd tmm1, tmm2, tmm3", 15, NULL).ints.dots, 2 * 16 * 16 * 64);
+    assert_int_equal(count("tdpbssd tmm1, tmm2, tmm3", 15, NULL).int_dots, 2 * 16 * 16 * 64);
     /* where it cannot be had, all lanes are taken for active */
     assert_int_equal(count("vaddpd zmm1 {k1}, zmm2, zmm3", 15, NULL).flops[0][3], 8);
 }

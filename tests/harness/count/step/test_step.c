@@ -67,8 +67,8 @@ static void check_code(const struct carm_code *code)
     CHECK(flops_other, half ? times * a->flops : 0);
     if (integer && code->spec.op != CARM_LOGIC) { /* which is counted in lanes of 64 bits */
         const unsigned e = (unsigned)__builtin_ctz(carm_precisions[p].bytes);
-        CHECK(ints.elements[e], times * a->flops);
-        CHECK(ints.widths[widths[code->spec.isa] - 1], times * a->flops);
+        CHECK(int_elements[e], times * a->flops);
+        CHECK(int_widths[widths[code->spec.isa] - 1], times * a->flops);
     }
     CHECK(loads, a->setup_loads + times * a->loads);
     CHECK(load_bytes, a->setup_load_bytes + times * a->load_bytes);
