@@ -53,7 +53,8 @@ struct carm_pooled {
     double clock_hz;       /* the median beside them; 0 = unknown */
     enum carm_state state; /* of its rounds; the worst one where they are of several */
     size_t used, n;        /* rounds it was made of, and all */
-    bool sound;            /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it */
+    bool
+        sound; /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it, or two that agree */
 };
 
 /* Makes one figure of rounds. Marks those as slow, in place, whose clock was 3% below the one that
@@ -69,6 +70,10 @@ struct carm_pooled {
  * others. Noise with one mode moves the figure by less than a tenth of its standard deviation. Then rounds
  * that lie far below the 90th percentile are left out: 3% where a core has the resource for itself, for its
  * own rates repeat within 1%; 16% in shared caches and memory, where the others' traffic comes in all sizes.
+ *
+ * What a core has for itself can only be slowed. So where the figure above is not sound, or its interval is wider
+ * than 1% to each side, or two sound rounds that agree within 0.5% are more than 1% faster, the fastest rounds
+ * that agree make the figure: it is sound, and its interval is 1% to each side, or the floor where that is more.
  *
  * The interval is made from batch means: rounds in order of time are cut into four batches of
  * neighbours (each run is a batch where there are three runs or more). The scatter of the batches'

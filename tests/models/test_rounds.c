@@ -310,6 +310,35 @@ static void slowed_rounds_of_a_core_do_not_count(void **state)
     }
 }
 
+/* What a core has for itself: two sound rounds that agree make a figure among whatever others; one does not, and
+ * a faster one that nothing confirms is left out. */
+static void agreeing_rounds_of_a_core_suffice(void **state)
+{
+    (void)state;
+    gsl_rng_set(rng, 6);
+    for (int i = 0; i < 200; i++) {
+        struct carm_round rounds[ROUNDS];
+        struct carm_pooled e;
+        for (size_t r = 0; r < ROUNDS; r++) { /* a neighbour that some rounds did not see */
+            rounds[r] = (struct carm_round){truth * uniform(0.5, 0.9), 3e9, (double)r,
+                                            r % 4 ? CARM_STATE_SHARED : CARM_STATE_QUIET};
+        }
+        rounds[2] = (struct carm_round){truth, 3e9, 2.0, CARM_STATE_QUIET};
+        rounds[9] = (struct carm_round){0.996 * truth, 3e9, 9.0, CARM_STATE_QUIET};
+        rounds[13] = (struct carm_round){1.1 * truth, 3e9, 13.0, CARM_STATE_QUIET};
+        carm_rounds_estimate(rounds, ROUNDS, false, resolution, &e);
+        assert_true(e.sound);
+        assert_int_equal(e.used, 2);
+        assert_near(e.rate, 0.998 * truth, 1e-6 * truth);
+        assert_near(half(&e), 0.01 * e.rate, 1e-6 * truth);
+        for (size_t r = 0; r < ROUNDS; r++) {
+            rounds[r].state = rounds[r].rate == truth ? CARM_STATE_QUIET : CARM_STATE_SHARED;
+        }
+        carm_rounds_estimate(rounds, ROUNDS, false, resolution, &e);
+        assert_false(e.sound);
+    }
+}
+
 /* One mode is not taken for two: on average, the estimate is the median of all rounds to a tenth of
  * the noise's standard deviation. */
 static void one_mode_is_kept(void **state)
@@ -336,7 +365,8 @@ static void one_mode_is_kept(void **state)
                 shift[i] = (e.rate - median(all, n)) / m.sd;
             }
             const double bias = gsl_stats_mean(shift, 1, TIMES) / gsl_stats_sd(first, 1, TIMES);
-            if (fabs(bias) > 0.1) {
+            /* the fastest that agree are nearer to what a core can do alone: 0.15% at sd 0.5% */
+            if (bias < -0.1 || bias > 0.35) {
                 fail_msg("%s, %zu rounds: biased by %.2f sd", wanted[kinds[k]].name, n, bias);
             }
         }
@@ -606,6 +636,7 @@ int main(void)
         cmocka_unit_test(interval_contains_other_builds),
         cmocka_unit_test(few_quiet_rounds_suffice),
         cmocka_unit_test(slowed_rounds_of_a_core_do_not_count),
+        cmocka_unit_test(agreeing_rounds_of_a_core_suffice),
         cmocka_unit_test(one_mode_is_kept),
         cmocka_unit_test(equal_rates_give_the_floor),
         cmocka_unit_test(too_few_rounds_are_not_sound),
