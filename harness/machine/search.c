@@ -45,18 +45,23 @@ static struct look try_code(struct carm_team *team, const struct carm_code *code
                          m.own_share > 0.0 && !m.cut};
 }
 
-/* The median of the runs with cores of their own; where there was none, the fastest: whatever shares a
- * core only slows it. */
-static double judge(const struct look *looks, size_t n)
+/* The fastest of the runs with cores of their own in what a core has for itself: disturbance only slows it. The
+ * median of such runs in what is shared. Where no run had cores of its own, the fastest. */
+static double judge(const struct look *looks, size_t n, enum carm_search search)
 {
     double sound[MOST];
     double most = 0.0;
+    double fastest = 0.0;
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
         most = fmax(most, looks[i].rate);
         if (looks[i].sound) {
             sound[found++] = looks[i].rate;
+            fastest = fmax(fastest, looks[i].rate);
         }
+    }
+    if (found && search == CARM_SEARCH_CORE) {
+        return fastest;
     }
     return found ? carm_stats_median(sound, found) : most;
 }
@@ -149,7 +154,7 @@ static void rank_codes(struct carm_team *team, const struct carm_code *const *co
         }
     }
     for (size_t i = 0; i < n; i++) {
-        found[i] = judge(looks[i], tries[i]);
+        found[i] = judge(looks[i], tries[i], search);
     }
 }
 
@@ -198,7 +203,7 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
     size_t best = order[n - 1];
     for (size_t i = 0; i < finalists && n > 1; i++) {
         const size_t k = order[n - finalists + i];
-        found[k] = judge(looks[i], FINAL_ROUNDS);
+        found[k] = judge(looks[i], FINAL_ROUNDS, search);
         if (i == 0 || found[k] > found[best]) {
             best = k;
         }
@@ -243,9 +248,9 @@ size_t carm_measure_pick(struct carm_team *team, const struct carm_code *const *
             looks[r] =
                 try_code(team, codes[order[i]], &shapes[order[i]], FINAL_REPS * longer, search);
         }
-        const double median = judge(looks, PICK_ROUNDS + 1);
-        if (median > best_rate) {
-            best_rate = median;
+        const double rate_found = judge(looks, PICK_ROUNDS + 1, search);
+        if (rate_found > best_rate) {
+            best_rate = rate_found;
             best = order[i];
         }
     }
