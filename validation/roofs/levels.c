@@ -478,9 +478,12 @@ bool carm_build_doubts_levels(const struct carm_build *build,
         const bool early = carm_build_is_private(build->topo, i, levels->threads) &&
                            l->knee_bytes > 0 &&
                            (double)l->knee_bytes < 0.6 * (double)l->os_size_bytes;
-        if (carm_level_list_has(&build->config->levels, l->name) && (!l->range.resolved || early)) {
+        /* no cache is larger than reported: the points beyond it were disturbed, or served by others' lines */
+        const bool late = os > 0.0 && l->range.knee > CARM_LATE_KNEE * os;
+        if (carm_level_list_has(&build->config->levels, l->name) &&
+            (!l->range.resolved || early || late)) {
             *lo = found ? *lo : 0.5 * above;
-            *hi = os > 0.0 ? 2.0 * os : INFINITY;
+            *hi = late ? 2.0 * l->range.knee : os > 0.0 ? 2.0 * os : INFINITY;
             found = true;
         }
         above = os;

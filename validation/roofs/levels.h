@@ -11,6 +11,10 @@ uint64_t carm_build_curve_end(const struct carm_build *build, int threads);
 /* Roughly how long the curve takes. */
 double carm_build_curve_seconds(const struct carm_build *build, int threads);
 
+/* Times the size that the OS reports: no cache is larger, so that a knee beyond it needs more rounds, and never
+ * replaces that of a model before. It was seen at 71 MiB of 32 MiB, where the true one was at 9. */
+#define CARM_LATE_KNEE 1.5
+
 /* The points of B(beta) while they are measured. */
 struct carm_build_sweep {
     struct carm_build_set *set;

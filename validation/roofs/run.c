@@ -97,8 +97,18 @@ static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_l
     return rc;
 }
 
-/* A level that this day's curve does not show, but that the model before has a roof of, keeps that roof's
- * working set. */
+static const struct carm_level *find_level(const struct carm_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->nlevels; i++) {
+        if (strcmp(model->levels[i].level, name) == 0) {
+            return &model->levels[i];
+        }
+    }
+    return NULL;
+}
+
+/* A level that this day's curve does not show, or whose plateau it shows to end far beyond the cache although the
+ * model before has its end within, keeps the working set and the end of the model before. */
 static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
 {
     const struct carm_model *before = s->build->before;
@@ -109,15 +119,22 @@ static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
         struct carm_build_level *l = &s->levels.levels[i];
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(roofs, l->name, before->config.ldst);
+        const struct carm_level *was = find_level(before, l->name);
+        const double os = (double)l->os_size_bytes;
+        const bool late = os > 0.0 && (double)l->knee_bytes > CARM_LATE_KNEE * os && was &&
+                          was->resolved && was->knee_bytes > 0 &&
+                          (double)was->knee_bytes <= CARM_LATE_KNEE * os;
+        if (late) {
+            l->nsets = m ? 0 : l->nsets;
+            l->knee_bytes = was->knee_bytes;
+        }
         if (m && l->nsets == 0) {
             l->range.resolved = true;
             l->sets[l->nsets++] = m->working_set_bytes / (uint64_t)s->threads;
             l->note[0] = '\0';
         }
-        for (size_t k = 0; k < before->nlevels; k++) {
-            if (l->knee_bytes == 0 && strcmp(before->levels[k].level, l->name) == 0) {
-                l->knee_bytes = before->levels[k].knee_bytes;
-            }
+        if (l->knee_bytes == 0 && was) {
+            l->knee_bytes = was->knee_bytes;
         }
     }
 }
