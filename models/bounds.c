@@ -557,11 +557,12 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !first->estimate) {
         out->second = next->limit;
     }
-    /* Without the limit the next bound is left; what no bound explains may stay. */
+    /* Without the limit the next bound is left; time that no bound explains may stay. No next bound: the gain
+     * has no upper end. */
     const double least = next ? next->seconds : 0.0;
     const double rest = seconds - fmin(seconds, first->seconds);
-    out->loop.high = least > 0.0 ? fmax(1.0, seconds / least) : seconds / (0.05 * seconds);
-    out->loop.low = fmax(1.0, seconds / (least + rest));
+    out->loop.high = least > 0.0 ? fmax(1.0, seconds / least) : INFINITY;
+    out->loop.low = least + rest > 0.0 ? fmax(1.0, seconds / (least + rest)) : 1.0;
     if (first->limit == CARM_LIMIT_KERNEL || first->limit == CARM_LIMIT_WAITING) {
         out->loop.low = 1.0; /* how much of it can go is not known */
     }

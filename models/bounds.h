@@ -174,7 +174,7 @@ struct carm_verdict {
     double seconds; /* of an iteration, measured */
     struct carm_verdict_gain {
         double low, high;
-    } loop, program; /* times as fast, when the limit is removed */
+    } loop, program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
     struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
     size_t nadvice;
 };

@@ -33,11 +33,15 @@ static const char *limited_by(char *dst, size_t size, const struct carm_verdict 
     return dst;
 }
 
-/* "1.5..2x"; "-" where nothing is left, "..." where no bound says how much. */
+/* "1.5..2x", "up to 2x"; "-" where nothing is left, or no bound tells the gain. */
 static const char *gain_text(char *dst, size_t size, double low, double high)
 {
-    if (!(high > 1.05)) {
+    if (!(high > 1.05) || (isinf(high) && low < 1.05)) {
         snprintf(dst, size, "-");
+    } else if (isinf(high)) {
+        snprintf(dst, size, "over %.2gx", low);
+    } else if (low < 1.05) {
+        snprintf(dst, size, "up to %.2gx", high);
     } else if (high / low < 1.1) {
         snprintf(dst, size, "%.2gx", high);
     } else {
@@ -69,7 +73,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             v->second != CARM_LIMIT_UNKNOWN ? ")" : "");
         return;
     }
-    const bool gains = v->program.high > 1.05;
+    const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
     say("%s: %.3g s%s. %.0f%% in %s, limited by %s%s%s%s%s%s%s", run->name, run->row.seconds,
         threads, 100.0 * row->share, row->name, limited_by(limit, sizeof limit, v), stride,
         v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
