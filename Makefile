@@ -397,7 +397,7 @@ READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(a
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/roofs/config.c \
   $(filter-out $(PRELOAD_SOURCE),$(wildcard harness/profile/*.c)) $(wildcard harness/count/step/*.c) \
-  run/regions.c $(addprefix harness/,count/pmu.c count/row.c $(addprefix translate/,blocks.c inject.c memory_file.c modules.c sum.c))
+  run/regions.c $(addprefix harness/,count/pmu.c count/row.c $(addprefix translate/,blocks.c image.c inject.c memory_file.c modules.c sum.c))
 READER_TESTS := fuzz/test_replay harness/count/test_recipe_read kernels/test_matrix_market models/test_theory_read \
   models/file/test_model models/file/fleet/test_read models/import/test_import models/file/test_points \
   models/file/sol/test_graph_bad models/file/sol/test_yaml
@@ -412,7 +412,7 @@ $(R)/%.o: %.c
 	@echo "  CC    $< (sanitized)"
 	$(Q)$(CC) $(SANITIZED_CFLAGS) -c -o $@ $<
 $(R)/readers.a: $(READER_SOURCES:%.c=$(R)/%.o) $(B)/asm/macros.o $(B)/plots/assets.o $(B)/data/counters.o \
-  $(B)/harness/profile/preload_object.o
+  $(B)/harness/profile/preload_object.o $(B)/harness/translate/engine.o
 	@rm -f $@
 	@echo "  AR    $@"
 	$(Q)$(AR) rcsD $@ $^

@@ -22,28 +22,29 @@ static bool is_scattered(const struct carm_graph_access *a)
 
 /* ---- latencies ---- */
 
-static bool is_pair(enum carm_insn_class c)
+static bool is_pair(enum carm_opcode_class c)
 {
-    return c == CARM_INSN_CONVERT_INT || c == CARM_INSN_CONVERT_PRECISION ||
-           c == CARM_INSN_CONVERT_VECTOR || c == CARM_INSN_MOVE_VECTOR || c == CARM_INSN_MOVE_MASK;
+    return c == CARM_OPCODE_CONVERT_INT || c == CARM_OPCODE_CONVERT_PRECISION ||
+           c == CARM_OPCODE_CONVERT_VECTOR || c == CARM_OPCODE_MOVE_VECTOR ||
+           c == CARM_OPCODE_MOVE_MASK;
 }
 
 static void fill_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l)
 {
     memset(l, 0, sizeof *l);
-    for (int c = 0; c < CARM_INSN_CLASSES; c++) {
+    for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
         enum carm_core_kind kind;
-        const bool known = carm_core_kind_parse(carm_insn_word((enum carm_insn_class)c), &kind);
-        for (int w = 0; w < CARM_INSN_WIDTHS; w++) {
-            for (int p = 0; p < CARM_INSN_PRECISIONS; p++) {
+        const bool known = carm_core_kind_parse(carm_opcode_word((enum carm_opcode_class)c), &kind);
+        for (int w = 0; w < CARM_OPCODE_WIDTHS; w++) {
+            for (int p = 0; p < CARM_OPCODE_PRECISIONS; p++) {
                 double cycles =
-                    known
-                        ? carm_rates_latency(rates, kind, carm_insn_isa((enum carm_insn_width)w),
-                                             carm_insn_precision((enum carm_insn_precision)p), NULL)
-                        : 0.0;
-                cycles *= is_pair((enum carm_insn_class)c) ? 0.5 : 1.0;
+                    known ? carm_rates_latency(
+                                rates, kind, carm_opcode_isa((enum carm_opcode_width)w),
+                                carm_opcode_precision((enum carm_opcode_precision)p), NULL)
+                          : 0.0;
+                cycles *= is_pair((enum carm_opcode_class)c) ? 0.5 : 1.0;
                 /* at least a cycle for what computes */
-                l->of[c][w][p] = c == CARM_INSN_NONE ? 0.0 : fmax(1.0, cycles);
+                l->of[c][w][p] = c == CARM_OPCODE_NONE ? 0.0 : fmax(1.0, cycles);
             }
         }
     }
@@ -65,12 +66,12 @@ static void fill_latencies(const struct carm_rates *rates, struct carm_graph_lat
 /* ---- the code ---- */
 
 static void add_unit(struct carm_bounds_input *in, struct carm_bounds_unit *units,
-                     const struct carm_insn *insn, double count)
+                     const struct carm_flow_op *insn, double count)
 {
     enum carm_core_kind kind;
-    const char *isa = carm_insn_isa((enum carm_insn_width)insn->width);
-    const char *precision = carm_insn_precision((enum carm_insn_precision)insn->precision);
-    if (!carm_core_kind_parse(carm_insn_word((enum carm_insn_class)insn->class), &kind)) {
+    const char *isa = carm_opcode_isa((enum carm_opcode_width)insn->width);
+    const char *precision = carm_opcode_precision((enum carm_opcode_precision)insn->precision);
+    if (!carm_core_kind_parse(carm_opcode_word((enum carm_opcode_class)insn->class), &kind)) {
         return;
     }
     for (size_t i = 0; i < in->nunits; i++) {
@@ -85,9 +86,9 @@ static void add_unit(struct carm_bounds_input *in, struct carm_bounds_unit *unit
     }
 }
 
-static size_t width_of(const struct carm_insn *insn, unsigned bytes)
+static size_t width_of(const struct carm_flow_op *insn, unsigned bytes)
 {
-    if (insn->width == CARM_INSN_GP) {
+    if (insn->width == CARM_OPCODE_GP) {
         return 0;
     }
     return bytes <= 8 ? 1 : bytes <= 16 ? 2 : bytes <= 32 ? 3 : 4;
@@ -98,8 +99,9 @@ static void chain_text(char *dst, size_t size, const struct carm_graph *g)
 {
     size_t used = 0;
     dst[0] = '\0';
-    for (int c = 0; c < CARM_INSN_CLASSES; c++) {
-        const char *word = c == CARM_INSN_LOAD ? "loads" : carm_insn_word((enum carm_insn_class)c);
+    for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
+        const char *word =
+            c == CARM_OPCODE_LOAD ? "loads" : carm_opcode_word((enum carm_opcode_class)c);
         if (g->of[c] >= 0.1 * g->cycles && used < size) {
             used += (size_t)snprintf(dst + used, size - used, "%s%.3g of %s", used ? ", " : "",
                                      g->of[c], *word ? word : "others");
@@ -107,7 +109,7 @@ static void chain_text(char *dst, size_t size, const struct carm_graph *g)
     }
 }
 
-int carm_run_code_input(const struct carm_code *code, struct carm_graph *graph,
+int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *graph,
                         struct carm_bounds_input *in, struct carm_bounds_unit *units,
                         char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err)
 {
@@ -121,14 +123,14 @@ int carm_run_code_input(const struct carm_code *code, struct carm_graph *graph,
     in->units = units;
     in->nunits = 0;
     for (size_t i = 0; i < code->nops; i++) {
-        const struct carm_insn *insn = &code->ops[i];
+        const struct carm_flow_op *insn = &code->ops[i];
         const double times = insn->executions / n;
         add_unit(in, units, insn, times);
-        in->slots += insn->flags & CARM_INSN_FUSED ? 0.0 : times;
-        if (insn->loads && !insn->prefetches && !(insn->flags & CARM_INSN_GATHER)) {
+        in->slots += insn->flags & CARM_OPCODE_FUSED ? 0.0 : times;
+        if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->loads[width_of(insn, insn->load_bytes)] += times;
         }
-        if (insn->stores && !(insn->flags & CARM_INSN_GATHER)) {
+        if (insn->stores && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->stores[width_of(insn, insn->store_bytes)] += times;
         }
     }
@@ -146,7 +148,7 @@ int carm_run_code_input(const struct carm_code *code, struct carm_graph *graph,
     }
     in->resolve_cycles = latencies.load + 1.0; /* a load and a comparison */
     in->chain_cycles = code->inner ? graph->cycles : 0.0;
-    in->forward_cycles = graph->of[CARM_INSN_FORWARD] + graph->of[CARM_INSN_FORWARD_STRADDLING];
+    in->forward_cycles = graph->of[CARM_OPCODE_FORWARD] + graph->of[CARM_OPCODE_FORWARD_STRADDLING];
     in->straddles = graph->straddles;
     chain_text(chain, CARM_RUN_CHAIN_MAX, graph);
     in->chain = chain;
@@ -177,7 +179,7 @@ static double beyond(const struct carm_bounds_input *in, const double *lines, do
     return executions > 0.0 ? seconds * in->clock_hz / executions : 0.0;
 }
 
-static int add_memory(const struct carm_run *run, const struct carm_code *code,
+static int add_memory(const struct carm_run *run, const struct carm_flow_code *code,
                       struct carm_graph *graph, const struct carm_run_levels *levels,
                       const struct carm_run_figures *figures, struct carm_bounds_input *in,
                       struct carm_run_verdict *v, struct carm_err *err)
@@ -195,7 +197,7 @@ static int add_memory(const struct carm_run *run, const struct carm_code *code,
         in->bytes[k == last ? CARM_FROM_DRAM : k] = figures->levels[k].bytes / n;
     }
     for (size_t i = 0; i < code->nops; i++) {
-        const struct carm_insn *insn = &code->ops[i];
+        const struct carm_flow_op *insn = &code->ops[i];
         const struct carm_graph_access *a = &graph->accesses[i];
         if (!(insn->loads || insn->stores)) {
             continue;
@@ -241,7 +243,7 @@ static int add_memory(const struct carm_run *run, const struct carm_code *code,
 
 /* Threads that wait: loops with `pause`, and those of OpenMP run-times that wait for other threads.
  * source: libgomp, config/linux/wait.h; LLVM openmp, kmp_wait_release.h, kmp_barrier.cpp */
-static bool is_waiting(const struct carm_profile_row *row, const struct carm_code *code)
+static bool is_waiting(const struct carm_profile_row *row, const struct carm_flow_code *code)
 {
     static const char *const names[] = {"gomp_barrier",
                                         "gomp_team_barrier",
@@ -255,7 +257,7 @@ static bool is_waiting(const struct carm_profile_row *row, const struct carm_cod
                                         "sched_yield",
                                         "pthread_spin_lock"};
     for (size_t i = 0; code && i < code->nops; i++) {
-        if (code->ops[i].flags & CARM_INSN_PAUSE && code->inner) {
+        if (code->ops[i].flags & CARM_OPCODE_PAUSE && code->inner) {
             return true;
         }
     }
@@ -292,7 +294,7 @@ static double clock_of(const struct carm_model *model, const struct carm_roofs *
     return roofs ? roofs->clock_hz : model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
 }
 
-static void describe_code(const struct carm_code *code, const struct carm_graph *graph,
+static void describe_code(const struct carm_flow_code *code, const struct carm_graph *graph,
                           const struct carm_bounds_input *in, struct carm_verdict_code *out,
                           struct carm_run_verdict *v)
 {
@@ -322,7 +324,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
                  const struct carm_rates *rates, struct carm_err *err)
 {
     const struct carm_profile_row *row = &profile->rows[i];
-    const struct carm_code *code = row->code ? &profile->codes[row->code - 1] : NULL;
+    const struct carm_flow_code *code = row->code ? &profile->codes[row->code - 1] : NULL;
     struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
     struct carm_bounds_input in = {.rates = *rates};
     struct carm_verdict_code about = {.scalar = false};
@@ -347,7 +349,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     in.clock_hz = clock_of(rates->model, in.roofs);
     in.threads = row->threads;
     /* a body that was entered by no branch at its begin has no count of calls: all of it is one iteration */
-    struct carm_code of = *code;
+    struct carm_flow_code of = *code;
     of.iterations = of.iterations > 0.0 ? of.iterations
                     : row->executions   ? (double)row->executions
                                         : 1.0;

@@ -35,7 +35,7 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
  * chain   out: the text that `in` borrows
  * returns 0 or -CARM_ENOMEM */
 enum { CARM_RUN_UNITS_MAX = 96, CARM_RUN_CHAIN_MAX = 128 };
-int carm_run_code_input(const struct carm_code *code, struct carm_graph *graph,
+int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *graph,
                         struct carm_bounds_input *in, struct carm_bounds_unit *units,
                         char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err);
 

@@ -9,14 +9,14 @@
 
 enum { PIECE_BYTES_MAX = 4096 }; /* 48 instructions and more of 15 bytes */
 
-void carm_code_close(struct carm_code *code)
+void carm_code_close(struct carm_flow_code *code)
 {
     free(code->ops);
     free(code->pieces);
     memset(code, 0, sizeof *code);
 }
 
-static int add_piece(struct carm_code *code, const struct carm_piece *from, int fd,
+static int add_piece(struct carm_flow_code *code, const struct carm_piece *from, int fd,
                      struct carm_err *err)
 {
     uint8_t bytes[PIECE_BYTES_MAX];
@@ -38,19 +38,19 @@ static int add_piece(struct carm_code *code, const struct carm_piece *from, int 
     p->falls = from->ends != CARM_END_JUMP && from->ends != CARM_END_INDIRECT_JUMP &&
                from->ends != CARM_END_RETURN;
     if (n > 0) {
-        rc = carm_insns_decode(bytes, (size_t)n, from->at, p->executions, &code->ops, &code->nops,
-                               &code->ops_room, err);
+        rc = carm_flow_ops_decode(bytes, (size_t)n, from->at, p->executions, &code->ops,
+                                  &code->nops, &code->ops_room, err);
     }
     p->n = code->nops - p->first;
     return rc;
 }
 
-int carm_code_open(struct carm_code *out, const struct carm_flow *flow, size_t loop,
+int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                    uint32_t function, uint32_t module, int fd, struct carm_err *err)
 {
     const bool body = loop == CARM_CODE_BODY;
     int rc = 0;
-    *out = (struct carm_code){.module = module, .inner = !body};
+    *out = (struct carm_flow_code){.module = module, .inner = !body};
     for (size_t i = 0; i < flow->nloops && !body; i++) {
         out->inner = out->inner && flow->loops[i].parent != loop + 1;
     }

@@ -22,12 +22,12 @@ struct carm_code_piece {
     bool falls;      /* it may go on behind it: also after a call */
 };
 
-struct carm_code {
-    uint32_t module;       /* of the blocks */
-    uint64_t at;           /* where an iteration begins */
-    double iterations;     /* executions of that place */
-    bool inner;            /* a loop without loops inside it */
-    struct carm_insn *ops; /* by address */
+struct carm_flow_code {
+    uint32_t module;          /* of the blocks */
+    uint64_t at;              /* where an iteration begins */
+    double iterations;        /* executions of that place */
+    bool inner;               /* a loop without loops inside it */
+    struct carm_flow_op *ops; /* by address */
     size_t nops, ops_room;
     struct carm_code_piece *pieces; /* by address */
     size_t npieces, pieces_room;
@@ -40,8 +40,8 @@ struct carm_code {
  * out       to be closed; on error it is empty
  * returns 0 or -CARM_ENOMEM */
 #define CARM_CODE_BODY SIZE_MAX
-int carm_code_open(struct carm_code *out, const struct carm_flow *flow, size_t loop,
+int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                    uint32_t function, uint32_t module, int fd, struct carm_err *err);
-void carm_code_close(struct carm_code *code);
+void carm_code_close(struct carm_flow_code *code);
 
 #endif

@@ -99,7 +99,7 @@ struct slot {
 };
 
 struct machine {
-    const struct carm_code *code;
+    const struct carm_flow_code *code;
     const struct carm_graph_latencies *latencies;
     struct carm_graph *graph;
     struct ready ready[CARM_REG_COUNT];
@@ -158,7 +158,7 @@ static const struct slot *stored_near(struct machine *m, const struct sum *addre
     return s->used && s->bytes ? s : NULL;
 }
 
-static struct sum address_of(struct machine *m, const struct carm_insn *op)
+static struct sum address_of(struct machine *m, const struct carm_flow_op *op)
 {
     struct sum a = constant(op->displacement);
     bool fits = true;
@@ -168,7 +168,7 @@ static struct sum address_of(struct machine *m, const struct carm_insn *op)
     if (op->index != CARM_REG_NONE) {
         fits = fits && add(&a, &m->values[op->index], op->scale);
     }
-    return fits && !(op->flags & CARM_INSN_GATHER) ? a : unknown(m, true);
+    return fits && !(op->flags & CARM_OPCODE_GATHER) ? a : unknown(m, true);
 }
 
 /* ---- how addresses move ---- */
@@ -210,22 +210,22 @@ static struct ready later(struct ready a, struct ready b)
     return b.cycles > a.cycles ? b : a;
 }
 
-static bool is_stack(const struct carm_insn *op)
+static bool is_stack(const struct carm_flow_op *op)
 {
     return op->index == CARM_REG_NONE &&
            (op->base == CARM_REG_GP + 4 || op->base == CARM_REG_GP + 5);
 }
 
 /* When the bytes of a load are there, and where they come from. */
-static struct ready load(struct machine *m, const struct carm_insn *op, uint32_t i,
+static struct ready load(struct machine *m, const struct carm_flow_op *op, uint32_t i,
                          const struct sum *address, struct ready from, struct step *step)
 {
     const struct carm_graph_latencies *l = m->latencies;
     struct ready out = from;
     const struct slot *s = slot_of(m, address, op->segment);
     bool straddles = false;
-    step->load_class = CARM_INSN_LOAD;
-    step->load = (float)((op->width != CARM_INSN_GP ? l->load_vector : l->load) +
+    step->load_class = CARM_OPCODE_LOAD;
+    step->load = (float)((op->width != CARM_OPCODE_GP ? l->load_vector : l->load) +
                          (l->beyond ? l->beyond[i] : 0.0));
     out.cycles += (double)step->load;
     const struct slot *source = s->used && s->bytes ? s : NULL;
@@ -248,10 +248,10 @@ static struct ready load(struct machine *m, const struct carm_insn *op, uint32_t
     if (!source) {
         return out;
     }
-    const double cycles = straddles                   ? l->forward_straddling
-                          : op->width != CARM_INSN_GP ? l->forward_vector
-                          : is_stack(op)              ? l->forward_stack
-                                                      : l->forward;
+    const double cycles = straddles                     ? l->forward_straddling
+                          : op->width != CARM_OPCODE_GP ? l->forward_vector
+                          : is_stack(op)                ? l->forward_stack
+                                                        : l->forward;
     if (straddles) {
         m->straddles += 1.0;
         m->graph->accesses[i].straddles = true;
@@ -259,13 +259,13 @@ static struct ready load(struct machine *m, const struct carm_insn *op, uint32_t
     if (source->ready.cycles + cycles > out.cycles) {
         out = (struct ready){source->ready.cycles + cycles, source->ready.step};
         step->load = (float)cycles;
-        step->load_class = straddles ? CARM_INSN_FORWARD_STRADDLING : CARM_INSN_FORWARD;
+        step->load_class = straddles ? CARM_OPCODE_FORWARD_STRADDLING : CARM_OPCODE_FORWARD;
     }
     return out;
 }
 
 /* What the registers and memory hold afterwards. memory: of a load; stored: out, of a store */
-static void move_values(struct machine *m, const struct carm_insn *op, const struct sum *memory,
+static void move_values(struct machine *m, const struct carm_flow_op *op, const struct sum *memory,
                         const struct sum *address, struct sum *stored, bool *stores_value)
 {
     struct sum v = op->from != CARM_REG_NONE ? m->values[op->from] : constant(op->number);
@@ -342,14 +342,14 @@ static void move_values(struct machine *m, const struct carm_insn *op, const str
     }
 }
 
-static double latency_of(const struct carm_graph_latencies *l, const struct carm_insn *op)
+static double latency_of(const struct carm_graph_latencies *l, const struct carm_flow_op *op)
 {
     return l->of[op->class][op->width][op->precision];
 }
 
 static void execute(struct machine *m, uint32_t i)
 {
-    const struct carm_insn *op = &m->code->ops[i];
+    const struct carm_flow_op *op = &m->code->ops[i];
     struct step *step = &m->steps[m->nsteps];
     struct ready at = {0.0, NEVER};
     struct ready in = {0.0, NEVER};
@@ -361,13 +361,13 @@ static void execute(struct machine *m, uint32_t i)
         address = address_of(m, op);
         at = op->base != CARM_REG_NONE ? later(at, m->ready[op->base]) : at;
         at = op->index != CARM_REG_NONE ? later(at, m->ready[op->index]) : at;
-        if (op->base == CARM_REG_GP + 4 && (op->flags & CARM_INSN_STACK)) {
+        if (op->base == CARM_REG_GP + 4 && (op->flags & CARM_OPCODE_STACK)) {
             at = (struct ready){0.0, NEVER};
         }
     }
     if (op->loads || op->stores) {
         note_address(m, i, &address);
-    } else if (op->flags & CARM_INSN_BRANCH) {
+    } else if (op->flags & CARM_OPCODE_BRANCH) {
         note_address(m, i, &m->flags);
     }
     for (uint8_t k = 0; k < op->nreads; k++) {
@@ -419,7 +419,7 @@ static void execute(struct machine *m, uint32_t i)
 
 /* ---- iterations ---- */
 
-static const struct carm_code_piece *piece_at(const struct carm_code *code, uint64_t at)
+static const struct carm_code_piece *piece_at(const struct carm_flow_code *code, uint64_t at)
 {
     for (size_t i = 0; i < code->npieces; i++) {
         if (code->pieces[i].at == at) {
@@ -432,7 +432,7 @@ static const struct carm_code_piece *piece_at(const struct carm_code *code, uint
 /* The piece that follows, as often to each side of a branch as it was in the run; NULL = the iteration ends. */
 static const struct carm_code_piece *next(struct machine *m, const struct carm_code_piece *p)
 {
-    const struct carm_code *code = m->code;
+    const struct carm_flow_code *code = m->code;
     const size_t i = (size_t)(p - code->pieces);
     const struct carm_code_piece *to = p->jumps ? piece_at(code, p->target) : NULL;
     const struct carm_code_piece *on = p->falls ? piece_at(code, p->end) : NULL;
@@ -476,7 +476,7 @@ static void follow(struct machine *m, const struct ready *from, int until, doubl
     struct carm_graph *g = m->graph;
     for (int at = from->step; at >= until; at = m->steps[at].before) {
         const struct step *s = &m->steps[at];
-        const struct carm_insn *op = &m->code->ops[s->op];
+        const struct carm_flow_op *op = &m->code->ops[s->op];
         g->of[op->class] += (double)s->compute / iterations;
         m->linked[s->op] += s->load > 0.0F ? 1 : 0;
         if (s->load > 0.0F) {
@@ -517,7 +517,7 @@ static int run(struct machine *m, struct carm_err *err)
     return 0;
 }
 
-int carm_graph_open(struct carm_graph *graph, const struct carm_code *code,
+int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
                     const struct carm_graph_latencies *latencies, struct carm_err *err)
 {
     struct machine m = {.code = code, .latencies = latencies, .graph = graph};

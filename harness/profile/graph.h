@@ -18,7 +18,7 @@
 
 /* Cycles of the core clock. */
 struct carm_graph_latencies {
-    double of[CARM_INSN_CLASSES][CARM_INSN_WIDTHS][CARM_INSN_PRECISIONS];
+    double of[CARM_OPCODE_CLASSES][CARM_OPCODE_WIDTHS][CARM_OPCODE_PRECISIONS];
     double load, load_vector; /* from address to result, in L1 */
     double forward, forward_vector,
         forward_straddling; /* from stored data to the result of a load of it */
@@ -45,15 +45,15 @@ struct carm_graph_access {
 };
 
 struct carm_graph {
-    double cycles;                /* of an iteration, by the longest chain; 0 = there is none */
-    double of[CARM_INSN_CLASSES]; /* parts of it; CARM_INSN_LOAD with what misses add */
-    double links;                 /* instructions of it in an iteration */
-    double straddles;             /* loads of an iteration that wait for a store to be written */
+    double cycles;                  /* of an iteration, by the longest chain; 0 = there is none */
+    double of[CARM_OPCODE_CLASSES]; /* parts of it; CARM_OPCODE_LOAD with what misses add */
+    double links;                   /* instructions of it in an iteration */
+    double straddles;               /* loads of an iteration that wait for a store to be written */
     struct carm_graph_access *accesses; /* [nops] */
 };
 
 /* returns 0 or -CARM_ENOMEM */
-int carm_graph_open(struct carm_graph *graph, const struct carm_code *code,
+int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
                     const struct carm_graph_latencies *latencies, struct carm_err *err);
 void carm_graph_close(struct carm_graph *graph);
 

@@ -6,21 +6,21 @@
 #include "base/array.h"
 #include "harness/count/step/account.h"
 
-const char *carm_insn_word(enum carm_insn_class class)
+const char *carm_opcode_word(enum carm_opcode_class class)
 {
 #define WORD(id, word) word,
-    static const char *const words[] = {CARM_INSN_TABLE(WORD)};
+    static const char *const words[] = {CARM_OPCODE_TABLE(WORD)};
 #undef WORD
     return words[class];
 }
 
-const char *carm_insn_isa(enum carm_insn_width width)
+const char *carm_opcode_isa(enum carm_opcode_width width)
 {
     static const char *const words[] = {"", "scalar", "sse", "avx2", "avx512"};
     return words[width];
 }
 
-const char *carm_insn_precision(enum carm_insn_precision precision)
+const char *carm_opcode_precision(enum carm_opcode_precision precision)
 {
     static const char *const words[] = {"dp", "sp", "int64", "int32", "int16", "int8"};
     return words[precision];
@@ -35,83 +35,83 @@ struct named {
 
 /* Floating point, by the mnemonic without v and without the suffix of its precision; a whole word. */
 static const struct named fp[] = {
-    {"add", CARM_INSN_FP_ADD},         {"sub", CARM_INSN_FP_ADD},
-    {"addsub", CARM_INSN_FP_ADD},      {"hadd", CARM_INSN_FP_ADD},
-    {"hsub", CARM_INSN_FP_ADD},        {"mul", CARM_INSN_FP_MUL},
-    {"div", CARM_INSN_FP_DIV},         {"sqrt", CARM_INSN_FP_SQRT},
-    {"max", CARM_INSN_FP_MAX},         {"min", CARM_INSN_FP_MAX},
-    {"and", CARM_INSN_FP_LOGIC},       {"andn", CARM_INSN_FP_LOGIC},
-    {"or", CARM_INSN_FP_LOGIC},        {"xor", CARM_INSN_FP_LOGIC},
-    {"cmp", CARM_INSN_FP_COMPARE},     {"ucomi", CARM_INSN_COMPARE_FLAGS},
-    {"comi", CARM_INSN_COMPARE_FLAGS}, {"blend", CARM_INSN_FP_BLEND},
-    {"blendv", CARM_INSN_FP_BLEND},    {"blendm", CARM_INSN_FP_BLEND},
-    {"unpckl", CARM_INSN_FP_SHUFFLE},  {"unpckh", CARM_INSN_FP_SHUFFLE},
-    {"shuf", CARM_INSN_FP_SHUFFLE},    {"permil", CARM_INSN_FP_SHUFFLE},
-    {"perm", CARM_INSN_FP_PERMUTE},    {"round", CARM_INSN_FP_ROUND},
-    {"rndscale", CARM_INSN_FP_ROUND},  {"movl", CARM_INSN_FP_SHUFFLE},
-    {"movh", CARM_INSN_FP_SHUFFLE},
+    {"add", CARM_OPCODE_FP_ADD},         {"sub", CARM_OPCODE_FP_ADD},
+    {"addsub", CARM_OPCODE_FP_ADD},      {"hadd", CARM_OPCODE_FP_ADD},
+    {"hsub", CARM_OPCODE_FP_ADD},        {"mul", CARM_OPCODE_FP_MUL},
+    {"div", CARM_OPCODE_FP_DIV},         {"sqrt", CARM_OPCODE_FP_SQRT},
+    {"max", CARM_OPCODE_FP_MAX},         {"min", CARM_OPCODE_FP_MAX},
+    {"and", CARM_OPCODE_FP_LOGIC},       {"andn", CARM_OPCODE_FP_LOGIC},
+    {"or", CARM_OPCODE_FP_LOGIC},        {"xor", CARM_OPCODE_FP_LOGIC},
+    {"cmp", CARM_OPCODE_FP_COMPARE},     {"ucomi", CARM_OPCODE_COMPARE_FLAGS},
+    {"comi", CARM_OPCODE_COMPARE_FLAGS}, {"blend", CARM_OPCODE_FP_BLEND},
+    {"blendv", CARM_OPCODE_FP_BLEND},    {"blendm", CARM_OPCODE_FP_BLEND},
+    {"unpckl", CARM_OPCODE_FP_SHUFFLE},  {"unpckh", CARM_OPCODE_FP_SHUFFLE},
+    {"shuf", CARM_OPCODE_FP_SHUFFLE},    {"permil", CARM_OPCODE_FP_SHUFFLE},
+    {"perm", CARM_OPCODE_FP_PERMUTE},    {"round", CARM_OPCODE_FP_ROUND},
+    {"rndscale", CARM_OPCODE_FP_ROUND},  {"movl", CARM_OPCODE_FP_SHUFFLE},
+    {"movh", CARM_OPCODE_FP_SHUFFLE},
 };
 
 /* Vectors, by the beginning of the mnemonic; the first that fits. */
 static const struct named vectors[] = {
-    {"fmadd", CARM_INSN_FP_FMA},
-    {"fmsub", CARM_INSN_FP_FMA},
-    {"fnmadd", CARM_INSN_FP_FMA},
-    {"fnmsub", CARM_INSN_FP_FMA},
-    {"movddup", CARM_INSN_FP_SHUFFLE},
-    {"movshdup", CARM_INSN_FP_SHUFFLE},
-    {"movsldup", CARM_INSN_FP_SHUFFLE},
-    {"perm2", CARM_INSN_FP_PERMUTE},
-    {"extract", CARM_INSN_FP_PERMUTE},
-    {"insert", CARM_INSN_FP_PERMUTE},
-    {"broadcast", CARM_INSN_FP_PERMUTE},
-    {"shuf", CARM_INSN_FP_PERMUTE},
-    {"padd", CARM_INSN_VEC_INT_ADD},
-    {"psub", CARM_INSN_VEC_INT_ADD},
-    {"pmax", CARM_INSN_VEC_INT_ADD},
-    {"pmin", CARM_INSN_VEC_INT_ADD},
-    {"pabs", CARM_INSN_VEC_INT_ADD},
-    {"pavg", CARM_INSN_VEC_INT_ADD},
-    {"pcmp", CARM_INSN_VEC_INT_ADD},
-    {"pmul", CARM_INSN_VEC_INT_MUL},
-    {"pmadd", CARM_INSN_VEC_INT_MUL},
-    {"psadbw", CARM_INSN_VEC_INT_MUL},
-    {"pslldq", CARM_INSN_FP_SHUFFLE},
-    {"psrldq", CARM_INSN_FP_SHUFFLE},
-    {"psll", CARM_INSN_VEC_SHIFT},
-    {"psrl", CARM_INSN_VEC_SHIFT},
-    {"psra", CARM_INSN_VEC_SHIFT},
-    {"prol", CARM_INSN_VEC_SHIFT},
-    {"pror", CARM_INSN_VEC_SHIFT},
-    {"pand", CARM_INSN_FP_LOGIC},
-    {"por", CARM_INSN_FP_LOGIC},
-    {"pxor", CARM_INSN_FP_LOGIC},
-    {"pternlog", CARM_INSN_FP_LOGIC},
-    {"pshuf", CARM_INSN_FP_SHUFFLE},
-    {"punpck", CARM_INSN_FP_SHUFFLE},
-    {"pack", CARM_INSN_FP_SHUFFLE},
-    {"palignr", CARM_INSN_FP_SHUFFLE},
-    {"pblend", CARM_INSN_FP_BLEND},
-    {"perm", CARM_INSN_FP_PERMUTE},
-    {"pmovmsk", CARM_INSN_MOVE_VECTOR},
-    {"movmsk", CARM_INSN_MOVE_VECTOR},
-    {"pmov", CARM_INSN_FP_PERMUTE},
-    {"pbroadcast", CARM_INSN_FP_PERMUTE},
-    {"pinsr", CARM_INSN_FP_SHUFFLE},
-    {"pextr", CARM_INSN_MOVE_VECTOR},
-    {"cvtsi2", CARM_INSN_CONVERT_INT},
-    {"cvttsd2si", CARM_INSN_CONVERT_INT},
-    {"cvtsd2si", CARM_INSN_CONVERT_INT},
-    {"cvttss2si", CARM_INSN_CONVERT_INT},
-    {"cvtss2si", CARM_INSN_CONVERT_INT},
-    {"cvtusi2", CARM_INSN_CONVERT_INT},
-    {"cvtss2sd", CARM_INSN_CONVERT_PRECISION},
-    {"cvtsd2ss", CARM_INSN_CONVERT_PRECISION},
-    {"cvtps2pd", CARM_INSN_CONVERT_PRECISION},
-    {"cvtpd2ps", CARM_INSN_CONVERT_PRECISION},
-    {"cvt", CARM_INSN_CONVERT_VECTOR},
-    {"kmov", CARM_INSN_MOVE_MASK},
-    {"k", CARM_INSN_MASK_LOGIC},
+    {"fmadd", CARM_OPCODE_FP_FMA},
+    {"fmsub", CARM_OPCODE_FP_FMA},
+    {"fnmadd", CARM_OPCODE_FP_FMA},
+    {"fnmsub", CARM_OPCODE_FP_FMA},
+    {"movddup", CARM_OPCODE_FP_SHUFFLE},
+    {"movshdup", CARM_OPCODE_FP_SHUFFLE},
+    {"movsldup", CARM_OPCODE_FP_SHUFFLE},
+    {"perm2", CARM_OPCODE_FP_PERMUTE},
+    {"extract", CARM_OPCODE_FP_PERMUTE},
+    {"insert", CARM_OPCODE_FP_PERMUTE},
+    {"broadcast", CARM_OPCODE_FP_PERMUTE},
+    {"shuf", CARM_OPCODE_FP_PERMUTE},
+    {"padd", CARM_OPCODE_VEC_INT_ADD},
+    {"psub", CARM_OPCODE_VEC_INT_ADD},
+    {"pmax", CARM_OPCODE_VEC_INT_ADD},
+    {"pmin", CARM_OPCODE_VEC_INT_ADD},
+    {"pabs", CARM_OPCODE_VEC_INT_ADD},
+    {"pavg", CARM_OPCODE_VEC_INT_ADD},
+    {"pcmp", CARM_OPCODE_VEC_INT_ADD},
+    {"pmul", CARM_OPCODE_VEC_INT_MUL},
+    {"pmadd", CARM_OPCODE_VEC_INT_MUL},
+    {"psadbw", CARM_OPCODE_VEC_INT_MUL},
+    {"pslldq", CARM_OPCODE_FP_SHUFFLE},
+    {"psrldq", CARM_OPCODE_FP_SHUFFLE},
+    {"psll", CARM_OPCODE_VEC_SHIFT},
+    {"psrl", CARM_OPCODE_VEC_SHIFT},
+    {"psra", CARM_OPCODE_VEC_SHIFT},
+    {"prol", CARM_OPCODE_VEC_SHIFT},
+    {"pror", CARM_OPCODE_VEC_SHIFT},
+    {"pand", CARM_OPCODE_FP_LOGIC},
+    {"por", CARM_OPCODE_FP_LOGIC},
+    {"pxor", CARM_OPCODE_FP_LOGIC},
+    {"pternlog", CARM_OPCODE_FP_LOGIC},
+    {"pshuf", CARM_OPCODE_FP_SHUFFLE},
+    {"punpck", CARM_OPCODE_FP_SHUFFLE},
+    {"pack", CARM_OPCODE_FP_SHUFFLE},
+    {"palignr", CARM_OPCODE_FP_SHUFFLE},
+    {"pblend", CARM_OPCODE_FP_BLEND},
+    {"perm", CARM_OPCODE_FP_PERMUTE},
+    {"pmovmsk", CARM_OPCODE_MOVE_VECTOR},
+    {"movmsk", CARM_OPCODE_MOVE_VECTOR},
+    {"pmov", CARM_OPCODE_FP_PERMUTE},
+    {"pbroadcast", CARM_OPCODE_FP_PERMUTE},
+    {"pinsr", CARM_OPCODE_FP_SHUFFLE},
+    {"pextr", CARM_OPCODE_MOVE_VECTOR},
+    {"cvtsi2", CARM_OPCODE_CONVERT_INT},
+    {"cvttsd2si", CARM_OPCODE_CONVERT_INT},
+    {"cvtsd2si", CARM_OPCODE_CONVERT_INT},
+    {"cvttss2si", CARM_OPCODE_CONVERT_INT},
+    {"cvtss2si", CARM_OPCODE_CONVERT_INT},
+    {"cvtusi2", CARM_OPCODE_CONVERT_INT},
+    {"cvtss2sd", CARM_OPCODE_CONVERT_PRECISION},
+    {"cvtsd2ss", CARM_OPCODE_CONVERT_PRECISION},
+    {"cvtps2pd", CARM_OPCODE_CONVERT_PRECISION},
+    {"cvtpd2ps", CARM_OPCODE_CONVERT_PRECISION},
+    {"cvt", CARM_OPCODE_CONVERT_VECTOR},
+    {"kmov", CARM_OPCODE_MOVE_MASK},
+    {"k", CARM_OPCODE_MASK_LOGIC},
 };
 
 static bool begins(const char *text, const char *with)
@@ -126,32 +126,32 @@ static int suffix_of(const char *m, size_t n, bool *scalar)
     for (int i = 0; i < 4 && n > 2; i++) {
         if (strcmp(m + n - 2, suffixes[i]) == 0) {
             *scalar = i >= 2;
-            return i % 2 == 0 ? CARM_INSN_DP : CARM_INSN_SP;
+            return i % 2 == 0 ? CARM_OPCODE_DP : CARM_OPCODE_SP;
         }
     }
     return -1;
 }
 
 /* Elements of a vector of integers: the last letter of the mnemonic. */
-static enum carm_insn_precision element_of(const char *m, size_t n)
+static enum carm_opcode_precision element_of(const char *m, size_t n)
 {
-    return m[n - 1] == 'b'   ? CARM_INSN_INT8
-           : m[n - 1] == 'w' ? CARM_INSN_INT16
-           : m[n - 1] == 'd' ? CARM_INSN_INT32
-                             : CARM_INSN_INT64;
+    return m[n - 1] == 'b'   ? CARM_OPCODE_INT8
+           : m[n - 1] == 'w' ? CARM_OPCODE_INT16
+           : m[n - 1] == 'd' ? CARM_OPCODE_INT32
+                             : CARM_OPCODE_INT64;
 }
 
-static void class_of_vector(const ZydisDecodedInstruction *in, struct carm_insn *op)
+static void class_of_vector(const ZydisDecodedInstruction *in, struct carm_flow_op *op)
 {
     const char *m = ZydisMnemonicGetString(in->mnemonic);
     m += m[0] == 'v' ? 1 : 0;
     const size_t n = strlen(m);
     bool scalar = false;
     const int precision = suffix_of(m, n, &scalar);
-    op->class = CARM_INSN_OTHER;
+    op->class = CARM_OPCODE_OTHER;
     op->precision = (uint8_t)(precision >= 0 ? (unsigned)precision : element_of(m, n));
-    if (scalar && op->width == CARM_INSN_16) {
-        op->width = CARM_INSN_SCALAR;
+    if (scalar && op->width == CARM_OPCODE_16) {
+        op->width = CARM_OPCODE_SCALAR;
     }
     for (size_t i = 0; i < sizeof fp / sizeof *fp && precision >= 0; i++) {
         if (strlen(fp[i].name) == n - 2 && begins(m, fp[i].name)) {
@@ -165,12 +165,12 @@ static void class_of_vector(const ZydisDecodedInstruction *in, struct carm_insn 
             break;
         }
     }
-    if (op->class == CARM_INSN_CONVERT_INT || op->class == CARM_INSN_CONVERT_PRECISION) {
-        op->precision = strstr(m, "sd") || strstr(m, "pd") ? CARM_INSN_DP : CARM_INSN_SP;
-        op->width = strstr(m, "sd") || strstr(m, "ss") ? CARM_INSN_SCALAR : op->width;
+    if (op->class == CARM_OPCODE_CONVERT_INT || op->class == CARM_OPCODE_CONVERT_PRECISION) {
+        op->precision = strstr(m, "sd") || strstr(m, "pd") ? CARM_OPCODE_DP : CARM_OPCODE_SP;
+        op->width = strstr(m, "sd") || strstr(m, "ss") ? CARM_OPCODE_SCALAR : op->width;
     }
-    if (op->class == CARM_INSN_OTHER && (begins(m, "mov") || begins(m, "lddqu"))) {
-        op->class = CARM_INSN_NONE;
+    if (op->class == CARM_OPCODE_OTHER && (begins(m, "mov") || begins(m, "lddqu"))) {
+        op->class = CARM_OPCODE_NONE;
     }
 }
 
@@ -204,12 +204,12 @@ static uint8_t number_of(ZydisRegister r)
 }
 
 static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
-                             struct carm_insn *op)
+                             struct carm_flow_op *op)
 {
     const bool immediate =
         in->operand_count_visible < 2 || operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-    op->precision = in->operand_width == 64 ? CARM_INSN_INT64 : CARM_INSN_INT32;
-    op->class = CARM_INSN_INT_ADD;
+    op->precision = in->operand_width == 64 ? CARM_OPCODE_INT64 : CARM_OPCODE_INT32;
+    op->class = CARM_OPCODE_INT_ADD;
     switch (in->mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
     case ZYDIS_MNEMONIC_PUSH:
@@ -221,22 +221,22 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_PREFETCHT2:
     case ZYDIS_MNEMONIC_PREFETCHW:
     case ZYDIS_MNEMONIC_MOVNTI:
-        op->class = CARM_INSN_NONE;
+        op->class = CARM_OPCODE_NONE;
         break;
     case ZYDIS_MNEMONIC_MOVZX:
     case ZYDIS_MNEMONIC_MOVSX:
     case ZYDIS_MNEMONIC_MOVSXD: /* from memory, a part of the load */
         op->class =
-            operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? CARM_INSN_NONE : CARM_INSN_INT_ADD;
+            operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? CARM_OPCODE_NONE : CARM_OPCODE_INT_ADD;
         break;
     case ZYDIS_MNEMONIC_NOP:
     case ZYDIS_MNEMONIC_ENDBR64:
-        op->class = CARM_INSN_NONE;
-        op->flags |= CARM_INSN_NOP;
+        op->class = CARM_OPCODE_NONE;
+        op->flags |= CARM_OPCODE_NOP;
         break;
     case ZYDIS_MNEMONIC_PAUSE:
-        op->class = CARM_INSN_NONE;
-        op->flags |= CARM_INSN_PAUSE;
+        op->class = CARM_OPCODE_NONE;
+        op->flags |= CARM_OPCODE_PAUSE;
         break;
     case ZYDIS_MNEMONIC_AND:
     case ZYDIS_MNEMONIC_OR:
@@ -244,77 +244,77 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_NOT:
     case ZYDIS_MNEMONIC_ANDN:
     case ZYDIS_MNEMONIC_TEST:
-        op->class = CARM_INSN_INT_LOGIC;
+        op->class = CARM_OPCODE_INT_LOGIC;
         break;
     case ZYDIS_MNEMONIC_SHL:
     case ZYDIS_MNEMONIC_SHR:
     case ZYDIS_MNEMONIC_SAR:
     case ZYDIS_MNEMONIC_ROL:
     case ZYDIS_MNEMONIC_ROR:
-        op->class = immediate ? CARM_INSN_INT_SHIFT : CARM_INSN_INT_SHIFT_BY;
+        op->class = immediate ? CARM_OPCODE_INT_SHIFT : CARM_OPCODE_INT_SHIFT_BY;
         break;
     case ZYDIS_MNEMONIC_SHLX:
     case ZYDIS_MNEMONIC_SHRX:
     case ZYDIS_MNEMONIC_SARX:
     case ZYDIS_MNEMONIC_RORX:
-        op->class = CARM_INSN_INT_SHIFT;
+        op->class = CARM_OPCODE_INT_SHIFT;
         break;
     case ZYDIS_MNEMONIC_LEA:
         op->class =
             operands[1].mem.index != ZYDIS_REGISTER_NONE && operands[1].mem.disp.has_displacement
-                ? CARM_INSN_LEA_COMPLEX
-                : CARM_INSN_LEA;
+                ? CARM_OPCODE_LEA_COMPLEX
+                : CARM_OPCODE_LEA;
         break;
     case ZYDIS_MNEMONIC_IMUL:
     case ZYDIS_MNEMONIC_MUL:
     case ZYDIS_MNEMONIC_MULX:
-        op->class = CARM_INSN_INT_MUL;
+        op->class = CARM_OPCODE_INT_MUL;
         break;
     case ZYDIS_MNEMONIC_DIV:
     case ZYDIS_MNEMONIC_IDIV:
-        op->class = CARM_INSN_INT_DIV;
+        op->class = CARM_OPCODE_INT_DIV;
         break;
     case ZYDIS_MNEMONIC_POPCNT:
-        op->class = CARM_INSN_POPCNT;
+        op->class = CARM_OPCODE_POPCNT;
         break;
     case ZYDIS_MNEMONIC_TZCNT:
     case ZYDIS_MNEMONIC_LZCNT:
     case ZYDIS_MNEMONIC_BSF:
     case ZYDIS_MNEMONIC_BSR:
-        op->class = CARM_INSN_TZCNT;
+        op->class = CARM_OPCODE_TZCNT;
         break;
     case ZYDIS_MNEMONIC_ADC:
     case ZYDIS_MNEMONIC_SBB:
-        op->class = CARM_INSN_ADC;
+        op->class = CARM_OPCODE_ADC;
         break;
     default:
         if (in->meta.category == ZYDIS_CATEGORY_CMOV) {
-            op->class = CARM_INSN_CMOV;
+            op->class = CARM_OPCODE_CMOV;
         } else if (in->meta.category == ZYDIS_CATEGORY_X87_ALU) {
-            op->class = CARM_INSN_OTHER;
+            op->class = CARM_OPCODE_OTHER;
         }
     }
 }
 
-static void flow_of(const ZydisDecodedInstruction *in, struct carm_insn *op)
+static void flow_of(const ZydisDecodedInstruction *in, struct carm_flow_op *op)
 {
     switch (in->meta.category) {
     case ZYDIS_CATEGORY_COND_BR:
-        op->flags |= CARM_INSN_BRANCH;
-        op->class = CARM_INSN_NONE;
+        op->flags |= CARM_OPCODE_BRANCH;
+        op->class = CARM_OPCODE_NONE;
         break;
     case ZYDIS_CATEGORY_UNCOND_BR:
-        op->flags |= CARM_INSN_JUMP;
-        op->class = CARM_INSN_NONE;
+        op->flags |= CARM_OPCODE_JUMP;
+        op->class = CARM_OPCODE_NONE;
         break;
     case ZYDIS_CATEGORY_CALL:
     case ZYDIS_CATEGORY_RET:
-        op->flags |= CARM_INSN_CALL | CARM_INSN_STACK;
-        op->class = CARM_INSN_NONE;
+        op->flags |= CARM_OPCODE_CALL | CARM_OPCODE_STACK;
+        op->class = CARM_OPCODE_NONE;
         break;
     case ZYDIS_CATEGORY_PUSH:
     case ZYDIS_CATEGORY_POP:
-        op->flags |= CARM_INSN_STACK;
+        op->flags |= CARM_OPCODE_STACK;
         break;
     default:
         break;
@@ -327,13 +327,13 @@ static void flow_of(const ZydisDecodedInstruction *in, struct carm_insn *op)
     case ZYDIS_MNEMONIC_INC:
     case ZYDIS_MNEMONIC_DEC:
     case ZYDIS_MNEMONIC_AND:
-        op->flags |= CARM_INSN_COMPARES;
+        op->flags |= CARM_OPCODE_COMPARES;
         break;
     default:
         break;
     }
     if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK) {
-        op->flags |= CARM_INSN_LOCKED;
+        op->flags |= CARM_OPCODE_LOCKED;
     }
 }
 
@@ -352,12 +352,12 @@ static void add(uint8_t *list, uint8_t *n, size_t room, uint8_t reg)
 }
 
 static void take_register(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
-                          unsigned i, struct carm_insn *op)
+                          unsigned i, struct carm_flow_op *op)
 {
     const uint8_t reg = number_of(o->reg.value);
     const bool writes = (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
     bool reads = (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
-    if (reg == CARM_REG_GP + 4 && (op->flags & CARM_INSN_STACK)) {
+    if (reg == CARM_REG_GP + 4 && (op->flags & CARM_OPCODE_STACK)) {
         return; /* the stack engine has rsp ready */
     }
     /* a part of a register stays, or all of it where the condition does not hold */
@@ -369,8 +369,8 @@ static void take_register(const ZydisDecodedInstruction *in, const ZydisDecodedO
     /* conversions and roots of scalars leave the upper part of an SSE register */
     if (writes && i == 0 && is_vector(o->reg.value) &&
         in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-        (op->class == CARM_INSN_CONVERT_INT || op->class == CARM_INSN_CONVERT_PRECISION ||
-         (op->class == CARM_INSN_FP_SQRT && op->width <= CARM_INSN_16 &&
+        (op->class == CARM_OPCODE_CONVERT_INT || op->class == CARM_OPCODE_CONVERT_PRECISION ||
+         (op->class == CARM_OPCODE_FP_SQRT && op->width <= CARM_OPCODE_16 &&
           (in->mnemonic == ZYDIS_MNEMONIC_SQRTSD || in->mnemonic == ZYDIS_MNEMONIC_SQRTSS)))) {
         reads = true;
     }
@@ -388,7 +388,7 @@ static uint8_t address_register(ZydisRegister r)
 }
 
 static void take_memory(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
-                        struct carm_insn *op)
+                        struct carm_flow_op *op)
 {
     const bool address = o->mem.type == ZYDIS_MEMOP_TYPE_AGEN;
     if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o->mem.base == ZYDIS_REGISTER_RSP &&
@@ -403,7 +403,7 @@ static void take_memory(const ZydisDecodedInstruction *in, const ZydisDecodedOpe
     op->displacement += op->absolute ? (int64_t)(op->at + in->length) : 0;
     op->segment = o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS;
     if (is_vector(o->mem.index)) {
-        op->flags |= CARM_INSN_GATHER;
+        op->flags |= CARM_OPCODE_GATHER;
         add(op->reads, &op->nreads, sizeof op->reads, number_of(o->mem.index));
     }
     if (!address) {
@@ -420,7 +420,7 @@ static bool whole(const ZydisDecodedOperand *o)
 }
 
 static void value_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o,
-                     struct carm_insn *op)
+                     struct carm_flow_op *op)
 {
     const bool two = in->operand_count_visible >= 2;
     const bool to_register = in->operand_count_visible >= 1 &&
@@ -524,8 +524,8 @@ static bool is_idiom(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
     }
 }
 
-void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
-                  uint64_t at, struct carm_insn *op)
+void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                    uint64_t at, struct carm_flow_op *op)
 {
     struct carm_account account;
     bool vector = false;
@@ -542,9 +542,9 @@ void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *
         }
         if (reg && is_vector(operands[i].reg.value)) {
             const unsigned bytes = operands[i].size / 8;
-            const enum carm_insn_width w = bytes >= 64   ? CARM_INSN_64
-                                           : bytes >= 32 ? CARM_INSN_32
-                                                         : CARM_INSN_16;
+            const enum carm_opcode_width w = bytes >= 64   ? CARM_OPCODE_64
+                                             : bytes >= 32 ? CARM_OPCODE_32
+                                                           : CARM_OPCODE_16;
             op->width = w > op->width ? (uint8_t)w : op->width;
         }
     }
@@ -558,9 +558,9 @@ void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *
             (in->mnemonic == ZYDIS_MNEMONIC_MOVD || in->mnemonic == ZYDIS_MNEMONIC_MOVQ ||
              in->mnemonic == ZYDIS_MNEMONIC_VMOVD || in->mnemonic == ZYDIS_MNEMONIC_VMOVQ) &&
             (is_gp(operands[0].reg.value) || is_gp(operands[1].reg.value))) {
-            op->class = CARM_INSN_MOVE_VECTOR;
+            op->class = CARM_OPCODE_MOVE_VECTOR;
         }
-    } else if (!(op->flags & (CARM_INSN_BRANCH | CARM_INSN_JUMP | CARM_INSN_CALL))) {
+    } else if (!(op->flags & (CARM_OPCODE_BRANCH | CARM_OPCODE_JUMP | CARM_OPCODE_CALL))) {
         class_of_general(in, operands, op);
     }
     for (unsigned i = 0; i < in->operand_count; i++) {
@@ -572,19 +572,20 @@ void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *
     }
     carm_account_of(in, operands, &account);
     op->prefetches = (account.flags & CARM_ACCOUNT_PREFETCH) != 0;
-    op->loads &= account.loads || account.masked.how || (op->flags & CARM_INSN_GATHER);
-    op->stores &= account.stores || account.masked.how || (op->flags & CARM_INSN_GATHER);
+    op->loads &= account.loads || account.masked.how || (op->flags & CARM_OPCODE_GATHER);
+    op->stores &= account.stores || account.masked.how || (op->flags & CARM_OPCODE_GATHER);
     op->load_bytes = (uint16_t)account.load_bytes;
     op->store_bytes = (uint16_t)account.store_bytes;
     value_of(in, operands, op);
     if (is_idiom(in, operands)) {
         op->nreads = 0;
-        op->class = CARM_INSN_NONE;
+        op->class = CARM_OPCODE_NONE;
     }
 }
 
-int carm_insns_decode(const uint8_t *code, size_t n, uint64_t at, double executions,
-                      struct carm_insn **ops, size_t *nops, size_t *room, struct carm_err *err)
+int carm_flow_ops_decode(const uint8_t *code, size_t n, uint64_t at, double executions,
+                         struct carm_flow_op **ops, size_t *nops, size_t *room,
+                         struct carm_err *err)
 {
     ZydisDecoder decoder;
     ZydisDecodedInstruction in;
@@ -598,12 +599,12 @@ int carm_insns_decode(const uint8_t *code, size_t n, uint64_t at, double executi
         if (rc) {
             return rc;
         }
-        struct carm_insn *op = &(*ops)[*nops];
-        carm_insn_of(&in, operands, at + done, op);
+        struct carm_flow_op *op = &(*ops)[*nops];
+        carm_opcode_of(&in, operands, at + done, op);
         op->executions = executions;
-        if ((op->flags & CARM_INSN_BRANCH) && done && (op[-1].flags & CARM_INSN_COMPARES) &&
+        if ((op->flags & CARM_OPCODE_BRANCH) && done && (op[-1].flags & CARM_OPCODE_COMPARES) &&
             op[-1].at + op[-1].length == op->at && !op[-1].stores) {
-            op->flags |= CARM_INSN_FUSED;
+            op->flags |= CARM_OPCODE_FUSED;
         }
         (*nops)++;
     }

@@ -11,7 +11,7 @@
 #include <Zydis/Zydis.h>
 
 /* A row: identifier, and the word under which a model has its latency and throughput (kinds of models/core.h). */
-#define CARM_INSN_TABLE(ROW)                     \
+#define CARM_OPCODE_TABLE(ROW)                   \
     ROW(NONE, "")  /* moves, jumps, nop */       \
     ROW(OTHER, "") /* not known here: a cycle */ \
     ROW(FP_ADD, "add")                           \
@@ -52,12 +52,12 @@
     ROW(FORWARD, "forward")                      \
     ROW(FORWARD_STRADDLING, "forward-straddling")
 
-#define CARM_INSN_ID(id, word) CARM_INSN_##id,
-enum carm_insn_class { CARM_INSN_TABLE(CARM_INSN_ID) CARM_INSN_CLASSES };
-#undef CARM_INSN_ID
+#define CARM_OPCODE_ID(id, word) CARM_OPCODE_##id,
+enum carm_opcode_class { CARM_OPCODE_TABLE(CARM_OPCODE_ID) CARM_OPCODE_CLASSES };
+#undef CARM_OPCODE_ID
 
 /* The word of a model; "" = none */
-const char *carm_insn_word(enum carm_insn_class class);
+const char *carm_opcode_word(enum carm_opcode_class class);
 
 /* Registers by number. */
 enum {
@@ -70,45 +70,45 @@ enum {
 };
 
 /* Width of its vectors; of general registers the first. */
-enum carm_insn_width {
-    CARM_INSN_GP,
-    CARM_INSN_SCALAR,
-    CARM_INSN_16,
-    CARM_INSN_32,
-    CARM_INSN_64,
-    CARM_INSN_WIDTHS
+enum carm_opcode_width {
+    CARM_OPCODE_GP,
+    CARM_OPCODE_SCALAR,
+    CARM_OPCODE_16,
+    CARM_OPCODE_32,
+    CARM_OPCODE_64,
+    CARM_OPCODE_WIDTHS
 };
 /* "", "scalar", "sse", "avx2", "avx512": ISAs of a model */
-const char *carm_insn_isa(enum carm_insn_width width);
+const char *carm_opcode_isa(enum carm_opcode_width width);
 
 /* What its numbers are; of general registers the integers. */
-enum carm_insn_precision {
-    CARM_INSN_DP,
-    CARM_INSN_SP,
-    CARM_INSN_INT64,
-    CARM_INSN_INT32,
-    CARM_INSN_INT16,
-    CARM_INSN_INT8,
-    CARM_INSN_PRECISIONS,
+enum carm_opcode_precision {
+    CARM_OPCODE_DP,
+    CARM_OPCODE_SP,
+    CARM_OPCODE_INT64,
+    CARM_OPCODE_INT32,
+    CARM_OPCODE_INT16,
+    CARM_OPCODE_INT8,
+    CARM_OPCODE_PRECISIONS,
 };
-const char *carm_insn_precision(enum carm_insn_precision precision); /* "dp", ..., "int8" */
+const char *carm_opcode_precision(enum carm_opcode_precision precision); /* "dp", ..., "int8" */
 
-enum carm_insn_flag {
-    CARM_INSN_FUSED =
+enum carm_opcode_flag {
+    CARM_OPCODE_FUSED =
         1, /* a conditional jump that is one operation with the comparison before it */
-    CARM_INSN_BRANCH = 2, /* conditional */
-    CARM_INSN_JUMP = 4,   /* any other */
-    CARM_INSN_CALL = 8,   /* calls and returns */
-    CARM_INSN_PAUSE = 16,
-    CARM_INSN_LOCKED = 32,
-    CARM_INSN_GATHER = 64,    /* a gather or scatter */
-    CARM_INSN_STACK = 128,    /* push, pop, call, return: rsp costs nothing */
-    CARM_INSN_COMPARES = 256, /* may be fused with a conditional jump behind it */
-    CARM_INSN_NOP = 512,
+    CARM_OPCODE_BRANCH = 2, /* conditional */
+    CARM_OPCODE_JUMP = 4,   /* any other */
+    CARM_OPCODE_CALL = 8,   /* calls and returns */
+    CARM_OPCODE_PAUSE = 16,
+    CARM_OPCODE_LOCKED = 32,
+    CARM_OPCODE_GATHER = 64,    /* a gather or scatter */
+    CARM_OPCODE_STACK = 128,    /* push, pop, call, return: rsp costs nothing */
+    CARM_OPCODE_COMPARES = 256, /* may be fused with a conditional jump behind it */
+    CARM_OPCODE_NOP = 512,
 };
 
 /* What becomes of the numbers in its registers, as far as addresses are made so. */
-enum carm_insn_value {
+enum carm_opcode_value {
     CARM_VALUE_OTHER,     /* not known */
     CARM_VALUE_KEPT,      /* no general register and no memory changes */
     CARM_VALUE_SET,       /* to = number */
@@ -123,7 +123,7 @@ enum carm_insn_value {
     CARM_VALUE_SHIFT,     /* to <<= number */
 };
 
-struct carm_insn {
+struct carm_flow_op {
     uint64_t at; /* offset in the file */
     double executions;
     uint16_t flags;
@@ -136,14 +136,14 @@ struct carm_insn {
     bool absolute;              /* rip-relative: displacement is the offset in the file */
     uint16_t load_bytes, store_bytes;
     int64_t displacement;
-    uint8_t value, to, from; /* enum carm_insn_value */
+    uint8_t value, to, from; /* enum carm_opcode_value */
     int8_t sign;
     int64_t number;
 };
 
 /* One decoded instruction at an offset of its file. */
-void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
-                  uint64_t at, struct carm_insn *op);
+void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
+                    uint64_t at, struct carm_flow_op *op);
 
 /* Appends the instructions of code.
  * code  [n] bytes at offset `at` of the file
@@ -151,7 +151,8 @@ void carm_insn_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *
  * ops, nops, room  base/array.h
  * returns 0 or -CARM_ENOMEM; bytes that are no instruction end it */
 struct carm_err;
-int carm_insns_decode(const uint8_t *code, size_t n, uint64_t at, double executions,
-                      struct carm_insn **ops, size_t *nops, size_t *room, struct carm_err *err);
+int carm_flow_ops_decode(const uint8_t *code, size_t n, uint64_t at, double executions,
+                         struct carm_flow_op **ops, size_t *nops, size_t *room,
+                         struct carm_err *err);
 
 #endif

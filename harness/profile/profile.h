@@ -66,7 +66,7 @@ struct carm_profile_row {
 struct carm_profile {
     struct carm_profile_row *rows; /* by share, then by instructions, from the largest */
     size_t nrows, room;
-    struct carm_code *codes; /* of loops, and of functions outside of loops */
+    struct carm_flow_code *codes; /* of loops, and of functions outside of loops */
     size_t ncodes, codes_room;
     size_t folded; /* rows that became the row of others */
     uint64_t samples;

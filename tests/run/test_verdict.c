@@ -45,7 +45,7 @@ static const struct carm_microarchitecture zen = {
 static const double clock_hz = 4e9;
 
 struct judged {
-    struct carm_code code;
+    struct carm_flow_code code;
     struct carm_graph graph;
     struct carm_bounds_input in;
     struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
@@ -66,8 +66,8 @@ static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycle
     j->code.pieces = calloc(1, sizeof *j->code.pieces);
     j->code.npieces = 1;
     assert_non_null(j->code.pieces);
-    assert_int_equal(carm_insns_decode(bytes, n, 0x1000, 1000.0, &j->code.ops, &j->code.nops,
-                                       &j->code.ops_room, &err),
+    assert_int_equal(carm_flow_ops_decode(bytes, n, 0x1000, 1000.0, &j->code.ops, &j->code.nops,
+                                          &j->code.ops_room, &err),
                      0);
     j->code.pieces[0] = (struct carm_code_piece){.at = 0x1000,
                                                  .end = 0x1000 + n,
@@ -255,9 +255,9 @@ static void test_words(void **state)
                                          "dram",   "latency", "tlb",     "branches", "forwarding",
                                          "kernel", "waiting", "unknown"};
     (void)state;
-    for (int i = 0; i < CARM_INSN_CLASSES; i++) {
+    for (int i = 0; i < CARM_OPCODE_CLASSES; i++) {
         enum carm_core_kind kind;
-        const char *word = carm_insn_word((enum carm_insn_class)i);
+        const char *word = carm_opcode_word((enum carm_opcode_class)i);
         assert_true(!*word || carm_core_kind_parse(word, &kind));
     }
     assert_int_equal(CARM_LIMITS, sizeof limits / sizeof *limits);
