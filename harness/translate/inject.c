@@ -117,11 +117,11 @@ struct receive {
     struct sockaddr_un address;
     struct msghdr message;
     struct iovec data;
-    union {
+    char byte[8];
+    union { /* last: a cmsghdr has a variable size */
         struct cmsghdr align;
         char bytes[CMSG_SPACE(sizeof(int))];
     } control;
-    char byte[8];
 };
 
 static bool send_file(int listener, pid_t pid, int fd)
