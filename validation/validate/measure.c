@@ -34,7 +34,13 @@ static double point_seconds(const struct carm_validate *run, size_t level)
            (carm_level_target(level, run->model->nlevels) + 1e-6);
 }
 
-double carm_validate_seconds(const struct carm_validate *run, size_t roofs, size_t *levels)
+/* What a level has of the time, beside the others: one half alike, one half by the length of its repetitions. */
+static double weight_of(const struct carm_validate *run, size_t level)
+{
+    return CARM_TARGET_CORE + carm_level_target(level, run->model->nlevels);
+}
+
+double carm_validate_seconds(const struct carm_validate *run, size_t roofs, double *weights)
 {
     const struct carm_model *m = run->model;
     double total = 0.0;
@@ -42,7 +48,7 @@ double carm_validate_seconds(const struct carm_validate *run, size_t roofs, size
         if (carm_roofs_find_memory(&m->roofs[roofs], m->levels[l].level, m->config.ldst) &&
             carm_level_list_has(&run->config->levels, m->levels[l].level)) {
             total += point_seconds(run, l) * (CARM_GRID_POINTS + 1);
-            (*levels)++;
+            *weights += weight_of(run, l);
         }
     }
     return total;
@@ -77,14 +83,29 @@ static double until(const struct carm_validate *run, uint64_t tsc)
     return ((double)tsc - (double)carm_clock_now()) / run->clock->tsc_hz;
 }
 
-/* The empty code, in a small part of the time that is left. */
+/* In a part of the time that is left. */
+static struct carm_deadline within(const struct carm_validate *run, const struct carm_team *team,
+                                   double part)
+{
+    const double ticks = part * until(run, team->deadline.tsc) * run->clock->tsc_hz;
+    return carm_deadline_within(team->deadline, ticks);
+}
+
 static void calibrate(const struct carm_validate *run, struct carm_team *team)
 {
-    static const double most = 0.05;
     const struct carm_deadline deadline = team->deadline;
-    team->deadline =
-        carm_deadline_within(deadline, most * until(run, deadline.tsc) * run->clock->tsc_hz);
+    team->deadline = within(run, team, 0.05);
     carm_measure_calibrate(team, run->plan->empty);
+    team->deadline = deadline;
+}
+
+/* All memory, half a second for 1 GiB, before the levels have their time. Under a quota of 6% the levels of small sets
+ * would have none left: those of larger ones touch the rest. */
+static void touch(const struct carm_validate *run, struct carm_team *team, size_t bytes)
+{
+    const struct carm_deadline deadline = team->deadline;
+    team->deadline = within(run, team, 0.15);
+    carm_team_touch(team, bytes);
     team->deadline = deadline;
 }
 
@@ -108,6 +129,7 @@ int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_
                              run->config->reps > 2048 ? run->config->reps : 2048, err);
     if (!rc) {
         (*team)->deadline = (struct carm_deadline){run->until, run->observer->stop};
+        touch(run, *team, largest);
         carm_measure_watch(*team, run->config->quick ? 0.1 : 0.3);
         calibrate(run, *team);
         run->issue = 0.0;
@@ -267,12 +289,14 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
                              .set_bytes = set_bytes};
     snprintf(beside.level, sizeof beside.level, "%s", roof->level);
     snprintf(beside.code, sizeof beside.code, "%s", roof->code);
-    /* each level has an equal share of the time that is left; repairs that have begun may take a little of the
+    /* each level has its part of the time that is left; repairs that have begun may take a little of the
      * next one's, or of what the budget allows beyond its end */
     static const double beyond = 0.15;
     struct carm_validate *run = j->run;
     const struct carm_deadline whole = j->team->deadline;
-    const double share = fmax(until(run, run->until) / (double)run->left--, 0.0);
+    const double part = fmin(weight_of(run, level) / run->left, 1.0);
+    const double share = fmax(part * until(run, run->until), 0.0);
+    run->left -= weight_of(run, level);
     const uint64_t end = carm_clock_now() + (uint64_t)(share * run->clock->tsc_hz);
     j->team->deadline = (struct carm_deadline){
         end + (uint64_t)(beyond * share * run->clock->tsc_hz), run->observer->stop};

@@ -20,7 +20,7 @@ struct carm_validate {
     struct carm_observer *observer;
     struct carm_model *model; /* points and roofs are added */
     uint64_t until;           /* TSC: when its budget ends */
-    size_t left;              /* levels of all sets that are left */
+    double left;              /* weights of the levels of all sets that are left: see weight_of */
     size_t missing;           /* out: points that the budget left without a figure */
     double issue; /* out: slots/s of all threads of the team, the most so far; 0 = not measured */
 };
@@ -37,7 +37,7 @@ int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_
 int carm_validate_measure(struct carm_validate *run, struct carm_team *team, size_t roofs,
                           size_t target, struct carm_err *err);
 
-/* Seconds that one set takes, roughly. levels: increased by its levels */
-double carm_validate_seconds(const struct carm_validate *run, size_t roofs, size_t *levels);
+/* Seconds that one set takes, roughly. weights: increased by those of its levels */
+double carm_validate_seconds(const struct carm_validate *run, size_t roofs, double *weights);
 
 #endif
