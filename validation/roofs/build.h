@@ -47,6 +47,9 @@ struct carm_build_levels {
     size_t n;
 };
 
+/* Bytes of each thread's buffer beyond its largest working set: for the padding between streams. */
+#define CARM_TEAM_SPARE ((size_t)2 << 20)
+
 /* The measurements with one number of threads. All sets have one team, and take turns with it. */
 struct carm_build_set {
     const struct carm_build *build;

@@ -95,7 +95,11 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
     if (carm_team_is_over(r->set->team)) {
         carm_build_limit(r->set->build, r->set->team, CARM_SHAPES_END);
     }
-    carm_series_open(s, r->set->team, code, set_bytes, target_of(r), !is_private(r));
+    /* a set of fewer threads, or of a model before, may be larger than the least buffer */
+    const uint64_t room = carm_team_room(r->set->team);
+    const uint64_t most = room > CARM_TEAM_SPARE ? room - CARM_TEAM_SPARE : room;
+    carm_series_open(s, r->set->team, code, set_bytes < most ? set_bytes : most, target_of(r),
+                     !is_private(r));
     r->set->team->deadline = deadline;
     s->floor = r->memory && r->level > 0 ? page_floor : code_floor;
 }

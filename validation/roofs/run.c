@@ -199,7 +199,7 @@ static int open_team(const struct carm_build *build, struct carm_team **team, st
             const size_t share = (size_t)(carm_build_curve_end(build, c->threads[k]) / n);
             bytes[i] = c->threads[k] > i && share > bytes[i] ? share : bytes[i];
         }
-        bytes[i] += (size_t)2 << 20;
+        bytes[i] += CARM_TEAM_SPARE;
     }
     const int rc = carm_team_open_sized(team, build->topo, build->clock, most, bytes, reps, err);
     free(bytes);
