@@ -48,13 +48,13 @@ static const struct carm_opt options[] = {
      "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "8192", "Repetitions of every point.", &words.reps, NULL},
     {"quick", 'q', NULL, NULL,
-     "A first look, or a health check of a node, in some three to five seconds: 1024 repetitions, "
+     "A first look, or a health check of a node, in some six seconds: 1024 repetitions, "
      "the mix 2:1, the operations mad, fma and fma+add, fewer points on the curve.",
      &words.quick, NULL},
     {"budget", 'b', "SECONDS",
      "60; 10 with --quick; less with fewer --reps; 15 more with --ceilings",
      "How long the build may take: points that were disturbed are measured again until then, and it ends with "
-     "what it has. A quiet machine needs some 20 s; a shorter budget means fewer repetitions. Less than 5 s "
+     "what it has. A quiet machine needs some 40 s; a shorter budget means fewer repetitions. Less than 5 s "
      "counts as 5 s.",
      &words.budget, NULL},
     {"memory", 'm', "LIMIT", "half of what is available",
