@@ -142,7 +142,7 @@ static bool is_pair(enum carm_core_kind kind)
 
 static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
-    double cycles[GROUPS] = {0.0}, counts[GROUPS] = {0.0}, dearest[GROUPS] = {0.0};
+    double cycles[GROUPS] = {0.0}, counts[GROUPS] = {0.0};
     double single[CARM_CORE_KIND_COUNT] = {0.0}, most = 0.0, narrow = 0.0;
     bool measured[GROUPS] = {true, true, true, true, true, true};
     const double second = 1.0 / in->clock_hz;
@@ -157,7 +157,6 @@ static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *
         }
         cycles[g] += u->count * each;
         counts[g] += u->count;
-        dearest[g] = fmax(dearest[g], each);
         measured[g] = measured[g] && own;
         single[u->kind] += u->count * each;
     }

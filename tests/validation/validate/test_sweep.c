@@ -281,7 +281,10 @@ static void points_account_for_all_work(void **state)
         assert_true(p->working_set_bytes <= sizes[level] &&
                     p->working_set_bytes > sizes[level] / 2);
         assert_string_equal(p->counted_by, "constructed");
-        assert_true(!p->disturbed || p->note[0]); /* two rounds make a figure only where they agree */
+        /* two rounds make no figure, but where they agree on what a core has for itself: then within 1% */
+        assert_true(p->disturbed
+                        ? p->note[0] != '\0'
+                        : !s.points[10].series.shared && p->ci95.hi * 0.985 <= p->ci95.lo * 1.015);
         /* 2:1 misses at 4/3 as far as the set's home, then once in all repetitions */
         assert_int_equal(p->ntraffic, 2);
         for (size_t link = 1; link < 3; link++) {
