@@ -108,7 +108,7 @@ static uint64_t read_bytes(const char *path, const char *key)
     return kib * 1024;
 }
 
-/* What a limit of this process (ulimit) leaves. */
+/* Bytes that a limit of this process (ulimit) leaves. */
 static uint64_t limit_left(const struct rlimit *limit, uint64_t used)
 {
     if (limit->rlim_cur == RLIM_INFINITY) {

@@ -11,8 +11,8 @@
 struct carm_buffer {
     void *start;    /* aligned to 2 MiB */
     size_t bytes;   /* address space reserved */
-    size_t touched; /* bytes from the start that were written, so that real pages stand behind */
-    void *map;      /* what was mapped, guard space included */
+    size_t touched; /* bytes from the start that were written and so have pages of their own */
+    void *map;      /* start of the mapping, guard space included */
     size_t map_bytes;
 };
 
@@ -20,20 +20,20 @@ struct carm_buffer {
  * returns 0 or -CARM_ENOMEM */
 int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *err);
 
-/* Writes every page of the first `bytes` bytes that was not written yet, from the calling thread, so
- * that they come from its NUMA node: a page that was never written reads one shared zero page, at
- * cache speed. */
+/* Writes every page of the first `bytes` bytes that was not written yet, from the calling
+ * thread: the kernel then takes the pages from this thread's NUMA node. All unwritten pages
+ * share one page of zeros, which loads read at cache speed. */
 void carm_buffer_touch(struct carm_buffer *buffer, size_t bytes);
 
-/* The page size that the touched part really has: 2 MiB when at least nine tenths of it
- * are huge pages, read back from /proc/self/smaps; else the base page size. */
+/* The page size of the touched part: 2 MiB when at least nine tenths of its bytes are in huge
+ * pages, read back from /proc/self/smaps; else the base page size. */
 uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer);
 
 /* Unmaps; an unopened (zeroed) buffer is allowed. */
 void carm_buffer_close(struct carm_buffer *buffer);
 
-/* Memory that may be taken now without pushing others out: the least of MemAvailable and of what the
- * cgroups, RLIMIT_AS and RLIMIT_DATA leave. Swap does not count. 0 when unknown, or when nothing is left. */
+/* Bytes that can be allocated now without swapping: the least of MemAvailable and the rests of
+ * the cgroups' limits, RLIMIT_AS and RLIMIT_DATA. 0 when unknown, or when nothing is left. */
 uint64_t carm_memory_available(void);
 
 /* Physical memory of the machine, from /proc/meminfo. */

@@ -11,7 +11,7 @@
 
 enum {
     IMUL_CYCLES = 3,  /* latency of imul r32, r32: uops.info, all Intel from Nehalem, AMD Zen on */
-    CHAIN_BLOCK = 64, /* instructions in the loop, so that its branch does not matter */
+    CHAIN_BLOCK = 64, /* instructions in the loop: its branch runs beside them and adds no time */
     CHAIN_BLOCKS = 128, /* some 6 us: a quantum of 10 ns is 0.2% */
 };
 
@@ -36,7 +36,8 @@ static uint64_t imul_ticks(void)
     return carm_clock_stop(&cpu) - begin;
 }
 
-/* The second opinion: a register added to a register depends on both and takes one cycle. */
+/* A chain of additions of two registers: one cycle each on any core, against which imul's
+ * latency is checked. */
 static uint64_t add_ticks(void)
 {
     uint32_t x = 3;
@@ -67,8 +68,9 @@ double carm_clock_overhead(void)
     return carm_stats_median(ticks, sizeof ticks / sizeof *ticks);
 }
 
-/* How coarse the counter is: durations of growing stretches come in clusters (of values that differ
- * by at most 1, from scaling); the median gap between clusters is the quantum. */
+/* The counter's quantum, ticks. Durations of growing stretches come in clusters, whose values
+ * differ by at most 1 (rounding of a scaled TSC). The quantum is the median gap between
+ * clusters. */
 static double find_quantum(void)
 {
     enum { SAMPLES = 4096 };
@@ -93,8 +95,8 @@ static double find_quantum(void)
     return n >= 4 ? carm_stats_median(gaps, n) : 1.0;
 }
 
-/* Linux lists "tsc" among the clock sources only while it finds it stable and in step on all
- * processors. Where it does not tell, CPUID's word for an invariant counter must do. */
+/* Linux lists "tsc" among the clock sources only while it finds the TSC stable and in step on
+ * all processors. Where the list cannot be read, CPUID's bit for an invariant TSC decides. */
 static bool tsc_in_step(bool invariant)
 {
     char line[256] = "";
@@ -113,7 +115,8 @@ static bool tsc_in_step(bool invariant)
     return found;
 }
 
-/* A TSC reading and the wall time that belongs to it: the tightest of several brackets. */
+/* A TSC reading and the wall time of the same instant: of several wall-time readings between two
+ * TSC readings, the pair with the shortest distance. */
 static struct carm_clock_stamp stamp(void)
 {
     struct carm_clock_stamp tightest = {0.0, 0.0};

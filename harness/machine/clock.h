@@ -19,8 +19,8 @@ static inline uint64_t carm_clock_start(void)
     return ((uint64_t)hi << 32) | lo;
 }
 
-/* End of a timed stretch: rdtscp waits for all instructions before it; *cpu gets the number of the
- * processor it ran on (Linux keeps it in TSC_AUX, low 12 bits). */
+/* End of a timed stretch: rdtscp waits for all earlier instructions. *cpu gets the number of the
+ * processor that executed rdtscp (Linux keeps the number in the low 12 bits of TSC_AUX). */
 static inline uint64_t carm_clock_stop(uint32_t *cpu)
 {
     uint32_t lo = 0;
@@ -42,9 +42,9 @@ static inline uint64_t carm_clock_now(void)
 
 /* When a measurement has to end. {0} = never. */
 struct carm_deadline {
-    uint64_t tsc; /* at this reading; 0 = at none */
-    const volatile sig_atomic_t
-        *stop; /* or as soon as this is set, by the user; NULL = nobody can */
+    uint64_t tsc; /* the deadline's TSC reading; 0 = no such deadline */
+    /* set by the user's signal: the deadline is over at once; NULL = no such flag */
+    const volatile sig_atomic_t *stop;
 };
 
 static inline bool carm_deadline_over(const struct carm_deadline *deadline)
@@ -53,7 +53,7 @@ static inline bool carm_deadline_over(const struct carm_deadline *deadline)
            (deadline->tsc > 0 && carm_clock_now() >= deadline->tsc);
 }
 
-/* A deadline that is over after so many ticks, or when another one is. */
+/* The earlier of a deadline and one `ticks` from now. */
 static inline struct carm_deadline carm_deadline_within(struct carm_deadline deadline, double ticks)
 {
     const uint64_t tsc = carm_clock_now() + (ticks > 0.0 ? (uint64_t)ticks : 0);
@@ -65,11 +65,11 @@ struct carm_clock {
     double tsc_hz;       /* against CLOCK_MONOTONIC_RAW */
     double tsc_hz_error; /* relative, from the spread of repeated comparisons */
     bool synchronous;    /* the kernel trusts the TSC across processors */
-    double tick_quantum; /* the counter advances by so many ticks at a time (1 on bare metal; a
-                            * scaled TSC in a virtual machine: 26 seen) */
+    double tick_quantum; /* ticks by which the counter advances at a time: 1 on bare metal; 26
+                          * seen with a virtual machine's scaled TSC */
     double core_hz;      /* core clock without vector load, for information */
     double chain_ratio;  /* time of the imul chain in cycles of the add chain: 3 on known cores */
-    int imul_cycles;     /* the latency that this makes of imul, for carm_clock_ratio */
+    int imul_cycles;     /* latency of imul by chain_ratio, for carm_clock_ratio */
 };
 
 /* Compares the TSC with CLOCK_MONOTONIC_RAW for some 40 ms.
@@ -78,7 +78,7 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err);
 
 enum { CARM_CLOCK_STRETCHES = 16 };
 
-/* A reading of the TSC and the wall time that belongs to it. */
+/* A reading of the TSC and the wall time of the same instant. */
 struct carm_clock_stamp {
     double tsc, ns;
 };
@@ -89,10 +89,10 @@ struct carm_clock_stamp {
  * returns Hz */
 double carm_clock_rate(const struct carm_clock_stamp (*stretches)[2], size_t n, double *error);
 
-/* One sample of the core clock as core cycles per TSC tick: a chain of dependent 32-bit `imul`, some
- * 6 us long. A chain of `add` with an immediate would be eliminated by newer cores; `imul` is not, and
- * takes 3 cycles on every x86-64 core since 2008. carm_clock_open compares it with adds of a register,
- * 1 cycle each on any core, and so learns of a core where it is otherwise.
+/* One sample of the core clock as core cycles per TSC tick: a chain of dependent 32-bit `imul`,
+ * some 6 us long. Newer cores execute a chain of `add` with an immediate in no time. `imul` takes 3
+ * cycles on every x86-64 core since 2008 (uops.info). carm_clock_open compares imul with adds of a
+ * register, 1 cycle each on any core, and so finds the latency on a core that differs.
  * overhead  ticks that carm_clock_overhead gives */
 double carm_clock_ratio(double overhead, int imul_cycles);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What this processor is and may execute, from CPUID and XCR0 alone (model numbers can lie). */
+/* Name, ISAs and features of this processor, from CPUID and XCR0. Model numbers are not used to
+ * decide: a virtual machine may report false ones. */
 #ifndef CARM_HARNESS_MACHINE_CPU_H
 #define CARM_HARNESS_MACHINE_CPU_H
 
@@ -13,18 +14,20 @@ struct carm_cpu {
     char hypervisor[48];      /* "KVM", "VMware", ...; "" when CPUID reports none */
     int family, model;        /* as displayed; in a virtual machine possibly false */
     bool isa[CARM_ISA_COUNT]; /* CPUID has it and the OS saves its registers (XCR0) */
-    struct carm_cpu_bits has; /* that forms of operations need */
+    struct carm_cpu_bits has; /* CPUID bits that forms of operations need (CARM_FORM_TABLE) */
     bool fma;                 /* FMA3 */
     bool rdtscp;
     bool invariant_tsc; /* the TSC ticks at one rate in all power states */
 };
 
-/* Where the CPU has tiles, Linux is asked to let this process use them, for it saves their registers only
- * for those that ask (Documentation/arch/x86/xstate.rst); what the process executes does not inherit it. */
+/* Where the CPU has tiles (AMX), asks Linux for the permission to use them: Linux saves tile
+ * registers only for processes that asked (Documentation/arch/x86/xstate.rst). Programs that the
+ * process executes do not inherit the permission. */
 void carm_cpu_read(struct carm_cpu *cpu);
 
-/* Whether tiles have the size that test codes set up: palette 1 of CPUID leaf 0x1d, and the limits of
- * products of leaf 0x1e; eax, ebx, ecx, edx of each. */
+/* Whether tiles have the size that test codes configure.
+ * palette  eax, ebx, ecx, edx of CPUID leaf 0x1d, subleaf 1
+ * product  the same registers of leaf 0x1e: limits of products */
 bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
 
 /* The widest ISA of vectors that this processor runs. */
@@ -36,7 +39,7 @@ int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_er
 /* Whether the CPU has all of these bits. */
 bool carm_cpu_has_bits(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs);
 
-/* As carm_isa_has_op and carm_isa_has_precision, on this processor. */
+/* carm_isa_has_op and carm_isa_has_precision for the instructions that this processor has. */
 bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_precision precision,
                      enum carm_op op);
 bool carm_cpu_has_precision(const struct carm_cpu *cpu, enum carm_isa isa,

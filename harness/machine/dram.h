@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes between last-level cache and DRAM while something runs: of whole sockets, by their memory
- * controllers' counters, where there are any. */
+/* Bytes between last-level cache and DRAM during an interval, summed over the sockets' memory
+ * controllers. Needs performance counters of the memory controllers. */
 #ifndef CARM_HARNESS_MACHINE_DRAM_H
 #define CARM_HARNESS_MACHINE_DRAM_H
 
@@ -14,7 +14,7 @@ struct carm_dram;
  * -CARM_ENOMEM */
 int carm_dram_open(struct carm_dram **out, const struct carm_cpu *cpu, struct carm_err *err);
 
-/* The same with counters that are open; borrowed until close. */
+/* carm_dram_open with open counters, which are borrowed until carm_dram_close. */
 int carm_dram_open_with(struct carm_dram **out, struct carm_counters *counters,
                         struct carm_err *err);
 

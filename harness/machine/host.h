@@ -11,7 +11,7 @@
 struct carm_host {
     struct carm_cpu cpu;
     struct carm_topo *topo;
-    struct carm_clock clock; /* once its turn has come */
+    struct carm_clock clock; /* measured by carm_host_enter */
     struct carm_node_lock lock;
     struct carm_observer *observer; /* borrowed */
 };
@@ -21,12 +21,13 @@ struct carm_host {
 int carm_host_open(struct carm_host *host, struct carm_observer *observer, struct carm_err *err);
 
 /* Warns of a CPU quota, waits until nobody else measures here, then measures the clock.
- * command, output, wait  as carm_node_lock_open has them
+ * command, output, wait  see carm_node_lock_open
  * returns as carm_node_lock_open, CARM_NODE_ASIDE included, or as carm_clock_open */
 int carm_host_enter(struct carm_host *host, const char *command, const char *output,
                     const char *wait, struct carm_err *err);
 
-/* Lets the next one measure. done: the output is written. May be called without a turn. */
+/* Releases the node's lock: the next command measures. done: the output is written. Does nothing
+ * when carm_host_enter was not called. */
 void carm_host_leave(struct carm_host *host, bool done);
 
 void carm_host_close(struct carm_host *host);

@@ -10,13 +10,13 @@
 
 enum { LINE_MOST = 2 * PATH_MAX };
 
-/* Where a controller's groups are. */
+/* The mount of a controller's groups. */
 struct tree {
     bool found;
     bool first;           /* version 1 */
-    char mount[PATH_MAX]; /* its folder here */
-    char top[PATH_MAX];   /* the group that this folder shows */
-    char group[PATH_MAX]; /* this process's */
+    char mount[PATH_MAX]; /* folder of the mount */
+    char top[PATH_MAX];   /* control group that the mount's folder shows */
+    char group[PATH_MAX]; /* control group of this process */
 };
 
 /* ---- which groups -------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static bool parse_mount(char *line, const char *controller, bool first, struct t
            snprintf(tree->mount, sizeof tree->mount, "%s", fields[4]) < (int)sizeof tree->mount;
 }
 
-/* Whether what the mount shows has this process's group in it. */
+/* Whether this process's group is the mount's group or below it. */
 static bool is_inside(const struct tree *tree)
 {
     const size_t n = strcmp(tree->top, "/") == 0 ? 0 : strlen(tree->top);
@@ -95,7 +95,8 @@ static bool is_inside(const struct tree *tree)
            (tree->group[n] == '/' || tree->group[n] == '\0') && strstr(tree->group, "/..") == NULL;
 }
 
-/* The first mount that shows this process's group; else the first one. A container may see the host's groups, too. */
+/* The first mount that shows this process's group; else the first mount. A container may see
+ * mounts of the host's groups beside its own. */
 static bool find_mount(const char *root, const char *controller, struct tree *tree)
 {
     char line[LINE_MOST];
@@ -148,8 +149,9 @@ static void find_tree(const char *root, const char *controller, struct tree *tre
     }
 }
 
-/* The group below the folder of the mount. A mount of a container may show its own group alone, and name it by a path
- * that this process's namespace has not: then the folder is the group. */
+/* Path of the process's group below the folder of the mount. In a container the mount may show
+ * the container's group alone, under a path that is not in this process's namespace: then the
+ * folder itself is the group, and the path is "". */
 static const char *group_below(const struct tree *tree)
 {
     const size_t n = strcmp(tree->top, "/") == 0 ? 0 : strlen(tree->top);
@@ -158,8 +160,8 @@ static const char *group_below(const struct tree *tree)
 
 /* ---- their files --------------------------------------------------------------------------------- */
 
-/* A number in a file of a group, UINT64_MAX for "max" and for what is not there.
- * second  out: the number behind it, NULL = not wanted
+/* A number in a file of a group; UINT64_MAX for "max" and for a missing file or key.
+ * second  out: the number that follows the first, NULL = not wanted
  * key     of a file of lines "key number"; NULL = the file begins with the number */
 static uint64_t read_number(const char *folder, const char *name, const char *key, uint64_t *second)
 {
@@ -207,17 +209,17 @@ static void take_quota(const char *folder, bool first, struct carm_limits *out)
 
 static void take_memory(const char *folder, bool first, struct carm_limits *out)
 {
-    /* version 1 writes a number near 2^63 where there is no limit */
+    /* cgroup version 1 writes a number near 2^63 for "no limit" */
     const uint64_t unlimited = UINT64_C(1) << 60;
     uint64_t limit =
         read_number(folder, first ? "/memory.limit_in_bytes" : "/memory.max", NULL, NULL);
     const uint64_t high = first ? UINT64_MAX : read_number(folder, "/memory.high", NULL, NULL);
     uint64_t used =
         read_number(folder, first ? "/memory.usage_in_bytes" : "/memory.current", NULL, NULL);
-    /* files that were read and are not in use: the kernel drops them first */
+    /* page cache that is not in use: the kernel drops it before a group reaches its limit */
     const uint64_t files =
         read_number(folder, "/memory.stat", first ? "total_inactive_file" : "inactive_file", NULL);
-    /* version 1: the least of this group and of all above it, also of those that a container does not see */
+    /* version 1: the least limit of this group and its ancestors, which a container may not see */
     const uint64_t above =
         first ? read_number(folder, "/memory.stat", "hierarchical_memory_limit", NULL) : UINT64_MAX;
     limit = high < limit ? high : limit;

@@ -12,29 +12,32 @@
 
 enum {
     ATTEMPTS = 3,
-    LONGER = 2, /* times the repetitions that were asked for, until enough are undisturbed */
-    PART = 8,   /* of the repetitions is enough once waiting has taken its time */
-    LATEST = 8, /* readings of the clock */
+    LONGER = 2, /* a run has at most this many times the wanted repetitions, to get enough on own
+                 * cores */
+    PART = 8,   /* after the longest wait for own cores, a PART-th of the repetitions is enough */
+    LATEST = 8, /* readings of the core clock, the highest of which counts */
 };
 
-/* Shares above which a point counts as disturbed. Medians bear more, but the neighbours that take
- * this much also take cache and bandwidth. */
+/* Shares above which a point counts as disturbed, chosen by hand. A median would tolerate more,
+ * but a neighbour that takes this much processor time also takes cache and bandwidth. */
 static const double slow_share_max = 0.10;
 static const double switch_share_max = 0.02;
 static const double steal_share_max = 0.05;
 static const double steal_known_seconds = 0.2; /* the kernel counts stolen time in steps of 10 ms */
 static const double clock_spread_max = 0.03;
 
-static const double poll_seconds = 10e-6; /* one look at the cores, roughly */
+static const double poll_seconds = 10e-6; /* one look at the cores takes some 10 us: a chain of
+                                           * imul (6 us) and a width (3 us) */
 
 struct run_args {
     const struct carm_code *code;
     struct carm_shape shape;
     struct carm_times_run run;
-    size_t
-        polls; /* looks at the cores that may be spent on waiting for such; a slow one counts for several */
+    /* looks at the cores that a run may spend on waiting for own cores; a look slower than
+     * poll_seconds counts as several */
+    size_t polls;
     bool warm;
-    uint64_t warm_bytes; /* of one thread, read before the repetitions begin */
+    uint64_t warm_bytes; /* bytes of one thread's set that are read before the repetitions begin */
     uint64_t seed;       /* of random lines */
     uint64_t end_cursor; /* where the next run goes on */
 };
@@ -47,18 +50,18 @@ static void read_lines(const char *base, uint64_t bytes)
     }
 }
 
-/* One lap fills the caches as the repetitions will find them; some 100 us bring the clock to what this
- * ISA's load leaves. */
+/* Runs the code for one lap around the set, which fills the caches, and for at least 100 us, in
+ * which the core clock reaches its frequency under this ISA's load. */
 static void warm_up(const struct run_args *a, const struct carm_team *team, struct carm_windows *at)
 {
     const struct carm_code *code = a->code;
     const uint64_t until = carm_clock_now() + (uint64_t)(100e-6 * team->clock->tsc_hz);
     const bool random = code->spec.kind == CARM_KIND_R;
-    /* what one repetition brings of the set */
+    /* bytes of the set that one repetition brings into cache */
     const unsigned stride = code->spec.stride > 1 ? code->spec.stride : 1;
     const uint64_t each = carm_measure_set_bytes(code, &a->shape) / a->shape.windows / stride;
     uint64_t left = a->warm_bytes;
-    if (random) { /* drawing misses lines of a set for many laps */
+    if (random) { /* random draws leave some lines of the set unread for many laps */
         read_lines(at->base, left);
         left = 0;
     }
@@ -69,7 +72,8 @@ static void warm_up(const struct run_args *a, const struct carm_team *team, stru
     } while ((left || carm_clock_now() < until) && !carm_team_is_over(team));
 }
 
-/* Whether a block that begins now can tell something: a worker that needs repetitions has its core for itself. */
+/* Whether a block that begins now is useful: some worker that still needs repetitions has its
+ * core for itself. */
 static bool is_ready(const struct carm_team *team, const struct run_args *a, size_t probe)
 {
     for (int i = 0; i < team->n; i++) {
@@ -81,8 +85,9 @@ static bool is_ready(const struct carm_team *team, const struct run_args *a, siz
     return false;
 }
 
-/* The width of the worker's core now. An interrupt makes one reading of the clock too low, never too
- * high, and the width as much too wide: the highest of the latest counts. */
+/* The issue width of the worker's core now, slots per cycle. An interrupt makes a reading of the
+ * clock too low, never too high, and a width divided by such a reading too wide. So the highest
+ * of the latest readings divides. */
 static double width_now(struct carm_worker *w, size_t at)
 {
     const double width = carm_probe_width(w->clock_overhead);
@@ -94,8 +99,9 @@ static double width_now(struct carm_worker *w, size_t at)
     return width / ratio;
 }
 
-/* All workers look at their cores at the same time, and each sees what all saw.
- * again  whether the place has been looked at: of its clock readings the highest counts
+/* All workers look at their cores at the same time. After the second start line each worker can
+ * read the others' ratios and widths.
+ * again  whether place `at` has a reading already: the higher clock reading counts
  * line   of the start line, advanced
  * returns false when the deadline is over */
 static bool probe(struct carm_worker *w, size_t at, bool again, uint64_t *line)
@@ -123,9 +129,9 @@ static size_t polls_since(const struct carm_team *team, uint64_t begin)
     return 1 + (size_t)(seconds / poll_seconds);
 }
 
-/* Whether a run goes on. Where the cores were others' for as long as it may wait, a part of its repetitions
- * tells as much: the time is better spent on another run later.
- * own, r  repetitions so far, of own cores and in all */
+/* Whether a run goes on. Once a run has waited for own cores as long as it may, a PART-th of its
+ * repetitions ends the run: another run later gains more than further waiting.
+ * own, r  repetitions so far: on own cores, and in all */
 static bool goes_on(const struct run_args *a, size_t own, size_t r, size_t polls)
 {
     if (a->polls > 0 && polls == 0) {
@@ -240,10 +246,10 @@ static double stolen_seconds(const struct carm_team *team)
 
 /* ---- what a core can do ------------------------------------------------------------------------ */
 
-/* Operations on vectors of `width` bytes that the widest known core executes in a cycle.
- * Integers: four pipes in Zen 3 to 5, Lion Cove and Skymont. FP: two pipes multiply, two add, of which
- * `mad` and mixtures use both kinds (Zen, Golden Cove); four pipes of 16 bytes do all in Skymont.
- * Division: known dividers start one every 2 cycles or fewer; twice that is allowed.
+/* Most operations on vectors of `width` bytes that a known core executes in a cycle. Integers: four
+ * pipes in Zen 3 to 5, Lion Cove and Skymont. FP: two pipes multiply and two add; `mad` and
+ * mixtures use all four (Zen, Golden Cove). Skymont has four pipes of 16 bytes for all FP
+ * operations. Division: known dividers start one every 2 cycles or fewer; twice that is allowed.
  * source: Intel, Optimization Reference Manual (248966), Golden Cove, Lion Cove, Skymont; AMD, Software
  * Optimization Guide for the Zen5 Microarchitecture (58455); uops.info */
 static double most_operations(enum carm_op op, enum carm_precision precision, unsigned width)
@@ -313,8 +319,9 @@ enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
     return m->slow_share > slow_share_max ? CARM_UNEVEN : CARM_UNDISTURBED;
 }
 
-/* A set that fits a cache is read once before it is timed; of one that fits none, the cursor has
- * seen to it that a run does not begin in cached data. */
+/* Bytes to read before a run. A set that fits a cache is read once. A larger set needs no
+ * reading: the run begins at the cursor, where the run before ended, so that no line of the
+ * first windows is in a cache. */
 static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_code *code,
                               const struct carm_shape *shape)
 {
@@ -327,7 +334,7 @@ static uint64_t warm_bytes_of(const struct carm_team *team, const struct carm_co
     return set <= 2 * largest ? set : 0;
 }
 
-/* What the stamps say goes into the measurement. */
+/* Copies the times of a run into the measurement. */
 static void take_times(const struct carm_times_run *run, const struct carm_times *t,
                        struct carm_measurement *m)
 {
@@ -366,7 +373,7 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     if (apart) {
         *apart = false;
     }
-    /* a deadline may have left a part untouched, which is one page of zeros to all reads */
+    /* when the deadline ended the touching, part of the set is still the shared page of zeros */
     if (carm_team_is_over(team) || !carm_team_touch(team, carm_window_span(code, shape))) {
         return;
     }
@@ -401,7 +408,7 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
 }
 
 /* The empty code's time. Disturbances only lengthen it.
- * before  what it took before: where the deadline leaves no repetition, it is taken for that */
+ * before  seconds of the calibration before, returned when the deadline leaves no repetition */
 static double empty_seconds(struct carm_team *team, const struct carm_code *empty, double before)
 {
     struct carm_shape shape = {.iterations = 1, .passes = 1, .windows = 1};
@@ -438,7 +445,7 @@ static void alone_job(struct carm_worker *w, void *arg)
     if (w->index != *index) {
         return;
     }
-    /* the others need some microseconds to fall asleep */
+    /* the other threads need some microseconds to fall asleep; 30 us is several times as long */
     const uint64_t until = carm_clock_now() + (uint64_t)(30e-6 * clock->tsc_hz);
     while (carm_clock_now() < until) {
     }
@@ -535,7 +542,7 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
     const uint64_t probe_bytes = (uint64_t)1 << 20;
     const double patience = team->patience_seconds;
     struct carm_measurement m;
-    /* in pieces of one iteration each it reaches furthest */
+    /* windows of one iteration span the most bytes of all shapes */
     carm_measure_shape_of(code, set_bytes, 1, shape);
     carm_team_touch(team, carm_window_span(code, shape));
     carm_measure_shape_of(code, set_bytes, stride ? probe_bytes / stride + 1 : 1, shape);
@@ -555,7 +562,7 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
         shape->passes = (uint64_t)ceil((double)shape->passes * fmax(factor, 2.0));
     }
     team->patience_seconds = patience;
-    /* the probe ran cold: its second half gave the rate, good enough for a target */
+    /* the probe began with cold caches; its rate is good enough for a target time */
     const double one = m.seconds.median / ((double)shape->iterations * (double)shape->passes);
     const uint64_t want = (uint64_t)(target_seconds / one); /* iterations in one repetition */
     carm_measure_shape_of(code, set_bytes, want, shape);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The engine: a test code, run many times on windows of a working set, and what came of it. */
+/* Runs a test code many times on windows of a working set, and describes the repetitions. */
 #ifndef CARM_HARNESS_MACHINE_MEASURE_H
 #define CARM_HARNESS_MACHINE_MEASURE_H
 
@@ -12,7 +12,7 @@
 #include "harness/machine/team.h"
 #include "harness/machine/window.h"
 
-/* Why a measurement does not show what the machine can do: the first that applies. */
+/* Why a measurement may not show the machine's best rate: the first reason that applies. */
 enum carm_disturbance {
     CARM_UNDISTURBED,
     CARM_TOO_FAST, /* more instructions a cycle than any core can execute: the clock was misread */
@@ -20,7 +20,8 @@ enum carm_disturbance {
     CARM_CLOCK_MOVED, /* the core clock changed by over 3% */
     CARM_PREEMPTED,   /* threads were preempted in over 2% of the repetitions */
     CARM_STOLEN,      /* the hypervisor took over 5% of the time */
-    CARM_CUT, /* the deadline left less than an eighth of the repetitions, or no look at the cores after them */
+    CARM_CUT,         /* the deadline left less than an eighth of the repetitions, or no look at the
+               * cores after the first block */
     CARM_CORE_SHARED, /* a thread never had its core for itself */
     CARM_UNEVEN,      /* over 10% of the repetitions took over 1.5 times the median */
     CARM_TOO_SHORT,   /* the empty code took longer: its time is not subtracted */
@@ -33,16 +34,17 @@ struct carm_measurement {
     struct carm_shape shape;
     struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
                                 * empty code's time subtracted; n 0 = the deadline left none */
-    double bytes, flops;       /* of one repetition, all threads: loaded and stored, no line that is
-                                * left out */
-    double cycles;       /* median core cycles of one repetition: each repetition's time by the
-                                * clock that was measured beside it, so that a moving clock cancels */
-    double clock_hz;     /* core clock under this load: cycles / seconds.median */
-    double clock_spread; /* relative: late in the point against early */
-    double own_share;    /* of all repetitions, in blocks beside which every thread had its core for
-                          * itself: these alone count, where there are any */
-    double
-        width_share; /* of the full issue width, the median over probes of the thread with least */
+    double bytes, flops;       /* of one repetition, all threads: loaded and stored; lines that a
+                                * stride leaves out do not count */
+    double cycles;             /* median core cycles of one repetition: seconds times the core clock
+                          * measured before and after its block, so that changes of the clock
+                          * cancel */
+    double clock_hz;           /* core clock under this load: cycles / seconds.median */
+    double clock_spread;       /* relative: late in the point against early */
+    double own_share; /* share of all repetitions that ran while every thread had its core for
+                          * itself; where there are such repetitions, only they count */
+    /* share of the full issue width of the thread with the least, median over the probes */
+    double width_share;
     double slow_share;  /* repetitions that took over 1.5 times the median */
     double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
     int64_t switches;   /* involuntary context switches */
@@ -51,23 +53,24 @@ struct carm_measurement {
     enum carm_disturbance disturbance;
 };
 
-/* The team's deadline ends each of these functions, at the next repetition of a thread: a run then describes the
- * repetitions that ended before. What was measured last time stays where there is none. */
+/* The team's deadline ends each of these functions at the next repetition of a thread. A run
+ * then describes the repetitions that ended before the deadline. Where no repetition ended, the
+ * calibration and the places of the call before stay. */
 
 /* Measures the empty code, so that its time can be subtracted from later points. */
 void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty);
 
-/* How many of the team's threads have their core for themselves while the others sleep. Where this is
- * more than in a run of all, the others of the team were what shared the cores. */
+/* Number of the team's threads that have their core for themselves while the others sleep. When
+ * this exceeds the number in a run of all threads, the team's own threads share cores. */
 int carm_measure_own_alone(struct carm_team *team);
 
-/* Looks at each core again and again for so long, so that its full width is known. */
+/* Looks at each core repeatedly for `seconds`, so that its full width is known. */
 void carm_measure_watch(struct carm_team *team, double seconds);
 
-/* Chooses, for each thread by itself, the 2 MiB page of its buffer on which a working set of that
- * size streams fastest; later sets that fit there lie there. On bare metal all are alike; in a
- * virtual machine the pages behind a 2 MiB page may be scattered, so that a set conflicts with
- * itself in the L2 cache, more on one than on another.
+/* Chooses, for each thread by itself, the 2 MiB page of its buffer on which a working set of
+ * set_bytes streams fastest. Later sets that fit into the page use it. On bare metal all pages are
+ * alike. In a virtual machine the pages behind a 2 MiB page may be scattered: a set then conflicts
+ * with itself in the L2 cache, on some pages more than on others.
  * set_bytes  of one thread, at most 2 MiB; places: how many pages to try */
 void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         size_t places);
@@ -75,20 +78,22 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
 /* Chooses windows and passes so that one repetition takes about target_seconds.
  * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one); of several
  *            streams all, with up to 4 KiB of padding each; kind R: to a power of two of lines (up to two).
- *            It is touched here. Ignored for codes without memory. */
+ *            The set is touched here. Ignored for codes without memory. */
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);
 
-/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. Those that the deadline
- * leaves: none are out->seconds.n = 0, with CARM_CUT and the work of a repetition alone. */
+/* Runs reps (<= team->max_reps) repetitions after one warming lap and describes them. When the
+ * deadline leaves no repetition, out->seconds.n = 0, the disturbance is CARM_CUT, and only bytes
+ * and flops are set. */
 void carm_measure_run(struct carm_team *team, const struct carm_code *code,
                       const struct carm_shape *shape, size_t reps, struct carm_measurement *out);
 
-/* Its rate: work is m->bytes or m->flops. 0 where there are no repetitions. */
+/* work / median seconds, work being m->bytes or m->flops; 0 without repetitions. */
 double carm_measure_rate(const struct carm_measurement *m, double work);
 
-/* What disturbed a measurement. CARM_TOO_FAST: it exceeds what any x86-64 core can do in a cycle by more
- * than the clock's own error (0.5%). Never CARM_TOO_SHORT, which the figures do not show. */
+/* The disturbance of a measurement. CARM_TOO_FAST: its rate exceeds the most that a known x86-64
+ * core does in a cycle by more than the clock's error (0.5%). Never CARM_TOO_SHORT: only
+ * carm_times_describe sees it. */
 enum carm_disturbance carm_measure_judge(const struct carm_measurement *m);
 
 #endif

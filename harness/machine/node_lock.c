@@ -18,12 +18,12 @@
 
 enum {
     POLL_MS = 100,
-    /* how long after the measurement a late rank of the same launch still finds it done */
+    /* for so long after a measurement, a late rank of the same launch takes it as done */
     REMEMBERED_SECONDS = 600,
-    BUSY = CARM_NODE_ASIDE + 1, /* others measure for longer than we wait */
+    BUSY = CARM_NODE_ASIDE + 1, /* other processes measure for longer than the wait */
 };
 
-/* Who has the lock, or had it last. */
+/* The process that has the lock, or had it last. */
 struct record {
     bool known;
     bool done;
@@ -36,27 +36,29 @@ struct record {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Where every user of the node looks: a folder that all may write to, or none. Not TMPDIR: schedulers
- * give each job its own. */
+/* Whether a folder serves all users of the node: everybody may write to it, or nobody. TMPDIR
+ * does not serve: schedulers give each job a TMPDIR of its own. */
 static bool is_common(const char *folder)
 {
     struct stat st;
     return stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & S_IWOTH);
 }
 
-/* Opens the file, which another user may have made: never followed through a link, and made only
- * when it is not there (the kernel's protected_regular refuses O_CREAT on another's file). */
+/* Opens the lock file, which may belong to another user. Links are not followed. The file is
+ * created only when it does not exist: the kernel's protected_regular refuses O_CREAT on another
+ * user's file. */
 static int open_file(const char *path)
 {
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     struct stat st;
     int fd = -1;
-    for (int i = 0; i < 3 && fd < 0; i++) { /* another process may make or remove it meanwhile */
+    for (int i = 0; i < 3 && fd < 0; i++) { /* another process may create or remove the file
+                                             * between the two calls */
         fd = open(path, flags);
         if (fd < 0 && errno == ENOENT) {
             fd = open(path, flags | O_CREAT | O_EXCL, 0666);
             if (fd >= 0) {
-                fchmod(fd, 0666); /* for the others, whatever the umask */
+                fchmod(fd, 0666); /* other users need to open the file, whatever the umask */
             }
         }
     }
@@ -83,8 +85,8 @@ static bool find_file(struct carm_node_lock *lock, const char *const *folders)
     return lock->fd >= 0 || !link;
 }
 
-/* The next word of a record, which ends in a blank: NULL when there is none, or it is longer than
- * most. *at moves behind it. */
+/* The next word of a record, ended by a blank; *at moves behind the blank. NULL when there is no
+ * word, or when the word is longer than `most`. */
 static const char *next_word(char **at, size_t most)
 {
     char *word = *at;
@@ -130,7 +132,7 @@ static void read_record(const struct carm_node_lock *lock, struct record *r)
     r->written = st.st_mtime;
 }
 
-/* One write of one length, so that no reader sees half of it. */
+/* One write of a fixed length, so that no reader sees half a record. */
 static void write_record(const struct carm_node_lock *lock, const char *state)
 {
     char text[CARM_NODE_RECORD_MAX + 1];
@@ -139,14 +141,14 @@ static void write_record(const struct carm_node_lock *lock, const char *state)
              lock->rank, (unsigned long long)lock->identity, lock->what, lock->label);
     snprintf(text, sizeof text, "%-*s\n", CARM_NODE_RECORD_MAX - 1, line);
     if (pwrite(lock->fd, text, CARM_NODE_RECORD_MAX, 0) < 0) {
-        return; /* the lock holds without it */
+        return; /* the lock holds without a record */
     }
 }
 
 /* ---- the turns ------------------------------------------------------------------------------- */
 
-/* Whether another rank of this launch measures, or has just measured, what this one would. busy: the
- * lock is somebody's */
+/* Whether another rank of this launch measures, or has just measured, for the same output. busy:
+ * another process has the lock */
 static bool is_ours(const struct carm_node_lock *lock, const struct carm_job *job,
                     const struct record *r, bool busy)
 {
@@ -166,7 +168,8 @@ static void say_aside(const struct carm_observer *observer, const struct carm_jo
 static void name_holder(const struct carm_node_lock *lock, const struct record *r, char *text,
                         size_t size)
 {
-    /* Whoever locks the file without a record, or after its writer was killed, is not named in it. */
+    /* a process that locks the file without writing a record, or after the writer was killed, is
+     * not named */
     if (r->known && r->measures && (kill((pid_t)r->pid, 0) == 0 || errno != ESRCH)) {
         const double seconds = difftime(time(NULL), r->written);
         snprintf(text, size, "process %ld (carm %s%s%.60s) has measured this node for %.0f s",
@@ -210,7 +213,7 @@ static int take_turn(struct carm_node_lock *lock, const struct carm_job *job, do
             return 0;
         }
         name_holder(lock, &r, holder, sizeof holder);
-        /* at the second look: by then the holder has written who it is */
+        /* at the second look: by then the holder has written its record */
         if (polls > 0 && carm_seconds_now() - begin >= wait_seconds) {
             carm_fail(err, CARM_EIO, "%s, and --wait %.0f is over: try again later, or wait longer",
                       holder, wait_seconds);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One measuring process on each node: others wait for their turn, and ranks of one launch that would
- * write the same file leave it to the first of them. */
+/* One measuring process on each node at a time. Other processes wait for their turn. Of the
+ * ranks of one launch that would write the same file, only the first measures. */
 #ifndef CARM_HARNESS_MACHINE_NODE_LOCK_H
 #define CARM_HARNESS_MACHINE_NODE_LOCK_H
 
@@ -13,15 +13,16 @@
 
 enum { CARM_NODE_RECORD_MAX = 192 };
 
-/* How long to wait for others unless the user says something else: some builds of all ISAs with
- * ceilings, and less than carm fleet build gives a node. */
+/* Default wait for other processes: longer than some builds of all ISAs with ceilings, shorter
+ * than the time that carm fleet build gives a node. */
 #define CARM_NODE_WAIT "600" /* seconds */
 
-/* What carm_node_lock_open returns besides 0 and errors: another rank measures this node. */
+/* Result of carm_node_lock_open besides 0 and errors: another rank measures this node. */
 enum { CARM_NODE_ASIDE = 1 };
 
-/* The lock is a flock on a file of the node's memory: it ends with its process, however that ends,
- * and the file that stays behind locks nothing. Its text names who has it, or had it last. */
+/* The lock is a flock on a file in the node's memory. The kernel releases the lock when the
+ * process ends, however it ends; the file that remains locks nothing. The file's text names the
+ * process that has the lock, or had it last. */
 struct carm_node_lock {
     int fd;            /* -1 = not locked */
     uint64_t identity; /* of launch, command and output */
@@ -31,25 +32,26 @@ struct carm_node_lock {
     char path[256];    /* the file */
 };
 
-/* Waits until nobody else measures on this node, and says so to the observer when there is somebody:
- * who, and for how long.
- * The lock is in /run/lock, /dev/shm or /tmp, or in the folder that CARM_LOCK_DIR names: whoever names
- * another folder than its neighbours does not wait for them.
+/* Waits until no other process measures on this node. When one does, tells the observer which
+ * process measures and since when. The lock is in /run/lock, /dev/shm or /tmp, or in the folder
+ * that CARM_LOCK_DIR names. Processes with different folders do not wait for one another.
  * command      "build"
- * output       the file that it writes; "" = none
+ * output       the file that the command writes; "" = none
  * wait         seconds from 0 (do not wait) to a million, a word of the user; NULL = CARM_NODE_WAIT
  * observer     may stop the waiting
- * returns 0; CARM_NODE_ASIDE: another rank of the same launch measures for the same output, or has
- * done so, which was said; -CARM_EINTR; -CARM_EIO after that time; -CARM_EINVAL. Where the node has no place for a lock, 0 after a warning. */
+ * returns 0; CARM_NODE_ASIDE: another rank of the same launch measures for the same output, or
+ * has done so (the observer was told); -CARM_EINTR; -CARM_EIO after `wait`; -CARM_EINVAL. Where
+ * the node has no folder for a lock, 0 after a warning. */
 int carm_node_lock_open(struct carm_node_lock *lock, const char *command, const char *output,
                         const char *wait, const struct carm_observer *observer,
                         struct carm_err *err);
 
-/* Lets the next one measure. done: the output is written, the other ranks need not. An open lock
- * alone, or one whose fd is -1. */
+/* Releases the lock: the next process measures. done: the output is written, so the other ranks
+ * need not measure. For an open lock, or one whose fd is -1. */
 void carm_node_lock_close(struct carm_node_lock *lock, bool done);
 
-/* The same with the folders where the file may lie (NULL ends them) and this job, for tests. */
+/* carm_node_lock_open with the folders that may hold the file (a list that ends with NULL) and
+ * the job as arguments, for tests. */
 int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folders,
                            const struct carm_job *job, const char *command, const char *output,
                            const char *wait, const struct carm_observer *observer,

@@ -5,12 +5,13 @@
 
 enum {
     LOOPS = 512, /* some 2.7 us: a quantum of 10 ns is 0.4% */
-    FEWEST = 8,  /* samples that a width needs to be believed, */
-    CLUSTER = 3, /* in so many bins */
+    FEWEST = 8,  /* a width counts as seen with this many samples ... */
+    CLUSTER = 3, /* ... in this many neighbouring bins */
 };
 
 #define FOUR(x) x x x x
-/* One third no-operations, which need a slot and no port, the others additions that wait for nothing */
+/* One third no-operations, which need an issue slot and no port; two thirds additions, which do
+ * not depend on one another */
 #define SIX \
     "nop\n\tadd $1, %%eax\n\tnop\n\tlea 1(%%rcx), %%edx\n\tadd $1, %%ebx\n\tlea 3(%%rcx), %%esi\n\t"
 
@@ -39,7 +40,8 @@ void carm_widths_add(struct carm_widths *widths, double width)
 
 double carm_widths_full(const struct carm_widths *widths)
 {
-    /* Samples of a core are alike; those that came out too wide, however that was, are spread over many bins. */
+    /* Good samples of a core fall into neighbouring bins. Samples that came out too wide are
+     * spread over many bins. */
     const uint64_t need = FEWEST + widths->n / 200;
     const uint32_t *seen = widths->seen;
     int bin = CARM_WIDTH_BINS - CLUSTER;
@@ -48,7 +50,7 @@ double carm_widths_full(const struct carm_widths *widths)
     }
     int most = bin;
     for (int i = bin + CLUSTER - 1; i >= 0 && i > bin - CLUSTER;
-         i--) { /* its middle, not its edge */
+         i--) { /* the cluster's fullest bin, not its edge */
         most = seen[i] > seen[most] ? i : most;
     }
     return bin > 0 ? (most + 0.5) / CARM_WIDTH_BINS_EACH : 0.0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The issue width as a probe: how many instructions the core issues in a cycle right now. A thread
- * that is busy on the other hardware thread of the core, in another virtual machine, too, takes up to
- * half of it (5.5 against 3.0 seen), and neither stolen time nor context switches show it. */
+/* The issue width as a probe: instructions that the core issues per cycle right now. A busy
+ * thread on the other hardware thread of the core takes up to half of the width (3.0 instead of
+ * 5.5 seen), also from another virtual machine. Neither stolen time nor context switches show
+ * such a neighbour. */
 #ifndef CARM_HARNESS_MACHINE_PROBE_H
 #define CARM_HARNESS_MACHINE_PROBE_H
 
@@ -15,7 +16,8 @@ struct carm_widths {
     uint64_t n;
 };
 
-/* A core is counted as the thread's own from this share of its full width on. */
+/* A core counts as the thread's own from this share of its full width on: single samples scatter
+ * by some per cent, a busy sibling takes up to half. */
 #define CARM_WIDTH_OWN 0.90
 
 /* One sample, some 3 us long: instructions for each TSC tick, of a mix that no execution port limits.
@@ -25,8 +27,8 @@ double carm_probe_width(double overhead);
 /* Notes one width, slots per cycle. */
 void carm_widths_add(struct carm_widths *widths, double width);
 
-/* The full width: the widest that was seen again and again, slots per cycle. A few samples that an
- * interrupted clock made too wide do not count. 0 before there are enough samples. */
+/* The full width, slots per cycle: the widest cluster of samples. Single samples that an
+ * interrupt made too wide do not count. 0 before there are enough samples. */
 double carm_widths_full(const struct carm_widths *widths);
 
 #endif

@@ -26,7 +26,7 @@ enum carm_search carm_level_search(size_t level, size_t n)
 
 /* One short run. */
 struct look {
-    double rate; /* bytes, or flops where there are none, per core cycle or second */
+    double rate; /* bytes (of codes without memory: flops) per core cycle or second */
     bool sound;
 };
 
@@ -45,8 +45,9 @@ static struct look try_code(struct carm_team *team, const struct carm_code *code
                          m.own_share > 0.0 && !m.cut};
 }
 
-/* The fastest of the runs with cores of their own in what a core has for itself: disturbance only slows it. The
- * median of such runs in what is shared. Where no run had cores of its own, the fastest. */
+/* One rate of several runs of a candidate. CARM_SEARCH_CORE: the fastest run with own cores,
+ * since disturbances only slow it. Shared levels: the median of the runs with own cores. Without
+ * a run with own cores: the fastest run. */
 static double judge(const struct look *looks, size_t n, enum carm_search search)
 {
     double sound[MOST];
@@ -68,9 +69,9 @@ static double judge(const struct look *looks, size_t n, enum carm_search search)
 
 enum {
     ROUNDS = 3,
-    SHARED_ROUNDS = 5, /* of what other cores use, too */
+    SHARED_ROUNDS = 5, /* of levels that other cores use, too */
     LOOKS = 16,        /* at most, of a candidate ... */
-    ENOUGH = 2,        /* ... until so many were sound */
+    ENOUGH = 2,        /* ... until this many looks were sound */
     REPS = 64,
     FINALISTS = 3,
     FINAL_ROUNDS = 5,
@@ -86,11 +87,13 @@ static size_t count_sound(const struct look *looks, size_t n)
     return sound;
 }
 
-/* What looking again at candidates whose cores were shared may take: a code must not lose because of that. */
+/* Time for further looks at candidates whose cores were shared, so that no code loses for this
+ * reason. */
 static const double again_seconds = 0.5;
 
-/* What is shared drifts between rounds, by more than codes differ: takes each round as a share of its median
- * code, where most had cores of their own. looks: [n], of so many rounds */
+/* Rates of shared levels drift between rounds by more than codes differ. In each round with more
+ * than half of the looks sound, scales the looks so that the median of the sound ones becomes
+ * the usual one, the median over such rounds. looks: [n], `rounds` looks each */
 static void take_out_drift(struct look (*looks)[LOOKS], size_t n, size_t rounds)
 {
     double medians[SHARED_ROUNDS];

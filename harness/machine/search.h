@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which of several candidate codes is the best one, by short measurements; and how a point is measured
- * by where in the memory hierarchy its working set lies. */
+/* Chooses the fastest of several candidate codes by short measurements. Length and unit of the
+ * measurements depend on the level of the memory hierarchy that holds the working set. */
 #ifndef CARM_HARNESS_MACHINE_SEARCH_H
 #define CARM_HARNESS_MACHINE_SEARCH_H
 
@@ -8,21 +8,21 @@
 
 /* How candidates are compared. */
 enum carm_search {
-    CARM_SEARCH_CORE,   /* per core cycle, so that a wandering clock does not choose */
-    CARM_SEARCH_SHARED, /* per second, and three times as long: a shared cache, which has a clock of
-                         * its own and settles within milliseconds only */
+    CARM_SEARCH_CORE,   /* per core cycle: changes of the clock do not influence the choice */
+    CARM_SEARCH_SHARED, /* per second, and three times as long: a shared cache has a clock of its
+                         * own, which settles within milliseconds */
     CARM_SEARCH_MEMORY, /* per second */
 };
 
 /* The target of codes that need nothing beyond the core. */
 #define CARM_TARGET_CORE 6e-6
 
-/* Seconds that one repetition should take on level `level` of n (fastest first, memory last), so
- * long that its ends no longer matter: some 20 ns of time stamps against 6 us; from memory the first
- * line takes 100 ns and prefetchers need a few. */
+/* Seconds that one repetition should take on level `level` of n (fastest first, memory last).
+ * The ends of a repetition must not matter: time stamps cost some 20 ns, against 6 us; from
+ * memory the first line takes 100 ns, and prefetchers start after a few lines. */
 double carm_level_target(size_t level, size_t n);
 
-/* How candidates are compared there. */
+/* How candidates are compared on level `level` of n. */
 enum carm_search carm_level_search(size_t level, size_t n);
 
 /* The best of n candidates (at most 128) by their median rate, in interleaved rounds of short
@@ -33,22 +33,23 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates);
 
-/* The same without the final: for a caller that gives several of the best a longer look. */
+/* carm_measure_best without the final, for a caller that measures several of the best longer. */
 size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *codes, size_t n,
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates);
 
 /* The working set on which a code is fastest.
  * sets   [n] bytes of one thread
- * rates  [n] byte or flop per cycle or second: in: > 0 where it is known already; out: of each
+ * rates  [n] byte or flop per cycle or second. in: > 0 = known, not measured again; out: rate of
+ *        each set
  * returns its index */
 size_t carm_measure_best_set(struct carm_team *team, const struct carm_code *code,
                              const uint64_t *sets, size_t n, double target_seconds,
                              enum carm_search search, double *rates);
 
-/* As carm_measure_best, for many points: every code runs once, shortly, and the best three twice
- * more. The codes do about the same work for each byte, so the first one's pace sets the repetition
- * of all.
+/* A faster carm_measure_best, for many points: every code runs once, shortly, and the best three
+ * twice more. The codes do about the same work for each byte, so the rate of the first code sets
+ * the repetition of all.
  * n      1 to 128
  * shape  out: for a long measurement of the chosen code
  * rate   out: its byte per cycle or second; NULL = not wanted

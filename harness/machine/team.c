@@ -8,15 +8,17 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Of a team, unless told otherwise. */
+/* Default of carm_team.patience_seconds: some 200 looks at the cores of 10 us each. */
 static const double patience = 2e-3;
 
-/* Threads that each have a core wait some microseconds for one another, and some milliseconds where one is
- * preempted. With 193 threads on 2 processors spinning waits took 300 ms for each repetition. */
+/* Longest spinning wait before a thread sleeps; the second figure after waits of the same job
+ * were that long. Threads with a core each wait some microseconds for one another, and some
+ * milliseconds when one is preempted. With 193 threads on 2 processors, spinning alone took 300
+ * ms for each repetition. */
 static const double spin_seconds = 1e-3;
 static const double spin_least_seconds = 20e-6;
 enum {
-    NAP_NS = 50000,        /* of the first nap of a wait; each further one is twice as long ... */
+    NAP_NS = 50000,        /* the first nap of a wait; each further nap is twice as long ... */
     NAP_DOUBLINGS = 5,     /* ... up to 1.6 ms */
     SPINS = 64,            /* turns of a waiting loop between two looks at the clock: some 2 us */
     TOUCH_BYTES = 1 << 21, /* written between two looks at the deadline */
@@ -43,7 +45,7 @@ static void *worker_main(void *arg)
         while (!team->closing && (w->index >= team->n || team->generation == seen)) {
             if (w->index < team->n) {
                 pthread_cond_wait(&team->wake, &team->lock);
-            } else { /* jobs of fewer threads do not wake it */
+            } else { /* a job of fewer threads does not wake this one */
                 pthread_cond_wait(&team->rest, &team->lock);
                 seen = team->joined;
             }
@@ -92,8 +94,7 @@ static void nothing(struct carm_worker *w, void *arg)
 /* Buffers, time stamps and threads. returns 0 or negative */
 static int start_workers(struct carm_team *team, const size_t *bytes, struct carm_err *err)
 {
-    const size_t probes =
-        2 * (team->max_reps / CARM_CLOCK_EVERY) + 8; /* and those of short blocks */
+    const size_t probes = 2 * (team->max_reps / CARM_CLOCK_EVERY) + 8; /* 8 more for short blocks */
     for (int i = 0; i < team->n; i++) {
         struct carm_worker *w = &team->workers[i];
         w->team = team;
@@ -330,7 +331,7 @@ static bool wait_for_go(struct carm_team *team, uint64_t repetition)
     for (unsigned spins = 1; atomic_load_explicit(&team->go, memory_order_acquire) <= repetition;
          spins++) {
         if (spins % SPINS == 0 && !carm_team_waits(team, &wait)) {
-            /* another thread may have started it before it could know */
+            /* the last thread may have started the repetition without seeing the deadline */
             return atomic_load_explicit(&team->go, memory_order_acquire) > repetition;
         }
     }
@@ -349,8 +350,8 @@ bool carm_team_line_wait(struct carm_team *team, uint64_t repetition)
             atomic_store(&team->over, true);
             return false;
         }
-        /* far enough ahead for the line to reach every core's cache, on another socket too: what is
-         * late here becomes skew */
+        /* The instant of start must be later than the cache line with start_tsc takes to every
+         * core, also on another socket: a thread that reads the line later starts late. */
         double ahead = (1e-6 + 20e-9 * team->n) * team->clock->tsc_hz;
         atomic_store_explicit(&team->start_tsc, carm_clock_now() + (uint64_t)ahead,
                               memory_order_relaxed);
@@ -387,7 +388,8 @@ static void *touch(void *arg)
     return NULL;
 }
 
-/* Whether the memory lies where the touching thread runs. A system that does not tell is believed. */
+/* Whether the memory is on the NUMA node of the touching thread. Passes where the system does
+ * not report the node. */
 static int check_place(const struct carm_team *team, int pu, size_t bytes, struct carm_err *err)
 {
     const struct carm_topo *topo = team->topo;
@@ -441,7 +443,7 @@ struct pair {
     _Alignas(128) atomic_int turn; /* 0: the first thread's, 1: the other's */
     _Alignas(128) int other;       /* index of the other thread */
     int runs, rounds;
-    double seconds; /* of one way, the least of the runs; INFINITY = none was finished */
+    double seconds; /* seconds of one way, the least of the runs; INFINITY = no run ended */
 };
 
 /* returns false: the deadline was over before all rounds were done */

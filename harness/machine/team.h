@@ -23,29 +23,29 @@ enum {
 struct carm_worker {
     struct carm_team *team;
     int index; /* 0 .. n-1 */
-    int pu;    /* OS index of its hardware thread */
+    int pu;    /* OS index of the thread's processor */
     struct carm_buffer buffer;
     uint64_t place;        /* byte offset in the buffer where small working sets lie; see
                               * carm_measure_place */
     uint64_t *begin, *end; /* [max_reps] time stamps of each repetition */
-    double *
-        ratios; /* [2 * (max_reps / CARM_CLOCK_EVERY) + 8] core cycles per TSC tick, before and after
-                     * each block of CARM_CLOCK_EVERY repetitions */
+    /* [2 * (max_reps / CARM_CLOCK_EVERY) + 8] core cycles per TSC tick, before and after each
+     * block of CARM_CLOCK_EVERY repetitions */
+    double *ratios;
     double *widths; /* the same for the issue width, slots per cycle */
     size_t nprobes;
     double full_width; /* slots per cycle, during a run; 0 = not known yet */
     size_t own;        /* repetitions of a run, so far, that the thread had its core for itself */
     size_t done;       /* repetitions of a run, so far, that ended */
-    size_t blocks;     /* blocks of them, so far, that a look at the core has followed */
+    size_t blocks;     /* blocks of a run, so far, that a look at the core has followed */
     struct carm_widths seen_alone,
-        seen_together; /* widths so far: of this thread alone, and with all
-                                                   * of a team that shares cores by design */
-    double
-        nearest_seconds; /* least core-to-core latency seen between the first thread and this one */
+        seen_together; /* widths so far: of this thread alone, and beside the other threads of a
+                        * team that shares cores by design */
+    /* least core-to-core latency seen between the first thread and this one */
+    double nearest_seconds;
     double clock_overhead; /* ticks, carm_clock_overhead on this thread */
     uint64_t migrations;   /* repetitions that ended on another processor */
     int64_t switches;      /* involuntary context switches during the last job */
-    uint64_t best_place;   /* of carm_measure_place: so far, and its time */
+    uint64_t best_place;   /* carm_measure_place: the best place so far, and its cycles */
     double best_cycles;
     pthread_t thread;
     bool started;
@@ -55,7 +55,7 @@ struct carm_worker {
 
 typedef void carm_job_fn(struct carm_worker *worker, void *arg);
 
-/* What a repetition of the empty code takes, seconds. */
+/* Time of a repetition of the empty code, seconds. */
 struct carm_overhead {
     double together; /* from the first start to the last end */
     double each;     /* one thread's own time */
@@ -64,22 +64,23 @@ struct carm_overhead {
 struct carm_team {
     const struct carm_topo *topo;
     const struct carm_clock *clock;
-    int n;                       /* threads that work: the first of them */
-    int size;                    /* threads that there are */
+    int n;                       /* threads that work: the first n of the team */
+    int size;                    /* all threads of the team */
     struct carm_worker *workers; /* [size] */
     size_t max_reps;
-    double
-        patience_seconds; /* that a run may wait for cores that its threads have for themselves */
+    /* longest wait of a run for cores of its own */
+    double patience_seconds;
     bool separate; /* each thread's repetitions count by themselves; see carm_team_separate */
     double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
     bool *counts;             /* [max_reps] likewise: repetitions that count */
-    uint64_t cursor; /* byte offset in the buffers at which the next run begins: a short run
-                               * on a large set must not find what the run before it left in cache */
+    uint64_t cursor; /* byte offset in the buffers at which the next run begins: a short run on a
+                      * large set must not find lines of the run before in cache */
     struct carm_overhead overhead;
-    struct carm_deadline deadline; /* of every job: what is not done by then is left out */
+    struct carm_deadline deadline; /* of every job: repetitions after it are left out */
 
     pthread_mutex_t lock;
-    pthread_cond_t wake, rest, done; /* of the threads that work, of the others, of the caller */
+    pthread_cond_t wake, rest, done; /* signalled to the working threads, the resting threads,
+                                      * the caller */
     bool closing;                    /* the threads end */
     carm_job_fn *job;
     void *arg;
@@ -90,9 +91,9 @@ struct carm_team {
     /* the start line of a repetition, each on a cache line of its own */
     _Alignas(128) atomic_uint_fast64_t arrived;   /* threads x repetitions that reached the line */
     _Alignas(128) atomic_uint_fast64_t go;        /* repetitions that were started */
-    _Alignas(128) atomic_uint_fast64_t start_tsc; /* when the next one begins */
+    _Alignas(128) atomic_uint_fast64_t start_tsc; /* TSC at which the next repetition begins */
     _Alignas(128) atomic_bool over; /* a thread found the deadline over: all leave their job */
-    atomic_uint naps;               /* of this job: waits so long that a thread slept */
+    atomic_uint naps;               /* of this job: waits in which a thread slept */
 };
 
 /* Starts n threads, pinned in the order of the topology, each with bytes_per_thread of reserved
@@ -112,10 +113,11 @@ struct carm_wait {
     unsigned naps;
 };
 
-/* One turn of a waiting loop. Waits of up to a millisecond spin, so that the thread is there at once. A thread
- * that waits for longer sleeps, as the one it waits for may need its processor; where waits of a job were that
- * long before, threads spin for less, down to 20 us.
- * returns false when the deadline is over: the wait is in vain, and every thread of the team leaves its job */
+/* One turn of a waiting loop. Waits of up to a millisecond spin, so that the thread goes on at
+ * once. A thread that waits longer sleeps, since the awaited thread may need its processor. After
+ * such waits in a job, threads spin for less, down to 20 us.
+ * returns false when the deadline is over: the wait is in vain, and every thread of the team
+ * leaves its job */
 bool carm_team_waits(struct carm_team *team, struct carm_wait *wait);
 
 /* Runs job on every worker and waits for all. */
@@ -126,39 +128,42 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
                          const struct carm_clock *clock, int n, const size_t *bytes,
                          size_t max_reps, struct carm_err *err);
 
-/* From now on the first n threads work, 1 .. size; the others sleep. The overhead is to be set anew. */
+/* From now on the first n threads work (1 .. size); the others sleep. The caller calibrates the
+ * overhead again. */
 void carm_team_use(struct carm_team *team, int n);
 
-/* Whether each thread's repetitions count by themselves, those in which its core was its own, whatever the other
- * threads' cores were: right for what no two threads share. Else those in which all cores were own count.
- * Threads that share cores by design are never taken apart. */
+/* separate: a thread's repetition counts when this thread had its core for itself. This is right
+ * for levels that no two threads share. Otherwise a repetition counts when every thread had its
+ * core for itself. Threads that share cores by design are never separate. */
 void carm_team_separate(struct carm_team *team, bool separate);
 
-/* Bytes that every thread that works has room for. */
+/* Bytes that the buffer of every working thread has room for. */
 size_t carm_team_room(const struct carm_team *team);
 
 /* Every thread writes the first bytes_per_thread bytes of its buffer (once), until the deadline.
  * returns whether all of them are written */
 bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread);
 
-/* Resets the start line; call between jobs that use it. */
+/* Resets the start line; call between jobs that use the line. */
 void carm_team_line_reset(struct carm_team *team);
 
-/* Waits at the start line until all of the team are there, then until one instant that the last to
- * arrive has set a little ahead, so that all leave within some 20 ns. Where the TSCs are not in step
- * they leave as the word reaches them. repetition counts from 0.
+/* Waits at the start line until all threads of the team have arrived, then until an instant that
+ * the last thread has set shortly ahead: all threads leave within some 20 ns. Where the TSCs are
+ * not in step, a thread leaves when it sees the last arrival. repetition counts from 0.
  * returns false when the deadline is over: the job ends here, and no thread passes a later line */
 bool carm_team_line_wait(struct carm_team *team, uint64_t repetition);
 
-/* Touches the buffers of all workers, none of which was touched yet, from one hardware thread.
+/* Touches the buffers of all workers from one hardware thread. No buffer may have been touched
+ * before.
  * returns 0, -CARM_ENOTSUP (cannot pin, or the memory lies elsewhere: a memory policy), -CARM_ENOMEM */
 int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
                          struct carm_err *err);
 
-/* Core-to-core latency: seconds in which a cache line goes from the first thread to another of the team, one way: the
- * mean over up to 16 others, of each the least of several runs (a neighbour's burst only slows it).
- * What shared levels give depends on it, and a hypervisor can change it behind the topology that it shows.
- * 0 for a team of one, or when the deadline is over. */
+/* Core-to-core latency: seconds in which a cache line goes one way from the first thread to
+ * another of the team. Mean over up to 16 other threads; of each pair the least of several runs
+ * counts, since neighbours only slow a run. Rates of shared levels depend on this latency, and a
+ * hypervisor can change it without changing the topology. 0 for a team of one, or when the
+ * deadline is over. */
 double carm_core_to_core_seconds(struct carm_team *team);
 
 /* A short look at one pair: seconds of one way between the first thread and another; 0 = the deadline is over. */

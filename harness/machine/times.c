@@ -6,9 +6,9 @@
 
 enum { SHARES = 64 /* looks of which the median describes a run */ };
 
-/* A repetition of so many times the median is slow. */
+/* A repetition that takes this many times the median is slow (chosen by hand). */
 static const double slow_factor = 1.5;
-/* Spreads figures evenly over a quantum of the counter: the fractional parts of its multiples are. */
+/* 1 / golden ratio: the fractional parts of its multiples cover a quantum of the counter evenly. */
 static const double golden = 0.6180339887498949;
 
 /* ---- blocks, and whose cores they had ---------------------------------------------------------- */
@@ -81,7 +81,7 @@ void carm_times_end(struct carm_team *team, struct carm_times_run *run)
     }
     run->blind = blocks == 0 && done > 0;
     for (int i = 0; i < team->n && run->blind;
-         i++) { /* the look before the block is all there is */
+         i++) { /* the block has no look after it: the look before it counts twice */
         struct carm_worker *w = &team->workers[i];
         w->ratios[carm_times_after(0)] = w->ratios[carm_times_before(0)];
         w->widths[carm_times_after(0)] = w->widths[carm_times_before(0)];
@@ -119,9 +119,10 @@ double carm_times_ticks(const struct carm_team *team, size_t r)
     return team->clock->synchronous ? (double)(last - first) : (double)longest;
 }
 
-/* Smooths the clock samples of one thread in place: each becomes the mean of the middle half of its
- * up to nine neighbours, since a single sample is only as fine as the counter. An interrupt makes a sample too
- * low, never too high: those that lie far below the highest neighbour do not count. */
+/* Smooths the clock samples of one thread in place, since a single sample is only as fine as the
+ * counter. Each sample becomes the mean of the middle half of its up to nine neighbours. An
+ * interrupt makes a sample too low, never too high: samples more than 3% below the highest
+ * neighbour do not count. */
 static void smooth_clock(struct carm_worker *w, double *out)
 {
     enum { REACH = 4, WIDTH = 2 * REACH + 1 };
@@ -162,8 +163,8 @@ static void describe_clock(struct carm_team *team, struct carm_times *out)
     }
 }
 
-/* Marks the repetitions that count: those of blocks in which every thread had its core for itself, or
- * all where no block was such.
+/* Marks the repetitions that count: of blocks in which every thread had its core for itself; all
+ * repetitions when there is no such block.
  * returns how many count */
 static size_t choose_reps(struct carm_team *team, const struct carm_times_run *run,
                           struct carm_times *out)
@@ -192,8 +193,9 @@ static size_t choose_reps(struct carm_team *team, const struct carm_times_run *r
     return own ? used : run->done;
 }
 
-/* The same for a separate team: leaves the durations (begin, ticks) and blocks (end) of the repetitions that
- * count for each worker, in order. returns how many each has */
+/* choose_reps for a separate team. Of each worker's repetitions that count, begin becomes the
+ * duration in ticks and end the block, in order.
+ * returns the number of repetitions that each worker has */
 static size_t choose_each(struct carm_team *team, const struct carm_times_run *run,
                           struct carm_times *out)
 {
@@ -221,7 +223,7 @@ double carm_times_ratio(const struct carm_worker *w, size_t block)
     return 0.5 * (w->ratios[carm_times_before(block)] + w->ratios[carm_times_after(block)]);
 }
 
-/* Times and cycles of a separate team: its rate is the sum of the threads' own. */
+/* Times and cycles of a separate team: the team's rate is the sum of its threads' rates. */
 static void describe_each(struct carm_team *team, size_t n, double overhead, struct carm_times *out)
 {
     const struct carm_clock *clock = team->clock;
@@ -248,8 +250,8 @@ static void describe_each(struct carm_team *team, size_t n, double overhead, str
 
 /* Times and cycles of the repetitions that count, less the overhead; team->seconds is sorted then.
  *
- * A counter that advances in quanta would make the median one of few values: each time is spread evenly
- * over the quantum it stands for (golden-ratio sequence), which is the median of grouped data. */
+ * With a counter that advances in quanta, the median would be one of few values. So each time is
+ * moved within its quantum by a golden-ratio sequence, which gives the median of grouped data. */
 static void describe_times(struct carm_team *team, const struct carm_times_run *run,
                            double overhead, struct carm_times *out)
 {
@@ -312,7 +314,8 @@ bool carm_times_describe(struct carm_team *team, const struct carm_times_run *ru
     describe_clock(team, out);
     describe(team, run, n, &team->overhead, out);
     out->unsound = !(out->seconds.ci_lo > 0.0);
-    if (out->unsound) { /* a burst made the empty code slow: a time that is too long, not a negative one */
+    if (out->unsound) { /* a burst made the empty code slower than the repetition: nothing is
+                         * subtracted, the time is too long rather than negative */
         describe(team, run, n, &none, out);
     }
     team->separate = separate;

@@ -44,7 +44,8 @@ static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
     }
 }
 
-/* One hardware thread of each core in turn. returns 0 or -CARM_ENOMEM */
+/* Sets topo->order: one hardware thread of each core in turn, then the second of each. returns 0
+ * or -CARM_ENOMEM */
 static int find_order(struct carm_topo *topo, hwloc_topology_t hw, struct carm_err *err)
 {
     topo->order = calloc((size_t)topo->pus, sizeof *topo->order);
@@ -70,7 +71,7 @@ static int find_order(struct carm_topo *topo, hwloc_topology_t hw, struct carm_e
     return 0;
 }
 
-/* Leaves what the process may run on. returns 0 or negative */
+/* Restricts the topology to the processors that the process may run on. returns 0 or negative */
 static int restrict_to(hwloc_topology_t hw, const char *cpuset, bool synthetic,
                        struct carm_err *err)
 {
@@ -271,7 +272,8 @@ int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
 
 /* ---- NUMA nodes -------------------------------------------------------------------------------- */
 
-/* A restricted topology keeps nodes that have lost their processors: they do not count. */
+/* The NUMA node at an index, NULL = none. In a restricted topology hwloc keeps nodes that have
+ * no processor left; usable() is false for them. */
 static hwloc_obj_t node_at(const struct carm_topo *topo, int index)
 {
     return hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);

@@ -13,11 +13,12 @@ enum { CARM_TOPO_CACHES_MAX = 8 };
 
 struct carm_topo_cache {
     int level;
-    uint64_t size_bytes; /* one instance; 0 where the OS does not tell */
+    uint64_t size_bytes; /* one instance; 0 = not reported */
     int shared_by;       /* usable hardware threads that share one instance (the largest share) */
     int instances;       /* instances that usable hardware threads reach */
     int ways;            /* associativity; 0 = not reported, -1 = fully associative */
-    int inclusive;       /* of the levels before it, by CPUID: 1, 0; -1 = not reported */
+    int inclusive;       /* whether it includes the levels before it, by CPUID: 1, 0; -1 = not
+                          * reported */
 };
 
 struct carm_topo {
@@ -44,24 +45,28 @@ int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cp
                    struct carm_err *err);
 void carm_topo_close(struct carm_topo *topo); /* NULL allowed */
 
-/* 0, or -CARM_ENOTSUP where hwloc describes another machine than this one: nothing can be pinned or measured. */
+/* Whether hwloc describes this machine: 0, or -CARM_ENOTSUP for another machine, on which
+ * nothing can be pinned or measured. */
 int carm_topo_check_here(const struct carm_topo *topo, struct carm_err *err);
 
-/* Threads that compute side by side: one for each core, and no more than the quota has time for. */
+/* Threads that can compute at the same time: one for each core, at most the quota's number of
+ * processors. */
 int carm_topo_cores(const struct carm_topo *topo);
 
-/* What a quota does to measurements; "" where it leaves all hardware threads their time. returns dst */
+/* A sentence on the effect of a quota on measurements; "" when the quota is enough for all
+ * hardware threads. returns dst */
 char *carm_topo_quota_note(char *dst, size_t size, const struct carm_topo *topo);
 
-/* Whether n threads can be placed, one to a hardware thread: 0 or -CARM_EINVAL with what can be. */
+/* Whether n threads can be placed, one to a hardware thread: 0, or -CARM_EINVAL with the largest
+ * number. */
 int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err *err);
 
-/* How many instances of a cache the first n threads of the order reach, and how many of those
- * threads share one at most. */
+/* The number of instances of a cache that the first n threads of the order reach, and the
+ * largest number of these threads that share an instance. */
 void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
                            int *sharers);
 
-/* Pins the calling thread to a hardware thread, and reads back where it may run: 0 or -CARM_ENOTSUP. */
+/* Pins the calling thread to a hardware thread, and reads its affinity back: 0 or -CARM_ENOTSUP. */
 int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err);
 
 /* NUMA nodes with a hardware thread that this process may use. */
@@ -70,10 +75,11 @@ int carm_topo_nodes(const struct carm_topo *topo);
 /* The node (hwloc's logical index) of a hardware thread, -1 = unknown. */
 int carm_topo_node_of(const struct carm_topo *topo, int pu);
 
-/* The hardware thread that has to touch memory first so that n threads run without affinity: where they all
- * run on one node, a thread of another node (every access is remote); else the first of them, as a
- * program that fills its arrays before it starts its threads does.
- * returns its OS index, or -1 where there is one node alone
+/* The hardware thread that must touch memory first so that n threads run without memory affinity.
+ * When the n threads are all on one node: a hardware thread of another node, so that every access
+ * is remote. Otherwise the first of the n threads, like a program that fills its arrays before it
+ * starts its threads.
+ * returns the OS index, or -1 on a machine with one node
  * source: Williams et al. 2009, A.1.2: "allocates all data on one processor" */
 int carm_topo_far_pu(const struct carm_topo *topo, int n);
 

@@ -18,8 +18,8 @@ static uint64_t stride_of(const struct carm_code *code)
     return code->spec.stride > 1 ? code->spec.stride : 1;
 }
 
-/* 2 KiB for two streams, 1 KiB for up to four: odd multiples of it bring so many streams to different
- * places of 4 KiB. */
+/* The padding's unit: 2 KiB for two streams, 1 KiB for up to four, else 512 bytes. Streams at
+ * odd multiples of the unit from one another differ in their address modulo 4 KiB. */
 static uint64_t pad_bytes(uint64_t streams)
 {
     uint64_t pad = ALIAS_BYTES;
@@ -35,8 +35,9 @@ static uint64_t padded(uint64_t bytes, uint64_t pad)
     return bytes <= pad ? pad : (bytes - pad + 2 * pad - 1) / (2 * pad) * (2 * pad) + pad;
 }
 
-/* What of a working set each of several streams can have, so that the padding has its place, too: the
- * distance between them is the odd multiple of the pad below their even share, or the next one. */
+/* Bytes of a working set for each of several streams, padding left out. The distance between
+ * streams is the largest odd multiple of the pad that is at most an even share of the set, or
+ * the smallest odd multiple. */
 static uint64_t stream_bytes(uint64_t set_bytes, uint64_t streams)
 {
     const uint64_t pad = pad_bytes(streams);
