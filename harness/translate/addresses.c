@@ -22,19 +22,21 @@ enum {
     FSGSBASE = 2,
     LINE = 64,
     TOGETHER =
-        16, /* records of one thread before another one's: a core keeps a line for some 10 ns */
+        16, /* records of one thread before the next thread's: a core keeps a cache line for some
+             * 10 ns */
     PROCESSES = 1 << 14,
     PROCESS_AT = 47,
     THREADS_MAX = 1 << 20, /* of a run, for memory is needed for each */
-    MOVED_PER_NS = 512,    /* bytes that a CPU moves at most: a line and more in each cycle */
+    MOVED_PER_NS = 512,    /* most bytes that a CPU moves: more than one line in each cycle */
 };
 
-/* A full chunk, and how far it has been taken. The program can write all that it shares with carm at any time, so
- * each value is read once, and nothing relies on the shared one. */
+/* A full chunk, and how many of its records have been taken. The program can overwrite the
+ * memory that it shares with carm at any time, so each shared value is read once, and only the
+ * copy is used. */
 struct pending {
     uint32_t chunk, at;
     struct carm_chunk of;
-    bool is_first, is_last; /* of its thread's */
+    bool is_first, is_last; /* of the chunks of its thread */
 };
 
 struct carm_addresses {
@@ -44,12 +46,14 @@ struct carm_addresses {
     pthread_t thread;
     bool started;
     atomic_bool ended;
-    bool wrong;            /* what was recorded cannot be */
+    bool wrong;            /* a record is impossible: the program has overwritten it */
     uint64_t begun, moved; /* ns; bytes of repeated instructions since then */
     struct pending pending[CARM_CHUNKS];
-    uint32_t npending, nthreads;         /* that have pending ones */
-    uint32_t latest[CARM_CHUNKS_OWNERS]; /* pending, + 1, of a thread's number modulo this */
-    bool late[CARM_CHUNKS];              /* that are being filled: nobody waits for them */
+    uint32_t npending, nthreads;         /* threads with pending chunks */
+    uint32_t latest[CARM_CHUNKS_OWNERS]; /* by a thread's number modulo CARM_CHUNKS_OWNERS: 1 +
+                                          * its latest pending chunk */
+    bool late[CARM_CHUNKS];              /* chunks that are being filled, for which the merge
+                                          * does not wait */
     int32_t processes[PROCESSES];        /* by number */
     uint32_t nprocesses;
     struct {
@@ -87,7 +91,7 @@ static uint64_t now(void)
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
-/* Whether the program may have moved so many bytes more. */
+/* Whether the program can have moved `bytes` more bytes in the time that has passed. */
 static bool moved(struct carm_addresses *a, uint64_t bytes)
 {
     enum { AT_ONCE = 1 << 30 };
@@ -107,7 +111,7 @@ static uint64_t to_line_end(uint64_t at, uint64_t most)
     return left < most ? left : most;
 }
 
-/* Bytes that are moved upwards, each line in one access. */
+/* A string instruction that moves upwards: one access for each line. */
 static void repeat_lines(const struct carm_addresses *a, uint32_t thread, uint32_t what,
                          uint64_t si, uint64_t di, uint64_t left, const struct carm_address_by *by)
 {
@@ -129,7 +133,7 @@ static void repeat_lines(const struct carm_addresses *a, uint32_t thread, uint32
     }
 }
 
-/* Each element that a repeated instruction moved, loads before stores. */
+/* An access for each element of a repeated string instruction, loads before stores. */
 static void repeat(struct carm_addresses *a, uint32_t thread, uint64_t process, uint32_t what,
                    uint64_t si, uint64_t si_end, uint64_t di, uint64_t di_end,
                    const struct carm_address_by *by)
@@ -177,7 +181,7 @@ static bool room_for(struct carm_addresses *a, uint32_t thread)
     return true;
 }
 
-/* returns how many records that took: string instructions have two at each end
+/* returns the number of records taken: string instructions have two before and two after
  * n  records that follow in the chunk, 1 at least */
 static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chunk,
                          const struct carm_record *shared, uint32_t n, uint64_t process)
@@ -224,21 +228,21 @@ static int by_begin(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* What the engine writes into a full chunk keeps these bounds. */
+/* Whether a full chunk's header is within the bounds that the engine keeps. */
 static bool plausible(const struct carm_chunk *chunk)
 {
     return chunk->n <= CARM_CHUNK_RECORDS && chunk->thread < THREADS_MAX &&
            chunk->begin <= chunk->end;
 }
 
-/* The chunks that were used so far. */
+/* The number of chunks that were used so far. */
 static uint32_t top_of(const struct carm_addresses *a)
 {
     const uint32_t top = __atomic_load_n(&a->shared->top, __ATOMIC_ACQUIRE);
     return top < CARM_CHUNKS ? top : CARM_CHUNKS;
 }
 
-/* Chunks that became full. left: those of threads that are gone, too */
+/* Takes the chunks that became full. left: the unfinished chunks of ended threads, too */
 static void collect(struct carm_addresses *a, bool left)
 {
     for (uint32_t i = 0; i < top_of(a); i++) {
@@ -293,8 +297,8 @@ static double time_of(const struct pending *p)
     return (double)c->begin + (double)(c->end - c->begin) * p->at / (c->n ? c->n : 1);
 }
 
-/* Of each thread, which of its chunks come first and last: marks them. returns how many threads there
- * are */
+/* Marks each thread's first and last pending chunk. returns the number of threads with pending
+ * chunks */
 static uint32_t mark(struct carm_addresses *a)
 {
     uint32_t threads = 0;
@@ -312,15 +316,15 @@ static uint32_t mark(struct carm_addresses *a)
     return threads;
 }
 
-/* The earliest records of all threads: some, or of the only thread all. until: not past this time.
- * returns false: none */
+/* Takes the earliest records of all threads: some of them, or all records of an only thread.
+ * until: latest time. returns false when no record was taken */
 static bool take_some(struct carm_addresses *a, double until)
 {
     uint32_t first = a->npending;
     double earliest = until;
     for (uint32_t i = 0; i < a->npending; i++) {
         if ((double)a->pending[i].of.begin > earliest) {
-            break; /* they are in order */
+            break; /* the chunks are in order of time */
         }
         const double at = a->pending[i].is_first ? time_of(&a->pending[i]) : INFINITY;
         if (at <= earliest) {
@@ -345,8 +349,8 @@ static bool take_some(struct carm_addresses *a, double until)
     return true;
 }
 
-/* Up to where all threads are known: what has been taken, and what is being filled. returns false: none
- * was taken */
+/* Takes records up to the time until which every thread's records are known, from pending chunks
+ * and chunks that are being filled. returns false when no record was taken */
 static bool merge(struct carm_addresses *a, bool all)
 {
     bool any = false;
@@ -369,7 +373,8 @@ static bool merge(struct carm_addresses *a, bool all)
     return any;
 }
 
-/* Nobody waits for the chunks that are being filled: their records may come after later ones. */
+/* Stops waiting for the chunks that are being filled: their records may come after later records
+ * of other threads. */
 static void leave_behind(struct carm_addresses *a)
 {
     for (uint32_t i = 0; i < top_of(a); i++) {

@@ -19,25 +19,26 @@ enum carm_address_kind {
     CARM_ADDRESS_PREFETCH_L2,
 };
 
-/* Who takes them: called by one thread of carm's at a time. Accesses of a thread come in its own order;
- * those of several threads 16 at a time, by the time at which they happened as far as that is known
- * (the first and last of 3800). A thread that runs waits for the others that do, so that none is far ahead.
+/* The receiver of the addresses, called by one thread of carm at a time. Accesses of one thread
+ * come in program order. Accesses of several threads come 16 of each at a time, by their time; a
+ * time is known for the first and last of 3800 records, the others are interpolated. A running
+ * thread waits for the other running threads, so that no thread is far ahead.
  * thread   numbered from 0 by their start, through all processes
  * address  of the thread's process; bits 47 .. 60 are the process's number
  * by       the instruction */
 struct carm_address_by {
-    uint32_t program, counter; /* as in struct carm_block_place: its block */
+    uint32_t program, counter; /* the instruction's block, see struct carm_block_place */
     uint32_t at;               /* bytes from the block's begin */
-    bool varies;               /* it makes another number of accesses each time */
-    bool repeated;   /* a string instruction; with sampling, neighbours of one line are one access,
-                      * and all are there */
+    bool varies;               /* its number of accesses differs from execution to execution */
+    bool repeated;   /* a string instruction; with sampling, neighbouring elements of one line
+                      * are one access, and no line is left out */
     uint32_t window; /* with sampling: as of struct carm_chunk */
 };
 struct carm_address_sink {
     void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
                  enum carm_address_kind kind, const struct carm_address_by *by);
     void *arg;
-    struct carm_record_sample sample; /* what is recorded; zeros: everything */
+    struct carm_record_sample sample; /* the accesses that are recorded; zeros: all */
 };
 
 struct carm_addresses;
@@ -45,16 +46,16 @@ struct carm_addresses;
 /* Whether sampling works on this CPU. */
 bool carm_addresses_sampled_here(void);
 
-/* Begins to take.
- * sink  borrowed until it is closed; its sample may be set until a program is attached
- * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP (the kernel does not let programs read their fs base; sampling
- * on a CPU without BMI2) */
+/* Begins to take addresses.
+ * sink  borrowed until carm_addresses_close; its sample may be set until a program is attached
+ * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP (the kernel does not let programs read their fs base;
+ * sampling on a CPU without BMI2) */
 int carm_addresses_open(struct carm_addresses **out, const struct carm_address_sink *sink,
                         struct carm_err *err);
 int carm_addresses_fd(const struct carm_addresses *addresses); /* of the shared memory */
 const struct carm_record_sample *carm_addresses_sample(const struct carm_addresses *addresses);
-/* When all has ended: takes what is left. returns false: the program has overwritten records, and the addresses
- * are not all its own */
+/* After the end of all threads: takes the records that are left.
+ * returns false when the program has overwritten records: some addresses are then wrong */
 bool carm_addresses_drain(struct carm_addresses *addresses);
 void carm_addresses_close(struct carm_addresses *addresses); /* NULL allowed */
 

@@ -97,7 +97,8 @@ const struct carm_block_place *carm_blocks_place(const struct carm_blocks *block
                : NULL;
 }
 
-/* The same code: the same account, which has no padding. Code that was written anew differs. */
+/* Whether two blocks have the same code, judged by their accounts, which have no padding.
+ * Rewritten code has another account. */
 static bool same_code(const struct carm_executed *a, const struct carm_executed *b)
 {
     struct carm_step_counts x = {.instructions = 0};

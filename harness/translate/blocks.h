@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What each piece of code did in a run counted by translation: the tallies of all its programs, by file and
- * offset. Blocks times executions, the extras and the rest are together exactly the counts of the run. */
+/* Counts of each piece of code in a run counted by translation, summed over the tallies of its
+ * programs, by file and offset. The sum of blocks times executions, extras and rest is exactly
+ * the counts of the run. */
 #ifndef CARM_HARNESS_TRANSLATE_BLOCKS_H
 #define CARM_HARNESS_TRANSLATE_BLOCKS_H
 
@@ -12,16 +13,17 @@
 #include "harness/translate/modules.h"
 #include "harness/translate/tally.h"
 
-/* A block of code that was executed. It begins where a branch, a call or a return led to, so blocks may
- * overlap: one that begins in the midst of another ends where that one does, or after 48 instructions. */
+/* A block of code that was executed. A block begins at the target of a branch, a call or a
+ * return, so blocks may overlap: a block that begins inside another one ends at the other's end,
+ * or after 48 instructions. */
 struct carm_executed {
     uint32_t module; /* number in carm_blocks.modules */
-    uint64_t at;     /* offset in the file; where there is no file, the address */
+    uint64_t at;     /* offset in the file; without a file, the address */
     uint64_t executions;
     struct carm_tally_row row; /* pc and target are offsets, too */
 };
 
-/* What instructions at this place did beside the executions of their block; modulo 2^64. */
+/* Counts of the instructions at this place beyond the executions of their block, modulo 2^64. */
 struct carm_extra {
     uint32_t module;
     uint64_t at;
@@ -50,7 +52,8 @@ struct carm_blocks {
 void carm_blocks_open(struct carm_blocks *blocks);
 void carm_blocks_close(struct carm_blocks *blocks);
 
-/* Adds one, in any order; carm_blocks_sort puts them in order. at and row: see above
+/* Adds a block. Blocks come in any order; carm_blocks_sort sorts them. at, row: see struct
+ * carm_executed
  * returns 0 or -CARM_ENOMEM */
 int carm_blocks_add(struct carm_blocks *blocks, const struct carm_executed *block,
                     struct carm_err *err);
@@ -60,7 +63,7 @@ int carm_blocks_add_place(struct carm_blocks *blocks, uint32_t program, uint32_t
                           const struct carm_executed *block, struct carm_err *err);
 void carm_blocks_sort(struct carm_blocks *blocks);
 
-/* When they are sorted: NULL = the counter counted nothing */
+/* The place of a counter's block, after carm_blocks_sort. NULL = the counter counted nothing */
 const struct carm_block_place *carm_blocks_place(const struct carm_blocks *blocks, uint32_t program,
                                                  uint32_t counter);
 

@@ -20,14 +20,14 @@ extern const uint8_t carm_engine_object_end[];
 enum { PAGE = 4096, MODULES = CARM_IMAGE_CODES, TABLE = 1 << 16 };
 
 #ifndef SHT_RELR
-#define SHT_RELR 19 /* glibc 2.36 names it */
+#define SHT_RELR 19 /* defined by glibc from 2.36 on */
 #endif
 
-/* A shared object in memory and the place that it gets. */
+/* A shared object in memory and its address in the counted program. */
 struct module {
     const uint8_t *file;
     size_t file_bytes;
-    uint64_t at; /* its address 0 */
+    uint64_t at; /* address of the object's byte 0 */
     const Elf64_Sym *symbols;
     size_t nsymbols;
     const char *names;
@@ -57,7 +57,8 @@ static uint64_t span(const struct module *m)
     return (end + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-/* Both are read as the files that they are: libZydis from the distribution, ours from carm itself. */
+/* Reads the symbol tables. libZydis is the distribution's file, the engine's object is part of
+ * carm. */
 static bool read_symbols(struct module *m)
 {
     const Elf64_Ehdr *h = header(m);
@@ -95,7 +96,7 @@ static uint64_t address_of(const struct module *modules, const char *name)
     return 0;
 }
 
-/* One relocation; returns false when it is not known, or its symbol is not there. */
+/* Applies one relocation. returns false for an unknown kind or a missing symbol. */
 static bool relocate_one(struct module *modules, const struct module *m, const Elf64_Rela *r,
                          uint8_t *image)
 {
@@ -144,7 +145,8 @@ static bool relocate(struct module *modules, const struct module *m, uint8_t *im
     return true;
 }
 
-/* Its executable segments, by whole pages. returns false where other segments are in these pages */
+/* The module's executable segments, in whole pages. returns false when another segment shares
+ * these pages */
 static bool find_code(const struct module *m, uint64_t *begin, uint64_t *end)
 {
     *begin = UINT64_MAX;

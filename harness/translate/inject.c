@@ -29,15 +29,15 @@ enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64 };
 
 struct target {
     pid_t pid;
-    struct user_regs_struct regs; /* at its first instruction */
-    uint64_t text;                /* its first bytes */
-    int held[SIGNALS_MAX];        /* signals that came meanwhile */
+    struct user_regs_struct regs; /* registers at the program's first instruction */
+    uint64_t text;                /* the program's first bytes of code */
+    int held[SIGNALS_MAX];        /* signals that came while the program was traced */
     int nheld;
-    int stop; /* the signal that stops it once it is released; 0 = none */
+    int stop; /* the signal that stops the program once it is released; 0 = none */
 };
 
-/* Waits until it stops. Its end is left to whoever waits for all children. The end of another child
- * interrupts a wait. */
+/* Waits until the program stops. Does not reap an ended program: the caller that waits for all
+ * children does. The end of another child interrupts a wait. */
 static bool await_stop(pid_t pid, int *status)
 {
     siginfo_t info = {.si_pid = 0};
@@ -49,8 +49,8 @@ static bool await_stop(pid_t pid, int *status)
            waitpid(pid, status, __WALL) == pid && WIFSTOPPED(*status);
 }
 
-/* Keeps a signal until it is released. A stop is over when SIGCONT comes, which does nothing else to a program
- * that has no handlers yet. */
+/* Keeps a signal until the program is released. SIGCONT cancels a kept stop; SIGCONT has no
+ * other effect on a program without handlers. */
 static void hold(struct target *t, int signo)
 {
     if (signo == SIGSTOP || signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU) {
@@ -62,7 +62,8 @@ static void hold(struct target *t, int signo)
     }
 }
 
-/* On until it has executed an instruction, or returned from its exec. returns 0 or -1: gone */
+/* Lets the program execute one instruction, or return from its exec. returns 0, or -1 when the
+ * program has ended */
 static int step(struct target *t)
 {
     for (;;) {
@@ -110,8 +111,9 @@ static bool poke(const struct target *t, uint64_t at, const void *bytes, size_t 
     return true;
 }
 
-/* A file of ours for a program that may not open it in /proc: one that has another user (setpriv, runuser), or a root
- * folder of its own. It asks for it by an abstract socket, where nobody else gets it.
+/* Gives a file descriptor of carm to a program that cannot open the file in /proc: a program of
+ * another user (setpriv, runuser), or with a root folder of its own. The program asks through an
+ * abstract socket, which answers only this program.
  * returns its file descriptor, or -errno */
 struct receive {
     struct sockaddr_un address;
@@ -242,7 +244,7 @@ static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, u
 
 bool carm_inject_ranges(FILE *maps, struct carm_boot *boot)
 {
-    char *text = NULL; /* paths have no limit: a cut one's rest would be taken for a line */
+    char *text = NULL; /* paths have no limit: the rest of a cut line would be read as a line */
     size_t room = 0;
     boot->nranges = 0;
     while (boot->nranges < CARM_BOOT_RANGES && getline(&text, &room, maps) > 0) {
@@ -260,7 +262,7 @@ bool carm_inject_ranges(FILE *maps, struct carm_boot *boot)
     return boot->nranges > 0 && boot->nranges < CARM_BOOT_RANGES;
 }
 
-/* Its executable memory. returns false when that cannot be read */
+/* The program's executable memory. returns false when the maps cannot be read */
 static bool read_ranges(pid_t pid, struct carm_boot *boot)
 {
     char path[PATH_ROOM];
@@ -273,8 +275,9 @@ static bool read_ranges(pid_t pid, struct carm_boot *boot)
     return good;
 }
 
-/* A stop goes with the release: the kernel drops it when SIGCONT came meanwhile. A stop sent by kill() would take
- * that SIGCONT away, and the program would be stopped for ever. */
+/* Detaches with the kept signal. The kernel drops a stop given to PTRACE_DETACH when SIGCONT has
+ * come meanwhile. A stop sent by kill() would instead discard this SIGCONT, and the program
+ * would stay stopped for ever. */
 static void release(struct target *t)
 {
     for (int i = 0; i < t->nheld; i++) {
@@ -378,7 +381,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     r.orig_rax = UINT64_MAX;
     if (!poke(&t, t.regs.rip, &t.text, sizeof t.text) ||
         ptrace(PTRACE_SETREGS, pid, NULL, &r) != 0) {
-        kill(pid, SIGKILL); /* its code and registers are not its own: never to be executed */
+        kill(pid, SIGKILL); /* its code and registers are changed: the program must not go on */
         return refuse(&t, err,
                       "a program ended, or could not be traced, before it could be counted");
     }

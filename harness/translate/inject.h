@@ -14,23 +14,26 @@
 
 struct carm_boot;
 
-/* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards it is no longer
- * traced, and runs: counted, or as it would have without us.
- * low  for a program that has memory in the place of image: at CARM_IMAGE_LOW; opened when it is needed
+/* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards the program is
+ * no longer traced, and runs: counted, or as it would run without carm.
+ * low  image at CARM_IMAGE_LOW, for a program that uses the addresses of `image`; opened on demand
  * tally, control  file descriptors (harness/translate/tally.h)
- * records  that of harness/translate/records.h; -1: addresses are not wanted
+ * records  file descriptor of the records (harness/translate/records.h); -1 = no addresses wanted
  * program, sample  of the records
- * returns 0, -CARM_ENOTSUP (it is not counted: a phrase says why), -CARM_EIO (it has gone) */
+ * returns 0, -CARM_ENOTSUP (not counted; err has the reason as a phrase), -CARM_EIO (it has
+ * gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
                 int control, int records, uint32_t program, const struct carm_record_sample *sample,
                 struct carm_err *err);
 
-/* The executable memory of /proc/PID/maps: boot->ranges. returns false where there is none, or too much */
+/* Sets boot->ranges to the executable memory of /proc/PID/maps. returns false when there are no
+ * ranges, or too many */
 bool carm_inject_ranges(FILE *maps, struct carm_boot *boot);
 
-/* The random bytes that the kernel gives a program (AT_RANDOM: guards of its stack, seeds of hashes) become
- * the same each time: string functions look at guards beside a string, Go's maps take their order from these.
- * pid  as above, or not yet back from its exec */
+/* Makes the random bytes that the kernel gives a program (AT_RANDOM) the same in each run, since
+ * counts depend on them: string functions read stack guards beside a string, and the order of Go's
+ * maps comes from these bytes.
+ * pid  see carm_inject; may also not have returned from its exec */
 void carm_inject_random(pid_t pid);
 
 #endif

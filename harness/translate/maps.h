@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lines of /proc/PID/maps: "begin-end rwxp offset device inode  path". Without a C library: what is in counted
- * and sampled programs reads them as well. */
+/* Lines of /proc/PID/maps: "begin-end rwxp offset device inode path". Uses no C library, since
+ * the code inside counted and sampled programs includes this header. */
 #ifndef CARM_HARNESS_TRANSLATE_MAPS_H
 #define CARM_HARNESS_TRANSLATE_MAPS_H
 
@@ -15,7 +15,8 @@ struct carm_maps_line {
     const char *path; /* in the line; "" = no file */
 };
 
-/* Passes digits of that base. false: there is none, or the number has more than 64 bits */
+/* Reads the digits of a base and moves *at behind them. returns false without a digit, or for
+ * more than 64 bits */
 static inline bool carm_maps_number(const char **at, unsigned base, uint64_t *number)
 {
     const char *begin = *at;
@@ -43,7 +44,7 @@ static inline bool carm_maps_pass(const char **at, char c)
 }
 
 /* line  without its newline; borrowed
- * returns false where it is no such line: the rest of a longer one, for example */
+ * returns false for text that is no such line, for example the rest of a cut line */
 static inline bool carm_maps_read(const char *line, struct carm_maps_line *out)
 {
     const char *at = line;
@@ -74,9 +75,9 @@ static inline bool carm_maps_read(const char *line, struct carm_maps_line *out)
     return out->begin < out->end;
 }
 
-/* The path of a line as the file's name has it: the kernel writes a newline as \012.
+/* The path of a line, unescaped: the kernel writes a newline as \012.
  * to  [room]
- * returns its length; 0: it is longer, and half a path would be of another file */
+ * returns its length; 0 when the path does not fit: a cut path would name another file */
 static inline size_t carm_maps_path(const char *path, char *to, size_t room)
 {
     size_t n = 0;

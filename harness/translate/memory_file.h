@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Of so many bytes, all zero; closed by exec. Nobody can make it shorter, so that what is mapped of it stays
- * readable.
+/* A file of `bytes` zero bytes; closed by exec. Sealed against shrinking, so that mappings of the
+ * file stay readable.
  * returns a descriptor, or -1 (errno) */
 int carm_memory_file(const char *name, uint64_t bytes);
 

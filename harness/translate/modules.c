@@ -15,16 +15,16 @@
 #include "base/array.h"
 
 enum {
-    OPEN_MAX_FILES = 256, /* of the 1024 that a process may have by default */
+    OPEN_MAX_FILES = 256, /* a process may have 1024 by default */
     SEGMENTS_MAX = 64,
     CHUNK = 64 << 10,
     CHUNKS_MAX =
         256, /* 16 MiB of a file's code are hashed in 5 ms; of larger ones as much, evenly spread */
 };
 
-/* A file that was hashed: the same one need not be read again. */
+/* A file that was hashed, so that it is not read again. */
 struct carm_module_seen {
-    uint32_t number; /* of its module */
+    uint32_t number; /* number of its module */
     dev_t device;
     ino_t inode;
     off_t bytes;
@@ -162,8 +162,9 @@ static bool is_older(const struct timespec *t, uint64_t time_ns)
     return (uint64_t)t->tv_sec * UINT64_C(1000000000) + (uint64_t)t->tv_nsec <= time_ns;
 }
 
-/* The file at a path is the one that was mapped: it has its inode, and was not written since; or it has an inode
- * whose number says nothing, and nothing about it was changed since, its name neither. */
+/* Whether the file at a path is the mapped file. Either the inodes are equal and the file was
+ * not written since the mapping; or the inode number is not reliable, and neither content,
+ * attributes nor name changed since (ctime). */
 static bool is_mapped(const struct stat *s, const struct carm_mapping *mapping)
 {
     return has_inode(s, mapping->inode) &&
@@ -171,8 +172,9 @@ static bool is_mapped(const struct stat *s, const struct carm_mapping *mapping)
             (s->st_ino == mapping->inode && is_older(&s->st_mtim, mapping->time_ns)));
 }
 
-/* Through /proc/PID/exe, which everybody may open who may trace the process, or /proc/PID/map_files, which needs
- * privileges: both lead to the file itself, whatever its path leads to. */
+/* Opens the mapped file itself, even when its path leads to another file: through /proc/PID/exe,
+ * for everybody who may trace the process, or through /proc/PID/map_files, which needs
+ * privileges. */
 static int open_through_process(const char *path, size_t length, const struct carm_mapping *mapping,
                                 struct stat *s)
 {
@@ -196,7 +198,7 @@ static int open_through_process(const char *path, size_t length, const struct ca
     return fd;
 }
 
-/* code  out, where there is no file: why
+/* code  out: the reason (CARM_MODULE_*) when there is no file
  * returns -1 when the file that was mapped cannot be opened */
 static int open_by_path(const char *path, const struct carm_mapping *mapping, struct stat *s,
                         uint64_t *code)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files whose code a program executes. A path alone does not name a file: an autotuner writes one binary after
- * another to a path, a build replaces a library while it is used, and a container has other files at the same paths.
- * So a module is a path and a hash of the code in the file, which two runs of a script that compiles have alike. */
+/* Files whose code a program executes. A path alone does not name a file: an autotuner writes
+ * one binary after another to a path, a build replaces a library while it is used, and a
+ * container has other files at the same paths. So a module is a path and a hash of the file's
+ * code. Two runs of a script that compiles get equal hashes. */
 #ifndef CARM_HARNESS_TRANSLATE_MODULES_H
 #define CARM_HARNESS_TRANSLATE_MODULES_H
 
@@ -14,18 +15,20 @@
 #include "base/hash.h"
 
 /* Codes of files that have no hash. */
-#define CARM_MODULE_UNREAD UINT64_C(0) /* no ELF file, or not readable: the path alone names it */
+#define CARM_MODULE_UNREAD \
+    UINT64_C(0) /* no ELF file, or not readable: only the path identifies
+                                        * the module */
 #define CARM_MODULE_CHANGED \
-    UINT64_C(1) /* another file has its path by now, and it could not be read before */
+    UINT64_C(1) /* the path leads to another file by now, and the mapped file was never read */
 
 struct carm_module {
-    uint32_t name; /* number of its path */
+    uint32_t name; /* number of the module's path */
     uint64_t code; /* a hash of its executable segments, or CARM_MODULE_* */
-    int fd;        /* of the file; -1 = to be opened by its path */
+    int fd;        /* descriptor of the file; -1 = open by path */
 };
 
 struct carm_modules {
-    struct carm_names paths; /* as the program had them; "" = code of no known file */
+    struct carm_names paths; /* paths as the program sees them; "" = code of no known file */
     struct carm_module *list;
     uint32_t n;
     size_t room;
@@ -37,13 +40,13 @@ struct carm_modules {
 void carm_modules_open(struct carm_modules *modules);
 void carm_modules_close(struct carm_modules *modules);
 
-/* The number of a module, which is new when it equals the old n.
+/* The number of a module; a number that equals the former n is a new module.
  * fd  of its file; taken; -1 = none
  * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
 int carm_modules_add(struct carm_modules *modules, const char *path, size_t length, uint64_t code,
                      int fd, uint32_t *number);
 
-/* A mapped file, as /proc/PID/maps or the kernel's record of its mapping have it. */
+/* A mapped file, from a line of /proc/PID/maps or the kernel's record of the mapping. */
 struct carm_mapping {
     pid_t pid; /* 0 = unknown */
     int root;  /* directory that paths of the program begin at; -1 = carm's own */
@@ -51,18 +54,19 @@ struct carm_mapping {
     uint64_t time_ns; /* CLOCK_REALTIME, when it was mapped */
 };
 
-/* Finds the file of a mapping - through /proc while the process lives, else at its path, if that file is as old as the
- * mapping - and adds its module. A file that was seen before is not read again.
+/* Finds the file of a mapping and adds its module. While the process lives, /proc leads to the
+ * file; later, its path, if the file there is not newer than the mapping. A file is read once.
  * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
 int carm_modules_find(struct carm_modules *modules, const char *path, size_t length,
                       const struct carm_mapping *mapping, uint32_t *number);
 
-/* Adds those of another one, and opens their files again.
- * number  of a module in from, out: in to
+/* Adds a module of another set, and opens its file again.
+ * number  in: of the module in `from`; out: in `to`
  * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
 int carm_modules_copy(struct carm_modules *to, const struct carm_modules *from, uint32_t *number);
 
-/* A regular file; a device, or a pipe that nobody writes to, is none. returns -1 when there is none */
+/* Opens a regular file. returns -1 for a missing file, and for devices and pipes, whose opening
+ * may block */
 int carm_module_open(int directory, const char *path);
 
 /* returns a hash of an ELF file's executable segments, or CARM_MODULE_UNREAD */

@@ -30,11 +30,11 @@ enum { TRACED_MAX = CARM_CONTROL_REQUESTS + 1, EVENT_SHIFT = 16, NO_REQUEST = -1
 /* A thread that is about to exec. */
 struct traced {
     pid_t tid;
-    int request; /* its number, NO_REQUEST: the program itself */
+    int request; /* number of the thread's request; NO_REQUEST = the first program */
 };
 
 struct carm_translator {
-    struct carm_engine image, low; /* low: opened for the first program that needs it */
+    struct carm_engine image, low; /* low: opened for the first program that needs CARM_IMAGE_LOW */
     int control_fd;
     struct carm_control *control;
     struct carm_sums *sums;
@@ -122,7 +122,7 @@ static void drop(struct carm_translator *tr, int i)
     tr->traced[i] = tr->traced[--tr->ntraced];
 }
 
-/* Where exec would find it; "" = nowhere */
+/* The path at which exec would find a program; "" = not found */
 static void find_program(const char *name, char path[PATH_MAX])
 {
     const char *list = getenv("PATH"); // NOLINT(concurrency-mt-unsafe)
@@ -189,7 +189,7 @@ static void let_go(struct carm_translator *tr, int request)
                 if (got != tid || !WIFSTOPPED(status) || status >> EVENT_SHIFT != 0) {
                     break;
                 }
-                /* a signal that came first */
+                /* a signal that came before the stop */
                 ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
             }
             ptrace(PTRACE_DETACH, tid, NULL, NULL);
@@ -199,8 +199,8 @@ static void let_go(struct carm_translator *tr, int request)
     }
 }
 
-/* Whether it is a thread of a program that is counted: one that has the control mapped. Any number may stand in a
- * request, for the program can write it. */
+/* Whether tid is a thread of a counted program, which has the control mapped. A request may name
+ * any number, since the program can write to the control. */
 static bool is_counted(const struct carm_translator *tr, pid_t tid)
 {
     char path[64];
@@ -247,7 +247,7 @@ static void serve(struct carm_translator *tr)
     }
 }
 
-/* With less, the translator and its counts would take what the program needs. */
+/* Whether the system has enough memory for the translator and its counts beside the program. */
 static bool has_room(pid_t pid)
 {
     const rlim_t needed = UINT64_C(1) << 30;
@@ -273,7 +273,7 @@ static void inject(struct carm_translator *tr, pid_t pid)
     }
 }
 
-/* An exec of any thread goes on with its leader's number. */
+/* After an exec by any thread, the process goes on with the thread number of its leader. */
 static void on_exec(struct carm_translator *tr, pid_t pid)
 {
     unsigned long former = 0;
@@ -323,12 +323,12 @@ static void on_report(struct carm_translator *tr, pid_t pid, int status)
 
 static void on_child(int signo)
 {
-    (void)signo; /* it interrupts a wait */
+    (void)signo; /* the signal only interrupts a wait */
 }
 
 static void wait_for_bell(struct carm_translator *tr, uint32_t bell)
 {
-    /* a child that ends between looking and waiting is seen after this time */
+    /* a child that ends between the look and the wait is seen after this time */
     const struct timespec moment = {0, tr->ntraced ? 300000 : 20000000};
     syscall(SYS_futex, &tr->control->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
 }
@@ -353,8 +353,8 @@ static void loop(struct carm_translator *tr)
     }
 }
 
-/* Processes that the program leaves running may be on their way out: the daemon of an Open MPI program that was
- * started without mpirun ends 0.9 to 1.3 s after it. */
+/* Waits for processes that the program leaves running: the daemon of an Open MPI program started
+ * without mpirun ends 0.9 to 1.3 s after the program. */
 static void linger(struct carm_translator *tr)
 {
     enum { TURNS = 600 };
@@ -370,7 +370,7 @@ static void linger(struct carm_translator *tr)
     }
 }
 
-/* Requests that come after the end of the program are answered, so that nobody waits for ever. */
+/* Answers requests that come after the end of the program, so that no process waits for ever. */
 static void leave(struct carm_translator *tr)
 {
     __atomic_store_n(&tr->control->stop, 1, __ATOMIC_RELEASE);
@@ -389,7 +389,8 @@ static void leave(struct carm_translator *tr)
         do {
             got = waitpid(tid, &status, __WALL);
         } while (got < 0 && errno == EINTR);
-        if (got == tid && WIFSTOPPED(status)) { /* with the signal that it stopped for, if any */
+        if (got == tid && WIFSTOPPED(status)) { /* pass on the signal that stopped the process,
+                                                 * if any */
             const int signo = status >> EVENT_SHIFT ? 0 : WSTOPSIG(status);
             ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signo);
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program counted by translation: it, its threads and its children execute copies of their own code that
- * count blocks (harness/translate/engine). Exact, and 1 to some 10 times slower than free. */
+/* A program counted by translation: the program, its threads and its children execute copies of
+ * their own code that count blocks (harness/translate/engine). The counts are exact; the program
+ * takes 1 to some 10 times its time. */
 #ifndef CARM_HARNESS_TRANSLATE_RUN_H
 #define CARM_HARNESS_TRANSLATE_RUN_H
 
@@ -20,30 +21,34 @@ struct carm_translation {
                                                * NULL = not wanted */
     struct carm_step_counts counts; /* out */
     uint64_t threads, processes;    /* out: seen */
-    uint64_t compared;              /* out: instructions in code that may change (a just-in-time
-                                               * compiler's), which is compared each time */
-    int status;                     /* out: of the program, as waitpid gives it */
-    char
-        incomplete[256]; /* out: why the counts are not those of the whole program; "" = they are */
+    uint64_t compared;              /* out: instructions in code that may change (of a
+                                     * just-in-time compiler), which is compared before each
+                                     * execution */
+    int status;                     /* out: of the program, in waitpid's format */
+    /* out: why the counts do not cover the whole program; "" = they do */
+    char incomplete[256];
 };
 
 struct carm_translator;
 
-/* Whether it works here: ptrace, /proc, files in memory.
- * sink  who takes the addresses of loads and stores; borrowed until it is closed; NULL = nobody
+/* Checks that counting by translation works here (ptrace, /proc, files in memory), and prepares it.
+ * sink  receiver of the addresses of loads and stores; borrowed until carm_translator_close; NULL =
+ *       none
  * returns 0, -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EIO */
 int carm_translator_open(struct carm_translator **out, const struct carm_address_sink *sink,
                          struct carm_err *err);
 void carm_translator_close(struct carm_translator *translator); /* NULL allowed */
 
-/* Before its exec: a child of the calling thread that waits (run/launch.h, not traced).
- * path  the program, as exec is given it
- * returns 0, -CARM_ENOTSUP: it cannot be traced, or must not (set-user-id) */
+/* Attaches to a program before its exec: to a child of the calling thread that waits (run/launch.h)
+ * and is not traced.
+ * path  the program, as given to exec
+ * returns 0, -CARM_ENOTSUP: the program cannot be traced, or must not be (set-user-id) */
 int carm_translator_attach(struct carm_translator *translator, pid_t pid, const char *path,
                            struct carm_err *err);
 
-/* When exec has succeeded: counts until its end, by the thread that attached. Other children of this
- * thread that end meanwhile are reaped. Processes that it leaves running are counted for up to 3 s, then let go.
+/* After a successful exec: counts until the program ends. Call it from the thread that attached.
+ * Reaps other children of this thread that end meanwhile. Processes that the program leaves running
+ * are counted for up to 3 s, then released.
  * returns 0 or -CARM_EIO */
 int carm_translator_run(struct carm_translator *translator, struct carm_translation *translation,
                         struct carm_err *err);

@@ -23,26 +23,28 @@ enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, CHUNK = 8192 };
 
 struct tally {
     int fd;
-    pid_t pid; /* that executed the program */
+    pid_t pid; /* process that executed the program */
     uint32_t program;
-    char *slots;     /* of the file: slot headers are read through it */
+    char *slots;     /* mapping of the tally's slots, to read their headers */
     uint32_t mapped; /* slots */
-    bool cut;        /* there is no memory for more */
-    int root;        /* where its paths begin; -1 = where carm's do */
+    bool cut;        /* a slot could not be added: no memory */
+    int root;        /* directory at which the program's paths begin; -1 = carm's own root */
     uint32_t file;   /* module of the program + 1; 0 = unknown */
-    uint32_t
-        *located; /* [CARM_TALLY_MAPS] modules of its maps + 1; 0 = not yet; while it is folded */
+    /* [CARM_TALLY_MAPS] number + 1 of the module of each map; 0 = not found yet; only while the
+     * tally is folded */
+    uint32_t *located;
     char *header; /* header and rows */
 };
 
 struct carm_sums {
     struct tally tallies[OPEN_MAX_TALLIES];
     int n;
-    struct carm_step_counts counts; /* of those that were closed */
+    struct carm_step_counts counts; /* counts of the closed tallies */
     struct carm_blocks blocks;      /* and their code */
     uint64_t threads, processes;
     uint64_t compared; /* instructions */
-    uint64_t execs;    /* tallies: all but the first go on with a process that was counted before */
+    uint64_t execs;    /* number of tallies; all but the first belong to processes that were
+                        * counted under another program before */
     char incomplete[CARM_TALLY_REASON_MAX];
     uint8_t unknown[16];
     uint32_t unknown_length;
@@ -77,7 +79,7 @@ static uint32_t at_most(uint32_t n, uint32_t most)
     return n < most ? n : most;
 }
 
-/* A number that the program can write at any time: read once. */
+/* Reads, once, a number that the program can overwrite at any time. */
 static uint32_t number_in(const uint32_t *shared, uint32_t most)
 {
     return at_most(__atomic_load_n(shared, __ATOMIC_ACQUIRE), most);
@@ -88,7 +90,7 @@ static size_t slots_bytes(uint32_t n)
     return (size_t)n * CARM_TALLY_SLOT_BYTES;
 }
 
-/* How many there are, all mapped. */
+/* Number of slots in use, with all of their headers mapped. */
 static uint32_t slots_of(struct tally *t)
 {
     const uint32_t n = number_in(&head(t)->slots, CARM_TALLY_SLOTS);
@@ -128,8 +130,8 @@ void carm_sums_close(struct carm_sums *sums)
 
 /* ---- sums ---- */
 
-/* Adds what lies in the file to words: what was never touched is not read.
- * n  words from the offset on */
+/* Adds n words of the file to `words`. Holes of the sparse file are skipped.
+ * n  words from `begin` on */
 static void add_words(const struct tally *t, off_t begin, size_t n, uint64_t *words)
 {
     const off_t end = begin + (off_t)(n * sizeof *words);
@@ -164,7 +166,7 @@ static bool is_program(const struct carm_sums *sums, const struct tally *t, cons
            (length == n || strcmp(path + n, " (deleted)") == 0);
 }
 
-/* The program itself was opened when it began. */
+/* The module of a map. The program's own file was opened when the program began. */
 static int module_of(struct carm_sums *sums, const struct tally *t, uint32_t number,
                      const struct carm_tally_map *map, uint32_t *module)
 {
@@ -318,7 +320,7 @@ static bool lives(pid_t pid)
 
 static bool in_use(struct tally *t)
 {
-    if (head(t)->slots == 0) { /* it has not come to its first instruction */
+    if (head(t)->slots == 0) { /* the process has not executed its first instruction */
         return lives(t->pid);
     }
     for (uint32_t i = 0; i < slots_of(t); i++) {
@@ -391,7 +393,7 @@ static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
     return true;
 }
 
-/* What can be opened only while the process lives: the program's file, and where its paths begin. */
+/* Opens what is reachable only while the process lives: the program's file, and its root folder. */
 static void look_at_process(struct carm_sums *sums, struct tally *t)
 {
     char link[64], path[PATH_MAX];
@@ -466,7 +468,7 @@ void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_bl
     bool outlived = false;
     for (int k = 0; k < sums->n; k++) {
         bool used = in_use(&sums->tallies[k]);
-        for (int i = 0; used && i < 10; i++) { /* on its way out */
+        for (int i = 0; used && i < 10; i++) { /* the process may be ending */
             nanosleep(&moment, NULL);
             used = in_use(&sums->tallies[k]);
         }

@@ -16,23 +16,23 @@ struct carm_sum {
     struct carm_step_counts counts;
     uint64_t threads, processes; /* seen */
     uint64_t compared;           /* instructions in code that may change while it is executed */
-    char incomplete[256];        /* why it is not the sum of all; "" = it is */
+    char incomplete[256];        /* why parts of the run are missing in the sum; "" = complete */
 };
 
 /* returns 0 or -CARM_ENOMEM */
 int carm_sums_open(struct carm_sums **out, struct carm_err *err);
 void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
 
-/* A tally for the program that pid executes now.
- * program  out: its number, from 0
- * why      out, borrowed: where there is none
+/* Creates a tally for the program that pid executes now.
+ * program  out: number of the tally, from 0
+ * why      out, borrowed: the reason when -1 is returned
  * returns its file descriptor, or -1 */
 int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const char **why);
 
-/* pid has executed another program: its former slot is free. */
+/* Call when pid has executed another program: frees its slot in the former program's tally. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);
 
-/* Whether a process that is counted lives. */
+/* Whether any counted process lives. */
 bool carm_sums_in_use(struct carm_sums *sums);
 
 /* When all has ended.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory that carm and the counted processes share: what they counted, and requests to follow an exec.
+/* Memory that carm and the counted processes share: the counts, and requests to follow an exec.
  *
- * Each program that is executed has a tally of its own, a sparse file in memory: a header, an account for
- * each counter (harness/count/step), and for each thread of each process a slot with the counters
- * themselves. The counts live here and nowhere else, so a process that is killed loses none. A process has it
- * mapped at CARM_TALLY_AT, up to the last slot that it needs: where thread and memory sanitizers let programs have
- * memory, and a TiB or more below what the kernel gives out first. The first part of a slot is covered there by private memory, the
- * thread's state, so that one register reaches both.
+ * Each program that is executed has a tally of its own, a sparse file in memory: a header, an
+ * account for each counter (harness/count/step), and for each thread of each process a slot with
+ * the counters themselves. The counts exist only here, so a killed process loses none. A process
+ * maps its tally at CARM_TALLY_AT, up to the last slot that it needs. Thread and memory sanitizers
+ * let programs use this address, and the kernel gives out addresses a TiB or more above first.
+ * Private memory, the thread's state, covers the first part of a slot, so that one register reaches
+ * state and counters.
  *
- * Each counter says which code it is of, so that a reader can tell what each block did (blocks.h).
+ * The row of each counter names its code, so that a reader can count each block (blocks.h).
  *
  * The control is one page for a whole run. */
 #ifndef CARM_HARNESS_TRANSLATE_TALLY_H
@@ -23,15 +24,16 @@
 #define CARM_CONTROL_AT UINT64_C(0x7e8ffff00000)
 
 enum {
-    CARM_TALLY_COUNTERS = 1 << 20,    /* of a program, some 1.5 for each block of its code */
+    CARM_TALLY_COUNTERS = 1 << 20,    /* of a program: some 1.5 for each block of its code */
     CARM_TALLY_SLOTS = 4096,          /* threads at a time, those of forked children included */
     CARM_TALLY_MAPS = 1024,           /* files whose code was executed */
     CARM_TALLY_MAPS_AT = 64 << 10,    /* struct carm_tally_map */
-    CARM_TALLY_SITES = 8192,          /* instructions that are counted apart */
+    CARM_TALLY_SITES = 8192,          /* instructions with counts of their own (struct
+                                       * carm_tally_site) */
     CARM_TALLY_SITES_AT = 1088 << 10, /* struct carm_tally_site */
     CARM_TALLY_ROWS_AT = 2 << 20,     /* accounts */
     CARM_TALLY_SLOTS_AT = 128 << 20,  /* first slot */
-    CARM_TALLY_SLOT_BYTES = 16 << 20, /* from one to the next */
+    CARM_TALLY_SLOT_BYTES = 16 << 20, /* from one slot to the next */
     CARM_TALLY_STATE_BYTES = 1 << 20, /* of a slot: private to the thread */
     CARM_TALLY_SLOT_AT = 2 << 20,     /* in a slot: struct carm_tally_slot */
     CARM_TALLY_COUNTS_AT = 4 << 20,   /* in a slot: a uint64_t for each counter */
@@ -44,23 +46,23 @@ enum {
 #define CARM_TALLY_BYTES \
     ((uint64_t)CARM_TALLY_SLOTS_AT + (uint64_t)CARM_TALLY_SLOTS * CARM_TALLY_SLOT_BYTES)
 
-/* Mapped at first: with one slot. */
+/* Bytes mapped at first: header, accounts and one slot. */
 #define CARM_TALLY_FIRST_BYTES ((uint64_t)CARM_TALLY_SLOTS_AT + (uint64_t)CARM_TALLY_SLOT_BYTES)
 
 /* How a block ends. */
 enum carm_tally_end {
-    CARM_END_NEXT, /* it goes on behind it */
+    CARM_END_NEXT, /* the next instruction follows */
     CARM_END_JUMP,
-    CARM_END_BRANCH, /* conditional: to the target, or on behind it */
+    CARM_END_BRANCH, /* conditional branch: to the target, or to the next instruction */
     CARM_END_CALL,
     CARM_END_INDIRECT_JUMP,
     CARM_END_INDIRECT_CALL,
     CARM_END_RETURN,
     CARM_END_SYSCALL, /* or int3 */
-    CARM_END_PART,    /* no block: executions of one repeated string instruction */
+    CARM_END_PART,    /* not a block: executions of one repeated string instruction */
 };
 
-/* What one increment of a counter stands for: the sum of a block's instructions, so many times. */
+/* The counts of one increment of a counter: the sum over a block's instructions, `copies` times. */
 struct carm_tally_row {
     uint64_t pc;
     uint64_t target; /* of a direct branch */
@@ -69,7 +71,8 @@ struct carm_tally_row {
     uint8_t end;     /* enum carm_tally_end */
     uint8_t entered; /* by indirect branches and returns, too */
     uint8_t times;
-    uint8_t compared; /* with the program's code, each time: it may change */
+    uint8_t compared; /* the code may change, so each execution compares it with the program's
+                       * code */
 #define CARM_TALLY_MEMBER(member, array, words, type, quantity) type member array;
     CARM_STEP_COUNT_TABLE(CARM_TALLY_MEMBER)
 #undef CARM_TALLY_MEMBER
@@ -109,20 +112,22 @@ static inline void carm_tally_put(struct carm_tally_row *row, const struct carm_
 
 struct carm_tally_slot {
     uint32_t used;
-    int32_t pid;                   /* of its process */
-    struct carm_step_counts extra; /* what depends on registers, and corrections: modulo 2^64 */
+    int32_t pid;                   /* process of the thread */
+    struct carm_step_counts extra; /* counts that depend on registers, and corrections, modulo
+                                    * 2^64 */
 };
 
-/* Executable memory, as it was when its first block was translated. */
+/* Executable memory at the time when its first block was translated. */
 struct carm_tally_map {
     uint64_t begin, end, offset; /* in the file */
-    uint64_t inode, time_ns;     /* of the file; CLOCK_REALTIME of that moment */
-    char path
-        [CARM_TALLY_PATH_MAX]; /* as /proc/PID/maps has it, unescaped; "" = no file, or longer */
+    uint64_t inode, time_ns;     /* of the file; CLOCK_REALTIME of this time */
+    /* path of /proc/PID/maps, unescaped; "" = no file, or too long */
+    char path[CARM_TALLY_PATH_MAX];
 };
 
-/* Where extra counts come from: an instruction that depends on registers, or a place in whose midst a block was
- * left. Each thread has its own at CARM_TALLY_EXTRAS_AT, modulo 2^64; what has no site is in extra alone. */
+/* The source of extra counts: an instruction whose counts depend on registers, or a place inside
+ * a block at which the block was left. Each thread has its extra counts of the sites at
+ * CARM_TALLY_EXTRAS_AT, modulo 2^64; extra counts without a site are in `extra` only. */
 struct carm_tally_site {
     uint64_t pc;
     uint32_t map, unused; /* as in a row */
@@ -143,7 +148,7 @@ _Static_assert(CARM_TALLY_MAPS * sizeof(struct carm_tally_map) <=
 struct carm_tally {
     uint32_t counters;           /* rows in use */
     uint32_t maps, sites;        /* in use */
-    uint32_t slots;              /* that were ever in use: below this number */
+    uint32_t slots;              /* slots with numbers below this were ever in use */
     uint32_t threads, processes; /* seen */
     uint32_t incomplete;         /* not everything was counted: reason says why */
     uint32_t unknown_length;     /* of the first instruction that was not understood */
@@ -171,29 +176,30 @@ struct carm_control {
     } requests[CARM_CONTROL_REQUESTS];
 };
 
-/* What the engine is given at the start of a program, in its own memory. */
+/* What inject.c writes into the engine's memory at the start of a program. */
 enum {
     CARM_BOOT_RANGES = 256,
     CARM_RANGE_WRITABLE = 1,
     CARM_RANGE_SHARED = 2,
-    CARM_RANGE_PROTECTED = 4, /* executable by a later mprotect: it may become writable again */
-    CARM_RANGE_KNOWN = 8,     /* /proc has been read about it */
-    /* what its code is may change without a system call that tells */
+    CARM_RANGE_PROTECTED = 4, /* became executable by mprotect: it may become writable again */
+    CARM_RANGE_KNOWN = 8,     /* /proc/PID/maps has been read for the range */
+    /* its code may change without a system call that the engine sees */
     CARM_RANGE_CHANGES = CARM_RANGE_WRITABLE | CARM_RANGE_SHARED,
 };
 struct carm_boot {
-    uint64_t entry, stack;         /* registers of the new program; the others are zero */
+    uint64_t entry, stack;         /* instruction and stack pointer of the new program; its other
+                                    * registers are zero */
     uint64_t own_begin, own_end;   /* the engine's image ... */
-    uint64_t code_begin, code_end; /* ... and its code there, without that of libraries */
+    uint64_t code_begin, code_end; /* ... and the program's code, without libraries */
     uint32_t fsgsbase;             /* wrfsbase works in user mode */
     uint32_t addresses;            /* are recorded (harness/translate/records.h) */
-    uint32_t program;              /* number of its tally */
+    uint32_t program;              /* number of the program's tally */
     struct carm_record_sample sample;
     uint32_t nranges;
     struct carm_range {
         uint64_t begin, end; /* executable memory */
         uint32_t flags;
-        uint16_t translated; /* there are blocks of it */
+        uint16_t translated; /* some of its code is translated */
         uint16_t map;        /* as in a row */
     } ranges[CARM_BOOT_RANGES];
 };

@@ -68,7 +68,8 @@ static inline void carm_lea(struct carm_emit *e, int reg, unsigned by)
     carm_byte(e, by);
 }
 
-/* gs:[at] += by without the flags; borrow: the register keeps its value */
+/* gs:[at] += by, through `reg`, without changing flags. borrow: the register's value is saved
+ * and restored */
 static inline void carm_count_by(struct carm_emit *e, uint32_t at, unsigned by, int reg,
                                  bool borrow)
 {
@@ -104,7 +105,8 @@ static inline void carm_leave(struct carm_emit *e, enum carm_stub stub)
     carm_word32(e, (uint32_t)(AT_STUBS + 8 * (int)stub));
 }
 
-/* Fills up so that the 4 bytes that begin ahead bytes further on do not cross a line. */
+/* Emits filling so that the 4 bytes that begin `ahead` bytes further on do not cross a cache
+ * line. */
 static inline void carm_keep_whole(struct carm_emit *e, unsigned ahead)
 {
     while ((((uint64_t)e->at + ahead) & 63) > 60) {

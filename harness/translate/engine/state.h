@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A thread of the counted program, as the engine keeps it: behind gs, and first in the thread's slot of
- * the tally. Translated code and entry.asm know the offsets of the first members. */
+/* The engine's state of one thread of the counted program, addressed by gs; the first part of
+ * the thread's slot of the tally. Translated code and entry.asm know the offsets of the first
+ * members. */
 #ifndef CARM_HARNESS_TRANSLATE_ENGINE_STATE_H
 #define CARM_HARNESS_TRANSLATE_ENGINE_STATE_H
 
@@ -12,7 +13,7 @@
 
 enum carm_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
-/* Where code of the cache leaves it. */
+/* Entries of the engine at which code of the cache leaves the cache. */
 enum carm_stub { STUB_DIRECT, STUB_MISS, STUB_SYSCALL, STUB_CALLOUT, STUB_SPECIAL, STUB_COUNT };
 
 /* The kernel's, 8 bytes wide. */
@@ -52,7 +53,7 @@ struct carm_action {
 
 enum { CARM_SIGNALS = 65, CARM_PENDING_MAX = 8 };
 
-/* Of a process, or of a child that shares memory and not handlers. */
+/* Signal actions of a process, or of a child that shares memory but not handlers. */
 struct carm_actions {
     struct carm_action of[CARM_SIGNALS];
 };
@@ -68,39 +69,44 @@ struct carm_thread {
     uint32_t link, unused; /* which exit of which block */
     uint64_t stack;        /* top of the engine's */
     uint64_t code;         /* in the cache: where to go on */
-    uint64_t pending;      /* signals that wait for a place where the program's state is exact */
+    uint64_t pending;      /* signals that wait until the program's state is exact (carm_map) */
     uint64_t s_rep;        /* rcx before a repeated string instruction */
     uint64_t stubs[STUB_COUNT];
-    uint64_t next; /* where the program goes on after a stub that the kernel jumped to */
+    uint64_t next; /* program's address after a stub to which the kernel returned */
     struct carm_thread *self;
     uint64_t records;      /* where the next record of an address goes */
     uint64_t r_rax, r_rcx; /* registers that recording borrows */
     uint64_t left;         /* records before the engine is asked for room, + 255 */
-    uint64_t r_kept;       /* the register that a block keeps for its looks */
-    /* by the 16 bits from CARM_CLASS_AT of the address of a line: whether its accesses are recorded; whether those
-     * that begin in it may be, as they may go on into the next line */
+    uint64_t r_kept;       /* value of the program's register that a block keeps for its looks
+                            * (sample.c) */
+    /* By 16 bits of a line's address, from bit CARM_CLASS_AT on. own: accesses to the line are
+     * recorded. classes: an access that begins in the line may be recorded, since it may go on
+     * into the next line */
     uint8_t own[1 << 16], classes[1 << 16];
     struct carm_chunk *chunk;
-    uint64_t since; /* time stamp: when the latest chunk ended; 0 = it has slept since then */
-    uint32_t records_thread, mid_records; /* its number; records of the latest callout */
-    uint64_t given;                       /* left when the engine gave it */
+    uint64_t since; /* time stamp of the end of the latest chunk; 0 = the thread has slept since
+                     * then */
+    uint32_t records_thread, mid_records; /* number of the thread; records of the latest callout */
+    uint64_t given;                       /* value of `left` when the engine last set it */
     int64_t until;                        /* records before a window begins or ends */
-    uint32_t windows;                     /* so far */
-    uint8_t in_window;                    /* or in which half of it */
+    uint32_t windows;                     /* windows begun so far */
+    uint8_t in_window;                    /* outside of windows, or in the first or second half
+                                           * of one */
 
     struct carm_tally_slot *slot;
     struct carm_actions *actions;
-    struct carm_actions own_actions; /* where they are not shared with another thread */
-    uint64_t next_rip;               /* of a system call: behind it */
+    struct carm_actions own_actions; /* used when no other thread shares them */
+    uint64_t next_rip;               /* address behind the system call */
     uint32_t number;                 /* of the slot */
     uint32_t stepping;               /* the trap flag is set, on the way to an exact place */
-    uint32_t mid_site;               /* in resume behind a callout: its site + 1 */
+    uint32_t mid_site;               /* site + 1 of a callout whose resumed code runs */
     uint32_t detached;
     uint32_t trap_signal; /* deliver's trap stands for int3 */
     uint32_t align_check; /* the program has set its AC flag */
     struct carm_step_counts mid_delta;
     carm_sigset saved_mask;  /* of the program while signals are pending */
-    carm_sigset waited_mask; /* in its place for the handler: a call waited with this mask */
+    carm_sigset waited_mask; /* mask of a waiting call (sigsuspend and the like), which the
+                              * handler runs under */
     uint32_t waited;
     uint32_t npending;
     struct carm_siginfo queue[CARM_PENDING_MAX];
@@ -111,11 +117,11 @@ struct carm_thread {
     carm_sigset clone_mask;   /* the program's, in a new thread */
     struct {
         bool active;
-        uint64_t *seen; /* each counter when it was last looked at; NULL = never */
+        uint64_t *seen; /* value of each counter at the latest look; NULL = no look yet */
         struct carm_step_counts seen_extra, total;
     } region;
     uint32_t clone_flags;
-    uint8_t tls[256]; /* fs points behind it while libraries of the engine run */
+    uint8_t tls[256]; /* fs points to its end while libraries of the engine run */
     uint8_t xsave[CARM_XSAVE_MAX] __attribute__((aligned(64)));
     uint8_t signal_stack[CARM_SIGNAL_STACK] __attribute__((aligned(64)));
     uint8_t engine_stack[CARM_ENGINE_STACK] __attribute__((aligned(64)));
@@ -123,7 +129,7 @@ struct carm_thread {
 
 _Static_assert(sizeof(struct carm_thread) < CARM_TALLY_STATE_BYTES, "a thread fits its slot");
 
-/* As entry.asm has them. */
+/* Offsets that entry.asm uses. */
 enum {
     AT_RIP = 0x80,
     AT_FLAGS = 0x88,
@@ -193,7 +199,7 @@ extern const uint8_t carm_syscall_begin[], carm_syscall_after[], carm_syscall_ab
 extern const uint8_t carm_deliver_after[];
 /* Leaves the engine: to the program in the cache, state in the thread. */
 _Noreturn void carm_resume(struct carm_thread *t);
-/* The program's registers, its system call, then carm_syscall_done. */
+/* Loads the program's registers, makes its system call, goes on in carm_syscall_done. */
 _Noreturn void carm_do_syscall(struct carm_thread *t);
 /* Raises a trap with the program's registers, so that the kernel saves them. */
 _Noreturn void carm_deliver(struct carm_thread *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* System calls without a C library: they return -errno. */
+/* System calls without a C library. Errors are returned as -errno. */
 #ifndef CARM_HARNESS_TRANSLATE_ENGINE_SYS_H
 #define CARM_HARNESS_TRANSLATE_ENGINE_SYS_H
 

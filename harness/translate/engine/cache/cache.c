@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Translated code: regions near the program's modules, so that addresses relative to the instruction
- * pointer still fit, and tables of blocks. What is forgotten is unlinked; its bytes stay, and come back into use
- * if the program's code becomes what it was. All under the engine's lock. */
+/* The cache of translated code: regions near the program's modules, within reach of addresses
+ * relative to the instruction pointer, and tables of blocks. A forgotten block is unlinked, but
+ * its code stays: the block is used again when the program's code at its address becomes the
+ * same again. The engine's lock protects everything here. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,7 +12,7 @@
 enum {
     REGIONS_MAX = 64,
     HASH_FIRST = 1 << 14, /* places; twice the blocks at least */
-    VERSIONS = 8,         /* of the code at one place, beside the present one */
+    VERSIONS = 8,         /* forgotten blocks that are kept for one address */
     TABLE_MASK = 0xffff,
 };
 #define REGION_BYTES (UINT64_C(32) << 20)
@@ -72,7 +73,8 @@ static struct carm_region *new_region(uint64_t at)
 
 struct carm_region *carm_cache_room(uint64_t pc)
 {
-    const bool low = pc < LOW; /* its addresses relative to rip may become absolute (write.c) */
+    const bool low = pc < LOW; /* code in the low 2 GiB: operands relative to rip may become
+                                * absolute (write.c) */
     for (uint32_t i = nregions; i > 0; i--) {
         struct carm_region *region = &regions[i - 1];
         if ((low || distance((uint64_t)region->begin, pc) < REACH) &&
@@ -84,8 +86,8 @@ struct carm_region *carm_cache_room(uint64_t pc)
     if (nregions == REGIONS_MAX) {
         return NULL;
     }
-    /* below the code first: above a program its heap grows, and below the libraries there is most room
-     * a GiB away */
+    /* Tries addresses below the code first: above a program grows its heap; below the libraries
+     * a GiB is usually free */
     const uint64_t page = pc & ~(STEP - 1);
     for (uint64_t off = UINT64_C(1) << 30; off < REACH - STEP; off += STEP) {
         struct carm_region *region = page > off + STEP ? new_region(page - off) : NULL;
@@ -138,7 +140,8 @@ struct carm_block *carm_cache_owner(uint64_t at)
     return at >= (uint64_t)block->code && at < (uint64_t)block->end ? block : NULL;
 }
 
-/* ---- blocks by address: open addressing; what is gone keeps its place, for a while ---- */
+/* ---- blocks by address ----
+ * Open addressing. Forgotten blocks keep their entries until the table grows. */
 
 static uint32_t hash_of(uint64_t pc)
 {
@@ -156,7 +159,7 @@ struct carm_block *carm_cache_find(uint64_t pc)
     return NULL;
 }
 
-/* Of the versions of code that changes, some are kept. */
+/* Inserts a block. Of the forgotten versions at its address, VERSIONS are kept. */
 static void insert(uint32_t number)
 {
     const uint64_t pc = carm_blocks[number].pc;
@@ -190,7 +193,7 @@ struct carm_block *carm_cache_again(uint64_t pc, const uint8_t *bytes, uint64_t 
     return NULL;
 }
 
-/* Twice as large; without memory it stays as it is, and is slower. */
+/* Doubles the table. Without memory the table stays as it is, and look-ups are slower. */
 static void grow(void)
 {
     uint32_t *bigger = carm_pages(2 * (uint64_t)hash_places * sizeof *hash, PROT_READ | PROT_WRITE);
@@ -237,7 +240,8 @@ static bool reaches(const uint8_t *patch, const uint8_t *to)
     return off == (int32_t)off;
 }
 
-/* The displacement lies within a line (write.c), so others see the old or the new one. */
+/* The displacement lies within one cache line (write.c), so other threads see the old one or the
+ * new one. */
 static void set_jump(uint8_t *patch, const uint8_t *to) // NOLINT(readability-non-const-parameter)
 {
     const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)patch + 4));
@@ -254,7 +258,7 @@ static const uint8_t *goes_to(const uint8_t *patch)
 void carm_cache_link(struct carm_link *link, struct carm_block *to)
 {
     if (!link->patch || !reaches(link->patch, to->code) || carm_blocks[link->from].gone ||
-        goes_to(link->patch) != link->stub) { /* another thread has linked it */
+        goes_to(link->patch) != link->stub) { /* another thread has linked the jump already */
         return;
     }
     set_jump(link->patch, to->code);
@@ -262,14 +266,15 @@ void carm_cache_link(struct carm_link *link, struct carm_block *to)
     to->incoming = (uint32_t)(link - carm_links) + 1;
 }
 
-/* entry of a block: checks that it is the one that is meant
+/* entry of a block: checks that the branch's target is this block
  *     mov ecx, gs:[target + 2]
  *     lea rcx, [rcx - (pc >> 16)]
  *     jrcxz on
  *     jmp [chain]
  * on: mov rcx, gs:[s_rcx]
- * and the block's number is before it. Bits 48 and above of the target are not looked at, which would cost
- * another load at each return: where the processor would fault, the program goes on. */
+ * The block's number is stored before the entry. Bits 48 and above of the target are not compared,
+ * which would cost another load at each return: a branch to a non-canonical address, which would
+ * fault, goes on instead. */
 void carm_cache_enter(struct carm_block *block)
 {
     void **slot = &carm_table[block->pc & TABLE_MASK];
@@ -297,7 +302,8 @@ static void leave_chain(const struct carm_block *block)
     __atomic_store_n(at, *block->chain, __ATOMIC_RELEASE);
 }
 
-/* One without a copy of its code never comes back, nor does one that relies on code elsewhere. */
+/* Forgets a block. A block without a copy of its source, or with peeked code (live.c), never
+ * comes back. */
 static void forget(struct carm_block *block)
 {
     block->gone = true;

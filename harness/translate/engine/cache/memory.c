@@ -61,7 +61,7 @@ EXPORTED void *memmove(void *to, const void *from, size_t n)
     return to;
 }
 
-/* What a libZydis calls that was compiled with _FORTIFY_SOURCE, as Ubuntu's is. */
+/* Called by a libZydis that was compiled with _FORTIFY_SOURCE, such as Ubuntu's. */
 static void check_room(size_t n, size_t room);
 
 EXPORTED void *__memcpy_chk(void *restrict to, const void *restrict from, size_t n, size_t room)
@@ -134,7 +134,7 @@ EXPORTED char *strstr(const char *text, const char *word)
     return NULL;
 }
 
-/* gcc's, for processors that have no popcnt */
+/* gcc calls it when the target may lack popcnt */
 int __popcountdi2(long bits);
 int __popcountdi2(long bits)
 {
@@ -145,7 +145,8 @@ int __popcountdi2(long bits)
     return n;
 }
 
-/* What is called where something of ours is broken: the program must not go on with it. */
+/* Called after a fault of the engine: ends the process, since the program must not go on in a
+ * broken state. */
 static _Noreturn void broken(void)
 {
     carm_give_up("the translator failed in itself");
@@ -174,7 +175,7 @@ EXPORTED _Noreturn void __stack_chk_fail(void)
     broken();
 }
 
-/* harness/count/step/instruction.c takes its memory at opening, once. */
+/* Only harness/count/step/instruction.c allocates, once, when it is opened. */
 void *calloc(size_t n, size_t size)
 {
     return carm_pages(n * size, PROT_READ | PROT_WRITE);
@@ -283,7 +284,8 @@ void carm_lock_reset(void)
 
 /* ---- giving up ---- */
 
-static bool given_up; /* of this process; the tally has it for all of the program */
+static bool given_up; /* of this process; the tally has the reason for all processes of the
+                       * program */
 
 void carm_give_up(const char *why)
 {

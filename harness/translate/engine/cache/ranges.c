@@ -18,7 +18,7 @@ void carm_ranges_begin(const struct carm_boot *boot)
     n = boot->nranges;
 }
 
-/* The first range that ends behind at. */
+/* Index of the first range that ends after an address. */
 static uint32_t first_behind(uint64_t at)
 {
     uint32_t low = 0;
@@ -51,7 +51,7 @@ static void insert(uint32_t i, struct carm_range range)
     n++;
 }
 
-/* Takes [begin, end) out. was: flags that were there */
+/* Removes [begin, end) from the ranges. was out: the flags of the removed ranges */
 static bool take_out(uint64_t begin, uint64_t end, uint32_t *was)
 {
     bool translated = false;
@@ -138,12 +138,12 @@ uint64_t carm_ranges_left(uint64_t at, uint64_t most)
     return end - at < most ? end - at : most;
 }
 
-/* ---- which file it is of ---- */
+/* ---- the file of a range ---- */
 
 enum {
     LINE_MAX = 4 * CARM_TALLY_PATH_MAX + 128,
     CHUNK = 4096
-}; /* a newline has 4 characters there */
+}; /* with room for newlines, which take 4 characters each (\012) */
 
 /* A line of /proc/self/maps. */
 struct line {
@@ -152,7 +152,7 @@ struct line {
     uint32_t flags;
 };
 
-/* returns whether at is in it */
+/* returns whether the line's range contains `at` */
 static bool read_line(const char *text, uint64_t at, struct line *out)
 {
     struct carm_maps_line line;
@@ -210,7 +210,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Its number in the tally, + 1; 0 = of no file */
+/* The number of a map in the tally, + 1; 0 = memory of no file */
 static uint16_t note_map(const struct carm_tally_map *map)
 {
     struct carm_tally *tally = CARM_TALLY;
@@ -238,7 +238,8 @@ struct carm_range *carm_ranges_look(uint64_t at)
     if (range && (range->flags & CARM_RANGE_KNOWN)) {
         return range;
     }
-    if (!read_maps(at, &line)) { /* no file descriptor left: it may be shared */
+    if (!read_maps(at, &line)) { /* no file descriptor was left to read the maps: the memory may
+                                  * be shared */
         if (range && (range->flags & CARM_RANGE_PROTECTED)) {
             range->flags |= CARM_RANGE_SHARED;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the engine borrows of the processor: vector registers, fs, gs. Zydis may use vectors, and finds
- * its stack protector's canary behind fs, which a program has not set up at its start. */
+/* Processor state that the engine uses: vector registers, fs, gs. Zydis may use vector
+ * registers, and reads its stack protector's canary at fs, which a program has not set up at its
+ * start. */
 #include <asm/prctl.h>
 
 #include "harness/translate/engine/cache/cache.h"

@@ -26,7 +26,7 @@ static bool uses_gs(const struct carm_insn_full *x)
     return false;
 }
 
-/* NULL, or the phrase that says why not. */
+/* The reason, as a phrase, why an instruction cannot be counted; NULL = it can. */
 static const char *refused(const struct carm_insn_full *x)
 {
     if (uses_gs(x)) {
@@ -70,7 +70,7 @@ static const char *refused(const struct carm_insn_full *x)
     return NULL;
 }
 
-/* Whether an instruction behind it may be another one afterwards. */
+/* Whether the instruction writes memory and so may change the code that follows it. */
 static bool writes_memory(const struct carm_insn_full *x)
 {
     switch (x->in.mnemonic) { /* by an address in a register */
@@ -91,8 +91,8 @@ static bool writes_memory(const struct carm_insn_full *x)
     return false;
 }
 
-/* The program's code at pc, as it is now.
- * returns bytes of it, or of a copy where it can change */
+/* The present code of the program at pc.
+ * returns the code, or a copy of code that can change */
 static const uint8_t *code_at(uint64_t pc, uint64_t *left, bool *checked)
 {
     static uint8_t copy[CARM_BLOCK_BYTES_MAX];
@@ -102,7 +102,7 @@ static const uint8_t *code_at(uint64_t pc, uint64_t *left, bool *checked)
     if (!(flags & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED))) {
         return (const uint8_t *)pc;
     }
-    if (carm_copy_from(copy, pc, *left) != 0) { /* a file that ends on the next page */
+    if (carm_copy_from(copy, pc, *left) != 0) { /* the mapped file ends before the next page */
         const uint64_t page = CARM_PAGE - pc % CARM_PAGE;
         *left = *left < page ? *left : page;
         *left = carm_copy_from(copy, pc, *left) == 0 ? *left : 0;

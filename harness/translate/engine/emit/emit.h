@@ -8,66 +8,74 @@
 
 /* ---- translation (block.c, write.c, live.c, tallies.c) ---- */
 
-/* Translates from pc. indirect: indirect branches come here
- * why  out: when NULL is returned, the phrase that says what cannot be counted */
+/* Translates the block at pc. indirect: the block is also entered into the table of indirect
+ * branches
+ * why  out, when NULL is returned: a phrase that names the code that cannot be counted */
 struct carm_block *carm_translate(uint64_t pc, bool indirect, const char **why);
 
 /* Writes the code of a block of n instructions.
- * like  one of the same place: its counters serve again for code of the same account; NULL = none
- * why   out: when false is returned, the phrase that says what cannot be counted */
+ * like  an earlier block of the same pc, whose counters are used again if the accounts are equal;
+ *       NULL = none
+ * why   out, when false is returned: a phrase that names the code that cannot be counted */
 bool carm_write_block(struct carm_region *region, struct carm_block *block,
                       const struct carm_block *like, const struct carm_insn_full *insns, unsigned n,
                       const char **why);
-/* An existing block that indirect branches come to as well gets a check that jumps to it.
- * returns false: there is no room */
+/* Gives an existing block an entry for indirect branches: a check of the target, then a jump to the
+ * block.
+ * returns false when the region has no room */
 bool carm_write_entry(struct carm_block *block);
 
 /* Where the counter of a block can be incremented, and how (live.c). */
 struct carm_place {
-    unsigned before;    /* this instruction */
+    unsigned before;    /* index of the instruction before which the counter is incremented */
     bool flags_free;    /* by inc */
-    uint64_t peeked[2]; /* because of what is there, CARM_PEEK_BYTES from each; 0 = none */
-    int reg;            /* else through this register, which is written next; -1 = none is free */
+    uint64_t peeked[2]; /* addresses of code behind the block on which flags_free depends,
+                         * CARM_PEEK_BYTES each; 0 = none */
+    int reg;            /* otherwise: register for the increment, which the program overwrites
+                         * next; -1 = none */
 };
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n);
-/* Before which of a block's instructions all arithmetic flags but the carry are dead, a bit for each.
- * place: notes what that relies on */
+/* A bit for each of a block's instructions: all arithmetic flags but the carry are dead before it.
+ * place  out: peeked, the code behind the block on which the bits depend */
 uint64_t carm_live_flags(const struct carm_insn_full *insns, unsigned n, struct carm_place *place);
 _Static_assert(CARM_BLOCK_INSNS <= 64, "a bit for each");
 
 /* Accounts (tallies.c). */
 bool carm_account_open(void);
-/* Takes the counters. file_map: of the block. returns false: there are too many */
+/* Allocates the counters of lanes. file_map: of the block. returns false when there are too many
+ * counters */
 bool carm_account_lanes_counters(const struct carm_insn_full *insn, uint16_t file_map,
                                  struct carm_lanes *lanes);
-/* Adds what does not depend on registers: nothing of a dynamic one, but for lanes. iterations: of a repeated one */
+/* Adds the counts that do not depend on registers. A dynamic instruction has none, unless
+ * carm_account_lanes counts it. iterations: add one iteration of a repeated instruction */
 void carm_account_add(const struct carm_insn_full *insn, bool iterations,
                       struct carm_step_counts *counts);
-/* Adds what the instruction at pc of the block does with the registers of a thread that stands before it,
- * beyond carm_account_add. */
+/* Adds the counts of the instruction at pc of the block that depend on registers, which the
+ * thread has just before the instruction. */
 void carm_account_now(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                       struct carm_step_counts *counts);
 /* A new counter.
- * counts  account of the code that it counts, once
- * of      the code, and how many times the counter counts it; the rest of it is not read
- * like    a counter that is taken again if it is of the same; UINT32_MAX = none
- * returns its number, or UINT32_MAX */
+ * counts  account of one execution of the code
+ * of      the row's code and copies; its other members are not read
+ * like    a counter that is used again if its row is the same; UINT32_MAX = none
+ * returns the counter's number, or UINT32_MAX */
 uint32_t carm_account_counter(const struct carm_step_counts *counts,
                               const struct carm_tally_row *of, uint32_t like);
-/* Indirect branches come to the block of this counter, too. */
+/* Notes that indirect branches enter the block of this counter. */
 void carm_account_entered(uint32_t counter);
-/* Adds to what a thread counts beside its counters, and to the site of the instruction at pc of a block. */
+/* Adds counts to a thread's extra counts, and to the site of the instruction at pc of a block. */
 void carm_account_extra(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                         const struct carm_step_counts *counts, int sign);
-/* The block was left before the instruction at pc: takes back what was not executed.
- * at  place in the cache */
+/* A thread left the block before the instruction at pc: subtracts the counts of the instructions
+ * that were not executed.
+ * at  address in the cache at which the thread left */
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
                           uint64_t pc);
-/* Repetitions that were executed of the instruction at pc, which was interrupted. */
+/* Adds `times` repetitions of the repeated instruction at pc, which was interrupted. */
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                            uint64_t times);
 
-/* Code from begin to end does not count from now on, nor do direct branches into it. returns 0 */
+/* From now on, code from begin to end is not counted, nor are direct branches into it. returns 0 */
 long carm_uncounted(uint64_t begin, uint64_t end);
 
 /* lanes.c: code before and behind an instruction */

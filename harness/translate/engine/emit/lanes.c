@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Code that counts what a mask decides: the active lanes of an instruction, and whether there are any. It
- * stands behind the instruction, so that one that faults is not counted; what overwrites its own mask has its
- * lanes looked at before. */
+/* Code that counts the active lanes of an instruction's mask, and the executions with an active
+ * lane. The code follows the instruction, so that an instruction that faults is not counted. The
+ * mask of an instruction that overwrites it is read before the instruction. */
 #include "harness/translate/engine/code.h"
 #include "harness/translate/engine/emit/emit.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a block's counter is incremented. `inc` changes all arithmetic flags but the carry, so it belongs
- * where they are written next before anything reads them; else a register that is written next does it. */
+/* Chooses the place of a block's counter increment. `inc` changes all arithmetic flags but the
+ * carry, so it is placed where these flags are written before the next read. Without such a
+ * place, the increment goes through a register that the program overwrites next. */
 #include "harness/translate/engine/emit/emit.h"
 
-enum { PEEK = 6, PEEK_DEPTH = 2 }; /* instructions at most, in each of so many places */
+enum { PEEK = 6, PEEK_DEPTH = 2 }; /* at most PEEK instructions, at each of PEEK_DEPTH places */
 _Static_assert(PEEK *CARM_INSTRUCTION_BYTES_MAX <= CARM_PEEK_BYTES, "what is relied on is noted");
 
 enum effect { NEUTRAL, READS, WRITES };
@@ -11,8 +12,8 @@ enum effect { NEUTRAL, READS, WRITES };
 #define CHANGED \
     (ZYDIS_CPUFLAG_OF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_PF)
 
-/* Those that write all of CHANGED whatever their operands are. A shift by a register may leave all as it
- * was, and is not among them. */
+/* Whether an instruction writes all flags of CHANGED with any operands. A shift by a register is
+ * not such an instruction: by 0 it changes no flag. */
 static bool writes_all(ZydisMnemonic m)
 {
     switch (m) {
@@ -92,7 +93,8 @@ static bool direct_target(const struct carm_insn_full *insn, uint64_t *to)
     return true;
 }
 
-/* Whether the flags are dead where pc is. What this looks at is noted: the block is forgotten with it. */
+/* Whether the flags are dead at pc. Notes the code that was read in place->peeked: when that
+ * code changes, the block is forgotten. */
 static bool dead_at(uint64_t pc, unsigned depth, struct carm_place *place)
 {
     struct carm_insn_full insn;
@@ -122,7 +124,8 @@ static bool is_general(ZydisRegister reg)
     return class >= ZYDIS_REGCLASS_GPR8 && class <= ZYDIS_REGCLASS_GPR64;
 }
 
-/* The general register that an instruction writes whole and does not read; it cannot fault. -1 = none */
+/* The general register that an instruction, which cannot fault, overwrites and does not read. -1
+ * = none */
 static int overwritten(const struct carm_insn_full *insn)
 {
     const ZydisDecodedOperand *o = &insn->op[0];
@@ -183,7 +186,7 @@ uint64_t carm_live_flags(const struct carm_insn_full *insns, unsigned n, struct 
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n)
 {
     struct carm_place place = {.before = 0, .reg = -1};
-    unsigned first = 0; /* flags are not touched from here on, so far */
+    unsigned first = 0; /* first instruction since which no instruction touched the flags */
     for (unsigned i = 0; i < n; i++) {
         const enum effect effect = effect_of(&insns[i]);
         if (effect == WRITES) {

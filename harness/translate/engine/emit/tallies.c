@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What instructions count: by the accounts that stepping has (harness/count/step). */
+/* The counts of instructions, from the same accounts as in single-stepping (harness/count/step). */
 #include <string.h>
 
 #include "harness/count/step/account.h"
@@ -44,7 +44,8 @@ static bool in_uncounted(uint64_t pc)
     return pc >= uncounted_begin && pc < uncounted_end;
 }
 
-/* A jump or call there: direct, by memory that the instruction names, or by a stub (endbr64, jmp) */
+/* Whether a jump or call leads to uncounted code: directly, through memory at a fixed address,
+ * or through a stub (endbr64, jmp) */
 static bool leads_there(const struct carm_insn_full *x, unsigned depth)
 {
     enum { STUBS = 3 };
@@ -72,7 +73,7 @@ static bool is_uncounted(const struct carm_insn_full *x)
 
 /* ---- the lanes of a mask ---- */
 
-/* An execution: fixed, each times the active lanes, and any where there are some. */
+/* The parts of one execution's counts: fixed + each * active lanes + any, if a lane is active. */
 static void lanes_parts(const struct carm_insn_full *insn, struct carm_step_counts *fixed,
                         struct carm_step_counts *each, struct carm_step_counts *any)
 {
@@ -140,7 +141,8 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
         }
         return;
     }
-    /* shapes of tiles would have to be read before each of these: far slower than they are */
+    /* lanes of tiles would need the tiles' shapes before each instruction, which is far slower
+     * than the instruction */
     if ((e->flags & CARM_ACCOUNT_UNKNOWN) || e->tiled.how != CARM_TILED_NOT) {
         note_unknown(insn);
         counts->instructions++;
@@ -157,7 +159,7 @@ static const uint8_t *xsave_of(void *arg, size_t *size)
     return t->xsave;
 }
 
-/* Whose lanes are active, and what a gather's vector of indices holds. */
+/* Reads the active lanes, and a gather's vector of indices, from a thread's registers. */
 static void read_lanes(const struct carm_insn_full *insn, const struct carm_registers *regs,
                        struct carm_masked_lanes *out)
 {
@@ -204,11 +206,11 @@ void carm_account_now(struct carm_thread *t, const struct carm_block *block, uin
     carm_vectors_load(t);
 }
 
-/* ---- counts of instructions that are counted apart ---- */
+/* ---- sites: instructions with counts of their own ---- */
 
 enum { SITE_PLACES = 2 * CARM_TALLY_SITES, SITE_PROBES = 64 };
 
-/* By address and map; a place is taken once. Threads do so without a lock. */
+/* Hash table of sites by address and map. Entries are claimed without a lock and never freed. */
 static struct {
     uint64_t key;
     uint32_t number; /* + 1; 0 = none (yet) */
@@ -227,7 +229,7 @@ static uint32_t new_site(uint64_t pc, uint32_t map)
     return number + 1;
 }
 
-/* NULL: there are too many */
+/* The thread's counts of a site; NULL = too many sites */
 static struct carm_step_counts *site_of(const struct carm_thread *t, const struct carm_block *block,
                                         uint64_t pc)
 {

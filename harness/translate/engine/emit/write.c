@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The code of a block in the cache: the program's instructions, a counter, and jumps to other blocks. The
- * program's stack holds original return addresses. Between two copied instructions all registers, flags and
- * memory of the program are as they would be; carm_map says where these places are. */
+/* The code of a block in the cache: the program's instructions, a counter, and jumps to other
+ * blocks. The program's stack holds original return addresses. Between two copied instructions,
+ * all registers, flags and memory of the program have the values of an uncounted run. carm_map
+ * lists these places. */
 #include <string.h>
 
 #include "harness/translate/engine/code.h"
@@ -11,8 +12,8 @@
 struct writer {
     struct carm_emit e, rare;
     struct carm_block *block;
-    const uint8_t *changed; /* code for when the program's is not what it was */
-    uint8_t *borrowed;      /* displacement of a jump there, with rcx and rax borrowed */
+    const uint8_t *changed; /* code for changed code of the program */
+    uint8_t *borrowed;      /* displacement of a jump to `changed` while rcx and rax are borrowed */
     uint32_t number;
     const char *why;
     struct {
@@ -63,7 +64,7 @@ static bool relative(const struct carm_insn_full *x, uint64_t *to)
     return false;
 }
 
-/* The displacement of an instruction that ends at end. */
+/* Sets the displacement of an instruction that ends at `end`. */
 static void fix(struct writer *w, uint8_t *field, const uint8_t *end, uint64_t to)
 {
     const int64_t off = (int64_t)(to - (uint64_t)end);
@@ -74,8 +75,9 @@ static void fix(struct writer *w, uint8_t *field, const uint8_t *end, uint64_t t
     memcpy(field, &low, sizeof low);
 }
 
-/* An operand relative to rip whose instruction begins here: where it does not reach its memory, in the low 2 GiB,
- * it becomes absolute, by a SIB byte without base and index. What prefixes add to these is found by decoding. */
+/* Adjusts an operand relative to rip of the instruction at `begin`. When the displacement cannot
+ * reach the operand and the operand is in the low 2 GiB, the operand becomes absolute: a SIB
+ * byte without base and index. Decoding the result finds the effect of prefixes on these bytes. */
 static void aim_operand(struct writer *w, uint8_t *begin, unsigned modrm, unsigned disp,
                         uint64_t to)
 {
@@ -218,7 +220,7 @@ static void ret(struct writer *w, const struct carm_insn_full *x)
     jump_by_table(w);
 }
 
-/* A jump to a stub that is behind the block, until it is linked. */
+/* A jump to a stub behind the block, until the jump is linked to its target's block. */
 static void jump_to(struct writer *w, uint64_t target)
 {
     const uint32_t link = new_link(w, target, EXIT_JUMP);
@@ -233,7 +235,7 @@ static uint64_t target_of(const struct carm_insn_full *x)
     return x->pc + x->in.length + x->op[0].imm.value.u;
 }
 
-/* loop, jrcxz: they have no other condition */
+/* loop and jrcxz, whose condition is rcx alone */
 static bool is_counted(const struct carm_insn_full *x)
 {
     return x->in.opcode >= 0xe0 && x->in.opcode <= 0xe3 &&
@@ -276,7 +278,7 @@ static void leave_at(struct writer *w, const struct carm_insn_full *x, enum carm
     carm_leave(&w->e, stub);
 }
 
-/* The engine looks at it before it is executed. */
+/* A call of the engine before the instruction. */
 static void with_callout(struct writer *w, const struct carm_insn_full *x, enum carm_exit exit)
 {
     leave_at(w, x, exit, STUB_CALLOUT);
@@ -379,10 +381,10 @@ static bool is_sampled(void)
     return carm_addresses_wanted() && carm_boot.sample.wanted;
 }
 /* ---- code that may change without a system call ----
- * Each time that such a block begins, its bytes are compared with those that were translated, so it does not
- * matter who wrote them, and through which mapping. It ends behind an instruction that writes memory.
- * The new code may read flags that the former did not, so these stay: differences of 32 bits are added in 64
- * bits, and their sum is 0 where all of them are.
+ * Such a block first compares its source bytes with the translated bytes, so that a change by any
+ * writer and through any mapping is found. The block ends behind an instruction that writes memory. The comparison keeps the flags, which
+ * changed code may read: differences of 32 bits are added in 64 bits, and the sum is 0 only when
+ * all differences are 0.
  *     mov gs:[s_rcx], rcx; mov gs:[s_rax], rax
  *     mov ecx, [pc]; lea ecx, [rcx - bytes]
  *     mov eax, [pc + 4]; lea eax, [rax - bytes]; lea rcx, [rcx + rax]; ...
@@ -472,8 +474,8 @@ static void by_lanes(struct writer *w, const struct carm_insn_full *x, struct ca
     carm_lanes_emit_behind(&w->e, lanes);
 }
 
-/* By a callout; with sampling, where a mask's addresses are why, unless they are of a line that is not
- * recorded. */
+/* Emits the instruction with its callout. With sampling, a callout for a mask's addresses alone
+ * is skipped when their lines are not recorded. */
 static void called_out(struct writer *w, const struct carm_insn_full *x, unsigned i)
 {
     struct carm_lanes lanes;
@@ -539,8 +541,9 @@ static void instruction(struct writer *w, const struct carm_insn_full *x, unsign
     }
 }
 
-/* A loop of one block: its time may be that of the counter's increments, each of which waits for the one
- * before. With four copies one after the other, the last one increments, by a counter of four blocks.
+/* A loop of one block: the loop may take as long as its counter's increments, each of which waits
+ * for the one before. So the code has four copies of the body, and only the last one increments, a
+ * counter of four executions.
  *     copy 0, jn exit_0; copy 1, jn exit_1; copy 2, jn exit_2; copy 3 with the increment, jcc copy 0; jmp on
  * exit_i: single += i + 1; jmp on */
 enum { COPIES = 4, LOOP_INSNS = 24 };
@@ -609,8 +612,8 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
     }
 }
 
-/* Elsewhere, so that code lies close together: stubs of its jumps, the literal, the copy of the program's
- * code. */
+/* Writes the rarely used parts to the end of the region, so that the code of blocks lies close
+ * together: stubs of jumps, the literal, the copy of the program's code. */
 static void tail(struct writer *w, const struct carm_insn_full *first)
 {
     carm_addresses_emit_rare(&w->rare);
@@ -648,7 +651,7 @@ static void tail(struct writer *w, const struct carm_insn_full *first)
     }
 }
 
-/* The check that an indirect branch meant this block (cache.c). */
+/* The entry of a block for indirect branches, with its check of the target (cache.c). */
 static void entry(struct carm_emit *e, struct carm_block *block)
 {
     static const uint8_t load[] = {0x65, 0x8b, 0x0c, 0x25}; /* mov ecx, gs:[] */
@@ -692,7 +695,7 @@ static enum carm_tally_end end_of(const struct carm_insn_full *x)
     }
 }
 
-/* The code that the block's counter is of. */
+/* The row of a block's counter. */
 static struct carm_tally_row row_of(const struct carm_block *block, const struct carm_insn_full *x)
 {
     struct carm_tally_row row = {.pc = block->pc,

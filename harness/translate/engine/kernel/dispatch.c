@@ -47,9 +47,9 @@ void carm_detach(struct carm_thread *t, uint64_t pc)
     carm_release(t);
 }
 
-/* The old page of system calls, which the kernel emulates (or not: vsyscall=none) and nobody can read. Its three
- * functions make a system call and return.
- * returns where the program goes on: at pc, if there is none of them */
+/* The vsyscall page, which the kernel emulates (unless vsyscall=none) and which cannot be read. Its
+ * three functions make a system call and return.
+ * returns the address at which the program goes on: pc itself, if pc is none of the functions */
 static uint64_t vsyscall(struct carm_thread *t, uint64_t pc)
 {
     enum { FUNCTIONS = 3 };
@@ -113,7 +113,7 @@ void carm_engine_next(struct carm_thread *t)
     go_on(t, t->next, false, NULL);
 }
 
-/* The block has found other code than it was translated from. */
+/* A block has found that the program's code changed since the translation. */
 static _Noreturn void changed(struct carm_thread *t, struct carm_block *block)
 {
     carm_lock();
@@ -122,7 +122,7 @@ static _Noreturn void changed(struct carm_thread *t, struct carm_block *block)
     go_on(t, block->pc, false, NULL);
 }
 
-/* A block begins that records addresses, and there is no room. */
+/* A block that records addresses begins, and the chunk has no room. */
 static void more_room(struct carm_thread *t, uint64_t pc)
 {
     carm_addresses_room(t);
@@ -132,8 +132,9 @@ static void more_room(struct carm_thread *t, uint64_t pc)
     }
 }
 
-/* Code of the cache cannot run while unaligned accesses trap, so the program's AC flag is kept apart. Some
- * programs set it for a moment, to learn which processor they have. One that goes on with it is not counted. */
+/* Emulates pushf and popf for the AC flag. Code of the cache cannot run while unaligned accesses
+ * trap, so the program's AC flag is kept in align_check. Some programs set AC for a moment, to
+ * detect the processor. A program that goes on with AC set is not counted. */
 static void flags(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
 {
     struct carm_insn_full x;
@@ -158,7 +159,7 @@ static void flags(struct carm_thread *t, const struct carm_block *block, uint64_
         return;
     }
     if (carm_copy_from(&value, t->reg[RSP], bytes) != 0) {
-        return; /* it faults */
+        return; /* the instruction faults */
     }
     if (value & CARM_FLAG_TF) {
         carm_give_up("it single-steps itself");

@@ -5,7 +5,7 @@
 
 #include "harness/translate/engine/cache/cache.h"
 
-/* region.c: what libcarm asks for by a system call */
+/* region.c: answers a system call of libcarm */
 long carm_region_asked(struct carm_thread *t);
 void carm_region_close(struct carm_thread *t); /* the thread ends */
 
@@ -14,11 +14,12 @@ _Noreturn void carm_go_on(struct carm_thread *t, uint64_t pc, bool indirect);
 /* Out of the cache, uncounted: at pc. */
 _Noreturn void carm_detach(struct carm_thread *t, uint64_t pc);
 
-/* release.c: to t->code with the program's registers; where nobody else needs the engine, its memory is unmapped. */
+/* release.c: jumps to t->code with the program's registers. Unmaps the engine's memory when no
+ * other thread or process uses it. */
 _Noreturn void carm_release(struct carm_thread *t);
 
 /* signal.c */
-void carm_signals_begin(struct carm_thread *t); /* of each thread: its stack */
+void carm_signals_begin(struct carm_thread *t); /* sets up a thread's signal stack */
 void carm_signals_detach(struct carm_thread *t);
 long carm_signal_action(struct carm_thread *t, int signo, const struct carm_action *set,
                         struct carm_action *old);
@@ -28,12 +29,12 @@ _Noreturn void carm_signal_sigreturn(struct carm_thread *t);
 /* All blocked; returns the mask before */
 carm_sigset carm_signals_block(void);
 void carm_signals_mask(carm_sigset mask);
-/* Whether the program handles it itself. */
+/* Whether the program has a handler for a signal. */
 bool carm_signal_handled(const struct carm_thread *t, int signo);
 /* thread.c */
 struct carm_thread *carm_thread_take(const struct carm_thread *parent); /* a slot; NULL = none */
 _Noreturn void carm_thread_exit(struct carm_thread *t, uint64_t status);
-/* A system call that makes a thread or a process. returns its result, in the parent */
+/* A system call that creates a thread or a process. returns the result, in the parent */
 long carm_thread_clone(struct carm_thread *t, long nr);
 /* Before an exec: asks for the new program to be traced. */
 void carm_thread_before_exec(struct carm_thread *t, long nr);

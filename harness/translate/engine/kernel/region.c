@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Counts of a thread from one of its places to another, which libcarm asks for (harness/count/step/engine.h):
- * what its counters have become since they were last looked at, times the accounts. */
+/* Counts of a thread between two points of its program, for libcarm
+ * (harness/count/step/engine.h): the increase of the thread's counters since the latest look,
+ * times the counters' accounts. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +13,7 @@
 
 #define SEEN_BYTES (CARM_TALLY_COUNTERS * sizeof(uint64_t))
 
-/* Looks at all counters; keep: what they counted belongs to the total */
+/* Reads all counters. keep: their increase is added to the total */
 static void look(struct carm_thread *t, bool keep)
 {
     const struct carm_tally_row *rows =
@@ -57,7 +58,7 @@ void carm_region_close(struct carm_thread *t)
     }
 }
 
-/* The bytes of the first that was not understood, by any thread. */
+/* Adds the bytes of the first unknown instruction of any thread. */
 static void name_unknown(struct carm_step_counts *counts)
 {
     static const char digits[] = "0123456789abcdef";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of the counting in a process that goes on: what a program maps, locks (mlockall) or limits (RLIMIT_AS)
- * from then on is its own. */
+/* The end of counting in a process that goes on. The engine's memory is unmapped, so that later
+ * maps, locks (mlockall) and limits (RLIMIT_AS) of the program are as in an uncounted run. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -8,8 +8,9 @@
 #include "harness/translate/engine/sys.h"
 #include "harness/translate/records.h"
 
-/* What stays, beside the engine's code: the thread's state for carm_go_native, and its stack, on which a handler of
- * the program may begin before the program has its own. */
+/* Memory that stays, beside the engine's code: the thread's state for carm_go_native, and a
+ * stack, on which a handler of the program may begin before the thread is back on the program's
+ * stack. */
 static struct carm_thread last __attribute__((aligned(CARM_PAGE)));
 
 static void unmap(uint64_t begin, uint64_t end)
@@ -19,7 +20,7 @@ static void unmap(uint64_t begin, uint64_t end)
     }
 }
 
-/* On the stack that stays. All that it reads of the engine's data comes before it unmaps them. */
+/* Runs on the stack that stays. Reads the engine's data before unmapping it. */
 static _Noreturn void unmap_all(void)
 {
     const struct carm_boot *boot = &carm_boot;

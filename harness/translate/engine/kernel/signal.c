@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signals. The kernel calls on_signal on a stack of the engine's, with all signals blocked. Where the
- * program's state is exact, the frame that the kernel made is put on to the program's stack, as the kernel
- * would have, and the program's handler goes on in the cache. Elsewhere the signal waits: the trap flag
- * leads to the next such place, or the engine finds it pending before it goes back to the cache. */
+/* Signals. The kernel calls on_signal on a stack of the engine, with all signals blocked. When
+ * the program's state is exact, the kernel's frame is copied to the program's stack, to the
+ * place where the kernel would write it, and the program's handler runs in the cache. Otherwise
+ * the signal waits: single steps (trap flag) lead to the next exact place, or the engine finds
+ * the signal pending before it returns to the cache. */
 #include <errno.h>
 #include <string.h>
 
@@ -198,7 +199,7 @@ long carm_signal_stack(struct carm_thread *t, const struct carm_altstack *set,
 
 /* ---- delivering ---- */
 
-/* What the kernel keeps in the last bytes of the legacy area. */
+/* The kernel's fields in the last bytes of the legacy area. */
 struct software {
     uint32_t magic, extended_size;
     uint64_t features;
@@ -213,7 +214,7 @@ static bool writable(uint64_t at)
     return carm_sys2(SYS_rt_sigpending, at, sizeof(carm_sigset)) == 0;
 }
 
-/* Again by the kernel, when the mask lets it through. */
+/* Sends a signal again: the kernel delivers it when the mask allows. */
 static void send_again(const struct carm_thread *t, const struct carm_siginfo *info)
 {
     carm_sys4(SYS_rt_tgsigqueueinfo, (uint64_t)t->slot->pid, (uint64_t)carm_sys2(SYS_gettid, 0, 0),
@@ -225,7 +226,8 @@ static void send_again(const struct carm_thread *t, const struct carm_siginfo *i
 static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
                     const struct carm_siginfo *given, carm_sigset mask)
 {
-    const struct carm_siginfo info = *given; /* it may lie in the frame */
+    const struct carm_siginfo info = *given; /* a copy: *given may lie in the frame that is
+                                              * overwritten */
     const int signo = info.signo;
     const struct carm_action action = t->actions->of[signo];
     uc->eflags &= ~CARM_FLAG_TF;
@@ -296,7 +298,7 @@ static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
     uc->rip = t->detached ? action.handler : (uint64_t)(uintptr_t)carm_entry_next;
 }
 
-/* The first that waits; the others go back to the kernel. */
+/* Delivers the first waiting signal; the others are sent again. */
 static void deliver_pending(struct carm_thread *t, struct carm_ucontext *uc)
 {
     const struct carm_siginfo info = t->queue[0];
@@ -341,7 +343,8 @@ static uint64_t *register_of(struct carm_ucontext *uc, int reg)
     return all[reg];
 }
 
-/* Makes the frame of a place in the cache the program's. returns false where that is not exact */
+/* Converts the frame of an address in the cache to the program's registers. returns false at a
+ * place where the program's state is not exact */
 static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
 {
     bool found = false;
@@ -381,7 +384,8 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
     return found;
 }
 
-/* A call that waits with a mask of its own: the handler runs under that, and restores the one before. */
+/* Notes a call that waits with a mask of its own: the handler runs under this mask and restores
+ * the mask before the call. */
 static void note_waited(struct carm_thread *t, const struct carm_ucontext *uc)
 {
     uint64_t at = 0;
@@ -460,7 +464,7 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
             deliver(t, uc, info, uc->mask);
             return;
         }
-        /* in the engine it may hold the lock that make_exact takes */
+        /* a thread in the engine may hold the lock that make_exact takes */
         if (in_engine(uc->rip) || !make_exact(t, uc)) {
             carm_give_up("the translator failed in itself");
             carm_die(signo);
@@ -501,7 +505,7 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
 void carm_signal_sigreturn(struct carm_thread *t)
 {
     const carm_sigset mask = carm_signals_block();
-    if (t->pending) { /* before this call, which is to come again */
+    if (t->pending) { /* deliver before this call, which is then made again */
         carm_signals_mask(mask);
         t->slot->extra.instructions--;
         t->mid_site = 0;

@@ -15,7 +15,7 @@ void carm_engine_start(void)
 {
     struct carm_boot *boot = &carm_boot;
     carm_ranges_begin(boot);
-    /* not for a core file: it is large and empty */
+    /* left out of core files: the tally is large and mostly empty */
     carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {

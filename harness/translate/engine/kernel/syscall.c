@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* System calls of the program. Most are made as they are; some are about what the engine does for the
- * program (signals, threads), some tell it of code. */
+/* System calls of the program. Most are made unchanged. The engine handles calls about signals
+ * and threads, and learns from calls about memory which code is executable. */
 #include <asm/prctl.h>
 #include <errno.h>
 #include <linux/futex.h>
@@ -23,11 +23,11 @@ void carm_engine_syscall_aborted(struct carm_thread *t);
 
 enum { PAGE = 4096, SYS_CALL_BYTES = 2 };
 
-/* ---- what ends the counting ---- */
+/* ---- calls that end the counting ---- */
 
-/* A program that limits its address space or its data to less than 4 GiB might not get what it asks for, for the
- * engine has 0.6 GiB of it.
- * at  of the new limit; 0 = none */
+/* Whether a limit of address space or data is below 4 GiB. Then the program might not get the
+ * memory that it has without the engine, which takes 0.6 GiB.
+ * at  address of the new limit; 0 = none */
 static const char *limits(uint64_t resource, uint64_t at)
 {
     struct rlimit limit;
@@ -38,7 +38,7 @@ static const char *limits(uint64_t resource, uint64_t at)
                : NULL;
 }
 
-/* NULL, or the phrase that says why the program cannot be counted from this call on. */
+/* The reason, as a phrase, why the program cannot be counted from this call on; NULL = it can. */
 static const char *refused(const struct carm_thread *t)
 {
     const uint64_t *r = t->reg;
@@ -173,7 +173,7 @@ static void after(struct carm_thread *t, uint64_t nr, long result)
 
 /* ---- one call ---- */
 
-/* Whether it may wait for another thread, for input or for a time. */
+/* Whether a call may wait: for another thread, for input or for a time. */
 static bool sleeps(const uint64_t *r)
 {
     switch (r[RAX]) {
@@ -247,7 +247,7 @@ static long alternate(struct carm_thread *t)
     return rc;
 }
 
-/* Not executed after all: its block counted it. */
+/* The call is not made after all: subtracts it, since its block has counted it. */
 static _Noreturn void not_now(struct carm_thread *t)
 {
     t->slot->extra.instructions--;
@@ -288,7 +288,7 @@ void carm_engine_syscall(struct carm_thread *t)
             if (result == -EAGAIN) {
                 carm_detach(t, pc);
             }
-        } else if (result == -EINTR) { /* no clone returns that */
+        } else if (result == -EINTR) { /* clone never returns -EINTR */
             not_now(t);
         }
         finish(t, result);

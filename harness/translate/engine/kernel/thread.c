@@ -20,9 +20,9 @@ static uint64_t slot_at(uint32_t number)
     return CARM_TALLY_AT + CARM_TALLY_SLOTS_AT + (uint64_t)number * CARM_TALLY_SLOT_BYTES;
 }
 
-static uint32_t mapped = 1; /* slots, in this process */
+static uint32_t mapped = 1; /* slots mapped in this process */
 
-/* Those up to this one: what the last one has behind its thread's state becomes longer. */
+/* Maps the slots up to `number`: the mapping of the tally grows behind the last slot's state. */
 static bool map_slot(uint32_t number)
 {
     const uint64_t at = slot_at(mapped - 1) + CARM_TALLY_SLOT_AT;
@@ -100,7 +100,8 @@ void carm_thread_exit(struct carm_thread *t, uint64_t status)
 {
     carm_addresses_end(t);
     carm_signals_block();
-    for (uint32_t i = 0; i < t->npending; i++) { /* others may take them */
+    for (uint32_t i = 0; i < t->npending; i++) { /* other threads of the process may take the
+                                                  * signals */
         carm_sys2(SYS_kill, (uint64_t)t->slot->pid, (uint64_t)t->queue[i].signo);
     }
     carm_region_close(t);
@@ -166,7 +167,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
 {
     struct clone_request request;
     const long rc = read_request(t, nr, &request);
-    if (rc) { /* the kernel says what is wrong */
+    if (rc) { /* the kernel's call reports the error */
         return carm_sys2(nr, t->reg[RDI], t->reg[RSI]);
     }
     if (request.flags & (CLONE_NEWPID | CLONE_NEWUSER)) {
@@ -194,7 +195,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
         carm_clone(child, nr, t->reg[RDI], t->reg[RSI], t->reg[RDX], t->reg[R10], t->reg[R8]);
     if (forks) {
         carm_unlock();
-        if (result > 0) { /* it may outlive this process before it has said so itself */
+        if (result > 0) { /* the child may outlive this process before it marks its slot itself */
             child->slot->pid = (int32_t)result;
         }
     }
@@ -230,7 +231,8 @@ static void wake(uint32_t *word)
     carm_sys4(SYS_futex, (uint64_t)word, FUTEX_WAKE, 0x7fffffff, 0);
 }
 
-/* Until carm answers. returns false: it never will, for the program has ended, or carm was killed */
+/* Waits while *state == is, for carm's answer. returns false when none will come: the program
+ * has ended, or carm was killed */
 static bool wait_while(uint32_t *state, uint32_t is)
 {
     const struct timespec moment = {0, 50000000};
@@ -246,7 +248,8 @@ static bool wait_while(uint32_t *state, uint32_t is)
     return true;
 }
 
-/* Set-user-id programs, and those with capabilities, must not be traced: they would lose them. */
+/* Whether an exec runs a set-user-id program or one with capabilities, which would lose its
+ * rights under a tracer. */
 static bool privileged(const struct carm_thread *t, long nr)
 {
     const uint64_t *r = t->reg;
@@ -310,6 +313,6 @@ void carm_thread_exec_failed(struct carm_thread *t)
     __atomic_fetch_add(&control->bell, 1, __ATOMIC_ACQ_REL);
     wake(&control->bell);
     wait_while(&request->state, CARM_REQUEST_FAILED);
-    /* done: nobody waits for it any more */
+    /* the exec is done: the request is free again */
     __atomic_store_n(&request->state, CARM_REQUEST_FREE, __ATOMIC_RELEASE);
 }

@@ -3,7 +3,7 @@
 
 #include "harness/translate/records.h"
 
-/* ---- what an instruction accesses ------------------------------------------------------------------- */
+/* ---- accesses of an instruction ---------------------------------------------------------------- */
 
 static unsigned prefetch_kind(const struct carm_insn_full *x)
 {
@@ -31,7 +31,8 @@ static int64_t moved(const struct carm_insn_full *x, const ZydisDecodedOperand *
                : 0;
 }
 
-/* Loads before stores, as the account has them; none of what registers decide. returns their number */
+/* The accesses of an instruction, loads before stores as in its account. Accesses that depend on
+ * registers are left out. returns their number */
 unsigned carm_accesses_of(const struct carm_insn_full *x, struct carm_access *out)
 {
     const struct carm_account *e = &x->account;
@@ -70,7 +71,8 @@ unsigned carm_accesses_of(const struct carm_insn_full *x, struct carm_access *ou
 
 /* ---- code that records ------------------------------------------------------------------------------- */
 
-/* lea reg, [operand + displacement], of the operand's parts: its encoding has other displacements. */
+/* lea reg, [operand + displacement], encoded anew from the operand's parts, since the
+ * displacement differs. */
 static void lea_operand(struct carm_emit *e, unsigned reg, const struct carm_insn_full *x,
                         const struct carm_access *a, const char **why)
 {
@@ -108,7 +110,7 @@ static void lea_operand(struct carm_emit *e, unsigned reg, const struct carm_ins
     carm_word32(e, (uint32_t)(int32_t)displacement);
 }
 
-/* What stands between borrowing rax and rcx and giving them back: rax is the address. */
+/* Writes a record; rax is the address. Between carm_access_borrow and carm_access_give_back. */
 void carm_access_write(struct carm_emit *e, uint32_t what, uint32_t at)
 {
     static const uint8_t store[] = {0x48, 0x89, 0x01};      /* mov [rcx], rax */
@@ -137,7 +139,7 @@ void carm_access_give_back(struct carm_emit *e)
     carm_load(e, RAX, AT_R_RAX);
 }
 
-/* reg = where it accesses; for rax, rcx is borrowed, too */
+/* Sets reg to the accessed address; with rax, rcx is borrowed, too */
 void carm_access_address(struct carm_emit *e, unsigned reg, const struct carm_insn_full *x,
                          const struct carm_access *a, const char **why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an instruction accesses, and code that says where and writes it down. */
+/* The accesses of an instruction, and code that computes their addresses and records them. */
 #ifndef CARM_HARNESS_TRANSLATE_ENGINE_TRACE_ACCESS_H
 #define CARM_HARNESS_TRANSLATE_ENGINE_TRACE_ACCESS_H
 
@@ -14,15 +14,17 @@ struct carm_access {
     unsigned bytes, kind;
 };
 
-/* Loads before stores, as the account has them; none of what registers decide. returns their number
+/* The accesses of an instruction, loads before stores as in its account. Accesses that depend on
+ * registers are left out. returns their number
  * out  [CARM_ACCESSES_MAX] */
 unsigned carm_accesses_of(const struct carm_insn_full *x, struct carm_access *out);
 
-/* Between these two, rax and rcx are borrowed. */
+/* Between these two calls, rax and rcx are borrowed. */
 void carm_access_borrow(struct carm_emit *e);
 void carm_access_give_back(struct carm_emit *e);
-/* reg = where it accesses. Behind fs, reg is rax, and rcx is borrowed, too.
- * x  the operand's */
+/* Code that sets reg to the accessed address. For operands relative to fs, reg is rax, and rcx is
+ * borrowed, too.
+ * x  instruction of the operand */
 void carm_access_address(struct carm_emit *e, unsigned reg, const struct carm_insn_full *x,
                          const struct carm_access *a, const char **why);
 /* A record of the address in rax. rcx is overwritten. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Addresses of loads and stores, where they are wanted: code before each access that writes a record
- * (harness/translate/records.h; with sampling, sample.c has it), and what the engine records itself where
- * registers decide. Records of an instruction are written before it is executed; they are taken back where it
- * was not. */
+/* Addresses of loads and stores. Code before each access writes a record
+ * (harness/translate/records.h); with sampling, sample.c emits this code. When registers decide
+ * on the accesses, the engine writes the records in a callout. The records of an instruction are
+ * written before it executes, and taken back if it did not. */
 #include <linux/futex.h>
 #include <string.h>
 #include <time.h>
@@ -107,7 +107,7 @@ static bool alone(void)
     return __atomic_load_n(&RECORDS->threads, __ATOMIC_RELAXED) < 2;
 }
 
-/* Until carm has taken some of this thread's. */
+/* Waits until carm has taken some of this thread's chunks. */
 static void wait_for_carm(const struct carm_thread *t)
 {
     const struct timespec moment = {0, 50000000};
@@ -152,7 +152,7 @@ void carm_addresses_sleep(struct carm_thread *t)
     }
 }
 
-/* Records that the chunk has room for. */
+/* Number of records that fit into the rest of the chunk. */
 static unsigned room_of(const struct carm_thread *t)
 {
     return t->chunk ? CARM_CHUNK_RECORDS -
@@ -160,7 +160,7 @@ static unsigned room_of(const struct carm_thread *t)
                     : 0;
 }
 
-/* What is recorded from now on. turn: of a window; s->turns: outside of windows */
+/* Sets the lines that are recorded from now on. turn: a window's; s->turns = outside of windows */
 static void set_classes(struct carm_thread *t, uint32_t turn)
 {
     const struct carm_record_sample *s = &carm_boot.sample;
@@ -176,7 +176,7 @@ static void set_classes(struct carm_thread *t, uint32_t turn)
     }
 }
 
-/* From the first half of a window to the second, on to the time between two, and on to the next. */
+/* Goes on to the next phase: first half of a window, second half, time between two windows. */
 static void turn(struct carm_thread *t)
 {
     const struct carm_record_sample *s = &carm_boot.sample;
@@ -189,7 +189,7 @@ static void turn(struct carm_thread *t)
         t->until = s->half;
     } else if (t->in_window == IN_SECOND_HALF) {
         t->until = s->half;
-    } else { /* half to one and a half of it, so that no loop keeps step */
+    } else { /* 0.5 to 1.5 times `between`, so that no loop keeps in step with the windows */
         set_classes(t, s->turns);
         uint64_t x = ((uint64_t)t->records_thread << 32 | t->windows) + 1;
         x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ULL;
@@ -198,7 +198,8 @@ static void turn(struct carm_thread *t)
     }
 }
 
-/* left - 255 records may be written before it is asked again, and as many more as a block has. */
+/* Sets t->left. A thread may write left - 255 records before it asks again, and then the records
+ * of one more block. */
 static void give(struct carm_thread *t)
 {
     uint64_t left = room_of(t) - CARM_BLOCK_RECORDS + CARM_BLOCK_RECORDS - 1;
@@ -286,7 +287,7 @@ unsigned carm_addresses_of(const struct carm_insn_full *x)
     return carm_account_calls(x) || carm_boot.sample.wanted ? 0 : carm_accesses_of(x, accesses);
 }
 
-/* Of the block that is written: where it leaves because there is no room. */
+/* Exit of the block in work that is taken when the chunk has no room. */
 static struct no_room {
     uint8_t *from, *back;
     uint32_t link;
@@ -419,7 +420,7 @@ static void masked(struct carm_thread *t, const struct carm_insn_full *x,
         }
         return;
     }
-    /* neighbours that are active are one access */
+    /* neighbouring active lanes are one access */
     const uint64_t at = address_of(t, x, o);
     for (unsigned i = 0; i < e->masked.lanes; i++) {
         unsigned n = 0;
@@ -488,7 +489,8 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
     }
 }
 
-/* With sampling, not all of them may have been recorded. */
+/* The number of records that were written of the instruction at pc. With sampling, some accesses
+ * have none. */
 static unsigned recorded(const struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                          unsigned most)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Code that records the accesses to some lines alone. Most accesses are to others, so it is the look at their
- * lines that takes time: accesses of a block that are less than a line apart share one, and one register that
- * the block does not use is kept for all looks. What is to be recorded stands behind the block. */
+/* Code that records the accesses to some cache lines. Most accesses are to other lines, so a
+ * "look", the test of an access's line, must be fast. Accesses of a block less than a line apart
+ * share one look, and one register that the block does not use is kept for all looks. The code
+ * that records follows the block. */
 #include "harness/translate/engine/trace/access.h"
 #include "harness/translate/engine/code.h"
 #include "harness/translate/engine/trace/trace.h"
@@ -9,18 +10,20 @@
 
 enum { SPAN = 64, NO_REG = -1, MEMBERS = CARM_BLOCK_INSNS * CARM_ACCESSES_MAX };
 
-/* Accesses by the same registers: all of them are in the line of the lowest one, or in the next one. */
+/* Accesses by the same registers, all in the line of the lowest address or in the next line. */
 struct group {
     ZydisRegister base, index;
     uint8_t scale;
-    bool closed;    /* its registers have changed since then, and it is not known by how much */
-    unsigned first; /* instruction: the look stands before it */
-    int64_t moved;  /* of the base register since then */
+    bool closed;    /* a register has changed by an unknown amount since the look */
+    unsigned first; /* index of the instruction after the look */
+    int64_t moved;  /* change of the base register since the look */
     int64_t low, high;
-    unsigned member; /* the first one */
+    unsigned member; /* the first member */
     uint8_t *look, *from,
-        *back;    /* code, displacement of its jump to the records, where these go on */
-    int borrowed; /* for its look: that of the block is not, or cannot be used */
+        *back;    /* the look's code, the displacement of its jump to the records, and the place
+                   * to which the records return */
+    int borrowed; /* register borrowed for the look when the block keeps none or it cannot be
+                   * used */
 };
 
 struct member {
@@ -28,15 +31,17 @@ struct member {
     struct carm_access access; /* as seen from the group's first instruction */
 };
 
-/* Of the block that is written. */
+/* State of the block in work. */
 static struct group groups[MEMBERS];
 static struct member members[MEMBERS];
 static unsigned ngroups, nmembers;
 static const struct carm_insn_full *insns;
 static uint64_t
-    free_before; /* a bit for each instruction: all arithmetic flags but the carry are dead */
+    free_before; /* a bit for each instruction: all arithmetic flags but the carry are dead
+                  * before it */
 static int kept; /* register */
-static unsigned kept_until; /* the instruction that overwrites it; none: their number */
+static unsigned kept_until; /* index of the instruction that overwrites the register; the number
+                             * of instructions = none does */
 
 static ZydisRegister whole(ZydisRegister reg)
 {
@@ -57,7 +62,7 @@ static bool writes(const struct carm_insn_full *x, ZydisRegister reg)
     return false;
 }
 
-/* By how much the instruction moves the stack pointer. returns false: that is not known */
+/* The change of the stack pointer by an instruction. returns false when it is not known */
 static bool moves_stack(const struct carm_insn_full *x, int64_t *by)
 {
     const ZydisDecodedOperand *to = &x->op[0];
@@ -149,8 +154,8 @@ static void add(unsigned i, const struct carm_access *a)
     members[nmembers++].access.displacement += groups[g].moved;
 }
 
-/* Where the flags are not dead, a look takes longer: it moves to an instruction before which they are, if its
- * registers are known there. */
+/* Moves a look to an earlier instruction before which the flags are dead, if its registers have
+ * the same values there. A look that must keep flags takes longer. */
 static void hoist(unsigned g)
 {
     struct group *group = &groups[g];
@@ -178,7 +183,7 @@ static void hoist(unsigned g)
     }
 }
 
-/* Registers that are in the operands. */
+/* Registers of the operands, a bit for each. */
 static uint32_t regs_of(const struct carm_insn_full *x)
 {
     uint32_t regs = 0;
@@ -215,7 +220,7 @@ static int unused(uint32_t used)
     return NO_REG;
 }
 
-/* The register that an instruction overwrites whole and does not read; NO_REG */
+/* The register that an instruction overwrites and does not read; NO_REG = none */
 static int overwritten(const struct carm_insn_full *x)
 {
     const ZydisDecodedOperand *to = &x->op[0];
@@ -245,9 +250,10 @@ static int overwritten(const struct carm_insn_full *x)
                                                             : (int)(reg - ZYDIS_REGISTER_RAX);
 }
 
-/* One that is overwritten behind the last look needs not come back. Else they take turns: it comes back through
- * memory, and one block is not to wait for the one before.
- * last  instruction with a look */
+/* Chooses the kept register. Best is one that the block overwrites after the last look: its value
+ * need not be restored. Otherwise the registers take turns from block to block: the value is
+ * restored from memory, and a block should not wait for the restore of the block before.
+ * last  instruction with the last look */
 static void keep(unsigned n, unsigned last)
 {
     static unsigned turn;
@@ -335,7 +341,7 @@ static void class_in(struct carm_emit *e, unsigned reg)
     carm_byte(e, 0xf0);
     carm_byte(e, 0xc0U | low << 3 | low);
     carm_byte(e, CARM_CLASS_AT);
-    if (reg >= 8) { /* movzx reg, its low word */
+    if (reg >= 8) { /* movzx reg, low word of reg */
         carm_byte(e, 0x45);
     }
     carm_byte(e, 0x0f);
@@ -376,8 +382,8 @@ static uint8_t *jump(struct carm_emit *e, unsigned reg, bool free)
  *     reg = reg >> 6 & 65535
  *     reg = classes[reg]
  *     dec reg; jz to the records
- * Where the flags are not dead, reg is rcx, for jrcxz. reg is the block's, or it is borrowed.
- * borrowed  out: it, or NO_REG
+ * Where the flags are not dead, reg is rcx, for jrcxz. reg is the block's kept register, or borrowed.
+ * borrowed  out: the borrowed register, or NO_REG
  * returns the displacement of the jump */
 static uint8_t *look(struct carm_emit *e, const struct carm_insn_full *x,
                      const struct carm_access *a, bool free, int *borrowed, const char **why)
