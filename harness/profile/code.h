@@ -16,16 +16,16 @@ struct carm_code_piece {
     uint64_t at, end; /* offsets in the file */
     size_t first, n;  /* instructions */
     double executions;
-    uint64_t target; /* of a direct branch at its end */
-    double taken;    /* how often a conditional branch at its end jumped; -1 = not known */
-    bool jumps;      /* it ends with a direct jump */
-    bool falls;      /* it may go on behind it: also after a call */
+    uint64_t target; /* target of a direct branch at the piece's end */
+    double taken;    /* jumps of a conditional branch at the piece's end; -1 = not known */
+    bool jumps;      /* the piece ends with a direct jump */
+    bool falls;      /* the next instruction may follow, also after a call */
 };
 
 struct carm_flow_code {
     uint32_t module;          /* of the blocks */
     uint64_t at;              /* where an iteration begins */
-    double iterations;        /* executions of that place */
+    double iterations;        /* executions of the loop's entry */
     bool inner;               /* a loop without loops inside it */
     struct carm_flow_op *ops; /* by address */
     size_t nops, ops_room;
@@ -34,9 +34,10 @@ struct carm_flow_code {
 };
 
 /* The code of a loop, or of a function outside of its loops.
- * loop      its number in flow, from 0; CARM_CODE_BODY: of the function
- * module    its number in the blocks
- * fd        the module's file; what cannot be read has no instructions
+ * loop      number of the loop in flow, from 0; CARM_CODE_BODY: code of the function outside of its
+ *           loops
+ * module    number of the module in the blocks
+ * fd        the module's file; code that cannot be read has no instructions
  * out       to be closed; on error it is empty
  * returns 0 or -CARM_ENOMEM */
 #define CARM_CODE_BODY SIZE_MAX

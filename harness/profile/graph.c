@@ -7,7 +7,7 @@
 #include "base/array.h"
 
 enum {
-    STEPS_MAX = 24000,    /* instructions that are executed, at most */
+    STEPS_MAX = 24000,    /* most instructions that are executed */
     ITERATIONS_MAX = 128, /* likewise; chains of several iterations show in fewer */
     ITERATIONS_MIN = 8,
     TERMS = 4,       /* unknown numbers in an address */
@@ -51,7 +51,7 @@ static int64_t wrapped_sum(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* a += times x b. returns false: it has too many terms */
+/* a += times x b. returns false when the sum has too many terms */
 static bool add(struct sum *a, const struct sum *b, int64_t times)
 {
     struct sum out = {.constant = wrapped_sum(a->constant, wrapped_product(times, b->constant))};
@@ -76,7 +76,7 @@ static bool add(struct sum *a, const struct sum *b, int64_t times)
 
 /* ---- state ---- */
 
-/* A result, and the step that it came from. */
+/* The time at which a result is ready, and the step that produced it. */
 struct ready {
     double cycles;
     int step;
@@ -84,8 +84,8 @@ struct ready {
 
 struct step {
     uint32_t op;
-    int before;          /* the step that it waited for longest */
-    float load, compute; /* cycles that it added: of memory, of the unit */
+    int before;          /* the step on which this one waited longest */
+    float load, compute; /* cycles that the step added to the chain: of memory, of its unit */
     uint8_t load_class;
 };
 
@@ -93,7 +93,7 @@ struct step {
 struct slot {
     bool used, has_value;
     uint8_t segment;
-    uint16_t bytes; /* that were stored; 0 = loaded alone */
+    uint16_t bytes; /* bytes stored; 0 = only loaded */
     struct sum address, value;
     struct ready ready;
 };
@@ -105,13 +105,14 @@ struct machine {
     struct ready ready[CARM_REG_COUNT];
     struct sum values[CARM_REG_VECTOR];
     struct slot *slots;
-    uint32_t unknown; /* numbers so far */
+    uint32_t unknown; /* unknown numbers so far */
     bool *loaded;     /* [STEPS_MAX x 2 + ...] whether an unknown number was loaded */
     struct step *steps;
     int nsteps;
     struct sum flags;              /* the number whose sign and zero the flags show */
-    struct ready last;             /* result of the current iteration that was ready last */
-    struct sum *addresses, *moves; /* [nops] of the last time, and how far it moved then */
+    struct ready last;             /* the last result of the current iteration to be ready */
+    struct sum *addresses, *moves; /* [nops] address of the latest execution, and its distance
+                                    * from the one before */
     uint8_t *seen;                 /* [nops] times, at most 3 */
     double *walked;                /* [npieces] jumps owed: error diffusion of branches */
     double straddles;
@@ -216,7 +217,7 @@ static bool is_stack(const struct carm_flow_op *op)
            (op->base == CARM_REG_GP + 4 || op->base == CARM_REG_GP + 5);
 }
 
-/* When the bytes of a load are there, and where they come from. */
+/* The time at which a load's bytes are ready, and the steps that they come from. */
 static struct ready load(struct machine *m, const struct carm_flow_op *op, uint32_t i,
                          const struct sum *address, struct ready from, struct step *step)
 {
@@ -264,7 +265,8 @@ static struct ready load(struct machine *m, const struct carm_flow_op *op, uint3
     return out;
 }
 
-/* What the registers and memory hold afterwards. memory: of a load; stored: out, of a store */
+/* Sets the values of registers and memory after an instruction. memory: loaded value; stored
+ * out: stored value */
 static void move_values(struct machine *m, const struct carm_flow_op *op, const struct sum *memory,
                         const struct sum *address, struct sum *stored, bool *stores_value)
 {
@@ -329,7 +331,7 @@ static void move_values(struct machine *m, const struct carm_flow_op *op, const 
     default:
         break;
     }
-    /* something else: what it is made of decides whether it was loaded */
+    /* another operation: its result counts as loaded when one of its operands does */
     bool loaded = op->loads;
     for (uint8_t i = 0; i < op->nreads; i++) {
         loaded |= op->reads[i] < CARM_REG_VECTOR && made_of_loads(m, &m->values[op->reads[i]]);
@@ -429,7 +431,8 @@ static const struct carm_code_piece *piece_at(const struct carm_flow_code *code,
     return NULL;
 }
 
-/* The piece that follows, as often to each side of a branch as it was in the run; NULL = the iteration ends. */
+/* The piece that follows. Each side of a branch is taken in the proportion of the run. NULL =
+ * the iteration ends. */
 static const struct carm_code_piece *next(struct machine *m, const struct carm_code_piece *p)
 {
     const struct carm_flow_code *code = m->code;
@@ -447,12 +450,12 @@ static const struct carm_code_piece *next(struct machine *m, const struct carm_c
         return on;
     }
     if (!to && !on && i + 1 < code->npieces && !p->jumps) {
-        return &code->pieces[i + 1]; /* an indirect jump, or a loop inside this one */
+        return &code->pieces[i + 1]; /* after an indirect jump, or a loop inside this one */
     }
     return to ? to : on;
 }
 
-/* One iteration; returns false when there is no room for more. */
+/* Executes one iteration. returns false when there is no room for more steps */
 static bool iterate(struct machine *m)
 {
     const struct carm_code_piece *p = piece_at(m->code, m->code->at);
@@ -470,7 +473,8 @@ static bool iterate(struct machine *m)
     return true;
 }
 
-/* From the result that was ready last back to where the chain was so many cycles earlier. */
+/* Follows the chain from a result back to step `until`, and adds its steps to the graph, divided
+ * by the number of iterations. */
 static void follow(struct machine *m, const struct ready *from, int until, double iterations)
 {
     struct carm_graph *g = m->graph;
@@ -484,7 +488,8 @@ static void follow(struct machine *m, const struct ready *from, int until, doubl
         }
         g->links += 1.0 / iterations;
     }
-    for (size_t i = 0; i < m->code->nops; i++) { /* not those that only led to the last result */
+    for (size_t i = 0; i < m->code->nops; i++) { /* leaves out instructions that only led to the
+                                                  * last result */
         g->accesses[i].on_chain = 2.0 * m->linked[i] >= iterations;
     }
 }

@@ -33,7 +33,7 @@ struct named {
     uint8_t class;
 };
 
-/* Floating point, by the mnemonic without v and without the suffix of its precision; a whole word. */
+/* Floating point, by the whole mnemonic without the leading v and the suffix of its precision. */
 static const struct named fp[] = {
     {"add", CARM_OPCODE_FP_ADD},         {"sub", CARM_OPCODE_FP_ADD},
     {"addsub", CARM_OPCODE_FP_ADD},      {"hadd", CARM_OPCODE_FP_ADD},
@@ -52,7 +52,7 @@ static const struct named fp[] = {
     {"movh", CARM_OPCODE_FP_SHUFFLE},
 };
 
-/* Vectors, by the beginning of the mnemonic; the first that fits. */
+/* Vectors, by the beginning of the mnemonic; the first row that fits counts. */
 static const struct named vectors[] = {
     {"fmadd", CARM_OPCODE_FP_FMA},
     {"fmsub", CARM_OPCODE_FP_FMA},
@@ -119,7 +119,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The mnemonic's suffix as precision; -1 = it has none */
+/* The precision by the mnemonic's suffix; -1 = no suffix */
 static int suffix_of(const char *m, size_t n, bool *scalar)
 {
     static const char *const suffixes[] = {"pd", "ps", "sd", "ss"};
@@ -319,7 +319,7 @@ static void flow_of(const ZydisDecodedInstruction *in, struct carm_flow_op *op)
     default:
         break;
     }
-    switch (in->mnemonic) { /* AMD and Intel fuse them with a conditional jump */
+    switch (in->mnemonic) { /* instructions that AMD and Intel fuse with a conditional jump */
     case ZYDIS_MNEMONIC_CMP:
     case ZYDIS_MNEMONIC_TEST:
     case ZYDIS_MNEMONIC_ADD:
@@ -360,7 +360,7 @@ static void take_register(const ZydisDecodedInstruction *in, const ZydisDecodedO
     if (reg == CARM_REG_GP + 4 && (op->flags & CARM_OPCODE_STACK)) {
         return; /* the stack engine has rsp ready */
     }
-    /* a part of a register stays, or all of it where the condition does not hold */
+    /* part of the register keeps its value, or all of it when the condition does not hold */
     if (writes && reg != CARM_REG_FLAGS &&
         ((is_gp(o->reg.value) && o->size < 32) ||
          (o->actions & ZYDIS_OPERAND_ACTION_CONDWRITE) != 0)) {
@@ -498,7 +498,7 @@ static void value_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
     }
 }
 
-/* Instructions whose result is zero or ones whatever was there before: no dependence. */
+/* Whether an instruction's result is zero or ones for any operands: it depends on nothing. */
 static bool is_idiom(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o)
 {
     unsigned first = in->operand_count_visible >= 3 ? 1 : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An instruction as its dependences see it: the unit that it needs, the registers that it reads and writes, its
- * memory operand, and what it does to addresses. Made from its bytes alone. */
+/* An instruction as a node of a dependence graph: its unit, the registers that it reads and
+ * writes, its memory operand, and its effect on addresses. Made from the instruction's bytes
+ * alone. */
 #ifndef CARM_HARNESS_PROFILE_INSN_H
 #define CARM_HARNESS_PROFILE_INSN_H
 
@@ -69,7 +70,7 @@ enum {
     CARM_REG_NONE = 255,
 };
 
-/* Width of its vectors; of general registers the first. */
+/* Width of an instruction's vectors; the first for general registers. */
 enum carm_opcode_width {
     CARM_OPCODE_GP,
     CARM_OPCODE_SCALAR,
@@ -81,7 +82,7 @@ enum carm_opcode_width {
 /* "", "scalar", "sse", "avx2", "avx512": ISAs of a model */
 const char *carm_opcode_isa(enum carm_opcode_width width);
 
-/* What its numbers are; of general registers the integers. */
+/* Type of an instruction's numbers; integers for general registers. */
 enum carm_opcode_precision {
     CARM_OPCODE_DP,
     CARM_OPCODE_SP,
@@ -95,7 +96,7 @@ const char *carm_opcode_precision(enum carm_opcode_precision precision); /* "dp"
 
 enum carm_opcode_flag {
     CARM_OPCODE_FUSED =
-        1, /* a conditional jump that is one operation with the comparison before it */
+        1, /* a conditional jump, fused with the comparison before it into one operation */
     CARM_OPCODE_BRANCH = 2, /* conditional */
     CARM_OPCODE_JUMP = 4,   /* any other */
     CARM_OPCODE_CALL = 8,   /* calls and returns */
@@ -107,15 +108,15 @@ enum carm_opcode_flag {
     CARM_OPCODE_NOP = 512,
 };
 
-/* What becomes of the numbers in its registers, as far as addresses are made so. */
+/* The instruction's effect on the numbers in its registers, for operations that make addresses. */
 enum carm_opcode_value {
     CARM_VALUE_OTHER,     /* not known */
     CARM_VALUE_KEPT,      /* no general register and no memory changes */
     CARM_VALUE_SET,       /* to = number */
     CARM_VALUE_MOVE,      /* to = from */
     CARM_VALUE_LOAD,      /* to = memory */
-    CARM_VALUE_STORE,     /* memory = from, or number where there is none */
-    CARM_VALUE_ADD,       /* to += sign x from, or += number where there is none */
+    CARM_VALUE_STORE,     /* memory = from; without a source register: = number */
+    CARM_VALUE_ADD,       /* to += sign x from; without a source register: += number */
     CARM_VALUE_ADD_LOAD,  /* to += sign x memory */
     CARM_VALUE_ADD_STORE, /* memory += sign x from, or += number */
     CARM_VALUE_LEA,       /* to = address of the memory operand */
@@ -128,8 +129,9 @@ struct carm_flow_op {
     double executions;
     uint16_t flags;
     uint8_t length, class, width, precision;
-    uint8_t nreads, nwrites;     /* registers of the operation, without those of the address */
-    uint8_t reads[6], writes[4]; /* flags among them */
+    uint8_t nreads, nwrites;     /* registers of the operation; the address's registers are in
+                                  * base and index */
+    uint8_t reads[6], writes[4]; /* including the flags */
     bool loads, stores, prefetches;
     uint8_t base, index, scale; /* of the memory operand; CARM_REG_NONE = none */
     uint8_t segment;            /* fs or gs: 1; else 0 */
@@ -147,7 +149,7 @@ void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand
 
 /* Appends the instructions of code.
  * code  [n] bytes at offset `at` of the file
- * executions  of each
+ * executions of each instruction
  * ops, nops, room  base/array.h
  * returns 0 or -CARM_ENOMEM; bytes that are no instruction end it */
 struct carm_err;

@@ -13,12 +13,12 @@ struct edge {
     uint64_t low, high;
 };
 
-/* One function: nodes are its pieces, in order. */
+/* The control flow of one function. Its nodes are the function's pieces, in order. */
 struct graph {
     struct carm_piece *pieces;
     uint32_t n;
     uint32_t entry;     /* node where the function begins, NONE = not executed */
-    bool indirect;      /* it has jumps to computed places */
+    bool indirect;      /* the function has jumps to computed targets */
     bool *returned;     /* [n] a call returns to it */
     bool *foreign;      /* [n] another function jumps to it */
     struct edge *edges; /* by from */
@@ -28,8 +28,8 @@ struct graph {
     uint32_t *in, *ins; /* [n + 1], [nedges] edges by to */
     /* of the search for loops */
     uint32_t *region, *order, *low, *stack, *path, *at;
-    uint32_t *nodes; /* [n] those of each region together */
-    bool *blocked;   /* edges to it are taken out */
+    uint32_t *nodes; /* [n] grouped by region */
+    bool *blocked;   /* edges to the node are removed */
 };
 
 static bool falls(enum carm_tally_end ends)
@@ -71,7 +71,7 @@ static int add_edge(struct graph *g, uint32_t from, uint32_t to, struct carm_err
                                    "the program's flow", err);
     for (uint32_t i = g->out[from]; !rc && i < g->nedges; i++) {
         if (g->edges[i].to == to) {
-            return 0; /* a branch to what is behind it */
+            return 0; /* a branch to the next instruction */
         }
     }
     if (!rc) {
@@ -140,9 +140,9 @@ static uint64_t plus(uint64_t a, uint64_t b)
     return a + b < a ? UINT64_MAX : a + b;
 }
 
-/* The edges [n] of one side of a node add up to total, give or take slack; or to no more than that. Narrows
- * their bounds.
- * returns 1 when something changed, 0, or -1 when it cannot be so */
+/* Narrows the bounds of a node's n incoming or outgoing edges: their sum is total, plus or minus
+ * slack, or at most total + slack.
+ * returns 1 when a bound changed, 0, or -1 when the bounds contradict each other */
 static int narrow(struct edge *edges, const uint32_t *list, uint32_t first, uint32_t n,
                   uint64_t total, uint64_t slack, bool equal)
 {
@@ -179,7 +179,7 @@ static int narrow(struct edge *edges, const uint32_t *list, uint32_t first, uint
     return changed;
 }
 
-/* All that leaves the piece is an edge. */
+/* Whether every way out of the piece is an edge of the graph. */
 static bool closed_out(const struct graph *g, uint32_t node)
 {
     const struct carm_piece *p = &g->pieces[node];
@@ -188,10 +188,12 @@ static bool closed_out(const struct graph *g, uint32_t node)
     case CARM_END_NEXT:
     case CARM_END_JUMP:
         return n == 1;
-    case CARM_END_BRANCH: /* what was never executed has no node; another function's may have been */
+    case CARM_END_BRANCH: /* code that was never executed has no node; code of another function
+                           * may have been executed */
         return n == 2 ||
                (n == 1 && p->target >= g->pieces[0].at && p->target < g->pieces[g->n - 1].end);
-    case CARM_END_CALL: /* it returns, unless it leaves the function by an exception or a jump */
+    case CARM_END_CALL: /* the call returns, unless it leaves the function by an exception or a
+                         * jump */
     case CARM_END_INDIRECT_CALL:
         return n == 1 && g->pieces[g->edges[g->out[node]].to].executions >= p->executions;
     default:
@@ -199,7 +201,7 @@ static bool closed_out(const struct graph *g, uint32_t node)
     }
 }
 
-/* All that comes to the piece is an edge. */
+/* Whether every way into the piece is an edge of the graph. */
 static bool closed_in(const struct graph *g, uint32_t node)
 {
     if (node == g->entry || g->foreign[node]) {
@@ -308,7 +310,8 @@ static bool has_self(const struct graph *g, uint32_t node)
     return false;
 }
 
-/* Whether it is entered there: from a node outside, from elsewhere. */
+/* Whether the region is entered at the node: from a node outside of the region, or from outside
+ * of the graph. */
 static bool is_entry(const struct graph *g, uint32_t node, uint32_t region)
 {
     for (uint32_t k = g->in[node]; k < g->in[node + 1]; k++) {
@@ -371,7 +374,7 @@ static int add_loop(struct carm_flow *flow, struct graph *g, const uint32_t *nod
     loop->entries_low = minus(loop->executions, high);
     loop->entries_high = minus(loop->executions, low);
     if (loop->entries_low == 0 && loop->entries_high > 0) {
-        loop->entries_low = 1; /* it was executed */
+        loop->entries_low = 1; /* the loop was executed, so it was entered */
     }
     return 0;
 }
@@ -431,7 +434,8 @@ static uint32_t parts(struct graph *g, uint32_t *nodes, uint32_t n, uint32_t *en
 }
 
 struct task {
-    uint32_t first, n, region, loop; /* of nodes; loop: index + 1 that they are in */
+    uint32_t first, n, region, loop; /* first, n: range in `nodes`; loop: index + 1 of the loop
+                                      * that contains them */
 };
 
 static int find_loops(struct carm_flow *flow, struct graph *g, struct carm_err *err)

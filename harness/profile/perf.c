@@ -33,7 +33,7 @@ struct carm_perf {
     struct ring *rings;
     size_t nrings;
     size_t page;
-    uint8_t *bytes; /* of records that wait for earlier ones of other processors */
+    uint8_t *bytes; /* records that wait for earlier records of other processors */
     size_t used, room;
     struct waiting *records;
     size_t nrecords, records_room;
@@ -143,7 +143,7 @@ static void read_ring(struct carm_perf *p, const struct ring *ring)
     __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-/* Those up to the time in order; the later ones stay. */
+/* Passes on the records up to a time, in order of time. Later records stay. */
 static void use_records(struct carm_perf *p, uint64_t until,
                         void (*take)(void *arg, const struct carm_record *record), void *arg)
 {
@@ -289,7 +289,7 @@ int carm_perf_open(struct carm_perf **out, pid_t pid, unsigned hz, struct carm_e
         if (!code) {
             p->nrings++;
         } else if (code == ENODEV) {
-            code = 0; /* a processor that is off */
+            code = 0; /* the processor is offline */
         }
     }
     if (code || !p->nrings) {

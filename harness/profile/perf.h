@@ -11,20 +11,20 @@
 
 struct carm_perf;
 
-/* Samples a process, its threads and children from its next exec on: one ring for each processor. Process 0 is the
- * caller's, which shows whether it works here.
+/* Samples a process, its threads and children from its next exec on: one ring for each processor.
+ * pid 0 is the calling process, to try whether sampling works here.
  * hz  samples for each second of processor time
  * returns 0, -CARM_ENOTSUP (says what forbids it), -CARM_ENOMEM */
 int carm_perf_open(struct carm_perf **out, pid_t pid, unsigned hz, struct carm_err *err);
 void carm_perf_close(struct carm_perf *perf); /* NULL allowed */
 
-/* Gives what has come since, in order of time, up to a time; later records stay.
- * returns how many samples were lost */
+/* Passes on the new records up to a time, in order of time. Later records stay.
+ * returns the number of lost samples */
 uint64_t carm_perf_read(struct carm_perf *perf, uint64_t until_ns,
                         void (*take)(void *arg, const struct carm_record *record), void *arg);
 
-/* How many were lost since the begin, also by rings that had no room until the end and so hold no record of it; 0
- * before Linux 6.0. */
+/* The number of samples lost since the begin. Counts also losses of a ring that stayed full
+ * until the end, which has no record of them. 0 before Linux 6.0. */
 uint64_t carm_perf_lost(const struct carm_perf *perf);
 
 #endif

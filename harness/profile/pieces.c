@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocks become pieces. What a piece does is known without its code: a block that begins in the midst of another
- * and ends with it does what the end of the other one does. */
+/* Cuts blocks into pieces. The counts of a piece follow without its code: a block that begins
+ * inside another block and ends with it has the counts of the other block's tail. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static uint64_t end_of(const struct carm_executed *b)
     return b->at + b->row.bytes;
 }
 
-/* The first block that begins at this offset or behind it. */
+/* The first block that begins at or after an offset. */
 static size_t first_from(const struct cut *cut, uint64_t at)
 {
     size_t low = 0;
@@ -50,8 +50,8 @@ static void add(struct carm_step_counts *a, const struct carm_step_counts *b, ui
     carm_step_counts_sum(a, b, (int64_t)times);
 }
 
-/* What one execution of [at, end) does, where both are places at which blocks begin or end.
- * returns false when no blocks tell */
+/* The counts of one execution of [at, end), where both are begins or ends of blocks.
+ * returns false when the blocks do not determine the counts */
 static bool account(const struct cut *cut, uint64_t at, uint64_t end, int depth,
                     struct carm_step_counts *out)
 {
@@ -94,7 +94,7 @@ static size_t make_pieces(const struct cut *cut, struct carm_piece *pieces)
     return n;
 }
 
-/* Adds a block to the pieces that it is cut into, from the last to the first. */
+/* Adds a block's counts to its pieces, from the last piece to the first. */
 static void cut_block(const struct cut *cut, struct carm_flow *flow, struct carm_piece *first,
                       const struct carm_executed *b)
 {
@@ -121,7 +121,7 @@ static void cut_block(const struct cut *cut, struct carm_flow *flow, struct carm
             add(&p->counts, &whole, b->executions);
             subtract(&p->counts, &tail, b->executions);
             tail = whole;
-        } /* else the piece before it has that, too */
+        } /* otherwise the piece before gets these counts, too */
         p->executions += b->executions;
         if (p != last) {
             p->end = p[1].at;

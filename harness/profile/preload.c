@@ -3,11 +3,12 @@
  * forbidden. Each thread gets a timer on its time in its own code; the timer's signal writes the interrupted
  * address into the ring (record.h).
  *
- * The program must not notice. So this links no library, allocates nothing and leaves errno alone. What it must
- * know of - threads, forks, unloaded libraries - it sees by functions of the C library that it stands in front
- * of; these are found when they are called. The clock runs only while the thread executes its own code, so its
- * signal hardly ever interrupts a system call. The signal is kept out of the masks of blocked signals: a thread
- * that blocks it would give its samples later, at another place. */
+ * The program must not notice the timer. So this object links no library, allocates nothing and
+ * preserves errno. It learns of threads, forks and unloaded libraries by interposing functions
+ * of the C library, whose originals are looked up at the first call. The clock runs only while
+ * the thread executes its own code, so its signal hardly ever interrupts a system call. The
+ * signal is removed from the program's masks of blocked signals: a thread that blocks the signal
+ * would get its samples later, at another address. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ extern char **environ __attribute__((weak));
 
 enum {
     TIMERS = 4096, /* threads at a time */
-    STARTS = 1024, /* threads that are about to begin */
+    STARTS = 1024, /* threads that have been created but do not run yet */
     RANGES = 2048, /* mappings of code */
     CLOCK_OF_THREAD = 4,
     CLOCK_USER = 1, /* time in the thread's own code */
@@ -56,13 +57,13 @@ struct start {
     void *arg;
 };
 
-static struct carm_slots *ring; /* NULL: carm is not there */
+static struct carm_slots *ring; /* NULL: no carm samples this program */
 static int off;                 /* the program has taken the signal */
 static uint32_t own_pid;
 static pthread_key_t key; /* index of the timer + 1 */
 static bool has_key;
 static struct {
-    int used; /* 2 = its timer exists */
+    int used; /* 2 = the thread's timer exists */
     int id;
 } timers[TIMERS];
 static struct start starts[STARTS];
@@ -71,7 +72,7 @@ static int busy;  /* the ranges are being read or written */
 static int stale; /* a library has been unloaded */
 static struct range ranges[RANGES], fresh[RANGES];
 static size_t nranges;
-static char chunk[4096], text[4096]; /* of /proc/self/maps; its line */
+static char chunk[4096], text[4096]; /* a chunk and the present line of /proc/self/maps */
 
 void *memset(void *at, int byte, size_t n)
 {
@@ -94,7 +95,7 @@ static uint32_t number_of(long nr)
 
 /* ---- records ---- */
 
-/* NULL: there is no room */
+/* Claims a slot of the ring; NULL = the ring is full */
 static struct carm_slot *take_slot(enum carm_record_kind kind, uint64_t *number)
 {
     uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
@@ -146,7 +147,7 @@ static void tell_range(const struct range *r, const char *path, size_t length)
     }
 }
 
-/* ---- what is mapped ---- */
+/* ---- mappings ---- */
 
 static bool is_known(const struct range *r)
 {
@@ -160,7 +161,7 @@ static bool is_known(const struct range *r)
     return false;
 }
 
-/* A line of /proc/self/maps; of a long one the beginning */
+/* Takes a line of /proc/self/maps; of a long line its beginning */
 static size_t take_line(const char *from, size_t n)
 {
     struct carm_maps_line line;
@@ -179,7 +180,7 @@ static size_t take_line(const char *from, size_t n)
     return n + 1;
 }
 
-/* By the thread that has made it busy. */
+/* Reads the executable ranges. The caller has set `busy`. */
 static void read_ranges(void)
 {
     const long fd = carm_sys4(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t) "/proc/self/maps",
@@ -207,12 +208,12 @@ static void read_ranges(void)
     nranges = n;
 }
 
-/* Tells what has been mapped since, if the address is in none of what is known. */
+/* Reads the maps again if an address is in no known range, and sends records of the new ones. */
 static void know(uint64_t at)
 {
     bool known = false;
     if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-        return; /* another thread is about it */
+        return; /* another thread is reading the maps */
     }
     if (!__atomic_exchange_n(&stale, 0, __ATOMIC_RELAXED)) {
         for (size_t i = 0; i < nranges && !known; i++) {
@@ -227,7 +228,7 @@ static void know(uint64_t at)
 
 /* ---- the signal ---- */
 
-/* Somebody else has sent it: as without a handler, it ends the program. */
+/* The signal did not come from the timer: it ends the program, as it would without our handler. */
 static void end_by_signal(int sig)
 {
     uint64_t none[4] = {0};
@@ -296,8 +297,9 @@ static uint64_t random_up_to(uint64_t n)
     return 1 + (x >> 16) % n;
 }
 
-/* The first sample comes after a random part of the period: else a thread that lives shorter had none, and each
- * thread half a sample less than its time.
+/* Starts a thread's timer. The first sample comes after a random part of the period. With a whole
+ * period, a thread that lives shorter would have no sample, and each thread half a sample too few
+ * on average.
  * returns 0 or -errno */
 static long set_timer(int i)
 {
@@ -346,14 +348,14 @@ static void begin_timer(void)
     carm_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, (uint64_t)&set, 0, SIGNAL_SET);
 }
 
-/* A child process has this memory and no timer. */
+/* A forked child inherits this memory but no timer. */
 static void begin_child(void)
 {
     const uint32_t parent = own_pid;
     own_pid = number_of(SYS_getpid);
     memset(timers, 0, sizeof timers);
     memset(starts, 0, sizeof starts);
-    if (busy) { /* a thread that the child does not have was about it */
+    if (busy) { /* a thread of the parent was reading the maps during the fork */
         nranges = 0;
         busy = 0;
     }
@@ -378,7 +380,7 @@ static void stop(void)
 
 /* ---- functions of the C library ---- */
 
-/* What the program would have called. */
+/* The original of an interposed function. */
 static void *next_of(void **cache, const char *name)
 {
     void *found = __atomic_load_n(cache, __ATOMIC_RELAXED);
@@ -467,7 +469,7 @@ static bool is_ours(int sig)
     return ring && sig == (int)ring->sig && !__atomic_load_n(&off, __ATOMIC_RELAXED);
 }
 
-/* To have no handler is what the program believes to be the case. */
+/* The program sees no handler for our signal. */
 EXPORT int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict old)
 {
     NEXT(sigaction);
@@ -495,7 +497,7 @@ EXPORT __sighandler_t signal(int sig, __sighandler_t handler)
     return next ? next(sig, handler) : SIG_ERR;
 }
 
-/* returns the set without our signal, which is in `copy` if it had it */
+/* returns the set without our signal: the set itself, or `copy` if the set contained the signal */
 static const sigset_t *without(int how, const sigset_t *set, sigset_t *copy)
 {
     uint64_t first = 0;
@@ -523,7 +525,7 @@ EXPORT int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *rest
     return next ? next(how, without(how, set, &copy), old) : EINVAL;
 }
 
-/* Another library may get the place of one that has gone. */
+/* The addresses of an unloaded library may be used by another one. */
 EXPORT int dlclose(void *handle)
 {
     NEXT(dlclose);

@@ -16,7 +16,7 @@
 
 #define NO_ROW SIZE_MAX
 
-/* Samples of one thread that go to one row. */
+/* The samples of one thread in one row. */
 struct hit {
     size_t row;
     struct carm_sample sample;
@@ -101,7 +101,7 @@ static int unknown_row(struct builder *b, size_t *row, struct carm_err *err)
 struct module {
     const char *path;
     uint64_t code;    /* as in carm_module */
-    unsigned version; /* of the files that had this path: 1, 2, ... */
+    unsigned version; /* number of the file among all files with this path: 1, 2, ... */
     struct carm_symbols_module *symbols;
     const struct carm_symbols_function *functions;
     size_t nfunctions;
@@ -182,7 +182,7 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
     snprintf(row->name, sizeof row->name, "%.60s%.80s%.70s%.44s", inlined, name, where, file);
 }
 
-/* The row of a function's code outside loops, or of all of it. */
+/* The row of a function's code outside loops, or of the whole function. */
 static int body_of(struct builder *b, struct module *m, uint32_t function, uint64_t at, size_t *row,
                    struct carm_err *err)
 {
@@ -218,8 +218,8 @@ static int body_of(struct builder *b, struct module *m, uint32_t function, uint6
     return 0;
 }
 
-/* Loops of one line - an inner and an outer one, a loop in several versions - get the place in their function,
- * so that the names of two runs fit. */
+/* Adds the offset in the function to the names of loops with the same source line (an inner and
+ * an outer loop, versions of a loop), so that the names of two runs agree. */
 static void tell_apart(struct carm_profile *p, const struct module *m)
 {
     for (size_t i = 0; i < m->flow.nloops; i++) {
@@ -342,7 +342,7 @@ static int code_of(struct builder *b, const struct module *m, size_t loop, uint3
     return rc;
 }
 
-/* The code of the rows that have samples. */
+/* Reads the code of the rows with samples. */
 static int codes_of(struct builder *b, const struct module *m, uint32_t number, int file,
                     size_t first_hit, struct carm_err *err)
 {
@@ -386,7 +386,7 @@ static bool has_module(const struct carm_modules *modules, const char *path, uin
     return false;
 }
 
-/* How many of the first n modules have that path, and are not among others. */
+/* The number of the first n modules with a path that are not among `others`. */
 static unsigned with_path(const struct carm_modules *modules, uint32_t n, const char *path,
                           const struct carm_modules *others)
 {
@@ -399,7 +399,7 @@ static unsigned with_path(const struct carm_modules *modules, uint32_t n, const 
 }
 
 /* from    modules of either run
- * k       of these; of a file, or "[vdso]"
+ * k       module in `from`: a file, or "[vdso]"
  * number  of the module in the counted run, or UINT32_MAX */
 static int add_module(struct builder *b, const struct carm_modules *from, uint32_t k,
                       uint32_t number, struct carm_step_counts *rest, struct carm_err *err)
@@ -447,8 +447,9 @@ static bool is_negative(const struct carm_step_counts *counts)
     return negative;
 }
 
-/* What is taken back belongs to blocks that were left by a system call that a signal interrupted: a few instructions
- * of the function outside loops that executed most. */
+/* Finds the row for subtracted counts. These belong to blocks that were left by a system call
+ * that a signal interrupted, a few instructions: they go to the function body with the most
+ * executed instructions. */
 static int corrected_row(struct builder *b, size_t *row, struct carm_err *err)
 {
     const struct carm_profile *p = b->profile;
@@ -466,7 +467,7 @@ static int corrected_row(struct builder *b, size_t *row, struct carm_err *err)
     return 0;
 }
 
-/* Code of no file: one row. */
+/* One row for all code of no file. */
 static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struct carm_err *err)
 {
     static const struct carm_step_counts nothing;
@@ -493,7 +494,7 @@ static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struc
     return rc;
 }
 
-/* What the counted run executed outside of files. */
+/* The counts that the counted run executed outside of files. */
 static void rest_of_blocks(const struct carm_blocks *blocks, uint32_t module,
                            struct carm_step_counts *rest)
 {
@@ -557,14 +558,14 @@ static int by_last(const void *left, const void *right)
     return a->sample.last < b->sample.last ? -1 : a->sample.last > b->sample.last;
 }
 
-/* The most samples of threads that were in the row one after another.
+/* The largest sum of samples over threads that were in the row one after another.
  * hits  [n] of the row, one for each thread, sorted by their last samples
  * most  [n + 1] memory */
 static uint64_t longest(const struct hit *hits, size_t n, uint64_t *most)
 {
     most[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t low = 0; /* of those before, how many had ended */
+        size_t low = 0; /* number of threads that had ended before this one began */
         size_t high = i;
         while (low < high) {
             const size_t middle = (low + high) / 2;
@@ -580,7 +581,7 @@ static uint64_t longest(const struct hit *hits, size_t n, uint64_t *most)
     return most[n];
 }
 
-/* How many threads with at least so many samples were in the row at a time. */
+/* The largest number of threads with at least `least` samples that were in the row at one time. */
 static int at_a_time(const struct hit *hits, size_t n, uint64_t least)
 {
     int most = 0;
@@ -597,7 +598,7 @@ static int at_a_time(const struct hit *hits, size_t n, uint64_t least)
     return most;
 }
 
-/* The samples of each row, its slowest thread and how many took part. seconds: of a sample */
+/* Sets each row's samples, slowest thread and number of threads. seconds: of one sample */
 static int time_rows(struct builder *b, double seconds, struct carm_err *err)
 {
     size_t n = 0;
@@ -648,8 +649,8 @@ static bool is_code(enum carm_profile_kind kind)
     return kind == CARM_PROFILE_LOOP || kind == CARM_PROFILE_BODY || kind == CARM_PROFILE_FUNCTION;
 }
 
-/* Whether a row cannot have done in its time what was counted of it. Few samples say that it took little time: less
- * than that of the samples, five times their standard error and 25 more.
+/* Whether a row's counts are impossible in its time. With few samples, the true time is at most the
+ * time of n + 5 sqrt(n) + 25 samples.
  * sample  seconds */
 static bool differs(const struct carm_profile_row *row, double sample)
 {
@@ -696,7 +697,8 @@ static int share_rows(struct builder *b, struct carm_err *err)
 
 /* ---- order ---- */
 
-/* Loops inside a loop come behind it, so the inner ones add to the outer ones first. */
+/* Sums the counts of loops with the loops inside them. Inner loops have later rows, so rows add
+ * to their parents from the last to the first. */
 static void sum_inside(struct carm_profile *p)
 {
     for (size_t i = 0; i < p->nrows; i++) {
@@ -718,11 +720,11 @@ static bool is_small(const struct carm_profile *p, const struct carm_profile_row
     const double share = p->has_time ? row->share : (double)(int64_t)row->counts.instructions / all;
     const bool few = p->has_time && row->samples < CARM_PROFILE_FEWEST;
     const bool hidden =
-        row->differs && row->spread <= CARM_PROFILE_SPREAD; /* too much for its time */
+        row->differs && row->spread <= CARM_PROFILE_SPREAD; /* too many instructions for its time */
     return is_code(row->kind) && min_share > 0.0 && (share < min_share || few) && !hidden;
 }
 
-/* Rows have moved. now: [rows before] where they are, + 1 */
+/* Updates the places after rows have moved. now: [rows before] the new row + 1 */
 static void move_places(const struct builder *b, const size_t *now)
 {
     for (size_t i = 0; i < b->in->nplaces; i++) {
@@ -730,7 +732,7 @@ static void move_places(const struct builder *b, const size_t *now)
     }
 }
 
-/* Small rows become one. Parents stay known by name only where they stay. */
+/* Folds small rows into one. A loop whose parent is folded keeps no parent. */
 static int fold(struct builder *b, double min_share, struct carm_err *err)
 {
     struct carm_profile *p = b->profile;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a program spends its time and what it does there: the counts of a counted run and the samples of a free
- * run, joined by file and offset, for each loop or function. */
+/* Time and counts of each loop or function of a program: the counts of a counted run and the
+ * samples of a free run, joined by file and offset. */
 #ifndef CARM_HARNESS_PROFILE_PROFILE_H
 #define CARM_HARNESS_PROFILE_PROFILE_H
 
@@ -17,12 +17,12 @@
 enum carm_profile_by { CARM_PROFILE_LOOPS, CARM_PROFILE_FUNCTIONS };
 
 enum carm_profile_kind {
-    CARM_PROFILE_LOOP,     /* without the loops inside it */
-    CARM_PROFILE_BODY,     /* a function's code that is in no loop of its own */
-    CARM_PROFILE_FUNCTION, /* the whole function, without what it calls */
+    CARM_PROFILE_LOOP,     /* a loop without the loops inside it */
+    CARM_PROFILE_BODY,     /* a function's code outside of its loops */
+    CARM_PROFILE_FUNCTION, /* a whole function, without the functions that it calls */
     CARM_PROFILE_KERNEL,   /* system calls, page faults: time alone */
-    CARM_PROFILE_OTHERS,   /* rows that are too small */
-    CARM_PROFILE_UNKNOWN,  /* what belongs to no code that is known */
+    CARM_PROFILE_OTHERS,   /* all rows below min_share */
+    CARM_PROFILE_UNKNOWN,  /* samples and counts of no known code */
 };
 
 struct carm_profile_row {
@@ -30,35 +30,39 @@ struct carm_profile_row {
     char name[256];   /* "dot in solve loop solve.c:42 [libx.so.1]" */
     char source[128]; /* "solve.c:42"; "" = not known */
     char module[128]; /* file, without folders; "" = none */
-    uint64_t at;      /* of code: where it begins in the file */
+    uint64_t at;      /* of code: offset in the file */
     bool irreducible; /* a loop that is entered at several places */
     size_t code;      /* number + 1 in carm_profile.codes; 0 = none */
-    size_t parent;    /* row + 1 of the loop around it; 0 = none */
+    size_t parent;    /* row + 1 of the loop around this one; 0 = none */
 
-    struct carm_step_counts counts; /* modulo 2^64; those of inner loops apart */
-    struct carm_step_counts inside; /* with those of the loops inside it */
-    uint64_t executions; /* iterations of a loop; calls of a function, as its begin tells */
+    struct carm_step_counts counts; /* modulo 2^64, without inner loops */
+    struct carm_step_counts inside; /* with the loops inside it */
+    uint64_t executions; /* iterations of a loop; of a function the executions of its begin, its
+                          * calls */
     uint64_t entries_low, entries_high; /* of a loop; equal: exact; both 0 = not known */
 
     uint64_t samples, samples_inside;    /* likewise */
     double share, share_low, share_high; /* of all processor time; 95% confidence interval */
-    /* Of the thread that was longest in it; of threads of which one began after another had ended - processes
-     * of a script - their sum, where that is more. At least what all its threads took on all CPUs: more threads
-     * than CPUs take turns. */
+    /* Seconds of the thread that was longest in the row. Threads that followed one another
+     * (processes of a script) count with their sum, if it is larger. At least the time of all
+     * threads divided by the number of CPUs: more threads than CPUs take turns. */
     double seconds;
-    int threads; /* at a time, that took part: a tenth of the longest at least; 0 = not sampled */
-    double
-        spread; /* of its instructions, between two counted runs: 0 .. 1 of the larger; -1 = counted once */
-    /* The runs did different things: the counts do not fit the samples, or those of two counted runs are more
-     * than CARM_PROFILE_SPREAD apart. */
+    int threads; /* threads in the row at one time, each with at least a tenth of the longest
+                  * thread's time; 0 = not sampled */
+    /* difference of the row's instructions between two counted runs, as a share of the larger
+     * count; -1 = counted once */
+    double spread;
+    /* The runs differ: the counts do not fit the samples, or the counts of two runs differ by
+     * more than CARM_PROFILE_SPREAD. */
     bool differs;
 };
 
 #define CARM_PROFILE_SPREAD 0.05
 
-/* Instructions that a thread can execute in a second of its processor time: at most 10 in each of 6.2e9 cycles
- * (Zen 5 and Lion Cove take 8 operations a cycle, of which a compare and its branch are one; 6.2 GHz is the
- * highest clock sold), and at least one in some 10 000 cycles, unless it waits inside of one.
+/* Bounds of the instructions that a thread executes in a second of processor time: at most 10 in
+ * each of 6.2e9 cycles (Zen 5 and Lion Cove take 8 operations a cycle, of which a compare and its
+ * branch are one; 6.2 GHz is the highest clock sold), and at least one in some 10 000 cycles,
+ * unless the thread waits inside an instruction.
  * source: AMD, Software Optimization Guide for the Zen5 Microarchitecture (58455); Intel 248966 */
 #define CARM_PROFILE_FASTEST 62e9
 #define CARM_PROFILE_SLOWEST 1e5
@@ -68,7 +72,7 @@ struct carm_profile {
     size_t nrows, room;
     struct carm_flow_code *codes; /* of loops, and of functions outside of loops */
     size_t ncodes, codes_room;
-    size_t folded; /* rows that became the row of others */
+    size_t folded; /* number of rows folded into the row of others */
     uint64_t samples;
     bool has_counts, has_time;
     bool counted_twice;
@@ -79,33 +83,34 @@ struct carm_profile {
 /* An instruction whose row is asked for. */
 struct carm_profile_place {
     uint32_t module; /* of the blocks; CARM_PROFILE_NOWHERE = not known */
-    uint64_t at;     /* offset in its file */
+    uint64_t at;     /* offset in the module's file */
     size_t row;      /* out */
 };
 
 struct carm_profile_input {
     const struct carm_blocks *blocks;    /* NULL = no counts */
-    const struct carm_blocks *again;     /* of a second counted run; NULL = there was none */
+    const struct carm_blocks *again;     /* of a second counted run; NULL = none */
     const struct carm_samples *samples;  /* NULL = no time */
     double user_seconds, system_seconds; /* of the sampled run, all threads; by the kernel */
-    int cpus;                            /* that it could run on; 0 = unknown */
+    int cpus;                            /* CPUs that the program could use; 0 = unknown */
     enum carm_profile_by by;
-    double min_share;                  /* smaller rows are folded into one; 0 = none are */
-    struct carm_profile_place *places; /* [nplaces] each gets its row */
+    double min_share;                  /* rows with a smaller share of the time are folded into
+                                        * one; 0 = keep all rows */
+    struct carm_profile_place *places; /* [nplaces] the row of each is set */
     size_t nplaces;
 };
 
 /* Rows with fewer samples than CARM_PROFILE_FEW say little; with fewer than CARM_PROFILE_FEWEST they are folded. */
 enum { CARM_PROFILE_FEW = 30, CARM_PROFILE_FEWEST = 3 };
 
-/* Sums over the rows are those of the blocks, and of the samples.
+/* Makes a profile. The sums over its rows are the sums over the blocks and over the samples.
  * returns 0 or -CARM_ENOMEM */
 int carm_profile_open(struct carm_profile *profile, const struct carm_profile_input *in,
                       struct carm_err *err);
 void carm_profile_close(struct carm_profile *profile);
 
-/* Mean iterations of a loop for each time that it is entered; 0 = not known within a factor of two.
- * about  out: the entries are known within bounds only */
+/* Mean iterations of a loop for each entry; 0 = not known within a factor of two.
+ * about  out: the number of entries is known only within bounds */
 double carm_profile_trips(const struct carm_profile_row *row, bool *about);
 
 /* "loop", "body", "function", "kernel", "others", "unknown" */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What samplers see of a program, and the ring in shared memory through which the preloaded timer (preload.c)
- * tells it. */
+/* Records of a sampled program, and the ring in shared memory through which the preloaded timer
+ * (preload.c) sends them. */
 #ifndef CARM_HARNESS_PROFILE_RECORD_H
 #define CARM_HARNESS_PROFILE_RECORD_H
 
@@ -9,8 +9,9 @@
 
 enum carm_record_kind {
     CARM_RECORD_SAMPLE,
-    CARM_RECORD_MAP, /* code of a file, or of none, gets a place in memory */
-    CARM_RECORD_FORK, /* a process begins with what its parent has mapped; of the same pid: a thread */
+    CARM_RECORD_MAP,  /* code of a file, or of none, gets a place in memory */
+    CARM_RECORD_FORK, /* a process begins, with its parent's mappings; with the same pid: a
+                       * thread */
     CARM_RECORD_EXEC, /* a process has nothing mapped */
 };
 
@@ -20,7 +21,7 @@ struct carm_record {
     uint32_t tid;    /* of a fork: the parent's pid */
     uint32_t weight; /* of a sample: periods since the thread's last one */
     uint64_t time;   /* CLOCK_MONOTONIC, ns */
-    uint64_t at;     /* of a sample: its address; of a map: where it begins */
+    uint64_t at;     /* address of a sample, or first address of a map */
     uint64_t end, offset;
     uint64_t inode;   /* of a map's file; 0 = unknown */
     const char *path; /* of a map, not always ended by NUL */
@@ -38,7 +39,7 @@ enum {
 };
 
 struct carm_slot {
-    uint64_t ready; /* its number + 1 when it is written */
+    uint64_t ready; /* number of the record + 1, once it is written */
     uint32_t kind, pid, tid, weight;
     uint64_t time, at, end, offset, inode;
     char path[CARM_SLOT_PATH];
@@ -49,10 +50,11 @@ struct carm_slots {
     uint32_t version;
     uint32_t n;                                 /* a power of two */
     uint32_t sig;                               /* the signal of the timers */
-    uint32_t attached;                          /* programs that were reached */
-    uint32_t stopped;                           /* programs that took the signal for themselves */
+    uint32_t attached;                          /* programs that loaded the timer */
+    uint32_t stopped;                           /* programs that installed a handler for the
+                                                 * signal */
     uint32_t untimed;                           /* threads without a timer */
-    int32_t error;                              /* errno of the last one */
+    int32_t error;                              /* errno of the latest failure */
     uint64_t period_ns;                         /* of each thread's time in its own code */
     uint64_t lost;                              /* records that had no slot */
     uint64_t head __attribute__((aligned(64))); /* slots that were taken */

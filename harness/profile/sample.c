@@ -17,7 +17,7 @@
 #include "harness/profile/timer.h"
 
 enum {
-    DRAIN_NS = 50 * 1000000, /* from one reading to the next */
+    DRAIN_NS = 50 * 1000000, /* between two readings of the records */
     COMPACT_FROM = 1 << 18,  /* samples */
 };
 
@@ -34,7 +34,7 @@ struct process {
 struct carm_sampler {
     struct carm_perf *perf;   /* NULL: the timer, or not begun */
     struct carm_timer *timer; /* NULL: perf_event_open works */
-    struct carm_err why;      /* it does not */
+    struct carm_err why;      /* why perf_event_open does not work */
     unsigned hz;
     pthread_t thread;
     bool started;
@@ -95,7 +95,7 @@ static void add_map(struct carm_sampler *s, struct process *p, const struct map 
 
 static void on_fork(struct carm_sampler *s, uint32_t pid, uint32_t parent_pid)
 {
-    (void)process_of(s, pid); /* a new one may move the others */
+    (void)process_of(s, pid); /* a new process may move the array */
     const struct process *parent = process_of(s, parent_pid);
     struct process *child = process_of(s, pid);
     child->n = 0;
@@ -262,7 +262,7 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000U + (uint64_t)t.tv_nsec;
 }
 
-/* What has come up to a time. last: the program has ended */
+/* Reads the records up to a time. last: the program has ended */
 static void read_records(struct carm_sampler *s, uint64_t until, bool last)
 {
     if (s->timer) {
@@ -276,7 +276,7 @@ static void *reader(void *arg)
 {
     struct carm_sampler *s = arg;
     const struct timespec pause = {.tv_nsec = DRAIN_NS};
-    const uint64_t margin = 1000000; /* between a record's time and its place in the ring */
+    const uint64_t margin = 1000000; /* a record may enter the ring this long after its time */
     while (!__atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) {
         read_records(s, now_ns(CLOCK_MONOTONIC) - margin, false);
         nanosleep(&pause, NULL);
@@ -333,7 +333,7 @@ char *const *carm_sampler_environment(const struct carm_sampler *s)
 
 int carm_sampler_begin(struct carm_sampler *s, pid_t pid, struct carm_err *err)
 {
-    sigset_t all, before; /* signals are for the thread that waits for the program */
+    sigset_t all, before; /* the thread that waits for the program handles the signals */
     s->start = now_ns(CLOCK_MONOTONIC);
     s->realtime = now_ns(CLOCK_REALTIME) - s->start;
     const int rc = s->timer ? 0 : carm_perf_open(&s->perf, pid, s->hz, err);
@@ -348,7 +348,7 @@ int carm_sampler_begin(struct carm_sampler *s, pid_t pid, struct carm_err *err)
     return code ? carm_fail(err, CARM_ENOMEM, "cannot read samples: %s", strerror(code)) : 0;
 }
 
-/* What the preloaded timer could not do. returns 0 or -CARM_ENOTSUP: it was never in the program */
+/* Notes failures of the preloaded timer. returns 0, or -CARM_ENOTSUP when no program loaded it */
 static int judge_timer(const struct carm_slots *slots, struct carm_samples *samples,
                        const struct carm_err *why, struct carm_err *err)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a program spends its processor time: samples of all threads and children, each after so much processor time
- * of its own, by the kernel's task clock (perf.h), or by a preloaded timer (timer.h) where that is forbidden. Time
- * in the kernel is not sampled.
+/* Samples of a program's processor time: of all threads and children, each after a period of the
+ * thread's own processor time. Taken by the kernel's task clock (perf.h), or by a preloaded timer
+ * (timer.h) where perf_event_open is forbidden. Time in the kernel is not sampled.
  *
- * The task clock gives each thread its first sample after a whole period, so that a thread has half a sample too few on
- * average, and none if it lives shorter. The preloaded timer begins at a random part of the period. */
+ * The task clock gives each thread its first sample after a whole period: a thread has half a
+ * sample too few on average, and none if it lives shorter than a period. The preloaded timer
+ * begins at a random part of the period. */
 #ifndef CARM_HARNESS_PROFILE_SAMPLE_H
 #define CARM_HARNESS_PROFILE_SAMPLE_H
 
@@ -22,7 +23,7 @@ enum { CARM_SAMPLE_HZ_MAX = 10000 };
 struct carm_sample {
     uint32_t module; /* number in carm_samples.modules */
     uint32_t thread; /* from 0 */
-    uint64_t at;     /* offset in the module's file; where there is no file, the address */
+    uint64_t at;     /* offset in the module's file; without a file, the address */
     uint64_t n;
     uint64_t first, last; /* of these samples, ns from the start of the sampling */
 };
@@ -34,19 +35,20 @@ struct carm_samples {
     struct carm_modules modules;
     struct carm_sample *samples; /* sorted by module, offset, thread; each once */
     size_t nsamples, room;
-    uint64_t total;   /* of all n */
-    uint64_t weight;  /* periods asked for that passed; the kernel may merge some into one sample */
-    uint64_t lost;    /* that had no room in the buffers */
-    uint64_t begun;   /* threads and processes; the preloaded timer does not see the threads */
-    uint32_t threads; /* that were sampled at least once */
-    double period;    /* seconds of processor time from one to the next, on average */
-    bool preloaded;   /* by the preloaded timer */
+    uint64_t total;       /* of all n */
+    uint64_t weight;      /* periods that passed; the kernel may merge several into one sample */
+    uint64_t lost;        /* samples that had no room in the buffers */
+    uint64_t begun;       /* threads and processes; the preloaded timer does not see the threads */
+    uint32_t threads;     /* threads with at least one sample */
+    double period;        /* mean seconds of processor time between samples */
+    bool preloaded;       /* by the preloaded timer */
     char incomplete[128]; /* what went wrong; "" = nothing */
 };
 
 void carm_samples_close(struct carm_samples *samples);
 
-/* Adds those of another run of the program, thread by thread in the order in which they were first seen.
+/* Adds the samples of another run of the program. Threads of the runs correspond by the order in
+ * which they were first seen.
  * returns 0 or -CARM_ENOMEM */
 int carm_samples_add(struct carm_samples *to, const struct carm_samples *from,
                      struct carm_err *err);
@@ -58,14 +60,14 @@ struct carm_sampler;
  * returns 0, -CARM_ENOTSUP (says what forbids both), -CARM_ENOMEM */
 int carm_sampler_open(struct carm_sampler **out, unsigned hz, struct carm_err *err);
 
-/* What the program must be started with; of the sampler. NULL sampler: the caller's own. */
+/* The environment for the program; owned by the sampler. NULL sampler: the caller's environment. */
 char *const *carm_sampler_environment(const struct carm_sampler *sampler);
 
-/* Samples a process from its next exec on. A thread of its own reads what comes.
+/* Samples a process from its next exec on. A thread of the sampler reads the records.
  * returns 0, -CARM_ENOTSUP, -CARM_ENOMEM */
 int carm_sampler_begin(struct carm_sampler *sampler, pid_t pid, struct carm_err *err);
 
-/* When it has ended.
+/* Ends the sampling, after the program has ended.
  * samples  out: to be closed; NULL = not wanted
  * returns 0 or -CARM_ENOTSUP: the program could not be sampled */
 int carm_sampler_close(struct carm_sampler *sampler, struct carm_samples *samples,

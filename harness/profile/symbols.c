@@ -22,7 +22,7 @@ struct carm_symbols_module {
     char *path;
     uint64_t code;
     Dwfl_Module *dwfl; /* NULL = the file cannot be read */
-    Dwarf_Addr bias;   /* of its addresses in dwfl */
+    Dwarf_Addr bias;   /* of the module's addresses in dwfl */
     struct {
         uint64_t offset, bytes, address;
     } segments[SEGMENTS_MAX];
@@ -58,7 +58,8 @@ int carm_symbols_open(struct carm_symbols **out, struct carm_err *err)
     s->library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
     if (s->library) {
         void *symbol = dlsym(s->library, "__cxa_demangle");
-        memcpy(&s->demangle, &symbol, sizeof symbol); /* ISO C has no cast for it */
+        memcpy(&s->demangle, &symbol, sizeof symbol); /* ISO C has no cast from an object pointer
+                                                       * to a function pointer */
     }
     return 0;
 }
@@ -108,7 +109,7 @@ static char *fortran(const char *name)
 static char *readable(const struct carm_symbols *s, const char *name)
 {
     int status = -1;
-    const size_t length = strcspn(name, "@"); /* a version is behind that */
+    const size_t length = strcspn(name, "@"); /* the symbol's version follows */
     if (length && name[length]) {
         return strndup(name, length);
     }
@@ -179,7 +180,7 @@ static void read_symbols(const struct carm_symbols *s, struct carm_symbols_modul
     }
 }
 
-/* Where functions begin, by the table for exceptions: stripped files have it, too.
+/* Reads the begins of functions from the table for exceptions, which stripped files have, too.
  * source: Linux Standard Base, .eh_frame_hdr; here as all linkers write it */
 static void read_frames(struct carm_symbols_module *m, Elf *elf, const GElf_Phdr *segment)
 {
@@ -211,7 +212,7 @@ static size_t underscores(const char *name)
     return strspn(name, "_");
 }
 
-/* By begin; of several names the one that is meant for people comes first. */
+/* Sorts by begin; of several names at one begin, the most readable comes first. */
 static int by_begin(const void *left, const void *right)
 {
     const struct carm_symbols_function *a = left;
@@ -231,7 +232,8 @@ static int by_begin(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* One for each begin; an end is not behind the next begin, and what is behind an end is nameless. */
+/* Keeps one function for each begin, and ends each function at the next begin at the latest.
+ * Code between an end and the next begin has no name. */
 static void settle(struct carm_symbols_module *m)
 {
     size_t n = 0;
@@ -289,7 +291,7 @@ static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
     settle(m);
 }
 
-/* returns -1 when the path has no file of that code */
+/* returns -1 when the file at the path has another code */
 static int open_code(const char *path, uint64_t code, int fd)
 {
     fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : carm_module_open(AT_FDCWD, path);
@@ -340,7 +342,8 @@ size_t carm_symbols_functions(const struct carm_symbols_module *module,
 
 /* ---- source ---- */
 
-/* The unit of the source that an address is of. Not every compiler writes the table of addresses. */
+/* The DWARF unit of an address. Searches all units, since not every compiler writes the table of
+ * addresses. */
 static Dwarf_Die *unit_of(const struct carm_symbols_module *m, uint64_t at, Dwarf_Addr *address)
 {
     Dwarf_Addr bias = 0;

@@ -11,7 +11,7 @@
 struct carm_symbols;
 struct carm_symbols_module;
 
-/* A function as the file's symbols and its table for exceptions have it. */
+/* A function, from the file's symbols and its table for exceptions. */
 struct carm_symbols_function {
     uint64_t begin, end; /* offsets in the file */
     const char *name;    /* readable (C++, Fortran); NULL = the file does not tell */
@@ -21,7 +21,8 @@ struct carm_symbols_function {
 int carm_symbols_open(struct carm_symbols **out, struct carm_err *err);
 void carm_symbols_close(struct carm_symbols *symbols); /* NULL allowed */
 
-/* A file; one that cannot be read, or has other code by now, has no functions. Looked up once for each path and code.
+/* Finds a file's functions. A file that cannot be read, or has other code by now, has none. Each
+ * path and code is read once.
  * fd    borrowed; -1 = opened by its path
  * code  as in carm_module
  * returns NULL without memory */
@@ -32,7 +33,7 @@ struct carm_symbols_module *carm_symbols_find(struct carm_symbols *symbols, cons
 size_t carm_symbols_functions(const struct carm_symbols_module *module,
                               const struct carm_symbols_function **out);
 
-/* "solve", "app+0x1234" of a function, or of an offset of the file that is in none (NULL). returns dst */
+/* The name of a function, "solve"; for an offset in no function (NULL) "app+0x1234". returns dst */
 char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
                         const struct carm_symbols_function *function, uint64_t at);
 

@@ -15,18 +15,20 @@
 extern const uint8_t carm_preload_object[];
 extern const uint8_t carm_preload_object_end[];
 
-/* No C library and no program known to us uses it. */
+/* A real-time signal that no C library uses: glibc takes 32 and 33, musl 32 to 34 (signal(7),
+ * musl src/internal/pthread_impl.h). */
 static const int sampling_signal = 62;
 
-enum { PATIENCE = 20 }; /* readings until a slot that a killed process left open is passed over */
+enum { PATIENCE = 20 }; /* readings after which a slot that a killed process left open is skipped */
 
 struct carm_timer {
     int library, file;
     struct carm_slots *slots;
     size_t bytes;
-    uint64_t tail; /* slots that were read: the program can write the ring's own */
+    uint64_t tail; /* slots that were read; a copy, since the program can overwrite the ring's
+                    * tail */
     int waited;
-    char **environment; /* its first ADDED are ours */
+    char **environment; /* the first ADDED entries are added by carm */
 };
 
 enum { ADDED = 3 };
@@ -54,7 +56,8 @@ static bool is_name(const char *word, const char *name)
     return strncmp(word, name, n) == 0 && word[n] == '=';
 }
 
-/* ASan's library refuses to come after another one, which harms nothing here. */
+/* ASan's library refuses to be loaded after another one. The order does no harm here, so ASan's
+ * check is switched off. */
 static bool make_environment(struct carm_timer *t)
 {
     char path[64];
@@ -141,7 +144,7 @@ const struct carm_slots *carm_timer_slots(const struct carm_timer *t)
     return t->slots;
 }
 
-/* The program may write it meanwhile. */
+/* Copies a slot, which the program may overwrite meanwhile. */
 static void take_slot(const struct carm_slot *shared,
                       void (*take)(void *arg, const struct carm_record *record), void *arg)
 {
@@ -167,7 +170,8 @@ void carm_timer_read(struct carm_timer *t, bool last,
 {
     struct carm_slots *s = t->slots;
     const uint64_t head = __atomic_load_n(&s->head, __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < CARM_SLOTS && t->tail < head; i++) { /* it has no more than these */
+    for (unsigned i = 0; i < CARM_SLOTS && t->tail < head; i++) { /* the ring has CARM_SLOTS
+                                                                   * slots */
         const struct carm_slot *slot = &s->slots[t->tail & (CARM_SLOTS - 1)];
         const bool ready = __atomic_load_n(&slot->ready, __ATOMIC_ACQUIRE) == t->tail + 1;
         if (!ready && !last && ++t->waited < PATIENCE) {

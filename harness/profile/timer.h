@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Samples by a timer on each thread's clock, where perf_event_open is forbidden: a shared object (preload.c), which
- * LD_PRELOAD brings into the program and its children. Statically linked and set-user-id programs do not load it. */
+/* Samples by a timer on each thread's clock, where perf_event_open is forbidden: a shared object
+ * (preload.c), which LD_PRELOAD loads into the program and its children. Statically linked and
+ * set-user-id programs do not load it. */
 #ifndef CARM_HARNESS_PROFILE_TIMER_H
 #define CARM_HARNESS_PROFILE_TIMER_H
 
@@ -11,20 +12,20 @@
 
 struct carm_timer;
 
-/* Makes the ring and the environment of the program.
+/* Creates the ring and the environment for the program.
  * hz  samples for each second of processor time; the kernel gives at most one for each of its ticks
  * returns 0, -CARM_ENOTSUP (no files in memory), -CARM_ENOMEM */
 int carm_timer_open(struct carm_timer **out, unsigned hz, struct carm_err *err);
 void carm_timer_close(struct carm_timer *timer); /* NULL allowed */
 
-/* What the program is started with; of the timer. */
+/* The environment for the program; owned by the timer. */
 char *const *carm_timer_environment(const struct carm_timer *timer);
 
-/* Its counters; of the timer. */
+/* The ring with its counters; owned by the timer. */
 const struct carm_slots *carm_timer_slots(const struct carm_timer *timer);
 
-/* Gives what has come since.
- * last  the program has ended: what is not written now never will be */
+/* Passes on the new records.
+ * last  the program has ended: unfinished records are skipped */
 void carm_timer_read(struct carm_timer *timer, bool last,
                      void (*take)(void *arg, const struct carm_record *record), void *arg);
 
