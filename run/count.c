@@ -26,14 +26,15 @@
 #include "harness/translate/run.h"
 
 static volatile sig_atomic_t child_pid;
-static volatile sig_atomic_t passed_on; /* the signal that was sent on to the program; 0 = none */
+static volatile sig_atomic_t passed_on; /* the signal that was passed on to the program; 0 = none */
 
 static void pass_on(int sig)
 {
     const int code = errno;
     if (child_pid > 0) {
         passed_on = sig;
-        prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the program leaves behind becomes carm's */
+        prctl(PR_SET_CHILD_SUBREAPER, 1); /* processes that the program leaves behind become
+                                           * children of carm */
         kill((pid_t)child_pid, sig);
     }
     errno = code;
@@ -51,14 +52,14 @@ static const struct {
 } watched[] = {
     {SIGTERM, pass_on},
     {SIGHUP, pass_on},
-    /* the terminal sends these to both, and they are the program's */
+    /* the terminal sends these to carm and the program; the program decides */
     {SIGINT, note_interrupt},
     {SIGQUIT, note_interrupt},
 };
 enum { WATCHED = sizeof watched / sizeof *watched };
 static struct sigaction unwatched[WATCHED];
 
-/* While the program runs. What carm inherited as ignored stays so. */
+/* Handles signals while the program runs. Signals that carm inherited as ignored stay ignored. */
 static void watch_signals(pid_t pid)
 {
     child_pid = pid;
@@ -92,7 +93,7 @@ static void note_status(struct carm_run *run, int status)
     run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }
 
-/* What the kernel reports about any process that has ended. */
+/* Notes the kernel's figures on ended processes. */
 static void note_usage(struct carm_run *run, const struct rusage *u)
 {
     struct carm_counts *c = &run->row.counts;
@@ -110,7 +111,7 @@ static void note_usage(struct carm_run *run, const struct rusage *u)
     }
 }
 
-/* NULL: none is asked for, or the run says why there is none. */
+/* Opens the sampler; NULL = not asked for, or not possible: run->unsampled has the reason. */
 static struct carm_sampler *open_sampler(struct carm_run *run)
 {
     struct carm_sampler *sampler = NULL;
@@ -135,9 +136,9 @@ static void close_sampler(struct carm_run *run, struct carm_sampler *sampler, bo
     }
 }
 
-/* Starts what carm_launch_open holds, waits for its end, and takes time and usage.
- * sampler   takes it; NULL = none
- * announce  a sentence for the user when it has been found; NULL = none */
+/* Starts the program that carm_launch_open holds, waits for its end, and takes time and usage.
+ * sampler   samples the program; NULL = none
+ * announce  a sentence for the user once the program has been found; NULL = none */
 static int run_timed(struct carm_run *run, struct carm_launch *launch, struct carm_sampler *sampler,
                      const char *announce, struct carm_err *err)
 {
@@ -173,8 +174,8 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
     return rc;
 }
 
-/* The program as it is.
- * quiet  without its output */
+/* Runs the program without counting.
+ * quiet without its output */
 static int run_free(struct carm_run *run, bool quiet, const char *announce, struct carm_err *err)
 {
     struct carm_launch launch;
@@ -192,8 +193,8 @@ static int run_free(struct carm_run *run, bool quiet, const char *announce, stru
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* The sockets' own counters need more rights than a program's: without these rights the row has no
- * DRAM bytes and no energy, and says so. */
+/* Opens the sockets' counters, which need more rights than a program's. Without these rights the
+ * row has neither DRAM bytes nor energy, and a note with the reason. */
 static struct carm_counter_set *open_sockets(struct carm_counters *counters, char *note,
                                              size_t size)
 {
@@ -210,7 +211,7 @@ static struct carm_counter_set *open_sockets(struct carm_counters *counters, cha
     return set;
 }
 
-/* The program as it is, while the CPU's counters count it.
+/* Runs the program while the CPU's counters count it.
  * announce  as of run_timed */
 static int run_counted(struct carm_run *run, struct carm_counters *counters, const char *announce,
                        struct carm_err *err)
@@ -282,10 +283,10 @@ static const char read_once[] =
 static const char read_once_remedy[] =
     "give it the input as a file (`< file`), or use --no-time: one run, without its time";
 
-/* Why the counts are not those of the program.
- * timed_status  of the run that gave the time, -1 = there was none
+/* Notes why the counts do not describe the program.
+ * timed_status  exit status of the timed run, -1 = no timed run
  * same_input    both runs had the same standard input
- * returns false when they are */
+ * returns false when the counts describe the program */
 static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, int timed_status,
                         bool same_input)
 {
@@ -349,7 +350,8 @@ static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, in
     return true;
 }
 
-/* The counts of a whole program, and who counted: head is a phrase such as "single-stepping". */
+/* Takes the counts of a whole program. head: a phrase that names the counter, such as
+ * "single-stepping". */
 static void take_counts(struct carm_run *run, const struct carm_step_counts *from,
                         enum carm_counted by, const char *head, uint64_t processes,
                         uint64_t threads)
@@ -390,7 +392,7 @@ static int keep_run(struct carm_run *run, const struct carm_run *one)
     return 0;
 }
 
-/* One more free run. returns what is wrong with it, or NULL */
+/* One more free run. returns why it cannot be used, or NULL */
 static const char *run_again(struct carm_run *run, const struct carm_input *input)
 {
     struct carm_run again = *run;
@@ -414,8 +416,9 @@ static const char *run_again(struct carm_run *run, const struct carm_input *inpu
     return wrong;
 }
 
-/* More free runs for more times and samples, as long as they end as the first one did; their output is thrown
- * away. What cannot be repeated is left out: what the runs before gave stays. */
+/* More free runs for more times and samples, as long as they end like the first one; their
+ * output is discarded. The first run that cannot be repeated ends the series; the runs before it
+ * count. */
 static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
 {
     const char *wrong = NULL;
@@ -445,7 +448,7 @@ static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
     }
 }
 
-/* The row has the counters' counts; it has no parts, because ... */
+/* Notes why the row, with the counters' counts, has no parts. */
 static void note_uncounted(struct carm_run *run, const char *why)
 {
     char *note = run->row.note;
@@ -454,9 +457,9 @@ static void note_uncounted(struct carm_run *run, const char *why)
              used ? "; " : "", why);
 }
 
-/* Two runs: this is the first, for the time.
- * counters  count it; NULL = none do
- * returns 0; then run->signal or what was passed on says whether there may be a second one */
+/* The first of two runs, for the time.
+ * counters  count this run; NULL = none
+ * returns 0; a second run follows unless run->signal or passed_on is set */
 static int run_for_time(struct carm_run *run, struct carm_counters *counters, const char *announce,
                         struct carm_input *input, bool *ended, struct carm_err *err)
 {
@@ -466,7 +469,7 @@ static int run_for_time(struct carm_run *run, struct carm_counters *counters, co
     if (!rc && !run->signal && !carm_interrupted && !passed_on) {
         carm_input_again(input);
         run_repeatedly(run, input);
-        (void)carm_input_rewind(input); /* carm_input_end tells what came of it */
+        (void)carm_input_rewind(input); /* carm_input_end reports the result */
     }
     *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
     if (*ended && counters) {
@@ -479,7 +482,7 @@ static int run_for_time(struct carm_run *run, struct carm_counters *counters, co
     return rc;
 }
 
-/* Runs that count nothing, after the one that did or that had nothing to count with. */
+/* More runs for times alone, after the first run. */
 static void run_for_more_times(struct carm_run *run, struct carm_input *input)
 {
     if (run->repeat > 1 && !run->signal && !carm_interrupted && !passed_on) {
@@ -489,7 +492,7 @@ static void run_for_more_times(struct carm_run *run, struct carm_input *input)
     }
 }
 
-/* The status of the counted run becomes that of the timed one, where there was one. */
+/* When there was a timed run, its status is reported instead of the counted run's. */
 static void settle(struct carm_run *run, int timed_status, uint64_t threads)
 {
     if (timed_status < 0) {
@@ -497,7 +500,7 @@ static void settle(struct carm_run *run, int timed_status, uint64_t threads)
         return;
     }
     run->status = timed_status;
-    run->signal = 0; /* of the timed run, as its time and status */
+    run->signal = 0; /* of the timed run, like time and status */
 }
 
 /* Of a run for counts. */
@@ -556,7 +559,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
 
 /* ---- translation ----------------------------------------------------------------------------- */
 
-/* What translation did not count, counters may have. */
+/* Notes code that translation did not count; the CPU's counters may have counted it. */
 static void explain_uncounted(struct carm_run *run, const struct carm_counters *counters,
                               const char *why)
 {
@@ -568,7 +571,7 @@ static void explain_uncounted(struct carm_run *run, const struct carm_counters *
     }
 }
 
-/* Why the counts are not those of the program. returns false when they are */
+/* Notes why the counts do not describe the program. returns false when they do */
 static bool explain_incomplete(struct carm_run *run, const struct carm_counters *counters,
                                const struct carm_translation *translation, int timed_status,
                                bool same_input)
@@ -595,7 +598,7 @@ static bool explain_incomplete(struct carm_run *run, const struct carm_counters 
     return true;
 }
 
-/* It waits before its exec: counts it. */
+/* Counts the program, which waits before its exec. */
 static int run_attached(struct carm_run *run, struct carm_translator *translator,
                         struct carm_launch *launch, struct carm_translation *translation,
                         struct carm_err *err)
@@ -614,9 +617,9 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
     return rc;
 }
 
-/* With --repeat: a second counted run shows which counts differ from run to run. What cannot be repeated is left
- * out.
- * input  where standard input began; -1 = it cannot be read again */
+/* With --repeat: a second counted run shows which counts differ from run to run. Nothing is done
+ * when the program cannot be repeated.
+ * input  offset at which standard input began; -1 = it cannot be read again */
 static void count_again(struct carm_run *run, off_t input)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
@@ -646,8 +649,9 @@ static void count_again(struct carm_run *run, off_t input)
     lseek(STDIN_FILENO, after, SEEK_SET);
 }
 
-/* Code that may change is compared each time: 5 to 10 times slower than free (docs/results.md), so it is said from a
- * tenth of the instructions on. */
+/* Notes code that may change, which is compared at each execution. Such code runs 5 to 10 times
+ * slower than uncounted (docs/results.md), so the note comes from a tenth of the instructions
+ * on. */
 static void note_compared(struct carm_run *run, const struct carm_translation *translation)
 {
     const size_t used = strlen(run->counted);
@@ -662,8 +666,8 @@ static void note_compared(struct carm_run *run, const struct carm_translation *t
     }
 }
 
-/* The totals of the free run by counters, and of the counted run, against each other. What translation does not
- * count (cycles, DRAM bytes) stays the counters'. */
+/* Compares the totals by counters (free run) and by translation (counted run). Quantities that
+ * translation does not count (cycles, DRAM bytes) stay the counters'. */
 static void take_both(struct carm_run *run, const struct carm_counters *counters,
                       const struct carm_translation *translation)
 {
@@ -682,14 +686,15 @@ static void take_both(struct carm_run *run, const struct carm_counters *counters
  * executes some 6e6. */
 static const double slowest = 1e6;
 
-/* The free run had the time, another run the counts: one cannot have done what was counted of the other. */
+/* Notes when the counts of the counted run are impossible in the time of the free run: the two
+ * runs then did different work. */
 static void note_other_work(struct carm_run *run)
 {
     const double n = carm_count_has(&run->row.counts, CARM_Q_INSTRUCTIONS)
                          ? run->row.counts.q[CARM_Q_INSTRUCTIONS].value
                          : -1.0;
     const double most = CARM_PROFILE_FASTEST * (run->cpu_seconds + CARM_RUN_SHORTEST_SECONDS);
-    /* one instruction that copies much counts by its bytes, at least 1e9 in a second */
+    /* string instructions that copy much count by their bytes, at 1e9 byte/s or more */
     const double bytes = run->row.counts.q[CARM_Q_BYTES].value;
     const double least = slowest * (run->user_seconds - CARM_RUN_SHORTEST_SECONDS - 1e-9 * bytes);
     char *note = run->row.note;
@@ -703,8 +708,8 @@ static void note_other_work(struct carm_run *run)
     }
 }
 
-/* regions   count them instead of the program; NULL = the program
- * counters  count its free run; NULL = none do */
+/* regions   count the regions instead of the program; NULL = the program
+ * counters  count the free run; NULL = none */
 static int run_translated(struct carm_run *run, struct carm_translator *translator,
                           const struct carm_regions *regions, struct carm_counters *counters,
                           const char *announce, struct carm_err *err)
@@ -772,7 +777,7 @@ static int run_asked(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-/* Its times alone. */
+/* Runs the program for its times alone. */
 static int run_free_only(struct carm_run *run, struct carm_err *err)
 {
     struct carm_input input;
@@ -784,14 +789,15 @@ static int run_free_only(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-/* A launcher expects its ranks to begin and to end once. */
+/* Whether the program must run only once: a launcher expects each rank to begin and end once. */
 static bool runs_once(const struct carm_job *job)
 {
     return job->mpi || job->tasks > 1;
 }
 
-/* No counters, and nobody asked for translation: say that the program runs twice, unless it must not.
- * why  there are no counters */
+/* No counters work, and the user did not ask for translation: announces that the program runs
+ * twice, unless it must run only once.
+ * why  reason why there are no counters */
 static int run_without_counters(struct carm_run *run, const char *why, struct carm_err *err)
 {
     static const char twice[] =
@@ -823,8 +829,8 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
     return run_free_only(run, err);
 }
 
-/* The CPU's counters count the free run; translation counts the loops in a second one, where the program may run
- * twice. */
+/* The CPU's counters count the free run. If the program may run twice, translation counts the
+ * loops in a second run. */
 static int run_with_counters(struct carm_run *run, struct carm_counters *counters,
                              struct carm_err *err)
 {

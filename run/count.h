@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program is counted from its start to its end: a row of points.csv. */
+/* Counts a program from its start to its end, for a row of points.csv. */
 #ifndef CARM_RUN_COUNT_H
 #define CARM_RUN_COUNT_H
 
@@ -32,60 +32,63 @@ struct carm_run {
     char *const *argv; /* ended by NULL */
     const char *name;  /* of the row */
     enum carm_provider provider;
-    uint64_t budget; /* of stepping, instructions */
-    bool no_time;    /* counting without the run that gives the time */
-    unsigned hz;     /* samples for each second of processor time; 0 = none */
-    bool by_code;    /* keep what each block did, where translation counts; counters then count the
-                      * free run of a program that may run twice */
-    unsigned repeat; /* free runs, for more times and samples; 0 = one; more: two counted runs */
+    uint64_t budget;     /* of stepping, instructions */
+    bool no_time;        /* counting without the run that gives the time */
+    unsigned hz;         /* samples for each second of processor time; 0 = none */
+    bool by_code;        /* keep the counts of each block when translation counts; counters then
+                      * count the free run of a program that may run twice */
+    unsigned repeat;     /* number of free runs, for more times and samples; 0 = one; with more than
+                      * one there are two counted runs */
     bool always_sampled; /* also where performance counters count */
-    int threads;         /* that it uses, 0 = by its processor time */
-    const char
-        *regions; /* translation: count its regions into this points file; NULL = the whole */
-    struct carm_observer
-        *observer; /* of the stepping, and told when the program runs twice; borrowed */
+    int threads;         /* threads that the program uses; 0 = by its processor time */
+    /* translation: points file for the counts of the program's regions; NULL = count the whole
+     * program */
+    const char *regions;
+    /* of the stepping, and told when the program runs twice; borrowed */
+    struct carm_observer *observer;
     const struct carm_address_sink *sink; /* of translation: takes addresses; borrowed, NULL */
-    /* between the run that gives the time and the counted one; may set what is sampled for the sink; NULL */
+    /* called between the timed run and the counted one; may set the sink's sample; NULL = not
+     * called */
     void (*timed)(void *arg, double cpu_seconds);
     void *timed_arg;
 
     /* out */
     struct carm_row row;
-    int status;         /* the program's own exit status as a shell tells it: 128 + signal, 127 not
-                        * found, 126 not runnable */
-    int signal;         /* that ended it, 0 = none */
+    int status;         /* exit status of the program in a shell's notation: 128 + signal, 127
+                         * not found, 126 not runnable */
+    int signal;         /* signal that ended the program, 0 = none */
     bool started;       /* false: the program could not be executed */
     double cpu_seconds; /* user and system, with children; 0 = unknown */
     double user_seconds, system_seconds; /* likewise; of several free runs their mean */
-    bool has_samples;                    /* of the run that gave the time */
+    bool has_samples;                    /* of the timed run */
     struct carm_samples samples;
-    struct carm_run_once
-        *each; /* the free runs, where there were several; row.seconds is the first one's */
+    /* the free runs, if there were several; row.seconds is the first run's */
+    struct carm_run_once *each;
     size_t neach;
-    char unrepeated
-        [160]; /* why there were fewer than `repeat`: a sentence; "" = there were as many */
-    char unsampled[512]; /* why there are none: a sentence; "" = not asked for */
+    /* why there were fewer than `repeat` runs: a sentence; "" = there were not */
+    char unrepeated[160];
+    char unsampled[512]; /* why there are no samples: a sentence; "" = not asked for */
     bool has_blocks;
-    struct carm_blocks blocks; /* what the counts are made of */
+    struct carm_blocks blocks; /* the blocks of the counted run */
     bool has_again;
     struct carm_blocks again; /* of a second counted run */
-    char counted[256];        /* what counted, or why nothing did: one phrase */
+    char counted[256];        /* a phrase that names the counter, or why nothing counted */
     char remedy[256];         /* "" = none */
     bool has_totals;
     struct carm_totals totals; /* of counters and of translation, where both counted the program */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
 };
 
-/* Its time is known, and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
+/* Whether the time is known and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
 bool carm_run_is_short(const struct carm_run *run);
 
 /* How many free runs the samples are of. */
 double carm_run_times(const struct carm_run *run);
 
-/* Runs and counts. Signals that end programs are passed on to it (SIGTERM, SIGHUP) or are the
- * terminal's to deliver (SIGINT, SIGQUIT).
- * returns 0; -CARM_EIO (cannot start it: run->status says 126 or 127), -CARM_ENOTSUP (the provider
- * that was named does not work here) */
+/* Runs and counts. SIGTERM and SIGHUP are passed on to the program; the terminal delivers SIGINT
+ * and SIGQUIT itself.
+ * returns 0; -CARM_EIO (the program cannot be started; run->status is 126 or 127), -CARM_ENOTSUP
+ * (the named provider does not work here) */
 int carm_run_count(struct carm_run *run, struct carm_err *err);
 
 /* Frees samples, runs and blocks. */

@@ -21,7 +21,7 @@ static _Noreturn void child(char *const *argv, char *const *environment, unsigne
 {
     char go;
     ssize_t n = 1;
-    /* a parent that is killed takes the program with it; it may be gone already */
+    /* the program ends with carm; carm may have ended already */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
         _exit(127);
     }
@@ -97,7 +97,7 @@ int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err
 {
     int code = 0;
     ssize_t n;
-    /* a child that is traced, or gone, reads no gate */
+    /* a traced or ended child does not read the gate */
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction old;
     sigaction(SIGPIPE, &ignore, &old);
@@ -177,7 +177,7 @@ void carm_launch_pass_on(int signo)
 void carm_launch_close(struct carm_launch *launch)
 {
     if (launch->gate >= 0) {
-        close(launch->gate); /* a child that still waits ends */
+        close(launch->gate); /* a child that still waits at the gate ends */
     }
     if (launch->report >= 0) {
         close(launch->report);

@@ -10,49 +10,51 @@
 #include "run/output.h"
 
 struct carm_launch {
-    pid_t pid;  /* -1 when it is gone */
-    int gate;   /* write end: a byte lets it go */
-    int report; /* read end: exec's errno comes here, or end of file when it went well */
-    struct carm_output *output; /* where it goes if it is discarded; NULL = the caller's */
-    int exec_errno;             /* why exec failed: ENOENT, EACCES, ...; 0 = it did not */
+    pid_t pid;                  /* -1 once the child was reaped */
+    int gate;                   /* write end: a byte lets the child exec */
+    int report;                 /* read end: exec's errno, or end of file after a successful exec */
+    struct carm_output *output; /* receiver of discarded output; NULL = the output is the
+                                 * caller's */
+    int exec_errno;             /* errno of a failed exec: ENOENT, EACCES, ...; 0 = no failure */
 };
 
 enum carm_launch_flags {
     /* standard output and error are discarded, but of the caller's kinds: run/output.h */
     CARM_LAUNCH_QUIET = 1,
-    /* it asks to be traced, and stops itself (SIGSTOP) instead of waiting at the gate */
+    /* the child calls PTRACE_TRACEME and stops itself (SIGSTOP) instead of waiting at the gate */
     CARM_LAUNCH_TRACED = 2,
-    /* its addresses are the same each time, unless the kernel (a container) forbids it: what the dynamic linker
-     * and string functions execute depends on them */
+    /* the program's addresses are the same in each run, unless a container forbids that. The
+     * dynamic linker's and string functions' counts depend on addresses */
     CARM_LAUNCH_PLACED = 4,
 };
 
 /* Forks; the child waits before its exec, and is killed when the calling thread ends.
- * argv         ended by NULL; argv[0] is looked for in PATH
+ * argv         ended by NULL; argv[0] is searched in PATH
  * environment  ended by NULL; NULL = the caller's
  * flags        CARM_LAUNCH_...
  * returns 0 or -CARM_EIO */
 int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const *environment,
                      unsigned flags, struct carm_err *err);
 
-/* Lets it exec; of a traced one, call it after the tracer has seen the exec or the end, to learn
- * whether the exec went well.
+/* Lets the child exec. For a traced child, call it after the tracer has seen the exec or the
+ * end, to learn whether the exec succeeded.
  * name  for the message
- * returns 0 or -CARM_EIO (the command was not found or may not be run: the sentence says which;
- * the child is gone then) */
+ * returns 0 or -CARM_EIO (the command was not found or is not runnable, as the sentence says; the
+ *         child has ended) */
 int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err *err);
 
-/* Waits for its end: status as waitpid gives it.
- * usage  out: what it and its children used, NULL = not wanted
+/* Waits for the program's end.
+ * status  out: in waitpid's format
+ * usage   out: of the program and its children, NULL = not wanted
  * returns 0 or -CARM_EIO */
 int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usage,
                      struct carm_err *err);
 
-/* Passes a signal on to all children of this process, once to each, and reaps them, for 1 s at most: with
- * PR_SET_CHILD_SUBREAPER, to what a program that has ended left running. */
+/* Passes a signal on to all children of this process, once to each, and reaps them, for at most
+ * 1 s. With PR_SET_CHILD_SUBREAPER these include processes that an ended program left running. */
 void carm_launch_pass_on(int signo);
 
-/* Kills what was not waited for. */
+/* Kills a program that was not waited for. */
 void carm_launch_close(struct carm_launch *launch);
 
 #endif

@@ -20,10 +20,11 @@ _Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
                    (int)CARM_ACCESS_PREFETCH_L2 == (int)CARM_ADDRESS_PREFETCH_L2,
                "both number the kinds alike");
 
-/* The share of a long program's accesses that is simulated: most of its time is then the counting's. */
+/* The share of a long program's accesses that is simulated. At 1%, most of the time goes into
+ * counting, not simulation. */
 static const double long_share = 0.01;
 
-/* One load or store of an instruction; without sampling all of its accesses. */
+/* One load or store of an instruction; without sampling, all accesses of the instruction. */
 struct instruction {
     uint32_t program, counter, at;
     bool varies;
@@ -46,11 +47,12 @@ struct carm_run_levels {
     struct where *where; /* [nwhere] sorted by place */
     size_t nwhere;
     struct carm_run_simulation about;
-    /* one of both: all accesses are simulated, or a sample */
+    /* one of the two: simulation of all accesses, or of a sample */
     struct carm_hierarchy *hierarchy;
     struct carm_sampled *sampled;
     struct carm_address_sink *sink;
-    /* instructions are numbered from 1; 0 = all instructions for which there was no memory */
+    /* keep instructions apart, numbered from 1; number 0 = all instructions for which memory was
+     * lacking */
     bool by_code;
     struct carm_linemap numbers;
     struct recent recent[RECENT];
@@ -227,7 +229,7 @@ _Static_assert(CARM_Q_L2_COMPULSORY + CARM_MISS_REASONS == CARM_Q_L3_COMPULSORY 
                "the reasons are in the order of enum carm_miss_reason");
 
 /* first  CARM_Q_L2_COMPULSORY, ...
- * one    capacity and conflict are not known apart */
+ * one    capacity and conflict misses are known only as a sum */
 static void put_misses(const struct carm_level_estimate *level, enum carm_quantity first, bool one,
                        struct carm_counts *c)
 {
@@ -287,7 +289,7 @@ static int read_sampled(struct carm_run_levels *l, const struct carm_run *run, s
                          i ? executions_of(&l->instructions[i], blocks) : 0.0, &sum);
     }
     carm_sampled_read(l->sampled, &sum, l->about.whole.levels);
-    /* also those of instructions that the sample never saw */
+    /* includes instructions without a sampled access */
     l->about.whole.levels[0].lookups = c->q[CARM_Q_LOADS].value + c->q[CARM_Q_STORES].value;
     return rc;
 }
@@ -306,7 +308,7 @@ void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool 
 {
     struct carm_err err = {""};
     if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
-        return; /* the row says why it was not counted */
+        return; /* the row has the reason why it was not counted */
     }
     const int rc = l->sampled ? read_sampled(l, run, &err) : read_all(l, &err);
     if (rc && rows) {

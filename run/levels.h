@@ -25,7 +25,7 @@ struct carm_run_simulation {
     bool sampled;                      /* a sample of the accesses was simulated, by the plan */
     bool by_length;                    /* the program's length decided whether a sample is taken */
     struct carm_sampled_plan plan;
-    uint32_t threads; /* of the program that loaded or stored */
+    uint32_t threads; /* threads of the program with loads or stores */
     bool counted;     /* the simulation ended well: the figures hold */
     struct carm_run_figures whole;
 };
@@ -35,33 +35,35 @@ struct carm_run_prefetch {
     bool next_line, streams;
 };
 
-/* The prefetchers of that word, or NULL. */
+/* The prefetchers with a name, or NULL. */
 const struct carm_run_prefetch *carm_run_prefetch_find(const char *word);
 
-/* prefetch  the prefetchers that are simulated
- * share     of the accesses and the sets to simulate; 1 = all; 0 = all, but 1% of a long program
- * by_code   keep apart what each instruction does, for the loops
- * sink      out: for struct carm_run; borrowed until it is closed
+/* prefetch  prefetchers to simulate
+ * share     share of accesses and sets to simulate; 1 = all; 0 = all of a short program, 1% of a
+ *           long one
+ * by_code   keep the accesses of instructions apart, for the loops
+ * sink      out: for struct carm_run; borrowed until carm_run_levels_close
  * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
                          const struct carm_run_prefetch *prefetch, double share, bool by_code,
                          struct carm_address_sink *sink, struct carm_err *err);
 void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
 
-/* Processor time of a free run up to which all accesses are simulated by default: that takes some hundred times
- * as long. */
+/* Processor time of a free run up to which all accesses are simulated by default. Simulating
+ * takes some hundred times as long as the run. */
 #define CARM_RUN_LEVELS_WHOLE_SECONDS 1.0
 
 /* For `timed` of struct carm_run. */
 void carm_run_levels_timed(void *levels, double cpu_seconds);
 
-/* When the program has ended: fills the row's bytes of the levels where the program was counted; else, or
- * when the simulation failed, the row's note says why there are none.
- * rows  false: the row is left alone */
+/* After the program's end: sets the row's bytes of the levels if the program was counted.
+ * Otherwise, or when the simulation failed, the row's note has the reason.
+ * rows  false: the row is not changed */
 void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run, bool rows);
 
-/* The instructions that loaded and stored, for struct carm_profile_input; then, with the rows that they
- * were given, the sums of each row of the profile. places: to be freed
+/* places: the instructions with loads and stores, for struct carm_profile_input. rows: sums the
+ * simulated counts for each row of the profile, from the rows that the places were given.
+ * places  to be freed
  * returns 0 or -CARM_ENOMEM */
 int carm_run_levels_places(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
                            struct carm_profile_place **places, size_t *n, struct carm_err *err);
@@ -75,10 +77,10 @@ void carm_run_levels_put(const struct carm_run_levels *levels, size_t row, struc
 /* The figures of a row of the profile; NULL where nothing was simulated, or levels is NULL. */
 const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *levels,
                                                    size_t row);
-/* Lines that one instruction's loads and stores brought into L1 from each level behind it, and whether there are
- * any figures of it.
+/* Lines that one instruction's loads and stores brought into L1 from each level behind L1.
  * module, at  of the instruction, in the blocks of the run
- * lines       out: [CARM_HIERARCHY_LEVELS_MAX] by the level that had them; the last: memory */
+ * lines       out: [CARM_HIERARCHY_LEVELS_MAX] by the level that held the line; the last: memory
+ * returns whether the instruction has figures */
 bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
                            uint32_t module, uint64_t at, double *lines);
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);

@@ -18,13 +18,14 @@
 #include <unistd.h>
 
 enum {
-    FILE_INTERVAL_MS = 10, /* between two looks at a file: at 2 GB/s it has grown by 20 MB */
+    FILE_INTERVAL_MS = 10, /* between two looks at a file: at 2 GB/s the file grows by 20 MB
+                            * meanwhile */
     ROOM = 1 << 16,        /* of a pipe */
 };
 
 struct stream {
     int given; /* to the program */
-    int taken; /* where its output is read; -1 = it is a file, or /dev/null */
+    int taken; /* read end for the program's output; -1 = the output is a file, or /dev/null */
     bool file;
     off_t freed; /* of a file */
     bool ended;  /* nothing can be read any more */
@@ -41,7 +42,8 @@ struct carm_output {
 
 /* ---- the other end ------------------------------------------------------------------------------- */
 
-/* Gives the memory of what was written back. Its size stays, as the program may ask for it. */
+/* Frees the memory of the written part of the file. The file's size stays, since the program may
+ * ask for it. */
 static void free_file(struct stream *s)
 {
     struct stat now;
@@ -52,7 +54,7 @@ static void free_file(struct stream *s)
     }
 }
 
-/* poll leaves out what is negative. */
+/* The descriptor to poll; negative = poll ignores the entry. */
 static int source(const struct stream *s)
 {
     return s->ended ? -1 : s->taken;
@@ -164,7 +166,7 @@ int carm_output_open(struct carm_output **out)
     o->stop = eventfd(0, EFD_CLOEXEC);
     int code = o->stop < 0 || carm_output_fd(o, 0) < 0 || carm_output_fd(o, 1) < 0 ? errno : 0;
     if (!code) {
-        /* signals are for the thread that runs the program */
+        /* the thread that runs the program handles signals */
         sigset_t all, old;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &old);

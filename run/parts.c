@@ -10,7 +10,8 @@
 
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 {
-    static const double patience = 60.0; /* seconds of repeated runs that are advised */
+    static const double patience = 60.0; /* most seconds of repeated runs that the text advises,
+                                          * chosen by hand */
     const uint64_t n = run->has_samples ? run->samples.total : 0;
     const double times = carm_run_times(run);
     const double ran = run->user_seconds * times;
@@ -56,7 +57,7 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
     return dst;
 }
 
-/* This process's, which the program inherits; 0 = unknown. */
+/* The number of CPUs of this process, which the program inherits; 0 = unknown. */
 static int usable_cpus(void)
 {
     cpu_set_t cpus;

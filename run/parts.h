@@ -6,12 +6,12 @@
 #include "harness/profile/profile.h"
 #include "run/count.h"
 
-/* Too few samples or none, and why the parts of a program would say nothing: a sentence; "" = they do.
- * returns dst */
+/* A sentence that says why the parts of a program would be meaningless (too few samples, or
+ * none); "" = they are not. returns dst */
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run);
 
-/* The profile of a run: of its samples, its blocks, or both.
- * places  [nplaces] of its blocks; each gets its row
+/* The profile of a run, from its samples, its blocks, or both.
+ * places  [nplaces] of the blocks; the row of each is set
  * returns 0 or -CARM_ENOMEM */
 int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
                     enum carm_profile_by by, double min_share, struct carm_profile_place *places,

@@ -22,7 +22,8 @@ double carm_run_work(const struct carm_row *row)
 
 bool carm_run_waits(const struct carm_run *run)
 {
-    static const double most = 0.9; /* of its time on CPUs: below, it waits */
+    static const double most = 0.9; /* share of its time on CPUs below which a program counts as
+                                     * waiting; chosen by hand */
     return run->row.threads <= 1 && run->cpu_seconds > 0.0 &&
            run->cpu_seconds < most * run->row.seconds;
 }

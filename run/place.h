@@ -16,20 +16,22 @@
 
 /* Whether a row is placed by its operations on integers instead of its flops. */
 bool carm_run_is_integers(const struct carm_row *row);
-/* The operations that a row is placed by: flops, or operations on integers; 0 = none were counted */
+/* The operations by which a row is placed: flops, or operations on integers; 0 = none were
+ * counted */
 double carm_run_work(const struct carm_row *row);
 
-/* Whether the program was on no CPU for a tenth of its time or more. Unknown (false) for several threads. */
+/* Whether the program was off the CPU for a tenth of its time or more. false for several
+ * threads, where it is unknown. */
 bool carm_run_waits(const struct carm_run *run);
-/* The time that the program is placed by. A program that waits is placed by its time on CPUs: its share of a
- * roof would be the share of the time that it does not wait. */
+/* The time by which the program is placed. A program that waits is placed by its time on CPUs:
+ * by wall time, its share of a roof would be lower by the share of the waiting. */
 double carm_run_placed_seconds(const struct carm_run *run);
 
 /* The counts of which a mix of instructions consists; counts and mix have the same names of columns. */
 void carm_run_mix(struct carm_runmix *mix, const struct carm_counts *c);
 
-/* One point for each level of the memory hierarchy, of a row with the bytes of the levels.
- * returns false: the row has none, or the model has no roofs for them */
+/* Places a row with bytes of the levels: one point for each level of the memory hierarchy.
+ * returns false when the row has no such bytes, or the model no roofs for the levels */
 bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *model,
                            const struct carm_roofs *roofs, struct carm_levels *out);
 
@@ -48,8 +50,8 @@ void carm_run_part_row(const struct carm_run *run, const struct carm_profile *pr
                        const struct carm_run_levels *levels, size_t part, struct carm_row *row);
 
 /* levels  NULL = not simulated
- * model   NULL = none: the part has its row and no place
- * i       of the profile's rows */
+ * model   NULL = no model: the part gets its row, but no place
+ * i       row of the profile */
 void carm_run_part_place(struct carm_run_placed *out, const struct carm_run *run,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
                          const struct carm_model *model, size_t i);

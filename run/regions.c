@@ -59,7 +59,7 @@ int carm_regions_first(const struct carm_regions *regions, struct carm_err *err)
 
 int carm_regions_again(const struct carm_regions *regions, struct carm_err *err)
 {
-    /* so that no call of a region leads through the dynamic linker (harness/count/step/engine.h) */
+    /* calls of regions must not go through the dynamic linker (harness/count/step/engine.h) */
     if (setenv("LD_BIND_NOW", "1", 0) != 0) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the environment");
     }
@@ -122,7 +122,7 @@ static void close_index(struct index *x)
     free(x->of);
 }
 
-/* The entry of the row that r has read. NULL: not enough memory */
+/* The entry of the row that r has read. NULL: out of memory */
 static struct timed *entry_of(struct index *x, const struct reader *r, struct carm_err *err)
 {
     const char *name = text_of(r, NAME);
@@ -144,7 +144,7 @@ static struct timed *entry_of(struct index *x, const struct reader *r, struct ca
 }
 
 /* All rows of a run.
- * timed  the rows are those of the timed run */
+ * timed  true: rows of the timed run */
 static int read_rows(struct index *x, int fd, bool timed, struct carm_err *err)
 {
     struct reader r = {.csv = NULL};
@@ -173,7 +173,7 @@ static int open_index(struct index *x, const struct carm_regions *regions, struc
     return rc ? rc : read_rows(x, regions->counts, false, err);
 }
 
-/* Why the time of a counted row is unknown; "" = it is known */
+/* Why the time of a counted row is unknown; "" = known */
 static const char *time_unknown(const struct timed *entry, const struct reader *r)
 {
     if (entry->timed == 0) {
@@ -188,7 +188,7 @@ static const char *time_unknown(const struct timed *entry, const struct reader *
 }
 
 /* The row that r has read, with its time.
- * timed  there was a run for the times */
+ * timed  true: a timed run was made */
 static int write_row(FILE *out, struct index *x, bool timed, const struct reader *r,
                      struct carm_err *err)
 {

@@ -13,12 +13,12 @@ struct carm_regions {
 int carm_regions_open(struct carm_regions *regions, struct carm_err *err);
 void carm_regions_close(struct carm_regions *regions);
 
-/* The environment of the run that comes. returns 0 or -CARM_ENOMEM */
+/* Sets the environment for the first run. returns 0 or -CARM_ENOMEM */
 int carm_regions_first(const struct carm_regions *regions, struct carm_err *err);
 int carm_regions_again(const struct carm_regions *regions, struct carm_err *err);
 
-/* Appends the rows of the second run to this points file, with the times of the first one where it is clear
- * which they are. returns as carm_row_append */
+/* Appends the rows of the second run to a points file, with the times of the first run's rows
+ * that correspond to them without doubt. returns as carm_row_append */
 int carm_regions_take(const struct carm_regions *regions, const char *path, struct carm_err *err);
 
 #endif

@@ -41,7 +41,8 @@ int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
     return rc;
 }
 
-/* The times of the parts in one of the runs. Parts of that run without a row in `all` add to its row of others.
+/* The times of the parts in one of the runs. Parts of this run without a row in `all` add to the
+ * row of others.
  * seconds  [all->nrows] 0 on entry */
 static void times_of(const struct carm_profile *once, const struct carm_profile *all,
                      double *seconds)
@@ -64,8 +65,9 @@ static void times_of(const struct carm_profile *once, const struct carm_profile 
     }
 }
 
-/* Rows like those of all runs, with the times of one of them. A part has a row for each run in which it has
- * samples; the first run gets those without any, so that the counts of a file's rows add up to the program's. */
+/* Appends the rows of one run: the rows of all runs, with this run's times. A part has a row for
+ * each run in which it has samples. Parts without samples go to the first run, so that the
+ * counts of a file's rows add up to the program's. */
 static int append_once(const char *path, const struct carm_run *run,
                        const struct carm_run_once *once, enum carm_profile_by by,
                        const struct carm_profile *profile, struct carm_row *rows,
@@ -96,7 +98,7 @@ static int append_once(const char *path, const struct carm_run *run,
     return rc;
 }
 
-/* Whether each of several runs has samples enough for parts of its own. */
+/* Whether each of several runs has enough samples for parts of its own. */
 static bool has_times(const struct carm_run *run, bool parts)
 {
     bool enough = run->neach > 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of points.csv of a program that has run: of its parts, or of the whole, for each free run. */
+/* The rows of points.csv of a program that has run: of its parts or of the whole program, for
+ * each free run. */
 #ifndef CARM_RUN_ROWS_H
 #define CARM_RUN_ROWS_H
 
@@ -9,23 +10,24 @@
 #include "run/count.h"
 #include "run/levels.h"
 
-/* Opens the profile of a run, and gives each of its rows its bytes of the levels.
+/* Opens the profile of a run, and sets the bytes of the levels of each row.
  * levels  NULL = not simulated
  * returns 0 or -CARM_ENOMEM */
 int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
                        enum carm_profile_by by, double min_share, struct carm_run_levels *levels,
                        struct carm_err *err);
 
-/* Appends to a points file the rows of the parts, or of the whole program where the profile has no row. Of
- * several free runs each has its rows, with its own times, if it has enough samples.
+/* Appends to a points file the rows of the parts, or of the whole program where the profile has no
+ * row. Each of several free runs with enough samples has rows of its own, with its times.
  * by  as for carm_run_rows_open
  * returns 0, -CARM_ENOMEM, or as carm_row_append */
 int carm_run_rows_append(const char *path, const struct carm_run *run, enum carm_profile_by by,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
                          struct carm_err *err);
 
-/* Leaves the rows to the regions of the program: libcarm reads from the environment where its rows go and how it
- * counts, and carm counts nothing. With translation carm counts the regions: run->regions is set.
+/* Prepares a run whose regions write the rows: libcarm reads the points file and the way of
+ * counting from the environment, and carm itself counts nothing. With translation, carm counts the
+ * regions: run->regions is set.
  * budget  of stepping, instructions; NULL = libcarm's own
  * full    out: the absolute path
  * returns 0, -CARM_EIO, -CARM_EINVAL, -CARM_ENOMEM */

@@ -74,7 +74,7 @@ static void explain_flops(char *text, size_t size, bool amd, const struct carm_t
     }
 }
 
-/* The probable reasons of what is beyond. */
+/* Adds the probable reasons of the totals that deviate. */
 static void explain(struct carm_totals *totals, const struct carm_recipe *recipe,
                     const struct carm_counts *counters)
 {

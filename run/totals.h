@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program that was counted twice: by the CPU's counters while it ran freely, and by translation. Their totals against
- * each other. */
+/* Compares the totals of a program that was counted twice: by the CPU's counters in the free
+ * run, and by translation. */
 #ifndef CARM_RUN_TOTALS_H
 #define CARM_RUN_TOTALS_H
 
 #include "harness/count/provider.h"
 #include "harness/count/recipe.h"
 
-/* A larger deviation is reported with its probable reasons: that of two counted runs (CARM_PROFILE_SPREAD). */
+/* A larger deviation is reported with its probable reasons. The bound of two counted runs
+ * (CARM_PROFILE_SPREAD). */
 #define CARM_TOTALS_DEVIATION_MAX 0.05
 
 enum { CARM_TOTALS_MAX = 5 };
@@ -15,21 +16,21 @@ enum { CARM_TOTALS_MAX = 5 };
 struct carm_total {
     enum carm_quantity quantity;
     double counter;   /* by the CPU's counters */
-    double counted;   /* by translation, without what the counters do not have */
-    double deviation; /* counted / counter - 1; INFINITY where the counters have none of them */
-    bool beyond; /* farther than CARM_TOTALS_DEVIATION_MAX from what the counters' bounds allow */
+    double counted;   /* by translation, reduced to the instructions that the counters count */
+    double deviation; /* counted / counter - 1; INFINITY when the counters have 0 */
+    bool beyond;      /* farther than CARM_TOTALS_DEVIATION_MAX beyond the counters' bounds */
 };
 
 struct carm_totals {
     enum carm_provider provider;
-    struct carm_total
-        of[CARM_TOTALS_MAX]; /* flops, instructions, loads, stores, bytes: what both have */
+    /* flops, instructions, loads, stores, bytes, as far as both counted them */
+    struct carm_total of[CARM_TOTALS_MAX];
     size_t n;
-    char warning[768]; /* what is beyond, and the probable reasons; "" = nothing is */
+    char warning[768]; /* a text on the totals that deviate, with the probable reasons; "" = none */
 };
 
-/* What both have less than one of for a thousand instructions is left out.
- * provider  whose counters: PAPI or LIKWID */
+/* Quantities with less than one count for a thousand instructions on both sides are left out.
+ * provider  of the counters: PAPI or LIKWID */
 void carm_totals_compare(struct carm_totals *totals, enum carm_provider provider,
                          const struct carm_recipe *recipe, const struct carm_counts *counters,
                          const struct carm_counts *counted);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An event loop over all threads: each is stepped on when it reports, so that one that waits in the
- * kernel keeps nobody else. Threads are seized rather than attached (ptrace(2)), which tells stops of
- * job control from others and lets a thread in the kernel be interrupted. */
+/* An event loop over all threads. Each thread is stepped again when it reports, so that a thread
+ * that waits in the kernel delays no other thread. Threads are seized rather than attached
+ * (ptrace(2)): this tells stops of job control from other stops, and allows to interrupt a
+ * thread in the kernel. */
 #include "run/trace.h"
 
 #include <elf.h>
@@ -32,12 +33,13 @@ enum { PAGE_BYTES = 4096, USER_CS_64 = 0x33, XSTATE_MAX = 16384 };
 struct task {
     pid_t tid;
     bool pending;        /* an instruction is being executed whose counts are known */
-    uint64_t rip;        /* of that instruction */
+    uint64_t rip;        /* address of the next instruction */
     uint64_t gathers_at; /* carm_account_resumed */
     struct carm_step_counts delta;
-    uint64_t nr, args[3]; /* of a system call that it is; nr = NO_CALL */
-    bool in_call;         /* between entry and end of one that is not single-stepped */
-    siginfo_t held;       /* signal of a timer that waits for its turn; si_signo 0 = none */
+    uint64_t nr, args[3]; /* number and arguments if the instruction is a system call; otherwise
+                           * nr = NO_CALL */
+    bool in_call;         /* inside a system call that is not single-stepped */
+    siginfo_t held;       /* a timer's signal that is delivered later; si_signo 0 = none */
 };
 
 #define NO_CALL UINT64_MAX
@@ -48,9 +50,9 @@ struct tasks {
     size_t room, n;
 };
 
-/* The processor that tracer and program share while stepped: a switch between two threads on one
- * processor is faster than a wake-up of another. What the program asks about its processors is
- * answered as without it. */
+/* The processor that tracer and program share while stepping: a switch between two threads of
+ * one processor is faster than waking another processor. The program's questions about its
+ * processors are answered as without sharing. */
 struct sharing {
     bool on;
     bool program_chose; /* the program set an affinity itself: leave it alone */
@@ -68,7 +70,7 @@ static size_t slot_of(const struct tasks *tasks, pid_t tid)
     return i;
 }
 
-/* NULL when there is none of that number. Valid until the next addition or removal. */
+/* The task of a thread; NULL = none. Valid until the next addition or removal. */
 static struct task *find_task(struct tasks *tasks, pid_t tid)
 {
     if (!tasks->room) {
@@ -120,7 +122,7 @@ static void remove_task(struct tasks *tasks, pid_t tid)
     size_t hole = slot_of(tasks, tid);
     tasks->slots[hole].tid = 0;
     tasks->n--;
-    /* what stands behind it may have stood there because of it */
+    /* entries after the hole may have been displaced by the removed entry */
     for (size_t i = (hole + 1) & (tasks->room - 1); tasks->slots[i].tid;
          i = (i + 1) & (tasks->room - 1)) {
         const struct task moved = tasks->slots[i];
@@ -137,7 +139,7 @@ static void free_tasks(struct tasks *tasks)
 
 /* ---- one instruction ---- */
 
-/* Bytes at rip; the next page is asked for apart, for it may not be there. */
+/* Reads the code at rip. The next page is read separately, since it may not be mapped. */
 static size_t read_code(pid_t tid, uint64_t rip, uint8_t code[CARM_INSTRUCTION_BYTES_MAX])
 {
     const size_t want = CARM_INSTRUCTION_BYTES_MAX;
@@ -180,8 +182,8 @@ static const uint8_t *fetch_xsave(void *arg, size_t *size_bytes)
     return x->area;
 }
 
-/* Notes what the next instruction will do.
- * returns 0 or -1: the thread is gone or not stopped */
+/* Notes the counts of the next instruction.
+ * returns 0, or -1 when the thread has ended or is not stopped */
 static int note_next(struct task *task, struct carm_accounts *accounts)
 {
     struct user_regs_struct r;
@@ -250,8 +252,8 @@ static void unblock_trap(pid_t tid)
     }
 }
 
-/* What a program learns of its processors decides how many threads it makes: it shall learn what it
- * would without us. */
+/* Corrects the answer to sched_getaffinity: programs choose their number of threads by it, so
+ * they must see the processors of an uncounted run. */
 static void answer_affinity(const struct task *task, struct sharing *sharing)
 {
     struct user_regs_struct r;
@@ -270,7 +272,7 @@ static void answer_affinity(const struct task *task, struct sharing *sharing)
     process_vm_writev(task->tid, &local, 1, &remote, 1, 0);
 }
 
-/* The instruction was executed: adds its counts. */
+/* Adds the counts of an executed instruction. */
 static void commit(struct task *task, struct sharing *sharing, struct carm_step_counts *counts)
 {
     if (task->pending) {
@@ -302,15 +304,15 @@ struct run {
     struct sharing sharing;
     pid_t root;
     bool root_ended;
-    bool letting_go; /* no more steps: every thread is released when it stops next */
+    bool letting_go; /* stepping ends: every thread is released at its next stop */
     uint64_t next_progress;
     uint64_t next_timer; /* instructions from which on a timer's signal is delivered */
 };
 
 /* ---- letting go ---- */
 
-/* A step's trap may still be on its way to a thread that stopped for another reason; released now, the
- * thread would die of it. */
+/* Whether the trap of a step is still queued for a thread that stopped for another reason. If
+ * such a thread were released, the trap would kill it. */
 static bool trap_is_queued(pid_t tid)
 {
     siginfo_t queued[16];
@@ -329,12 +331,12 @@ static void release(struct run *run, pid_t tid, int signo)
 {
     struct task *task = find_task(&run->tasks, tid);
     if (task && task->held.si_signo) {
-        syscall(SYS_tkill, tid, task->held.si_signo); /* delivered when it runs on */
+        syscall(SYS_tkill, tid, task->held.si_signo); /* delivered when the thread goes on */
         task->held.si_signo = 0;
     }
     if (trap_is_queued(tid)) {
         ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signo);
-        return; /* and its trap comes next */
+        return; /* the trap comes next */
     }
     if (run->sharing.on && !run->sharing.program_chose) {
         sched_setaffinity(tid, sizeof run->sharing.program, &run->sharing.program);
@@ -344,7 +346,7 @@ static void release(struct run *run, pid_t tid, int signo)
     }
 }
 
-/* The first reason is the one that is reported. */
+/* Notes why stepping ended; the first reason stays. */
 static void cut(struct run *run, enum carm_trace_cut why)
 {
     if (run->trace->cut == CARM_TRACE_WHOLE) {
@@ -368,8 +370,9 @@ static void let_go(struct run *run, enum carm_trace_cut why)
 
 /* ---- stops ---- */
 
-/* The held signal of a thread at the trap of a step, when its turn has come: before a system call too,
- * which might wait for it. returns 0 = none */
+/* The held signal of a thread at the trap of a step, if it may be delivered now: after
+ * CARM_TRACE_TIMER_GAP instructions, or before a system call, which might wait for the signal.
+ * returns 0 = none */
 static int release_held(struct run *run, struct task *task)
 {
     const int signo = task->held.si_signo;
@@ -383,8 +386,9 @@ static int release_held(struct run *run, struct task *task)
     return signo;
 }
 
-/* On with a stopped thread, which a signal may reach.
- * trap  at the trap of a step, where a held signal may reach it as well */
+/* Lets a stopped thread go on.
+ * signo  delivered to it; 0 = none
+ * trap   the thread is at the trap of a step, where a held signal may be delivered, too */
 static void go_on_from(struct run *run, struct task *task, int signo, bool trap)
 {
     if (!run->letting_go && run->trace->counts.instructions >= run->trace->budget) {
@@ -410,13 +414,13 @@ static void go_on(struct run *run, struct task *task, int signo)
 static void forget(struct task *task)
 {
     if (task->pending && task->delta.instructions) {
-        task->gathers_at = 0; /* none of it is counted */
+        task->gathers_at = 0; /* no part of the gather is counted */
     }
     task->pending = false;
 }
 
-/* A signal at the rest of a gather or scatter, which was counted whole when it began: the lanes that are left are
- * counted when it is executed again. */
+/* A signal interrupted a gather or scatter, which was counted as a whole when it began.
+ * Subtracts the remaining lanes: they are counted when the instruction is executed again. */
 static void take_back_rest(struct run *run, struct task *task)
 {
     if (task->pending && !task->delta.instructions && task->gathers_at == task->rip) {
@@ -447,7 +451,7 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
             ptrace(PTRACE_LISTEN, tid, NULL, NULL);
             return;
         }
-        if (task->pending && !run->letting_go) { /* on with the step that was interrupted */
+        if (task->pending && !run->letting_go) { /* repeat the interrupted step */
             if (executed(task)) {
                 commit(task, &run->sharing, &run->trace->counts);
             }
@@ -457,7 +461,8 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
         return;
     }
     ptrace(PTRACE_GETEVENTMSG, tid, NULL, &message);
-    if (event == PTRACE_EVENT_EXEC) { /* from any thread, which then has its leader's number */
+    if (event == PTRACE_EVENT_EXEC) { /* after an exec by any thread, the thread has its leader's
+                                       * number */
         if ((pid_t)message != tid) {
             remove_task(&run->tasks, (pid_t)message);
             task = find_task(&run->tasks, tid);
@@ -476,11 +481,11 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
     if (run->letting_go) {
         release(run, tid, 0);
     } else if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) != 0 && errno != ESRCH) {
-        let_go(run, CARM_TRACE_FAILED); /* the system call that is going on stays pending */
+        let_go(run, CARM_TRACE_FAILED); /* the present system call stays pending */
     }
 }
 
-/* A system call that ends without the trap of a step. */
+/* The end of a system call without the trap of a step. */
 static void on_call(struct run *run, struct task *task)
 {
     if (!task->in_call && !run->letting_go && task->nr != NO_CALL) {
@@ -494,8 +499,8 @@ static void on_call(struct run *run, struct task *task)
     go_on(run, task, 0);
 }
 
-/* A signal for which nobody in the program asked: what the program does from then on is not what it does
- * alone. */
+/* Notes a signal from outside of the program: from then on, the program's work differs from an
+ * undisturbed run. */
 static void note_outside(struct run *run, const siginfo_t *info)
 {
     const int signo = info->si_signo;
@@ -508,7 +513,7 @@ static void note_outside(struct run *run, const siginfo_t *info)
     }
 }
 
-/* Whether a signal interrupted a system call that waited, maybe for just this signal. */
+/* Whether a signal interrupted a waiting system call, possibly one that waits for this signal. */
 static bool interrupted_call(const struct task *task)
 {
     enum {
@@ -534,7 +539,7 @@ static bool hold(struct run *run, struct task *task, const siginfo_t *info)
         return false;
     }
     if (task->held.si_signo == signo) {
-        return true; /* two of one kind are one, as where a signal is blocked */
+        return true; /* two signals of one kind become one, like blocked signals */
     }
     if (run->trace->counts.instructions >= run->next_timer || task->held.si_signo ||
         interrupted_call(task)) {
@@ -549,11 +554,12 @@ static void on_stop(struct run *run, struct task *task, int signo)
 {
     siginfo_t info = {.si_signo = 0};
     if (ptrace(PTRACE_GETSIGINFO, task->tid, NULL, &info) != 0) {
-        return; /* killed meanwhile: its end is reported */
+        return; /* the thread was killed meanwhile: its end will be reported */
     }
     if (signo == SIGTRAP && (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT)) {
-        /* TRAP_BRKPT: the kernel is left, by a system call that was stepped or by one that was
-         * going on (a new thread, an exec, a restart): then nothing else was executed */
+        /* TRAP_BRKPT: the thread left the kernel, from a stepped system call or from one in
+         * progress (a new thread, an exec, a restart). In the second case no instruction was
+         * executed */
         if (info.si_code == TRAP_BRKPT && task->nr == NO_CALL) {
             forget(task);
         }
@@ -590,7 +596,7 @@ static int on_report(struct run *run, pid_t tid, int status)
         if (tid == run->root) {
             run->root_ended = true;
             run->trace->status = status;
-            if (run->tasks.n) { /* what outlives the program is not waited for */
+            if (run->tasks.n) { /* processes that outlive the program are not waited for */
                 let_go(run, CARM_TRACE_OUTLIVED);
             }
         }
@@ -599,7 +605,7 @@ static int on_report(struct run *run, pid_t tid, int status)
     if (!WIFSTOPPED(status)) {
         return 0;
     }
-    /* a new thread may report before the one that made it */
+    /* a new thread may report before the thread that created it */
     struct task *task = add_task(&run->tasks, tid, &is_new);
     if (!task) {
         return -1;
@@ -641,14 +647,15 @@ static void loop(struct run *run)
 
 /* ---- begin ---- */
 
-/* Takes over a child that stopped itself, traced already or not.
- * returns 0 or -1: errno says why, 0 = it has ended (status) */
+/* Takes over a child that stopped itself, whether it is traced already or not.
+ * returns 0, or -1 with errno; errno 0 = the child has ended, see status */
 static int seize(pid_t pid, int *status)
 {
     siginfo_t info;
     const struct timespec moment = {0, 200000};
     for (;;) {
-        if (ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) == 0) { /* traced, stopped: leave it so */
+        if (ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) == 0) { /* traced and stopped already:
+                                                                 * nothing to do */
             waitpid(pid, status, WNOHANG | __WALL);
             if (ptrace(PTRACE_DETACH, pid, NULL, (void *)SIGSTOP) != 0) {
                 return -1;
@@ -671,8 +678,8 @@ static int seize(pid_t pid, int *status)
     return ptrace(PTRACE_SEIZE, pid, NULL, (void *)seize_options) == 0 ? 0 : -1;
 }
 
-/* On to its exec, from which it is stepped.
- * returns 0 or -1: it has ended before, status says how */
+/* Lets the child go on to its exec, from which on it is stepped.
+ * returns 0, or -1 when the child ended before, see status */
 static int go_to_exec(pid_t pid, int *status)
 {
     kill(pid, SIGCONT);
@@ -764,8 +771,8 @@ static long scope(void)
     return strtol(line, NULL, 10);
 }
 
-/* A child that stops itself is seized, stopped and killed.
- * returns NULL or what failed */
+/* Tries seizing, stopping and killing with a child that stops itself.
+ * returns NULL, or the name of the step that failed */
 static const char *trial(void)
 {
     const char *failed = NULL;

@@ -13,12 +13,12 @@
 struct carm_run_verdict {
     bool has;
     struct carm_verdict verdict;
-    int64_t
-        stride; /* bytes by which its farthest load or store moves in an iteration; 0 = less than a line */
+    /* bytes by which the farthest load or store moves in an iteration; 0 = less than a line */
+    int64_t stride;
     bool scattered; /* a load or store goes to addresses made of loaded or computed numbers */
 };
 
-/* One for each row of the profile: those without time, or of no code, have none.
+/* A verdict for each row of the profile. Rows without time or without code have none.
  * levels  NULL = not simulated
  * model   NULL = none: rates are those that are published, and none are known of memory
  * theory  of this processor; NULL = not known
