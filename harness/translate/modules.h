@@ -15,11 +15,10 @@
 #include "base/hash.h"
 
 /* Codes of files that have no hash. */
-#define CARM_MODULE_UNREAD \
-    UINT64_C(0) /* no ELF file, or not readable: only the path identifies
-                                        * the module */
-#define CARM_MODULE_CHANGED \
-    UINT64_C(1) /* the path leads to another file by now, and the mapped file was never read */
+/* no ELF file, or not readable: only the path identifies the module */
+#define CARM_MODULE_UNREAD UINT64_C(0)
+/* the path leads to another file by now, and the mapped file was never read */
+#define CARM_MODULE_CHANGED UINT64_C(1)
 
 struct carm_module {
     uint32_t name; /* number of the module's path */
