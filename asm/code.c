@@ -576,8 +576,8 @@ static int search(struct carm_code_spec *spec, double ai, cost_fn *cost, double 
                          ai);
     }
     const double turns = carm_ops[spec->op].nturns;
-    const double per_unit =
-        ai * (double)carm_mix_unit_bytes(spec) / flops_of_turns(spec); /* turns */
+    /* turns */
+    const double per_unit = ai * (double)carm_mix_unit_bytes(spec) / flops_of_turns(spec);
     const unsigned memory = spec->mix.loads + spec->mix.stores;
     double best = INFINITY;
     for (unsigned units = 1; units <= CARM_CODE_UNITS_MAX; units++) {

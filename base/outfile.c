@@ -22,8 +22,8 @@ struct carm_outfile {
     char *temp;
     int fd;
     bool there; /* the temporary file exists */
-    size_t
-        made; /* where in target the name of the first folder ends that was made for it; 0 = none was */
+    /* where in target the name of the first folder ends that was made for it; 0 = none was */
+    size_t made;
 };
 
 static int fail(struct carm_err *err, const char *name, int errnum)

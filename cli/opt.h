@@ -42,11 +42,10 @@ struct carm_opt {
 struct carm_command {
     const char *name;    /* "study"; of a sub-command with the command's: "study gemm" */
     const char *summary; /* one line */
-    const char
-        *operands; /* e.g. "[MODEL]", "" when none. For completion POINTS, FILE and names with an
-                           * extension are files, MODEL and BASELINE also measured machines, MACHINE is
-                           * a published one, EXAMPLE one of carm sol; words in small letters are taken
-                           * so. Not read where there are sub-commands */
+    /* e.g. "[MODEL]", "" when none. For completion POINTS, FILE and names with an extension are
+     * files, MODEL and BASELINE also measured machines, MACHINE is a published one, EXAMPLE one
+     * of carm sol; words in small letters are taken so. Not read where there are sub-commands */
+    const char *operands;
     const char *details;  /* paragraphs for --help and the man page, separated by \n\n */
     const char *examples; /* lines of commands, separated by \n */
     const struct carm_opt *opts;

@@ -166,15 +166,16 @@ enum { CARM_VERDICT_ADVICE_MAX = 4 };
 
 struct carm_verdict {
     enum carm_limit limit;
-    double
-        explains; /* share of the measured time, 0 .. 1; of an unknown limit, by the largest bound */
-    enum carm_limit
-        second; /* nearly as large, or where the limit is not known the largest; CARM_LIMIT_UNKNOWN = none */
+    /* share of the measured time, 0 .. 1; of an unknown limit, by the largest bound */
+    double explains;
+    /* nearly as large, or where the limit is not known the largest; CARM_LIMIT_UNKNOWN = none */
+    enum carm_limit second;
     struct carm_bounds bounds;
     double seconds; /* of an iteration, measured */
     struct carm_verdict_gain {
         double low, high;
-    } loop, program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
+    } loop,
+        program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
     struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
     size_t nadvice;
 };

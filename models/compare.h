@@ -113,8 +113,8 @@ struct carm_compare_set {
     char isa[CARM_NAME_MAX]; /* or CARM_COMPARE_BEST, whose rows are the best of all ISAs */
     char precision[CARM_NAME_MAX];
     int threads;
-    const struct carm_roofs
-        *roofs[CARM_COMPARE_MOST]; /* borrowed; NULL = the model has no such set */
+    /* borrowed; NULL = the model has no such set */
+    const struct carm_roofs *roofs[CARM_COMPARE_MOST];
     bool compared;                 /* the baseline and one more have it; else there are no rows */
     struct carm_compare_row *rows; /* significant ones first, then equal, disturbed, and in one
                                     * model only; the worst first within each */
@@ -198,8 +198,8 @@ size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
 
 /* A fitness that the baseline and another model have. */
 struct carm_compare_score {
-    const struct carm_validation
-        *of[CARM_COMPARE_MOST]; /* [0] is there; NULL = not in that model */
+    /* [0] is there; NULL = not in that model */
+    const struct carm_validation *of[CARM_COMPARE_MOST];
 };
 
 /* The next one from *at on in the baseline's order, of the sets that are wanted (as of the options);

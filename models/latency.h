@@ -29,19 +29,19 @@ struct carm_latency_point {
 
 /* A plateau of one curve and the curve's points: the latency of one level, or of TLB misses. */
 struct carm_latency {
-    char level
-        [CARM_NAME_MAX]; /* "L1", ..., "DRAM"; of order "pages" "TLB1" (first level hits), "TLB2", "walk" */
+    /* "L1", ..., "DRAM"; of order "pages" "TLB1" (first level hits), "TLB2", "walk" */
+    char level[CARM_NAME_MAX];
     enum carm_latency_order order;
     uint64_t page_bytes; /* really obtained */
-    double
-        seconds; /* load-to-use; 0 = not measured, the note says why. Of "TLB2" and "walk": added to
-                          * the latency of the same lines without the miss */
+    /* load-to-use; 0 = not measured, the note says why. Of "TLB2" and "walk": added to the
+     * latency of the same lines without the miss */
+    double seconds;
     struct carm_ci ci95; /* seconds */
     double cycles;       /* of the core clock beside the chase */
     double clock_hz;
     uint64_t working_set_bytes; /* at which it was measured */
-    uint64_t
-        reach_bytes; /* largest working set that stays on the plateau; 0 = beyond the largest measured */
+    /* largest working set that stays on the plateau; 0 = beyond the largest measured */
+    uint64_t reach_bytes;
     bool disturbed;
     char note[CARM_TEXT_MAX];
 };
@@ -63,8 +63,8 @@ struct carm_in_flight_point {
 
 struct carm_in_flight {
     char level[CARM_NAME_MAX];
-    char code
-        [CARM_NAME_MAX]; /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512" */
+    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512" */
+    char code[CARM_NAME_MAX];
     uint64_t page_bytes;
     uint64_t working_set_bytes;
     double latency_seconds; /* of one chain: the least time of a load in any number of chains */

@@ -216,8 +216,8 @@ struct carm_validation_point {
     /* flop/s that the model's form attains with roofs that codes A and B gave in the same rounds; 0 = not
      * measured */
     double paired;
-    double
-        beside; /* byte/s of the level's code A right after the point, as carm 0.1 had it; 0 = none */
+    /* byte/s of the level's code A right after the point, as carm 0.1 had it; 0 = none */
+    double beside;
     double clock_hz;
     uint64_t working_set_bytes; /* all threads together */
     uint64_t reps;
@@ -267,8 +267,8 @@ struct carm_model {
     char created[CARM_NAME_MAX]; /* ISO 8601, UTC */
     char carm_version[CARM_NAME_MAX];
     char carm_commit[CARM_NAME_MAX]; /* of its sources (base/version.h); "" = unknown (left out) */
-    char
-        roofs_of[CARM_NAME_MAX]; /* the other tool that measured them, "" = carm; not in the file */
+    /* the other tool that measured them, "" = carm; not in the file */
+    char roofs_of[CARM_NAME_MAX];
     struct carm_machine machine;
     struct carm_config config;
     struct carm_level *levels; /* fastest first, DRAM last */

@@ -53,8 +53,8 @@ struct carm_pooled {
     double clock_hz;       /* the median beside them; 0 = unknown */
     enum carm_state state; /* of its rounds; the worst one where they are of several */
     size_t used, n;        /* rounds it was made of, and all */
-    bool
-        sound; /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it, or two that agree */
+    /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it, or two that agree */
+    bool sound;
 };
 
 /* Makes one figure of rounds. Marks those as slow, in place, whose clock was 3% below the one that

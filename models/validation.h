@@ -51,8 +51,8 @@ int carm_validation_add_fit(struct carm_model *model, const struct carm_validati
 struct carm_score {
     size_t n;
     double rrmse; /* sqrt(mean(((measured - model) / measured)^2)) */
-    double
-        rrmse_model; /* the same over the model's value: sqrt(mean(((measured - model) / model)^2)) */
+    /* the same over the model's value: sqrt(mean(((measured - model) / model)^2)) */
+    double rrmse_model;
     double fitness;     /* 100 / (1 + rrmse), percent */
     size_t worst;       /* index of the point with the largest |measured - model| / measured */
     double worst_error; /* measured / model - 1 there: negative where the model predicts too much */

@@ -42,8 +42,8 @@ struct carm_plot_input {
     size_t npoints, room;
     char files[CARM_PLOT_FILES_MAX][64]; /* names of the points' files without folders */
     size_t nfiles;
-    bool
-        arrows; /* from each file's points to those of the same names in the next one; set by the caller */
+    /* from each file's points to those of the same names in the next one; set by the caller */
+    bool arrows;
 };
 
 /* The first operand that is there twice, or NULL. */

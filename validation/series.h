@@ -13,8 +13,8 @@ struct carm_series {
     struct carm_shape shape;
     bool shared; /* with other cores: how far the threads are from one another matters */
     bool known;  /* of a model before: another code must be clearly better */
-    double
-        floor; /* half of the interval at least, as a share: what one build cannot see; 0 = nothing */
+    /* half of the interval at least, as a share: what one build cannot see; 0 = nothing */
+    double floor;
     double work; /* bytes or flops of one repetition, all threads */
     struct carm_round rounds[CARM_ROUNDS_MAX];
     size_t n;

@@ -11,9 +11,9 @@
 struct carm_chain_account {
     unsigned instructions; /* of the loop, control included */
     unsigned loads, stores;
-    unsigned
-        carried; /* instructions on the longest dependence from an iteration to the next, of registers and
-                       * memory, loop control left out */
+    /* instructions on the longest dependence from an iteration to the next, of registers and
+     * memory, loop control left out */
+    unsigned carried;
 };
 
 struct carm_chain {

@@ -10,8 +10,8 @@
 
 /* What a row is of where it is a part of a program. */
 struct carm_row_part {
-    const char
-        *kind; /* "loop", "body", "function", "kernel", "others", "unknown"; NULL or "" = no part */
+    /* "loop", "body", "function", "kernel", "others", "unknown"; NULL or "" = no part */
+    const char *kind;
     double time_share; /* of the program's processor time, 0 .. 1; negative = unknown (empty) */
     double samples;    /* that the share is from; negative = unknown (empty) */
     double entries,

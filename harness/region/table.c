@@ -17,9 +17,9 @@ static struct {
     struct carm_region *buckets[CARM_REGION_BUCKETS];
     struct carm_region *first, **last;
     struct carm_region_thread *threads;
-    struct carm_region_thread
-        *forgotten; /* of the parent process: theirs are other threads' to end */
-    int nthreads;   /* that ever began a region */
+    /* of the parent process: theirs are other threads' to end */
+    struct carm_region_thread *forgotten;
+    int nthreads; /* that ever began a region */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &table.first};
 
 const struct carm_region_setup *carm_region_table_open(const struct carm_region_setup *setup)

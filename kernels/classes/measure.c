@@ -146,8 +146,8 @@ static double cost_of(const struct session *s, size_t c)
  * for more than a hundredth of the time. */
 static bool disturbed(const struct carm_class_run *run)
 {
-    const double slice =
-        3e-3; /* seconds that a preemption takes, as Linux's scheduler deals them out */
+    /* seconds that a preemption takes, as Linux's scheduler deals them out */
+    const double slice = 3e-3;
     const double switches = (double)run->switches;
     return 2.0 * switches >= (double)run->runs && switches * slice > 0.01 * run->whole_seconds;
 }

@@ -86,9 +86,9 @@ struct carm_classes_fact {
     double near_intensity, near_performance, near_share, near_cache_aware_share;
     bool single_bound;   /* N = 1 lies left of the original model's ridge */
     double single_share; /* N = 1: of the original model's roof */
-    double
-        single_dram_share; /* N = 1: of the cache-aware model's DRAM ceiling and peak; of a set that
-                               * a cache keeps, without the write-backs, which come later */
+    /* N = 1: of the cache-aware model's DRAM ceiling and peak; of a set that a cache keeps,
+     * without the write-backs, which come later */
+    double single_dram_share;
 };
 
 struct carm_classes_facts {

@@ -52,9 +52,9 @@ struct carm_gemm_narrow {
     double instructions;
     double vectors;    /* part of these: on vectors of integers, or of floating point */
     double operations; /* on integers, those of which sums of products are made; 0 in bf16 */
-    double
-        products; /* instructions that multiply 8 or 16 bits (vpmaddubsw, vpmaddwd); 0 = unknown */
-    int width;    /* of nearly all vectors: 0 to 2 for 16, 32, 64 bytes; -1 = several */
+    /* instructions that multiply 8 or 16 bits (vpmaddubsw, vpmaddwd); 0 = unknown */
+    double products;
+    int width; /* of nearly all vectors: 0 to 2 for 16, 32, 64 bytes; -1 = several */
     /* The core, as described in data/microarchitectures.json, instructions a cycle; 0 = not known. */
     char core[48];
     double issue;
@@ -154,8 +154,8 @@ struct carm_gemm_narrow_facts {
     const char *peak_isa;
     double share; /* share of it */
     bool enough;  /* the share is at least CARM_GEMM_ENOUGH */
-    double
-        beside; /* operations on integers that the library does for each of the product; 0 = unknown */
+    /* operations on integers that the library does for each of the product; 0 = unknown */
+    double beside;
     struct carm_gemm_use uses[4]; /* the largest share first */
     size_t nuses;
 };

@@ -174,8 +174,8 @@ static uint32_t block_lines(const struct carm_stencil *s, const struct carm_sten
     const double line = (s->streamed ? 3.0 : 4.0) * (double)s->pitch * sizeof(double);
     double lines = 0.0;
     for (int i = 0; i < 2 && lines < BLOCK_LEAST; i++) {
-        lines =
-            fmax(lines, floor(fill * caches[i] / line) - 2.0); /* and a neighbour at both ends */
+        /* and a neighbour at both ends */
+        lines = fmax(lines, floor(fill * caches[i] / line) - 2.0);
     }
     if (!(caches[0] > 0.0 || caches[1] > 0.0) || lines >= s->n) {
         return s->n;

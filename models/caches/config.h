@@ -17,9 +17,9 @@ enum {
 };
 
 struct carm_hierarchy_level {
-    uint64_t
-        size_bytes; /* of one cache; a multiple of ways * 64; the sets need not be a power of 2 */
-    uint32_t ways;  /* 1 = direct-mapped, size_bytes / 64 = fully associative */
+    /* of one cache; a multiple of ways * 64; the sets need not be a power of 2 */
+    uint64_t size_bytes;
+    uint32_t ways;      /* 1 = direct-mapped, size_bytes / 64 = fully associative */
     uint32_t shared_by; /* cores that share one cache; not fewer than in the level before */
 };
 

@@ -47,12 +47,12 @@ struct carm_hierarchy {
     struct carm_sets **ways;
     uint32_t ncaches[CARM_HIERARCHY_LEVELS_MAX];
     size_t group[CARM_HIERARCHY_LEVELS_MAX]; /* the first level that as many cores share */
-    struct carm_linemap
-        *seen[CARM_HIERARCHY_LEVELS_MAX]; /* of a group, [ncaches]: pages, a bit a line */
+    /* of a group, [ncaches]: pages, a bit a line */
+    struct carm_linemap *seen[CARM_HIERARCHY_LEVELS_MAX];
     struct carm_core_state *cores;
     size_t nprivate; /* levels of which there are several caches: these are kept coherent */
-    struct carm_linemap
-        map; /* lines in these levels: a bit for each core that has one on its way */
+    /* lines in these levels: a bit for each core that has one on its way */
+    struct carm_linemap map;
     unsigned mapwords;
     struct carm_linemap contested; /* pages, a bit for each line that a core took from another */
     uint64_t taken;                /* bytes of memory */

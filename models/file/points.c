@@ -29,9 +29,9 @@ struct carm_points {
     struct carm_work *work;
     size_t width; /* fields of each line */
     struct carm_csv_field *fields;
-    int field_of
-        [CARM_POINT_COLUMNS]; /* index of a field, or of a row's counts; -1 = no such column */
-    char note[512];           /* of a row that does not end */
+    /* index of a field, or of a row's counts; -1 = no such column */
+    int field_of[CARM_POINT_COLUMNS];
+    char note[512]; /* of a row that does not end */
     struct carm_point blank;
 };
 

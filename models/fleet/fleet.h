@@ -38,9 +38,9 @@ struct carm_fleet_roof {
 struct carm_fleet_value {
     uint32_t roof; /* index */
     float rate;    /* byte/s, flop/s or Hz */
-    float
-        own; /* half the 95% interval over 1.96, as a share; not yet a standard error where it is from
-                    * rounds */
+    /* half the 95% interval over 1.96, as a share; not yet a standard error where it is from
+     * rounds */
+    float own;
     bool disturbed;
 };
 

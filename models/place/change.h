@@ -59,9 +59,9 @@ struct carm_change {
     bool exact;           /* both were counted exactly, not by performance counters */
     bool part; /* a loop or function of a program: samples decide which have rows, so it explains a
                            * difference and is no measure of one */
-    bool
-        summed; /* a program whose rows are of its loops or functions: their counts added up. Its time
-                           * is unknown, where it has no row of its own */
+    /* a program whose rows are of its loops or functions: their counts added up. Its time is
+     * unknown, where it has no row of its own */
+    bool summed;
 };
 
 struct carm_changes;

@@ -15,8 +15,8 @@ enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
 enum { CARM_LEVELS_TEXT_MAX = 320 };
 
 struct carm_levels_input {
-    double
-        flops; /* of integers, operations; 0 or less: none, so that bandwidth alone is the roof */
+    /* of integers, operations; 0 or less: none, so that bandwidth alone is the roof */
+    double flops;
     double seconds; /* > 0 */
     bool integers;
     double bytes[CARM_AT_COUNT]; /* L1: of the core; else between the level and the one before it;

@@ -39,8 +39,8 @@ struct carm_own {
     size_t nlevels;
     double bandwidth; /* of the fastest level, byte/s */
     double peak;      /* flop/s */
-    char memory
-        [256]; /* "3:1 loads to stores (between 1:0 and 2:1), 32 bytes an access"; not known: why */
+    /* "3:1 loads to stores (between 1:0 and 2:1), 32 bytes an access"; not known: why */
+    char memory[256];
     char compute[384]; /* shares of widths and operations; not known: why */
 };
 

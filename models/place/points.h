@@ -103,10 +103,10 @@ struct carm_point {
     double flops_low, flops_high, bytes_low, bytes_high; /* where the truth lies; unknown = exact */
     double calls;
     double operations; /* of the metric */
-    double
-        imbalance_at[2]; /* flop/s that a job's or node's imbalance allows it on the cache-aware and
-                             * on the original model, as carm place --by found it */
-    const char *metric;  /* "exchange", CARM_METRIC_INTEGERS; "" = not reported, or flops */
+    /* flop/s that a job's or node's imbalance allows it on the cache-aware and on the original
+     * model, as carm place --by found it */
+    double imbalance_at[2];
+    const char *metric; /* "exchange", CARM_METRIC_INTEGERS; "" = not reported, or flops */
     struct carm_runmix mix;
     double share;          /* of time or calls that was counted, 0 .. 1 */
     int threads;           /* 0 = unknown */
@@ -125,8 +125,8 @@ struct carm_point {
     double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
     double entries, trips;      /* of a loop */
     size_t line;                /* of the file, from 1 */
-    bool
-        unended; /* its line ends with a number and the file, which may be cut off; the note says so */
+    /* its line ends with a number and the file, which may be cut off; the note says so */
+    bool unended;
 };
 
 static inline bool carm_point_knows(double value)

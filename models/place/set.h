@@ -59,8 +59,8 @@ struct carm_place_set {
     const struct carm_roofs *roofs;  /* borrowed */
     bool has_isa[CARM_PLACE_WIDTHS]; /* the model has roofs of that width, of as many threads */
     struct carm_place_side sides[2]; /* by enum carm_place_which */
-    const struct carm_in_flight
-        *flight; /* lines from DRAM that a core can have; borrowed, NULL = not measured */
+    /* lines from DRAM that a core can have; borrowed, NULL = not measured */
+    const struct carm_in_flight *flight;
     char metric[CARM_NAME_MAX]; /* the metric that is counted in place of flops, "" = flops */
     bool has_measured;
     struct carm_ceilings measured; /* of `carm build --ceilings`, with their steps */

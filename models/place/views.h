@@ -82,8 +82,8 @@ void carm_views_close(struct carm_views *views); /* NULL allowed */
  * ------------ */
 
 struct carm_imbalance_cost {
-    double
-        at[2]; /* flop/s that the roof allows such work, by enum carm_place_which; 0 = no place */
+    /* flop/s that the roof allows such work, by enum carm_place_which; 0 = no place */
+    double at[2];
     bool compute[2]; /* it is computation that holds it there */
     double gain;     /* that even work gives at most: 1 = nothing; 0 = unknown */
     double lost;     /* the share of the time that imbalance takes, 1 - 1/gain */

@@ -29,8 +29,8 @@ struct carm_sol_analysis {
     struct carm_sol_counts *layers; /* [n] by index in the graph; NULL = totals only */
     uint32_t n;
     struct carm_sol_counts total; /* sums; of a file that was read its own totals */
-    uint64_t
-        prefetched; /* external of fused+prefetched: total.external, or less where a file says so */
+    /* external of fused+prefetched: total.external, or less where a file says so */
+    uint64_t prefetched;
     uint64_t model_io; /* external without weights; a shared tensor counts each time, as the guide
                           * sums by layers */
     uint64_t counted_twice; /* external elements by which a file's total was too high */

@@ -57,8 +57,8 @@ struct carm_sol_estimate {
 };
 
 struct carm_sol_result {
-    struct carm_sol_estimate
-        models[CARM_SOL_MODELS]; /* the guide's: unlimited storage on the chip */
+    /* the guide's: unlimited storage on the chip */
+    struct carm_sol_estimate models[CARM_SOL_MODELS];
     /* with the arch's levels: [UNFUSED] = models'; all 0 without has_cached */
     struct carm_sol_estimate cached[CARM_SOL_MODELS];
     bool has_cached;        /* the arch has a level of known size, and the graph was given */

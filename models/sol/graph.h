@@ -81,8 +81,8 @@ struct carm_sol_layer {
     uint8_t counted; /* enum carm_sol_counted */
     bool real_einsum, supportable;
     uint64_t macs; /* product of the unique ranks' sizes; 0 unless real_einsum */
-    uint64_t
-        points; /* of the iteration space of an operation that is none; 0 for the other kinds */
+    /* of the iteration space of an operation that is none; 0 for the other kinds */
+    uint64_t points;
 };
 
 struct carm_sol_graph {

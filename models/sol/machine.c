@@ -8,9 +8,9 @@
 /* The sets of roofs of one ISA and thread count; either may be NULL, not both. */
 struct sets {
     const struct carm_roofs *of[CARM_SOL_PRECISIONS]; /* NULL = it has none */
-    const struct carm_roofs
-        *tiles[CARM_SOL_PRECISIONS]; /* beside vectors, where no ISA was asked for */
-    const struct carm_roofs *first;  /* whose clock and names count: dp's where there is one */
+    /* beside vectors, where no ISA was asked for */
+    const struct carm_roofs *tiles[CARM_SOL_PRECISIONS];
+    const struct carm_roofs *first; /* whose clock and names count: dp's where there is one */
 };
 
 /* Products of tiles are not the only ones that a machine has: all else is measured with vectors. */

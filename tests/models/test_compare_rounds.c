@@ -223,8 +223,8 @@ static void two_equal_intervals(void **state)
     assert_near(error(value(100, 3, 0), value(100, 3, 0), 1), 3 * t6 / t3, 1e-5);
     assert_near(error(value(100, 3, 0), value(100, 4, 0), 0), 5, 1e-12);
     assert_near(error(value(100, 0, 0), value(100, 0, 0), 1), 0, 0);
-    struct carm_compare_value few =
-        value(100, 3, 0); /* three rounds: 2 degrees of freedom, t 4.303 */
+    /* three rounds: 2 degrees of freedom, t 4.303 */
+    struct carm_compare_value few = value(100, 3, 0);
     few.rounds = 3;
     assert_near(error(few, few, 1), 3 * 2.776445 / 4.302653, 1e-5); /* t with 4 */
 }

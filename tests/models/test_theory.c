@@ -267,8 +267,8 @@ static void mixtures(void **state)
         assert_near(carm_theory_flops(m, cases[i].vector, 1, "fma+add"), cases[i].one, 1e-9);
         assert_near(carm_theory_flops(m, cases[i].vector, 1, "2fma+add"), cases[i].two, 1e-9);
     }
-    struct carm_microarchitecture narrow =
-        *find("Zen 3"); /* where rename feeds three pipes of four */
+    /* where rename feeds three pipes of four */
+    struct carm_microarchitecture narrow = *find("Zen 3");
     narrow.issue = 3;
     assert_near(carm_theory_flops(&narrow, 32, 1, "fma+add"), 5, 1e-9);
 }

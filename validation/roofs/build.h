@@ -24,8 +24,8 @@ struct carm_build {
         until;     /* TSC: when it began, and when its budget ends, less the part of the ceilings */
     uint64_t end;  /* TSC: when the part of the ceilings ends, too */
     uint64_t last; /* TSC: when its budget ends: what is left after the roofs is for latencies */
-    size_t
-        reps; /* of every point: those of the configuration, or fewer where the budget is short */
+    /* of every point: those of the configuration, or fewer where the budget is short */
+    size_t reps;
 };
 
 enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };

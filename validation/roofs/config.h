@@ -13,8 +13,8 @@
 struct carm_build_config {
     enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the first one's curve finds the levels */
     size_t nisas;
-    size_t
-        nwhole; /* of them have all their roofs; the others, beside them, those of L1 and the peaks */
+    /* of them have all their roofs; the others, beside them, those of L1 and the peaks */
+    size_t nwhole;
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;
     bool absent[CARM_PRECISION_COUNT];    /* asked for, but in none of the ISAs on this CPU */
@@ -34,8 +34,8 @@ struct carm_build_config {
     bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */
     const struct carm_winners *known;        /* earlier searches' codes, borrowed; NULL = none */
     char machine[48];                        /* whose of them: carm_winner_machine */
-    struct carm_winners
-        *found; /* searches a wider space and puts what wins there; NULL = no search */
+    /* searches a wider space and puts what wins there; NULL = no search */
+    struct carm_winners *found;
 };
 
 /* The words of the command line, NULL where not given. */

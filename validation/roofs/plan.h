@@ -13,8 +13,8 @@ enum { CARM_CANDIDATES_MAX = 160 };
 
 struct carm_build_plan {
     struct carm_image *image;
-    size_t
-        nroofs; /* the first codes of the image are candidates for roofs, the others for ceilings */
+    /* the first codes of the image are candidates for roofs, the others for ceilings */
+    size_t nroofs;
     const struct carm_code *empty;
     bool *searched; /* [codes of the image] of those that only a search has */
 };

@@ -79,8 +79,8 @@ struct carm_account {
     } tiled;
     struct {
         uint8_t lanes, per_lane; /* flops or operations = product */
-        uint8_t
-            precision; /* 0 double, 1 single, 2 other; integers: elements of 8 << precision bits */
+        /* 0 double, 1 single, 2 other; integers: elements of 8 << precision bits */
+        uint8_t precision;
         uint8_t width; /* class: scalar (and tiles), 128 (and 64, integers), 256, 512 bits */
         uint8_t mask;  /* mask register, 0 = all lanes */
         uint8_t kind;  /* enum carm_compute_kind */

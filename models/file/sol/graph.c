@@ -17,8 +17,8 @@ struct check {
     struct carm_sol_draft *draft;
     struct carm_sol_graph *graph; /* the draft's */
     struct carm_err *err;         /* the draft's */
-    uint32_t
-        *successors; /* [graph->nlinks] links the other way round, each list in the file's order */
+    /* [graph->nlinks] links the other way round, each list in the file's order */
+    uint32_t *successors;
     uint32_t *first_successor; /* [graph->n + 2]; the edges of layer i end where those of i + 1
                                 * begin */
 };

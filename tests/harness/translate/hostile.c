@@ -726,8 +726,8 @@ static void foreign(void)
     }
     const char *victim = getenv("VICTIM"); // NOLINT(concurrency-mt-unsafe)
     if (control && victim) {
-        const off_t request =
-            (off_t)(uintptr_t)(control + 3); /* bell, stop, tracer; then state and thread */
+        /* bell, stop, tracer; then state and thread */
+        const off_t request = (off_t)(uintptr_t)(control + 3);
         const uint32_t asked[2] = {2, (uint32_t)strtol(victim, NULL, 10)};
         uint32_t state = asked[0];
         const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);

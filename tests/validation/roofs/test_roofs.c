@@ -23,8 +23,8 @@ static const char machine[] = "pack:1 numa:1 l3:1(size=33554432) core:4 l2:1(siz
 struct rules {
     struct carm_topo *topo;
     struct carm_build build;
-    struct carm_build_set
-        sets[3]; /* 1, 4 and 8 threads: one core, all cores, all hardware threads */
+    /* 1, 4 and 8 threads: one core, all cores, all hardware threads */
+    struct carm_build_set sets[3];
     struct carm_mix mix;
     struct carm_build_roof roofs[3];
 };
