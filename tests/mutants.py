@@ -14,6 +14,7 @@ import argparse
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -117,33 +118,58 @@ class Mutants:
         return subprocess.run(["make", "-s", "-j2", "B=build", *targets], cwd=self.top, env=self.env, check=False,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
-    def passes(self, suite):
-        program = suite if suite.endswith(".sh") else os.path.join("build", suite[:-2])
-        if not self.make("all" if suite.endswith(".sh") else program):
-            return None
+    def defined(self, file):
+        """The functions and data that an object or program defines."""
+        done = subprocess.run(["nm", "--defined-only", os.path.join(self.top, file)], check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True)
+        return {line.split()[-1] for line in done.stdout.splitlines() if " T " in line or " R " in line or " D " in line}
+
+    def runs(self, program):
+        """Whether a suite passes."""
+        seconds = int(self.timeout)
+
+        def limit():  # a loop without end stops by its own CPU time, on a busy machine too
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         try:
-            done = subprocess.run([os.path.join(self.top, program)], cwd=self.top, env=self.env, check=False, timeout=self.timeout,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                  errors="replace")
+            done = subprocess.run([os.path.join(self.top, program)], cwd=self.top, env=self.env, check=False,
+                                  timeout=4 * self.timeout, preexec_fn=limit, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, errors="replace")
         except subprocess.TimeoutExpired:
             return False
         return done.returncode == 0 and not re.search(r"^not ok (?!.*# *skip)", done.stdout, re.M | re.I)
 
+    def fails(self, suite, unit):
+        """Whether a suite that has the unit in it fails, twice: a suite that fails once is disturbed."""
+        program = suite if suite.endswith(".sh") else os.path.join("build", suite[:-2])
+        if not self.make("all" if suite.endswith(".sh") else program):
+            return False
+        if not suite.endswith(".sh") and unit and not unit & self.defined(program):
+            return False
+        return not self.runs(program) and not self.runs(program)
+
     def killed_by(self, path, index, line, suites):
-        """The suite that fails, "" = none; None = the mutant does not compile."""
+        """The suite that fails, "" = none; None = the mutant does not compile, or has the same code."""
         whole = os.path.join(self.top, path)
+        target = os.path.join("build", path[:-2] + ".o")
+        code = os.path.join(self.top, target)
         with open(whole, encoding="utf-8") as file:
             before = file.read()
+        self.make(target)
+        with open(code, "rb") as file:
+            same = file.read()
+        unit = self.defined(target)
         lines = before.split("\n")
         lines[index] = line
         try:
             with open(whole, "w", encoding="utf-8") as file:
                 file.write("\n".join(lines))
-            if not self.make(os.path.join("build", path[:-2] + ".o")):
+            if not self.make(target):
                 return None
+            with open(code, "rb") as file:
+                if file.read() == same:
+                    return None
             for suite in suites:
-                passed = self.passes(suite)
-                if passed is False:
+                if self.fails(suite, unit):
                     return suite
             return ""
         finally:
@@ -156,8 +182,9 @@ def main():
     parser.add_argument("--rooms", default=",".join(ROOMS))
     parser.add_argument("--each", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=120.0, help="seconds for a suite; a mutant that hangs is killed")
+    parser.add_argument("--timeout", type=float, default=120.0, help="CPU seconds of a suite; a mutant that takes more, or four times as long by the wall clock, is killed")
     parser.add_argument("--copy", help="the folder to work in; it stays (default: a temporary one)")
+    parser.add_argument("--verbose", action="store_true", help="print the killed mutants too, with the suite that fails")
     parser.add_argument("--list", action="store_true", help="print the mutants and stop")
     args = parser.parse_args()
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -173,18 +200,20 @@ def main():
         for room in args.rooms.split(","):
             folders, suites = ROOMS[room]
             killed = lived = 0
-            for path, index, line in draw(top, folders, args.each, random.Random(f"{args.seed} {room}")):
+            for path, index, line in draw(top if args.list else copy, folders, args.each, random.Random(f"{args.seed} {room}")):
                 if args.list:
                     print(f"{path}:{index + 1}: {line.strip()}")
                     continue
-                own = suites_of(top, path, suites)
+                own = suites_of(copy, path, suites)
                 by = work.killed_by(path, index, line, own)
                 if by is None:
                     continue
                 killed += by != ""
+                if args.verbose and by:
+                    print(f"killed by {by}: {path}:{index + 1}: {line.strip()}", flush=True)
                 lived += by == ""
                 if by == "":
-                    with open(os.path.join(top, path), encoding="utf-8") as file:
+                    with open(os.path.join(copy, path), encoding="utf-8") as file:
                         old = file.read().split("\n")[index]
                     print(f"survived: {path}:{index + 1}\n- {old.strip()}\n+ {line.strip()}", flush=True)
             if killed + lived:
