@@ -51,8 +51,9 @@ static void put(struct carm_counts *c, enum carm_quantity q, uint64_t n)
     carm_count_put(c, q, (double)n, CARM_COUNTED_CONSTRUCTED);
 }
 
-/* What its operations are counted as. Of integers, logic is counted in lanes of the width that the instruction
- * names, 64 bits where it names none, and flipping signs (update) is logic, too: that cannot be compared. */
+/* The quantity that counts a code's operations. Of integers, logic is counted in lanes of the
+ * width that the instruction names, 64 bits if it names none. Flipping signs (update) is logic,
+ * too, so such codes cannot be compared. */
 static enum carm_quantity operations_of(const struct carm_code *code)
 {
     const struct carm_code_spec *s = &code->spec;
@@ -77,8 +78,8 @@ static void construct(const struct carm_code *code, struct work w, struct carm_c
     put(out, CARM_Q_BYTES, load_bytes + a->store_bytes * times);
 }
 
-/* Steps one call; what the call itself takes is the same for every function of that type, and in one
- * copy of this function. */
+/* Steps one call. The counts of the call itself are the same for every function of this type, as
+ * long as there is one copy of this function: hence noinline. */
 __attribute__((noinline)) static int step_call(carm_code_fn *run, void *window, struct work w,
                                                struct carm_step_counts *steps, struct carm_err *err)
 {
@@ -95,8 +96,9 @@ __attribute__((noinline)) static int step_call(carm_code_fn *run, void *window, 
     return rc;
 }
 
-/* It only returns. A compiler's empty function may keep a frame pointer on the stack (-O0, clang's
- * -fno-omit-frame-pointer), which would be missing from the counts of the code. */
+/* A function that only returns, whose counts are subtracted from a code's. A compiler's empty
+ * function may push a frame pointer (-O0, clang's -fno-omit-frame-pointer), which would then be
+ * missing from the code's counts. */
 extern carm_code_fn carm_count_nothing;
 __asm__(".pushsection .text\n.globl carm_count_nothing\ncarm_count_nothing: ret\n.popsection");
 
@@ -255,7 +257,7 @@ static struct carm_checked checked(const struct job *job, enum carm_quantity q)
     };
 }
 
-/* Whether what was counted is an upper bound by its recipe. */
+/* Whether a counter's recipe gives an upper bound instead of the count. */
 static bool is_bound(const struct job *job)
 {
     const struct carm_count *c = &job->counted.q[CARM_Q_LOADS];

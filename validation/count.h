@@ -17,35 +17,33 @@ struct carm_code_counter {
     struct carm_counters *counters; /* NULL with STEP and NONE */
 };
 
-/* Opens who was asked for. word NULL is auto, which may end as NONE.
- * returns 0, -CARM_EINVAL (no such word), -CARM_ENOTSUP (one that was named does not work here) */
+/* Opens the counter with a name. word NULL is auto, which may end as NONE.
+ * returns 0, -CARM_EINVAL (no such name), -CARM_ENOTSUP (the named counter does not work here) */
 int carm_code_counter_open(struct carm_code_counter *counter, const char *word,
                            const struct carm_cpu *cpu, struct carm_err *err);
 void carm_code_counter_close(struct carm_code_counter *counter);
 
-/* Counts the first code of every kind in an image, before anything is measured: counters that answer
- * zero are found in a moment.
- * returns 0, -CARM_EFORMAT (they do, with the remedy), or what else went wrong */
+/* Counts the first code of every kind in an image, before anything is measured: counters that
+ * answer zero are found at once.
+ * returns 0, -CARM_EFORMAT (zeros, with the remedy), or another error */
 int carm_code_counter_try(const struct carm_code_counter *counter, const struct carm_image *image,
                           const struct carm_topo *topo, const struct carm_clock *clock,
                           struct carm_err *err);
 
-/* Counts every code of the image that the model's roofs or validation points name, and puts what was
- * found into the model. Does nothing with NONE. errors as above */
+/* Counts every code of the image that the model's roofs or validation points name, and adds the
+ * comparisons to the model. Does nothing with NONE. Errors as of carm_code_counter_try */
 int carm_code_counter_check(const struct carm_code_counter *counter, const struct carm_image *image,
                             const struct carm_topo *topo, const struct carm_clock *clock,
                             struct carm_model *model, struct carm_err *err);
 
-/* Runs a code on the calling thread, which has to be pinned: with counters some million instructions
- * for each group of events, so that what starting and stopping adds is far below 1%; without, a few
- * iterations by stepping, exactly.
- * counters     NULL: step
- * window       at least one page that is written to and large enough for one iteration of the code, both
- *              its streams and the lines that a stride leaves out included; unused by codes without
- *              memory
- * counted      out: what was counted. A count of zero that cannot be is an error.
- * constructed  out: what the code's account says of the same run
- * returns 0, -CARM_ENOTSUP (no stepping here, a window too small), -CARM_EFORMAT (a zero that cannot be) or -CARM_ENOMEM */
+/* Runs a code on the calling thread, which must be pinned. Counters count some million instructions
+ * for each group of events, so that starting and stopping adds far less than 1%. Stepping counts a
+ * few iterations exactly. counters NULL: step window at least one written page, large enough for
+ * one iteration of the code with all its streams and the lines that a stride leaves out; unused by
+ * codes without memory counted out: the counts. An impossible count of zero is an error.
+ * constructed out: counts of the same run by the code's account
+ * returns 0, -CARM_ENOTSUP (no stepping here, a window too small), -CARM_EFORMAT (an impossible
+ * zero) or -CARM_ENOMEM */
 int carm_count_code(struct carm_counters *counters, const struct carm_code *code, void *window,
                     size_t window_bytes, struct carm_counts *counted,
                     struct carm_counts *constructed, struct carm_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* This machine as a model describes it. */
+/* The description of this machine in a model. */
 #ifndef CARM_VALIDATION_MACHINE_H
 #define CARM_VALIDATION_MACHINE_H
 
@@ -8,13 +8,13 @@
 #include "harness/machine/topo.h"
 #include "models/model.h"
 
-/* Fills in all but the page size, which is known once buffers were written. Caches that do not fit
- * in memory are left out. */
+/* Fills in everything except the page size, which is known once buffers were written. Caches
+ * larger than memory are left out. */
 void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *cpu,
                            const struct carm_topo *topo, const struct carm_clock *clock);
 
-/* Whether a model was measured on this machine: 0, or -CARM_EINVAL with what differs (host, CPU,
- * caches). here: from carm_machine_describe */
+/* Whether a model was measured on this machine: 0, or -CARM_EINVAL with the difference (host,
+ * CPU, caches). here: from carm_machine_describe */
 int carm_machine_check(const struct carm_machine *here, const struct carm_machine *model,
                        struct carm_err *err);
 

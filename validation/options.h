@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options that `carm build` and `carm validate` read alike: lists, levels, repetitions. */
+/* Options that `carm build` and `carm validate` share: lists, levels, repetitions. */
 #ifndef CARM_VALIDATION_OPTIONS_H
 #define CARM_VALIDATION_OPTIONS_H
 
@@ -17,9 +17,8 @@ enum {
     /* seconds */
     CARM_BUDGET = 60,
     CARM_BUDGET_QUICK = 10,
-    CARM_BUDGET_LEAST =
-        5, /* what the least takes that makes a model: a smaller budget counts as this */
-    CARM_BUDGET_CEILINGS = 15, /* more for them, unless the user says something else */
+    CARM_BUDGET_LEAST = 5, /* seconds of the smallest build: a smaller budget is raised to this */
+    CARM_BUDGET_CEILINGS = 15, /* seconds more for ceilings by default */
     CARM_BUDGET_LATENCY = 6,   /* likewise, beside --quick */
 };
 
@@ -31,9 +30,9 @@ struct carm_level_list {
 
 bool carm_level_list_has(const struct carm_level_list *list, const char *level);
 
-/* Calls take for each word of a list that is separated by commas.
+/* Calls take for each word of a comma-separated list.
  * option  "levels", for messages
- * returns 0, what take returned, or -CARM_EINVAL (no word, or too many) */
+ * returns 0, the first non-zero result of take, or -CARM_EINVAL (no word, or too many) */
 int carm_list_each(const char *list, const char *option,
                    int (*take)(void *to, const char *word, struct carm_err *err), void *to,
                    struct carm_err *err);
@@ -46,7 +45,7 @@ bool carm_whole_parse(const char *word, unsigned long long *value);
 int carm_budget_parse(const char *word, bool quick, size_t reps, double *seconds,
                       struct carm_err *err);
 
-/* Repetitions behind every point. word: NULL = not given, then reps is left as it is
+/* Repetitions behind every point. word: NULL = not given, then *reps stays
  * returns 0 or -CARM_EINVAL */
 int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err);
 

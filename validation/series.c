@@ -8,10 +8,13 @@
 
 /* Threads on two core complexes need some 3 to 5 times as long for a cache line. */
 static const double apart = 2.0;
-/* Half an interval: what a core does by itself, and what it shares with neighbours. */
+/* Half an interval of a figure on a sound machine, relative: of rates that a core has for
+ * itself, which repeat within 1% (ten builds, docs/results.md), and of rates shared with
+ * neighbours. */
 static const double own_tolerance = 0.01;
 static const double shared_tolerance = 0.05;
-/* ... from which on one figure does not describe a point. */
+/* Half an interval from which on one figure does not describe a point, relative: two to three
+ * times the above. */
 static const double own_max = 0.03;
 static const double shared_max = 0.10;
 
@@ -22,7 +25,7 @@ void carm_series_open(struct carm_series *s, struct carm_team *team, const struc
     carm_measure_shape(team, code, set_bytes, target_seconds, &s->shape);
 }
 
-/* Whether the threads of a set are farther apart than they were at other times. */
+/* Whether the threads of a set are farther apart (core-to-core latency) than in other rounds. */
 static bool are_apart(struct carm_team *team, size_t round)
 {
     if (team->n < 2) {
@@ -70,13 +73,13 @@ static void note_spread(struct carm_series *s, const struct carm_measurement *m,
     if (s->spread_sound && !sound) {
         return;
     }
-    if (sound && !s->spread_sound) { /* the first sound round replaces all others */
+    if (sound && !s->spread_sound) { /* the first sound round replaces all rounds before */
         s->spreads = 0;
         s->reps = 0;
         s->spread_sound = true;
     }
-    /* A repetition that was shorter than the empty code, whose time is subtracted, has no rate: the
-     * next slower figure replaces it. */
+    /* A repetition shorter than the empty code, whose time is subtracted, has no rate: the
+     * median replaces it. */
     const double p5 = m->seconds.p5 > 0.0 ? m->seconds.p5 : m->seconds.median;
     const double min = m->seconds.min > 0.0 ? m->seconds.min : p5;
     const struct carm_spread of = {.min = s->work / m->seconds.max,
@@ -139,7 +142,7 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
     *out = (struct carm_pooled){.n = 0};
     memcpy(rounds, s->rounds, s->n * sizeof *rounds);
     double rate = s->n ? s->rounds[0].rate : 0.0;
-    /* half a quantum in the time of a repetition, and what the counter's own rate is known to */
+    /* half a quantum relative to a repetition's time, and the error of the counter's frequency */
     const double seconds = s->work / rate;
     const double floor =
         s->n ? fmax(0.5 * clock->tick_quantum / clock->tsc_hz / seconds / sqrt((double)s->n),
@@ -170,7 +173,7 @@ double carm_series_ratio(const struct carm_series *s, const struct carm_series *
     return n < CARM_ROUNDS_MIN ? 0.0 : carm_stats_median(ratios, n);
 }
 
-/* Half of its interval, as a share of the rate. */
+/* Half of the interval of a figure, relative to its rate. */
 static double half_width(const struct carm_pooled *pooled)
 {
     return 0.5 * (pooled->ci95.hi - pooled->ci95.lo) / pooled->rate;

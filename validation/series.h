@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A point that is measured in rounds: each runs a part of its repetitions and sees what state the
- * machine is in. */
+/* A point that is measured in rounds. Each round runs a part of the repetitions and notes the
+ * state of the machine. */
 #ifndef CARM_VALIDATION_SERIES_H
 #define CARM_VALIDATION_SERIES_H
 
@@ -11,17 +11,19 @@
 struct carm_series {
     const struct carm_code *code;
     struct carm_shape shape;
-    bool shared; /* with other cores: how far the threads are from one another matters */
+    bool shared; /* its level is shared with other cores: the distance between the threads
+                  * matters */
     bool known;  /* of a model before: another code must be clearly better */
-    /* half of the interval at least, as a share: what one build cannot see; 0 = nothing */
+    /* least half interval, relative, for variation between builds that one build cannot see; 0 =
+     * none */
     double floor;
     double work; /* bytes or flops of one repetition, all threads */
     struct carm_round rounds[CARM_ROUNDS_MAX];
     size_t n;
-    uint64_t reps; /* that count */
+    uint64_t reps; /* repetitions that count */
     struct carm_spread
         spread;        /* of their rates: least, most, and the means of the rounds' p5, p95 */
-    size_t spreads;    /* rounds that it is made of */
+    size_t spreads;    /* number of rounds in the sums */
     bool spread_sound; /* of sound rounds alone */
 };
 
@@ -36,27 +38,28 @@ void carm_series_open(struct carm_series *s, struct carm_team *team, const struc
 bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
                        struct carm_measurement *m);
 
-/* One figure of its rounds; rate 0 when there are none.
- * clock  what resolves one repetition */
+/* One figure of a series' rounds; rate 0 without rounds.
+ * clock  its quantum and error limit the resolution of a repetition */
 void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,
                           struct carm_pooled *out);
 
-/* By how much one series was faster than another in sound rounds that ran one right after the other: the median
- * of their ratios, which a drift of the machine does not touch. 0 = there were fewer than CARM_ROUNDS_MIN. */
+/* The speed of one series relative to another: the median ratio of sound rounds that ran
+ * directly one after the other, which a drift of the machine does not change. 0 = fewer than
+ * CARM_ROUNDS_MIN such rounds. */
 double carm_series_ratio(const struct carm_series *s, const struct carm_series *other);
 
 /* How many rounds `reps` repetitions come in, and how many repetitions each has. */
 size_t carm_rounds_of(size_t reps, size_t *each);
 
-/* Why one figure does not describe the point: too few sound rounds, or an interval of more than 3% (what a
- * core has for itself) or 10% (what is shared) to each side.
- * note  out: the reason, "" when there is none
- * returns whether there is one */
+/* Why one figure does not describe the point: too few sound rounds, or an interval of more than 3%
+ * (levels of one core) or 10% (shared levels) to each side.
+ * note  out: the reason; "" = none
+ * returns whether there is a reason */
 bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *pooled, char *note,
                        size_t size);
 
-/* Whether a point needs more rounds: it is not sound, or half its interval exceeds that of a sound machine.
- * slack  times of that which are tolerated */
+/* Whether a point needs more rounds: it is not sound, or half its interval exceeds the half
+ * interval on a sound machine times slack. */
 bool carm_series_is_doubtful(const struct carm_series *s, const struct carm_pooled *pooled,
                              double slack);
 

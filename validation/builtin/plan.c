@@ -56,7 +56,7 @@ static int add_build(struct list *list, const struct carm_build_words *words,
     return rc;
 }
 
-/* The builds of a CPU that has this ISA and all narrower ones. */
+/* Adds the codes of the default builds on a CPU with an ISA and all narrower ones. */
 static int add_builds(struct list *list, enum carm_isa widest, bool fma, struct carm_err *err)
 {
     static const struct carm_build_words words[] = {
@@ -77,16 +77,16 @@ static int add_builds(struct list *list, enum carm_isa widest, bool fma, struct 
     return rc;
 }
 
-/* What can be the fastest operation of an ISA, which is what a validation takes: fma, but for mad
- * where additions have ports of their own. Without fma, which avx does not have by definition, mad; add or
- * mul where they have all ports, too, and the noise decides. */
+/* Whether an operation can be the fastest of an ISA, which a validation takes. With fma: fma, or
+ * mad on cores whose additions have ports of their own. Without fma (avx by definition): mad; or
+ * add or mul on cores where they use all ports, where noise decides. */
 static bool may_be_fastest(enum carm_isa isa, enum carm_op op)
 {
     return op == CARM_MAD || (op == CARM_FMA && carm_isa_has_op(isa, CARM_DP, op)) ||
            (isa == CARM_AVX && (op == CARM_ADD || op == CARM_MUL));
 }
 
-/* The validation of one target with the mix that a default build gives its model. */
+/* Adds the codes of the validation of one target, with the mix of a default build. */
 static int add_target(struct list *list, const struct carm_plan_target *target,
                       struct carm_err *err)
 {
@@ -101,7 +101,7 @@ static int add_target(struct list *list, const struct carm_plan_target *target,
     return rc;
 }
 
-/* Of models in double precision, as a default build writes them. */
+/* Adds the validations of models in double precision, the precision of a default build. */
 static int add_validations(struct list *list, struct carm_err *err)
 {
     struct carm_code_spec issue[CARM_ISSUE_CODES_MAX];
@@ -119,7 +119,7 @@ static int add_validations(struct list *list, struct carm_err *err)
     return rc;
 }
 
-/* What searches found, in either precision. */
+/* Adds the codes that searches found, in either precision. */
 static int add_known(struct list *list, struct carm_err *err)
 {
     const char *text = carm_asset_data_codes;

@@ -6,10 +6,9 @@
 
 #include "asm/code.h"
 
-/* All of them, each once, sorted by name as strcmp orders them. They come from the functions that
- * make the plans themselves; nothing of the machine that this runs on matters.
- * *specs is to be released with free
- * returns 0, -CARM_ENOMEM or, as the plans do, -CARM_EINVAL */
+/* All built-in codes, each once, sorted by name in strcmp's order. The functions that make the
+ * plans give them; the result does not depend on the machine. *specs is to be released with free
+ * returns 0, -CARM_ENOMEM, or -CARM_EINVAL from the plans */
 int carm_builtin_plan(struct carm_code_spec **specs, size_t *n, struct carm_err *err);
 
 #endif

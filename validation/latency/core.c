@@ -13,28 +13,30 @@ enum {
     ROUNDS = 20, /* of every code in turn, spread over the run */
     ROUNDS_QUICK = 8,
     REPS = 5,         /* of a round, whose median counts */
-    FIRST_RUN = 16,   /* iterations of the run that shows how long one takes */
+    FIRST_RUN = 16,   /* iterations of the first run, which gives the time of one iteration */
     FAULT_PAGES = 64, /* first touched in a repetition */
     PAGE = 4096,
 };
 
-/* Seconds of a repetition: the time stamp counter of a virtual machine may advance in steps of 10 ns, 0.08% of it. */
+/* Seconds of a repetition: the time stamp counter of a virtual machine may advance in steps of
+ * 10 ns, 0.08% of 12 us. */
 static const double target_seconds = 12e-6;
-/* What the steps of the counter and the clock beside leave, relative. */
+/* Relative error that the counter's steps (0.08%) and the clock's samples leave. */
 static const double floor_relative = 1e-3;
-/* Rounds that agree lie within so much, relative: what the kernel does, and how many of some thousand random
- * branches are guessed right, varies more than an instruction. */
+/* Relative distance of rounds that agree: 0.5% for instructions. Page faults and the share of
+ * random branches that are guessed right vary more, 5%. */
 static const double near_core = 0.005;
 static const double near_chance = 0.05;
 static const uint64_t random_bit = (uint64_t)1 << 45;
 
-/* One quantity on its way: a code, or an event that no code measures. */
+/* One quantity while it is measured: a code, or an event that no code measures. */
 struct quantity {
     const struct carm_chain *code; /* NULL: the issue width or page faults */
-    bool mispredicts; /* twice: with random branches, and with branches that are all alike */
+    bool mispredicts; /* measured twice: with random branches, and with branches that all go one
+                       * way */
     uint64_t iterations;
     double entry;          /* cycles of a call with one iteration */
-    double rounds[ROUNDS]; /* cycles of one unit */
+    double rounds[ROUNDS]; /* cycles of one unit, by round */
 };
 
 struct work {
@@ -72,7 +74,8 @@ static double median_cycles(const struct carm_worker *w, struct work *k, const s
 {
     double cycles[REPS];
     for (size_t i = 0; i < REPS; i++) {
-        /* other random branches each time: a predictor learns some thousand of them by heart */
+        /* other random branches in each run: a predictor learns a sequence of some thousand
+         * branches */
         k->seed = k->seed * 6364136223846793005ULL + 1442695040888963407ULL;
         memcpy(k->window, &k->seed, sizeof k->seed);
         cycles[i] = carm_latency_cycles(w, q->code, k->window, iterations, mask, NULL);
@@ -80,7 +83,7 @@ static double median_cycles(const struct carm_worker *w, struct work *k, const s
     return carm_stats_median(cycles, REPS);
 }
 
-/* Chooses the iterations, and measures what a call costs besides. */
+/* Chooses the number of iterations, and measures the cost of a call. */
 static void calibrate(const struct carm_worker *w, struct work *k, struct quantity *q)
 {
     double seconds = 0.0;
@@ -113,7 +116,7 @@ static double issue_cycles(const struct carm_worker *w)
     return carm_stats_median(cycles, REPS);
 }
 
-/* First writes to pages that the kernel has taken back. */
+/* Cycles of a first write to a page, after the kernel has taken the page back. */
 static double fault_cycles(const struct carm_worker *w, const struct work *k)
 {
     double cycles[REPS];
@@ -170,7 +173,7 @@ static struct carm_core_figure *add_figure(struct carm_model *m, enum carm_core_
     return f;
 }
 
-/* The estimate of one quantity as latency or throughput of a figure. */
+/* Sets latency or throughput of a figure from the rounds of one quantity. */
 static void fill(struct carm_core_figure *f, struct quantity *q, size_t rounds, bool throughput,
                  double clock_hz)
 {
@@ -196,8 +199,9 @@ static void fill(struct carm_core_figure *f, struct quantity *q, size_t rounds, 
     }
 }
 
-/* What lies in each unit of a chain besides is taken away. Of a round trip between register files one way is, of
- * which nothing but the sum is known: half of it, and the interval spans all but one cycle of it. */
+/* Subtracts the other instructions in each unit of a chain. Of a round trip between register
+ * files only the sum is known: one way counts as half, and the interval spans from one cycle to
+ * the sum less one cycle. */
 static void subtract(struct carm_model *m, struct carm_core_figure *f, const char *minus)
 {
     enum carm_core_kind kind;
@@ -218,7 +222,7 @@ static void subtract(struct carm_model *m, struct carm_core_figure *f, const cha
     const double hi = f->latency_ci95.hi - (half ? 1.0 : o->lo);
     f->latency -= half ? other->latency / 2.0 : other->latency;
     f->latency_ci95 = (struct carm_ci){fmax(0.0, fmin(lo, f->latency)), fmax(hi, f->latency)};
-    /* a load to a vector register is no faster than one to a general register */
+    /* a load to a vector register is at least as slow as a load to a general register */
     const struct carm_core_figure *load = half ? carm_core_find(m, CARM_CORE_LOAD, "", "") : NULL;
     if (load && load->latency > f->latency_ci95.lo && load->latency <= f->latency) {
         f->latency_ci95.lo = load->latency;

@@ -7,7 +7,7 @@
 #include "harness/machine/stats.h"
 #include "models/latency.h"
 
-/* Of a build on two cores of a Zen 4 server (docs/results.md). */
+/* Seconds of the parts, estimated from a build on two cores of a Zen 4 server (docs/results.md). */
 static const double core_seconds = 1.0;
 static const double memory_seconds = 2.5;
 
@@ -16,7 +16,7 @@ double carm_latency_seconds(const struct carm_latency_options *options)
     return (core_seconds + memory_seconds) * (options->quick ? 0.5 : 1.0);
 }
 
-/* The codes that this CPU has. *n of them; NULL when out of memory */
+/* The chain codes whose instructions this CPU has, *n of them; NULL = out of memory */
 static struct carm_chain_code *choose_codes(const struct carm_cpu *cpu, size_t *n,
                                             struct carm_err *err)
 {
@@ -35,7 +35,7 @@ static struct carm_chain_code *choose_codes(const struct carm_cpu *cpu, size_t *
     return codes;
 }
 
-/* One pair of hardware threads: a team of two, whose order is the pair. */
+/* Measures one pair of hardware threads, with a team of two. */
 static int measure_pair(struct carm_latency_run *run, int from, int to, struct carm_err *err)
 {
     enum { LOOKS = 5 };
@@ -65,8 +65,8 @@ static int measure_pair(struct carm_latency_run *run, int from, int to, struct c
     return 0;
 }
 
-/* Pairs of the first cores, each pair once: those of neighbours in the order of placement first, then farther and
- * farther ones, until the time is up. */
+/* Measures pairs of the first cores, each pair once, until the time is up: neighbours in the
+ * order of placement first, then pairs at growing distance. */
 int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err)
 {
     enum { CORES_MAX = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measures what a core waits for: latencies and throughputs inside it, dependent loads over working sets, chains
- * in flight, lines handed between cores. */
+/* Measures latencies: latencies and throughputs of instructions, dependent loads over working
+ * sets, chains in flight, lines handed between cores. */
 #ifndef CARM_VALIDATION_LATENCY_LATENCY_H
 #define CARM_VALIDATION_LATENCY_LATENCY_H
 
@@ -12,16 +12,16 @@
 
 struct carm_latency_options {
     bool quick;            /* fewer rounds and working sets */
-    uint64_t memory_bytes; /* that buffers may take; 0 = a quarter of what is available */
+    uint64_t memory_bytes; /* for buffers; 0 = a quarter of the available memory */
 };
 
-/* What the parts share; all borrowed. */
+/* Arguments of all parts; borrowed. */
 struct carm_latency_run {
     struct carm_latency_options options;
     const struct carm_host *host;
     struct carm_team *team; /* one thread */
     const struct carm_chain_image *image;
-    struct carm_model *model; /* the members of latencies are appended to it */
+    struct carm_model *model; /* latencies are appended to its members */
 };
 
 /* Measures all and fills core, latency, latency_curves, in_flight, loaded and core_to_core of the model, which had none.
@@ -29,7 +29,7 @@ struct carm_latency_run {
 int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
                          struct carm_model *model, struct carm_err *err);
 
-/* Seconds that this takes, roughly. */
+/* Estimate of the seconds that the latencies take. */
 double carm_latency_seconds(const struct carm_latency_options *options);
 
 /* ---- its parts */
@@ -39,8 +39,9 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err);
 
-/* One timed run of a code, in core cycles by the higher of the clocks beside it; also its seconds.
- * worker  the thread that calls */
+/* One timed run of a code, in core cycles by the higher of the clock samples before and after it;
+ * also its seconds.
+ * worker  the calling thread */
 double carm_latency_cycles(const struct carm_worker *worker, const struct carm_chain *code,
                            void *window, uint64_t iterations, uint64_t mask, double *seconds);
 

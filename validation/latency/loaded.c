@@ -16,21 +16,24 @@
 enum {
     STEPS = 8,        /* rates of the streams */
     REPS = 9,         /* of the chase beside each */
-    WINDOW = 1 << 16, /* bytes that a stream takes between two looks at the time */
+    WINDOW = 1 << 16, /* bytes of a stream between two looks at the time */
     THREADS_MAX = 256,
 };
 
-/* A stream waits so many times as long as its window takes at full speed; the first does not stream at all. */
+/* Pauses of a stream after each window, in units of the window's time at full speed; INFINITY =
+ * no stream. The steps lead from 6% to all of the streams' rate. */
 static const double waits[STEPS] = {INFINITY, 16.0, 8.0, 4.0, 2.0, 1.0, 0.4, 0.0};
-static const double chase_seconds = 200e-6; /* of one repetition */
+static const double chase_seconds = 200e-6; /* of one repetition of the chase: some 2000 loads
+                                             * from DRAM */
 static const double ramp_seconds = 100e-6;  /* until the streams run */
 
-/* Mixes of the streams: built in, so that no nasm is needed; of 16 bytes, which any CPU has. */
+/* Mixes of the streams: built-in codes, so that no nasm is needed, with vectors of 16 bytes,
+ * which every CPU has. */
 static const char *const mixes[][2] = {
     {"1:0", "A.sse.dp.1:0.u24"}, {"2:1", "A.sse.dp.2:1.u8"}, {"nt", "A.sse.dp.nt.u24"}};
 enum { MIXES = sizeof mixes / sizeof *mixes };
 
-/* One rate of the streams beside the chase. */
+/* One step: streams at one rate beside the chase. */
 struct load {
     const struct carm_code *stream;
     const struct carm_chain *chase;
@@ -41,7 +44,7 @@ struct load {
     double wait;           /* times a window's time */
     _Atomic bool stop;
     double rates[THREADS_MAX]; /* byte/s of each stream */
-    double seconds;            /* of one load */
+    double seconds;            /* of one load of the chase */
     struct carm_ci ci95;
     bool disturbed;
 };
@@ -125,7 +128,7 @@ static int by_bandwidth(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The curve of one mix. */
+/* Measures the curve of one mix. */
 static int measure_mix(struct carm_latency_run *run, struct carm_team *team, struct load *l,
                        const char *mix, struct carm_err *err)
 {
@@ -153,7 +156,8 @@ static int measure_mix(struct carm_latency_run *run, struct carm_team *team, str
     return carm_observer_check(run->host->observer, err);
 }
 
-/* Threads, bytes of the chase and of each stream; false = too little memory, or one core. */
+/* Chooses the number of threads, and the bytes of the chase and of each stream. returns false
+ * with too little memory, or one core */
 static bool choose(const struct carm_latency_run *run, int *threads, uint64_t *chase_bytes,
                    uint64_t *stream_bytes)
 {

@@ -17,7 +17,7 @@
 #define SMALL    (4 * KIB)
 #define HUGE     (2 * MIB)
 #define GIB_MOST ((uint64_t)1 << 30) /* of each buffer */
-#define PLATEAU  1.25                /* points of one level lie within 25% */
+#define PLATEAU  1.25                /* points of one plateau lie within 25% */
 
 enum {
     REPS = 21,
@@ -30,11 +30,12 @@ enum {
 /* Seconds of one repetition: some 1000 loads from DRAM. */
 static const double target_seconds = 100e-6;
 static const double floor_relative = 1e-3;
-/* Repetitions that agree, relative: on a quiet machine those of DRAM lie within 2%. */
+/* Relative distance of repetitions that agree, in levels of one core and in shared levels: on a
+ * quiet machine repetitions in DRAM lie within 2%. */
 static const double near_own = 0.005;
 static const double near_shared = 0.03;
 
-/* Measuring one point, or k chains. */
+/* One point while it is measured: one chain, or k chains. */
 struct point {
     const struct carm_chain *code;
     const uint32_t *sequence; /* [lines] */
@@ -45,7 +46,7 @@ struct point {
     bool own;         /* the core has the level for itself */
     bool warm;        /* laps before the repetitions */
     size_t laps;
-    double seconds, cycles; /* of one load of one chain */
+    double seconds, cycles; /* of one load in one chain */
     struct carm_ci ci95;    /* seconds */
     double clock_hz;
     bool disturbed;
@@ -56,13 +57,14 @@ struct memory {
     struct carm_buffer buffers[PAGES_OF_LEVEL]; /* 4 KiB and 2 MiB pages */
     uint64_t page_bytes[PAGES_OF_LEVEL];        /* really obtained */
     uint64_t bytes;                             /* of each */
-    uint32_t *sequence;                         /* room for all its lines */
+    uint32_t *sequence;                         /* room for all lines of the chase */
     uint64_t *window;
 };
 
 /* ---- one point ----------------------------------------------------------------------------------- */
 
-/* The chains begin so many lines apart, each where none has been lately. */
+/* Moves the begins of the chains: `apart` lines from one another, on lines that no chain has
+ * read lately. */
 static void set_out(struct point *p, size_t apart)
 {
     for (unsigned i = 0; i < p->code->code.chains; i++) {
@@ -83,7 +85,7 @@ static void point_job(struct carm_worker *w, void *arg)
     if (p->warm) {
         set_out(p, p->lines / chains);
         p->code->run(p->window, 2 + p->laps * p->lines / (p->code->units * chains), 0);
-    } else { /* how long a load takes: on lines that no repetition comes to */
+    } else { /* the time of a load, on lines that no repetition reads */
         set_out(p, 64 * p->code->units);
         p->code->run(p->window, 8, 0);
     }
@@ -102,7 +104,7 @@ static void point_job(struct carm_worker *w, void *arg)
         ratio[i] = cycles[i] / seconds[i];
     }
     p->clock_hz = carm_stats_median(ratio, REPS);
-    /* of what is shared, too, others' traffic only makes loads slower */
+    /* also in shared levels, since other traffic only slows loads */
     struct carm_ci ci;
     p->disturbed = !carm_core_estimate(cycles, REPS, p->own ? near_own : near_shared,
                                        floor_relative, &p->cycles, &ci);
@@ -110,7 +112,7 @@ static void point_job(struct carm_worker *w, void *arg)
     p->ci95 = (struct carm_ci){ci.lo / p->clock_hz, ci.hi / p->clock_hz};
 }
 
-/* The last private cache: what is larger is shared. */
+/* Bytes of the last private cache: larger sets lie in shared levels. */
 static uint64_t own_bytes(const struct carm_topo *t)
 {
     uint64_t bytes = t->ncaches ? t->caches[0].size_bytes : 32 * KIB;
@@ -126,7 +128,7 @@ static uint64_t last_cache(const struct carm_topo *t)
     return t->ncaches ? t->caches[t->ncaches - 1].size_bytes : MIB;
 }
 
-/* Laps before a point: 24 MiB of loads, so that a cache which takes what another one evicts may settle. */
+/* Laps before a point: 24 MiB of loads, so that a victim cache settles. */
 static size_t laps_of(uint64_t bytes)
 {
     enum { MOST = 8 };
@@ -134,7 +136,8 @@ static size_t laps_of(uint64_t bytes)
     return laps < 1 ? 1 : laps > MOST ? MOST : (size_t)laps;
 }
 
-/* Lays out a chase, on the thread that will follow it: lines that another core has written last cost more. */
+/* Lays out a chase, on the thread that will follow it: lines that another core wrote last would
+ * cost more. */
 struct layout {
     uint32_t *sequence;
     enum carm_latency_order order;
@@ -156,7 +159,7 @@ static void lay_out(struct memory *m, size_t pages, enum carm_latency_order orde
     carm_team_run(m->run->team, layout_job, &l);
 }
 
-/* The point of one chain over a working set. */
+/* Measures the point of one chain over a working set. */
 static void measure(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set,
                     struct point *p)
 {
@@ -223,8 +226,8 @@ static struct carm_latency *add_latency(struct memory *m, const char *level,
     return l;
 }
 
-/* The longest run of points from `from` to `to`, [n] of them, that lie within 25% of one another; of several as long
- * the fastest. returns how many, *first: where it begins */
+/* The longest run of neighbouring points of in[n] that lie within 25% of one another; of equally
+ * long runs the fastest. *first: its first point. returns the length */
 static size_t longest_run(const struct carm_latency_point *const *in, size_t n, size_t *first)
 {
     size_t longest = 0;
@@ -248,9 +251,9 @@ static size_t longest_run(const struct carm_latency_point *const *in, size_t n, 
     return longest;
 }
 
-/* The plateau of a curve between two working sets, of points faster than `below` seconds: its median point, and an
- * interval that holds all of its points. Where it ends earlier than the cache that the system reports, a note says
- * so: of a shared cache a guest may have a part. */
+/* The plateau of a curve between two working sets, of points faster than `below` seconds: its
+ * median point, and an interval with all its points. A note says when the plateau ends before
+ * the reported size of the cache: a guest may have only a part of a shared cache. */
 static void find_plateau(struct carm_latency *l, const struct carm_latency_curve *c, uint64_t from,
                          uint64_t to, double below)
 {
@@ -302,7 +305,7 @@ static void find_levels(struct memory *m, const struct carm_latency_curve *c, do
     struct carm_latency memory = {.seconds = 0.0};
     uint64_t below = 0;
     find_plateau(&memory, c, largest * 4, UINT64_MAX, INFINITY);
-    /* a cache's latency that is nearly the memory's is none */
+    /* a plateau near the memory's latency is not a cache */
     const double most = memory.seconds > 0.0 ? 0.6 * memory.seconds : INFINITY;
     for (size_t i = 0; i < t->ncaches; i++) {
         char name[16];
@@ -322,8 +325,8 @@ static void find_levels(struct memory *m, const struct carm_latency_curve *c, do
     }
 }
 
-/* Latencies of the TLB's levels: what one line of each page costs beyond as many lines side by side. Steps of the
- * difference are the reaches. */
+/* Latencies of the TLB's levels: the difference between a chase with one line in each page and a
+ * chase over as many adjacent lines. The steps of this difference are the levels' reaches. */
 static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
                      const struct carm_latency_curve *lines, double clock_hz)
 {
@@ -350,7 +353,7 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
     if (first == 0 || first >= n) {
         return;
     }
-    /* the second level: from twice the first one's reach on, as long as a miss costs as little as there */
+    /* the second level: from twice the first level's reach on, while a miss costs about the same */
     size_t begin = first;
     while (begin < n && pages->points[begin].working_set_bytes <
                             2 * pages->points[first - 1].working_set_bytes) {
@@ -395,7 +398,8 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
 
 /* ---- in flight ----------------------------------------------------------------------------------- */
 
-/* The rates of all codes of one sort on one level. prefix  of their names, up to the number of chains */
+/* Measures the rates of all codes of one kind on one level.
+ * prefix  of the codes' names, up to the number of chains */
 static int measure_flight(struct memory *m, const char *level, const char *name, const char *prefix,
                           uint64_t set, bool own, double latency, struct carm_err *err)
 {
@@ -429,10 +433,10 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
         f->points[f->npoints] = (struct carm_in_flight_point){
             (int)k, rate, {k / p.ci95.hi, k / p.ci95.lo}, p.disturbed};
         rates[f->npoints++] = rate;
-        /* more chains make none of them faster: the least is that of a chain that nobody disturbed */
+        /* more chains never make a chain faster, so the least time is an undisturbed chain's */
         least = fmin(least, p.seconds);
     }
-    latency = latency > 0.0 ? latency : least; /* of gathers that of scalar loads */
+    latency = latency > 0.0 ? latency : least; /* for gathers, the latency of scalar loads */
     if (f->npoints == 0 || !(latency > 0.0)) {
         free(f->points);
         return 0;
@@ -539,7 +543,7 @@ static void close_memory(struct memory *m)
     free(m->window);
 }
 
-/* Working sets: each power of two and one and a half times it. returns how many */
+/* Working sets: each power of two and 1.5 times each. returns their number */
 static size_t make_sets(uint64_t *sets, uint64_t from, uint64_t to, bool quick)
 {
     size_t n = 0;
@@ -594,7 +598,7 @@ static int measure_curves(struct memory *m, struct carm_err *err)
             return stopped(m, err);
         }
         find_tlb(m, apart, beside, hz);
-        /* what lines side by side took serves the difference alone */
+        /* the curve of adjacent lines serves only the difference */
         struct carm_latency_curve *last =
             &m->run->model->latency_curves[--m->run->model->nlatency_curves];
         free(last->points);

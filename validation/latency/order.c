@@ -53,20 +53,21 @@ void carm_chase_order(uint32_t *sequence, enum carm_latency_order order, uint64_
         shuffle(sequence, n, &state);
         return;
     }
-    /* whole pages change places first: each is a run of lines from its first one on */
+    /* first whole pages are shuffled: each is a run of lines that begins at its first line */
     const size_t pages = n / in_page;
     for (size_t i = 0; i < pages; i++) {
         sequence[i] = (uint32_t)i;
     }
     shuffle(sequence, pages, &state);
-    for (size_t i = pages; i-- > 0;) { /* from behind: a page's number lies before its lines */
+    for (size_t i = pages; i-- > 0;) { /* backwards: a page's number is stored before the places
+                                        * of its lines */
         const uint32_t first = sequence[i] * (uint32_t)in_page;
         for (size_t k = in_page; k-- > 0;) {
             sequence[i * in_page + k] = first + (uint32_t)k;
         }
         shuffle(sequence + i * in_page, in_page, &state);
     }
-    /* a set that is no whole number of pages: the rest comes last */
+    /* lines of an incomplete last page come last */
     for (size_t i = pages * in_page; i < n; i++) {
         sequence[i] = (uint32_t)i;
     }

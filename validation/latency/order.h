@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The order of a chase of pointers: one cycle through all its lines that no prefetcher follows. */
+/* The order of a pointer chase: one random cycle through all its lines, which no prefetcher
+ * follows. */
 #ifndef CARM_VALIDATION_LATENCY_ORDER_H
 #define CARM_VALIDATION_LATENCY_ORDER_H
 
@@ -11,8 +12,9 @@
 /* Lines that a chase visits in a working set: all, or one for each page. */
 size_t carm_chase_lines(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes);
 
-/* The lines of a working set in the order of the chase, by Fisher and Yates's shuffle. Of order "pages" the line
- * differs from page to page, so that no set of the first cache holds more lines than others.
+/* The lines of a working set in the order of the chase, by Fisher and Yates's shuffle. Of order
+ * "pages" the line differs from page to page, so that the lines spread evenly over the sets of the
+ * L1 cache.
  * page_bytes  a multiple of 64; set_bytes a multiple of 64, of order "pages" of the page
  * sequence    out: [carm_chase_lines] numbers of lines, each below set_bytes / 64
  * seed        any; the same seed gives the same order */

@@ -13,24 +13,25 @@
 #include "validation/series.h"
 
 enum {
-    SEARCH_REPS = 900, /* what the search before a ceiling costs for each candidate */
-    CACHES = 8,        /* last caches that a set of random lines should hold: an eighth may hit */
+    SEARCH_REPS = 900, /* repetitions of the search before a ceiling, for each candidate */
+    CACHES = 8,        /* size of a set of random lines, in last caches: an eighth of the loads
+                        * may hit */
 };
 
-static const double memory_target = 20e-6; /* as harness/machine/search.c has it for memory */
+static const double memory_target = 20e-6; /* the target of memory in harness/machine/search.c */
 
 struct ceilings {
     const struct carm_build *build;
     const struct carm_build_levels *levels; /* of the set's threads */
-    double more_seconds;                    /* for more rounds of those that need them */
+    double more_seconds;                    /* for further rounds of doubtful ceilings */
     struct carm_roofs *roofs;               /* the ceilings go here */
     const struct carm_code *dot;            /* the best streaming read; NULL = not known yet */
 };
 
 /* ---- sizes -------------------------------------------------------------------------------------- */
 
-/* The last cache, all instances that the threads reach: as the OS reports it or, where the levels
- * are known, up to the knee when that lies further. */
+/* Bytes of the last cache, all instances that the threads reach: the reported size, or the knee
+ * of the curve if it is larger. */
 static double last_cache(const struct carm_build *build, const struct carm_build_levels *levels,
                          int threads)
 {
@@ -87,7 +88,7 @@ static struct carm_ceiling_roof unmeasured(enum carm_ceiling_group group, const 
     return ceiling;
 }
 
-/* Bytes between last cache and memory for each byte that the core loads and stores. */
+/* Bytes between last cache and memory per byte that the core loads and stores. */
 static double traffic_share(const struct carm_code *code)
 {
     const struct carm_account *a = &code->account;
@@ -105,7 +106,7 @@ static void describe(const struct carm_series *s, const struct carm_pooled *pool
         say(ceiling, "not measured: the budget was over");
         return;
     }
-    if (!(pooled->rate > 0.0)) { /* no rate of a time below that of the empty code */
+    if (!(pooled->rate > 0.0)) { /* a time below the empty code's has no rate */
         say(ceiling, "not measured: the machine was too busy to time it");
         return;
     }
@@ -113,7 +114,8 @@ static void describe(const struct carm_series *s, const struct carm_pooled *pool
     const bool flops =
         ceiling->group != CARM_CEILING_MEMORY && ceiling->group != CARM_CEILING_TRAFFIC;
     const struct carm_account *a = &s->code->account;
-    const double share = flops ? 1.0 : traffic_share(s->code); /* of the work that rounds count */
+    const double share = flops ? 1.0 : traffic_share(s->code); /* traffic per unit of the rounds'
+                                                                * work */
     snprintf(ceiling->code, sizeof ceiling->code, "%s", s->code->name);
     ceiling->rate = pooled->rate * share;
     ceiling->ci95 = (struct carm_ci){pooled->ci95.lo * share, pooled->ci95.hi * share};
@@ -134,7 +136,7 @@ static void describe(const struct carm_series *s, const struct carm_pooled *pool
     }
 }
 
-/* As many rounds as make the repetitions, and more as long as they differ and there is time. */
+/* Runs the rounds of a ceiling, and further rounds while they differ and there is time. */
 static void run_rounds(struct ceilings *c, struct carm_team *team, struct carm_series *s,
                        struct carm_pooled *pooled)
 {
@@ -155,7 +157,7 @@ static void run_rounds(struct ceilings *c, struct carm_team *team, struct carm_s
     }
 }
 
-/* Chooses the best code and measures it. set_bytes: of one thread, 0 = registers alone */
+/* Chooses the best code and measures it. set_bytes: of one thread; 0 = no memory */
 static const struct carm_code *measure(struct ceilings *c, struct carm_team *team,
                                        const struct carm_code *const *codes, size_t n,
                                        uint64_t set_bytes, struct carm_ceiling_roof *ceiling)
@@ -302,7 +304,8 @@ static int open_team(const struct ceilings *c, int threads, uint64_t set_bytes,
     return rc;
 }
 
-/* Memory on one node: the threads of the others, or all, reach over. */
+/* Measures with memory on one node, which the threads of other nodes, or all threads, access
+ * remotely. */
 static int measure_no_affinity(struct ceilings *c, struct carm_err *err)
 {
     struct carm_ceiling_roof ceiling = unmeasured(CARM_CEILING_MEMORY, "no affinity");
@@ -338,7 +341,7 @@ static int measure_no_affinity(struct ceilings *c, struct carm_err *err)
     return carm_ceilings_add(c->roofs, &ceiling, err);
 }
 
-/* The code with the highest rate of all that computes in this set. */
+/* The compute code with the highest rate in this set. */
 static const struct carm_code *fastest(const struct ceilings *c)
 {
     const struct carm_ceiling_roof *ceiling =
@@ -351,7 +354,8 @@ static const struct carm_code *fastest(const struct ceilings *c)
     return name ? carm_image_find(c->build->plan->image, name) : NULL;
 }
 
-/* A.2.1 and A.2.2 with some of the threads; team NULL: what cannot be measured gets its reason. */
+/* A.2.1 and A.2.2 with some of the threads. team NULL: ceilings that cannot be measured get the
+ * reason. */
 static int measure_part(struct ceilings *c, struct carm_team *team, enum carm_ceiling_group group,
                         const char *share, const char *reason, struct carm_err *err)
 {
@@ -402,7 +406,7 @@ static int measure_parts(struct ceilings *c, int part, const char *reason, struc
     return rc;
 }
 
-/* Measures those that need teams of their own: fewer threads, or memory on one node. */
+/* Measures the ceilings that need teams of their own: fewer threads, or memory on one node. */
 static int measure_apart(struct ceilings *c, struct carm_err *err)
 {
     const bool *asked = c->build->config->ceilings;
@@ -430,7 +434,7 @@ int carm_build_measure_ceilings(struct carm_build_set *s, struct carm_roofs *roo
                          .roofs = roofs};
     limit(&c, s->team);
     const int rc = measure_here(&c, s->team, err);
-    carm_team_close(s->team); /* its memory, before other teams take theirs */
+    carm_team_close(s->team); /* frees the team's memory before other teams are opened */
     s->team = NULL;
     return rc ? rc : measure_apart(&c, err);
 }

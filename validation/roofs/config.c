@@ -14,7 +14,8 @@
 
 enum {
     MEMORY_MIN_MIB = 16,
-    /* What a build takes beside the buffers: 31 MiB where those had 64 (8192 repetitions, 2 threads). */
+    /* Memory of a build beside its buffers: 31 MiB seen with buffers of 64 MiB (8192
+     * repetitions, 2 threads). */
     OWN_MIB = 32,
 };
 
@@ -69,7 +70,7 @@ static int take_isa(void *to, const char *word, struct carm_err *err)
     return rc;
 }
 
-/* Tiles stay where they were not named only if a chosen precision has them. */
+/* Drops tiles that the user did not name if no chosen precision has them. */
 static int check_tiles(const struct reading *r, const char *isa, struct carm_err *err)
 {
     struct carm_build_config *c = r->config;
@@ -103,7 +104,7 @@ static int check_tiles(const struct reading *r, const char *isa, struct carm_err
     return 0;
 }
 
-/* One of the ISAs chosen has it on this CPU. */
+/* Whether a chosen ISA has a precision on this CPU. */
 static bool runs_here(const struct reading *r, enum carm_precision precision)
 {
     bool any = false;
@@ -261,7 +262,7 @@ static int read_memory(const char *word, uint64_t *bytes, struct carm_err *err)
     return 0;
 }
 
-/* What the buffers can have at most. */
+/* Most bytes that the buffers can take. */
 static uint64_t memory_room(void)
 {
     const uint64_t available = carm_memory_available();
@@ -298,7 +299,7 @@ static int configure_memory(struct carm_build_config *c, const char *word, struc
     return rc;
 }
 
-/* What was asked for together must leave something to measure. */
+/* Checks that the options together leave something to measure. */
 static int check_together(struct carm_build_config *c, const struct carm_cpu *cpu, bool ops_given,
                           struct carm_err *err)
 {
@@ -315,7 +316,7 @@ static int check_together(struct carm_build_config *c, const struct carm_cpu *cp
                                                        : " in the chosen precisions");
         }
     }
-    /* the first mix that stays in the caches is the model's: its curve finds the levels */
+    /* the first mix without non-temporal stores becomes the model's: its curve finds the levels */
     size_t cached = 0;
     while (cached < c->nmixes && c->mixes[cached].nontemporal) {
         cached++;
@@ -331,7 +332,7 @@ static int check_together(struct carm_build_config *c, const struct carm_cpu *cp
     return 0;
 }
 
-/* Each precision has those of them that exist in it. */
+/* The default operations. Each precision takes those that exist in it. */
 static const char *usual_ops(const struct carm_build_config *c)
 {
     bool forms = false;
@@ -343,7 +344,7 @@ static const char *usual_ops(const struct carm_build_config *c)
                       : "mad,fma,fma+add,add,mul";
 }
 
-/* What can be measured is measured: only where nothing is left is that an error. */
+/* Notes requested precisions that no ISA has. An error only when no precision is left. */
 static int check_absent(const struct carm_build_config *c, const char *words, struct carm_err *err)
 {
     return c->nprecisions > 0
@@ -354,7 +355,7 @@ static int check_absent(const struct carm_build_config *c, const char *words, st
                            words);
 }
 
-/* The first ISA has the first precision, whose curve finds the levels: it moves to the front. */
+/* Moves the first precision that the first ISA has to the front: its curve finds the levels. */
 static int check_precisions(struct carm_build_config *c, const struct carm_cpu *cpu,
                             struct carm_err *err)
 {
@@ -375,9 +376,10 @@ static int check_precisions(struct carm_build_config *c, const struct carm_cpu *
     return 0;
 }
 
-/* Where no ISA is named: the widest, tiles, and beside avx512 what avx2 reaches in L1 and in the peaks. A core may
- * execute 64-byte vectors in two halves and then moves more bytes in a cycle with 32-byte ones: 95 to 81 on
- * Zen 4 (docs/results.md). Further from the core every width moves whole lines. */
+/* The default ISAs: the widest, tiles, and beside avx512 also avx2 for L1 and the peaks. A core
+ * may execute 64-byte vectors in two halves and then moves more bytes in a cycle with 32-byte
+ * ones: 95 to 81 on Zen 4 (docs/results.md). Further from the core every width moves whole
+ * lines. */
 static void choose_isas(struct carm_build_config *c, const struct carm_cpu *cpu)
 {
     c->isas[0] = carm_cpu_best_isa(cpu);

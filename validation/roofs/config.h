@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `carm build` is asked to measure. */
+/* The configuration of `carm build`. */
 #ifndef CARM_VALIDATION_ROOFS_CONFIG_H
 #define CARM_VALIDATION_ROOFS_CONFIG_H
 
@@ -11,13 +11,13 @@
 #include "validation/options.h"
 
 struct carm_build_config {
-    enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the first one's curve finds the levels */
+    enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the curve of the first finds the levels */
     size_t nisas;
-    /* of them have all their roofs; the others, beside them, those of L1 and the peaks */
+    /* the first nwhole ISAs get all their roofs, the others only L1 and the peaks */
     size_t nwhole;
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;
-    bool absent[CARM_PRECISION_COUNT];    /* asked for, but in none of the ISAs on this CPU */
+    bool absent[CARM_PRECISION_COUNT];    /* requested, but in no ISA of this CPU */
     struct carm_mix mixes[CARM_LIST_MAX]; /* the first is the model's */
     size_t nmixes;
     enum carm_op ops[CARM_OP_COUNT];
@@ -27,14 +27,15 @@ struct carm_build_config {
     struct carm_level_list levels;
     size_t reps;
     bool quick;
-    bool latency;          /* measures what a core waits for, too (validation/latency/) */
-    double budget_seconds; /* the build ends then, with what it has */
+    bool latency;          /* measure latencies, too (validation/latency/) */
+    double budget_seconds; /* the build ends after this time, with the roofs measured so far */
     uint64_t memory_bytes; /* for the buffers of all threads */
-    int curve_steps;       /* points of the curve in one octave */
+    int curve_steps;       /* points of the curve per octave */
     bool ceilings[CARM_CEILING_GROUP_COUNT]; /* groups of the Roofline paper's ceilings */
     const struct carm_winners *known;        /* earlier searches' codes, borrowed; NULL = none */
-    char machine[48];                        /* whose of them: carm_winner_machine */
-    /* searches a wider space and puts what wins there; NULL = no search */
+    char machine[48];                        /* name of this machine in the file of winners:
+                                              * carm_winner_machine */
+    /* search among more candidates and store the winners here; NULL = no search */
     struct carm_winners *found;
 };
 
@@ -52,25 +53,25 @@ int carm_build_configure(struct carm_build_config *config, const struct carm_bui
                          const struct carm_cpu *cpu, const struct carm_topo *topo,
                          struct carm_err *err);
 
-/* Memory for the buffers where --memory does not say: half of what is available, less where the rest is too
- * little for carm itself. */
+/* Default memory of the buffers: half of the available memory, or less if the rest is too small
+ * for carm itself. */
 uint64_t carm_build_usual_memory(void);
 
-/* The part of it that decides which test codes are asked for: ISAs, precisions, mixes, operations,
- * ceilings, quick. It depends on what the CPU may execute and on nothing else of the machine. */
+/* The part of carm_build_configure that decides on the test codes: ISAs, precisions, mixes,
+ * operations, ceilings, quick. The result depends only on the instructions that the CPU has. */
 int carm_build_configure_codes(struct carm_build_config *config,
                                const struct carm_build_words *words, const struct carm_cpu *cpu,
                                struct carm_err *err);
 
-/* Whether an ISA (by its place in the list) is to have roofs of a mix on a level (0 = L1, out of n): a
- * non-temporal store leaves the caches and has roofs in memory alone. */
+/* Whether an ISA (by its place in the list) gets roofs of a mix on a level (0 = L1, of n).
+ * Non-temporal stores bypass the caches and have roofs only in memory. */
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n);
 
 /* Whether any group of ceilings is asked for. */
 bool carm_build_wants_ceilings(const struct carm_build_config *config);
 
-/* The precision in which ceilings are measured: double where it was asked for, else the first. */
+/* The precision in which ceilings are measured: double if requested, else the first. */
 enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *config);
 
 #endif

@@ -17,7 +17,7 @@
 static const double target_near = 5e-6;
 static const double target_far = 10e-6; /* beyond the last cache, see validation/roofs/roofs.c */
 
-/* What the threads reach of each cache together. */
+/* Bytes of each cache that the threads reach together, by the OS. returns the number of caches */
 static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
 {
     size_t n = topo->ncaches < CARM_LEVELS_MAX - 1 ? topo->ncaches : CARM_LEVELS_MAX - 1;
@@ -30,7 +30,7 @@ static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[C
     return n;
 }
 
-/* The last cache that matters: of all, or of the levels asked for. 0 = the OS reports none. */
+/* Bytes of the last cache of the requested levels. 0 = the OS reports none. */
 static double last_cache(const struct carm_build *build, int threads, bool *dram)
 {
     double sizes[CARM_LEVELS_MAX] = {0.0};
@@ -47,7 +47,7 @@ static double last_cache(const struct carm_build *build, int threads, bool *dram
     return last;
 }
 
-/* The least number of threads asked for that thread i, from 0, works with. */
+/* The least requested number of threads with which thread i, from 0, works. */
 static int fewest_with(const struct carm_build_config *c, int i)
 {
     size_t k = 0;
@@ -57,8 +57,8 @@ static int fewest_with(const struct carm_build_config *c, int i)
     return c->threads[k];
 }
 
-/* Memory of all threads' buffers over that of the threads of one set: thread i keeps what the fewest
- * threads that it works with need of it. */
+/* Memory of all threads' buffers relative to the buffers of one set's threads: thread i keeps
+ * the buffer for the smallest set that it works in. */
 static double memory_share(const struct carm_build_config *c)
 {
     double sum = 0.0;
@@ -72,9 +72,9 @@ uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
 {
     bool dram = false;
     double last = last_cache(build, threads, &dram);
-    /* memory: eight times the last cache and more, so that next to nothing of the set can stay in
-     * it (the sweep ends before, once memory's plateau is plain); a cache: past its size, so that
-     * its knee is seen */
+    /* memory: eight times the last cache or more, so that nearly no line of the set stays in the
+     * cache (the sweep ends earlier, once memory's plateau is clear); a cache: beyond its size,
+     * so that its knee is seen */
     double end = dram ? fmax(8.0 * last, 1024.0 * (double)MIB) : 2.5 * last;
     if (last == 0.0) {
         end = (double)(1024 * MIB);
@@ -143,7 +143,7 @@ static int run_point(struct carm_build_sweep *sweep, struct carm_series *point,
     return carm_observer_check(build->observer, err);
 }
 
-/* When a model was made, Unix time; 0 = it does not say. */
+/* Unix time at which a model was made; 0 = unknown. */
 static double time_of(const struct carm_model *model)
 {
     struct tm tm = {.tm_year = 0};
@@ -151,7 +151,7 @@ static double time_of(const struct carm_model *model)
     return end && !*end ? (double)timegm(&tm) : 0.0;
 }
 
-/* The same point in the model before counts as so many rounds as make a figure. */
+/* Adds the same point of the model before, as CARM_ROUNDS_MIN rounds. */
 static void add_before(const struct carm_build_sweep *sweep, struct carm_series *point)
 {
     const struct carm_model *before = sweep->set->build->before;
@@ -245,8 +245,8 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
     return rc;
 }
 
-/* The value of a point. A level is found by its shape, so that every point must be in the same state: one sound
- * round is enough, and where there is none the fastest counts. */
+/* The value of a point. A level is found by the curve's shape, so all points should be in the
+ * same state: one sound round is enough; without one, the fastest round counts. */
 static struct carm_pooled value_of(const struct carm_series *p, const struct carm_clock *clock)
 {
     double sound[CARM_ROUNDS_MAX];
@@ -293,8 +293,9 @@ bool carm_build_is_private(const struct carm_topo *topo, size_t level, int threa
     return sharers == 1;
 }
 
-/* Working sets of one thread to try for a level's roof. below: where the cache before it ends; os:
- * what the OS reports of this one, all threads together; own: no two threads share it. */
+/* Chooses candidate working sets of one thread for a level's roof. below: end of the cache
+ * before; os: reported size of this cache, all threads together; own: no two threads share the
+ * cache. */
 static void choose_sets(struct carm_build_level *l, double below, double os, bool dram, bool own,
                         double largest, int threads)
 {
@@ -307,11 +308,11 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
         l->sets[l->nsets++] = (uint64_t)(largest / threads);
         return;
     }
-    /* Inside the plateau, clear of the cache before it and of its own end. A cache that is as large
-     * as the OS says is tried beyond its plateau, too: some prefetchers wake up only there, and a
-     * larger set can never profit from the cache before. A cache of one thread is as large whatever the curve says: one
-     * that ends early was disturbed. Of the last one others take a part: the less a set needs of it, the less of it
-     * they evict. */
+    /* Inside the plateau, clear of the cache before it and of its own end. A cache of the
+     * reported size is tried beyond its plateau, too: some prefetchers start only there, and a
+     * larger set never profits from the cache before. A cache of one thread has the reported
+     * size even when the curve ends early: the curve was disturbed. Of the last cache, others
+     * take a part: the smaller the set, the fewer of its lines they evict. */
     const double lo = fmax(r->lo, 1.5 * below);
     const bool as_reported = os > 0.0 && r->knee > 0.67 * os;
     const double hi = as_reported ? fmin(r->hi, 0.9 * os) : r->hi;
@@ -327,8 +328,8 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
     }
 }
 
-/* What the model says of a level beside its numbers. reach: the last cache; share: memory_share;
- * planned: the largest set of the curve, had there been time */
+/* Writes the note of a level. reach: bytes of the last cache; share: memory_share; planned:
+ * largest set of the curve, if time had sufficed */
 static void describe(struct carm_build_level *l, bool dram, double largest, double reach,
                      double share, double planned)
 {
@@ -402,7 +403,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     out->threads = threads;
     size_t caches = os_sizes(build->topo, threads, sizes);
     const bool known = caches > 0;
-    if (clocks && n > 0) { /* up to the second cache: B/cycle times one clock for all */
+    if (clocks && n > 0) { /* up to the second cache: B/cycle times a common clock */
         double sorted[CARM_CURVE_POINTS_MAX];
         memcpy(sorted, clocks, n * sizeof *sorted);
         const double usual = carm_stats_median(sorted, n);
@@ -410,7 +411,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             bandwidth[i] *= usual / clocks[i];
         }
     }
-    if (!known) { /* the OS reports no cache: every plateau but the last is one */
+    if (!known) { /* the OS reports no cache: every plateau but the last is a cache */
         struct carm_plateau p[CARM_LEVELS_MAX];
         size_t found = carm_levels_plateaus(x, bandwidth, n, p, CARM_LEVELS_MAX);
         for (; caches + 1 < found; caches++) {
@@ -478,7 +479,8 @@ bool carm_build_doubts_levels(const struct carm_build *build,
         const bool early = carm_build_is_private(build->topo, i, levels->threads) &&
                            l->knee_bytes > 0 &&
                            (double)l->knee_bytes < 0.6 * (double)l->os_size_bytes;
-        /* no cache is larger than reported: the points beyond it were disturbed, or served by others' lines */
+        /* no cache is larger than reported: points beyond the reported size were disturbed, or
+         * hit other caches */
         const bool late = os > 0.0 && l->range.knee > CARM_LATE_KNEE * os;
         if (carm_level_list_has(&build->config->levels, l->name) &&
             (!l->range.resolved || early || late)) {

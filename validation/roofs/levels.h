@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The curve B(beta) of a build, and the working sets for its levels' roofs. */
+/* The curve B(beta) of a build, and the working sets for the roofs of its levels. */
 #ifndef CARM_VALIDATION_ROOFS_LEVELS_H
 #define CARM_VALIDATION_ROOFS_LEVELS_H
 
@@ -11,11 +11,12 @@ uint64_t carm_build_curve_end(const struct carm_build *build, int threads);
 /* Roughly how long the curve takes. */
 double carm_build_curve_seconds(const struct carm_build *build, int threads);
 
-/* Times the size that the OS reports: no cache is larger, so that a knee beyond it needs more rounds, and never
- * replaces that of a model before. It was seen at 71 MiB of 32 MiB, where the true one was at 9. */
+/* Multiple of the reported size. No cache is larger than reported, so a knee beyond this
+ * multiple needs more rounds and never replaces the knee of the model before. Seen: a knee at 71
+ * MiB of a reported 32 MiB, with the true knee at 9 MiB. */
 #define CARM_LATE_KNEE 1.5
 
-/* The points of B(beta) while they are measured. */
+/* The points of the curve B(beta) while they are measured. */
 struct carm_build_sweep {
     struct carm_build_set *set;
     const struct carm_code *code;
@@ -30,37 +31,36 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
                           const struct carm_code *code, struct carm_err *err);
 void carm_build_sweep_close(struct carm_build_sweep *sweep);
 
-/* One more round of each point, or of those whose working set, all threads together, lies between lo
- * and hi. returns 0 or -CARM_EINTR */
+/* One more round of each point whose working set, all threads together, lies between lo and hi.
+ * returns 0 or -CARM_EINTR */
 int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
                            struct carm_err *err);
 
-/* The points so far, as a curve.
+/* The points measured so far, as a curve.
  * clocks  [CARM_CURVE_POINTS_MAX] out: hertz, the core clock beside each point
  * returns 0 or -CARM_ENOMEM */
 int carm_build_sweep_curve(const struct carm_build_sweep *sweep, struct carm_curve *curve,
                            double *clocks, struct carm_err *err);
 
-/* Rounds that the points of a curve come in, and the repetitions of one. */
+/* The number of rounds of a curve's points, and the repetitions of one round. */
 size_t carm_build_sweep_rounds(size_t reps, size_t *each);
 
-/* Finds the levels on the curve and chooses working sets for their roofs.
- * clocks hertz, one for each point of the curve, NULL = not known: inner caches run at the core's
- *        clock, so that their plateaus are looked for per cycle
- * fewer  the levels of fewer threads, NULL = none: a cache whose plateau this curve does not show
- *        clearly is the same cache, so its range is borrowed from there, times the instances that
- *        the threads reach */
+/* Finds the levels on the curve and chooses working sets for their roofs. clocks hertz, one for
+ * each point of the curve, NULL = not known: inner caches run at the core's clock, so that their
+ * plateaus are looked for per cycle fewer the levels of fewer threads, NULL = none: when this
+ * curve does not show a cache's plateau clearly, the range of the same cache with fewer threads
+ * is borrowed, times the instances that the threads reach */
 void carm_build_find_levels(const struct carm_build *build, int threads,
                             const struct carm_curve *curve, const double *clocks,
                             const struct carm_build_levels *fewer, struct carm_build_levels *out);
 
-/* Whether the curve is to be looked at again between lo and hi, all threads together: a cache that was
- * asked for is not resolved, or one that each thread has for itself ends far below the size that the OS
- * reports. */
+/* Whether the curve needs more rounds between lo and hi, all threads together: a requested cache
+ * is not resolved, or a private cache ends far below the reported size. */
 bool carm_build_doubts_levels(const struct carm_build *build,
                               const struct carm_build_levels *levels, double *lo, double *hi);
 
-/* Whether no two of so many threads share a cache, which is not the last one.
+/* Whether a cache is private with this number of threads: not the last one, and no two threads
+ * share it.
  * level  index in topo->caches, or beyond them: memory */
 bool carm_build_is_private(const struct carm_topo *topo, size_t level, int threads);
 

@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loops of some 12 to 48 accesses run best: shorter ones pay for the loop, longer ones leave the
- * window in which the core finds work. Several streams keep several pages in the prefetchers' view: on a
- * Zen 3, memory gave 20 to 60% more to two to six streams than to one (docs/results.md). */
-enum { KNOWN_MAX = 16 }; /* of earlier searches, for one ISA, precision and mix */
+/* Loops of some 12 to 48 accesses run best: shorter loops pay for loop control, longer loops
+ * exceed the window in which the core finds independent work. Several streams keep several pages
+ * in the prefetchers' view: on a Zen 3, two to six streams got 20 to 60% more from memory than
+ * one (docs/results.md). */
+enum { KNOWN_MAX = 16 }; /* winners of earlier searches, for one ISA, precision and mix */
 struct memory_variant {
     unsigned accesses, prefetch_bytes;
     enum carm_order order;
-    unsigned arrays; /* streams for each access of a unit, twice as many where all are of one sort;
-                      * 0 = one stream for all */
+    unsigned arrays; /* streams for each access of a unit, twice as many for pure loads or
+                      * stores; 0 = one stream for all */
     unsigned block;  /* units of a block, 0 = the whole loop */
 };
 static const struct memory_variant memory_variants[] = {
@@ -35,13 +36,13 @@ static const struct compute_variant compute_variants[] = {
     {8, 3}, {8, 6}, {10, 2}, {10, 4}, {10, 8}, {12, 4}, {14, 4}, {14, 8}, {16, 3}, {20, 4}};
 enum { COMPUTE_VARIANTS = sizeof compute_variants / sizeof *compute_variants };
 
-/* Of tiles: a product begins every 16 cycles and takes 52, so that 4 chains are enough.
+/* For tiles: a product starts every 16 cycles and takes 52, so 4 chains are enough.
  * source: Intel 64 and IA-32 Architectures Optimization Reference Manual, chapter on AMX */
 static const struct compute_variant tile_computes[COMPUTE_VARIANTS] = {
     {4, 2}, {4, 4}, {4, 8}, {5, 4}, {6, 2}, {6, 4}, {6, 8}};
 
-/* The code of a variant. returns false: the same code again, a prefetch of lines that are not wanted, or
- * more streams than a code can have */
+/* The code of a variant. returns false for a code that is there already, a prefetch of unwanted
+ * lines, or more streams than a code can have */
 static bool memory_variant(const struct memory_variant *v, struct carm_code_spec *s)
 {
     const struct carm_mix *mix = &s->mix;
@@ -60,7 +61,7 @@ static bool memory_variant(const struct memory_variant *v, struct carm_code_spec
            carm_code_check(s, NULL) == 0;
 }
 
-/* The n-th code of out is to be one of them, too, unless it is there already. returns whether it is new */
+/* Whether the n-th code of out differs from all codes before it */
 static bool is_new(const struct carm_code_spec *out, size_t n)
 {
     char name[CARM_CODE_NAME_MAX];
@@ -75,7 +76,7 @@ static bool is_new(const struct carm_code_spec *out, size_t n)
     return true;
 }
 
-/* What earlier searches found for this machine: for either precision, whichever was searched. */
+/* Adds the winners of earlier searches on this machine, of either precision. */
 static size_t add_known(const struct carm_build_config *config, struct carm_code_spec *out,
                         const struct carm_code_spec *base)
 {
@@ -94,7 +95,8 @@ static size_t add_known(const struct carm_build_config *config, struct carm_code
     return n;
 }
 
-/* A wider choice: all that won somewhere in paired rounds (docs/results.md). */
+/* Adds the candidates of a search: all that won on some machine in paired rounds
+ * (docs/results.md). */
 static size_t add_searched(struct carm_code_spec *out, const struct carm_code_spec *base, size_t n)
 {
     static const unsigned accesses[] = {12, 24, 48};
@@ -135,8 +137,8 @@ static size_t add_memory(const struct carm_build_config *config, struct carm_cod
     return config->found && !tiles ? add_searched(out, base, n) : n;
 }
 
-/* FMAs and additions in turn take 7 cycles where latencies are 4 and 3: with 2 pipes of each, 14
- * chains. The roof of fma+add is that of the better ratio. */
+/* A chain of FMAs and additions in turn takes 7 cycles with latencies of 4 and 3: 2 pipes of
+ * each need 14 chains. The roof of fma+add is the better of the two ratios. */
 static const struct {
     enum carm_op op;
     unsigned chains, rounds;
@@ -147,7 +149,7 @@ static const struct {
 _Static_assert(sizeof mixture_variants / sizeof *mixture_variants == COMPUTE_VARIANTS,
                "as many candidates of each operation");
 
-/* The i-th candidate of an operation. returns whether it is one */
+/* The i-th candidate of an operation. returns whether there is one */
 static bool compute_variant(enum carm_op op, size_t i, struct carm_code_spec *s)
 {
     const bool mixture = carm_ops[op].mixture;
@@ -184,8 +186,8 @@ struct ceilings {
     size_t n;
 };
 
-/* Candidates that this processor cannot run or that cannot be generated are left out, and a point
- * without any. */
+/* Adds a ceiling with its candidates. Leaves out candidates that this processor cannot run or
+ * that cannot be generated, and ceilings without candidates. */
 static void add_ceiling(struct ceilings *p, enum carm_ceiling_group group,
                         enum carm_ceiling_place place, const char *name,
                         const struct carm_code_spec *codes, size_t ncodes)
@@ -211,7 +213,7 @@ static void add_ceiling(struct ceilings *p, enum carm_ceiling_group group,
 
 /* ---- in-core: A.1.3 --------------------------------------------------------------------------- */
 
-/* One chain: every operation waits for the one before. */
+/* Adds the ceiling with one chain: every operation waits for the one before. */
 static void add_tlp(struct ceilings *p, enum carm_op op)
 {
     char name[32];
@@ -246,13 +248,14 @@ static void add_parallel(struct ceilings *p, const char *stage, enum carm_isa is
     add_ceiling(p, CARM_CEILING_IN_CORE, CARM_CEILING_CORE, name, codes, n);
 }
 
-/* The operations of the balanced peak: fma, and mad where it may be the better one (a core whose
- * additions have ports of their own) or the only one. */
+/* Adds the balanced peak: fma, and mad, which may be better (on cores whose additions have ports
+ * of their own) or the only one. */
 static void add_in_core(struct ceilings *p)
 {
     static const struct {
         const char *stage;
-        enum carm_isa isa, least; /* code's ISA, and the least one asked for that has this width */
+        enum carm_isa isa, least; /* ISA of the code, and the narrowest requested ISA with this
+                                   * width */
     } stages[] = {{"ilp", CARM_SCALAR, CARM_SCALAR},
                   {"simd16", CARM_SSE, CARM_SSE},
                   {"simd32", CARM_AVX2, CARM_AVX2},
@@ -264,7 +267,7 @@ static void add_in_core(struct ceilings *p)
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         const enum carm_isa isa = stages[i].isa;
         if (stages[i].least > p->isa || (isa == CARM_AVX && p->isa != CARM_AVX)) {
-            continue; /* avx replaces avx2 where only it was asked for */
+            continue; /* avx replaces avx2 when only avx was requested */
         }
         const bool widest =
             carm_isa_vector_bytes(isa, p->precision) == carm_isa_vector_bytes(p->isa, p->precision);
@@ -329,8 +332,8 @@ static struct carm_code_spec streaming(const struct ceilings *p, enum carm_kind 
     return s;
 }
 
-/* A stream without software prefetch, and the best of it with several distances. None is among them:
- * a processor that prefetches well by itself loses by more. */
+/* Adds a stream without software prefetch, and the best of several prefetch distances. These
+ * include none: prefetching slows a processor that prefetches well by itself. */
 static void add_tuned(struct ceilings *p, enum carm_ceiling_group group, const char *name,
                       struct carm_code_spec s)
 {
@@ -424,7 +427,7 @@ void carm_ceilings_share(int part, int n, char name[32])
 
 /* ---- all codes of a build ------------------------------------------------------------------------- */
 
-/* Codes of ceilings that are not among specs[n] yet. returns how many there are then */
+/* Adds the codes of ceilings that are not in specs[n] yet. returns the new number of specs */
 static size_t add_ceilings(const struct carm_build_config *config, const struct carm_cpu *cpu,
                            struct carm_code_spec *specs, size_t n)
 {
@@ -495,7 +498,7 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
                 base.kind = CARM_KIND_B;
                 base.op = config->ops[o];
                 if (base.op == CARM_FMA2_ADD && has_both_mixtures(config)) {
-                    continue; /* its codes are those of fma+add already */
+                    continue; /* its codes are in fma+add already */
                 }
                 if (carm_cpu_has_op(cpu, base.isa, base.precision, base.op)) {
                     n += add_compute(specs + n, &base);
@@ -507,7 +510,7 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
     return add_ceilings(config, cpu, specs, n);
 }
 
-/* Marks the codes that a build without the search has not. specs: room for the plan, overwritten */
+/* Marks the codes that only a search has. specs: room for the plan, overwritten */
 static int mark_searched(struct carm_build_plan *plan, const struct carm_build_config *config,
                          const struct carm_cpu *cpu, struct carm_code_spec *specs,
                          struct carm_err *err)

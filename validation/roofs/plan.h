@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a build measures: the test codes that are candidates for each roof and each ceiling, assembled
- * in one run of nasm.
+/* The test codes of a build: candidates for each roof and each ceiling, assembled in one run of
+ * nasm.
  * source: Williams et al. 2009, A.1.2 to A.1.4, for the ceilings */
 #ifndef CARM_VALIDATION_ROOFS_PLAN_H
 #define CARM_VALIDATION_ROOFS_PLAN_H
@@ -16,7 +16,7 @@ struct carm_build_plan {
     /* the first codes of the image are candidates for roofs, the others for ceilings */
     size_t nroofs;
     const struct carm_code *empty;
-    bool *searched; /* [codes of the image] of those that only a search has */
+    bool *searched; /* [codes of the image] true = only in a search */
 };
 
 /* Which codes a plan has, also for the built-in codes (validation/builtin/plan.h).
@@ -35,9 +35,10 @@ void carm_build_plan_close(struct carm_build_plan *plan);
 /* Whether a code is a candidate only because of a search. */
 bool carm_build_plan_is_searched(const struct carm_build_plan *plan, const struct carm_code *code);
 
-/* Candidates of a memory roof: of earlier searches, the usual ones, those of a search. L1 is left without software prefetch: there it can only cost (the
- * Roofline paper's A.1.2 tunes the distance where there is latency to hide).
- * returns how many of out[CARM_CANDIDATES_MAX] were filled */
+/* Candidates of a memory roof: winners of earlier searches, the usual ones, those of a search. L1
+ * has none with software prefetch, which can only cost time there (the Roofline paper's A.1.2 tunes
+ * the distance where there is latency to hide).
+ * returns the number of candidates in out[CARM_CANDIDATES_MAX] */
 size_t carm_build_plan_memory(const struct carm_build_plan *plan, enum carm_isa isa,
                               enum carm_precision precision, const struct carm_mix *mix,
                               bool first_level, const struct carm_code **out);
@@ -59,7 +60,7 @@ enum {
 enum carm_ceiling_place {
     CARM_CEILING_CORE, /* nowhere: registers alone */
     CARM_CEILING_DRAM, /* the set of memory's roofs */
-    CARM_CEILING_FAR,  /* a larger one: a lap reads only some of its lines */
+    CARM_CEILING_FAR,  /* a larger set: a lap reads only some of its lines */
 };
 
 /* One ceiling: the best of its candidates. */
@@ -71,10 +72,10 @@ struct carm_ceiling_point {
     size_t ncodes;
 };
 
-/* The ceilings in the groups in-core, mix and memory that a configuration asks for. "small set" and
- * "no affinity", busy and traffic run the best codes of these once more. Where traffic is asked for
- * without memory, the streaming read is in the plan with the group traffic, so that there is one.
- * returns how many of points[CARM_CEILING_POINTS_MAX] were filled */
+/* The requested ceilings of the groups in-core, mix and memory. "small set", "no affinity", busy
+ * and traffic run the best codes of these again. If traffic is requested without memory, the plan
+ * has the streaming read in the group traffic.
+ * returns the number of ceilings in points[CARM_CEILING_POINTS_MAX] */
 size_t carm_ceilings_plan(const struct carm_build_config *config, const struct carm_cpu *cpu,
                           struct carm_ceiling_point *points);
 

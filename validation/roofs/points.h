@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From measurements to the parts of a model. Every function that adds returns 0 or -CARM_ENOMEM;
- * the pointers that they give are valid until the next part of the same sort is added. */
+ * the pointers in `out` are valid until the next part of the same kind is added. */
 #ifndef CARM_VALIDATION_ROOFS_POINTS_H
 #define CARM_VALIDATION_ROOFS_POINTS_H
 
@@ -10,15 +10,15 @@
 int carm_build_add_levels(struct carm_model *model, const struct carm_build_levels *levels,
                           struct carm_err *err);
 
-/* What a further number of threads says of levels that are in the model: those that its own curve
- * does not resolve get a note, with or without a range borrowed from fewer threads. */
+/* Notes the levels of a further number of threads. Levels of the model that this curve does not
+ * resolve get a note, with or without a range borrowed from fewer threads. */
 void carm_build_note_levels(struct carm_model *model, const struct carm_build_levels *levels,
                             int threads);
 
 int carm_build_add_roofs(struct carm_model *model, enum carm_isa isa, enum carm_precision precision,
                          int threads, struct carm_roofs **out, struct carm_err *err);
 
-/* What came of the rounds of a roof; borrowed. */
+/* Result of a roof's rounds; borrowed. */
 struct carm_build_result {
     const struct carm_series *series;
     int threads;
@@ -35,8 +35,8 @@ int carm_build_add_compute(struct carm_roofs *roofs, const struct carm_build_res
 /* A curve for codes of kind A (bandwidth over working set) or B (performance over flops). */
 int carm_build_add_curve(struct carm_model *model, const struct carm_code_spec *spec, int threads,
                          struct carm_curve **out, struct carm_err *err);
-/* x as struct carm_curve_point has it. A point without a rate (a machine so busy that it is lost in the empty
- * code's time) is left out. */
+/* x: see struct carm_curve_point. A point without a rate (on a machine so busy that the empty
+ * code takes longer) is left out. */
 int carm_build_add_pooled_point(struct carm_curve *curve, double x,
                                 const struct carm_pooled *pooled, struct carm_err *err);
 

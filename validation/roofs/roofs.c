@@ -15,28 +15,33 @@
 #include "validation/roofs/points.h"
 
 enum {
-    SEARCH_REPS = 3000, /* what the search before a roof costs: for the progress line */
+    SEARCH_REPS = 3000, /* repetitions of the search before a roof, for the progress line */
     FINALISTS = 3,
     FIRST_CUT = 3, /* rounds after which hopeless finalists go ... */
-    LAST_CUT = 5,  /* ... and after which one is left */
-    FEWEST = 4,    /* rounds that there are, however late it is */
-    MORE = 3,      /* times the rounds that a point can have at most */
-    SETTLED = 6,   /* sound rounds that a mixture of operations needs */
-    PROMPT = 2,    /* turns of the roofs that a model is drawn with, to one of the others */
+    LAST_CUT = 5,  /* ... and after which only one is left */
+    FEWEST = 4,    /* rounds that run even after the deadline of the rounds */
+    MORE = 3,      /* most rounds of a point, in multiples of the planned rounds */
+    SETTLED = 6,   /* sound rounds of a mixture of operations */
+    PROMPT = 2,    /* repeated rounds of the roofs that a plot shows, per repeated round of the
+                    * others */
 };
 
-/* Finalists are within this of the best candidate of the search; after some rounds, within that. */
+/* Finalists are within final_margin of the best candidate of the search; after some rounds,
+ * within round_margin of the best finalist. A core's own rates repeat within 1% in rounds; a
+ * search's runs are shorter. */
 static const double final_margin = 0.04;
 static const double round_margin = 0.01;
-/* A code of the model before stays unless another is better by more: its rounds would be lost. */
+/* A code of the model before stays unless another code is better by more, since its rounds would
+ * be lost. Equal codes differ by as much (code_floor). */
 static const double known_margin = 0.005;
 
-/* What another build's choice among equal codes moves a core's own rate by, and what the places of its
- * pages move that of a further cache or of memory by: docs/results.md. */
+/* Variation between builds, relative: of a core's own rate by the choice among equal codes, and
+ * of farther caches and memory by the places of their pages (docs/results.md). */
 static const double code_floor = 0.005;
 static const double page_floor = 0.02;
 
-/* What a search's code must be faster by, to be kept. */
+/* Least gain of a search's code to be kept: codes of equal speed differ by up to 0.5%
+ * (code_floor). */
 static const double gain_least = 1.005;
 
 /* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%. */
@@ -53,9 +58,9 @@ struct job {
     size_t rounds;
 };
 
-/* Codes whose traffic with memory is known without counters: what they load is read, what they
- * update is read and written back, what they store past the caches is written. A plain store's line
- * may or may not be read first (processors differ), so it says nothing certain of memory. */
+/* Whether a mix's traffic with memory is known without counters: loaded lines are read, updated
+ * lines are read and written back, lines of non-temporal stores are written. The line of a plain
+ * store may or may not be read first (processors differ), so plain stores are not known. */
 static bool known_dram_traffic(const struct carm_mix *mix)
 {
     return mix->stores == 0 || mix->update || mix->nontemporal;
@@ -75,7 +80,8 @@ static void what_of(const struct carm_build_roof *r, char name[16])
     }
 }
 
-/* Whether each thread has it for itself: arithmetic, and caches that no two threads share. */
+/* Whether each thread has the roof's resource for itself: arithmetic, and caches that no two
+ * threads share. */
 static bool is_private(const struct carm_build_roof *r)
 {
     return !r->memory || carm_build_is_private(r->set->build->topo, r->level, r->set->threads);
@@ -86,8 +92,8 @@ static double target_of(const struct carm_build_roof *r)
     return r->memory ? carm_level_target(r->level, r->set->levels.n) : CARM_TARGET_CORE;
 }
 
-/* The code of a series, and how its repetitions run: looking for that takes some milliseconds of the rounds' time
- * where that of the searches is over. */
+/* Starts a series of a code. Finding the shape of its repetitions takes some milliseconds of the
+ * rounds' time when the searches' time is over. */
 static void open_series(struct carm_build_roof *r, const struct carm_code *code, uint64_t set_bytes)
 {
     struct carm_series *s = &r->series[r->nseries++];
@@ -118,8 +124,8 @@ static int announce(const struct carm_build_roof *r, const char *doing, struct c
     return carm_observer_check(r->set->build->observer, err);
 }
 
-/* The best candidates by short measurements, best first; the first one where the time was over before there were
- * any. returns how many */
+/* The best candidates by short measurements, best first; the first candidate when there was no
+ * time for a measurement. returns their number */
 static size_t choose_finalists(const double *rates, size_t n, size_t order[FINALISTS])
 {
     size_t sorted[CARM_CANDIDATES_MAX];
@@ -137,8 +143,8 @@ static size_t choose_finalists(const double *rates, size_t n, size_t order[FINAL
     return found;
 }
 
-/* The best of the usual candidates is among the finalists of a search, too, so that its gain is measured
- * in rounds. returns how many finalists there are then */
+/* Adds the best usual candidate to the finalists of a search, so that the rounds measure the
+ * search's gain. returns the number of finalists */
 static size_t keep_usual(struct carm_build_roof *r, const struct carm_code *const *codes,
                          const double *rates, size_t n, size_t order[FINALISTS], size_t finalists)
 {
@@ -214,8 +220,8 @@ static const struct carm_roofs *roofs_before(const struct carm_build_roof *r)
                   : NULL;
 }
 
-/* Where the rounds of a code of the model before go: to the finalist that has the same code and a set
- * within a tenth, or to one more series. NULL = the code is not known any more. */
+/* The series for the rounds of a code of the model before: the finalist with the same code and a
+ * set within a tenth, or one more series. NULL = the code does not exist any more. */
 static struct carm_series *series_before(struct carm_build_roof *r, const char *name,
                                          uint64_t set_bytes)
 {
@@ -283,10 +289,11 @@ static void one_round(const struct job *j, struct carm_build_roof *r, double wai
     carm_observer_advance(j->build->observer, (double)j->reps * (target_of(r) + 1e-6));
 }
 
-/* By which codes are compared: their rates; of what is shared, whose bandwidth drifts by more than codes differ,
- * the first one's rate times how they did beside it.
+/* The rates by which codes are compared. Shared bandwidth drifts by more than codes differ: there,
+ * a code's rate is the first code's rate times the ratio of both in rounds that ran one after the
+ * other (carm_series_ratio).
  * pooled, rates  [nseries] out
- * returns whether all are sound */
+ * returns whether all figures are sound */
 static bool compare(const struct carm_build_roof *r, const struct carm_clock *clock,
                     struct carm_pooled *pooled, double *rates)
 {
@@ -327,7 +334,7 @@ void carm_build_pool_roof(struct carm_build_roof *r, const struct carm_clock *cl
     }
 }
 
-/* What the best code of a search gains over the usual one, as long as both have rounds.
+/* Notes the gain of a search's best code over the usual code while both have rounds.
  * rates  of the series, all sound */
 static void note_gain(struct carm_build_roof *r, const double *rates)
 {
@@ -340,9 +347,9 @@ static void note_gain(struct carm_build_roof *r, const double *rates)
     }
 }
 
-/* Leaves the finalists that can still be the best one. Where rounds of some were not sound, they all stay
- * unless one has to be left: then it is the best so far, when each had some rounds.
- * most  how many at most */
+/* Keeps the finalists that can still be the best. With unsound rounds, all stay, unless only one
+ * may be left: then the best so far, once each has some rounds.
+ * most  most finalists to keep */
 static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
 {
     double rates[CARM_ROOF_CODES];
@@ -386,7 +393,7 @@ static int run_rounds(struct job *j, struct carm_err *err)
     const struct carm_deadline deadline = team->deadline;
     for (size_t round = 0; round < j->rounds && !carm_team_is_over(team); round++) {
         if (round >= FEWEST && !carm_build_has_time(j->build, CARM_ROUNDS_SHARE)) {
-            return 0; /* the rest of the time is for those that need it */
+            return 0; /* the rest of the time is for roofs that need more rounds */
         }
         for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
             carm_build_calibrate(&j->sets[i]);
@@ -397,7 +404,8 @@ static int run_rounds(struct job *j, struct carm_err *err)
                 return rc;
             }
             if (round ==
-                0) { /* each has its part of the time: a figure of few repetitions is one */
+                0) { /* each roof has its part of the time; a figure of few repetitions is better
+                      * than none */
                 const double ticks = (double)deadline.tsc - (double)carm_clock_now();
                 team->deadline = carm_deadline_within(deadline, ticks / (double)(j->n - i));
             }
@@ -427,7 +435,8 @@ static double per_core(const struct carm_build_roof *r)
     return r->pooled.rate / r->set->threads / clock;
 }
 
-/* Judges the roof of fewer threads and that of more. returns how many break a rule */
+/* Judges the roofs of fewer and of more threads by the rules between them. returns the number of
+ * roofs that break a rule */
 static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *more)
 {
     const int cores = fewer->set->build->topo->cores;
@@ -478,8 +487,9 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 
 /* ---- more rounds -------------------------------------------------------------------------------- */
 
-/* A mixture of operations settles in one of several schedules, and stays in it for a round (77.8 or 69.2 Gflop/s
- * on a Zen 3): whether too few sound rounds were seen to find the best one. */
+/* Whether a mixture of operations has too few sound rounds. A mixture settles in one of several
+ * schedules and keeps it for a round (77.8 or 69.2 Gflop/s on a Zen 3), so several rounds are
+ * needed to see the best. */
 static bool is_unsettled(const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
@@ -498,8 +508,8 @@ static bool needs_more(const struct job *j, const struct carm_build_roof *r)
                                        carm_series_is_doubtful(s, &r->pooled, slack));
 }
 
-/* A roof that is too slow for what another number of threads shows may have the wrong code: it tries the
- * other's. */
+/* A roof that breaks a rule with another number of threads may have the wrong code: it gets a
+ * series of the other's code. */
 static void adopt_code(const struct job *j, struct carm_build_roof *r)
 {
     for (size_t i = 0; i < j->n && r->nseries < CARM_ROOF_CODES; i++) {
@@ -519,15 +529,15 @@ static void adopt_code(const struct job *j, struct carm_build_roof *r)
     }
 }
 
-/* Whether plots and placement show it first. */
+/* Whether plots and placement use the roof first. */
 static bool is_main(const struct job *j, const struct carm_build_roof *r)
 {
     return !r->memory || r->mix == &j->build->config->mixes[0];
 }
 
-/* One more round of those that need it.
- * all  not only those that a model is drawn with
- * any  out: whether there were some */
+/* One more round of the roofs that need it.
+ * all  not only roofs that a plot shows
+ * any  out: whether a roof needed one */
 static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
 {
     *any = false;
@@ -568,7 +578,7 @@ static int run_more(struct job *j, struct carm_err *err)
 
 /* ---- into the model ------------------------------------------------------------------------------ */
 
-/* Why a roof is not to be trusted; "" when it is. returns whether it is not */
+/* Why a roof is not reliable; "" = it is. returns whether there is a reason */
 static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
 {
     const struct carm_pooled *p = &r->pooled;
@@ -614,7 +624,7 @@ static int add_roof(const struct carm_build_roof *r, struct carm_roofs *roofs, s
     return rc;
 }
 
-/* The roofs of one set, ISA and precision. */
+/* Adds the roofs of one set, ISA and precision to the model. */
 static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_isa isa,
                      enum carm_precision precision, struct carm_err *err)
 {
@@ -637,7 +647,7 @@ static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_
     return rc;
 }
 
-/* F(phi): test code B from one pass of its loop to as many as fill a repetition. */
+/* Measures F(phi): test code B with one pass of its loop to as many passes as fill a repetition. */
 static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
                          struct carm_model *model, struct carm_err *err)
 {
@@ -668,8 +678,8 @@ static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
     return rc;
 }
 
-/* The code for F(phi), which is drawn for one operation, the same with every number of threads: the
- * fastest of the first ISA and precision. */
+/* The code for F(phi): the fastest of the first ISA and precision, the same for every number of
+ * threads. */
 static const struct carm_code *fastest(const struct job *j, const struct carm_build_set *set)
 {
     const struct carm_build_config *c = j->build->config;
@@ -701,7 +711,7 @@ bool carm_build_roof_winner(const struct carm_build_roof *r, struct carm_winner 
     return true;
 }
 
-/* What the search found, of all numbers of threads. */
+/* Keeps the winners of the search, of all numbers of threads. */
 static int keep_winners(const struct job *j, struct carm_err *err)
 {
     const struct carm_build_config *c = j->build->config;
@@ -769,7 +779,7 @@ static int add(struct job *j, const struct carm_build_roof *roof, struct carm_er
     return 0;
 }
 
-/* The roofs of one set, ISA and precision: which there are, and the candidates of each. */
+/* Plans the roofs of one set, ISA and precision, with the candidates of each. */
 static int plan(struct job *j, struct carm_build_set *set, size_t isa,
                 enum carm_precision precision, struct carm_err *err)
 {

@@ -17,9 +17,9 @@
 #include "validation/roofs/roofs.h"
 #include "validation/machine.h"
 
-/* The code that draws the curve: the best in the two inner caches, of those with one stream, whose working
- * set is all of its bytes. With several streams little of a small set is left beside the padding between
- * them, and every level has more than one plateau. */
+/* Chooses the code of the curve: the best in the two inner caches among codes with one stream,
+ * whose working set is all of its bytes. With several streams, padding takes most of a small
+ * set, and every level has more than one plateau. */
 static const struct carm_code *choose_code(struct carm_build_set *s)
 {
     const struct carm_build_config *c = s->build->config;
@@ -40,8 +40,8 @@ static const struct carm_code *choose_code(struct carm_build_set *s)
     size_t k =
         carm_measure_best(s->team, codes, n, 16384, CARM_TARGET_CORE, CARM_SEARCH_CORE, inner);
     if (l2) {
-        /* the same code draws the whole curve: it must do well in L2, too, where the number of
-         * loads in the loop can decide whether a prefetcher follows them */
+        /* one code measures the whole curve: it must be fast in L2, too, where the number of
+         * loads in the loop can decide whether a prefetcher follows */
         carm_measure_place(s->team, codes[k], l2 * 13 / 20, 8);
         for (int i = 0; i < s->threads; i++) {
             s->places[i] = s->team->workers[i].place;
@@ -54,8 +54,8 @@ static const struct carm_code *choose_code(struct carm_build_set *s)
     return codes[k];
 }
 
-/* The sets' curves B(beta), in rounds that take turns, and the levels on them. Where a curve cannot be
- * right, it gets more rounds while there is time.
+/* Measures the sets' curves B(beta) in interleaved rounds, and finds their levels. A doubtful curve
+ * gets more rounds while there is time.
  * sweeps  [n] zeroed; to be closed */
 static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_sweep *sweeps,
                       struct carm_err *err)
@@ -84,7 +84,7 @@ static int sweep_sets(struct carm_build_set *sets, size_t n, struct carm_build_s
     return rc;
 }
 
-/* The levels of one set, on its curve so far. */
+/* Finds the levels of one set on its curve so far. */
 static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
                        struct carm_curve *curve, struct carm_err *err)
 {
@@ -107,8 +107,8 @@ static const struct carm_level *find_level(const struct carm_model *model, const
     return NULL;
 }
 
-/* A level that this day's curve does not show, or whose plateau it shows to end far beyond the cache although the
- * model before has its end within, keeps the working set and the end of the model before. */
+/* Takes working set and end of a level from the model before if the present curve does not show
+ * the level, or shows its end far beyond the cache while the model before has it within. */
 static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
 {
     const struct carm_model *before = s->build->before;
@@ -142,7 +142,7 @@ static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
 static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_levels *fewest,
                       struct carm_model *model, struct carm_err *err)
 {
-    enum { ALWAYS = 3, AGAIN = 8 }; /* however late it is; at most */
+    enum { ALWAYS = 3, AGAIN = 8 }; /* rounds that run even after the deadline; most rounds */
     struct carm_build_set *s = sweep->set;
     struct carm_curve *curve = NULL;
     double lo = 0.0;
@@ -160,7 +160,7 @@ static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_le
         return rc;
     }
     recall_levels(s, sweep->code->spec.isa);
-    if (!fewest) { /* the fewest threads describe the levels of one core */
+    if (!fewest) { /* the set with the fewest threads describes the levels */
         return carm_build_add_levels(model, &s->levels, err);
     }
     carm_build_note_levels(model, &s->levels, s->threads);
@@ -182,7 +182,8 @@ static int measure_levels(struct carm_build_set *sets, size_t n, struct carm_mod
     return rc;
 }
 
-/* One team for all sets: thread i needs the largest share that it has of any set's working sets. */
+/* Opens one team for all sets: thread i's buffer has room for its largest share of any set's
+ * working sets. */
 static int open_team(const struct carm_build *build, struct carm_team **team, struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
@@ -206,7 +207,7 @@ static int open_team(const struct carm_build *build, struct carm_team **team, st
     return rc;
 }
 
-/* The sets of all numbers of threads; places: one for each thread of each. */
+/* Opens the sets of all numbers of threads; places: one for each thread of each set. */
 static int open_sets(const struct carm_build *build, struct carm_build_set *sets, uint64_t **places,
                      struct carm_err *err)
 {
@@ -245,7 +246,7 @@ static bool has_roofs(const struct carm_model *model)
     return n > 0;
 }
 
-/* Everything that the model says of measuring. */
+/* Measures everything in the model. */
 static int measure(const struct carm_build *build, struct carm_model *model, size_t *missing,
                    struct carm_err *err)
 {
@@ -291,7 +292,7 @@ double carm_build_estimate(const struct carm_build *build)
     return total;
 }
 
-/* What the model says before anything is measured. */
+/* Fills in the parts of the model that need no measurement. */
 static void describe(struct carm_model *model, const struct carm_build_config *config,
                      const struct carm_host *host)
 {
@@ -310,7 +311,7 @@ static void describe(struct carm_model *model, const struct carm_build_config *c
     model->config.quick = config->quick;
 }
 
-/* Sets of roofs that a build has. */
+/* The number of sets of roofs of a build. */
 static size_t count_sets(const struct carm_build_config *c, const struct carm_cpu *cpu)
 {
     size_t n = 0;
@@ -352,18 +353,20 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
     return same;
 }
 
-/* Where the budget ends, what of it the ceilings and the latencies (seconds by estimate, 0 = none) have, and how many repetitions it allows: those that were asked
- * for when they take half of it by estimate, else in proportion. */
+/* Divides the budget: its end, the parts of the ceilings and the latencies (estimated seconds, 0
+ * = none), and the repetitions. The requested repetitions are kept if their estimate is at most
+ * half of the time, else reduced in proportion. */
 static void plan_time(struct carm_build *build, double latency)
 {
     enum { FEWEST = 64 };
     static const double ceilings_most = 0.4; /* of the budget */
     static const double latency_most = 0.5;
     static const double planned =
-        0.5; /* of what the roofs have: the rest is for a restless machine */
+        0.5; /* share of the roofs' time that is planned: the rest is for further rounds on a
+              * busy machine */
     const struct carm_build_config *c = build->config;
     const double seconds = fmax(c->budget_seconds, CARM_BUDGET_LEAST);
-    /* twice the estimate, but in a budget that is too short for it none */
+    /* twice the estimate; nothing in a budget that is too short */
     const double reserved = 2.0 * latency < latency_most * seconds ? 2.0 * latency : 0.0;
     double ceilings = 0.0;
     if (carm_build_wants_ceilings(c)) {
@@ -410,7 +413,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
     rc = rc ? rc : measure(&build, m, &done->missing, err);
     done->reps = build.reps;
     if (!rc && config->latency) {
-        /* a machine that is so slow that this is left cannot tell latencies either */
+        /* with so little time left, the machine is too slow to measure latencies either */
         const double left = ((double)build.last - (double)carm_clock_now()) / host->clock.tsc_hz;
         if (left > latency) {
             rc = carm_latency_measure(&latencies, host, m, err);

@@ -8,17 +8,17 @@
 #include "validation/roofs/build.h"
 #include "validation/count.h"
 
-/* What a build took. */
+/* Figures on a finished build. */
 struct carm_build_done {
     double seconds;
     size_t reps;    /* planned behind every point: fewer than asked for where the budget is short */
-    size_t missing; /* roofs that the budget left without a figure */
+    size_t missing; /* roofs without a figure when the budget ended */
 };
 
-/* Assembles, recounts and measures all that the configuration asks for, with the host's observer.
+/* Assembles, recounts and measures everything in the configuration, with the host's observer.
  * host     with its turn to measure (carm_host_enter)
  * counter  compares the codes with their construction
- * before   a model of this machine whose rounds are taken over (carm_build_continues), or NULL
+ * before   a model of this machine whose rounds are continued (carm_build_continues), or NULL
  * model    out: to be released with carm_model_free; NULL on failure
  * returns 0; -CARM_EIO (the budget ended before a roof had a figure); -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP, or as carm_image_open and
  * carm_code_counter_try */
@@ -26,12 +26,12 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                    const struct carm_code_counter *counter, const struct carm_model *before,
                    struct carm_model **model, struct carm_build_done *done, struct carm_err *err);
 
-/* Whether a build with this configuration can add its rounds to a model's: it is of this machine, was
- * asked for the same ISAs, precisions, mix and numbers of threads, and has rounds. */
+/* Whether a build with this configuration can add its rounds to a model's: the model is of this
+ * machine, has the same ISAs, precisions, mix and numbers of threads, and has rounds. */
 bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
                           const struct carm_model *before);
 
-/* Seconds that it will take, roughly: for the progress line. */
+/* Estimate of the build's seconds, for the progress line. */
 double carm_build_estimate(const struct carm_build *build);
 
 #endif

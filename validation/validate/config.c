@@ -103,7 +103,7 @@ static int take_op(void *to, const char *word, struct carm_err *err)
                : add_set(r->config, r->model, r->roofs, word, r->cpu, err);
 }
 
-/* Whether an operation asked for has come into some set: one that none has was meant otherwise. */
+/* Refuses an operation that no set has. */
 static int check_op(void *to, const char *word, struct carm_err *err)
 {
     const struct carm_validate_config *config = ((struct reading *)to)->config;
@@ -119,7 +119,8 @@ static int check_op(void *to, const char *word, struct carm_err *err)
         word);
 }
 
-/* The operations of one set of roofs: its fastest, or those asked for that it has. */
+/* Adds the operations of one set of roofs: the fastest, or the requested operations that the set
+ * has. */
 static int add_sets(struct reading *r, const char *ops, struct carm_err *err)
 {
     const struct carm_compute_roof *fastest = carm_validate_fastest(&r->model->roofs[r->roofs]);
@@ -129,8 +130,8 @@ static int add_sets(struct reading *r, const char *ops, struct carm_err *err)
     return fastest ? add_set(r->config, r->model, r->roofs, fastest->op, r->cpu, err) : 0;
 }
 
-/* Whether a set can be validated on the levels asked for: it has a roof of the model's mix for each level
- * that is resolved, and at least one. */
+/* Whether a set can be validated on the requested levels: it needs a roof of the model's mix for
+ * each resolved level, and at least one. */
 static int check_set(const struct carm_validate_config *config, const struct carm_model *m,
                      size_t roofs, struct carm_err *err)
 {
@@ -188,14 +189,15 @@ static int parse_reps(struct carm_validate_config *config, const struct carm_mod
     return rc;
 }
 
-/* The intensities of the grid are those of vectors: 2^-8 flop/byte take 8 MiB of tiles for two products. */
+/* Whether a set is of tiles, which are not validated: the grid's intensities suit vectors. 2^-8
+ * flop/byte would take 8 MiB of tiles for two products. */
 static bool is_of_tiles(const struct carm_roofs *roofs)
 {
     enum carm_isa isa = CARM_SCALAR;
     return carm_isa_parse(roofs->isa, &isa, NULL) == 0 && carm_isas[isa].columns > 0;
 }
 
-/* The sets of all roofs that were asked for. */
+/* Finds the requested sets of roofs. */
 static int find_sets(struct reading *r, const struct carm_validate_words *words,
                      const struct carm_select *sel, const struct carm_topo *topo,
                      struct carm_err *err)

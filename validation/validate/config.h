@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `carm validate` is asked to validate: sets of roofs and operations of a model. */
+/* The configuration of `carm validate`: sets of roofs and operations of a model. */
 #ifndef CARM_VALIDATION_VALIDATE_CONFIG_H
 #define CARM_VALIDATION_VALIDATE_CONFIG_H
 
@@ -27,19 +27,20 @@ struct carm_validate_config {
     struct carm_level_list levels;
     size_t reps;
     bool quick;
-    double budget_seconds; /* the validation ends then, with what it has */
+    double budget_seconds; /* the validation ends after this time, with the points measured so
+                            * far */
 };
 
 /* Finds the sets and checks that they can be measured here and that the model has their roofs.
- * returns 0; -CARM_EINVAL (misuse, what the model has); -CARM_ENOTSUP (this CPU does not have an ISA or its
- * fma, or this process has too few hardware threads); -CARM_EFORMAT (the model names what no carm knows,
- * or has no roof for a level) */
+ * returns 0; -CARM_EINVAL (misuse; the sentence names the model's sets); -CARM_ENOTSUP (this CPU
+ * does not have an ISA or its fma, or this process has too few hardware threads); -CARM_EFORMAT
+ * (the model has an unknown name, or no roof for a level) */
 int carm_validate_configure(struct carm_validate_config *config, const struct carm_model *model,
                             const struct carm_validate_words *words, const struct carm_cpu *cpu,
                             const struct carm_topo *topo, struct carm_err *err);
 
-/* The operation that a set is validated with unless others are asked for: its fastest; fma where it
- * is within 1% of that, as that is what tuned code runs. NULL = it has no compute roof */
+/* The default operation for validating a set: its fastest, or fma if fma is within 1% of the
+ * fastest, since tuned code uses fma. NULL = it has no compute roof */
 const struct carm_compute_roof *carm_validate_fastest(const struct carm_roofs *roofs);
 
 #endif

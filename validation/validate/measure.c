@@ -14,7 +14,7 @@
 #include "models/validation.h"
 #include "validation/validate/sweep.h"
 
-/* What the search among a point's schedules costs, in repetitions: for the progress line. */
+/* Cost of the search among a point's schedules, in repetitions, for the progress line. */
 enum { SEARCH_REPS = 5000 };
 
 /* One set and operation being measured. */
@@ -34,7 +34,8 @@ static double point_seconds(const struct carm_validate *run, size_t level)
            (carm_level_target(level, run->model->nlevels) + 1e-6);
 }
 
-/* What a level has of the time, beside the others: one half alike, one half by the length of its repetitions. */
+/* The weight of a level in the division of time: one half equal for all levels, one half by the
+ * length of its repetitions. */
 static double weight_of(const struct carm_validate *run, size_t level)
 {
     return CARM_TARGET_CORE + carm_level_target(level, run->model->nlevels);
@@ -54,7 +55,7 @@ double carm_validate_seconds(const struct carm_validate *run, size_t roofs, doub
     return total;
 }
 
-/* Slots a second of the best code that keeps the whole width busy. */
+/* Measures the issue rate, slots/s, of the best code that keeps the whole width busy. */
 static void measure_issue(struct carm_validate *run, struct carm_team *team)
 {
     enum { ROUNDS = 3, REPS = 256 }; /* a neighbour's burst must not hide the width */
@@ -83,7 +84,7 @@ static double until(const struct carm_validate *run, uint64_t tsc)
     return ((double)tsc - (double)carm_clock_now()) / run->clock->tsc_hz;
 }
 
-/* In a part of the time that is left. */
+/* A deadline at a share of the remaining time. */
 static struct carm_deadline within(const struct carm_validate *run, const struct carm_team *team,
                                    double part)
 {
@@ -99,8 +100,9 @@ static void calibrate(const struct carm_validate *run, struct carm_team *team)
     team->deadline = deadline;
 }
 
-/* All memory, half a second for 1 GiB, before the levels have their time. Under a quota of 6% the levels of small sets
- * would have none left: those of larger ones touch the rest. */
+/* Touches all memory before the levels' time begins: half a second for 1 GiB. The deadline
+ * leaves time for the levels of small sets, also under a quota of 6%. The levels of larger sets
+ * touch the rest. */
 static void touch(const struct carm_validate *run, struct carm_team *team, size_t bytes)
 {
     const struct carm_deadline deadline = team->deadline;
@@ -178,10 +180,10 @@ static int measure_startup(struct carm_team *team, const struct carm_code *code,
         roof->t0 = line.t0.value;
         roof->t0_se = line.t0.se;
     }
-    return 0; /* times that do not grow with work say nothing: the roof has no such rate */
+    return 0; /* times that do not grow with work: the roof gets no such rate */
 }
 
-/* The roof beside the points: its code in all rounds of them. */
+/* The roof measured beside the points: its code in all rounds of the points. */
 static void describe_beside(const struct carm_series *series, const struct carm_clock *clock,
                             struct carm_validation_roof *out)
 {
@@ -203,19 +205,21 @@ static int announce(const struct job *j, const char *level, size_t round, size_t
 }
 
 /* Schedules, then rounds of all points.
- * end  TSC: when the level's time is over, but for repairs that have begun */
+ * end  TSC at which the level's time is over; repairs that have begun go on */
 static int measure_points(struct job *j, uint64_t end, struct carm_err *err)
 {
-    /* how long a run waits for cores of its own */
+    /* Seconds that a run waits for cores of its own. States of a shared core last 1 to 10 ms
+     * (docs/results.md). */
     static const double search_wait = 3e-3;
     static const double round_wait = 10e-3;
     static const double repair_wait = 25e-3;
-    /* what is left of the time when searches stop to wait, and when all points have had their rounds */
+    /* Shares of a level's time that are left when each part ends, chosen by hand. search_left:
+     * searches stop waiting */
     static const double search_left = 0.65;
-    /* ... and when the first schedule of each point has to do */
+    /* searches end: the remaining points take their first schedule */
     static const double search_least = 0.60;
-    static const double chosen_left = 0.50; /* when all points must have one */
-    static const double rounds_left = 0.45;
+    static const double chosen_left = 0.50; /* every point has a schedule */
+    static const double rounds_left = 0.45; /* the equal rounds end; the rest is for repairs */
     struct carm_validate *run = j->run;
     struct carm_team *team = j->team;
     const double share = until(run, end);
@@ -233,7 +237,7 @@ static int measure_points(struct job *j, uint64_t end, struct carm_err *err)
         if (!rc) {
             const bool early = until(run, end) > search_least * share;
             team->patience_seconds = until(run, end) > search_left * share ? search_wait : 0.0;
-            /* each has its part of the time in which there are rounds, too */
+            /* the time of the rounds is divided among the rounds */
             const double left = until(run, end) - chosen_left * share;
             team->deadline = carm_deadline_within(whole, left / (double)(CARM_GRID_POINTS - g) *
                                                              run->clock->tsc_hz);
@@ -244,7 +248,7 @@ static int measure_points(struct job *j, uint64_t end, struct carm_err *err)
     }
     for (size_t r = 0; r < rounds && !rc && !carm_team_is_over(team); r++) {
         if (r > CARM_ROUNDS_MIN && !(until(run, end) > rounds_left * share)) {
-            break; /* the rest is for those that need it */
+            break; /* the rest of the time is for points that need more rounds */
         }
         team->patience_seconds = until(run, end) > 0.0 ? round_wait : 0.0;
         rc = announce(j, level, r + 1, rounds, err);
@@ -262,7 +266,7 @@ static int measure_points(struct job *j, uint64_t end, struct carm_err *err)
     return rc;
 }
 
-/* peak: the one beside the points, gathered over the levels */
+/* peak: the peak measured beside the points, the best over the levels */
 static int measure_level(struct job *j, size_t level, struct carm_validation_roof *peak,
                          struct carm_err *err)
 {
@@ -289,8 +293,8 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
                              .set_bytes = set_bytes};
     snprintf(beside.level, sizeof beside.level, "%s", roof->level);
     snprintf(beside.code, sizeof beside.code, "%s", roof->code);
-    /* each level has its part of the time that is left; repairs that have begun may take a little of the
-     * next one's, or of what the budget allows beyond its end */
+    /* Each level has its part of the remaining time. Repairs that have begun may exceed this
+     * part by 15%, at the cost of the next level or of the budget's tolerance */
     static const double beyond = 0.15;
     struct carm_validate *run = j->run;
     const struct carm_deadline whole = j->team->deadline;
@@ -313,8 +317,8 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
             continue;
         }
         carm_sweep_describe(s, g, &p);
-        /* one turn of a loop that is longer than the level is another level's: an operation of many flops, few
-         * of them for a byte, takes 64 KiB of loads and stores for 2^-8 op/byte of vpdpbusd */
+        /* a code whose loop does not fit into the level measures another level: at 2^-8 op/byte,
+         * vpdpbusd takes 64 KiB of loads and stores */
         if (p.working_set_bytes <= roof->working_set_bytes || level + 1 == model->nlevels) {
             rc = carm_validation_add_point(j->run->model, &p, err);
         }
@@ -323,7 +327,8 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
         struct carm_validation_roof here = *peak;
         describe_beside(&s->memory, j->team->clock, &beside);
         describe_beside(&s->compute, j->team->clock, &here);
-        *peak = here.beside > peak->beside ? here : *peak; /* neighbours only slow it */
+        *peak = here.beside > peak->beside ? here : *peak; /* the best over the levels, since
+                                                            * neighbours only slow the peak */
         rc = beside.beside > 0.0 ? carm_validation_add_roof(j->run->model, &beside, err) : 0;
     }
     carm_sweep_close(s);
@@ -344,7 +349,7 @@ int carm_validate_measure(struct carm_validate *run, struct carm_team *team, siz
     snprintf(beside.level, sizeof beside.level, "peak");
     snprintf(beside.code, sizeof beside.code, "%s", peak->code);
     run->model->roofs[roofs].validated_core_to_core_seconds = carm_core_to_core_seconds(team);
-    measure_issue(run, team); /* the best of all sets with one team is the width */
+    measure_issue(run, team); /* the best over all sets with this team */
     carm_validation_drop(run->model, &j.set, "peak");
     j.peak = code;
     int rc = measure_startup(team, code, 0, CARM_TARGET_CORE, run->config->reps, &beside, err);

@@ -7,24 +7,25 @@
 
 #include "asm/code.h"
 
-/* How far a code's intensity may be from the grid's: exact half octaves are irrational, and a loop
- * close to one would be too long to unroll. */
+/* Relative distance of a code's intensity from the grid's: exact half octaves are irrational,
+ * and loops closer than 1% would be too long to unroll. */
 static const double grid_tolerance = 0.01;
 
-/* What a schedule is free to choose; the instructions and their numbers are the same.
- * Lengths of the loop: short ones pay for the loop, long ones leave the window in which the core finds
- * work. Chains: latency x pipes must be covered. More give slack, but exactly as many take each sum
- * straight from the bypass and leave register ports to stores: on Zen 4 (512-bit FMA: one a cycle,
- * latency 4) a loop of 48 FMA and 4 x (2 loads, 1 store) runs in 48.0 cycles with 4 chains and in 54
- * with 6. Blocks: fewer turns between reads and writes (512-bit 2:1 in L1 of Zen 4: 76.8 B/cycle
- * unit after unit, 80.8 in blocks of 4). Prefetch distances: four lines where the hardware's
- * prefetcher only needs an order of lines, 0.5 to 2 KiB where it must be replaced. Streams: memory gives
- * more where loads and stores have arrays of their own (docs/results.md). */
+/* The free choices of a schedule; kinds and numbers of instructions are fixed. Lengths of the
+ * loop: short loops pay for loop control, long loops exceed the window in which the core finds
+ * independent work. Chains: latency x pipes must be covered. More chains give slack. Exactly
+ * this number takes each sum directly from the bypass and leaves register ports to stores: on
+ * Zen 4 (512-bit FMA: one a cycle, latency 4) a loop of 48 FMA and 4 x (2 loads, 1 store) runs
+ * in 48.0 cycles with 4 chains and in 54 with 6. Blocks: fewer turns between reads and writes
+ * (512-bit 2:1 in L1 of Zen 4: 76.8 B/cycle unit after unit, 80.8 in blocks of 4). Prefetch
+ * distances: four lines, which help a hardware prefetcher that needs an order of lines; 0.5 to 2
+ * KiB to replace one. Streams: memory bandwidth is higher when loads and stores have arrays of
+ * their own (docs/results.md). */
 struct schedule {
     unsigned length, chains, prefetch_bytes;
     unsigned block;  /* units whose loads go before their stores; 1 = unit after unit, 0 = all */
-    unsigned arrays; /* streams for each access of a unit, twice as many where all are of one sort;
-                      * 0 = one stream for all */
+    unsigned arrays; /* streams for each access of a unit, twice as many for pure loads or
+                      * stores; 0 = one stream for all */
 };
 
 static const struct schedule schedules[] = {
@@ -39,10 +40,10 @@ static const struct schedule schedules[] = {
 
 enum { QUICK_SCHEDULES = 6 }; /* the first ones of the table */
 
-/* Loops that keep the whole width of a core busy with instructions of several sorts, none above
- * what its ports bear: of 8 slots a cycle at most 2 loads, 3 floating-point instructions and 3.3
+/* Loops that keep the whole width of a core busy with several kinds of instructions, none beyond
+ * its ports: of 8 slots a cycle at most 2 loads, 3 floating-point instructions and 3.3
  * additions; of 6 at most 4.9 that a core with five ALU ports must share. Scalar and unfused, so
- * that no instruction takes a port twice. */
+ * that each instruction takes one port once. */
 static const char *const issue_codes[] = {
     "W.scalar.dp.1:0.mad.u16.f24.c12.i24", "W.scalar.dp.1:0.mad.u16.f24.c12.i28",
     "W.scalar.dp.1:0.mad.u12.f24.c12.i24", "W.scalar.dp.1:0.mad.u20.f24.c12.i32",
@@ -120,7 +121,7 @@ int carm_validate_add_issue(struct carm_code_spec *specs, size_t *n, struct carm
     return rc;
 }
 
-/* Whether a code is what one of these roofs can have come from. mix NULL: op's */
+/* Whether one of these roofs can be of a code. mix NULL: a compute roof */
 static bool fits_roofs(const struct carm_code_spec *spec, const struct carm_roofs *roofs,
                        const struct carm_mix *mix, const char *op)
 {
@@ -130,7 +131,7 @@ static bool fits_roofs(const struct carm_code_spec *spec, const struct carm_roof
                 : spec->kind == CARM_KIND_B && strcmp(carm_op_name(spec->op), op) == 0);
 }
 
-/* The codes behind roofs, from the names that the model keeps. */
+/* Adds the codes of roofs, by their names in the model. */
 static int add_roofs(const struct carm_model *model, const struct carm_mix *mix,
                      struct carm_code_spec *specs, size_t *n, struct carm_err *err)
 {
@@ -248,7 +249,7 @@ const struct carm_code *carm_validate_plan_find(const struct carm_validate_plan 
                                                 const char *name)
 {
     struct carm_code_spec spec;
-    char usual[CARM_CODE_NAME_MAX]; /* a file may spell it in another way */
+    char usual[CARM_CODE_NAME_MAX]; /* a file may spell the name in another way */
     if (carm_code_parse(name, &spec, NULL)) {
         return NULL;
     }

@@ -14,20 +14,20 @@ enum {
     CARM_ISSUE_CODES_MAX = 16,
 };
 
-/* The intensity that grid point i asks for, flop/byte: fixed, so that scores of different machines
- * and runs compare. A code's own intensity is within 1% of it and exact. */
+/* The intensity of grid point i, flop/byte: fixed, so that scores of different machines and runs
+ * compare. The intensity of a code is known exactly and within 1% of the grid's. */
 double carm_grid_intensity(size_t i);
 
-/* What test code C is generated for. */
+/* The ISA, precision, operation and threads of test code C. */
 struct carm_plan_target {
     enum carm_isa isa;
     enum carm_precision precision;
     enum carm_op op;
 };
 
-/* Which codes a plan has, also for the built-in codes (validation/builtin/plan.h): each adds to
- * specs[*n].., where there is room for CARM_SCHEDULES_MAX of one grid point, CARM_ISSUE_CODES_MAX of
- * the issue width, and counts them in *n.
+/* Add the codes of a plan, also for the built-in codes (validation/builtin/plan.h), to specs[*n]
+ * and on, and increase *n. The caller has room for CARM_SCHEDULES_MAX codes of one grid point, or
+ * CARM_ISSUE_CODES_MAX of the issue width.
  * returns 0 or -CARM_EINVAL */
 int carm_validate_add_schedules(const struct carm_plan_target *target, const struct carm_mix *mix,
                                 size_t grid, bool quick, struct carm_code_spec *specs, size_t *n,
@@ -46,7 +46,7 @@ struct carm_validate_plan {
     size_t first_issue, nissue; /* the codes that measure the issue width */
 };
 
-/* Assembles all that validating these targets of a model needs.
+/* Assembles all codes for validating these targets of a model.
  * quick  fewer schedules
  * returns 0; -CARM_EFORMAT (the model names a code that does not exist), or as carm_image_open */
 int carm_validate_plan_open(struct carm_validate_plan *plan, const struct carm_model *model,
@@ -54,14 +54,15 @@ int carm_validate_plan_open(struct carm_validate_plan *plan, const struct carm_m
                             struct carm_err *err);
 void carm_validate_plan_close(struct carm_validate_plan *plan);
 
-/* The schedules of a grid point. In the first level those without software prefetch alone: there it
- * can only cost (Williams et al. 2009, A.1.2, tunes the distance where there is latency to hide).
+/* The schedules of a grid point. In the first level only schedules without software prefetch, which
+ * can only cost time there (Williams et al. 2009, A.1.2, tunes the distance where there is latency
+ * to hide).
  * out  [CARM_SCHEDULES_MAX]
- * returns how many were filled; all have the same intensity */
+ * returns their number; all have the same intensity */
 size_t carm_validate_plan_schedules(const struct carm_validate_plan *plan, size_t target,
                                     size_t grid, bool first_level, const struct carm_code **out);
 
-/* The code of that name, however it is spelt, or NULL. */
+/* The code with a name in any spelling, or NULL. */
 const struct carm_code *carm_validate_plan_find(const struct carm_validate_plan *plan,
                                                 const char *name);
 

@@ -26,7 +26,7 @@ static int measure_set(struct carm_validate *run, struct carm_team *team, size_t
     return rc ? rc : carm_validation_fit_levels(run->model, &set, run->issue, err);
 }
 
-/* Measures and scores every set, those of one number of threads with one team. */
+/* Measures and scores every set. Sets with the same number of threads share a team. */
 static int measure(struct carm_validate *run, struct carm_err *err)
 {
     const struct carm_validate_config *config = run->config;
@@ -65,7 +65,7 @@ static bool has_points(const struct carm_validate *run)
     return false;
 }
 
-/* Assembles the codes; a code that the model names and nobody knows is the file's fault. */
+/* Assembles the codes. An unknown code name in the model is an error of the file. */
 static int open_plan(struct carm_validate_plan *plan, const struct carm_validate_config *config,
                      const struct carm_model *model, const char *path, struct carm_err *err)
 {

@@ -8,17 +8,17 @@
 #include "validation/count.h"
 #include "validation/validate/config.h"
 
-/* What a validation took. */
+/* Figures on a finished validation. */
 struct carm_validate_done {
     double seconds;
-    size_t missing; /* points that the budget left without a figure */
+    size_t missing; /* points without a figure when the budget ended */
 };
 
 /* Measures and scores every set of the configuration, with the host's observer.
  * host     with its turn to measure (carm_host_enter)
  * path     of the model's file, for messages
  * counter  compares the codes with their construction
- * model    points, roofs, scores and fits are added; those of the same sets are replaced
+ * model    points, roofs, scores and fits are added, and replace older ones of the same sets
  * done     out
  * returns 0; -CARM_EIO (the budget ended before a point had a figure); -CARM_EINTR, -CARM_ENOMEM, or as carm_validate_plan_open and carm_code_counter_try */
 int carm_validate_run(const struct carm_validate_config *config, const struct carm_host *host,

@@ -83,8 +83,9 @@ double carm_predict_original_mix(const struct carm_model *model,
                               c->rate);
 }
 
-/* What a model says of a point. link: 0 the cache-aware model; up to the last level, the original one
- * that counts there; one past it, with the model's own mix. */
+/* A model's performance for a point, flop/s. link: 0 = the cache-aware model; 1 to the last
+ * level = the original model with bytes counted at this level; one more = the original model
+ * with the model's own mix. */
 static double predict(const struct carm_model *model, const struct carm_validation_point *p,
                       size_t link)
 {
@@ -95,7 +96,7 @@ static double predict(const struct carm_model *model, const struct carm_validati
                                  : carm_predict_original_mix(model, p);
 }
 
-/* The bytes that it counts. */
+/* The bytes that the model `link` counts for a point. */
 static double bytes_of(const struct carm_model *model, const struct carm_validation_point *p,
                        size_t link)
 {
@@ -103,11 +104,11 @@ static double bytes_of(const struct carm_model *model, const struct carm_validat
     return link == 0 ? p->bytes : p->traffic[(link < last ? link : last) - 1];
 }
 
-/* The points of a set on one level, or on all, against one model. */
+/* The points of a set on one level, or on all levels, and one model's predictions. */
 struct sample {
     size_t n;
     double *measured, *model, *beside; /* flop/s */
-    double *intensity;                 /* as the model counts it */
+    double *intensity;                 /* by the bytes that the model counts */
 };
 
 static void sample_free(struct sample *s)
@@ -129,8 +130,8 @@ static int sample_alloc(struct sample *s, size_t n, struct carm_err *err)
                : carm_fail(err, CARM_ENOMEM, "not enough memory to score %zu points", n);
 }
 
-/* link: as predict has it; level NULL: all. Points that the model has no roof for are left
- * out. */
+/* Fills in the points. link: see predict; level NULL: all levels. Points without a roof in the
+ * model are left out. */
 static void sample_fill(struct sample *s, const struct carm_model *model,
                         const struct carm_validation_set *set, size_t link, const char *level)
 {
@@ -197,7 +198,7 @@ int carm_validation_score(struct carm_model *model, const struct carm_validation
                           struct carm_err *err)
 {
     struct sample sample;
-    /* where there is one level nothing crosses into another: the cache-aware model alone */
+    /* with one level no bytes cross into another level: only the cache-aware model */
     const size_t links = model->nlevels > 1 ? model->nlevels : 0;
     int rc = sample_alloc(&sample, model->nvalidation_points, err);
     for (size_t link = 0; link <= links && !rc; link++) {
@@ -212,11 +213,11 @@ int carm_validation_score(struct carm_model *model, const struct carm_validation
 
 /* ---- fits --------------------------------------------------------------------------------------- */
 
-/* What a form cannot describe weighs in beside the spread of a median, which is a hundredth of a
- * percent on a quiet machine: without it a few points would decide alone. */
+/* Relative error of a form itself, added to a point's spread; chosen by hand. The spread of a
+ * median is 0.01% on a quiet machine: alone, it would let a few points decide. */
 static const double model_sigma = 0.01;
 
-/* The points of one set and level. returns how many */
+/* Collects the points of one set and level. returns their number */
 static size_t collect(const struct carm_model *model, const struct carm_validation_set *set,
                       const char *level, struct carm_ridge_point *points)
 {
@@ -238,7 +239,7 @@ static size_t collect(const struct carm_model *model, const struct carm_validati
 
 /* Fits one form.
  * predicted, measured  [n] scratch
- * returns 0, -CARM_ENOMEM, or -CARM_EINVAL where the points cannot tell it */
+ * returns 0, -CARM_ENOMEM, or -CARM_EINVAL when the points do not determine it */
 static int fit_form(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
                     double issue, double *predicted, double *measured,
                     struct carm_validation_fit *out, struct carm_err *err)
@@ -261,7 +262,7 @@ static int fit_form(enum carm_ridge form, const struct carm_ridge_point *points,
     out->peak = fit.peak.value;
     out->peak_se = fit.peak.se;
     out->correlation = fit.correlation;
-    /* a ridge too narrow for any point to lie in it has a p but no error of it */
+    /* with a ridge so narrow that no point lies in it, p has no error */
     const bool known = isfinite(fit.p.value) && isfinite(fit.p.se);
     out->p = known ? fit.p.value : 0.0;
     out->p_se = known ? fit.p.se : 0.0;

@@ -9,11 +9,11 @@
 #include "harness/machine/search.h"
 #include "models/roofline.h"
 
-/* How much longer than a point with more work beside it a point may take. */
+/* Tolerated excess of a point's time over a point with more work, relative; chosen by hand. */
 static const double excess_max = 0.03;
 enum {
     CHOICES = 3,      /* of a schedule */
-    MORE = 3,         /* times the rounds that a point can have at most */
+    MORE = 3,         /* most rounds of a point, in multiples of the planned rounds */
     BETWEEN = 4,      /* points between two looks at codes A and B */
     BESIDE_SHARE = 2, /* their repetitions are a half of a point's */
 };
@@ -32,8 +32,8 @@ static double intensity_of(const struct carm_code *code)
 int carm_sweep_open(struct carm_sweep *s, struct carm_err *err)
 {
     const double target = carm_level_target(s->level, s->model->nlevels);
-    s->points =
-        calloc(2 * CARM_GRID_POINTS, sizeof *s->points); /* and as they were before a repair */
+    s->points = calloc(2 * CARM_GRID_POINTS, sizeof *s->points); /* second half: the points before a
+                                                          * repair */
     if (!s->points) {
         carm_fail(err, CARM_ENOMEM, "not enough memory for the points of a level");
         return -CARM_ENOMEM;
@@ -62,7 +62,7 @@ void carm_sweep_choose(struct carm_sweep *s, size_t grid, bool search)
     const size_t k = carm_measure_pick(s->team, codes, search ? schedules : 1, s->set_bytes, target,
                                        how, &shape, NULL);
     p->tried++;
-    if (codes[k] != p->series.code) { /* rounds of another schedule say nothing of this one */
+    if (codes[k] != p->series.code) { /* rounds of another schedule do not count for this one */
         p->series = (struct carm_series){.code = codes[k], .shape = shape, .shared = is_shared(s)};
     }
 }
@@ -136,7 +136,7 @@ void carm_sweep_excess(const double *intensity, const double *performance, size_
     }
 }
 
-/* Flops of one repetition over its bytes, or bytes over bytes: a series counts what its code moves. */
+/* The performance of a point, flop/s, from its series' rate, which counts the bytes of its code. */
 static double performance_of(const struct carm_series *s, double rate)
 {
     return rate * intensity_of(s->code);
@@ -149,7 +149,8 @@ static void estimate(const struct carm_sweep *s, struct carm_pooled *pooled)
     }
 }
 
-/* Which points need more rounds, and which of them another schedule. returns how many */
+/* Marks the points that need more rounds (wanted), and those of them that need another schedule
+ * (choose). returns the number of points */
 static size_t find_doubtful(const struct carm_sweep *s, size_t rounds, bool *wanted, bool *choose)
 {
     struct carm_pooled pooled[CARM_GRID_POINTS];
@@ -189,13 +190,13 @@ void carm_sweep_repair(struct carm_sweep *s)
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             if (choose[g]) {
                 carm_sweep_choose(s, g, true);
-                if (s->points[g].series.n == 0) { /* another schedule: is it the better one? */
+                if (s->points[g].series.n == 0) { /* a new schedule: compare it with the old one */
                     struct carm_pooled was;
                     struct carm_pooled now;
                     carm_series_round(&s->points[g].series, s->team, s->reps, NULL);
                     carm_series_estimate(&earlier[g].series, s->team->clock, &was);
                     carm_series_estimate(&s->points[g].series, s->team->clock, &now);
-                    s->points[g].series.n = 0; /* its rounds have codes A and B beside them */
+                    s->points[g].series.n = 0; /* new rounds, with codes A and B beside them */
                     if (performance_of(&s->points[g].series, now.rate) <
                         performance_of(&earlier[g].series, was.rate)) {
                         const int tried = s->points[g].tried;
@@ -214,7 +215,7 @@ void carm_sweep_repair(struct carm_sweep *s)
     }
     for (bool any = true;
          any &&
-         !carm_team_is_over(s->team);) { /* a new schedule has as many rounds as the others */
+         !carm_team_is_over(s->team);) { /* a new schedule gets as many rounds as the others */
         any = false;
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             wanted[g] = s->points[g].series.n < rounds;

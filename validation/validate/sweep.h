@@ -8,7 +8,7 @@
 #include "validation/series.h"
 #include "validation/validate/plan.h"
 
-/* What codes A and B gave beside one round of a point, as a roofline. */
+/* Roofline of codes A and B beside one round of a point. */
 struct carm_sweep_beside {
     double attainable; /* flop/s at the point's intensity */
     bool sound;        /* both were in a sound state */
@@ -32,7 +32,7 @@ struct carm_sweep {
     const struct carm_code *b; /* ... and the peak's */
     uint64_t set_bytes;        /* working set of one thread */
     size_t reps;
-    double budget_seconds; /* for repairs; what is left of it, out */
+    double budget_seconds; /* for repairs; out: the rest */
     /* out */
     struct carm_series memory, compute; /* of A and B */
     struct carm_sweep_point *points;    /* [CARM_GRID_POINTS] */
@@ -43,35 +43,34 @@ int carm_sweep_open(struct carm_sweep *s, struct carm_err *err);
 void carm_sweep_close(struct carm_sweep *s);
 
 /* Chooses the schedule of one grid intensity by short measurements.
- * search  false: the first one, for which there is nothing to compare */
+ * search  false: takes the first schedule without comparing */
 void carm_sweep_choose(struct carm_sweep *s, size_t grid, bool search);
 
-/* One round of all points that are wanted, and of codes A and B before, between and after them. When the team's
- * deadline is over it ends: points that had a round before have nothing beside it then.
+/* One round of all wanted points, with codes A and B before, between and after them. Ends at the
+ * team's deadline: the last points of the round then have no codes beside them.
  * wanted  [CARM_GRID_POINTS]; NULL = all */
 void carm_sweep_round(struct carm_sweep *s, const bool *wanted);
 
-/* Runs more rounds, while the budget lasts, of points that cannot be right: those that were in no sound state
- * or whose rounds differ, and those that take longer for their bytes than a point with more flops to the
- * same bytes, or longer for their flops than one with more bytes: a disturbed search gave them a bad
- * schedule, so they choose again. */
+/* Runs more rounds of doubtful points while the budget lasts: of points without a sound state or
+ * with differing rounds; and of points that take longer for their bytes than a point with more
+ * flops for the same bytes, or longer for their flops than a point with more bytes. A disturbed
+ * search may have given the latter a bad schedule, so they choose again. */
 void carm_sweep_repair(struct carm_sweep *s);
 
-/* What came of one grid point. */
+/* Describes one grid point from its rounds. */
 void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_validation_point *p);
 
-/* The largest excess of each point's time over what points do that have more work beside the same: of
- * its time for a byte over that of points with more flops for each, and of its time for a flop over
- * that of points with more bytes for each.
+/* The largest excess of each point's time over points with more work: of its time per byte over
+ * points with more flops per byte, and of its time per flop over points with more bytes per flop.
  * intensity, performance  [n] flop/byte ascending, flop/s; excess [n] out, 0 = none */
 void carm_sweep_excess(const double *intensity, const double *performance, size_t n,
                        double *excess);
 
-/* The model's form against a point: what it attains with roofs of the same rounds.
+/* The attainable performance of the model's form at a point, with roofs of the same rounds.
  * performance  flop/s, the point's figure
- * rounds       [n] with their beside
- * returns flop/s: performance over the median of measured / attainable, of the rounds in which all was in
- * a sound state, or of all where those are fewer than CARM_ROUNDS_MIN; 0 without rounds */
+ * rounds       [n] rounds with their codes beside
+ * returns flop/s: performance divided by the median of measured / attainable over the rounds in
+ * sound state, or over all rounds when fewer than CARM_ROUNDS_MIN are sound; 0 without rounds */
 double carm_sweep_paired(double performance, const struct carm_round *rounds,
                          const struct carm_sweep_beside *beside, size_t n);
 
