@@ -206,6 +206,7 @@ static void bound_issue(const struct carm_bounds_input *in, struct carm_bounds *
 
 /* ---- loads and stores ---- */
 
+/* ISA and bytes of an access, by the classes of width: general registers have 8 bytes (x86-64) */
 static const char *const width_isa[] = {"", "scalar", "sse", "avx2", "avx512"};
 static const double width_bytes[] = {8.0, 8.0, 16.0, 32.0, 64.0};
 

@@ -3,7 +3,7 @@
 """Checks the #include lines of the tree: an arrow between rooms never points up, and neither folders
 nor units (a .c file with its header) form a cycle. Checks the symbols of the built objects (nm): no
 circle of units by calls, which include lines do not show. Then plants faults and shows that each is
-found. Prints TAP; exit status 1 if a test fails. The objects are in the folder of $CARM, or in build/."""
+found. Each constant of models, harness, validation and run has its origin beside it: a comment. Prints TAP; exit status 1 if a test fails. The objects are in the folder of $CARM, or in build/."""
 import os
 import re
 import shutil
@@ -120,6 +120,23 @@ def built(top, build):
     return program, engine
 
 
+def constants(top):
+    """Constants of floating point without a comment: on their lines, or above a row of constants."""
+    for path in sources(top):
+        if path.startswith(("models/", "harness/", "validation/", "run/")):
+            with open(os.path.join(top, path), encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            said = False  # the line before ends a comment, or is such a constant with one above its row
+            for number, line in enumerate(lines, 1):
+                found = re.match(r"\s*static const double (\w+)", line)
+                end = number
+                while found and not re.search(r";", lines[end - 1]):
+                    end += 1
+                if found and not said and not any("/*" in part for part in lines[number - 1:end]):
+                    yield f"{path}:{number}: '{found.group(1)}' has no origin beside it"
+                said = line.rstrip().endswith("*/") or (said and (bool(found) or line.lstrip().startswith("static const")))
+
+
 def faults(top):
     units, folders, out, held = {}, {}, [], {}
     for path in sources(top):
@@ -140,6 +157,7 @@ def faults(top):
                 units.setdefault(unit, set()).add(other_unit)
             if folder != other_folder and path not in MAINS:
                 folders.setdefault(folder, set()).add(other_folder)
+    out += list(constants(top))
     out += [f"a cycle of units: {', '.join(part)}" for part in cycles(units)]
     out += [f"a cycle of folders: {', '.join(part)}" for part in cycles(folders)]
     out += [f"{folder}/ has {n} files: at most {FILES_MAX}" for folder, n in sorted(held.items()) if n > FILES_MAX]
@@ -153,6 +171,7 @@ PLANTED = [  # (file, a line added to it, what the fault is called)
     ("base/text.h", '#include "nowhere.h"', "does not exist"),
     ("base/err.h", '#include "base/text.h"\n#include "base/csv.h"', "a cycle of units"),
     ("models/model.h", '#include "models/place/place.h"', "a cycle of folders"),
+    ("models/rounds.c", "static const double planted = 1.0;", "has no origin beside it"),
 ]
 
 
@@ -194,7 +213,7 @@ def test_calls(top, build, number):
 def test(top, build):
     print(f"1..{len(PLANTED) + 4}")
     found = faults(top)
-    print("not ok" if found else "ok", "1 - no arrow points up, no cycle, no crowded folder")
+    print("not ok" if found else "ok", "1 - no arrow points up, no cycle, no crowded folder, no constant without its origin")
     for line in found:
         print("# " + line)
     bad = bool(found)

@@ -153,6 +153,7 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
 
 double carm_series_ratio(const struct carm_series *s, const struct carm_series *other)
 {
+    /* rounds of two codes of one roof begin within a second of each other, rounds of further turns later */
     static const double beside_seconds = 1.0;
     double ratios[CARM_ROUNDS_MAX];
     size_t n = 0;

@@ -27,7 +27,8 @@ static bool has_own_column(enum carm_quantity q)
     return q == CARM_Q_FLOPS || q == CARM_Q_BYTES || q == CARM_Q_DRAM_BYTES;
 }
 
-/* Below this share of the flops a width or a precision is a by-product: a stray conversion. */
+/* Below this share of the flops a width or a precision is a by-product, such as a stray conversion;
+ * chosen by hand. */
 static const double by_product = 0.01;
 
 static double value_of(const struct carm_counts *c, enum carm_quantity q)

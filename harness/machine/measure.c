@@ -273,7 +273,7 @@ static double most_operations(enum carm_op op, enum carm_precision precision, un
 
 static bool is_beyond_core(const struct carm_measurement *m)
 {
-    static const double tolerance = 1.005;
+    static const double tolerance = 1.005; /* the clock's error under load is below 0.5% */
     const struct carm_account *a = &m->code->account;
     const struct carm_code_spec *s = &m->code->spec;
     const unsigned width = carm_isa_vector_bytes(s->isa, s->precision);

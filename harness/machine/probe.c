@@ -15,6 +15,7 @@ enum {
 #define SIX \
     "nop\n\tadd $1, %%eax\n\tnop\n\tlea 1(%%rcx), %%edx\n\tadd $1, %%ebx\n\tlea 3(%%rcx), %%esi\n\t"
 
+/* of the loop below: 16 times SIX, dec and jnz */
 static const double instructions = LOOPS * (16.0 * 6.0 + 2.0);
 
 double carm_probe_width(double overhead)

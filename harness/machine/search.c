@@ -87,8 +87,8 @@ static size_t count_sound(const struct look *looks, size_t n)
     return sound;
 }
 
-/* Time for further looks at candidates whose cores were shared, so that no code loses for this
- * reason. */
+/* Seconds for further looks at candidates whose cores were shared, so that no code loses for this
+ * reason: 50 states of a shared core of 10 ms (docs/results.md). */
 static const double again_seconds = 0.5;
 
 /* Rates of shared levels drift between rounds by more than codes differ. In each round with more

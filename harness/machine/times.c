@@ -126,6 +126,7 @@ double carm_times_ticks(const struct carm_team *team, size_t r)
 static void smooth_clock(struct carm_worker *w, double *out)
 {
     enum { REACH = 4, WIDTH = 2 * REACH + 1 };
+    /* an interrupt of 0.2 us takes 3% of a sample of 6 us */
     static const double interrupted = 0.97;
     double window[WIDTH];
     for (size_t i = 0; i < w->nprobes; i++) {

@@ -496,7 +496,7 @@ static void follow(struct machine *m, const struct ready *from, int until, doubl
 
 static int run(struct machine *m, struct carm_err *err)
 {
-    static const double hardly = 1e-6; /* cycles */
+    static const double hardly = 1e-6; /* cycles, far above the rounding errors of such sums */
     struct ready last[ITERATIONS_MAX + 1];
     int steps[ITERATIONS_MAX + 1];
     int n = 0;

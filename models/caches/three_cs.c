@@ -9,7 +9,7 @@
 #include "models/caches/linemap.h"
 #include "models/roofline.h"
 
-/* a share of the traffic below which removing it is not worth a word */
+/* least share of the traffic whose removal the advice names; chosen by hand */
 static const double worth = 0.05;
 
 static const char *const step_names[CARM_THREE_CS_STEPS] = {

@@ -200,6 +200,7 @@ static void weigh(const struct data *d, const struct state *s)
  * Overwrites d->u. returns 0 or -CARM_ENOMEM */
 static int find_start(const struct data *d, double theta[RIDGE_PARAMS], struct carm_err *err)
 {
+    /* quantiles that serve as roofs: the median, and near the top, if points lie below a roof */
     static const double shares[] = {0.5, 0.9};
     enum { SHARES = sizeof shares / sizeof *shares };
     size_t *order = calloc(d->n, sizeof *order);
@@ -594,6 +595,7 @@ static double profile_end(const struct data *d, const struct state *best,
 /* The fit itself: the best of several starts, brought back into 0 <= q <= 1. */
 static int fit(enum carm_ridge form, const struct data *d, struct state *best, struct carm_err *err)
 {
+    /* starts for q, spread over its range 0 .. 1 by hand: the best fit of the three counts */
     static const double sharpness[] = {0.1, 0.35, 0.8};
     enum { STARTS = sizeof sharpness / sizeof *sharpness };
     const bool rounded = is_rounded(form);

@@ -13,6 +13,7 @@
  * steadier roof has no more weight in its family. */
 static const double resolution = 1e-4, steady = 1e-3;
 
+/* the 97.5% quantile of the standard normal distribution */
 static const double normal_95 = 1.959964;
 
 /* The standard error of a figure from rounds over half its interval. That is made for a difference between

@@ -8,9 +8,10 @@
 #include "models/place/points.h"
 #include "models/roofline.h"
 
-/* a share of unused bytes, and of conflict and coherence misses, that is worth a word */
+/* least share of unused bytes, and of conflict and coherence misses, that the advice names; chosen by
+ * hand */
 static const double much = 0.25;
-/* below this share of every roof, no level binds */
+/* below this share of every roof, no level binds; chosen by hand */
 static const double near_roof = 0.5;
 static const double sure_roof = 0.8; /* simulated bytes and bandwidths are both some per cent off */
 /* larger than the intervals of roofs explain */

@@ -11,9 +11,9 @@
 #include "models/roofline.h"
 
 enum { KNOTS_MAX = 24, WIDTHS = CARM_PLACE_WIDTHS };
-/* Below this share of the flops a width is a by-product, as where `carm run` names the ISA. */
+/* Below this share of the flops a width is a by-product: see harness/count/row.c. */
 static const double by_product = 0.01;
-/* Below this share stores, or loads, are not worth a word. */
+/* Below this share of the accesses, stores or loads do not count as a mix; chosen by hand. */
 static const double few = 0.001;
 
 __attribute__((format(printf, 3, 4))) static void append(char *dst, size_t size, const char *fmt,
@@ -440,6 +440,7 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
 /* Most instructions on vectors of integers in a second, of any width and kind; 0 = the model has none. */
 static double integer_instructions(const struct carm_model *model, const struct carm_roofs *roofs)
 {
+    /* bytes of a vector, by width; scalar code has none */
     static const double bytes[WIDTHS] = {0, 16, 32, 64};
     double best = 0.0;
     for (size_t i = 0; i < model->nroofs; i++) {

@@ -352,6 +352,7 @@ const char *carm_placed_count(struct carm_point *counted, const struct carm_poin
 /* The ceilings' suggestions do not help a program whose own mix limits it. */
 static void advise_own(struct carm_place *place, const struct carm_own_roof *own)
 {
+    /* share of a roof from which on the roof counts as reached; chosen by hand */
     static const double reached = 0.9;
     if (own->share < reached || own->share > 1.0 + CARM_PLACE_TOLERANCE || place->over ||
         own->gain < 1.0 + CARM_PLACE_TOLERANCE) {
@@ -457,7 +458,8 @@ static bool has_odd_units(const struct carm_placed *placed)
 
 char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh)
 {
-    static const double worth_telling = 0.10;
+    static const double worth_telling =
+        0.10; /* standard error of a time, relative; chosen by hand */
     const struct carm_point *p = placed->point;
     const double error = sampling_error(p);
     char share[80] = "";

@@ -12,7 +12,7 @@ enum { WIDTHS = CARM_PLACE_WIDTHS };
 static const unsigned width_bytes[WIDTHS] = {0, 16, 32, 64};
 static const char *const width_isa[WIDTHS] = {"scalar", "sse", "avx2", "avx512"};
 
-/* Flops that no width tells of, up to here, are of no account. */
+/* A share of flops of unknown width up to this does not matter; chosen by hand. */
 static const double stray = 0.01;
 /* Prefetches for each load from which on a program is taken to prefetch: one serves a line, which is
  * 8 loads of dp, or 64 of bytes. */

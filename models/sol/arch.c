@@ -134,6 +134,7 @@ static const char *const key_names[CARM_SOL_KEY_MAC] = {
 #define SRAM_RATE_MOST 1e8
 #define MAC_RATE_MOST  1e9
 
+/* Also to detect a slip of the unit: chips run from some 0.2 to 6 GHz. */
 static const double freq_least_ghz = 0.05;
 static const double freq_most_ghz = 20.0;
 

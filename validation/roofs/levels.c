@@ -14,8 +14,10 @@
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 
+/* Seconds of a repetition, about half the targets of roofs (harness/machine/search.c), since a curve
+ * has many points: up to the last cache, and beyond it. */
 static const double target_near = 5e-6;
-static const double target_far = 10e-6; /* beyond the last cache, see validation/roofs/roofs.c */
+static const double target_far = 10e-6;
 
 /* Bytes of each cache that the threads reach together, by the OS. returns the number of caches */
 static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])

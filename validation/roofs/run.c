@@ -359,11 +359,11 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
 static void plan_time(struct carm_build *build, double latency)
 {
     enum { FEWEST = 64 };
-    static const double ceilings_most = 0.4; /* of the budget */
+    /* most of the budget for ceilings and latencies; chosen by hand */
+    static const double ceilings_most = 0.4;
     static const double latency_most = 0.5;
-    static const double planned =
-        0.5; /* share of the roofs' time that is planned: the rest is for further rounds on a
-              * busy machine */
+    /* share of the roofs' time that is planned: the rest is for further rounds on a busy machine */
+    static const double planned = 0.5;
     const struct carm_build_config *c = build->config;
     const double seconds = fmax(c->budget_seconds, CARM_BUDGET_LEAST);
     /* twice the estimate; nothing in a budget that is too short */
