@@ -48,7 +48,36 @@ struct carm_sums {
     char incomplete[CARM_TALLY_REASON_MAX];
     uint8_t unknown[16];
     uint32_t unknown_length;
+    struct timespec since; /* no program began before */
 };
+
+/* The programs can write their counts. More than all processors can do in the time is not believed: no processor
+ * has reached 10 GHz. Of instructions, rep movsb is the fastest, whose every byte counts as one: it moves 64 bytes
+ * or less in a cycle. Of operations, AMX does 2048 in a cycle. Both bounds are twice as much or more. */
+#define MOST_HERTZ 1e10
+enum { MOST_INSTRUCTIONS = 256, MOST_WORK = 4096 };
+static const char impossible[] = "it has overwritten its counts, which no processor reaches";
+
+static double most_cycles(const struct carm_sums *sums)
+{
+    struct timespec now = sums->since;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    const double seconds = (double)(now.tv_sec - sums->since.tv_sec) +
+                           1e-9 * (double)(now.tv_nsec - sums->since.tv_nsec);
+    return MOST_HERTZ * seconds * (double)(processors > 0 ? processors : 1);
+}
+
+static bool is_possible(const struct carm_sums *sums, const struct carm_step_counts *counts)
+{
+    const double cycles = most_cycles(sums);
+    for (size_t i = 0; i < sizeof counts->q / sizeof counts->q[0]; i++) {
+        if ((double)counts->q[i] > cycles * MOST_WORK) {
+            return false;
+        }
+    }
+    return (double)counts->instructions <= cycles * MOST_INSTRUCTIONS;
+}
 
 #define HEAD_BYTES \
     ((size_t)CARM_TALLY_ROWS_AT + (size_t)CARM_TALLY_COUNTERS * sizeof(struct carm_tally_row))
@@ -60,6 +89,7 @@ int carm_sums_open(struct carm_sums **out, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
     carm_blocks_open(&(*out)->blocks);
+    clock_gettime(CLOCK_MONOTONIC, &(*out)->since);
     return 0;
 }
 
@@ -214,12 +244,16 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
 {
     const struct carm_tally_row *rows =
         (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
+    const double most = most_cycles(sums) * MOST_INSTRUCTIONS; /* each increment is executed */
     int rc = 0;
     for (uint32_t i = 0; i < n && !rc; i++) {
         uint64_t base = 0;
         struct carm_executed block = {.executions = 0};
         if (!counters[i]) {
             continue;
+        }
+        if ((double)counters[i] > most) {
+            snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
         }
         memcpy(&block.row, &rows[i], sizeof block.row);
         carm_tally_add(&sums->counts, &block.row, counters[i]);
@@ -488,6 +522,9 @@ void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_bl
     out->threads = sums->threads > again ? sums->threads - again : sums->threads;
     out->processes = sums->processes > again ? sums->processes - again : sums->processes;
     name_unknown(sums, &out->counts);
+    if (!sums->incomplete[0] && !is_possible(sums, &out->counts)) {
+        snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
+    }
     const char *why = sums->incomplete[0] ? sums->incomplete
                       : outlived ? "a child process was still running when the program ended"
                                  : "";

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes of x86-64 instructions. */
+/* Bytes of x86-64 instructions. The cache's memory is mapped twice (cache.h): code is executed where it cannot be
+ * written, and written where it cannot be executed. All addresses are those where it is executed. */
 #ifndef CARM_HARNESS_TRANSLATE_ENGINE_CODE_H
 #define CARM_HARNESS_TRANSLATE_ENGINE_CODE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -10,22 +12,29 @@
 
 struct carm_emit {
     uint8_t *at;
+    ptrdiff_t alias; /* from an address of the code to where it is written */
 };
+
+/* Where this byte of the code is written. */
+static inline uint8_t *carm_alias(const struct carm_emit *e, const uint8_t *at)
+{
+    return (uint8_t *)(uintptr_t)at + e->alias;
+}
 
 static inline void carm_byte(struct carm_emit *e, unsigned byte)
 {
-    *e->at++ = (uint8_t)byte;
+    *carm_alias(e, e->at++) = (uint8_t)byte;
 }
 
 static inline void carm_word32(struct carm_emit *e, uint32_t word)
 {
-    memcpy(e->at, &word, sizeof word);
+    memcpy(carm_alias(e, e->at), &word, sizeof word);
     e->at += sizeof word;
 }
 
 static inline void carm_bytes(struct carm_emit *e, const void *bytes, size_t n)
 {
-    memcpy(e->at, bytes, n);
+    memcpy(carm_alias(e, e->at), bytes, n);
     e->at += n;
 }
 
@@ -114,11 +123,17 @@ static inline void carm_keep_whole(struct carm_emit *e, unsigned ahead)
     }
 }
 
-/* displacement at from: to to */
-static inline void carm_aim(uint8_t *from, const uint8_t *to)
+/* The byte at from is the distance from behind it to here. */
+static inline void carm_aim_short(const struct carm_emit *e, const uint8_t *from)
+{
+    *carm_alias(e, from) = (uint8_t)(e->at - (from + 1));
+}
+
+/* The 4 bytes at from are the distance from behind them to this place. */
+static inline void carm_aim(const struct carm_emit *e, const uint8_t *from, const uint8_t *to)
 {
     const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)from + 4));
-    memcpy(from, &off, sizeof off);
+    memcpy(carm_alias(e, from), &off, sizeof off);
 }
 
 #endif

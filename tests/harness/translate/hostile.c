@@ -709,6 +709,31 @@ static void overwrite(void)
     _exit(0);
 }
 
+/* Only its counts: they become so large that no processor reaches them. */
+static void inflate(void)
+{
+    const uint64_t counts = (128 << 20) + (4 << 20); /* of the first slot, in the file (tally.h) */
+    char line[1024];
+    FILE *f = fopen("/proc/self/maps", "re");
+    while (f && fgets(line, sizeof line, f)) {
+        uint64_t begin = 0;
+        uint64_t end = 0;
+        uint64_t offset = 0;
+        if (strstr(line, "/memfd:carm-tally") &&
+            sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &begin, &end, &offset) == 3 &&
+            counts >= offset && counts < offset + (end - begin)) {
+            uint64_t *words = (uint64_t *)(uintptr_t)(begin + (counts - offset));
+            for (int i = 0; i < 1000; i++) {
+                words[i] += UINT64_C(1000000000000000);
+            }
+        }
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    printf("more\n");
+}
+
 /* A request to follow a process that is none of the program's: init, and the one that started carm. */
 static void foreign(void)
 {
@@ -803,6 +828,34 @@ static void lock_all(void)
     printf("%d %d, more than 32 MiB: %d\n", now, later, status_mib("VmLck:") > 32);
 }
 
+static void *nap(void *arg)
+{
+    const struct timespec time = {0, 300000000};
+    if (arg) {
+        (void)nanosleep(&time, NULL);
+    }
+    return NULL;
+}
+
+/* The same behind a thread that has ended. */
+static void lock_behind(void)
+{
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, nap, NULL);
+    (void)pthread_join(thread, NULL);
+    lock_all();
+}
+
+/* The same beside a thread: what the counting has mapped may be locked, but does not fill memory. */
+static void lock_beside(void)
+{
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, nap, &thread);
+    const int now = mlockall(MCL_CURRENT | MCL_FUTURE);
+    printf("%d, more than 64 MiB: %d\n", now, status_mib("VmRSS:") > 64);
+    (void)pthread_join(thread, NULL);
+}
+
 /* As much memory as it has left itself. */
 static void limit(void)
 {
@@ -816,7 +869,7 @@ static void limit(void)
     printf(" %d\n", n);
 }
 
-/* Memory that is writable and executable, but for the cache of translated code, which has no file. */
+/* Memory that is writable and executable: there is none, neither of the program nor of what counts it. */
 static void writable_code(void)
 {
     char line[1024];
@@ -824,7 +877,7 @@ static void writable_code(void)
     FILE *f = fopen("/proc/self/maps", "re");
     while (f && fgets(line, sizeof line, f)) {
         const char *flags = strchr(line, ' ');
-        n += flags && strncmp(flags, " rwx", 4) == 0 && strchr(line, '/');
+        n += flags && strncmp(flags, " rwx", 4) == 0;
     }
     if (f) {
         (void)fclose(f);
@@ -909,10 +962,13 @@ int main(int argc, char **argv)
         {"ptrace", traced},
         {"killed", killed},
         {"overwrite", overwrite},
+        {"inflate", inflate},
         {"foreign", foreign},
         {"replaced", replaced},
         {"space", address_space},
         {"lock", lock_all},
+        {"lock-behind", lock_behind},
+        {"lock-beside", lock_beside},
         {"limit", limit},
         {"wx", writable_code},
         {"where", fault_addresses},

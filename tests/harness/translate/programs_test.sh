@@ -60,12 +60,24 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         counts "$task" ./hostile $task
     done
     counts 'a chain of execs' ./hostile chain 20
+    if setarch -R true 2>err; then
+        for i in 1 2; do
+            setarch -R "$carm" run -q --counters translate --no-time -- \
+                sed -n 's,^\([0-9a-f]*\)-.* rw-s .*/dev/zero.*,\1,p' /proc/self/maps >alias$i 2>err
+        done
+        [ -s alias1 ] && [ -s alias2 ] && ! grep -qxFf alias1 alias2
+        ok 'translated code is written where nobody can guess'
+    else
+        skip 'translated code is written where nobody can guess' 'addresses cannot be fixed here'
+    fi
     names 'a jump to nowhere' 'it jumps to memory that is not executable' ./hostile nowhere
     names 'int 0x80' 'it makes system calls of 32-bit code' ./hostile int80
     names 'gs' 'it uses the gs register' ./hostile gs
     names 'unaligned accesses that trap' 'it wants unaligned accesses to trap' \
         sh -c './hostile unaligned; echo "$?"'
     names 'locked memory' 'it locks its memory' ./hostile lock
+    names 'memory locked behind a thread' 'it locks its memory' ./hostile lock-behind
+    counts 'memory locked beside a thread' ./hostile lock-beside
     names 'a limited address space' 'it limits its address space' ./hostile limit
     names 'seccomp' 'it restricts its own system calls' ./hostile seccomp
     names 'ptrace' 'it traces another process' ./hostile ptrace
@@ -88,6 +100,7 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         ok "what is shared with carm is overwritten${options:+, ${options% -m*}}: not counted, and carm ends"
         rm -f over.csv
     done
+    names 'counts that no processor reaches' 'it has overwritten its counts' ./hostile inflate
     sleep 30 &
     export VICTIM=$!
     names 'a process that is none of its own' 'a program that it starts cannot be traced' ./hostile foreign

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cache of translated code: regions near the program's modules, within reach of addresses
- * relative to the instruction pointer, and tables of blocks. A forgotten block is unlinked, but
+ * relative to the instruction pointer and each mapped twice (cache.h), and tables of blocks. A forgotten block is unlinked, but
  * its code stays: the block is used again when the program's code at its address becomes the
  * same again. The engine's lock protects everything here. */
 #include <string.h>
@@ -49,22 +49,36 @@ static uint64_t distance(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
+static void free_region(uint8_t *pages, uint8_t *alias)
+{
+    carm_pages_free(pages, REGION_BYTES);
+    if (alias) {
+        carm_pages_free(alias, REGION_BYTES);
+    }
+}
+
 /* at  0 = anywhere */
 static struct carm_region *new_region(uint64_t at)
 {
-    uint8_t *pages = carm_pages_at(at, REGION_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
+    uint8_t *pages = carm_pages_reserve(at, REGION_BYTES);
     if (!pages) {
+        return NULL;
+    }
+    uint8_t *alias = carm_pages_alias(REGION_BYTES);
+    if (!alias || !carm_pages_execute(alias, pages, REGION_BYTES)) {
+        free_region(pages, alias);
         return NULL;
     }
     struct carm_region *region = &regions[nregions];
     region->begin = region->at = pages;
+    region->alias = alias - pages;
     region->end = region->begin + REGION_BYTES;
     region->rare_begin = region->rare =
         region->begin + REGION_BYTES / (carm_boot.sample.wanted ? 4 : 2);
     region->nblocks = 0;
     region->blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE);
     if (!region->blocks) {
-        carm_pages_free(pages, REGION_BYTES);
+        free_region(pages, alias);
         return NULL;
     }
     nregions++;
@@ -118,6 +132,53 @@ static struct carm_region *region_of(uint64_t at)
 bool carm_cache_holds(uint64_t at)
 {
     return region_of(at) != NULL;
+}
+
+/* Where 8 bytes of code at this address, or 4, are written. */
+static void *alias_of(const void *at)
+{
+    return (uint8_t *)(uintptr_t)at + region_of((uint64_t)at)->alias;
+}
+
+/* ---- forks ---- */
+
+static uint8_t *copies[REGIONS_MAX];
+
+bool carm_cache_fork(void)
+{
+    for (uint32_t i = 0; i < nregions; i++) {
+        const struct carm_region *region = &regions[i];
+        copies[i] = carm_pages_alias(REGION_BYTES);
+        if (!copies[i]) {
+            carm_cache_fork_parent();
+            return false;
+        }
+        memcpy(copies[i], region->begin, (size_t)(region->at - region->begin));
+        memcpy(copies[i] + (region->rare_begin - region->begin), region->rare_begin,
+               (size_t)(region->rare - region->rare_begin));
+    }
+    return true;
+}
+
+void carm_cache_fork_parent(void)
+{
+    for (uint32_t i = 0; i < nregions && copies[i]; i++) {
+        carm_pages_free(copies[i], REGION_BYTES);
+        copies[i] = NULL;
+    }
+}
+
+bool carm_cache_fork_child(void)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < nregions; i++) {
+        struct carm_region *region = &regions[i];
+        good = carm_pages_execute(copies[i], region->begin, REGION_BYTES) && good;
+        carm_pages_free(region->begin + region->alias, REGION_BYTES);
+        region->alias = copies[i] - region->begin;
+        copies[i] = NULL;
+    }
+    return good;
 }
 
 struct carm_block *carm_cache_owner(uint64_t at)
@@ -242,10 +303,10 @@ static bool reaches(const uint8_t *patch, const uint8_t *to)
 
 /* The displacement lies within one cache line (write.c), so other threads see the old one or the
  * new one. */
-static void set_jump(uint8_t *patch, const uint8_t *to) // NOLINT(readability-non-const-parameter)
+static void set_jump(const uint8_t *patch, const uint8_t *to)
 {
     const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)patch + 4));
-    __atomic_store_n((uint32_t *)(void *)patch, off, __ATOMIC_RELEASE);
+    __atomic_store_n((uint32_t *)alias_of(patch), off, __ATOMIC_RELEASE);
 }
 
 static const uint8_t *goes_to(const uint8_t *patch)
@@ -282,13 +343,14 @@ void carm_cache_enter(struct carm_block *block)
         return;
     }
     block->entered = true;
-    __atomic_store_n(block->chain, (uint64_t)*slot, __ATOMIC_RELEASE);
+    __atomic_store_n((uint64_t *)alias_of(block->chain), (uint64_t)*slot, __ATOMIC_RELEASE);
     __atomic_store_n(slot, (void *)block->entry, __ATOMIC_RELEASE);
 }
 
 static void leave_chain(const struct carm_block *block)
 {
-    uint64_t *at = (uint64_t *)(void *)&carm_table[block->pc & TABLE_MASK];
+    const uint64_t *at = (uint64_t *)(void *)&carm_table[block->pc & TABLE_MASK];
+    uint64_t *written = (uint64_t *)(void *)&carm_table[block->pc & TABLE_MASK];
     while (*at != (uint64_t)block->entry) {
         if (*at == (uint64_t)(uintptr_t)carm_entry_miss) {
             return;
@@ -298,8 +360,9 @@ static void leave_chain(const struct carm_block *block)
             return;
         }
         at = other->chain;
+        written = alias_of(at);
     }
-    __atomic_store_n(at, *block->chain, __ATOMIC_RELEASE);
+    __atomic_store_n(written, *block->chain, __ATOMIC_RELEASE);
 }
 
 /* Forgets a block. A block without a copy of its source, or with peeked code (live.c), never

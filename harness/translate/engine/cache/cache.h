@@ -25,12 +25,17 @@ extern struct carm_boot carm_boot; /* vectors.c */
 
 /* Zeroed pages of the engine, without memory until they are touched. NULL: no memory */
 void *carm_pages(uint64_t bytes, int prot);
-/* carm_pages at an address. NULL: the address is in use */
-void *carm_pages_at(uint64_t at, uint64_t bytes, int prot);
+/* Memory for code, which is mapped twice: one can be written and lies where nobody can guess; the other can be
+ * executed. What runs in the program never meets memory that is both. */
+void *carm_pages_alias(uint64_t bytes); /* that can be written. NULL: none */
+/* Address space for the other. at: 0 = anywhere. NULL: it is not free */
+void *carm_pages_reserve(uint64_t at, uint64_t bytes);
+/* Makes it so, in the place of anything there. returns false: the kernel refuses */
+bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
 bool carm_pages_known(void); /* whether carm_pages_free_all knows all of the engine's pages */
 void carm_pages_free_all(void);
-extern bool carm_pages_shared;  /* another thread or process uses the engine's pages, or may have */
+extern bool carm_pages_shared;  /* another process may use the engine's pages */
 extern uint64_t carm_tally_end; /* end of the mapped part of the tally */
 void carm_lock(void);
 void carm_unlock(void);
@@ -141,6 +146,7 @@ struct carm_link {
 
 struct carm_region {
     uint8_t *begin, *end, *at;
+    ptrdiff_t alias;            /* from an address of its code to where it is written */
     uint8_t *rare_begin, *rare; /* rarely executed code, from here to the region's end */
     uint32_t nblocks;           /* in order of their code */
     uint32_t *blocks;
@@ -155,6 +161,11 @@ enum { CARM_BLOCKS_MAX = 1 << 20, CARM_LINKS_MAX = 3 << 20, CARM_MAPS_MAX = 12 <
 extern void *carm_table[1 << 16];
 
 bool carm_cache_open(void);
+/* A forked child shares memory that both would write, so it gets a copy: made before the fork, under the lock that
+ * the child begins with. returns false: no memory */
+bool carm_cache_fork(void);
+void carm_cache_fork_parent(void); /* the parent lets go of the copy */
+bool carm_cache_fork_child(void);  /* the child goes on with it; false: the kernel refuses */
 /* A region near pc with room for a block. NULL: no memory */
 struct carm_region *carm_cache_room(uint64_t pc);
 struct carm_block *carm_cache_find(uint64_t pc);

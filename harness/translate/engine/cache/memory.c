@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/uio.h>
 
 #include "base/err.h"
@@ -198,44 +199,92 @@ enum { OWN_MAX = 512 };
 static struct {
     uint64_t begin, bytes;
 } own[OWN_MAX];
-static uint32_t nown;
 static bool own_lost; /* the table was full */
 bool carm_pages_shared;
 uint64_t carm_tally_end;
 
-void *carm_pages(uint64_t bytes, int prot)
+/* Notes a mapping, and keeps hundreds of MB out of a core file. */
+static void *note(uint64_t begin, uint64_t bytes)
 {
-    return carm_pages_at(0, bytes, prot);
+    carm_sys4(SYS_madvise, begin, bytes, MADV_DONTDUMP, 0);
+    for (uint32_t i = 0; i < OWN_MAX; i++) {
+        uint64_t is = 0;
+        if (__atomic_compare_exchange_n(&own[i].begin, &is, begin, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+            own[i].bytes = bytes;
+            return (void *)begin;
+        }
+    }
+    own_lost = true;
+    return (void *)begin;
 }
 
-void *carm_pages_at(uint64_t at, uint64_t bytes, int prot)
+/* at  0 = anywhere. returns the address, or 0: it is not free */
+static uint64_t map(uint64_t at, uint64_t bytes, int prot, uint64_t flags)
 {
     const uint64_t fixed = at ? MAP_FIXED_NOREPLACE : 0;
     const long got = carm_sys6(SYS_mmap, at, bytes, (uint64_t)prot,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX, 0);
+                               flags | MAP_ANONYMOUS | MAP_NORESERVE | fixed, UINT64_MAX, 0);
     if (got < 0 && got > -4096) {
-        return NULL;
+        return 0;
     }
     if (at && (uint64_t)got != at) { /* a kernel before 4.17 */
         carm_sys2(SYS_munmap, (uint64_t)got, bytes);
-        return NULL;
+        return 0;
     }
-    carm_sys4(SYS_madvise, (uint64_t)got, bytes, MADV_DONTDUMP, 0); /* hundreds of MB in a core */
-    const uint32_t i = __atomic_fetch_add(&nown, 1, __ATOMIC_RELAXED);
-    if (i < OWN_MAX) {
-        own[i].begin = (uint64_t)got;
-        own[i].bytes = bytes;
-    } else {
-        own_lost = true;
+    return (uint64_t)got;
+}
+
+void *carm_pages(uint64_t bytes, int prot)
+{
+    const uint64_t got = map(0, bytes, prot, MAP_PRIVATE);
+    return got ? note(got, bytes) : NULL;
+}
+
+/* Where an alias may lie: between the tally and the mappings that the kernel gives out, where thread and memory
+ * sanitizers let programs have memory (tally.h). 26 bits of it are random. */
+#define ALIAS_BEGIN UINT64_C(0x7eb000000000)
+#define ALIAS_PAGES (UINT64_C(1) << 26)
+
+void *carm_pages_alias(uint64_t bytes)
+{
+    enum { TRIES = 64 };
+    uint64_t random = 0;
+    for (int i = 0; i < TRIES; i++) {
+        if (carm_sys4(SYS_getrandom, (uint64_t)&random, sizeof random, GRND_NONBLOCK, 0) !=
+            (long)sizeof random) {
+            random += __builtin_ia32_rdtsc() * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+        }
+        const uint64_t got = map(ALIAS_BEGIN + random % ALIAS_PAGES * CARM_PAGE, bytes,
+                                 PROT_READ | PROT_WRITE, MAP_SHARED);
+        if (got) {
+            return note(got, bytes);
+        }
     }
-    return (void *)got;
+    return NULL;
+}
+
+bool carm_pages_execute(const void *alias, void *at, uint64_t bytes)
+{
+    const uint64_t place = (uint64_t)at;
+    return carm_sys6(SYS_mremap, (uint64_t)alias, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place,
+                     0) == (long)place &&
+           carm_sys4(SYS_mprotect, place, bytes, PROT_READ | PROT_EXEC, 0) == 0 &&
+           carm_sys4(SYS_madvise, place, bytes, MADV_DONTDUMP, 0) == 0;
+}
+
+void *carm_pages_reserve(uint64_t at, uint64_t bytes)
+{
+    const uint64_t got = map(at, bytes, PROT_NONE, MAP_PRIVATE);
+    return got ? note(got, bytes) : NULL;
 }
 
 void carm_pages_free(void *pages, uint64_t bytes)
 {
     for (uint32_t i = 0; i < OWN_MAX; i++) {
         if (own[i].begin == (uint64_t)pages) {
-            own[i].begin = own[i].bytes = 0;
+            own[i].bytes = 0;
+            __atomic_store_n(&own[i].begin, 0, __ATOMIC_RELEASE);
         }
     }
     carm_sys2(SYS_munmap, (uint64_t)pages, bytes);

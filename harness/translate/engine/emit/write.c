@@ -65,20 +65,20 @@ static bool relative(const struct carm_insn_full *x, uint64_t *to)
 }
 
 /* Sets the displacement of an instruction that ends at `end`. */
-static void fix(struct writer *w, uint8_t *field, const uint8_t *end, uint64_t to)
+static void fix(struct writer *w, const uint8_t *field, const uint8_t *end, uint64_t to)
 {
     const int64_t off = (int64_t)(to - (uint64_t)end);
     const int32_t low = (int32_t)off;
     if (off != low) {
         w->why = "its code and its data lie more than 2 GiB apart";
     }
-    memcpy(field, &low, sizeof low);
+    memcpy(carm_alias(&w->e, field), &low, sizeof low);
 }
 
 /* Adjusts an operand relative to rip of the instruction at `begin`. When the displacement cannot
  * reach the operand and the operand is in the low 2 GiB, the operand becomes absolute: a SIB
  * byte without base and index. Decoding the result finds the effect of prefixes on these bytes. */
-static void aim_operand(struct writer *w, uint8_t *begin, unsigned modrm, unsigned disp,
+static void aim_operand(struct writer *w, const uint8_t *begin, unsigned modrm, unsigned disp,
                         uint64_t to)
 {
     static struct carm_insn_full made;
@@ -89,10 +89,11 @@ static void aim_operand(struct writer *w, uint8_t *begin, unsigned modrm, unsign
         return;
     }
     const uint32_t low = (uint32_t)to;
-    memmove(begin + modrm + 2, begin + modrm + 1, (size_t)(w->e.at - (begin + modrm + 1)));
-    begin[modrm] = (uint8_t)((begin[modrm] & ~RM) | RM_SIB);
-    begin[modrm + 1] = SIB_NONE;
-    memcpy(begin + disp + 1, &low, sizeof low);
+    uint8_t *written = carm_alias(&w->e, begin);
+    memmove(written + modrm + 2, written + modrm + 1, (size_t)(w->e.at - (begin + modrm + 1)));
+    written[modrm] = (uint8_t)((written[modrm] & ~RM) | RM_SIB);
+    written[modrm + 1] = SIB_NONE;
+    memcpy(written + disp + 1, &low, sizeof low);
     w->e.at++;
     bool good = carm_decode_bytes((uint64_t)begin, begin, (uint64_t)(w->e.at - begin), &made) &&
                 made.in.length == w->e.at - begin;
@@ -110,7 +111,7 @@ static void aim_operand(struct writer *w, uint8_t *begin, unsigned modrm, unsign
 static void copy(struct writer *w, const struct carm_insn_full *x)
 {
     uint64_t to = 0;
-    uint8_t *begin = w->e.at;
+    const uint8_t *begin = w->e.at;
     carm_bytes(&w->e, x->bytes, x->in.length);
     if (relative(x, &to)) {
         aim_operand(w, begin, x->in.raw.modrm.offset, x->in.raw.disp.offset, to);
@@ -122,7 +123,7 @@ static void load_target(struct writer *w, const struct carm_insn_full *x)
 {
     const uint8_t *source = x->bytes;
     const unsigned modrm = x->in.raw.modrm.offset;
-    uint8_t *begin = w->e.at;
+    const uint8_t *begin = w->e.at;
     uint64_t to = 0;
     if (x->in.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) {
         carm_byte(&w->e, 0x64);
@@ -132,9 +133,9 @@ static void load_target(struct writer *w, const struct carm_insn_full *x)
     }
     carm_byte(&w->e, 0x48U | (x->in.raw.rex.X ? 2U : 0U) | (x->in.raw.rex.B ? 1U : 0U));
     carm_byte(&w->e, 0x8b);
-    uint8_t *field = w->e.at;
+    const uint8_t *field = w->e.at;
     carm_bytes(&w->e, source + modrm, x->in.length - modrm);
-    *field = (uint8_t)((*field & 0xc7U) | (RCX << 3));
+    *carm_alias(&w->e, field) = (uint8_t)((*field & 0xc7U) | (RCX << 3));
     if (relative(x, &to)) {
         const unsigned at = (unsigned)(field - begin);
         aim_operand(w, begin, at, at + x->in.raw.disp.offset - modrm, to);
@@ -256,7 +257,7 @@ static void conditional(struct writer *w, const struct carm_insn_full *x)
         field = w->e.at;
         carm_byte(&w->e, 0);
         jump_to(w, on);
-        *field = (uint8_t)(w->e.at - (field + 1));
+        carm_aim_short(&w->e, field);
         jump_to(w, taken);
         return;
     }
@@ -345,12 +346,12 @@ static void repeated(struct writer *w, const struct carm_insn_full *x)
     uint8_t *on = w->e.at;
     carm_byte(&w->e, 0);
     if (far) {
-        carm_aim(zero, w->e.at);
+        carm_aim(&w->e, zero, w->e.at);
     } else {
-        *zero = (uint8_t)(w->e.at - (zero + 1));
+        carm_aim_short(&w->e, zero);
     }
     carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * counter_0, 1, RAX, true);
-    *on = (uint8_t)(w->e.at - (on + 1));
+    carm_aim_short(&w->e, on);
 }
 
 static void branch(struct writer *w, const struct carm_insn_full *x)
@@ -490,7 +491,7 @@ static void called_out(struct writer *w, const struct carm_insn_full *x, unsigne
         carm_byte(&w->e, 0xe9);
         on = w->e.at;
         carm_word32(&w->e, 0);
-        carm_aim(call, w->e.at);
+        carm_aim(&w->e, call, w->e.at);
         carm_sample_emit_borrowed(&w->e, borrowed);
     }
     if (is_sampled()) {
@@ -498,7 +499,7 @@ static void called_out(struct writer *w, const struct carm_insn_full *x, unsigne
     }
     with_callout(w, x, EXIT_ACCOUNT);
     if (call) {
-        carm_aim(on, w->e.at);
+        carm_aim(&w->e, on, w->e.at);
     }
 }
 
@@ -603,7 +604,7 @@ static void body(struct writer *w, const struct carm_insn_full *insns, unsigned 
         instruction(w, &insns[i], i, i + 1 == n);
     }
     for (unsigned c = 0; c < turns && !w->why; c++) {
-        carm_aim(leaves[c], w->e.at);
+        carm_aim(&w->e, leaves[c], w->e.at);
         carm_count_by(&w->e, CARM_TALLY_COUNTS_AT + 8 * w->block->single, c + 1, RAX, true);
         jump_to(w, last->pc + last->in.length);
     }
@@ -626,23 +627,23 @@ static void tail(struct writer *w, const struct carm_insn_full *first)
             continue;
         }
         link->stub = w->rare.at;
-        carm_aim(link->patch, link->stub);
+        carm_aim(&w->rare, link->patch, link->stub);
         carm_set32(&w->rare, AT_LINK, i);
         carm_leave(&w->rare, STUB_DIRECT);
     }
     if (w->borrowed) {
-        carm_aim(w->borrowed, w->rare.at);
+        carm_aim(&w->rare, w->borrowed, w->rare.at);
         carm_load(&w->rare, RCX, AT_S_RCX);
         carm_load(&w->rare, RAX, AT_S_RAX);
         carm_byte(&w->rare, 0xe9);
-        carm_aim(w->rare.at, w->changed);
+        carm_aim(&w->rare, w->rare.at, w->changed);
         w->rare.at += 4;
     }
     if (w->literal.field) {
         while ((uint64_t)w->rare.at & 7) {
             carm_byte(&w->rare, 0x90);
         }
-        carm_aim(w->literal.field, w->rare.at);
+        carm_aim(&w->rare, w->literal.field, w->rare.at);
         carm_bytes(&w->rare, &w->literal.value, sizeof w->literal.value);
     }
     if (first->bytes != (const uint8_t *)first->pc) {
@@ -662,8 +663,8 @@ static void entry(struct carm_emit *e, struct carm_block *block)
         carm_byte(e, 0x90);
     }
     block->chain = (uint64_t *)(void *)e->at;
-    memset(e->at, 0, sizeof *block->chain);
-    e->at += sizeof *block->chain;
+    carm_word32(e, 0);
+    carm_word32(e, 0);
     carm_word32(e, 0);
     carm_bytes(e, &number, sizeof number);
     block->entry = e->at;
@@ -672,7 +673,7 @@ static void entry(struct carm_emit *e, struct carm_block *block)
     carm_bytes(e, lea, sizeof lea);
     carm_word32(e, (uint32_t) - (int32_t)(block->pc >> 16));
     carm_bytes(e, skip, sizeof skip);
-    carm_aim(e->at, (const uint8_t *)block->chain);
+    carm_aim(e, e->at, (const uint8_t *)block->chain);
     e->at += 4;
     carm_load(e, RCX, AT_S_RCX);
 }
@@ -715,8 +716,10 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
                       const char **why)
 {
     struct carm_step_counts counts;
-    struct writer w = {
-        .e = {region->at}, .rare = {region->rare}, .block = block, .first_link = carm_nlinks};
+    struct writer w = {.e = {region->at, region->alias},
+                       .rare = {region->rare, region->alias},
+                       .block = block,
+                       .first_link = carm_nlinks};
     struct carm_place place = carm_live_place(insns, n);
     memset(&counts, 0, sizeof counts);
     for (unsigned i = 0; i < n; i++) {
@@ -767,7 +770,7 @@ bool carm_write_entry(struct carm_block *block)
     if (!region) {
         return false;
     }
-    struct carm_emit e = {region->at};
+    struct carm_emit e = {region->at, region->alias};
     entry(&e, block);
     carm_byte(&e, 0xe9);
     const int64_t off = (int64_t)((uint64_t)block->code - ((uint64_t)e.at + 4));

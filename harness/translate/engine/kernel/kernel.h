@@ -33,6 +33,8 @@ void carm_signals_mask(carm_sigset mask);
 bool carm_signal_handled(const struct carm_thread *t, int signo);
 /* thread.c */
 struct carm_thread *carm_thread_take(const struct carm_thread *parent); /* a slot; NULL = none */
+/* Whether nobody else is in this memory: no other thread, and no process that shares it. */
+bool carm_thread_alone(const struct carm_thread *t);
 _Noreturn void carm_thread_exit(struct carm_thread *t, uint64_t status);
 /* A system call that creates a thread or a process. returns the result, in the parent */
 long carm_thread_clone(struct carm_thread *t, long nr);

@@ -45,7 +45,7 @@ static _Noreturn void unmap_all(void)
 
 void carm_release(struct carm_thread *t)
 {
-    if (carm_pages_shared || !carm_pages_known()) {
+    if (!carm_thread_alone(t) || !carm_pages_known()) {
         carm_go_native(t);
     }
     memcpy(&last, t, AT_OWN);

@@ -38,6 +38,8 @@ static const char *limits(uint64_t resource, uint64_t at)
                : NULL;
 }
 
+static const char locks[] = "it locks its memory (mlockall)";
+
 /* The reason, as a phrase, why the program cannot be counted from this call on; NULL = it can. */
 static const char *refused(const struct carm_thread *t)
 {
@@ -74,7 +76,7 @@ static const char *refused(const struct carm_thread *t)
     case SYS_prlimit64:
         return limits(r[RSI], r[RDX]);
     case SYS_mlockall:
-        return "it locks its memory (mlockall)";
+        return carm_thread_alone(t) ? locks : NULL;
     case SYS_userfaultfd:
         return "it handles its own page faults (userfaultfd)";
     case SYS_modify_ldt:
@@ -256,6 +258,16 @@ static _Noreturn void not_now(struct carm_thread *t)
     carm_deliver(t);
 }
 
+/* While other threads need the engine's memory, it stays. It is locked where it is in use, not all filled. */
+static _Noreturn void lock_all(struct carm_thread *t)
+{
+    const long result = carm_sys2(SYS_mlockall, t->reg[RDI] | MCL_ONFAULT, 0);
+    if (result == -ENOMEM) { /* more than it may lock, perhaps because of the engine's */
+        carm_give_up(locks);
+    }
+    finish(t, result);
+}
+
 void carm_engine_syscall(struct carm_thread *t)
 {
     const uint64_t pc = carm_links[t->link].target;
@@ -269,6 +281,8 @@ void carm_engine_syscall(struct carm_thread *t)
         carm_detach(t, pc);
     }
     switch (nr) {
+    case SYS_mlockall:
+        lock_all(t);
     case SYS_rt_sigaction:
         finish(t, action(t));
     case SYS_sigaltstack:

@@ -108,6 +108,29 @@ void carm_thread_exit(struct carm_thread *t, uint64_t status)
     carm_exit_thread(status, &t->slot->used);
 }
 
+/* Made by CLONE_VM without CLONE_THREAD: its memory is that of another process. */
+static bool borrows(uint32_t flags)
+{
+    return (flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM;
+}
+
+/* A thread that has ended has given its slot back, and touches nothing but the engine's code from then on. */
+bool carm_thread_alone(const struct carm_thread *t)
+{
+    if (carm_pages_shared || borrows(t->clone_flags)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < mapped; i++) {
+        const struct carm_tally_slot *slot =
+            (const struct carm_tally_slot *)(slot_at(i) + CARM_TALLY_SLOT_AT);
+        if (slot != t->slot && __atomic_load_n(&slot->used, __ATOMIC_ACQUIRE) &&
+            slot->pid == t->slot->pid) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- clone ---- */
 
 struct clone_request {
@@ -163,6 +186,14 @@ static void prepare(struct carm_thread *child, const struct carm_thread *t,
     }
 }
 
+/* One that never began. */
+static void forget_child(struct carm_thread *child)
+{
+    carm_addresses_forget(child);
+    __atomic_fetch_sub(&CARM_TALLY->threads, 1, __ATOMIC_RELAXED);
+    child->slot->used = 0;
+}
+
 long carm_thread_clone(struct carm_thread *t, long nr)
 {
     struct clone_request request;
@@ -186,23 +217,32 @@ long carm_thread_clone(struct carm_thread *t, long nr)
         return -EAGAIN;
     }
     const bool forks = !(request.flags & CLONE_VM);
-    carm_pages_shared |= !forks;
+    /* the parent of a vfork waits until its child has left its memory */
+    const bool vforks = request.flags & CLONE_VFORK;
+    carm_pages_shared |=
+        !forks && ((borrows((uint32_t)request.flags) && !vforks) || borrows(t->clone_flags));
     prepare(child, t, &request, mask);
     if (forks) {
         carm_lock(); /* the child finds everything in order */
+        if (!carm_cache_fork()) {
+            carm_unlock();
+            forget_child(child);
+            carm_signals_mask(mask);
+            carm_give_up("there is no memory for the code of a forked process");
+            return -EAGAIN;
+        }
     }
     const long result =
         carm_clone(child, nr, t->reg[RDI], t->reg[RSI], t->reg[RDX], t->reg[R10], t->reg[R8]);
     if (forks) {
+        carm_cache_fork_parent();
         carm_unlock();
         if (result > 0) { /* the child may outlive this process before it marks its slot itself */
             child->slot->pid = (int32_t)result;
         }
     }
     if (result < 0) {
-        carm_addresses_forget(child);
-        __atomic_fetch_sub(&CARM_TALLY->threads, 1, __ATOMIC_RELAXED);
-        child->slot->used = 0;
+        forget_child(child);
     }
     carm_signals_mask(mask);
     return result;
@@ -212,6 +252,9 @@ void carm_clone_child(struct carm_thread *t)
 {
     carm_set_gs(t);
     if (!(t->clone_flags & CLONE_VM)) {
+        if (!carm_cache_fork_child()) {
+            carm_give_up("there is no memory for the code of a forked process");
+        }
         carm_lock_reset();
         carm_pages_shared = false;
     }

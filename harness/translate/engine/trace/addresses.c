@@ -320,7 +320,7 @@ void carm_addresses_emit_room(struct carm_emit *e, uint32_t link, unsigned n)
 void carm_addresses_emit_rare(struct carm_emit *e)
 {
     if (no_room.from) {
-        carm_aim(no_room.from, e->at);
+        carm_aim(e, no_room.from, e->at);
         carm_load(e, RCX, AT_R_RCX);
         carm_access_ask(e, no_room.link, no_room.back);
         no_room.from = NULL;

@@ -487,13 +487,13 @@ static void record(struct carm_emit *e, const struct member *m, const struct car
     carm_byte(e, 0xe3); /* jrcxz over */
     uint8_t *over = e->at;
     carm_byte(e, 0);
-    *write = (uint8_t)(e->at - (write + 1));
+    carm_aim_short(e, write);
     carm_access_write(e, CARM_RECORD(a->bytes, a->kind, block->counter),
                       (uint32_t)(insns[m->insn].pc - block->pc));
     carm_load(e, RCX, AT_LEFT);
     carm_bytes(e, less, sizeof less);
     carm_store(e, AT_LEFT, RCX);
-    *over = (uint8_t)(e->at - (over + 1));
+    carm_aim_short(e, over);
 }
 
 /*     movzx ecx, left >> 8 & 255
@@ -512,7 +512,7 @@ static void group_records(struct carm_emit *e, unsigned g, const struct carm_blo
         *why = "it executes too much code";
         return;
     }
-    carm_aim(group->from, e->at);
+    carm_aim(e, group->from, e->at);
     carm_sample_emit_borrowed(e, group->borrowed);
     carm_access_borrow(e);
     carm_load(e, RCX, AT_LEFT);
@@ -522,7 +522,7 @@ static void group_records(struct carm_emit *e, unsigned g, const struct carm_blo
     carm_access_give_back(e);
     back(e);
     carm_access_ask(e, link, group->look);
-    carm_aim(on, e->at);
+    carm_aim(e, on, e->at);
     for (unsigned i = group->member; i < nmembers; i++) {
         if (members[i].group == g) {
             record(e, &members[i], block, why);
@@ -530,7 +530,7 @@ static void group_records(struct carm_emit *e, unsigned g, const struct carm_blo
     }
     carm_access_give_back(e);
     carm_byte(e, 0xe9);
-    carm_aim(e->at, group->back);
+    carm_aim(e, e->at, group->back);
     e->at += 4;
 }
 
