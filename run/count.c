@@ -221,7 +221,7 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, con
     struct carm_counter_set *set = NULL;
     struct carm_counter_set *sockets = NULL;
     struct carm_counts counts;
-    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
     char note[256] = "";
     if (!readings) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
@@ -622,7 +622,7 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
  * input  offset at which standard input began; -1 = it cannot be read again */
 static void count_again(struct carm_run *run, off_t input)
 {
-    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
     struct carm_translation translation = {
         .interrupted = &carm_interrupted, .ended = unwatch_signals, .blocks = &run->again};
     struct carm_translator *translator = NULL;
@@ -714,7 +714,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
                           const struct carm_regions *regions, struct carm_counters *counters,
                           const char *announce, struct carm_err *err)
 {
-    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
     struct carm_translation translation = {.interrupted = &carm_interrupted,
                                            .ended = unwatch_signals,
                                            .blocks = run->by_code ? &run->blocks : NULL};

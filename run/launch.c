@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/launch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,18 +12,132 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+/* ---- the keeper ----
+ * A process of its own that waits for carm's end at a socket. Where carm was killed, it kills the program with all
+ * that the program has started: the kernel's PR_SET_PDEATHSIG reaches the program alone, and what that has started
+ * would run on. */
+
+enum { TREE_MAX = 4096 };
+
+/* The children of pid's threads, behind those in tree. returns how many there are in it */
+static int add_children(pid_t pid, pid_t tree[TREE_MAX], int n)
+{
+    char path[300];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    const struct dirent *thread;
+    while (threads && (thread = readdir(threads))) { // NOLINT(concurrency-mt-unsafe)
+        snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, thread->d_name);
+        FILE *f = fopen(path, "re");
+        int child = 0;
+        while (f && fscanf(f, "%d", &child) == 1) { // NOLINT(cert-err34-c): the kernel's numbers
+            int k = 0;
+            while (k < n && tree[k] != child) {
+                k++;
+            }
+            if (k == n && n < TREE_MAX) {
+                tree[n++] = child;
+            }
+        }
+        if (f) {
+            (void)fclose(f);
+        }
+    }
+    if (threads) {
+        (void)closedir(threads);
+    }
+    return n;
+}
+
+/* A process that is stopped starts no others, so the tree is whole when all of it is. */
+static void kill_tree(pid_t root)
+{
+    static pid_t tree[TREE_MAX];
+    int n = 1;
+    tree[0] = root;
+    for (int i = 0; i < n; i++) {
+        kill(tree[i], SIGSTOP);
+        n = add_children(tree[i], tree, n);
+    }
+    for (int i = 0; i < n; i++) {
+        kill(tree[i], SIGKILL);
+    }
+}
+
+static _Noreturn void keep(int socket)
+{
+    sigset_t all;
+    pid_t program = 0;
+    pid_t next = 0;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid();                     /* a signal to carm's group is not for it ... */
+    prctl(PR_SET_NAME, "keeper"); /* ... nor is killall carm */
+    dup2(socket, STDIN_FILENO);
+    closefrom(STDIN_FILENO + 1);
+    (void)!chdir("/");
+    while (read(STDIN_FILENO, &next, sizeof next) == sizeof next) {
+        program = next;
+    }
+    if (program > 0) {
+        kill_tree(program);
+    }
+    _exit(0);
+}
+
+/* No child of carm's, which waits for all children: that of a process that ends.
+ * returns the socket to send the program's number to, and 0 when it has ended; -1: there is no keeper */
+static int open_keeper(void)
+{
+    int ends[2];
+    int status = 0;
+    pid_t got;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return -1;
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        const pid_t keeper = fork();
+        if (keeper == 0) {
+            keep(ends[0]);
+        }
+        _exit(keeper < 0);
+    }
+    close(ends[0]);
+    do {
+        got = pid < 0 ? -1 : waitpid(pid, &status, 0);
+    } while (got < 0 && pid > 0 && errno == EINTR);
+    if (got < 0 || status != 0) {
+        close(ends[1]);
+        return -1;
+    }
+    return ends[1];
+}
+
+static void tell_keeper(const struct carm_launch *launch, pid_t program)
+{
+    if (launch->keeper >= 0) {
+        (void)send(launch->keeper, &program, sizeof program, MSG_NOSIGNAL);
+    }
+}
+
+/* ---- the program ---- */
+
 /* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
 static _Noreturn void child(char *const *argv, char *const *environment, unsigned flags,
-                            const struct carm_output *output, int gate, int report, pid_t parent)
+                            const struct carm_launch *launch, int gate, int report, pid_t parent)
 {
+    const struct carm_output *output = launch->output;
     char go;
     ssize_t n = 1;
     /* the program ends with carm; carm may have ended already */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) {
+    if ((launch->keeper < 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) || getppid() != parent) {
         _exit(127);
     }
     if (output && (dup2(carm_output_fd(output, 0), STDOUT_FILENO) < 0 ||
@@ -56,7 +171,7 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const 
 {
     int gate[2] = {-1, -1};
     int report[2] = {-1, -1};
-    *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1};
+    *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1, .keeper = -1};
     const int opened = flags & CARM_LAUNCH_QUIET ? carm_output_open(&launch->output) : 0;
     if (opened) {
         errno = -opened;
@@ -65,14 +180,15 @@ int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const 
         goto failed;
     }
     const pid_t parent = getpid();
+    launch->keeper = open_keeper();
     launch->pid = fork();
     if (launch->pid == 0) {
-        child(argv, environment ? environment : environ, flags, launch->output, gate[0], report[1],
-              parent);
+        child(argv, environment ? environment : environ, flags, launch, gate[0], report[1], parent);
     }
     if (launch->pid < 0) {
         goto failed;
     }
+    tell_keeper(launch, launch->pid);
     close(gate[0]);
     close(report[1]);
     launch->gate = gate[1];
@@ -82,6 +198,10 @@ failed:;
     const int code = errno;
     carm_output_close(launch->output);
     launch->output = NULL;
+    if (launch->keeper >= 0) {
+        close(launch->keeper);
+        launch->keeper = -1;
+    }
     for (int i = 0; i < 2; i++) {
         if (gate[i] >= 0) {
             close(gate[i]);
@@ -187,6 +307,10 @@ void carm_launch_close(struct carm_launch *launch)
         kill(launch->pid, SIGKILL);
         waitpid(launch->pid, &status, 0);
     }
+    if (launch->keeper >= 0) {
+        tell_keeper(launch, 0);
+        close(launch->keeper);
+    }
     carm_output_close(launch->output);
-    *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1};
+    *launch = (struct carm_launch){.pid = -1, .gate = -1, .report = -1, .keeper = -1};
 }

@@ -13,6 +13,7 @@ struct carm_launch {
     pid_t pid;                  /* -1 once the child was reaped */
     int gate;                   /* write end: a byte lets the child exec */
     int report;                 /* read end: exec's errno, or end of file after a successful exec */
+    int keeper;                 /* socket to the keeper (launch.c); -1 = none */
     struct carm_output *output; /* receiver of discarded output; NULL = the output is the
                                  * caller's */
     int exec_errno;             /* errno of a failed exec: ENOENT, EACCES, ...; 0 = no failure */
@@ -28,7 +29,8 @@ enum carm_launch_flags {
     CARM_LAUNCH_PLACED = 4,
 };
 
-/* Forks; the child waits before its exec, and is killed when the calling thread ends.
+/* Forks; the child waits before its exec. If the calling process is killed, so is the program with
+ * all that it has started.
  * argv         ended by NULL; argv[0] is searched in PATH
  * environment  ended by NULL; NULL = the caller's
  * flags        CARM_LAUNCH_...

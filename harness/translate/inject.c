@@ -275,6 +275,13 @@ static bool read_ranges(pid_t pid, struct carm_boot *boot)
     return good;
 }
 
+void carm_inject_let_go(pid_t pid, int request, int signo)
+{
+    if (ptrace(request, pid, NULL, (void *)(intptr_t)signo) != 0 && errno != ESRCH) {
+        kill(pid, SIGKILL);
+    }
+}
+
 /* Detaches with the kept signal. The kernel drops a stop given to PTRACE_DETACH when SIGCONT has
  * come meanwhile. A stop sent by kill() would instead discard this SIGCONT, and the program
  * would stay stopped for ever. */
@@ -283,7 +290,7 @@ static void release(struct target *t)
     for (int i = 0; i < t->nheld; i++) {
         kill(t->pid, t->held[i]);
     }
-    ptrace(PTRACE_DETACH, t->pid, NULL, (void *)(intptr_t)t->stop);
+    carm_inject_let_go(t->pid, PTRACE_DETACH, t->stop);
 }
 
 /* returns 0, or an error of the target's */

@@ -36,4 +36,9 @@ bool carm_inject_ranges(FILE *maps, struct carm_boot *boot);
  * pid  see carm_inject; may also not have returned from its exec */
 void carm_inject_random(pid_t pid);
 
+/* On from where it has stopped. If the kernel refuses that, it is killed: it would be stopped for ever.
+ * request  PTRACE_CONT, PTRACE_LISTEN or PTRACE_DETACH
+ * signo    that it gets; 0 = none */
+void carm_inject_let_go(pid_t pid, int request, int signo);
+
 #endif

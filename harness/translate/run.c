@@ -190,9 +190,9 @@ static void let_go(struct carm_translator *tr, int request)
                     break;
                 }
                 /* a signal that came before the stop */
-                ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+                carm_inject_let_go(tid, PTRACE_CONT, WSTOPSIG(status));
             }
-            ptrace(PTRACE_DETACH, tid, NULL, NULL);
+            carm_inject_let_go(tid, PTRACE_DETACH, 0);
             drop(tr, i);
             break;
         }
@@ -265,7 +265,7 @@ static void inject(struct carm_translator *tr, pid_t pid)
     const int records = tr->addresses ? carm_addresses_fd(tr->addresses) : -1;
     if (tally < 0) {
         note(tr, no_tally);
-        ptrace(PTRACE_DETACH, pid, NULL, NULL);
+        carm_inject_let_go(pid, PTRACE_DETACH, 0);
     } else if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records, program,
                            tr->addresses ? carm_addresses_sample(tr->addresses) : NULL,
                            &why) != 0) {
@@ -299,9 +299,9 @@ static void on_report(struct carm_translator *tr, pid_t pid, int status)
         if (event == PTRACE_EVENT_EXEC) {
             on_exec(tr, pid);
         } else if (event == PTRACE_EVENT_STOP && WSTOPSIG(status) != SIGTRAP) {
-            ptrace(PTRACE_LISTEN, pid, NULL, NULL);
+            carm_inject_let_go(pid, PTRACE_LISTEN, 0);
         } else {
-            ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)(event ? 0 : WSTOPSIG(status)));
+            carm_inject_let_go(pid, PTRACE_CONT, event ? 0 : WSTOPSIG(status));
         }
         return;
     }
@@ -392,7 +392,7 @@ static void leave(struct carm_translator *tr)
         if (got == tid && WIFSTOPPED(status)) { /* pass on the signal that stopped the process,
                                                  * if any */
             const int signo = status >> EVENT_SHIFT ? 0 : WSTOPSIG(status);
-            ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)signo);
+            carm_inject_let_go(tid, PTRACE_DETACH, signo);
         }
         drop(tr, 0);
     }

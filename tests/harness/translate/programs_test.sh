@@ -120,6 +120,26 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     wait $job
     [ $? -eq 143 ]
     ok 'SIGTERM ends carm while it waits for a child of a program that has ended'
+    for back_end in none translate; do
+        rm -f grandchild
+        "$carm" run -q --counters $back_end -- sh -c 'sleep 60 >/dev/null 2>&1 & echo $! $PPID >grandchild; wait' \
+            >out 2>err </dev/null &
+        i=0
+        while [ ! -s grandchild ] && [ $i -lt 100 ]; do
+            sleep 0.1
+            i=$((i + 1))
+        done
+        read -r pid parent <grandchild
+        kill -KILL "$parent"
+        wait $! 2>err
+        i=0
+        while grep -q 'State:.[^ZX]' "/proc/$pid/status" 2>err && [ $i -lt 50 ]; do
+            sleep 0.1
+            i=$((i + 1))
+        done
+        [ $i -lt 50 ]
+        ok "where carm is killed, so is what its program has started: $back_end"
+    done
     timeout -k 1 60 "$carm" run -q --counters translate -n row -o pipe.csv -- ./hostile replaced >out 2>err </dev/null &&
         [ -p replaced.bin ] && grep -q '^row.*,translated,' pipe.csv
     ok 'a pipe in the place of a file that was executed'
@@ -136,6 +156,48 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         sh -c './setuid branches; echo "$?"'
 else
     skip 'hostile programs' 'no compiler'
+fi
+
+# from some call of ptrace on, the kernel refuses each
+cat >refuse.c <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+static int calls;
+long ptrace(int request, ...)
+{
+    va_list more;
+    va_start(more, request);
+    const pid_t pid = va_arg(more, pid_t);
+    void *at = va_arg(more, void *);
+    void *data = va_arg(more, void *);
+    va_end(more);
+    if (++calls >= atoi(getenv("REFUSE_FROM"))) {
+        errno = EIO;
+        return -1;
+    }
+    long word = 0;
+    const long rc = syscall(SYS_ptrace, request, pid, at, request < 4 ? &word : data);
+    return rc == 0 && request > 0 && request < 4 ? word : rc;
+}
+END
+# shellcheck disable=SC2086 # a compiler may be two words
+if grep -q __asan_init "$carm"; then
+    skip 'ptrace is refused' 'the sanitizer comes first'
+elif ${CC:-cc} -O1 -shared -fPIC -o refuse.so refuse.c 2>err; then
+    for from in 1 4 12 60; do
+        rm -f refused.csv
+        REFUSE_FROM=$from LD_PRELOAD=./refuse.so timeout -s KILL 30 \
+            "$carm" run -q --counters translate -n row -o refused.csv -- sh -c 'echo once; exit 3' >out 2>err
+        [ $? -eq 3 ] && [ "$(cat out)" = once ] && grep -q '^row,.*not counted, because' refused.csv
+        ok "ptrace is refused from call $from on: not counted, and nothing stays stopped"
+    done
+else
+    skip 'ptrace is refused' 'no compiler'
 fi
 
 # functions of files whose paths are long, or are not written in /proc as they are
