@@ -122,6 +122,7 @@ struct carm_thread {
     } region;
     uint32_t clone_flags;
     uint8_t tls[256]; /* fs points to its end while libraries of the engine run */
+    uint32_t x87[7];  /* the environment of fnstenv, beside xsave */
     uint8_t xsave[CARM_XSAVE_MAX] __attribute__((aligned(64)));
     uint8_t signal_stack[CARM_SIGNAL_STACK] __attribute__((aligned(64)));
     uint8_t engine_stack[CARM_ENGINE_STACK] __attribute__((aligned(64)));

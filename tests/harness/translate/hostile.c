@@ -885,6 +885,42 @@ static void writable_code(void)
     printf("%d\n", n);
 }
 
+static const void *fault_page;
+
+static void tell_fault(int signo, siginfo_t *info, void *context)
+{
+    const ucontext_t *uc = context;
+    printf("%d where it writes: %d, stack top %04x\n", signo, info->si_addr == fault_page,
+           uc->uc_mcontext.fpregs->swd >> 11 & 7);
+    siglongjmp(back, 1);
+}
+
+/* Position-independent code asks the x87 unit where it is. */
+static void x87(void)
+{
+    struct {
+        uint32_t control, status, tag, ip, rest[3];
+    } environment;
+    uint8_t state[512] __attribute__((aligned(64))) = {0};
+    uint64_t here = 0;
+    for (int i = 0; i < 3; i++) {
+        __asm__ volatile("1: fldz; fnstenv %0; fxsave64 %1; fstp %%st; lea 1b(%%rip), %2"
+                         : "=m"(environment), "=m"(state), "=r"(here));
+    }
+    const uint32_t control = environment.control & 0xffff;
+    uint64_t ip = 0;
+    memcpy(&ip, state + 8, sizeof ip);
+    printf("%d %d %x\n", environment.ip == (uint32_t)here, ip == 0 || ip == here, control);
+    const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, zero, 0);
+    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = tell_fault};
+    (void)sigaction(SIGSEGV, &act, NULL);
+    fault_page = page;
+    if (sigsetjmp(back, 1) == 0) {
+        __asm__ volatile("fldz; fnsave %0" : "=m"(*(char(*)[108])page));
+    }
+}
+
 static void tell_where(int signo, siginfo_t *info, void *context)
 {
     const ucontext_t *uc = context;
@@ -973,6 +1009,7 @@ int main(int argc, char **argv)
         {"wx", writable_code},
         {"where", fault_addresses},
         {"vsyscall", old_page},
+        {"x87", x87},
     };
     self = argv[0];
     if (argc > 2 && strcmp(argv[1], "chain") == 0) {

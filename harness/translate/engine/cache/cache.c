@@ -201,6 +201,31 @@ struct carm_block *carm_cache_owner(uint64_t at)
     return at >= (uint64_t)block->code && at < (uint64_t)block->end ? block : NULL;
 }
 
+static uint64_t source_of(uint64_t at)
+{
+    const struct carm_block *block = carm_cache_owner(at);
+    for (uint32_t i = 0; block && i < block->nmap; i++) {
+        const struct carm_map *map = &carm_maps[block->map + i];
+        if ((uint64_t)block->code + map->cache == at) {
+            return block->pc + map->source;
+        }
+    }
+    return at;
+}
+
+uint64_t carm_cache_original(uint64_t at, bool half)
+{
+    const uint64_t low = UINT32_MAX;
+    for (uint32_t i = 0; half && i < nregions; i++) {
+        const uint64_t begin = (uint64_t)regions[i].begin;
+        const uint64_t whole = begin + ((at - begin) & low);
+        if (whole < (uint64_t)regions[i].end) {
+            return source_of(whole);
+        }
+    }
+    return half ? at : source_of(at);
+}
+
 /* ---- blocks by address ----
  * Open addressing. Forgotten blocks keep their entries until the table grows. */
 

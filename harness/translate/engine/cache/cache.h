@@ -88,6 +88,7 @@ uint64_t carm_ranges_left(uint64_t at, uint64_t most);
 enum carm_map_flag {
     MAP_REP = 1,     /* a repeated instruction; its first rcx is in s_rep */
     MAP_COUNTED = 2, /* the instruction's callout has counted it (mid_delta) */
+    MAP_LANES = 8,   /* the active lanes of a mask that it overwrites are in s_rep */
     MAP_CHECK = 4,   /* before the block's first instruction: rcx is in s_rcx, rax in s_rax */
 };
 
@@ -132,6 +133,7 @@ enum carm_exit {
     EXIT_TURN,    /* no room for records before an instruction, or a window begins or ends */
     EXIT_CHANGED, /* the program's code differs from the translated code */
     EXIT_ACCOUNT, /* an instruction whose counts depend on registers */
+    EXIT_WHERE,   /* what stores the address of the latest x87 instruction */
     EXIT_FLAGS,   /* pushf and popf: code of the cache cannot run with some flags */
 };
 
@@ -177,6 +179,9 @@ struct carm_block *carm_cache_again(uint64_t pc, const uint8_t *bytes, uint64_t 
 /* The block whose code contains an address of the cache; NULL = none */
 struct carm_block *carm_cache_owner(uint64_t at);
 bool carm_cache_holds(uint64_t at); /* whether an address is in any region */
+/* The address in the program of a copied instruction; another address is not changed.
+ * half  only the low 32 bits of at are known */
+uint64_t carm_cache_original(uint64_t at, bool half);
 void carm_cache_link(struct carm_link *link, struct carm_block *to);
 /* Enters a block into the table of indirect branches. */
 void carm_cache_enter(struct carm_block *block);
@@ -220,6 +225,8 @@ bool carm_insn_branches(const struct carm_insn_full *x);
 bool carm_insn_ends_block(const struct carm_insn_full *x);
 /* pushf and popf: code of the cache cannot run with all flags. */
 bool carm_insn_moves_flags(const struct carm_insn_full *x);
+/* fnstenv, fnsave, fxsave: they store the address of the latest x87 instruction, which is in the cache. */
+bool carm_insn_tells_where(const struct carm_insn_full *x);
 
 /* Sets insn->account of a decoded instruction. The functions below read it. */
 void carm_account_fill(struct carm_insn_full *insn);

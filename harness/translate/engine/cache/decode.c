@@ -58,6 +58,22 @@ bool carm_insn_moves_flags(const struct carm_insn_full *x)
         return false;
     }
 }
+
+bool carm_insn_tells_where(const struct carm_insn_full *x)
+{
+    switch (x->in.mnemonic) {
+    case ZYDIS_MNEMONIC_FNSTENV:
+    case ZYDIS_MNEMONIC_FNSAVE:
+        return x->in.operand_width !=
+               16; /* of these 14 bytes nobody can use 16 bits of an address */
+    case ZYDIS_MNEMONIC_FXSAVE:
+    case ZYDIS_MNEMONIC_FXSAVE64:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool is_dynamic(const struct carm_account *e)
 {
     return e->masked.how != CARM_MASKED_NOT || e->compute.mask != 0 ||

@@ -3,6 +3,7 @@
  * registers, and reads its stack protector's canary at fs, which a program has not set up at its
  * start. */
 #include <asm/prctl.h>
+#include <string.h>
 
 #include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
@@ -49,14 +50,22 @@ void carm_fs_back(struct carm_thread *t)
     set_fs(t->program_fs);
 }
 
+/* The vectors, and all x87 state. AMD's xsave and xrstor lose the address of the latest x87 instruction (x87[3]), unless an exception waits. */
 void carm_vectors_save(struct carm_thread *t)
 {
     __asm__ volatile("xsave64 (%0)" : : "r"(t->xsave), "a"(-1), "d"(-1) : "memory");
+    __asm__ volatile("fnstenv (%0)" : : "r"(t->x87) : "memory"); /* it masks exceptions */
     carm_fs_own(t);
 }
 
 void carm_vectors_load(struct carm_thread *t)
 {
     carm_fs_back(t);
+    enum { IP = 8 };
+    uint32_t ip;
+    memcpy(&ip, t->xsave + IP, sizeof ip);
     __asm__ volatile("xrstor64 (%0)" : : "r"(t->xsave), "a"(-1), "d"(-1) : "memory");
+    if (ip != t->x87[3]) {
+        __asm__ volatile("fldenv (%0)" : : "r"(t->x87) : "memory");
+    }
 }

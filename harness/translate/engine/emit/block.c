@@ -155,7 +155,7 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
         carm_account_fill(&insns[n]);
         at += insns[n].in.length;
         if (carm_insn_ends_block(&insns[n]) || carm_insn_moves_flags(&insns[n]) ||
-            (checked && writes_memory(&insns[n]))) {
+            carm_insn_tells_where(&insns[n]) || (checked && writes_memory(&insns[n]))) {
             n++;
             break;
         }

@@ -71,6 +71,12 @@ void carm_account_extra(struct carm_thread *t, const struct carm_block *block, u
  * at  address in the cache at which the thread left */
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
                           uint64_t pc);
+/* A gather or scatter at pc was interrupted, whose mask shows the lanes that are left: counts those that are done.
+ * xsave   the processor's state at that moment
+ * before  active lanes when it began
+ * returns the lanes that are left, or -1: it is none */
+int carm_account_halfway(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                         uint8_t *xsave, uint64_t before);
 /* Adds `times` repetitions of the repeated instruction at pc, which was interrupted. */
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                            uint64_t times);

@@ -353,6 +353,33 @@ void carm_account_correct(struct carm_thread *t, const struct carm_block *block,
     carm_account_extra(t, block, counted ? pc : block->pc, &counts, counted ? -1 : 1);
 }
 
+static const uint8_t *frame_of(void *arg, size_t *size)
+{
+    *size = CARM_XSAVE_MAX;
+    return arg;
+}
+
+int carm_account_halfway(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                         uint8_t *xsave, uint64_t before)
+{
+    const struct carm_registers regs = {.rip = pc, .xsave = frame_of, .xsave_arg = xsave};
+    struct carm_insn_full insn;
+    struct carm_step_counts fixed, each, any;
+    if (!carm_decode_of(block, pc, &insn)) {
+        return -1;
+    }
+    carm_account_fill(&insn);
+    if (insn.account.masked.how != CARM_MASKED_EACH) {
+        return -1;
+    }
+    lanes_parts(&insn, &fixed, &each, &any);
+    const int left = __builtin_popcountll(carm_accounts_active(accounts, &insn.account, &regs));
+    for (uint64_t i = (uint64_t)left; i < before && i < insn.account.masked.lanes; i++) {
+        carm_account_extra(t, block, pc, &each, 1);
+    }
+    return left;
+}
+
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                            uint64_t times)
 {

@@ -470,7 +470,7 @@ static void by_lanes(struct writer *w, const struct carm_insn_full *x, struct ca
         return;
     }
     carm_lanes_emit_before(&w->e, lanes);
-    note_place(w, x, 0);
+    note_place(w, x, lanes->overwritten ? MAP_LANES : 0);
     copy(w, x);
     carm_lanes_emit_behind(&w->e, lanes);
 }
@@ -536,6 +536,8 @@ static void instruction(struct writer *w, const struct carm_insn_full *x, unsign
         by_lanes(w, x, &lanes);
     } else if (carm_insn_moves_flags(x)) {
         with_callout(w, x, EXIT_FLAGS);
+    } else if (carm_insn_tells_where(x)) {
+        with_callout(w, x, EXIT_WHERE);
     } else {
         note_place(w, x, 0);
         copy(w, x);

@@ -173,6 +173,58 @@ static void flags(struct carm_thread *t, const struct carm_block *block, uint64_
     }
 }
 
+/* The engine executes fnstenv and its like, with the address that the latest x87 instruction has in the program:
+ * position-independent code learns its own address so. Where the memory cannot be written, the instruction itself
+ * is executed, and faults. */
+static void tell_where(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
+{
+    enum { ENVIRONMENT = 28, SAVED = 108, EXTENDED = 416, IP = 12, EXTENDED_IP = 8 };
+    static uint8_t state[512] __attribute__((aligned(64)));
+    struct carm_insn_full x;
+    uint64_t at = 0;
+    uint64_t ip = 0;
+    carm_vectors_save(t);
+    carm_lock();
+    const bool decoded = carm_decode_of(block, pc, &x);
+    if (decoded) {
+        at = carm_access_of(t, &x, &x.op[0]);
+    }
+    carm_vectors_load(t);
+    const bool extended =
+        x.in.mnemonic == ZYDIS_MNEMONIC_FXSAVE || x.in.mnemonic == ZYDIS_MNEMONIC_FXSAVE64;
+    const bool half = x.in.mnemonic != ZYDIS_MNEMONIC_FXSAVE64;
+    const bool saves = x.in.mnemonic == ZYDIS_MNEMONIC_FNSAVE;
+    const size_t ip_bytes = half ? sizeof(uint32_t) : sizeof ip;
+    uint8_t *field = state + (extended ? EXTENDED_IP : IP);
+    bool done = decoded && !(extended && at % 16);
+    if (done) {
+        if (extended && half) {
+            __asm__ volatile("fxsave (%0)" : : "r"(state) : "memory");
+        } else if (extended) {
+            __asm__ volatile("fxsave64 (%0)" : : "r"(state) : "memory");
+        } else if (saves) {
+            __asm__ volatile("fnsave (%0)" : : "r"(state) : "memory");
+        } else {
+            __asm__ volatile("fnstenv (%0)" : : "r"(state) : "memory");
+        }
+        memcpy(&ip, field, ip_bytes);
+        const uint64_t original = carm_cache_original(ip, half);
+        memcpy(field, &original, ip_bytes);
+        done = carm_copy_to(at, state, extended ? EXTENDED : saves ? SAVED : ENVIRONMENT) == 0;
+        memcpy(field, &ip, ip_bytes);
+        if (!done && saves) {
+            __asm__ volatile("frstor (%0)" : : "r"(state) : "memory");
+        } else if (!done && !extended) {
+            __asm__ volatile("fldenv (%0)" : : "r"(state) : "memory");
+        }
+    }
+    carm_unlock();
+    t->mid_records = 0;
+    if (done) {
+        go_on(t, pc + x.in.length, false, NULL);
+    }
+}
+
 void carm_engine_callout(struct carm_thread *t)
 {
     const struct carm_link *link = &carm_links[t->link];
@@ -189,6 +241,9 @@ void carm_engine_callout(struct carm_thread *t)
     case EXIT_TURN:
         t->mid_records = 0;
         carm_addresses_room(t);
+        break;
+    case EXIT_WHERE:
+        tell_where(t, block, link->target);
         break;
     case EXIT_FLAGS:
         flags(t, block, link->target);

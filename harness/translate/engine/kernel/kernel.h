@@ -3,6 +3,8 @@
 #ifndef CARM_HARNESS_TRANSLATE_ENGINE_KERNEL_KERNEL_H
 #define CARM_HARNESS_TRANSLATE_ENGINE_KERNEL_KERNEL_H
 
+#include <linux/sched.h>
+
 #include "harness/translate/engine/cache/cache.h"
 
 /* region.c: answers a system call of libcarm */
@@ -17,6 +19,13 @@ _Noreturn void carm_detach(struct carm_thread *t, uint64_t pc);
 /* release.c: jumps to t->code with the program's registers. Unmaps the engine's memory when no
  * other thread or process uses it. */
 _Noreturn void carm_release(struct carm_thread *t);
+/* Whether nobody else uses the engine's memory: no other thread, and no process that shares it. */
+bool carm_release_alone(const struct carm_thread *t);
+/* Flags of clone that make a process, not a thread, in the memory of another process. */
+static inline bool carm_memory_borrowed(uint32_t flags)
+{
+    return (flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM;
+}
 
 /* signal.c */
 void carm_signals_begin(struct carm_thread *t); /* sets up a thread's signal stack */
@@ -33,8 +42,6 @@ void carm_signals_mask(carm_sigset mask);
 bool carm_signal_handled(const struct carm_thread *t, int signo);
 /* thread.c */
 struct carm_thread *carm_thread_take(const struct carm_thread *parent); /* a slot; NULL = none */
-/* Whether nobody else is in this memory: no other thread, and no process that shares it. */
-bool carm_thread_alone(const struct carm_thread *t);
 _Noreturn void carm_thread_exit(struct carm_thread *t, uint64_t status);
 /* A system call that creates a thread or a process. returns the result, in the parent */
 long carm_thread_clone(struct carm_thread *t, long nr);

@@ -43,9 +43,27 @@ static _Noreturn void unmap_all(void)
     carm_go_native((struct carm_thread *)kept);
 }
 
+/* A thread that has ended has given its slot back, and touches nothing but the engine's code from then on. */
+bool carm_release_alone(const struct carm_thread *t)
+{
+    if (carm_pages_shared || carm_memory_borrowed(t->clone_flags)) {
+        return false;
+    }
+    for (uint64_t at = CARM_TALLY_AT + CARM_TALLY_SLOTS_AT; at < carm_tally_end;
+         at += CARM_TALLY_SLOT_BYTES) {
+        const struct carm_tally_slot *slot =
+            (const struct carm_tally_slot *)(at + CARM_TALLY_SLOT_AT);
+        if (slot != t->slot && __atomic_load_n(&slot->used, __ATOMIC_ACQUIRE) &&
+            slot->pid == t->slot->pid) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void carm_release(struct carm_thread *t)
 {
-    if (!carm_thread_alone(t) || !carm_pages_known()) {
+    if (!carm_release_alone(t) || !carm_pages_known()) {
         carm_go_native(t);
     }
     memcpy(&last, t, AT_OWN);

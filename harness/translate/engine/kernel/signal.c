@@ -362,8 +362,13 @@ static bool make_exact(struct carm_thread *t, struct carm_ucontext *uc)
             carm_addresses_repeated(t, block, pc, uc->rsi, uc->rdi);
         }
         if (map->flag & MAP_COUNTED) {
+            const int left = carm_account_halfway(t, block, pc, uc->fpstate,
+                                                  t->mid_delta.loads + t->mid_delta.stores);
             carm_account_extra(t, block, pc, &t->mid_delta, -1);
-            carm_addresses_take_back(t, t->mid_records);
+            carm_addresses_take_back(
+                t, left >= 0 && (unsigned)left < t->mid_records ? (unsigned)left : t->mid_records);
+        } else if (map->flag & MAP_LANES) {
+            carm_account_halfway(t, block, pc, uc->fpstate, t->s_rep);
         }
         carm_account_correct(t, block, uc->rip, pc);
         if (map->flag & MAP_CHECK) {

@@ -76,7 +76,7 @@ static const char *refused(const struct carm_thread *t)
     case SYS_prlimit64:
         return limits(r[RSI], r[RDX]);
     case SYS_mlockall:
-        return carm_thread_alone(t) ? locks : NULL;
+        return carm_release_alone(t) ? locks : NULL;
     case SYS_userfaultfd:
         return "it handles its own page faults (userfaultfd)";
     case SYS_modify_ldt:

@@ -108,29 +108,6 @@ void carm_thread_exit(struct carm_thread *t, uint64_t status)
     carm_exit_thread(status, &t->slot->used);
 }
 
-/* Made by CLONE_VM without CLONE_THREAD: its memory is that of another process. */
-static bool borrows(uint32_t flags)
-{
-    return (flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM;
-}
-
-/* A thread that has ended has given its slot back, and touches nothing but the engine's code from then on. */
-bool carm_thread_alone(const struct carm_thread *t)
-{
-    if (carm_pages_shared || borrows(t->clone_flags)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < mapped; i++) {
-        const struct carm_tally_slot *slot =
-            (const struct carm_tally_slot *)(slot_at(i) + CARM_TALLY_SLOT_AT);
-        if (slot != t->slot && __atomic_load_n(&slot->used, __ATOMIC_ACQUIRE) &&
-            slot->pid == t->slot->pid) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- clone ---- */
 
 struct clone_request {
@@ -219,8 +196,8 @@ long carm_thread_clone(struct carm_thread *t, long nr)
     const bool forks = !(request.flags & CLONE_VM);
     /* the parent of a vfork waits until its child has left its memory */
     const bool vforks = request.flags & CLONE_VFORK;
-    carm_pages_shared |=
-        !forks && ((borrows((uint32_t)request.flags) && !vforks) || borrows(t->clone_flags));
+    carm_pages_shared |= !forks && ((carm_memory_borrowed((uint32_t)request.flags) && !vforks) ||
+                                    carm_memory_borrowed(t->clone_flags));
     prepare(child, t, &request, mask);
     if (forks) {
         carm_lock(); /* the child finds everything in order */

@@ -385,8 +385,8 @@ static uint64_t address_at(const struct carm_thread *t, const struct carm_insn_f
     return at + (o->mem.segment == ZYDIS_REGISTER_FS ? t->program_fs : 0);
 }
 
-static uint64_t address_of(const struct carm_thread *t, const struct carm_insn_full *x,
-                           const ZydisDecodedOperand *o)
+uint64_t carm_access_of(const struct carm_thread *t, const struct carm_insn_full *x,
+                        const ZydisDecodedOperand *o)
 {
     const bool indexed =
         o->mem.type != ZYDIS_MEMOP_TYPE_VSIB && o->mem.index != ZYDIS_REGISTER_NONE;
@@ -416,12 +416,13 @@ static void masked(struct carm_thread *t, const struct carm_insn_full *x,
                                                   : CARM_RECORD_STORE;
     if (e->masked.how == CARM_MASKED_ANY) {
         if (lanes->active) {
-            put(t, address_of(t, x, o), CARM_RECORD(e->masked.bytes, kind, block->counter), place);
+            put(t, carm_access_of(t, x, o), CARM_RECORD(e->masked.bytes, kind, block->counter),
+                place);
         }
         return;
     }
     /* neighbouring active lanes are one access */
-    const uint64_t at = address_of(t, x, o);
+    const uint64_t at = carm_access_of(t, x, o);
     for (unsigned i = 0; i < e->masked.lanes; i++) {
         unsigned n = 0;
         while (i + n < e->masked.lanes && lanes->active >> (i + n) & 1) {
@@ -452,7 +453,7 @@ void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
     }
     if (x->account.flags & (CARM_ACCOUNT_XSAVE | CARM_ACCOUNT_XRSTOR)) {
         const bool store = x->account.flags & CARM_ACCOUNT_XSAVE;
-        uint64_t at = address_of(t, x, &x->op[0]);
+        uint64_t at = carm_access_of(t, x, &x->op[0]);
         for (uint64_t left = state_bytes; left;) {
             const uint64_t some = left < 64 ? left : 64;
             put(t, at,
@@ -465,7 +466,7 @@ void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
     }
     const unsigned n = carm_accesses_of(x, accesses);
     for (unsigned i = 0; i < n; i++) {
-        put(t, address_of(t, x, accesses[i].operand) + (uint64_t)accesses[i].displacement,
+        put(t, carm_access_of(t, x, accesses[i].operand) + (uint64_t)accesses[i].displacement,
             CARM_RECORD(accesses[i].bytes, accesses[i].kind, block->counter), place);
     }
     for (unsigned i = 0; i < x->in.operand_count && x->account.masked.how != CARM_MASKED_NOT; i++) {

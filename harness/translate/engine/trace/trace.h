@@ -36,6 +36,9 @@ void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full
                                 const struct carm_block *block, bool behind);
 /* The first field of the records of a repeated string instruction. */
 unsigned carm_addresses_repeat(const struct carm_insn_full *x);
+/* Where an operand's memory is, by the registers that the thread had when it left the cache. */
+uint64_t carm_access_of(const struct carm_thread *t, const struct carm_insn_full *x,
+                        const ZydisDecodedOperand *o);
 /* Writes the records of an instruction with a callout. state_bytes: of xsave and xrstor */
 void carm_addresses_now(struct carm_thread *t, const struct carm_insn_full *x,
                         const struct carm_masked_lanes *lanes, uint64_t state_bytes);
