@@ -18,6 +18,7 @@
 #include "cli/run/parts.h"
 #include "cli/run/report.h"
 #include "cli/run/verdict.h"
+#include "cli/run/whatif.h"
 #include "harness/machine/cpu.h"
 #include "models/file/select.h"
 #include "models/model.h"
@@ -26,6 +27,7 @@
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
 #include "run/count.h"
+#include "run/input.h"
 #include "run/levels.h"
 #include "run/parts.h"
 #include "run/rows.h"
@@ -37,7 +39,7 @@
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
-    *opt_repeat, *opt_report;
+    *opt_repeat, *opt_report, *opt_what_if, *opt_memory;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -96,6 +98,15 @@ static const struct carm_opt options[] = {
      "samples of short programs add up to one row. Only the first run's output is seen. From 2 on, "
      "translation counts the program twice and marks what differs.",
      &opt_repeat, NULL},
+    {"what-if", 0, NULL, NULL,
+     "Run the program once more, with its output discarded, and measure what changes of its hottest loops "
+     "would bring: huge pages, prefetches, streaming stores, broken chains, cheap divisions, all data in L1. "
+     "Changed machine code of a loop runs in copies of the program; the program itself is only held, for some 4 s "
+     "a loop.",
+     &opt_what_if, NULL},
+    {"memory", 0, "GIB", "half of what is free",
+     "With --what-if: the most memory that the program and its copies may take.", &opt_memory,
+     NULL},
     {"report", 0, carm_opt_outfile, NULL,
      "Write an interactive page with the loops or functions on the model: circles, whose area is their "
      "share of the time. `carm report` joins several points files by arrows.",
@@ -195,6 +206,33 @@ static int configure_levels(const struct carm_run *run, struct carm_err *err)
                            "--prefetch is none, next, streams or both, not '%.40s'", opt_prefetch);
 }
 
+static double memory_gib; /* of --what-if; 0 = half of what is free */
+
+/* --what-if, and what belongs to it */
+static int configure_what_if(const struct carm_run *run, struct carm_err *err)
+{
+    if (opt_memory && !opt_what_if) {
+        return carm_fail(err, CARM_EINVAL, "--memory belongs to --what-if");
+    }
+    if (opt_what_if && run->provider != CARM_PROVIDER_TRANSLATE &&
+        run->provider != CARM_PROVIDER_AUTO) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--what-if needs the loops: --counters translate or auto");
+    }
+    if (opt_what_if && (opt_functions || opt_whole || opt_regions || opt_no_time)) {
+        return carm_fail(err, CARM_EINVAL, "--what-if changes loops: leave %s out",
+                         opt_functions ? "--functions"
+                         : opt_whole   ? "--whole"
+                         : opt_regions ? "--regions"
+                                       : "--no-time");
+    }
+    if (opt_memory && !carm_number_between(opt_memory, 0.25, 1e6, &memory_gib)) {
+        return carm_fail(err, CARM_EINVAL, "--memory needs GiB, from 0.25 on, not '%.40s'",
+                         opt_memory);
+    }
+    return 0;
+}
+
 static int configure(struct carm_run *run, struct carm_err *err)
 {
     unsigned long long budget = 0;
@@ -223,6 +261,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
     }
     rc = rc ? rc : configure_parts(run, err);
     rc = rc ? rc : configure_levels(run, err);
+    rc = rc ? rc : configure_what_if(run, err);
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
@@ -282,12 +321,14 @@ struct json_context {
     const struct carm_run_levels *levels;
     const struct carm_model *model;
     const struct carm_run_verdict *verdicts;
+    const struct carm_run_whatif *whatif;
 };
 
 static int put_json(FILE *out, const void *context, struct carm_err *err)
 {
     const struct json_context *c = context;
-    return carm_run_write_parts(out, c->run, c->profile, c->levels, c->model, c->verdicts, err);
+    return carm_run_write_parts(out, c->run, c->profile, c->levels, c->model, c->verdicts,
+                                c->whatif, err);
 }
 
 /* The verdict on each row of the profile. */
@@ -308,10 +349,28 @@ static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *r
     return rc;
 }
 
+/* --what-if: the program runs again, with the input that it had.
+ * before  its standard input, before it was counted */
+static int try_changes(struct carm_run_whatif *whatif, const struct carm_run *run,
+                       const struct carm_profile *profile, struct carm_input *input,
+                       struct carm_err *err)
+{
+    carm_input_again(input);
+    const int rc =
+        carm_run_whatif(whatif, run, profile, (uint64_t)(memory_gib * (double)(1 << 30)), err);
+    if (!carm_input_end(input) && !rc) {
+        *whatif =
+            (struct carm_run_whatif){.why = "it reads its input from a pipe or a terminal, which "
+                                            "can be read only once: let it read a file"};
+    }
+    return rc;
+}
+
 /* What was found goes to the terminal and to the files. */
 static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
-                  struct carm_err *err)
+                  struct carm_input *input, struct carm_err *err)
 {
+    static struct carm_run_whatif whatif; /* of some KiB */
     struct carm_run_levels *levels =
         opt_levels ? simulated : NULL; /* else for the verdicts alone */
     struct carm_profile profile = {.nrows = 0};
@@ -329,6 +388,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         rc = carm_run_rows_open(&profile, run, parts_by, min_share, simulated, err);
     }
     rc = rc || !profile.nrows ? rc : find_verdicts(&verdicts, run, &profile, simulated, roofs, err);
+    rc = rc || !opt_what_if ? rc : try_changes(&whatif, run, &profile, input, err);
     /* before anything is printed: a run may be long, and standard error a pipe that is closed */
     const int kept = !rc && opt_output
                          ? carm_run_rows_append(opt_output, run, parts_by, &profile, levels, err)
@@ -346,6 +406,9 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         if (profile.nrows && first_rank) {
             carm_run_show_parts(run, &profile, levels, roofs, verdicts, why.text);
         }
+        if (opt_what_if) {
+            carm_run_whatif_show(&whatif, &profile);
+        }
         if ((has_parts(run) || run->always_sampled) && missing[0] && first_rank) {
             carm_say_error(0, "%s", missing);
         }
@@ -355,7 +418,8 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     }
     rc = rc ? rc : kept;
     if (!rc && opt_json) {
-        const struct json_context context = {run, &profile, levels, roofs, verdicts};
+        const struct json_context context = {run,   &profile, levels,
+                                             roofs, verdicts, opt_what_if ? &whatif : NULL};
         rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
                                 err);
     }
@@ -420,6 +484,7 @@ static int run_command(int noperands, char **operands)
     struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer};
     struct carm_run_levels *levels = NULL;
     struct carm_address_sink sink;
+    struct carm_input input;
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
     char full[PATH_MAX];
@@ -464,9 +529,9 @@ static int run_command(int noperands, char **operands)
     if (opt_quiet) {
         observer.say = NULL;
     }
+    carm_input_first(&input);
     rc = carm_run_count(&run, &err);
     carm_interrupt_release();
-    free(argv);
     if (!rc && levels) {
         carm_run_levels_take(levels, &run, opt_levels != NULL);
     }
@@ -475,10 +540,11 @@ static int run_command(int noperands, char **operands)
             report_regions(&run, output, rows);
         }
     } else if (!rc) {
-        rc = finish(&run, levels, &err);
+        rc = finish(&run, levels, &input, &err);
     }
     carm_run_close(&run);
     carm_run_levels_close(levels);
+    free(argv);
     if (rc) {
         return carm_say_error(run.status ? run.status : CARM_EXIT_FAILED, "%s", err.text);
     }

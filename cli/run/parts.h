@@ -9,6 +9,7 @@
 #include "run/levels.h"
 #include "run/parts.h"
 #include "run/verdict.h"
+#include "run/whatif.h"
 
 /* To standard error, by time; then what to try for the largest that have no verdict. verdicts: [profile->nrows],
  * NULL = none
@@ -19,9 +20,11 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const struct carm_run_verdict *verdicts, const char *why);
 
 /* An object with the run and an array of its parts. verdicts: [profile->nrows], NULL = none
+ * whatif  NULL = not asked for
  * returns 0 or -CARM_ENOMEM, -CARM_EIO */
 int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
-                         const struct carm_run_verdict *verdicts, struct carm_err *err);
+                         const struct carm_run_verdict *verdicts,
+                         const struct carm_run_whatif *whatif, struct carm_err *err);
 
 #endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/whatif.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_write.h"
+#include "base/text.h"
+
+/* ---- text ---- */
+
+static void put(const char *text)
+{
+    char clean[512];
+    fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+}
+
+/* "1.8x" */
+static const char *times(char *dst, size_t size, double gain)
+{
+    if (isnan(gain)) {
+        snprintf(dst, size, "-");
+    } else if (isinf(gain) || gain >= 99.5) {
+        snprintf(dst, size, ">99x");
+    } else {
+        snprintf(dst, size, gain < 9.95 ? "%.2fx" : "%.0fx", gain);
+    }
+    return dst;
+}
+
+static void show_change(const struct carm_whatif_change *change, enum carm_whatif_kind kind,
+                        const char *time, const char *name)
+{
+    char gain[16], program[16], sure[24], words[96], advice[96], text[512];
+    const double half =
+        100.0 * fmax(change->ci.hi / change->gain - 1.0, 1.0 - change->ci.lo / change->gain);
+    const bool says_little = change->ci.lo < 1.05;
+    snprintf(sure, sizeof sure, half < 999.0 ? "\xc2\xb1%.0f%%" : "-", half);
+    snprintf(words, sizeof words, "%s", carm_whatif_words(kind));
+    snprintf(advice, sizeof advice, "%s", carm_whatif_advice(kind));
+    if (kind == CARM_WHATIF_PREFETCH) {
+        snprintf(advice, sizeof advice, "%s, %d lines ahead", carm_whatif_advice(kind),
+                 change->lines);
+    }
+    snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s  %s", time, name, words,
+             times(gain, sizeof gain, change->gain),
+             times(program, sizeof program, change->program), sure, says_little ? "" : advice);
+    put(text);
+}
+
+static void show_loop(const struct carm_whatif_loop *loop, const struct carm_profile_row *row)
+{
+    char time[16], name[64], text[512];
+    bool first = true;
+    snprintf(time, sizeof time, "%.0f%%", 100.0 * row->share);
+    carm_text_cut(name, sizeof name, row->name, 24, false);
+    if (loop->why[0]) {
+        snprintf(text, sizeof text, "%5s  %-24s  not tried: %s", time, name, loop->why);
+        put(text);
+        return;
+    }
+    for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
+        if (loop->changes[k].measured) {
+            show_change(&loop->changes[k], (enum carm_whatif_kind)k, first ? time : "",
+                        first ? name : "");
+            first = false;
+        }
+    }
+    for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
+        const struct carm_whatif_change *c = &loop->changes[k];
+        if (!c->measured && !c->idle) {
+            snprintf(text, sizeof text, "%5s  %-24s  %-42s not known: %.200s", first ? time : "",
+                     first ? name : "", carm_whatif_words((enum carm_whatif_kind)k), c->why);
+            put(text);
+            first = false;
+        }
+    }
+}
+
+void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct carm_profile *profile)
+{
+    char text[512];
+    if (whatif->why[0]) {
+        snprintf(text, sizeof text, "what if: nothing was tried: %s", whatif->why);
+        put(text);
+        return;
+    }
+    snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s", "time", "loop", "if ...",
+             "faster", "program", "sure");
+    put(text);
+    for (size_t i = 0; i < whatif->nloops; i++) {
+        show_loop(&whatif->loops[i], &profile->rows[whatif->loops[i].row]);
+    }
+    snprintf(text, sizeof text,
+             "measured in copies of the running program, for which it stood still for %.1f s",
+             whatif->seconds);
+    put(text);
+}
+
+/* ---- JSON ---- */
+
+static json_t *change_json(const void *loop, size_t kind)
+{
+    const struct carm_whatif_change *c = &((const struct carm_whatif_loop *)loop)->changes[kind];
+    json_t *o = json_object();
+    const bool ok =
+        carm_jwrite_text(o, "change", carm_whatif_word((enum carm_whatif_kind)kind)) &&
+        carm_jwrite_bool(o, "measured", c->measured) &&
+        (c->measured
+             ? carm_jwrite_number(o, "gain", c->gain) && carm_jwrite_interval(o, "ci95", c->ci) &&
+                   carm_jwrite_number(o, "program_gain", c->program) &&
+                   (kind != CARM_WHATIF_PREFETCH || carm_jwrite_int(o, "lines", c->lines))
+             : carm_jwrite_bool(o, "nothing_to_change", c->idle) &&
+                   carm_jwrite_text(o, "reason", c->why));
+    return carm_jwrite_done(o, ok);
+}
+
+bool carm_run_whatif_json(const struct carm_run_whatif *whatif, const struct carm_profile *profile,
+                          json_t *o)
+{
+    json_t *all = json_object();
+    json_t *loops = json_array();
+    bool ok = all && loops && carm_jwrite_text_or_null(all, "reason", whatif->why) &&
+              carm_jwrite_number(all, "held_seconds", whatif->seconds);
+    for (size_t i = 0; i < whatif->nloops && ok; i++) {
+        const struct carm_whatif_loop *loop = &whatif->loops[i];
+        json_t *l = json_object();
+        ok =
+            carm_jwrite_text(l, "name", profile->rows[loop->row].name) &&
+            carm_jwrite_int(l, "part", (int)loop->row) &&
+            carm_jwrite_text_or_null(l, "reason", loop->why) &&
+            carm_jwrite_int(l, "snapshots", (int)loop->snapshots) &&
+            carm_jwrite_number(l, "null_ratio", loop->null) &&
+            carm_jwrite_number(l, "copied_time", loop->copied) &&
+            carm_jwrite_number(l, "inside", loop->inside) &&
+            carm_jwrite_number(l, "held_seconds", loop->seconds) &&
+            (loop->why[0] || carm_jwrite_array(l, "changes", loop, CARM_WHATIF_KINDS, change_json));
+        l = carm_jwrite_done(l, ok);
+        ok = l && json_array_append_new(loops, l) == 0;
+    }
+    ok = ok && carm_jwrite_value(all, "loops", json_incref(loops));
+    json_decref(loops);
+    return carm_jwrite_value(o, "what_if", carm_jwrite_done(all, ok));
+}

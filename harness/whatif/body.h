@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The instructions of a loop, decoded where they lie in a process, with what decides which of them may be changed: what
+ * its branches depend on, what it carries in vector registers, how its addresses move. */
+#ifndef CARM_HARNESS_WHATIF_BODY_H
+#define CARM_HARNESS_WHATIF_BODY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+#include <Zydis/Zydis.h>
+
+#include "base/err.h"
+#include "harness/profile/insn.h"
+
+enum {
+    CARM_BODY_OPS_MAX = 800,
+    CARM_BODY_BYTES_MAX = 15, /* of an instruction */
+};
+
+enum carm_body_kind { CARM_BODY_PLAIN, CARM_BODY_BRANCH, CARM_BODY_JUMP, CARM_BODY_CALL };
+
+struct carm_body_op {
+    uint64_t at;
+    uint8_t bytes[CARM_BODY_BYTES_MAX];
+    ZydisDecodedInstruction in;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    struct carm_flow_op op; /* its displacement is an address where it is relative to rip */
+    enum carm_body_kind kind;
+    uint64_t next, target; /* where it goes on and where it jumps; 0 = it does not */
+    bool leader;           /* a block begins here */
+    int memory;            /* its memory operand, which is visible and accessed; -1 = none */
+    bool varies;           /* whose address changes from one iteration to the next */
+    bool vector;           /* it has a vector register */
+    bool decides;          /* a branch of the loop depends on it */
+
+    /* observed */
+    uint64_t executions, steps;
+    int64_t votes;        /* steps by `stride` less other steps */
+    uint64_t first, last; /* addresses of its memory operand */
+    int64_t stride;       /* bytes of an iteration; 0 = not constant */
+    bool unaligned;       /* to its own width */
+};
+
+struct carm_body {
+    struct carm_body_op *ops; /* [n] from the head on, those below it last */
+    size_t n;
+    uint64_t head;
+    size_t blocks;
+    bool calls;          /* functions */
+    bool divides;        /* floating-point division or square root */
+    uint8_t carried[32]; /* vector registers that are read before they are written, and written */
+    size_t ncarried;
+    bool carried_decides; /* a branch depends on one of them */
+};
+
+/* Executed code of the loop. */
+struct carm_body_piece {
+    uint64_t at;
+    const uint8_t *bytes;
+    size_t n;
+};
+
+/* pieces  [npieces] that do not overlap; one begins at the head
+ * returns 0, -CARM_ENOMEM, -CARM_ENOTSUP: this code cannot be copied; a phrase says why */
+int carm_body_open(struct carm_body *body, uint64_t head, const struct carm_body_piece *pieces,
+                   size_t npieces, struct carm_err *err);
+void carm_body_close(struct carm_body *body);
+
+/* The instruction at an address; NULL = not of the loop */
+struct carm_body_op *carm_body_find(const struct carm_body *body, uint64_t at);
+
+/* Before an instruction is executed with these registers: takes the address of its memory operand. */
+void carm_body_observe(struct carm_body_op *op, const struct user_regs_struct *regs);
+
+/* When all was observed: strides that were not constant become 0. */
+void carm_body_observed(struct carm_body *body);
+
+/* Whether the address of a load depends on what the same load brought an iteration before: it then waits for itself,
+ * as a list is followed. */
+bool carm_body_chases(const struct carm_body *body, const struct carm_body_op *load);
+
+#endif

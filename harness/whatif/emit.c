@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/whatif/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE = 64,
+    SAVED_RAX = 0, /* offsets in the data */
+    SAVED_RCX = 8,
+    SAVED_RDX = 16,
+    RAX = 0,
+    RCX = 1,
+    RDX = 2,
+    COPIES_MAX = 16,    /* a unit's count costs some 6 cycles: less than 0.4 of an iteration */
+    SCRATCH_L1 = 16384, /* half of a small L1 */
+    MARGIN = 4096,      /* more than a copy of an instruction with all stubs */
+    FIXES_MAX = 4 * CARM_BODY_OPS_MAX * COPIES_MAX,
+    CARRIED_AT = CARM_REGION_DATA_BYTES - 64 * LINE,
+};
+
+/* Lines between a load and its prefetch */
+static const int64_t distances[] = {
+    [CARM_VARIANT_NEAR] = 4, [CARM_VARIANT_PREFETCHED] = 16, [CARM_VARIANT_FAR] = 64};
+/* Iterations between an index and the prefetch of what it names */
+enum { INDIRECT_DISTANCE = 32 };
+
+#define WORD(id, word, values) word,
+static const char *const words[] = {CARM_VARIANT_TABLE(WORD)};
+#undef WORD
+#define VALUES(id, word, values) values,
+static const bool changes_values[] = {CARM_VARIANT_TABLE(VALUES)};
+#undef VALUES
+
+const char *carm_variant_word(enum carm_variant variant)
+{
+    return words[variant];
+}
+
+bool carm_variant_changes_values(enum carm_variant variant)
+{
+    return changes_values[variant];
+}
+
+/* ---- bytes ---- */
+
+static uint64_t here(const struct carm_region *region)
+{
+    return region->code_at + region->used;
+}
+
+static void put(struct carm_region *region, const void *bytes, size_t n)
+{
+    memcpy(region->code + region->used, bytes, n);
+    region->used += n;
+}
+
+static void put_byte(struct carm_region *region, int byte)
+{
+    region->code[region->used++] = (uint8_t)byte;
+}
+
+/* The distance from behind these four bytes */
+static void put_distance(struct carm_region *region, uint64_t to)
+{
+    const uint32_t distance = (uint32_t)(to - (here(region) + 4));
+    put(region, &distance, sizeof distance);
+}
+
+/* mov [to], register */
+static void store(struct carm_region *region, int reg, uint64_t to)
+{
+    put_byte(region, 0x48);
+    put_byte(region, 0x89);
+    put_byte(region, 0x05 | reg << 3);
+    put_distance(region, to);
+}
+
+/* mov register, [from] */
+static void load(struct carm_region *region, int reg, uint64_t from)
+{
+    put_byte(region, 0x48);
+    put_byte(region, 0x8b);
+    put_byte(region, 0x05 | reg << 3);
+    put_distance(region, from);
+}
+
+static void jump(struct carm_region *region, uint64_t to)
+{
+    put_byte(region, 0xe9);
+    put_distance(region, to);
+}
+
+static void jump_by(struct carm_region *region, uint64_t word_at)
+{
+    put(region, "\xff\x25", 2);
+    put_distance(region, word_at);
+}
+
+/* Without a change of flags: lea rcx, [rcx + by] */
+static void add_to_rcx(struct carm_region *region, int by)
+{
+    put(region, "\x48\x8d\x49", 3);
+    put_byte(region, by & 0xff);
+}
+
+static bool encode(struct carm_region *region, ZydisEncoderRequest *request)
+{
+    uint8_t bytes[CARM_BODY_BYTES_MAX + 1];
+    ZyanUSize n = CARM_BODY_BYTES_MAX;
+    if (!ZYAN_SUCCESS(ZydisEncoderEncodeInstructionAbsolute(request, bytes, &n, here(region)))) {
+        return false;
+    }
+    put(region, bytes, n);
+    return true;
+}
+
+/* ---- stubs ---- */
+
+/* rsi: a list of addresses, rcx: how many. Reads a byte of each; bit 0: writes it as well.
+ *   next: mov rax,[rsi]; add rsi,8; test al,1; jz read; and rax,-2; mov dl,[rax]; mov [rax],dl; jmp done
+ *   read: mov dl,[rax]
+ *   done: dec rcx; jnz next; int3 */
+static const uint8_t touch[] = {0x48, 0x8b, 0x06, 0x48, 0x83, 0xc6, 0x08, 0xa8, 0x01, 0x74,
+                                0x0a, 0x48, 0x83, 0xe0, 0xfe, 0x8a, 0x10, 0x88, 0x10, 0xeb,
+                                0x02, 0x8a, 0x10, 0x48, 0xff, 0xc9, 0x75, 0xe4, 0xcc};
+
+int carm_region_open(struct carm_region *region, uint64_t code_at, uint64_t data_at,
+                     struct carm_err *err)
+{
+    *region = (struct carm_region){
+        .code_at = code_at, .data_at = data_at, .code = malloc(CARM_REGION_CODE_BYTES)};
+    if (!region->code) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    region->touch_at = here(region);
+    put(region, touch, sizeof touch);
+    region->end_at = here(region);
+    put_byte(region, 0xcc);
+    region->entry_at = here(region);
+    jump_by(region, data_at + CARM_REGION_ENTRY);
+    /* takes the time, and begins the next phase; rcx has been saved */
+    region->switch_at = here(region);
+    store(region, RAX, data_at + SAVED_RAX);
+    store(region, RDX, data_at + SAVED_RDX);
+    put(region, "\x0f\x01\xf9", 3); /* rdtscp: changes rcx, too */
+    load(region, RCX, data_at + CARM_REGION_PHASE);
+    put(region, "\x89\x01\x89\x51\x04", 5); /* mov [rcx],eax; mov [rcx+4],edx */
+    put(region, "\x48\x8b\x41\x08", 4);     /* mov rax,[rcx+8] */
+    store(region, RAX, data_at + CARM_REGION_UNITS);
+    put(region, "\x48\x8b\x41\x10", 4);
+    store(region, RAX, data_at + CARM_REGION_TARGET);
+    put(region, "\x48\x8b\x41\x18", 4);
+    store(region, RAX, data_at + CARM_REGION_ENTRY);
+    add_to_rcx(region, sizeof(struct carm_phase));
+    store(region, RCX, data_at + CARM_REGION_PHASE);
+    load(region, RAX, data_at + SAVED_RAX);
+    load(region, RCX, data_at + SAVED_RCX);
+    load(region, RDX, data_at + SAVED_RDX);
+    jump_by(region, data_at + CARM_REGION_TARGET);
+    return 0;
+}
+
+void carm_region_close(struct carm_region *region)
+{
+    free(region->code);
+    *region = (struct carm_region){.used = 0};
+}
+
+/* ---- instructions ---- */
+
+unsigned carm_region_copies(const struct carm_body *body)
+{
+    return body->n > 48 || body->blocks > 8 ? 1 : body->n > 24 ? 4 : COPIES_MAX;
+}
+
+/* Lines that follow one another: with a power of two between them, they would share few sets of L1. */
+size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy)
+{
+    size_t slots = 0, slot = 0;
+    for (size_t i = 0; i < body->n; i++) {
+        slot += i < op && body->ops[i].varies;
+        slots += body->ops[i].varies;
+    }
+    const size_t most = slots ? SCRATCH_L1 / (LINE * slots) : 1;
+    const size_t turn = copy % (most ? most : 1);
+    return CARM_REGION_SCRATCH + (turn * slots + slot) * LINE;
+}
+
+size_t carm_region_carried(size_t number)
+{
+    return CARRIED_AT + number * LINE;
+}
+
+static bool request_of(const struct carm_body_op *op, ZydisEncoderRequest *request)
+{
+    memset(request, 0, sizeof *request);
+    return ZYAN_SUCCESS(ZydisEncoderDecodedInstructionToEncoderRequest(
+        &op->in, op->operands, op->in.operand_count_visible, request));
+}
+
+/* The same bytes elsewhere: distances from rip are set again. */
+static void put_unchanged(struct carm_region *region, const struct carm_body_op *op)
+{
+    const uint64_t at = here(region);
+    put(region, op->bytes, op->in.length);
+    if ((op->in.attributes & ZYDIS_ATTRIB_IS_RELATIVE) && op->in.raw.disp.size == 32) {
+        const uint64_t to = op->at + op->in.length + (uint64_t)op->in.raw.disp.value;
+        const uint32_t distance = (uint32_t)(to - (at + op->in.length));
+        memcpy(region->code + region->used - op->in.length + op->in.raw.disp.offset, &distance,
+               sizeof distance);
+    }
+}
+
+static void put_prefetch(struct carm_region *region, const ZydisEncoderOperand *memory, int64_t add)
+{
+    ZydisEncoderRequest r = {.machine_mode = ZYDIS_MACHINE_MODE_LONG_64,
+                             .mnemonic = ZYDIS_MNEMONIC_PREFETCHT0,
+                             .operand_count = 1};
+    r.operands[0] = *memory;
+    r.operands[0].mem.size = 1;
+    r.operands[0].mem.displacement += add;
+    (void)encode(region, &r);
+}
+
+static bool pure_store(const struct carm_body_op *op)
+{
+    return op->memory == 0 && op->varies && op->op.stores && !op->op.loads;
+}
+
+/* Whether the same line is loaded by an instruction before it. */
+static bool same_line(const struct carm_body *body, size_t i)
+{
+    const struct carm_body_op *op = &body->ops[i];
+    for (size_t k = 0; k < i; k++) {
+        const struct carm_body_op *o = &body->ops[k];
+        if (o->memory >= 0 && o->varies && o->op.loads && o->stride == op->stride &&
+            o->op.base == op->op.base && o->op.index == op->op.index &&
+            o->op.scale == op->op.scale && llabs(o->op.displacement - op->op.displacement) < LINE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool prefetch_stride(struct carm_region *region, const struct carm_body *body, size_t i,
+                            unsigned copy, int64_t lines)
+{
+    const struct carm_body_op *op = &body->ops[i];
+    ZydisEncoderRequest r;
+    if (!op->varies || !op->op.loads || !op->stride || same_line(body, i) || !request_of(op, &r)) {
+        return false;
+    }
+    const int64_t step = llabs(op->stride);
+    const int64_t iterations = (step >= LINE ? 1 : LINE / step) * lines;
+    /* once for each line */
+    if (copy == 0 || (int64_t)copy * step / LINE != ((int64_t)copy - 1) * step / LINE) {
+        put_prefetch(region, &r.operands[op->memory], op->stride * iterations);
+    }
+    return true;
+}
+
+static bool writes_register(const struct carm_body_op *op, uint8_t reg)
+{
+    for (uint8_t i = 0; i < op->op.nwrites; i++) {
+        if (op->op.writes[i] == reg) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A load whose address is made of a number that load `index` brought, in the same block, by instructions that are
+ * copied: they change that number alone, and no flag. */
+static bool made_of(const struct carm_body *body, size_t index, size_t i)
+{
+    const struct carm_body_op *from = &body->ops[index];
+    const struct carm_body_op *op = &body->ops[i];
+    const uint8_t reg = from->op.nwrites == 1 ? from->op.writes[0] : CARM_REG_NONE;
+    if (reg > 15 || !from->op.loads || from->op.stores || from->vector || !from->stride ||
+        from->op.base == reg || from->op.index == reg || from->op.nreads || op->memory < 0 ||
+        !op->varies || !op->op.loads || op->stride || (op->op.base != reg && op->op.index != reg)) {
+        return false;
+    }
+    for (size_t k = index + 1; k <= i; k++) {
+        const struct carm_body_op *o = &body->ops[k];
+        const bool more = k < i && writes_register(o, reg);
+        if (o->leader || (more && (o->op.nwrites != 1 || o->memory >= 0 || o->vector))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool prefetch_indirect(struct carm_region *region, const struct carm_body *body, size_t i)
+{
+    const struct carm_body_op *from = &body->ops[i];
+    bool loaded = false;
+    for (size_t k = i + 1; k < body->n && !body->ops[k].leader; k++) {
+        ZydisEncoderRequest index;
+        ZydisEncoderRequest used;
+        if (!made_of(body, i, k) || !request_of(from, &index) ||
+            !request_of(&body->ops[k], &used)) {
+            continue;
+        }
+        if (!loaded) {
+            index.operands[from->memory].mem.displacement += from->stride * INDIRECT_DISTANCE;
+            if (!encode(region, &index)) {
+                return false;
+            }
+            for (size_t m = i + 1; m < k; m++) {
+                if (writes_register(&body->ops[m], from->op.writes[0])) {
+                    put_unchanged(region, &body->ops[m]);
+                }
+            }
+            loaded = true;
+        }
+        put_prefetch(region, &used.operands[body->ops[k].memory], 0);
+    }
+    return loaded;
+}
+
+static bool put_streaming(struct carm_region *region, const struct carm_body_op *op)
+{
+    ZydisEncoderRequest r;
+    if (!pure_store(op) || op->unaligned || !request_of(op, &r) ||
+        op->operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        (op->in.attributes & ZYDIS_ATTRIB_HAS_LOCK)) {
+        return false;
+    }
+    const unsigned bytes = op->operands[0].size / 8;
+    const ZydisRegisterClass c = ZydisRegisterGetClass(op->operands[1].reg.value);
+    if (op->vector && bytes >= 16 && op->in.operand_count_visible == 2) {
+        r.mnemonic = op->in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ? ZYDIS_MNEMONIC_MOVNTPS
+                                                                          : ZYDIS_MNEMONIC_VMOVNTPS;
+        return encode(region, &r);
+    }
+    if (op->in.mnemonic == ZYDIS_MNEMONIC_MOV &&
+        (c == ZYDIS_REGCLASS_GPR32 || c == ZYDIS_REGCLASS_GPR64)) {
+        r.mnemonic = ZYDIS_MNEMONIC_MOVNTI;
+        return encode(region, &r);
+    }
+    return false;
+}
+
+/* Its memory is a line of its own in the region. */
+static bool put_in_l1(struct carm_region *region, const struct carm_body *body, size_t i,
+                      unsigned copy)
+{
+    const struct carm_body_op *op = &body->ops[i];
+    ZydisEncoderRequest r;
+    if (!op->varies || (op->op.loads && op->decides) || !request_of(op, &r)) {
+        return false;
+    }
+    ZydisEncoderOperand *m = &r.operands[op->memory];
+    m->mem.base = ZYDIS_REGISTER_RIP;
+    m->mem.index = ZYDIS_REGISTER_NONE;
+    m->mem.scale = 0;
+    m->mem.displacement = (ZyanI64)(region->data_at + carm_region_scratch(body, i, copy));
+    return encode(region, &r);
+}
+
+/* The product in place of a quotient or a root */
+static const struct {
+    ZydisMnemonic from, to;
+    bool root; /* of three operands in VEX, where the last one is taken twice */
+} cheaper[] = {
+    {ZYDIS_MNEMONIC_DIVPD, ZYDIS_MNEMONIC_MULPD, false},
+    {ZYDIS_MNEMONIC_DIVPS, ZYDIS_MNEMONIC_MULPS, false},
+    {ZYDIS_MNEMONIC_DIVSD, ZYDIS_MNEMONIC_MULSD, false},
+    {ZYDIS_MNEMONIC_DIVSS, ZYDIS_MNEMONIC_MULSS, false},
+    {ZYDIS_MNEMONIC_SQRTPD, ZYDIS_MNEMONIC_MULPD, false},
+    {ZYDIS_MNEMONIC_SQRTPS, ZYDIS_MNEMONIC_MULPS, false},
+    {ZYDIS_MNEMONIC_SQRTSD, ZYDIS_MNEMONIC_MULSD, false},
+    {ZYDIS_MNEMONIC_SQRTSS, ZYDIS_MNEMONIC_MULSS, false},
+    {ZYDIS_MNEMONIC_VDIVPD, ZYDIS_MNEMONIC_VMULPD, false},
+    {ZYDIS_MNEMONIC_VDIVPS, ZYDIS_MNEMONIC_VMULPS, false},
+    {ZYDIS_MNEMONIC_VDIVSD, ZYDIS_MNEMONIC_VMULSD, false},
+    {ZYDIS_MNEMONIC_VDIVSS, ZYDIS_MNEMONIC_VMULSS, false},
+    {ZYDIS_MNEMONIC_VSQRTSD, ZYDIS_MNEMONIC_VMULSD, false},
+    {ZYDIS_MNEMONIC_VSQRTSS, ZYDIS_MNEMONIC_VMULSS, false},
+    {ZYDIS_MNEMONIC_VSQRTPD, ZYDIS_MNEMONIC_VMULPD, true},
+    {ZYDIS_MNEMONIC_VSQRTPS, ZYDIS_MNEMONIC_VMULPS, true},
+};
+
+static bool put_cheaper(struct carm_region *region, const struct carm_body_op *op)
+{
+    ZydisEncoderRequest r;
+    for (size_t i = 0; i < sizeof cheaper / sizeof *cheaper; i++) {
+        if (cheaper[i].from != op->in.mnemonic || op->decides || !request_of(op, &r)) {
+            continue;
+        }
+        r.mnemonic = cheaper[i].to;
+        if (cheaper[i].root) {
+            if (op->memory >= 0 || r.operand_count != 2) {
+                return false; /* masked, or of memory */
+            }
+            r.operands[2] = r.operands[1];
+            r.operand_count = 3;
+        }
+        return encode(region, &r);
+    }
+    return false;
+}
+
+static bool only_moves(const struct carm_body_op *op)
+{
+    const ZydisInstructionCategory c = op->in.meta.category;
+    return c == ZYDIS_CATEGORY_DATAXFER || c == ZYDIS_CATEGORY_BROADCAST ||
+           (op->op.flags & CARM_OPCODE_GATHER);
+}
+
+/* Arithmetic in vector registers goes; what it loads is loaded. */
+static bool put_without_arithmetic(struct carm_region *region, const struct carm_body_op *op)
+{
+    const ZydisDecodedOperand *o = op->operands;
+    ZydisEncoderRequest r;
+    if (!op->vector || op->decides || op->op.stores || only_moves(op) ||
+        o[0].type != ZYDIS_OPERAND_TYPE_REGISTER) {
+        return false;
+    }
+    const ZydisRegisterClass c = ZydisRegisterGetClass(o[0].reg.value);
+    if (c != ZYDIS_REGCLASS_XMM && c != ZYDIS_REGCLASS_YMM && c != ZYDIS_REGCLASS_ZMM) {
+        return false; /* a comparison, or a number that goes to a general register */
+    }
+    if (op->memory < 0) {
+        return true;
+    }
+    if (!request_of(op, &r)) {
+        return false;
+    }
+    const bool legacy = op->in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+    const unsigned bytes = o[op->memory].size / 8;
+    ZydisEncoderRequest m = {.machine_mode = ZYDIS_MACHINE_MODE_LONG_64, .operand_count = 2};
+    const ZydisRegister first = bytes == 64   ? ZYDIS_REGISTER_ZMM0
+                                : bytes == 32 ? ZYDIS_REGISTER_YMM0
+                                              : ZYDIS_REGISTER_XMM0;
+    if (bytes != 4 && bytes != 8 && bytes != 16 && bytes != 32 && bytes != 64) {
+        return false;
+    }
+    m.mnemonic = bytes == 4   ? (legacy ? ZYDIS_MNEMONIC_MOVSS : ZYDIS_MNEMONIC_VMOVSS)
+                 : bytes == 8 ? (legacy ? ZYDIS_MNEMONIC_MOVSD : ZYDIS_MNEMONIC_VMOVSD)
+                 : legacy     ? ZYDIS_MNEMONIC_MOVUPS
+                              : ZYDIS_MNEMONIC_VMOVUPS;
+    m.operands[0].type = ZYDIS_OPERAND_TYPE_REGISTER;
+    m.operands[0].reg.value = (ZydisRegister)((int)first + ZydisRegisterGetId(o[0].reg.value));
+    m.operands[1] = r.operands[op->memory];
+    m.operands[1].mem.size = (ZyanU16)bytes;
+    return encode(region, &m);
+}
+
+/* Writes an instruction that is no branch. returns whether it was changed */
+static bool put_variant(struct carm_region *region, const struct carm_body *body, size_t i,
+                        enum carm_variant variant, unsigned copy)
+{
+    const struct carm_body_op *op = &body->ops[i];
+    const size_t before = region->used;
+    switch (variant) {
+    case CARM_VARIANT_NEAR:
+    case CARM_VARIANT_PREFETCHED:
+    case CARM_VARIANT_FAR: {
+        const bool added = prefetch_stride(region, body, i, copy, distances[variant]);
+        put_unchanged(region, op);
+        return added;
+    }
+    case CARM_VARIANT_INDIRECT: {
+        const bool added = prefetch_indirect(region, body, i);
+        put_unchanged(region, op);
+        return added;
+    }
+    case CARM_VARIANT_STREAMING:
+        if (put_streaming(region, op)) {
+            return true;
+        }
+        break;
+    case CARM_VARIANT_DIVISIONS:
+        if (put_cheaper(region, op)) {
+            return true;
+        }
+        break;
+    case CARM_VARIANT_ARITHMETIC:
+        if (put_without_arithmetic(region, op)) {
+            return true;
+        }
+        break;
+    case CARM_VARIANT_STORES:
+        if (pure_store(op)) {
+            return true;
+        }
+        break;
+    case CARM_VARIANT_L1:
+        if (put_in_l1(region, body, i, copy)) {
+            return true;
+        }
+        break;
+    default:
+        break;
+    }
+    region->used = before;
+    put_unchanged(region, op);
+    return false;
+}
+
+/* Each iteration begins with numbers of its own in place of those that the one before has left: zeros, or where a
+ * division's time depends on them, what the registers had. returns how many */
+static unsigned break_chains(struct carm_region *region, const struct carm_body *body)
+{
+    bool legacy = false;
+    for (size_t i = 0; i < body->n; i++) {
+        legacy = legacy || (body->ops[i].vector &&
+                            body->ops[i].in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY);
+    }
+    for (size_t k = 0; k < body->ncarried; k++) {
+        ZydisEncoderRequest r = {.machine_mode = ZYDIS_MACHINE_MODE_LONG_64};
+        const ZydisRegister reg = (ZydisRegister)(ZYDIS_REGISTER_XMM0 + body->carried[k]);
+        const size_t n = legacy || body->divides ? 2 : 3;
+        r.mnemonic = body->divides ? (legacy ? ZYDIS_MNEMONIC_MOVUPS : ZYDIS_MNEMONIC_VMOVUPS)
+                     : legacy      ? ZYDIS_MNEMONIC_XORPS
+                     : body->carried[k] > 15 ? ZYDIS_MNEMONIC_VPXORD
+                                             : ZYDIS_MNEMONIC_VPXOR;
+        r.operand_count = (ZyanU8)n;
+        for (size_t i = 0; i < n; i++) {
+            r.operands[i].type = ZYDIS_OPERAND_TYPE_REGISTER;
+            r.operands[i].reg.value = reg;
+        }
+        if (body->divides) {
+            r.operands[1] = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_MEMORY};
+            r.operands[1].mem.base = ZYDIS_REGISTER_RIP;
+            r.operands[1].mem.size = 16;
+            r.operands[1].mem.displacement = (ZyanI64)(region->data_at + carm_region_carried(k));
+        }
+        if (!encode(region, &r)) {
+            return 0;
+        }
+    }
+    return (unsigned)body->ncarried;
+}
+
+/* ---- a variant ---- */
+
+/* A distance that is set when all places are known. */
+struct fix {
+    size_t at;   /* in the code */
+    uint64_t to; /* in the program */
+    unsigned copy;
+};
+
+struct work {
+    struct fix *fixes;
+    size_t nfixes;
+    uint64_t *places; /* [copies x n] of each instruction of each copy */
+    unsigned copies;
+};
+
+static void put_fix(struct carm_region *region, struct work *work, uint64_t to, unsigned copy)
+{
+    work->fixes[work->nfixes++] = (struct fix){region->used, to, copy};
+    put(region, "\0\0\0\0", 4);
+}
+
+static void put_counter(struct carm_region *region, size_t i)
+{
+    const uint64_t at = region->data_at + CARM_REGION_COUNTS + 8 * i;
+    store(region, RCX, region->data_at + SAVED_RCX);
+    load(region, RCX, at);
+    add_to_rcx(region, 1);
+    store(region, RCX, at);
+    load(region, RCX, region->data_at + SAVED_RCX);
+}
+
+static void put_call(struct carm_region *region, const struct carm_body_op *op)
+{
+    if (op->target) {
+        put_byte(region, 0xe8);
+        put_distance(region, op->target);
+    } else {
+        put_unchanged(region, op);
+    }
+}
+
+/* A branch, or a jump */
+static void put_branch(struct carm_region *region, const struct carm_body *body, size_t i,
+                       unsigned copy, struct work *work)
+{
+    const struct carm_body_op *op = &body->ops[i];
+    const bool last = i + 1 == body->n && copy + 1 < work->copies;
+    if (op->kind == CARM_BODY_BRANCH) {
+        const int condition = op->in.opcode & 15;
+        const bool turned = last && op->target == body->head; /* falls into the next copy */
+        put_byte(region, 0x0f);
+        put_byte(region, 0x80 | (turned ? condition ^ 1 : condition));
+        put_fix(region, work, turned ? op->next : op->target, copy);
+    } else if (!(last && op->target == body->head)) {
+        put_byte(region, 0xe9);
+        put_fix(region, work, op->target, copy);
+    }
+}
+
+/* An iteration. returns the number of changes */
+static unsigned put_copy(struct carm_region *region, const struct carm_body *body,
+                         enum carm_variant variant, bool counted, unsigned copy, struct work *work)
+{
+    unsigned changed = 0;
+    for (size_t i = 0; i < body->n; i++) {
+        const struct carm_body_op *op = &body->ops[i];
+        const bool falls = i + 1 < body->n && body->ops[i + 1].at == op->next;
+        const bool turned = op->kind == CARM_BODY_BRANCH && i + 1 == body->n &&
+                            copy + 1 < work->copies && op->target == body->head;
+        work->places[copy * body->n + i] = here(region);
+        if (i == 0 && variant == CARM_VARIANT_CHAINS) {
+            changed += break_chains(region, body);
+        }
+        if (counted && op->leader) {
+            put_counter(region, i);
+        }
+        if (op->kind == CARM_BODY_CALL) {
+            put_call(region, op);
+        } else if (op->kind != CARM_BODY_PLAIN) {
+            put_branch(region, body, i, copy, work);
+        } else {
+            changed += put_variant(region, body, i, variant, copy);
+        }
+        if (op->next && !falls && !turned) {
+            put_byte(region, 0xe9);
+            put_fix(region, work, op->next, copy);
+        }
+    }
+    return changed;
+}
+
+static bool set_distances(struct carm_region *region, const struct carm_body *body,
+                          const struct work *work, uint64_t entry)
+{
+    bool good = true;
+    for (size_t f = 0; f < work->nfixes; f++) {
+        const struct fix *fix = &work->fixes[f];
+        const struct carm_body_op *op = carm_body_find(body, fix->to);
+        const size_t i = op ? (size_t)(op - body->ops) : 0;
+        const uint64_t to = !op                            ? fix->to
+                            : i > 0                        ? work->places[fix->copy * body->n + i]
+                            : fix->copy + 1 < work->copies ? work->places[(fix->copy + 1) * body->n]
+                                                           : entry;
+        const int64_t distance = (int64_t)(to - (region->code_at + fix->at + 4));
+        const int32_t word = (int32_t)distance;
+        good = good && word == distance;
+        memcpy(region->code + fix->at, &word, sizeof word);
+    }
+    return good;
+}
+
+void carm_region_emit(struct carm_region *region, const struct carm_body *body,
+                      enum carm_variant variant, bool counted, struct carm_variant_code *out)
+{
+    struct work work = {.copies = carm_region_copies(body)};
+    const size_t begin = region->used;
+    const size_t room = (size_t)work.copies * body->n * 64 + MARGIN;
+    *out = (struct carm_variant_code){.start = 0};
+    if (begin + room > CARM_REGION_CODE_BYTES) {
+        snprintf(out->why, sizeof out->why, "its copies are too long");
+        return;
+    }
+    work.fixes = calloc(FIXES_MAX, sizeof *work.fixes);
+    work.places = calloc((size_t)work.copies * body->n, sizeof *work.places);
+    if (!work.fixes || !work.places) {
+        snprintf(out->why, sizeof out->why, "not enough memory");
+        goto out;
+    }
+    /* counts a unit down: without a flag, by jrcxz */
+    const uint64_t entry = here(region);
+    store(region, RCX, region->data_at + SAVED_RCX);
+    load(region, RCX, region->data_at + CARM_REGION_UNITS);
+    add_to_rcx(region, -1);
+    store(region, RCX, region->data_at + CARM_REGION_UNITS);
+    put(region, "\xe3\x0c", 2); /* jrcxz over the next two */
+    load(region, RCX, region->data_at + SAVED_RCX);
+    put_byte(region, 0xe9);
+    const size_t to_start = region->used;
+    put(region, "\0\0\0\0", 4);
+    jump(region, region->switch_at);
+    while ((here(region) & 63) != (body->head & 63)) {
+        put_byte(region, 0xcc); /* the loop has its own alignment */
+    }
+    const uint64_t start = here(region);
+    const uint32_t distance = (uint32_t)(start - (region->code_at + to_start + 4));
+    memcpy(region->code + to_start, &distance, sizeof distance);
+    for (unsigned c = 0; c < work.copies; c++) {
+        out->changed += put_copy(region, body, variant, counted, c, &work);
+    }
+    if (!set_distances(region, body, &work, entry)) {
+        snprintf(out->why, sizeof out->why, "it is too far from what it jumps to");
+        region->used = begin;
+        goto out;
+    }
+    out->changed = (out->changed + work.copies - 1) / work.copies;
+    out->start = start;
+    out->entry = entry;
+out:
+    free(work.fixes);
+    free(work.places);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Variants of a loop as machine code: copies of its body that fall through from one iteration to the next, in which
+ * some instructions are changed, and the code that counts passes and takes time stamps between them.
+ *
+ * The code lies in a region of a copied process, near the loop. Where an iteration goes back to the head, it goes on
+ * in the next copy of the body; after the last copy an entry counts a unit down. When a unit count reaches 0, the
+ * time is taken and the next phase of a table begins: another variant, and its number of units. No stub changes
+ * a flag or a register of the loop, or uses its stack. */
+#ifndef CARM_HARNESS_WHATIF_EMIT_H
+#define CARM_HARNESS_WHATIF_EMIT_H
+
+#include "harness/whatif/body.h"
+
+/* A row: identifier, word of JSON, whether it changes values that the loop computes.
+ * NEAR, PREFETCHED and FAR differ in their distance. */
+#define CARM_VARIANT_TABLE(ROW)                 \
+    ROW(UNCHANGED, "unchanged", false)          \
+    ROW(AGAIN, "unchanged_again", false)        \
+    ROW(NEAR, "prefetch_near", false)           \
+    ROW(PREFETCHED, "prefetch", false)          \
+    ROW(FAR, "prefetch_far", false)             \
+    ROW(INDIRECT, "prefetch_indirect", false)   \
+    ROW(STREAMING, "streaming_stores", false)   \
+    ROW(CHAINS, "chains_broken", true)          \
+    ROW(DIVISIONS, "divisions_cheap", true)     \
+    ROW(ARITHMETIC, "without_arithmetic", true) \
+    ROW(STORES, "without_stores", true)         \
+    ROW(L1, "data_in_l1", true)
+
+#define CARM_VARIANT_ID(id, word, values) CARM_VARIANT_##id,
+enum carm_variant { CARM_VARIANT_TABLE(CARM_VARIANT_ID) CARM_VARIANTS };
+#undef CARM_VARIANT_ID
+
+const char *carm_variant_word(enum carm_variant variant);
+bool carm_variant_changes_values(enum carm_variant variant);
+
+enum {
+    CARM_REGION_PHASES_MAX = 1500,
+    CARM_REGION_CODE_BYTES = 4 << 20,
+    CARM_REGION_DATA_BYTES = 1 << 19,
+    /* of the data */
+    CARM_REGION_UNITS = 24,
+    CARM_REGION_PHASE = 32,
+    CARM_REGION_TARGET = 40,
+    CARM_REGION_ENTRY = 48,
+    CARM_REGION_PHASES = 256,
+    CARM_REGION_COUNTS = 65536,   /* of the blocks, by instruction: 8 bytes each */
+    CARM_REGION_SCRATCH = 131072, /* what stands for memory, a line for each access */
+};
+
+/* In the data of the region. tsc: when the phase began, of the last one where all ended. */
+struct carm_phase {
+    uint64_t tsc;
+    uint64_t units;  /* > 0 */
+    uint64_t target; /* where the variant begins */
+    uint64_t entry;  /* where the outer code's jumps to the loop go */
+};
+
+struct carm_region {
+    uint64_t code_at, data_at; /* within 1 GB of the loop */
+    uint8_t *code;             /* [CARM_REGION_CODE_BYTES] */
+    size_t used;
+    uint64_t switch_at, end_at, entry_at, touch_at; /* stubs */
+};
+
+/* A variant in the region. */
+struct carm_variant_code {
+    uint64_t start, entry; /* 0 = it could not be made */
+    unsigned changed;      /* instructions of an iteration */
+    char why[96];          /* it could not: a phrase; "" */
+};
+
+/* returns 0 or -CARM_ENOMEM */
+int carm_region_open(struct carm_region *region, uint64_t code_at, uint64_t data_at,
+                     struct carm_err *err);
+void carm_region_close(struct carm_region *region);
+
+/* How many copies of the body follow one another. */
+unsigned carm_region_copies(const struct carm_body *body);
+
+/* Writes a variant.
+ * counted  each block counts its executions */
+void carm_region_emit(struct carm_region *region, const struct carm_body *body,
+                      enum carm_variant variant, bool counted, struct carm_variant_code *out);
+
+/* The offset in the region's data of what stands for the memory of an access. */
+size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy);
+
+/* The offset of the value that a carried register begins with. */
+size_t carm_region_carried(size_t number);
+
+#endif

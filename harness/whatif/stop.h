@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stops a running program at the head of a loop, by hardware breakpoints of its running threads: its code is not
+ * written. Threads that wait in a system call are left alone, since some calls (epoll_wait) would return early. */
+#ifndef CARM_HARNESS_WHATIF_STOP_H
+#define CARM_HARNESS_WHATIF_STOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { CARM_STOP_HEADS = 4, CARM_STOP_THREADS = 256 }; /* x86 has four breakpoint registers */
+
+struct carm_stop {
+    pid_t pid; /* of the process, a child of the calling process */
+    struct {
+        pid_t tid;
+        bool stopped;
+        int signal; /* to be delivered when it goes on; 0 = none */
+    } threads[CARM_STOP_THREADS];
+    size_t nthreads;
+    bool
+        masked; /* a thread blocks or ignores SIGTRAP: a breakpoint would reset its handling, so it has none */
+    bool ended; /* the process; status is as waitpid gives it */
+    int status;
+};
+
+/* Waits until a running thread is about to execute one of the heads, for so many seconds at most. Then the threads
+ * that were running are stopped until carm_stop_release.
+ * heads   [n] addresses, n <= CARM_STOP_HEADS
+ * thread  out: the one that has arrived
+ * returns the number of the head; -1: none was reached, and all go on; or the process has ended */
+int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double seconds,
+                 const volatile sig_atomic_t *interrupted, pid_t *thread);
+
+/* All go on, with the signals that came meanwhile. */
+void carm_stop_release(struct carm_stop *stop);
+
+/* Whether the process has ended: its status is taken then. */
+bool carm_stop_ended(struct carm_stop *stop);
+
+#endif

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/whatif.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/machine/clock.h"
+#include "harness/whatif/child.h"
+#include "harness/whatif/memory.h"
+#include "harness/whatif/stop.h"
+#include "harness/whatif/trial.h"
+#include "run/input.h"
+#include "run/launch.h"
+
+static const double least_share = 0.05;     /* of the time, of a loop that is tried */
+static const double least_seconds = 0.1;    /* of the program */
+static const double snapshot_seconds = 0.8; /* 4 s for a loop */
+static const double null_most = 0.05;       /* else unchanged code differs from itself */
+static const double copied_most = 1.5;      /* beyond it, copies do not do as the program does */
+/* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and of any
+ * gain. */
+static const double method_share = 0.10;
+static const double method_least = 0.02;
+
+enum { SNAPSHOTS_LEAST = 3, PATH_ROOM = 64 };
+
+/* ---- words ---- */
+
+#define ROW(id, word, words, advice, bound) {word, words, advice, bound},
+static const struct {
+    const char *word, *words, *advice;
+    bool bound;
+} table[] = {CARM_WHATIF_TABLE(ROW)};
+#undef ROW
+
+const char *carm_whatif_word(enum carm_whatif_kind kind)
+{
+    return table[kind].word;
+}
+
+const char *carm_whatif_words(enum carm_whatif_kind kind)
+{
+    return table[kind].words;
+}
+
+const char *carm_whatif_advice(enum carm_whatif_kind kind)
+{
+    return table[kind].advice;
+}
+
+bool carm_whatif_is_bound(enum carm_whatif_kind kind)
+{
+    return table[kind].bound;
+}
+
+/* ---- figures ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of those that are numbers; NaN = none is */
+static double median_of(const double *v, size_t n)
+{
+    double numbers[64];
+    size_t m = 0;
+    for (size_t i = 0; i < n && m < 64; i++) {
+        if (!isnan(v[i])) {
+            numbers[m++] = v[i];
+        }
+    }
+    qsort(numbers, m, sizeof *numbers, by_value);
+    return m ? 0.5 * (numbers[(m - 1) / 2] + numbers[m / 2]) : NAN;
+}
+
+/* The gain of the loop's own code, where the rest of the time stayed as it was: 1/r = f/g + 1 - f */
+static double without_rest(double ratio, double inside)
+{
+    const double rest = inside > 0.97 || isnan(inside) ? 0.0 : 1.0 - inside;
+    const double left = 1.0 / ratio - rest;
+    return left > 0.0 ? (1.0 - rest) / left : INFINITY;
+}
+
+/* 97.5% quantile of Student's t, by degrees of freedom */
+static double student(size_t freedom)
+{
+    static const double t[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571,
+                               2.447, 2.365, 2.306, 2.262, 2.228};
+    return freedom < sizeof t / sizeof *t ? t[freedom] : 2.0;
+}
+
+bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
+                         struct carm_whatif_change *change)
+{
+    double sum = 0.0, squares = 0.0;
+    double used[64];
+    size_t m = 0;
+    const double null = median_of(nulls, n);
+    for (size_t i = 0; i < n && i < 64; i++) {
+        if (!isnan(ratios[i]) && ratios[i] > 0.0) {
+            used[m] = log(ratios[i]);
+            sum += used[m++];
+        }
+    }
+    change->measured = false;
+    if (m < SNAPSHOTS_LEAST) {
+        snprintf(change->why, sizeof change->why, "only %zu of %d snapshots measured it", m,
+                 CARM_WHATIF_SNAPSHOTS);
+        return false;
+    }
+    if (isnan(null) || fabs(null - 1.0) > null_most) {
+        snprintf(change->why, sizeof change->why,
+                 "unchanged code differs from itself by %.0f%%: the loop does other work each time",
+                 isnan(null) ? 100.0 : 100.0 * fabs(null - 1.0));
+        return false;
+    }
+    const double mean = sum / (double)m;
+    for (size_t i = 0; i < m; i++) {
+        squares += (used[i] - mean) * (used[i] - mean);
+    }
+    const double spread = student(m - 1) * sqrt(squares / (double)(m - 1) / (double)m);
+    const double middle = median_of(used, m);
+    const double half = spread + fabs(log(null)) + fmax(method_least, method_share * fabs(middle));
+    change->gain = without_rest(exp(middle), inside);
+    change->ci = (struct carm_ci){without_rest(exp(middle - half), inside),
+                                  without_rest(exp(middle + half), inside)};
+    change->measured = true;
+    return true;
+}
+
+/* ---- loops ---- */
+
+struct candidate {
+    const struct carm_profile_row *row;
+    const struct carm_flow_code *code;
+    const char *path; /* of its file */
+    struct carm_body_piece *pieces;
+    uint8_t *bytes;
+    bool opened;
+    struct carm_trial trial;
+    uint64_t head; /* in the process; 0 = not mapped yet */
+    bool pending;
+    size_t n; /* snapshots */
+    struct carm_trial_result results[CARM_WHATIF_SNAPSHOTS];
+};
+
+struct session {
+    struct candidate all[CARM_WHATIF_LOOPS];
+    struct carm_run_whatif *out;
+    struct carm_stop *stop;
+    struct carm_trial_settings settings;
+    double length; /* seconds, of the program */
+    double began, stood;
+    bool masked;
+};
+
+/* Why a loop is not tried, whatever happens; NULL = it may be */
+static const char *cannot(const struct carm_profile_row *row, const struct carm_flow_code *code,
+                          const char *path)
+{
+    if (row->irreducible) {
+        return "it is entered at several places";
+    }
+    if (!code || !code->npieces || !code->nops) {
+        return "its code is not known";
+    }
+    if (!code->inner) {
+        return "there are loops inside it: those are tried";
+    }
+    if (!path[0]) {
+        return "its code was made at run time";
+    }
+    return NULL;
+}
+
+static void choose(struct session *s, const struct carm_run *run,
+                   const struct carm_profile *profile)
+{
+    for (size_t i = 0; i < profile->nrows && s->out->nloops < CARM_WHATIF_LOOPS; i++) {
+        const struct carm_profile_row *row = &profile->rows[i];
+        if (row->kind != CARM_PROFILE_LOOP || row->share < least_share) {
+            continue;
+        }
+        const size_t at = s->out->nloops++;
+        struct candidate *c = &s->all[at];
+        struct carm_whatif_loop *loop = &s->out->loops[at];
+        c->row = row;
+        c->code = row->code ? &profile->codes[row->code - 1] : NULL;
+        c->path = c->code ? carm_modules_path(&run->blocks.modules, c->code->module) : "";
+        *loop = (struct carm_whatif_loop){.row = i, .null = NAN, .copied = NAN, .inside = NAN};
+        const char *why = cannot(row, c->code, c->path);
+        snprintf(loop->why, sizeof loop->why, "%s", why ? why : "");
+    }
+}
+
+/* The address of an offset of a file in the process; 0 = not mapped */
+static uint64_t place_of(const struct carm_memory *memory, const char *path, uint64_t at)
+{
+    for (size_t i = 0; i < memory->n; i++) {
+        const struct carm_area *a = &memory->areas[i];
+        if (a->executable && strcmp(a->path, path) == 0 && at >= a->offset &&
+            at - a->offset < a->end - a->begin) {
+            return a->begin + (at - a->offset);
+        }
+    }
+    return 0;
+}
+
+/* Reads the loop's code in the process, which must be what was counted: it is decoded from there. */
+static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, pid_t pid,
+                           const struct carm_memory *memory)
+{
+    const struct carm_flow_code *code = c->code;
+    size_t size = 0, used = 0;
+    struct carm_err err = {""};
+    const uint64_t head = place_of(memory, c->path, code->at);
+    if (!head) {
+        return;
+    }
+    for (size_t i = 0; i < code->npieces; i++) {
+        size += code->pieces[i].end - code->pieces[i].at;
+    }
+    c->bytes = malloc(size + 1);
+    c->pieces = calloc(code->npieces, sizeof *c->pieces);
+    if (!c->bytes || !c->pieces) {
+        snprintf(loop->why, sizeof loop->why, "not enough memory");
+        return;
+    }
+    for (size_t i = 0; i < code->npieces; i++) {
+        const struct carm_code_piece *p = &code->pieces[i];
+        const size_t n = p->end - p->at;
+        c->pieces[i] = (struct carm_body_piece){head + (p->at - code->at), c->bytes + used, n};
+        if (!carm_child_read(pid, c->pieces[i].at, c->bytes + used, n)) {
+            snprintf(loop->why, sizeof loop->why, "its code cannot be read in the process");
+            return;
+        }
+        used += n;
+    }
+    if (carm_trial_open(&c->trial, head, c->pieces, code->npieces, &err) != 0) {
+        snprintf(loop->why, sizeof loop->why, "%.190s", err.text);
+        return;
+    }
+    c->opened = true;
+    c->head = head;
+}
+
+/* Finds the loops that are in memory by now. */
+static void open_candidates(struct session *s)
+{
+    struct carm_memory memory;
+    bool any = false;
+    for (size_t i = 0; i < s->out->nloops; i++) {
+        any = any || (!s->all[i].opened && !s->out->loops[i].why[0]);
+    }
+    if (!any || carm_memory_open(&memory, s->stop->pid, NULL) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < s->out->nloops; i++) {
+        if (!s->all[i].opened && !s->out->loops[i].why[0]) {
+            open_candidate(&s->all[i], &s->out->loops[i], s->stop->pid, &memory);
+        }
+    }
+    carm_memory_close(&memory);
+}
+
+/* ---- the run ---- */
+
+static volatile sig_atomic_t program_pid;
+
+/* The program gets what carm gets, but what a terminal sends to both. */
+static void pass_on(int sig)
+{
+    if (program_pid > 0) {
+        kill((pid_t)program_pid, sig);
+    }
+    carm_interrupted = 1;
+}
+
+static void nap(double seconds)
+{
+    const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+    nanosleep(&t, NULL);
+}
+
+/* Seconds that the program has run, without those that it was held. */
+static double ran(const struct session *s)
+{
+    return carm_seconds_now() - s->began - s->stood;
+}
+
+/* A snapshot of each loop, as far as they are reached until the time. */
+static void take_round(struct session *s, double until)
+{
+    for (size_t i = 0; i < s->out->nloops; i++) {
+        struct candidate *c = &s->all[i];
+        c->pending = c->opened && !s->out->loops[i].why[0] && c->n < CARM_WHATIF_SNAPSHOTS;
+    }
+    while (!carm_stop_ended(s->stop) && !carm_interrupted && ran(s) < until) {
+        uint64_t heads[CARM_STOP_HEADS];
+        size_t of[CARM_STOP_HEADS];
+        size_t n = 0;
+        pid_t thread = 0;
+        for (size_t i = 0; i < s->out->nloops && n < CARM_STOP_HEADS; i++) {
+            if (s->all[i].pending) {
+                of[n] = i;
+                heads[n++] = s->all[i].head;
+            }
+        }
+        if (!n) {
+            return;
+        }
+        /* threads that begin meanwhile are seized in the next turn */
+        const double wait = fmin(0.2, fmax(0.01, until - ran(s)));
+        const int hit = carm_stop_at(s->stop, heads, n, wait, &carm_interrupted, &thread);
+        if (hit < 0) {
+            nap(0.001);
+            continue;
+        }
+        struct candidate *c = &s->all[of[hit]];
+        struct carm_whatif_loop *loop = &s->out->loops[of[hit]];
+        carm_trial_measure(&c->trial, thread, &s->settings, &c->results[c->n]);
+        s->stood += c->results[c->n].spent;
+        loop->seconds += c->results[c->n].spent;
+        c->n++;
+        c->pending = false;
+        if (c->trial.wrong[0]) {
+            snprintf(loop->why, sizeof loop->why, "%s", c->trial.wrong);
+        }
+        carm_stop_release(s->stop);
+    }
+}
+
+static void take_snapshots(struct session *s, struct carm_observer *observer)
+{
+    const double slot = s->length / CARM_WHATIF_SNAPSHOTS;
+    for (int r = 0; r < CARM_WHATIF_SNAPSHOTS && !carm_interrupted; r++) {
+        const double begin = (r + 0.25) * slot;
+        if (observer) {
+            carm_observer_step(observer, "what if: snapshot %d of %d", r + 1,
+                               CARM_WHATIF_SNAPSHOTS);
+        }
+        while (!carm_stop_ended(s->stop) && !carm_interrupted && ran(s) < begin) {
+            nap(fmin(0.01, fmax(0.0005, begin - ran(s))));
+        }
+        if (carm_stop_ended(s->stop)) {
+            return;
+        }
+        open_candidates(s);
+        take_round(s, (r + 1) * slot);
+    }
+}
+
+/* To its end: what it writes must be whole. */
+static void finish_run(struct carm_stop *stop, struct carm_launch *launch)
+{
+    int status = 0;
+    pid_t got = 0;
+    while (!stop->ended && got >= 0) {
+        do {
+            got = waitpid(stop->pid, &status, 0);
+        } while (got < 0 && errno == EINTR);
+        if (got == stop->pid && (WIFEXITED(status) || WIFSIGNALED(status))) {
+            stop->ended = true;
+        }
+    }
+    launch->pid = -1;
+}
+
+/* ---- what they say ---- */
+
+static void take_change(const struct candidate *c, enum carm_whatif_kind kind, int trial,
+                        struct carm_whatif_loop *loop, struct carm_whatif_change *change)
+{
+    double ratios[CARM_WHATIF_SNAPSHOTS];
+    double nulls[CARM_WHATIF_SNAPSHOTS];
+    const char *refused = c->trial.refused[trial];
+    *change = (struct carm_whatif_change){.program = NAN};
+    if (refused[0]) {
+        snprintf(change->why, sizeof change->why, "%s", refused);
+        change->idle = c->trial.idle[trial];
+        return;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        ratios[i] = c->results[i].ratio[trial];
+        nulls[i] = trial == CARM_TRIAL_HUGE ? c->results[i].null_pages : c->results[i].null;
+    }
+    if (!carm_whatif_combine(ratios, nulls, c->n, loop->inside, change)) {
+        return;
+    }
+    const double share = c->row->share;
+    change->program = carm_whatif_is_bound(kind) ? NAN : 1.0 / (1.0 - share + share / change->gain);
+}
+
+/* The best of three distances */
+static void take_prefetch(const struct candidate *c, struct carm_whatif_loop *loop,
+                          struct carm_whatif_change *change)
+{
+    static const struct {
+        int trial, lines;
+    } distances[] = {{CARM_VARIANT_NEAR, 4}, {CARM_VARIANT_PREFETCHED, 16}, {CARM_VARIANT_FAR, 64}};
+    take_change(c, CARM_WHATIF_PREFETCH, distances[0].trial, loop, change);
+    change->lines = distances[0].lines;
+    for (size_t i = 1; i < sizeof distances / sizeof *distances; i++) {
+        struct carm_whatif_change other;
+        take_change(c, CARM_WHATIF_PREFETCH, distances[i].trial, loop, &other);
+        if (other.measured && (!change->measured || other.gain > change->gain)) {
+            *change = other;
+            change->lines = distances[i].lines;
+        }
+    }
+}
+
+/* masked  the program's threads had no breakpoints */
+static void take_loop(struct candidate *c, bool masked, struct carm_whatif_loop *loop)
+{
+    static const int trials[CARM_WHATIF_KINDS] = {
+        [CARM_WHATIF_HUGE_PAGES] = CARM_TRIAL_HUGE,
+        [CARM_WHATIF_INDIRECT] = CARM_VARIANT_INDIRECT,
+        [CARM_WHATIF_STREAMING] = CARM_VARIANT_STREAMING,
+        [CARM_WHATIF_CHAINS] = CARM_VARIANT_CHAINS,
+        [CARM_WHATIF_DIVISIONS] = CARM_VARIANT_DIVISIONS,
+        [CARM_WHATIF_L1] = CARM_VARIANT_L1,
+        [CARM_WHATIF_STORES] = CARM_VARIANT_STORES,
+        [CARM_WHATIF_ARITHMETIC] = CARM_VARIANT_ARITHMETIC,
+    };
+    double nulls[CARM_WHATIF_SNAPSHOTS];
+    double seconds[CARM_WHATIF_SNAPSHOTS];
+    const char *why = "";
+    size_t good = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct carm_trial_result *r = &c->results[i];
+        nulls[i] = r->why[0] ? NAN : r->null;
+        seconds[i] = r->why[0] ? NAN : r->seconds;
+        loop->inside = r->why[0] ? loop->inside : r->inside;
+        why = r->why[0] ? r->why : why;
+        good += !r->why[0];
+    }
+    loop->snapshots = (unsigned)good;
+    loop->null = median_of(nulls, c->n);
+    if (c->row->executions && c->row->seconds > 0.0) {
+        const double threads = c->row->threads > 0 ? c->row->threads : 1;
+        const double inside = isnan(loop->inside) ? 1.0 : loop->inside;
+        loop->copied = inside * median_of(seconds, c->n) /
+                       (c->row->seconds * threads / (double)c->row->executions);
+    }
+    if (loop->why[0]) {
+        return;
+    }
+    if (good < SNAPSHOTS_LEAST) {
+        snprintf(loop->why, sizeof loop->why, "%s",
+                 why[0]   ? why
+                 : masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
+                 : c->n   ? "it was reached too seldom"
+                          : "it was not reached while the program was watched");
+        return;
+    }
+    if (!isnan(loop->copied) && (loop->copied > copied_most || loop->copied < 1.0 / copied_most)) {
+        snprintf(
+            loop->why, sizeof loop->why,
+            "an iteration takes %.2g times as long in a copy as in the program: copies do not show "
+            "what it waits for",
+            loop->copied);
+        return;
+    }
+    for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
+        if (k == CARM_WHATIF_PREFETCH) {
+            take_prefetch(c, loop, &loop->changes[k]);
+        } else {
+            take_change(c, (enum carm_whatif_kind)k, trials[k], loop, &loop->changes[k]);
+        }
+    }
+}
+
+/* Whether there is anything to be tried; out->why says why not. */
+static bool worth_it(struct session *s, const struct carm_run *run,
+                     const struct carm_profile *profile)
+{
+    char *why = s->out->why;
+    const size_t size = sizeof s->out->why;
+    bool any = false;
+    if (!run->has_blocks || !profile->has_time) {
+        snprintf(why, size, "the loops' counts and shares of time are not known");
+        return false;
+    }
+    if (run->row.seconds < least_seconds) {
+        snprintf(why, size, "the program runs %.3g s: snapshots of it need %.1g s",
+                 run->row.seconds, least_seconds);
+        return false;
+    }
+    choose(s, run, profile);
+    for (size_t i = 0; i < s->out->nloops; i++) {
+        any = any || !s->out->loops[i].why[0];
+    }
+    if (!s->out->nloops) {
+        snprintf(why, size, "no loop takes %.0f%% of the time", 100.0 * least_share);
+    }
+    return any;
+}
+
+static int run_again(struct session *s, const struct carm_run *run, struct carm_err *err)
+{
+    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    const struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
+    struct sigaction term, hangup;
+    struct carm_stop *stop = calloc(1, sizeof *stop);
+    int rc = stop ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory");
+    rc = rc ? rc
+            : carm_launch_open(&launch, run->argv, NULL, CARM_LAUNCH_QUIET | CARM_LAUNCH_PLACED,
+                               err);
+    if (!rc) {
+        s->stop = stop;
+        stop->pid = launch.pid;
+        program_pid = launch.pid;
+        carm_interrupt_watch();
+        sigaction(SIGTERM, &action, &term);
+        sigaction(SIGHUP, &action, &hangup);
+        rc = carm_launch_go(&launch, run->argv[0], err);
+        s->began = carm_seconds_now();
+        if (!rc) {
+            take_snapshots(s, run->observer);
+            finish_run(stop, &launch);
+            s->masked = stop->masked;
+        }
+        program_pid = 0;
+        sigaction(SIGHUP, &hangup, NULL);
+        sigaction(SIGTERM, &term, NULL);
+        carm_interrupt_release();
+    }
+    carm_launch_close(&launch);
+    free(stop);
+    return rc;
+}
+
+int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
+                    const struct carm_profile *profile, uint64_t memory, struct carm_err *err)
+{
+    struct carm_clock clock;
+    int rc = 0;
+    *out = (struct carm_run_whatif){.nloops = 0};
+    struct session *s = calloc(1, sizeof *s);
+    if (!s) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    s->out = out;
+    s->length = run->row.seconds;
+    if (worth_it(s, run, profile)) {
+        rc = carm_clock_open(&clock, err);
+        s->settings = (struct carm_trial_settings){.memory = memory,
+                                                   .tsc_hz = rc ? 0.0 : clock.tsc_hz,
+                                                   .seconds = snapshot_seconds,
+                                                   .stop = &carm_interrupted};
+        rc = rc ? rc : run_again(s, run, err);
+    }
+    for (size_t i = 0; i < out->nloops && !rc; i++) {
+        take_loop(&s->all[i], s->masked, &out->loops[i]);
+    }
+    for (size_t i = 0; i < out->nloops; i++) {
+        if (s->all[i].opened) {
+            carm_trial_close(&s->all[i].trial);
+        }
+        free(s->all[i].bytes);
+        free(s->all[i].pieces);
+    }
+    if (carm_interrupted) {
+        snprintf(out->why, sizeof out->why, "interrupted");
+    }
+    out->seconds = s->stood;
+    free(s);
+    return rc;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm run --what-if: what changes of the hot loops would bring, measured in copies of the running program
+ * (harness/whatif/). The program runs once more, with its output discarded. */
+#ifndef CARM_RUN_WHATIF_H
+#define CARM_RUN_WHATIF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/number.h"
+#include "base/observer.h"
+#include "harness/profile/profile.h"
+#include "run/count.h"
+
+/* A row: identifier, word of JSON, "if ...", what to try or what the figure says, whether it is a bound: a program
+ * without stores or arithmetic is no program, so only the loop has a gain. */
+#define CARM_WHATIF_TABLE(ROW)                                                           \
+    ROW(HUGE_PAGES, "huge_pages", "its pages were huge",                                 \
+        "MADV_HUGEPAGE, or GLIBC_TUNABLES=glibc.malloc.hugetlb=1", false)                \
+    ROW(PREFETCH, "prefetch", "its lines were prefetched", "__builtin_prefetch", false)  \
+    ROW(INDIRECT, "prefetch_indirect", "what its indices name was prefetched",           \
+        "__builtin_prefetch(&a[index[i + 32]])", false)                                  \
+    ROW(STREAMING, "streaming_stores", "its stores bypassed the caches",                 \
+        "non-temporal stores, as _mm256_stream_pd", false)                               \
+    ROW(CHAINS, "chains_broken", "its sums had several accumulators",                    \
+        "-ffast-math, or omp simd reduction", false)                                     \
+    ROW(DIVISIONS, "divisions_cheap", "divisions and roots cost a product",              \
+        "products with reciprocals, or -mrecip", false)                                  \
+    ROW(L1, "data_in_l1", "its data came from L1", "all that memory costs it", true)     \
+    ROW(STORES, "without_stores", "it stored nothing", "all that its stores cost", true) \
+    ROW(ARITHMETIC, "without_arithmetic", "its vector arithmetic took no time",          \
+        "all that its arithmetic costs", true)
+
+#define CARM_WHATIF_ID(id, word, words, advice, bound) CARM_WHATIF_##id,
+enum carm_whatif_kind { CARM_WHATIF_TABLE(CARM_WHATIF_ID) CARM_WHATIF_KINDS };
+#undef CARM_WHATIF_ID
+
+const char *carm_whatif_word(enum carm_whatif_kind kind);
+const char *carm_whatif_words(enum carm_whatif_kind kind);
+const char *carm_whatif_advice(enum carm_whatif_kind kind);
+bool carm_whatif_is_bound(enum carm_whatif_kind kind);
+
+struct carm_whatif_change {
+    bool measured;
+    double gain;       /* time now over time with the change, of the loop's own code */
+    struct carm_ci ci; /* 95%, over the snapshots, and the method's own error */
+    double program;    /* likewise, of the whole program; NaN for a bound */
+    int lines;         /* of a prefetch: how far ahead */
+    bool idle;         /* there is nothing to change */
+    char why[200];     /* not measured: a phrase */
+};
+
+struct carm_whatif_loop {
+    size_t row;    /* of the profile */
+    char why[200]; /* nothing was measured: a phrase; "" = something was */
+    unsigned snapshots;
+    double
+        null; /* unchanged over unchanged code: the largest distance from 1, of the snapshots' median */
+    double
+        copied; /* time of an iteration in the copies over that in the timed run; NaN = not known */
+    double inside;  /* share of the copies' time in the loop's own code */
+    double seconds; /* that the program stood still for it */
+    struct carm_whatif_change changes[CARM_WHATIF_KINDS];
+};
+
+enum { CARM_WHATIF_LOOPS = 4, CARM_WHATIF_SNAPSHOTS = 5 };
+
+struct carm_run_whatif {
+    struct carm_whatif_loop loops[CARM_WHATIF_LOOPS];
+    size_t nloops;
+    char why[256];  /* no loop was tried: a phrase; "" */
+    double seconds; /* that the program stood still */
+};
+
+/* Runs the program again, and tries its hottest loops.
+ * memory   bytes that copies may take; 0 = half of what is free
+ * returns 0, -CARM_ENOMEM, -CARM_EIO */
+int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
+                    const struct carm_profile *profile, uint64_t memory, struct carm_err *err);
+
+/* What the snapshots say together. Pure; for tests.
+ * ratios  [n] of the snapshots; NaN = not measured
+ * nulls   [n] of unchanged over unchanged code, likewise
+ * inside  share of the time in the loop's own code, which alone was changed
+ * returns false: nothing can be said, and why says why */
+bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
+                         struct carm_whatif_change *change);
+
+#endif

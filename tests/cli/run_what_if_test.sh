@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# carm run --what-if: the program's results, files and status are as without; what is measured and what is refused is
+# in JSON. Prints TAP. No time decides.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+unset CARM_OUT CARM_COUNTERS
+XDG_DATA_HOME=$tmp/data
+export XDG_DATA_HOME
+cd "$tmp" || exit 1
+
+refuses '--memory without --what-if' 2 '--memory belongs to --what-if' run --memory 1 -- true
+refuses 'memory that is no number' 2 "--memory needs GiB, from 0.25 on, not 'all'" run --what-if --memory all -- true
+refuses '--what-if by functions' 2 'leave --functions out' run --what-if --functions -- true
+refuses '--what-if of a stepped program' 2 '--what-if needs the loops' run --what-if --counters step -- true
+
+cat >program.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+static volatile sig_atomic_t alarms;
+static void on_alarm(int sig) { (void)sig; alarms++; }
+int main(int argc, char **argv)
+{
+    enum { N = 1 << 17 };
+    static double a[N], b[N];
+    struct itimerval each = {{0, 1000}, {0, 1000}};
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &each, 0);
+    for (int i = 0; i < N; i++) b[i] = i % 97;
+    for (int r = 0; r < 8000; r++)
+        for (int i = 0; i < N; i++) a[i] = 0.5 * a[i] + b[i];
+    double s = 0;
+    for (int i = 0; i < N; i++) s += a[i];
+    FILE *f = fopen(argv[1], "a");
+    fprintf(f, "%.17g\n", s);
+    fclose(f);
+    char line[16] = "";
+    if (argc > 2 && fgets(line, sizeof line, stdin)) printf("%s", line);
+    printf("%.17g %d\n", s, alarms > 0);
+    return 7;
+}
+END
+cc -O2 -g -o program program.c || exit 1
+./program alone >want
+"$carm" run --what-if --json json -- ./program file >"$tmp/got" 2>"$tmp/err" </dev/null
+status=$?
+if ! grep -q 'counted by *translation' err; then
+    skip 'a program is as without' 'translation does not work here'
+    finish
+
+fi
+cp got out
+[ $status -eq 7 ] && cmp -s got want
+ok 'output and status are as without'
+# each run of it wrote a whole line: free, counted, tried
+[ "$(sort -u file | wc -l)" -eq 1 ] && [ "$(wc -l <file)" -eq 3 ] && head -n 1 file | cmp -s - alone
+ok 'what it writes into files is whole'
+python3 - json 2>"$tmp/err" <<'END'
+import json, sys
+w = json.load(open(sys.argv[1]))["what_if"]
+assert w["reason"] is None, w
+loop = w["loops"][0]
+assert loop["name"].startswith("main loop"), loop
+kinds = ["huge_pages", "prefetch", "prefetch_indirect", "streaming_stores", "chains_broken", "divisions_cheap",
+         "data_in_l1", "without_stores", "without_arithmetic"]
+if loop["reason"] is None:
+    assert [c["change"] for c in loop["changes"]] == kinds, loop
+    for c in loop["changes"]:
+        assert (c["gain"] > 0 and c["ci95"][0] <= c["gain"] <= c["ci95"][1]) if c["measured"] else c["reason"], c
+    assert {c["change"]: c for c in loop["changes"]}["divisions_cheap"]["nothing_to_change"], loop
+END
+ok 'JSON has each change, measured or with its reason'
+! readlink /proc/[0-9]*/exe 2>/dev/null | grep -qF "$tmp/program"
+ok 'no process is left'
+
+"$carm" run --what-if --memory 0.25 -- ./program file >"$tmp/out" 2>"$tmp/err" </dev/null
+grep -q 'not tried: copies of it may take .* (--memory)' err
+ok 'memory is bounded'
+echo hello | "$carm" run --what-if --json json -- ./program file x >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 7 ] && grep -q hello out
+ok 'input that can be read only once is the first run'"'"'s'
+"$carm" run --what-if -- sh -c 'exit 3' >"$tmp/out" 2>"$tmp/err" </dev/null
+[ $? -eq 3 ] && grep -q 'what if: nothing was tried: ' err
+ok 'a program that is over at once is not tried'
+
+finish

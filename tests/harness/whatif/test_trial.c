@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loops of a child, stopped, copied and changed: what is tried, what is refused, and that the child does as it would
+ * have without. Times decide nothing. */
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include <cmocka.h>
+
+#include "base/observer.h"
+#include "harness/whatif/memory.h"
+#include "harness/whatif/stop.h"
+#include "harness/whatif/trial.h"
+
+/* Each takes rdi: to, rsi: from, rdx: index, rcx: end; a loop is what lies between its two names. */
+void triad(double *to, const double *from, long index, long end);
+void dot(double *to, const double *from, long index, long end);
+void calls(double *to, const double *from, long index, long end);
+void chase(double *to, const double *from, long index, long end);
+void until(double *to, const double *from, long index, long end);
+void indices(double *to, const double *from, long index, long end);
+extern const uint8_t triad_head[], triad_end[], dot_head[], dot_end[], calls_head[], calls_end[];
+extern const uint8_t chase_head[], chase_end[], until_head[], until_end[];
+extern const uint8_t indices_head[], indices_end[];
+__asm__(".text\n"
+        "triad: triad_head:\n"
+        " movupd (%rsi,%rdx,8), %xmm0\n mulpd %xmm0, %xmm0\n movups %xmm0, (%rdi,%rdx,8)\n"
+        " add $2, %rdx\n cmp %rcx, %rdx\n jl triad_head\n"
+        "triad_end: ret\n"
+        "dot: xorpd %xmm1, %xmm1\n"
+        "dot_head: movsd (%rsi,%rdx,8), %xmm0\n divsd %xmm1, %xmm0\n addsd %xmm0, %xmm1\n"
+        " add $1, %rdx\n cmp %rcx, %rdx\n jl dot_head\n"
+        "dot_end: movsd %xmm1, (%rdi)\n ret\n"
+        "calls: push %rbx\n push %rbp\n mov %rcx, %rbx\n mov %rdx, %rbp\n"
+        "calls_head: mov $39, %eax\n call a_call\n add $1, %rbp\n cmp %rbx, %rbp\n jl calls_head\n"
+        "calls_end: pop %rbp\n pop %rbx\n ret\n"
+        "a_call: syscall\n ret\n"
+        "chase: mov %rsi, %rax\n"
+        "chase_head: mov (%rax), %rax\n add $1, %rdx\n cmp %rcx, %rdx\n jl chase_head\n"
+        "chase_end: mov %rax, (%rdi)\n ret\n"
+        /* sums up numbers, as long as none of them is negative */
+        "until: xorpd %xmm1, %xmm1\n xorpd %xmm2, %xmm2\n"
+        "until_head: movsd (%rsi,%rdx,8), %xmm0\n addsd %xmm0, %xmm1\n ucomisd %xmm0, %xmm2\n"
+        " ja until_end\n add $1, %rdx\n cmp %rcx, %rdx\n jl until_head\n"
+        "until_end: movsd %xmm1, (%rdi)\n ret\n"
+        "indices: xorpd %xmm1, %xmm1\n"
+        "indices_head: mov (%rsi,%rdx,8), %rax\n addsd (%rdi,%rax,8), %xmm1\n add $1, %rdx\n"
+        " cmp %rcx, %rdx\n jl indices_head\n"
+        "indices_end: ret\n");
+
+enum { N = 1 << 16 };
+
+struct child {
+    pid_t pid;
+    int result; /* read end: the child's result comes at its end */
+    volatile int *go_on;
+};
+
+struct what {
+    void (*loop)(double *to, const double *from, long index, long end);
+    void (*prepare)(double **to); /* in the child; may give it other memory; NULL */
+};
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int sig)
+{
+    (void)sig;
+    alarms++;
+}
+
+static uint64_t sum_of(const double *v)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < N; i++) {
+        uint64_t word;
+        memcpy(&word, &v[i], sizeof word);
+        sum = sum * 31 + word;
+    }
+    return sum;
+}
+
+static _Noreturn void be_child(const struct what *what, volatile int *go_on, int report)
+{
+    double *to = aligned_alloc(64, N * sizeof *to);
+    double *from = aligned_alloc(64, N * sizeof *from);
+    for (int i = 0; i < N && to && from; i++) {
+        from[i] = 1.0 + i;
+        to[i] = 0.0;
+        if (what->loop == chase) { /* each word is the address of the next line's */
+            const double *next = &from[(i + 8) % N];
+            memcpy(&from[i], &next, sizeof next);
+        }
+        if (what->loop == indices) {
+            const uint64_t index = (uint64_t)i * (uint64_t)i * 7919 % N;
+            memcpy(&from[i], &index, sizeof index);
+        }
+    }
+    if (what->prepare) {
+        what->prepare(&to);
+    }
+    while (*go_on == 1) {
+        what->loop(to, from, 0, N);
+    }
+    /* the last time, whatever was done before */
+    what->loop(to, from, 0, N);
+    const uint64_t sum = sum_of(to);
+    _exit(write(report, &sum, sizeof sum) == sizeof sum ? 0 : 1);
+}
+
+static struct child open_child(const struct what *what)
+{
+    int ends[2];
+    struct child child;
+    child.go_on = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(child.go_on != MAP_FAILED);
+    *child.go_on = 1;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    child.pid = fork();
+    if (child.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        be_child(what, child.go_on, ends[1]);
+    }
+    close(ends[1]);
+    child.result = ends[0];
+    usleep(20000); /* it is in its loop by then, or will be when it is looked for */
+    return child;
+}
+
+/* Its result, which must be that of a child that nobody watched. */
+static uint64_t close_child(struct child *child)
+{
+    uint64_t sum = 0;
+    int status = 0;
+    *child->go_on = 2;
+    assert_int_equal(read(child->result, &sum, sizeof sum), sizeof sum);
+    assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1); /* no copy is left */
+    close(child->result);
+    munmap((void *)(uintptr_t)child->go_on, 4096);
+    return sum;
+}
+
+static uint64_t unwatched(const struct what *what)
+{
+    struct child child = open_child(what);
+    return close_child(&child);
+}
+
+static void measure(struct child *child, const uint8_t *head, const uint8_t *end, uint64_t memory,
+                    int snapshots, struct carm_trial *trial, struct carm_trial_result *result)
+{
+    static struct carm_stop stop;
+    const struct carm_body_piece piece = {(uint64_t)(uintptr_t)head, head, (size_t)(end - head)};
+    const struct carm_trial_settings settings = {.memory = memory, .tsc_hz = 2.6e9, .seconds = 0.5};
+    struct carm_err err = {""};
+    const uint64_t at = piece.at;
+    stop = (struct carm_stop){.pid = child->pid};
+    assert_int_equal(carm_trial_open(trial, at, &piece, 1, &err), 0);
+    for (int i = 0; i < snapshots; i++) {
+        pid_t thread = 0;
+        assert_int_equal(carm_stop_at(&stop, &at, 1, 20.0, NULL, &thread), 0);
+        assert_int_equal(thread, child->pid);
+        carm_trial_measure(trial, thread, &settings, result);
+        carm_stop_release(&stop);
+    }
+    assert_false(carm_stop_ended(&stop));
+}
+
+static void a_loop_goes_on_unharmed(void **state)
+{
+    const struct what what = {triad, NULL};
+    struct carm_trial t;
+    struct carm_trial_result r;
+    (void)state;
+    const uint64_t sum = unwatched(&what);
+    struct child child = open_child(&what);
+    measure(&child, triad_head, triad_end, 0, 2, &t, &r);
+    assert_string_equal(r.why, "");
+    assert_true(r.null > 0.0 && r.seconds > 0.0);
+    assert_int_equal(t.body.n, 6);
+    assert_int_equal(t.body.ops[0].stride, 16);
+    /* one load, one store, one product */
+    assert_int_equal(t.changed[CARM_VARIANT_NEAR], 1);
+    assert_int_equal(t.changed[CARM_VARIANT_STREAMING], 1);
+    assert_int_equal(t.changed[CARM_VARIANT_STORES], 1);
+    assert_int_equal(t.changed[CARM_VARIANT_ARITHMETIC], 1);
+    assert_int_equal(t.changed[CARM_VARIANT_L1], 2);
+    assert_true(t.idle[CARM_VARIANT_DIVISIONS] && t.idle[CARM_VARIANT_CHAINS]);
+    assert_true(r.ratio[CARM_VARIANT_L1] > 0.0 && r.ratio[CARM_VARIANT_STREAMING] > 0.0);
+    assert_true(isnan(r.ratio[CARM_VARIANT_DIVISIONS]));
+    carm_trial_close(&t);
+    assert_true(close_child(&child) == sum);
+}
+
+static void a_chain_and_a_division(void **state)
+{
+    const struct what what = {dot, NULL};
+    struct carm_trial t;
+    struct carm_trial_result r;
+    (void)state;
+    const uint64_t sum = unwatched(&what);
+    struct child child = open_child(&what);
+    measure(&child, dot_head, dot_end, 0, 1, &t, &r);
+    assert_string_equal(r.why, "");
+    assert_int_equal(t.changed[CARM_VARIANT_DIVISIONS], 1);
+    assert_int_equal(t.body.ncarried, 1);
+    assert_true(r.ratio[CARM_VARIANT_CHAINS] > 0.0);
+    assert_true(t.idle[CARM_VARIANT_STORES]);
+    carm_trial_close(&t);
+    assert_true(close_child(&child) == sum);
+}
+
+static void a_pointer_that_is_followed(void **state)
+{
+    const struct what what = {chase, NULL};
+    struct carm_trial t;
+    struct carm_trial_result r;
+    (void)state;
+    struct child child = open_child(&what);
+    measure(&child, chase_head, chase_end, 0, 1, &t, &r);
+    assert_string_equal(r.why, "");
+    assert_non_null(strstr(t.refused[CARM_VARIANT_L1], "wait for each other"));
+    assert_true(isnan(r.ratio[CARM_VARIANT_L1]));
+    carm_trial_close(&t);
+    (void)close_child(&child);
+}
+
+/* What a branch depends on stays as it is. */
+static void branches_decide(void **state)
+{
+    const struct what what = {until, NULL};
+    struct carm_trial t;
+    struct carm_trial_result r;
+    (void)state;
+    struct child child = open_child(&what);
+    measure(&child, until_head, until_end, 0, 1, &t, &r);
+    assert_string_equal(r.why, "");
+    assert_true(t.body.ops[0].decides);  /* the load */
+    assert_false(t.body.ops[1].decides); /* the sum */
+    assert_true(t.idle[CARM_VARIANT_L1]);
+    assert_int_equal(t.changed[CARM_VARIANT_ARITHMETIC], 1);
+    carm_trial_close(&t);
+    (void)close_child(&child);
+}
+
+static void numbers_that_name_others(void **state)
+{
+    const struct what what = {indices, NULL};
+    struct carm_trial t;
+    struct carm_trial_result r;
+    (void)state;
+    struct child child = open_child(&what);
+    measure(&child, indices_head, indices_end, 0, 1, &t, &r);
+    assert_string_equal(r.why, "");
+    assert_int_equal(t.changed[CARM_VARIANT_INDIRECT], 1);
+    assert_int_equal(t.body.ops[1].stride, 0);
+    assert_false(t.huge_already);
+    carm_trial_close(&t);
+    (void)close_child(&child);
+}
+
+/* ---- refused ---- */
+
+static void refused(const struct what *what, const uint8_t *head, const uint8_t *end,
+                    uint64_t memory, const char *reason)
+{
+    struct carm_trial t;
+    struct carm_trial_result r;
+    const uint64_t sum = unwatched(what);
+    struct child child = open_child(what);
+    measure(&child, head, end, memory, 1, &t, &r);
+    if (!strstr(r.why, reason)) {
+        print_message("'%s' is not '%s'\n", r.why, reason);
+    }
+    assert_non_null(strstr(r.why, reason));
+    carm_trial_close(&t);
+    assert_true(close_child(&child) == sum);
+}
+
+static void under_seccomp(double **to)
+{
+    struct sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+    const struct sock_fprog filter = {1, &allow};
+    (void)to;
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+static void without_fork(double **to)
+{
+    char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)to;
+    madvise(p, 4096, MADV_DONTFORK);
+}
+
+static void wiped_by_fork(double **to)
+{
+    char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)to;
+    madvise(p, 4096, MADV_WIPEONFORK);
+}
+
+static void without_traps(double **to)
+{
+    (void)to;
+    (void)signal(SIGTRAP, SIG_IGN);
+}
+
+static void sharing(double **to)
+{
+    *to = mmap(NULL, N * sizeof **to, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static void is_refused(void **state)
+{
+    const struct what seccomp = {triad, under_seccomp};
+    const struct what no_fork = {triad, without_fork};
+    const struct what wiped = {triad, wiped_by_fork};
+    const struct what shared = {triad, sharing};
+    const struct what plain = {triad, NULL};
+    const struct what calling = {calls, NULL};
+    (void)state;
+    refused(&seccomp, triad_head, triad_end, 0, "seccomp");
+    refused(&no_fork, triad_head, triad_end, 0, "MADV_DONTFORK");
+    refused(&wiped, triad_head, triad_end, 0, "MADV_WIPEONFORK");
+    refused(&shared, triad_head, triad_end, 0, "memory that it shares");
+    refused(&plain, triad_head, triad_end, 1, "--memory");
+    refused(&calling, calls_head, calls_end, 0, "a system call (39)");
+}
+
+/* ---- signals ---- */
+
+static void with_alarms(double **to)
+{
+    const struct itimerval each = {{0, 500}, {0, 500}};
+    (void)to;
+    (void)signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &each, NULL);
+}
+
+static void signals_are_the_programs(void **state)
+{
+    const struct what what = {triad, with_alarms};
+    struct carm_trial t;
+    struct carm_trial_result r;
+    (void)state;
+    const uint64_t sum = unwatched(&what);
+    struct child child = open_child(&what);
+    measure(&child, triad_head, triad_end, 0, 3, &t, &r);
+    assert_string_equal(r.why, "");
+    carm_trial_close(&t);
+    assert_true(close_child(&child) == sum);
+}
+
+static void it_is_not_reached(void **state)
+{
+    static struct carm_stop stop;
+    const struct what what = {triad, NULL};
+    const uint64_t at = (uint64_t)(uintptr_t)dot_head;
+    pid_t thread = 0;
+    (void)state;
+    struct child child = open_child(&what);
+    stop = (struct carm_stop){.pid = child.pid};
+    assert_int_equal(carm_stop_at(&stop, &at, 1, 0.05, NULL, &thread), -1);
+    assert_int_equal(stop.nthreads, 0);
+    (void)close_child(&child);
+}
+
+/* A breakpoint would make the kernel reset what the program has told it of SIGTRAP. */
+static void traps_are_ignored(void **state)
+{
+    static struct carm_stop stop;
+    const struct what what = {triad, without_traps};
+    const uint64_t at = (uint64_t)(uintptr_t)triad_head;
+    pid_t thread = 0;
+    (void)state;
+    struct child child = open_child(&what);
+    stop = (struct carm_stop){.pid = child.pid};
+    assert_int_equal(carm_stop_at(&stop, &at, 1, 0.2, NULL, &thread), -1);
+    assert_true(stop.masked);
+    (void)close_child(&child);
+}
+
+static void it_ends_meanwhile(void **state)
+{
+    static struct carm_stop stop;
+    const struct what what = {triad, NULL};
+    const uint64_t at = (uint64_t)(uintptr_t)dot_head;
+    pid_t thread = 0;
+    (void)state;
+    struct child child = open_child(&what);
+    kill(child.pid, SIGKILL);
+    stop = (struct carm_stop){.pid = child.pid};
+    assert_int_equal(carm_stop_at(&stop, &at, 1, 5.0, NULL, &thread), -1);
+    while (!carm_stop_ended(&stop)) {
+        usleep(1000);
+    }
+    assert_true(WIFSIGNALED(stop.status) && WTERMSIG(stop.status) == SIGKILL);
+    close(child.result);
+    munmap((void *)(uintptr_t)child.go_on, 4096);
+}
+
+/* ---- code that is refused ---- */
+
+static void code_is_refused(const void *bytes, size_t n, const char *reason)
+{
+    struct carm_trial t;
+    struct carm_err err = {""};
+    const struct carm_body_piece piece = {0x400000, bytes, n};
+    assert_int_equal(carm_trial_open(&t, 0x400000, &piece, 1, &err), -CARM_ENOTSUP);
+    assert_non_null(strstr(err.text, reason));
+}
+
+static void codes_are_refused(void **state)
+{
+    (void)state;
+    code_is_refused("\xff\xe0", 2, "jumps by a table");
+    code_is_refused("\xe2\xfe", 2, "rcx");
+    code_is_refused("\xc3", 1, "returns");
+    code_is_refused("\x06", 1, "not known");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_goes_on_unharmed),    cmocka_unit_test(a_chain_and_a_division),
+        cmocka_unit_test(a_pointer_that_is_followed), cmocka_unit_test(branches_decide),
+        cmocka_unit_test(numbers_that_name_others),   cmocka_unit_test(is_refused),
+        cmocka_unit_test(signals_are_the_programs),   cmocka_unit_test(it_is_not_reached),
+        cmocka_unit_test(traps_are_ignored),          cmocka_unit_test(it_ends_meanwhile),
+        cmocka_unit_test(codes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
