@@ -111,7 +111,7 @@ static int add_point(struct carm_plot_input *in, const struct carm_point *p, str
                                    .bytes = p->bytes,
                                    .dram_bytes = p->dram_bytes,
                                    .level_bytes = {p->level_bytes[0], p->level_bytes[1]},
-                                   .seconds = p->seconds,
+                                   .seconds = carm_point_ran_seconds(p),
                                    .flops_low = p->flops_low,
                                    .flops_high = p->flops_high,
                                    .bytes_low = p->bytes_low,

@@ -887,6 +887,29 @@ static void note_short(struct carm_run *run)
     }
 }
 
+/* A program that was cut: by a signal, by a shell's notation for one, or by timeout(1), whose exit status is 124. A
+ * second run is cut at another point. */
+static void note_cut(struct carm_run *run)
+{
+    enum { TIMEOUT = 124, SIGNALLED = 128, SIGNALS = 64 };
+    const int signo = run->signal ? run->signal
+                      : run->status > SIGNALLED && run->status <= SIGNALLED + SIGNALS
+                          ? run->status - SIGNALLED
+                          : 0;
+    char *note = run->row.note;
+    const size_t used = strlen(note);
+    if (!run->started || (!signo && run->status != TIMEOUT) || strstr(note, "signal") ||
+        strstr(run->counted, "signal")) {
+        return;
+    }
+    const bool twice =
+        run->row.counts.q[CARM_Q_INSTRUCTIONS].by == CARM_COUNTED_TRANSLATED && !run->no_time;
+    snprintf(note + used, sizeof run->row.note - used, "%sit was cut (exit status %d, %s)%s",
+             used ? "; " : "", run->status, signo ? "a signal" : "as of timeout",
+             twice ? ": the timed and the counted run ended at different points, so rates are wrong"
+                   : ", so this is not all of its work");
+}
+
 int carm_run_count(struct carm_run *run, struct carm_err *err)
 {
     struct carm_cpu cpu;
@@ -933,6 +956,7 @@ out:
     if (!run->row.note[0] && strncmp(run->counted, "unavailable", 11) == 0) {
         snprintf(run->row.note, sizeof run->row.note, "%s", run->counted + 13);
     }
+    note_cut(run);
     return rc;
 }
 

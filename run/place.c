@@ -22,10 +22,7 @@ double carm_run_work(const struct carm_row *row)
 
 bool carm_run_waits(const struct carm_run *run)
 {
-    static const double most = 0.9; /* share of its time on CPUs below which a program counts as
-                                     * waiting; chosen by hand */
-    return run->row.threads <= 1 && run->cpu_seconds > 0.0 &&
-           run->cpu_seconds < most * run->row.seconds;
+    return carm_point_waits(run->row.threads, run->cpu_seconds, run->row.seconds);
 }
 
 double carm_run_placed_seconds(const struct carm_run *run)

@@ -137,7 +137,8 @@ static char *change_text(char *dst, size_t size, enum carm_change_kind kind,
 static const char *verdict_text(const struct carm_change_value *v, enum carm_change_kind kind)
 {
     if (kind == CARM_CHANGE_TIME) {
-        return v->verdict == CARM_CHANGE_UNJUDGED  ? "one run: not judged"
+        return v->verdict == CARM_CHANGE_UNJUDGED
+                   ? v->error > 0.0 ? "not known: too few runs" : "one run: not judged"
                : v->verdict == CARM_CHANGE_EQUAL   ? "within noise"
                : v->verdict == CARM_CHANGE_UNKNOWN ? "unknown"
                : v->change < 0.0                   ? "* faster"
@@ -149,11 +150,23 @@ static const char *verdict_text(const struct carm_change_value *v, enum carm_cha
                                                  : "";
 }
 
-/* "moved from DRAM-bound to L2-bound"; "" = it did not, or that is not known. returns dst */
+/* Whether its time or its counts differ. */
+static bool is_worth(const struct carm_change *c)
+{
+    bool worth = c->values[CARM_CHANGE_TIME].verdict == CARM_CHANGE_DIFFERENT;
+    for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
+        worth = worth || c->values[k].verdict == CARM_CHANGE_DIFFERENT;
+    }
+    return worth;
+}
+
+/* "moved from DRAM-bound to L2-bound"; "" = it did not, that is not known, or times that are not known to differ
+ * put it elsewhere. returns dst */
 static char *moved_text(char *dst, size_t size, const struct carm_change *c)
 {
     dst[0] = '\0';
-    if (*c->bound[0] && *c->bound[1] && strcmp(c->bound[0], c->bound[1]) != 0) {
+    const bool noise = c->values[CARM_CHANGE_TIME].error > 0.0 && !is_worth(c);
+    if (!noise && *c->bound[0] && *c->bound[1] && strcmp(c->bound[0], c->bound[1]) != 0) {
         const bool over[2] = {strcmp(c->bound[0], "above the roof") == 0,
                               strcmp(c->bound[1], "above the roof") == 0};
         snprintf(dst, size, "moved from %.60s%s to %.60s%s", c->bound[0], over[0] ? "" : "-bound",
@@ -200,7 +213,7 @@ static void put_summary(const struct page *page)
     printf("%zu point%s: %zu significantly faster, %zu slower, %zu with other counts", s.points,
            s.points == 1 ? "" : "s", s.faster, s.slower, s.counts);
     if (s.unjudged) {
-        printf("; %zu time%s not judged, as there is only one run", s.unjudged,
+        printf("; %zu time%s not judged, as there are too few runs", s.unjudged,
                s.unjudged == 1 ? "" : "s");
     }
     if (s.parts) {
@@ -227,7 +240,7 @@ static void put_point(const struct page *page, const struct carm_change *c)
             continue;
         }
         error[0] = '\0';
-        if (v->error > 0.0) {
+        if (v->error > 0.0 && v->verdict != CARM_CHANGE_UNJUDGED) {
             snprintf(error, sizeof error, "%s%.1f%%", page->job->ascii ? "+-" : "±",
                      100.0 * v->error);
         }
@@ -247,16 +260,6 @@ static void put_point(const struct page *page, const struct carm_change *c)
     if (*moved_text(moved, sizeof moved, c)) {
         printf("  %s\n", moved);
     }
-}
-
-/* Whether a table that has no room for all points leaves others out first. */
-static bool is_worth(const struct carm_change *c)
-{
-    bool worth = c->values[CARM_CHANGE_TIME].verdict == CARM_CHANGE_DIFFERENT;
-    for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
-        worth = worth || c->values[k].verdict == CARM_CHANGE_DIFFERENT;
-    }
-    return worth;
 }
 
 /* Calls put for the points that --top shows: all, or the different ones first.
@@ -394,7 +397,7 @@ static void put_row(const struct page *page, const struct carm_change *c)
     printf(" | %s | %s | %s%s%s", value_text(a, sizeof a, CARM_CHANGE_TIME, t->value[0]),
            value_text(b, sizeof b, CARM_CHANGE_TIME, t->value[1]), significant ? "**" : "",
            change_text(change, sizeof change, CARM_CHANGE_TIME, t), significant ? "**" : "");
-    if (t->error > 0.0) {
+    if (t->error > 0.0 && t->verdict != CARM_CHANGE_UNJUDGED) {
         printf(" ± %.1f%%", 100.0 * t->error);
     }
     printf("%s%s | %s | %s | ", significant ? "" : ", ",

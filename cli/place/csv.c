@@ -261,7 +261,7 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     put_next(out, p->counted_by);
     put_known(out, (double)placed->rows);
     put_known(out, placed->imbalance > 0.0 ? placed->imbalance : CARM_POINT_UNKNOWN);
-    put_known(out, placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / p->seconds);
+    put_known(out, placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / carm_point_ran_seconds(p));
     put_next(out, placed->unplaced ? "" : placed->roofs->isa);
     put_next(out, placed->unplaced ? "" : placed->roofs->precision);
     put_known(out, placed->unplaced ? CARM_POINT_UNKNOWN : placed->roofs->threads);

@@ -354,7 +354,8 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     }
     const char *const parts[] = {
         ": ",
-        carm_text_si(number, sizeof number, p->flops / p->seconds, carm_place_unit(unit, pr)),
+        carm_text_si(number, sizeof number, p->flops / carm_point_ran_seconds(p),
+                     carm_place_unit(unit, pr)),
         "/s under ",
         fit(isa, sizeof isa, d->roofs->isa, 12, pr->ascii),
         " ",

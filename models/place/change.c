@@ -26,6 +26,7 @@ struct side {
     double counts
         [COUNTS];    /* of the first run, as all below; by kind from CARM_CHANGE_VECTOR_SHARE on */
     double share[2]; /* of the roofs; negative = no place */
+    double ran;      /* share of its time that rates are over (carm_point_ran_seconds) */
     uint32_t runs, timed;
     uint32_t isa, precision, rank, bound; /* of the words */
     int threads;
@@ -148,6 +149,7 @@ static int begin_side(struct carm_changes *c, struct side *s, const struct carm_
     s->simulated = strcmp(p->levels_by, "simulated") == 0;
     s->balanced = carm_runmix_is_balanced(&p->mix);
     s->share[0] = s->share[1] = -1.0;
+    s->ran = carm_point_knows(p->seconds) ? carm_point_ran_seconds(p) / p->seconds : 1.0;
     return add_word(c, p->isa, &s->isa) || add_word(c, p->precision, &s->precision) ||
            add_word(c, p->rank, &s->rank) || add_word(c, "", &s->bound);
 }
@@ -487,10 +489,12 @@ static void judge_time(const struct pair *p, double noise, struct carm_change *c
     } else if (p->side[0].timed < 2 || p->side[1].timed < 2) {
         v->verdict = CARM_CHANGE_UNJUDGED;
     } else {
+        static const double widest = 0.5; /* of an interval that says anything; chosen by hand */
         const double logs = fabs(log1p(v->change));
         v->error = (1.0 + v->change) * expm1(p->half);
-        v->verdict =
-            logs > p->half && logs > log1p(noise) ? CARM_CHANGE_DIFFERENT : CARM_CHANGE_EQUAL;
+        v->verdict = logs > p->half && logs > log1p(noise) ? CARM_CHANGE_DIFFERENT
+                     : p->half > log1p(widest)             ? CARM_CHANGE_UNJUDGED
+                                                           : CARM_CHANGE_EQUAL;
     }
 }
 
@@ -565,7 +569,7 @@ static int place_side(struct carm_changes *c, struct side *s, struct carm_place_
     point.flops = count(s, CARM_CHANGE_FLOPS);
     point.bytes = count(s, CARM_CHANGE_BYTES);
     point.dram_bytes = count(s, CARM_CHANGE_DRAM_BYTES);
-    point.seconds = time_of(s);
+    point.seconds = s->ran * time_of(s);
     if (s->balanced) { /* all that its mix decides here */
         point.mix.q[CARM_RUNMIX_ADDS] = point.mix.q[CARM_RUNMIX_MULS] = 1.0;
     }
@@ -598,7 +602,7 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
     for (int side = 0; side < 2; side++) {
         const struct side *s = &p->side[side];
         const double flops = count(s, CARM_CHANGE_FLOPS), bytes = count(s, CARM_CHANGE_BYTES);
-        const double seconds = out->values[CARM_CHANGE_TIME].value[side];
+        const double seconds = s->ran * out->values[CARM_CHANGE_TIME].value[side];
         out->runs[side] = s->runs;
         out->bound[side] = carm_names_text(&changes->words, s->bound);
         performance[side] = flops > 0.0 && seconds > 0.0 ? flops / seconds : -1.0;

@@ -33,7 +33,7 @@ enum carm_change_kind carm_change_find(const char *name, size_t length);
 
 enum carm_change_verdict {
     CARM_CHANGE_UNKNOWN,  /* not known before or after */
-    CARM_CHANGE_UNJUDGED, /* a time of a single run */
+    CARM_CHANGE_UNJUDGED, /* a time of a single run, or (error > 0) of too few */
     CARM_CHANGE_EQUAL,
     CARM_CHANGE_DIFFERENT,
 };

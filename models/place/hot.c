@@ -33,7 +33,7 @@ static void find_place(const struct carm_model *model, const struct carm_point *
     struct carm_own own;
     const struct carm_place_input in = {.flops = operations,
                                         .bytes = point->bytes,
-                                        .seconds = point->seconds,
+                                        .seconds = carm_point_ran_seconds(point),
                                         .threads = point->threads,
                                         .isa = point->isa,
                                         .precision = point->precision};
@@ -61,7 +61,7 @@ static void find_bandwidth(const struct carm_point *point, const struct carm_pla
     const struct carm_ceiling *roof =
         carm_ceilings_slope(&set->sides[CARM_PLACE_CACHE_AWARE].ceilings);
     if (roof) {
-        const double share = point->bytes / point->seconds / roof->rate;
+        const double share = point->bytes / carm_point_ran_seconds(point) / roof->rate;
         name_ceiling(out, roof->name, share);
         out->gain = fmax(1.0, 1.0 / share);
     }

@@ -312,7 +312,8 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
     put_text(out, "counted_by", p->counted_by);
     put_known(out, "rows", (double)placed->rows);
     put_known(out, "imbalance", placed->imbalance > 0.0 ? placed->imbalance : CARM_POINT_UNKNOWN);
-    put_known(out, "performance", placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / p->seconds);
+    put_known(out, "performance",
+              placed->unplaced ? CARM_POINT_UNKNOWN : p->flops / carm_point_ran_seconds(p));
     put_roofs(out, placed);
     put_place(json, placed, CARM_PLACE_CACHE_AWARE);
     put_place(json, placed, CARM_PLACE_ORIGINAL);

@@ -177,6 +177,7 @@ static void add_row(struct entry *e, const struct carm_point *row)
         }
     }
     sum->calls = sum_of(sum->calls, row->calls);
+    sum->task_seconds = sum_of(sum->task_seconds, row->task_seconds);
     sum->operations = sum_of(sum->operations, row->operations);
     sum->imbalance_at[0] = sum->imbalance_at[1] = CARM_POINT_UNKNOWN; /* of another whole */
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {

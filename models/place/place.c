@@ -434,13 +434,19 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     }
 }
 
+/* Beyond, a figure only says that the roof has nothing to do with the point. */
+enum { ABSURD = 1000 };
+
 /* The certain reasons first, then those that the model or the numbers only suggest. */
 static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, struct carm_place *p)
 {
     const struct carm_roofs *r = set->roofs;
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
-    if (in->elsewhere) {
+    if (p->share > ABSURD) {
+        say(p, "over %d times the roof (%s): no processor does that, so its numbers are wrong",
+            ABSURD, roof->name);
+    } else if (in->elsewhere) {
         say(p,
             "%.2f times the roof (%s) of another machine: build a model on the machine where it "
             "ran",
@@ -467,9 +473,6 @@ static const struct carm_ceiling *slope_below(const struct carm_place *p)
     }
     return NULL;
 }
-
-/* Beyond, a figure only says that the roof has nothing to do with the point. */
-enum { ABSURD = 1000 };
 
 /* "1.5x", "over 1000x". returns dst */
 static char *times_text(char dst[32], double times)

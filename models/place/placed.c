@@ -317,7 +317,7 @@ static void place(struct carm_placed *d, enum carm_place_which which, bool elsew
     const struct carm_place_input in = {
         .flops = p->flops,
         .bytes = aware ? p->bytes : p->dram_bytes,
-        .seconds = p->seconds,
+        .seconds = carm_point_ran_seconds(p),
         .flops_low = p->flops_low,
         .flops_high = p->flops_high,
         .bytes_low = aware ? p->bytes_low : p->level_low[2],
@@ -388,7 +388,7 @@ static void find_levels(struct carm_placed *d, const struct carm_model *model)
     struct carm_levels_input in = {
         .flops = p->flops,
         .integers = integers,
-        .seconds = p->seconds,
+        .seconds = carm_point_ran_seconds(p),
         .bytes = {p->bytes, p->level_bytes[0], p->level_bytes[1], p->dram_bytes},
         .unused = {CARM_POINT_UNKNOWN, p->level_unused[0], p->level_unused[1], p->level_unused[2]},
     };
@@ -464,6 +464,12 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
     const double error = sampling_error(p);
     char share[80] = "";
     char samples[120] = "";
+    char waits[120] = "";
+    if (carm_point_waits(p->threads, p->task_seconds, p->seconds) && !placed->unplaced) {
+        snprintf(waits, sizeof waits,
+                 "it waits: on CPUs for %.3g s of %.3g s, and rates are over these",
+                 p->task_seconds, p->seconds);
+    }
     if (error > worth_telling && !placed->unplaced) {
         snprintf(
             samples, sizeof samples,
@@ -481,6 +487,7 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
             ? "beyond any machine: are these flops, bytes and seconds, not Gflop, GB or ms?"
             : "",
         share,
+        waits,
         samples,
         only_fresh && !placed->fresh ? "" : placed->notes[0],
         placed->notes[1],

@@ -55,6 +55,19 @@ double carm_point_operations(const struct carm_point *point, const char *metric)
                                                             : point->operations;
 }
 
+bool carm_point_waits(int threads, double task_seconds, double seconds)
+{
+    static const double most = 0.9; /* chosen by hand */
+    return threads <= 1 && task_seconds > 0.0 && task_seconds < most * seconds;
+}
+
+double carm_point_ran_seconds(const struct carm_point *point)
+{
+    return carm_point_waits(point->threads, point->task_seconds, point->seconds)
+               ? point->task_seconds
+               : point->seconds;
+}
+
 const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric)
 {
     if (*point->metric && strcmp(point->metric, metric) != 0) {

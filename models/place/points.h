@@ -100,6 +100,7 @@ struct carm_point {
     const char *levels_by; /* origin of level_bytes and dram_bytes: "simulated", "uncore",
                             * "constructed"; "" = not reported */
     double seconds;        /* wall clock, > 0 */
+    double task_seconds;   /* on processors, with children */
     double flops_low, flops_high, bytes_low, bytes_high; /* where the truth lies; unknown = exact */
     double calls;
     double operations; /* of the metric */
@@ -218,7 +219,8 @@ struct carm_point_column {
     X(time_share, SHARE, time_share) \
     X(samples, COUNT, samples) \
     X(entries, COUNT, entries) \
-    X(trips, COUNT, trips)
+    X(trips, COUNT, trips) \
+    X(task_seconds, COUNT, task_seconds)
 /* clang-format on */
 
 #define CARM_POINT_COLUMN_AT(name, kind, member) CARM_COLUMN_##name,
@@ -232,6 +234,13 @@ void carm_point_put_text(struct carm_point *point, const struct carm_point_colum
 /* value  a whole number where the column's kind is CARM_POINT_WHOLE */
 void carm_point_put_number(struct carm_point *point, const struct carm_point_column *column,
                            double value);
+
+/* Whether a program of one thread waits: it is on processors for less than 0.9 of its time. */
+bool carm_point_waits(int threads, double task_seconds, double seconds);
+
+/* The time that a point's rates are over: on processors where it waits, else wall clock. The same for carm run,
+ * place, compare and all pictures. */
+double carm_point_ran_seconds(const struct carm_point *point);
 
 /* Why a point has no place under any roof: "its flops were not counted", ..., NULL when it has one
  * as far as flops and seconds go. */

@@ -39,6 +39,12 @@ ok "--threshold passes what is within noise"
 run compare "$a" "$b" --threshold 5 --only once
 [ $? -eq 1 ] && grep -q 'nothing to judge' "$tmp/err"
 ok "--threshold fails where one run tells nothing"
+head='name,flops,bytes,seconds,threads'
+printf '%s\na,1e9,1e9,1,1\na,1e9,1e9,2,1\na,1e9,1e9,1.2,1\n' "$head" >"$tmp/wide1.csv"
+printf '%s\na,1e9,1e9,1.5,1\na,1e9,1e9,1,1\na,1e9,1e9,1.9,1\n' "$head" >"$tmp/wide2.csv"
+run compare "$tmp/wide1.csv" "$tmp/wide2.csv" && grep -q 'time .*+5.9% *not known: too few runs' "$tmp/out" &&
+    ! grep -q '±' "$tmp/out"
+ok "an interval of more than half its time says that runs are too few"
 run compare "$a" "$b" --exact --only copy
 [ $? -eq 1 ] && grep -q 'copy: instructions 1000000000, now 1000000001' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ]
 ok "--exact sees one instruction more"

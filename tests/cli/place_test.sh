@@ -161,6 +161,17 @@ else
     skip "memory does not grow with rows" "no python3"
 fi
 
+# ---- times and nonsense --------------------------------------------------------------------------
+
+printf 'name,flops,bytes,seconds,threads,task_seconds\nwaits,1e9,1e9,1,1,0.1\nruns,1e9,1e9,0.1,1,0.1\ntwo,1e9,1e9,1,2,0.1\n' \
+    >"$tmp/p.csv"
+run "$model" "$tmp/p.csv" && [ "$(grep -c ': 10.00 Gflop/s under' "$tmp/out")" -eq 2 ] &&
+    grep -q '^two: 1.000 Gflop/s' "$tmp/out" && grep -q 'note: it waits: on CPUs for 0.1 s of 1 s' "$tmp/out"
+ok 'a program of one thread that waits is placed by its time on CPUs, as carm run places it'
+printf 'name,flops,bytes,seconds,threads\nnonsense,1e18,1e10,1,1\n' >"$tmp/p.csv"
+run "$model" "$tmp/p.csv" && grep -q 'over 1000 times the roof (fma): no processor does that' "$tmp/out"
+ok 'numbers that no processor reaches are said to be wrong'
+
 # ---- hosts, ISAs and other choices ---------------------------------------------------------------
 
 printf 'name,flops,bytes,seconds,host,threads\na,1e9,1e9,1,x,1\nb,1e9,1e9,1,y,1\nc,1e9,1e9,1,x,1\nd,1e9,1e9,1,sample,1\ne,1e9,1e9,1,,1\n' >"$tmp/p.csv"

@@ -117,6 +117,12 @@ kill -TERM "$(cat ran)"
 wait $job
 [ $? -eq 143 ] && ! kill -0 "$(cat left)" 2>err
 ok 'SIGTERM during a run goes to the children of the program, too'
+for limit in '-s TERM' '-s KILL'; do
+    # shellcheck disable=SC2086 # words
+    run --counters none -- timeout $limit 0.2 sleep 9
+    [ "$status" -ge 124 ] && grep -q '^carm: note .*it was cut (exit status 1[23][47], .*not all of its work' "$tmp/err"
+    ok "a program that was cut is said to be: timeout $limit"
+done
 rm ran left
 (trap '' INT && "$carm" run -q --counters none -- grep SigIgn: /proc/self/status) 2>err | grep -q '02$' # not by timeout
 ok 'a program inherits that SIGINT is ignored'
