@@ -2,10 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/version.h"
@@ -138,7 +142,7 @@ static int run_command(const struct carm_command *cmd, int argc, char **argv)
     return finish(cmd->run(n, argv));
 }
 
-int main(int argc, char **argv)
+static int carm(int argc, char **argv)
 {
     carm_commands = commands;
     hold_streams();
@@ -168,4 +172,49 @@ int main(int argc, char **argv)
     return cmd ? run_command(cmd, argc - 2, argv + 2)
                : carm_say_error(CARM_EXIT_MISUSE,
                                 "there is no command '%s'; `carm --help` lists them", word);
+}
+
+/* ---- small stacks ----
+ * Under a small `ulimit -s` everything runs on a stack of carm's own: libdw alone needs some 200 KB. The limit stays
+ * as it is, for the programs that carm starts. */
+
+static struct {
+    int argc;
+    char **argv;
+    int code;
+    ucontext_t before, context;
+} own_stack;
+
+static void run_on_own_stack(void)
+{
+    own_stack.code = carm(own_stack.argc, own_stack.argv);
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t enough = (size_t)2 << 20;
+    static const size_t bytes = (size_t)8 << 20; /* the usual limit */
+    struct rlimit limit;
+    pthread_attr_t thread;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= enough) {
+        return carm(argc, argv);
+    }
+    void *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED || getcontext(&own_stack.context) != 0) {
+        return carm(argc, argv);
+    }
+    if (pthread_attr_init(&thread) == 0) { /* they would get the limit's size */
+        (void)pthread_attr_setstacksize(&thread, enough);
+        (void)pthread_setattr_default_np(&thread);
+        (void)pthread_attr_destroy(&thread);
+    }
+    own_stack.argc = argc;
+    own_stack.argv = argv;
+    own_stack.context.uc_stack.ss_sp = stack;
+    own_stack.context.uc_stack.ss_size = bytes;
+    own_stack.context.uc_link = &own_stack.before;
+    makecontext(&own_stack.context, run_on_own_stack, 0);
+    (void)swapcontext(&own_stack.before, &own_stack.context);
+    return own_stack.code;
 }

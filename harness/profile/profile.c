@@ -721,7 +721,9 @@ static bool is_small(const struct carm_profile *p, const struct carm_profile_row
     const bool few = p->has_time && row->samples < CARM_PROFILE_FEWEST;
     const bool hidden =
         row->differs && row->spread <= CARM_PROFILE_SPREAD; /* too many instructions for its time */
-    return is_code(row->kind) && min_share > 0.0 && (share < min_share || few) && !hidden;
+    const bool idle = row->kind == CARM_PROFILE_UNKNOWN && p->has_time && row->samples == 0;
+    const bool small = is_code(row->kind) ? share < min_share || few : idle;
+    return small && min_share > 0.0 && !hidden;
 }
 
 /* Updates the places after rows have moved. now: [rows before] the new row + 1 */

@@ -123,6 +123,41 @@ for limit in '-s TERM' '-s KILL'; do
     [ "$status" -ge 124 ] && grep -q '^carm: note .*it was cut (exit status 1[23][47], .*not all of its work' "$tmp/err"
     ok "a program that was cut is said to be: timeout $limit"
 done
+cat >once.c <<'END'
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+    unsigned char *code = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int (*f)(void);
+    memcpy(code, "\xb8\1\0\0\0\xc3", 6); /* mov eax, 1; ret */
+    memcpy(&f, &code, sizeof f);
+    volatile double s = f();
+    for (long i = 0; i < 50000000; i++) {
+        s += 0.5;
+    }
+    return s < 0;
+}
+END
+model=$CARM_TOP/tests/data/sample-model.json
+# shellcheck disable=SC2086 # a compiler may be two words
+if ! "$carm" run -q --counters translate --no-time -- true 2>err; then
+    skip 'rows of code of no file, small stacks' "$(tail -n 1 err)"
+elif ${CC:-cc} -g -O1 -o once once.c 2>err; then
+    run -m "$model" --name row --counters translate -o once.csv -- ./once
+    grep -q '^row: main loop' once.csv && ! grep -q '^row: code of no known file' once.csv
+    ok 'code of no file in which no sample fell is no row'
+    if grep -q __asan_init "$carm"; then
+        skip 'small stacks' 'a sanitizer needs more'
+    else
+        # shellcheck disable=SC3045 # dash and bash have it
+        (ulimit -s 64 && run -m "$model" --name row --counters translate --loops -o small.csv -- sh -c 'ulimit -s; ./once' &&
+            [ "$(cat out)" = 64 ] && grep -q '^row: main loop' small.csv && "$carm" show "$model" >out 2>err)
+        ok 'a stack of 64 KiB is enough for carm, and stays that of the program'
+    fi
+else
+    skip 'rows of code of no file, small stacks' 'no compiler'
+fi
 rm ran left
 (trap '' INT && "$carm" run -q --counters none -- grep SigIgn: /proc/self/status) 2>err | grep -q '02$' # not by timeout
 ok 'a program inherits that SIGINT is ignored'
@@ -604,7 +639,7 @@ if [ -x ./work ]; then
     [ "$(grep -c '^w,2000,' again1.csv)" -eq 3 ] && [ "$(cut -d, -f4 again1.csv | sort -u | wc -l)" -eq 4 ]
     ok '--repeat: a row for each run, with its own time'
     "$carm" compare again1.csv again2.csv "$CARM_TOP/tests/data/sample-model.json" >out 2>err &&
-        grep -q '^w (3 and 3 runs)' out && grep -q '^  time .*\(within noise\|faster\|slower\)$' out &&
+        grep -q '^w (3 and 3 runs)' out && grep -q '^  time .*\(within noise\|faster\|slower\|too few runs\)$' out &&
         grep -q '^  flops .* =' out
     ok '... which carm compare judges'
     "$carm" compare again1.csv double.csv "$CARM_TOP/tests/data/sample-model.json" >out 2>err &&
