@@ -346,7 +346,7 @@ static int fail_errno(struct carm_err *err, const char *path, const char *doing)
 
 struct target {
     int fd;
-    bool locked;
+    bool locked, regular;
     off_t size; /* before; 0 for what is no file */
 };
 
@@ -365,7 +365,8 @@ static int open_target(struct target *t, const char *path, struct carm_err *err)
     if (fstat(t->fd, &st) != 0) {
         return fail_errno(err, path, "read");
     }
-    t->size = S_ISREG(st.st_mode) ? st.st_size : 0;
+    t->regular = S_ISREG(st.st_mode);
+    t->size = t->regular ? st.st_size : 0;
     return 0;
 }
 
@@ -416,14 +417,15 @@ static int write_target(const struct target *t, const char *text, size_t size)
     return write_all(t->fd, text, size);
 }
 
-/* text [size]: the header and then rows */
+/* text [size]: the header and then rows. Without rows, an empty file gets the header alone, so that whoever is killed
+ * before its first row leaves a file that can be read. */
 static int append(const char *path, const char *text, size_t header_size, size_t size,
                   struct carm_err *err)
 {
     struct target t = {.fd = -1};
     int rc = open_target(&t, path, err);
     rc = rc ? rc : check_target(&t, path, text, header_size, err);
-    if (!rc && size > header_size) {
+    if (!rc && (size > header_size || (t.regular && t.size == 0))) {
         const size_t skip = t.size > 0 ? header_size : 0;
         if (write_target(&t, text + skip, size - skip)) {
             rc = fail_errno(err, path, "written");

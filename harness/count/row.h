@@ -44,7 +44,7 @@ struct carm_row {
  * "op"); isa is then that of their vectors, precision that of most of them. A metric that is set stays. */
 void carm_row_describe(struct carm_row *row);
 
-/* Whether rows can be appended to path; creates it empty when it is not there.
+/* Whether rows can be appended to path; creates it with its header when it is not there.
  * returns as carm_row_append */
 int carm_row_check(const char *path, struct carm_err *err);
 

@@ -260,15 +260,24 @@ static void half_a_line_does_not_swallow_the_next(void **state)
     csv_free(&csv);
 }
 
-static void checking_writes_nothing(void **state)
+/* What is killed before its first row leaves a file that can be read. */
+static void checking_writes_a_header(void **state)
 {
     (void)state;
     struct carm_err err = {""};
-    assert_int_equal(carm_row_check(path, &err), 0);
-    char *now = csv_slurp(path);
-    assert_string_equal(now, "");
-    free(now);
-    assert_int_equal(access(path, F_OK), 0);
+    struct csv csv;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(carm_row_check(path, &err), 0);
+        char *now = csv_slurp(path);
+        assert_true(strncmp(now, "name,", 5) == 0);
+        assert_ptr_equal(strchr(now, '\n'), now + strlen(now) - 1);
+        free(now);
+    }
+    const struct carm_row row = make_row("first");
+    assert_int_equal(carm_row_append(path, &row, 1, &err), 0);
+    csv_read(&csv, path);
+    assert_int_equal(csv.nrows, 2);
+    csv_free(&csv);
 }
 
 static void processes_append_at_once(void **state)
@@ -475,7 +484,7 @@ int main(void)
         test(other_files_stay_as_they_are),
         test(what_cannot_be_written_is_said),
         test(half_a_line_does_not_swallow_the_next),
-        test(checking_writes_nothing),
+        test(checking_writes_a_header),
         test(processes_append_at_once),
         test(one_header_of_many_first_ones),
         test(decimal_points_are_points),
