@@ -26,6 +26,7 @@ enum carm_insn_role {
     CARM_INSN_ADD,      /* of vectors: floating point, or integers, here and below */
     CARM_INSN_MUL,
     CARM_INSN_DIV,
+    CARM_INSN_SQRT, /* reg = root of src[0] */
     CARM_INSN_FMA,  /* vfmadd231 alone: reg = reg + src[0] * src[1] */
     CARM_INSN_FNMA, /* vfnmadd231 alone: reg = reg - src[0] * src[1] */
     CARM_INSN_AND,

@@ -20,6 +20,7 @@ double carm_gen_constant(unsigned row, unsigned lane)
      *   add  z + b, then z - b
      *   mul  z * 1.25, then z * 0.8: back to z within half an ulp; rounding brings it into a cycle
      *   div  the same constants as divisors
+     *   sqrt the root of each of fma's constants
      *   fma+add, 2fma+add
      *        z + 0.64 * 0.64, once or twice, then z - r, or z - 2 r: r has 22 bits after the
      *        point, and the square differs from it by less than half of the last bit of z (in dp and

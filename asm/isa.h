@@ -67,6 +67,8 @@
          .flops = 2, .constants = CARM_ROW_MUL)                                                    \
     NEXT(DIV, "div", "division", .turns = {"DIV %u, 12", "DIV %u, 13"}, .nturns = 2, .flops = 2,   \
          .constants = CARM_ROW_MUL)                                                                \
+    NEXT(SQRT, "sqrt", "square root", .turns = {"SQRT %u, 12", "SQRT %u, 13"}, .nturns = 2,        \
+         .flops = 2, .constants = CARM_ROW_FMA)                                                    \
     NEXT(FMA_ADD, "fma+add", "FMA and addition in turn",                                           \
          .turns = {"FMA %u, 12, 12", "ADD %u, 13"}, .nturns = 2, .flops = 3, .fused = true,        \
          .mixture = true, .constants = CARM_ROW_FMA_ADD)                                           \
@@ -97,6 +99,7 @@
     FORM(FP16, ADD, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
     FORM(FP16, MUL, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
     FORM(FP16, DIV, Z, "ph", .needs = CARM_NEEDS_FP16)                                         \
+    FORM(FP16, SQRT, Z, "ph", .needs = CARM_NEEDS_FP16)                                        \
     FORM(FP16, FMA_ADD, Z, "ph", .turns = {CARM_HALF_SQUARE}, .needs = CARM_NEEDS_FP16)        \
     FORM(FP16, FMA2_ADD, Z, "ph", .turns = {CARM_HALF_SQUARE, CARM_HALF_SQUARE},               \
          .needs = CARM_NEEDS_FP16)                                                             \
@@ -227,12 +230,13 @@ struct carm_precision_row {
 enum {
     CARM_TURNS_MAX = 3,
     /* rows of the table of constants (carm_gen_constant); rows 0 to 25 start the chains */
-    CARM_ROW_FMA = 26,      /* the factors of what is added and taken away in turn */
-    CARM_ROW_MAD = 28,      /* factor, summand */
-    CARM_ROW_ADD = 30,      /* summand, its negative */
-    CARM_ROW_MUL = 32,      /* factor, its inverse; also the divisors of div */
-    CARM_ROW_SIGN = 34,     /* -0.0: flips signs in UPDATE */
-    CARM_ROW_STORE = 35,    /* what ST writes */
+    CARM_ROW_FMA = 26,   /* the factors of what is added and taken away in turn; also the radicands
+                             * of sqrt */
+    CARM_ROW_MAD = 28,   /* factor, summand */
+    CARM_ROW_ADD = 30,   /* summand, its negative */
+    CARM_ROW_MUL = 32,   /* factor, its inverse; also the divisors of div */
+    CARM_ROW_SIGN = 34,  /* -0.0: flips signs in UPDATE */
+    CARM_ROW_STORE = 35, /* what ST writes */
     CARM_ROW_FMA_ADD = 36,  /* the factor of a square, what takes that square away again */
     CARM_ROW_FMA2_ADD = 38, /* the same, what takes away two squares */
     CARM_ROWS = 40,

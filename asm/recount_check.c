@@ -36,6 +36,7 @@ static const struct {
     [CARM_ADD] = {2, 2, false, CARM_ROW_ADD, {PLAIN(ADD, 0), PLAIN(ADD, 1)}},
     [CARM_MUL] = {2, 2, false, CARM_ROW_MUL, {PLAIN(MUL, 0), PLAIN(MUL, 1)}},
     [CARM_DIV] = {2, 2, false, CARM_ROW_MUL, {PLAIN(DIV, 0), PLAIN(DIV, 1)}},
+    [CARM_SQRT] = {2, 2, false, CARM_ROW_FMA, {PLAIN(SQRT, 0), PLAIN(SQRT, 1)}},
     [CARM_FMA_ADD] = {2, 3, true, CARM_ROW_FMA_ADD, {FUSED(FMA, 0, 0), PLAIN(ADD, 1)}},
     [CARM_FMA2_ADD] =
         {3, 5, true, CARM_ROW_FMA2_ADD, {FUSED(FMA, 0, 0), FUSED(FMA, 0, 0), PLAIN(ADD, 1)}},
@@ -436,6 +437,7 @@ static int check_insn(struct check *c, const struct carm_insn *in)
     case CARM_INSN_ADD:
     case CARM_INSN_MUL:
     case CARM_INSN_DIV:
+    case CARM_INSN_SQRT:
     case CARM_INSN_FMA:
     case CARM_INSN_FNMA:
     case CARM_INSN_AND:

@@ -43,6 +43,7 @@
     X(FP_MULS, fp_muls) /* ... multiplications, ... */ \
     X(FP_FMAS, fp_fmas) /* ... fused multiply-adds, ... */ \
     X(FP_DIVIDES, fp_divides) /* ... divisions and square roots; the rest approximates, or is of several kinds */ \
+    X(FP_ROOTS, fp_roots) /* of the divisions and square roots: square roots */ \
     X(PREFETCHES, prefetches) /* instructions that prefetch data */ \
     X(L2_BYTES, l2_bytes) /* between L1 and L2, here and below: of the program alone */ \
     X(L3_BYTES, l3_bytes) /* between L2 and L3 */ \

@@ -342,9 +342,9 @@ static int by_set(const void *a, const void *b)
     static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", "amx", NULL};
     static const char *const families[] = {"L1",   "L2",      "L3",      "L4",
                                            "DRAM", "latency", "compute", NULL};
-    static const char *const names[] = {"2:1",      "1:1",       "1:0", "0:1", "update",
-                                        "nt",       "DRAM peak", "mad", "fma", "fma+add",
-                                        "2fma+add", "add",       "mul", "div", NULL};
+    static const char *const names[] = {"2:1",       "1:1", "1:0",  "0:1",     "update",   "nt",
+                                        "DRAM peak", "mad", "fma",  "fma+add", "2fma+add", "add",
+                                        "mul",       "div", "sqrt", NULL};
     const struct carm_fleet_roof *x = a;
     const struct carm_fleet_roof *y = b;
     int d = by_list(x->isa, y->isa, isas);

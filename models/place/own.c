@@ -385,18 +385,32 @@ static double narrower_part(const struct carm_model *model, const struct carm_ro
                            : 1.0;
 }
 
-/* Divisions and roots go through one divider beside the other units; roots take at least as long.
- * Where the model has no roofs of the width, the machine's rate of div is none too low. */
+/* The roof of an operation at width w; where the model has none of the width, that of the machine, which is
+ * none too low. NULL = the model has none at all */
+static const struct carm_compute_roof *roof_at(const struct carm_model *model,
+                                               const struct carm_roofs *roofs, int w,
+                                               const char *op)
+{
+    const struct carm_roofs *narrow = roofs_of_width(model, roofs, w);
+    const struct carm_compute_roof *found = narrow ? carm_roofs_find_compute(narrow, op) : NULL;
+    return found ? found : carm_roofs_find_compute(roofs, op);
+}
+
+/* Divisions and roots go through one divider beside the other units, one after the other. Where the model has
+ * no roof of sqrt, or the point does not tell roots from divisions, roots count as divisions: they take at
+ * least as long. */
 static void find_divides(const struct carm_model *model, const struct carm_roofs *roofs,
                          const struct carm_runmix *mix, int w, struct carm_own *out)
 {
-    const struct carm_roofs *narrow = roofs_of_width(model, roofs, w);
-    const struct carm_compute_roof *div = narrow ? carm_roofs_find_compute(narrow, "div") : NULL;
-    div = div ? div : carm_roofs_find_compute(roofs, "div");
+    const struct carm_compute_roof *div = roof_at(model, roofs, w, "div");
+    const struct carm_compute_roof *root = roof_at(model, roofs, w, "sqrt");
     const double flops = part(mix, CARM_RUNMIX_FP) + part(mix, CARM_RUNMIX_FMAS);
     const double divides = part(mix, CARM_RUNMIX_DIVIDES);
+    const double roots = fmin(part(mix, CARM_RUNMIX_ROOTS), divides);
     if (div && divides > 0.0 && flops > 0.0) {
-        out->peak = fmin(out->peak, div->rate * flops / divides);
+        const double seconds =
+            (divides - roots) / div->rate + roots / (root ? root->rate : div->rate);
+        out->peak = fmin(out->peak, flops / seconds);
         append(out->compute, sizeof out->compute, ", %.3g%% in divisions and roots",
                100.0 * divides / flops);
     }

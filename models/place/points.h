@@ -23,6 +23,7 @@
     Y(X, MULS, fp_muls) \
     Y(X, FMAS, fp_fmas) \
     Y(X, DIVIDES, fp_divides) \
+    Y(X, ROOTS, fp_roots) /* of these: square roots */ \
     Y(X, PREFETCHES, prefetches) \
     Y(X, LOADS, loads) \
     Y(X, STORES, stores) \

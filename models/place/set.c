@@ -211,7 +211,8 @@ static void add(struct carm_place_side *side, const char *isa, const char *name,
     }
     snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
     /* no step on the way to the peak: nobody replaces these by faster operations of the same kind */
-    c.aside = c.compute && (strcmp(name, "div") == 0 || strcmp(name, "popcnt") == 0);
+    c.aside = c.compute && (strcmp(name, "div") == 0 || strcmp(name, "sqrt") == 0 ||
+                            strcmp(name, "popcnt") == 0);
     if (c.compute) {
         insert(side->ceilings.compute, &side->ceilings.ncompute, &c);
     } else {

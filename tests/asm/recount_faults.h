@@ -26,6 +26,11 @@ struct fault {
 /* one fault, two or three lines: */
 /* clang-format off */
 static const struct fault faults[] = {
+    /* roots */
+    {"the root of the chain in place of a constant's", "B.avx2.dp.sqrt.f4.c2", NULL,
+     {"UNARY(sqrt,%1,%2)"}, {"UNARY(sqrt,%1,%1)"}, "its registers are not a chain and constants"},
+    {"a division in place of a root", "B.sse.dp.sqrt.f4.c2", NULL, {"UNARY(sqrt,%1,%2)"},
+     {"ARITH(div,%1,%2)"}, "another operation is due here"},
     /* loads, stores and the stream */
     {"a load dropped, its account kept", "A.avx2.dp.2:1.u4", NULL, {"    LD 3\n"}, {COUNT_LD},
      "a gap in the stream"},

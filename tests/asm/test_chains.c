@@ -45,7 +45,7 @@ static struct turns turns_of(enum carm_precision precision, enum carm_op op, uns
         [CARM_FMA] = CARM_ROW_FMA,           [CARM_MAD] = CARM_ROW_MAD,
         [CARM_ADD] = CARM_ROW_ADD,           [CARM_MUL] = CARM_ROW_MUL,
         [CARM_DIV] = CARM_ROW_MUL,           [CARM_FMA_ADD] = CARM_ROW_FMA_ADD,
-        [CARM_FMA2_ADD] = CARM_ROW_FMA2_ADD,
+        [CARM_FMA2_ADD] = CARM_ROW_FMA2_ADD, [CARM_SQRT] = CARM_ROW_FMA,
     };
     struct turns t = {.n = op == CARM_FMA2_ADD ? 3 : 2, .first = chain / 2};
     for (unsigned i = 0; i < 2; i++) {
@@ -56,7 +56,7 @@ static struct turns turns_of(enum carm_precision precision, enum carm_op op, uns
 }
 
 /* All turns of a chain, written down once for each precision: -std=c17 contracts nothing. */
-#define PAIR(type, fused)                                               \
+#define PAIR(type, fused, root)                                         \
     switch (op) {                                                       \
     case CARM_FMA:                                                      \
         z->type = fused(t->k[0].type, t->k[1].type, z->type);           \
@@ -82,6 +82,10 @@ static struct turns turns_of(enum carm_precision precision, enum carm_op op, uns
         z->type = z->type * t->k[0].type;                               \
         z->type = z->type * t->k[1].type;                               \
         break;                                                          \
+    case CARM_SQRT:                                                     \
+        z->type = root(t->k[0].type);                                   \
+        z->type = root(t->k[1].type);                                   \
+        break;                                                          \
     default:                                                            \
         z->type = z->type / t->k[0].type;                               \
         z->type = z->type / t->k[1].type;                               \
@@ -92,9 +96,9 @@ static void pair(enum carm_precision precision, enum carm_op op, const struct tu
                  union element *z)
 {
     if (precision == CARM_DP) {
-        PAIR(dp, fma)
+        PAIR(dp, fma, sqrt)
     } else {
-        PAIR(sp, fmaf)
+        PAIR(sp, fmaf, sqrtf)
     }
 }
 

@@ -159,8 +159,8 @@ static void test_refused(void **state)
         {"A.avx2.dp.17:1", "is too long: at most 16:16"},
         {"A.avx2.dp.99999999:1", "unknown load:store mix"},
         {"A.avx2.dp.2:0nt", "has no store that could be non-temporal"},
-        {"B.avx2.dp.sqrt",
-         "unknown operation 'sqrt': choose fma, mad, add, mul, div, fma+add, 2fma+add, logic, "
+        {"B.avx2.dp.cbrt",
+         "unknown operation 'cbrt': choose fma, mad, add, mul, div, sqrt, fma+add, 2fma+add, logic, "
          "dot, ifma or popcnt"},
         {"B.avx.dp.fma", "avx has no fused multiply-add: take avx2, or mad"},
         {"A.avx2.dp.2:1.u0", "1 to 2048 units (uN), not 0"},

@@ -119,7 +119,7 @@ static void test_refusals(void **state)
     assert_int_equal(carm_op_parse("fm", &op, &err), -CARM_EINVAL);
     assert_string_equal(
         err.text,
-        "unknown operation 'fm': choose fma, mad, add, mul, div, fma+add, 2fma+add, logic, "
+        "unknown operation 'fm': choose fma, mad, add, mul, div, sqrt, fma+add, 2fma+add, logic, "
         "dot, ifma or popcnt");
     assert_int_equal(op, CARM_MUL);
     assert_int_equal(carm_mix_parse("2;1", &mix, &err), -CARM_EINVAL);

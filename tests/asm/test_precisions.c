@@ -67,6 +67,8 @@ static uint64_t half_result(enum carm_insn_role role, double z, double a, double
         return half(z * a, special);
     case CARM_INSN_DIV:
         return half(z / a, special);
+    case CARM_INSN_SQRT:
+        return half(sqrt(a), special);
     case CARM_INSN_FMA:
         return half(z + a * b, special); /* exact in double */
     default:

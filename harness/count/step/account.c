@@ -20,7 +20,7 @@ static const struct {
         {
             {"add", 1, CARM_FP_ADD},       {"sub", 1, CARM_FP_ADD},
             {"mul", 1, CARM_FP_MUL},       {"div", 1, CARM_FP_DIVIDE},
-            {"sqrt", 1, CARM_FP_DIVIDE},   {"hadd", 1, CARM_FP_ADD},
+            {"sqrt", 1, CARM_FP_ROOT},     {"hadd", 1, CARM_FP_ADD},
             {"hsub", 1, CARM_FP_ADD},      {"addsub", 1, CARM_FP_ADD},
             {"fmadd", 2, CARM_FP_FMA},     {"fmsub", 2, CARM_FP_FMA},
             {"fnmadd", 2, CARM_FP_FMA},    {"fnmsub", 2, CARM_FP_FMA},
@@ -58,7 +58,7 @@ static enum carm_compute_kind x87_kind(const char *m)
                                         "fpatan", "f2xm1", "fyl2x", "fyl2xp1"};
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         if (strcmp(m, whole[i]) == 0) {
-            return i == 0 ? CARM_FP_DIVIDE : CARM_FP_OTHER;
+            return i == 0 ? CARM_FP_ROOT : CARM_FP_OTHER;
         }
     }
     m += m[0] == 'f';

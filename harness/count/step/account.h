@@ -33,7 +33,8 @@ enum carm_compute_kind {
     CARM_FP_ADD, /* flops, here and below; subtracts, too */
     CARM_FP_MUL,
     CARM_FP_FMA,
-    CARM_FP_DIVIDE, /* takes square roots, too */
+    CARM_FP_DIVIDE,
+    CARM_FP_ROOT, /* square roots */
     CARM_FP_OTHER,
     CARM_INT_ADD, /* vectors of integers, here and below; subtracts, averages, too */
     CARM_INT_MUL,

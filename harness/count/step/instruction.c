@@ -154,7 +154,8 @@ static void compute_flops(const struct carm_account *e, uint64_t flops,
     counts->fp_adds += e->compute.kind == CARM_FP_ADD;
     counts->fp_muls += e->compute.kind == CARM_FP_MUL;
     counts->fp_fmas += e->compute.kind == CARM_FP_FMA;
-    counts->fp_divides += e->compute.kind == CARM_FP_DIVIDE;
+    counts->fp_divides += e->compute.kind == CARM_FP_DIVIDE || e->compute.kind == CARM_FP_ROOT;
+    counts->fp_roots += e->compute.kind == CARM_FP_ROOT;
     if (e->compute.precision < 2) {
         counts->flops[e->compute.precision][e->compute.width] += flops;
     } else {

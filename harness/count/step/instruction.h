@@ -25,8 +25,9 @@ enum {
  * flops_other   x87, half precision, bfloat16
  * loads, stores accesses; a gather has one for each element
  * load_bytes, store_bytes  non-temporal accesses included
- * fp_           instructions that compute flops, whatever lanes their masks leave. Instructions that are none of
- *               adds, muls, fmas and divides take roots, approximate, multiply complex numbers or make dot products
+ * fp_           instructions that compute flops, whatever lanes their masks leave. divides are
+ *               divisions and square roots, roots the square roots alone. Instructions that are none of adds, muls,
+ *               fmas and divides approximate, multiply complex numbers or make dot products
  * int_          operations on vectors of integers (docs/counting.md has the rules): by element; by width of the
  *               vectors (MMX's 64 bits count as 128, tiles have no width); by kind (the other kinds count bits)
  * prefetches    of data, by software; a gather's is one
@@ -46,6 +47,7 @@ enum {
     X(fp_muls, , 1, uint8_t, CARM_Q_FP_MULS)                                                  \
     X(fp_fmas, , 1, uint8_t, CARM_Q_FP_FMAS)                                                  \
     X(fp_divides, , 1, uint8_t, CARM_Q_FP_DIVIDES)                                            \
+    X(fp_roots, , 1, uint8_t, CARM_Q_FP_ROOTS)                                                \
     X(int_elements, [CARM_ELEMENT_COUNT], CARM_ELEMENT_COUNT, uint16_t, CARM_Q_INT8_OPS)      \
     X(int_widths, [CARM_WIDTH_COUNT - 1], CARM_WIDTH_COUNT - 1, uint16_t, CARM_Q_INT_128)     \
     X(int_adds, , 1, uint16_t, CARM_Q_INT_ADDS)                                               \

@@ -44,7 +44,8 @@ static struct carm_compute_roof scalar_ops[] = {{.op = "fma", .rate = 40},
                                                 {.op = "mad", .rate = 40},
                                                 {.op = "add", .rate = 20},
                                                 {.op = "mul", .rate = 20},
-                                                {.op = "div", .rate = 4}};
+                                                {.op = "div", .rate = 4},
+                                                {.op = "sqrt", .rate = 2}};
 static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}};
 static struct carm_roofs sets[2];
 static struct carm_model model;
@@ -69,7 +70,7 @@ static int set_up(void **state)
                                   .memory = scalar,
                                   .nmemory = 6,
                                   .compute = scalar_ops,
-                                  .ncompute = 5};
+                                  .ncompute = 6};
     model = (struct carm_model){
         .roofs = sets, .nroofs = 2, .levels = levels, .nlevels = 2, .config.ldst = "2:1"};
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
@@ -229,6 +230,7 @@ static void put_ops(double adds, double muls, double fmas, double divides)
     mix.q[CARM_RUNMIX_MULS] = muls;
     mix.q[CARM_RUNMIX_FMAS] = fmas;
     mix.q[CARM_RUNMIX_DIVIDES] = divides;
+    mix.q[CARM_RUNMIX_ROOTS] = 0;
 }
 
 /* All flops in that width, so many as the operations make. */
@@ -320,6 +322,12 @@ static void divisions_bind_beside_the_rest(void **state)
     find();
     assert_near(own.peak, 4, 1e-9);
     assert_non_null(strstr(own.compute, "100% in divisions and roots"));
+    mix.q[CARM_RUNMIX_ROOTS] = 50; /* half of them at 4, half at 2 */
+    find();
+    assert_near(own.peak, 100.0 / (50.0 / 4 + 50.0 / 2), 1e-9);
+    mix.q[CARM_RUNMIX_ROOTS] = -1; /* not known: divisions */
+    find();
+    assert_near(own.peak, 4, 1e-9);
 }
 
 static struct carm_compute_roof integers[] = {

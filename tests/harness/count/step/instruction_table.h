@@ -15,6 +15,7 @@
 #define MULS         .fp_instructions = 1, .fp_muls = 1
 #define FMAS         .fp_instructions = 1, .fp_fmas = 1
 #define DIVS         .fp_instructions = 1, .fp_divides = 1
+#define ROOTS        .fp_instructions = 1, .fp_divides = 1, .fp_roots = 1
 #define FPS          .fp_instructions = 1 /* none of these */
 #define PREFETCH     .prefetches = 1
 /* n operations on elements of 8 << e bits in vectors of 128 << w bits */
@@ -31,11 +32,11 @@
     X("mulpd xmm1, [rax]", 5, DP(1, 2), LD(1, 16), MULS)                                           \
     X("subps xmm1, xmm2", 5, SP(1, 4), ADDS)                                                       \
     X("vdivpd ymm1, ymm2, ymm3", 5, DP(2, 4), DIVS)                                                \
-    X("vsqrtps ymm1, [rax]", 5, SP(2, 8), LD(1, 32), DIVS)                                         \
+    X("vsqrtps ymm1, [rax]", 5, SP(2, 8), LD(1, 32), ROOTS)                                        \
     X("vmulpd zmm1, zmm2, zmm3", 5, DP(3, 8), MULS)                                                \
     X("vaddps zmm1, zmm2, [rax]", 5, SP(3, 16), LD(1, 64), ADDS)                                   \
     X("vaddps xmm1, xmm2, xmm20", 5, SP(1, 4), ADDS)                                               \
-    X("sqrtsd xmm1, xmm2", 5, DP(0, 1), DIVS)                                                      \
+    X("sqrtsd xmm1, xmm2", 5, DP(0, 1), ROOTS)                                                     \
     X("vaddsd xmm1, xmm2, xmm3", 5, DP(0, 1), ADDS)                                                \
     /* fused ones */                                                                               \
     X("vfmadd132sd xmm1, xmm2, xmm3", 5, DP(0, 2), FMAS)                                           \
@@ -201,7 +202,7 @@
     X("fdivrp st(1), st", 5, OTHER(1), DIVS)                                                       \
     X("fisub word ptr [rax]", 5, OTHER(1), LD(1, 2), ADDS)                                         \
     X("fidivr dword ptr [rax]", 5, OTHER(1), LD(1, 4), DIVS)                                       \
-    X("fsqrt", 5, OTHER(1), DIVS)                                                                  \
+    X("fsqrt", 5, OTHER(1), ROOTS)                                                                 \
     X("fld tbyte ptr [rax]", 5, LD(1, 10))                                                         \
     X("fistp qword ptr [rax]", 5, ST(1, 8))                                                        \
     X("fxch st(1)", 5, LD(0, 0))                                                                   \

@@ -95,6 +95,7 @@ static void compare(size_t i, const struct carm_step_counts *got)
     SAME(i, got, fp_muls);
     SAME(i, got, fp_fmas);
     SAME(i, got, fp_divides);
+    SAME(i, got, fp_roots);
     for (int k = 0; k < CARM_ELEMENT_COUNT; k++) {
         SAME(i, got, int_elements[k]);
     }
@@ -244,6 +245,7 @@ static void test_sums(void **state)
                                          .fp_muls = 5,
                                          .fp_fmas = 4,
                                          .fp_divides = 3,
+                                         .fp_roots = 2,
                                          .prefetches = 2,
                                          .unknown = 1,
                                          .unknown_text = "huh"};
@@ -261,6 +263,7 @@ static void test_sums(void **state)
     assert_int_equal(sum.fp_muls, 5 + 13);
     assert_int_equal(sum.fp_fmas, 4 + 10);
     assert_int_equal(sum.fp_divides, 3 + 8);
+    assert_int_equal(sum.fp_roots, 2 + 5);
     assert_int_equal(sum.prefetches, 2 + 5);
     assert_int_equal(sum.unknown, 1 + 3);
     assert_string_equal(sum.unknown_text, "huh");
@@ -280,6 +283,7 @@ static void test_sums(void **state)
     assert_true(out.q[CARM_Q_FP_MULS].value == 5);
     assert_true(out.q[CARM_Q_FP_FMAS].value == 4);
     assert_true(out.q[CARM_Q_FP_DIVIDES].value == 3);
+    assert_true(out.q[CARM_Q_FP_ROOTS].value == 2);
     assert_true(out.q[CARM_Q_PREFETCHES].value == 2);
     assert_int_equal(out.q[CARM_Q_INSTRUCTIONS].by, CARM_COUNTED_STEPPED);
     assert_int_equal(out.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
