@@ -124,14 +124,35 @@ bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b)
 bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs)
 {
     for (size_t i = 0; i < model->nroofs && roofs->nmemory > 0; i++) {
-        for (size_t k = 0; k < model->nlevels && includes(&model->roofs[i], roofs); k++) {
-            const char *level = model->levels[k].level;
-            if (carm_roofs_find_memory(&model->roofs[i], level, model->config.ldst) &&
-                !carm_roofs_find_memory(roofs, level, model->config.ldst))
+        const struct carm_roofs *wide = &model->roofs[i];
+        for (size_t k = 0; k < wide->nmemory && includes(wide, roofs); k++) {
+            if (!carm_roofs_find_memory(roofs, wide->memory[k].level, wide->memory[k].ldst))
                 return true;
         }
     }
     return false;
+}
+
+bool carm_model_has_wider(const struct carm_model *model, const struct carm_roofs *roofs)
+{
+    bool any = false;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        any = any || (model->roofs[i].nmemory > 0 && includes(&model->roofs[i], roofs));
+    }
+    return any;
+}
+
+bool carm_model_has_levels(const struct carm_model *model, const struct carm_roofs *roofs)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *wide = &model->roofs[i];
+        for (size_t k = 0; k < wide->nmemory && includes(wide, roofs); k++) {
+            if (strcmp(wide->memory[k].ldst, model->config.ldst) == 0 &&
+                !carm_roofs_find_memory(roofs, wide->memory[k].level, model->config.ldst))
+                return false;
+        }
+    }
+    return true;
 }
 
 static bool is_integer(const char *precision)

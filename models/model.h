@@ -379,9 +379,15 @@ const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *mo
  * higher peak. */
 bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b);
 
-/* A set that was measured beside a wider ISA's and has roofs of some of its levels only: no set to place
- * points under. */
+/* A set that was measured beside a wider ISA's and has only some of its memory roofs: a set for points of its own
+ * ISA alone. */
 bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs);
+
+/* Whether a wider ISA has memory roofs of the same precision and threads. */
+bool carm_model_has_wider(const struct carm_model *model, const struct carm_roofs *roofs);
+
+/* Whether a set has roofs of the model's mix on every level on which a wider ISA's has one. */
+bool carm_model_has_levels(const struct carm_model *model, const struct carm_roofs *roofs);
 
 /* The name of a precision's operations: "flop", or "op" for integers ("int8", ...). */
 const char *carm_precision_operation(const char *precision);

@@ -59,12 +59,12 @@ bool carm_whole_parse(const char *word, unsigned long long *value)
     return *end == '\0' && errno == 0;
 }
 
-int carm_budget_parse(const char *word, bool quick, size_t reps, double *seconds,
-                      struct carm_err *err)
+int carm_budget_parse(const char *word, double usual_seconds, bool quick, size_t reps,
+                      double *seconds, struct carm_err *err)
 {
     if (!word) {
         const double usual = quick ? CARM_REPS_QUICK : CARM_REPS;
-        *seconds = (quick ? CARM_BUDGET_QUICK : CARM_BUDGET) * fmin(1.0, (double)reps / usual);
+        *seconds = (quick ? CARM_BUDGET_QUICK : usual_seconds) * fmin(1.0, (double)reps / usual);
         return 0;
     }
     if (!carm_number_between(word, 0.0, 86400.0, seconds)) {

@@ -15,7 +15,8 @@ enum {
     CARM_REPS = 8192,   /* Ilic et al. 2014: "the median of 8192 micro-benchmark repetitions" */
     CARM_REPS_QUICK = 1024,
     /* seconds */
-    CARM_BUDGET = 60,
+    CARM_BUDGET = 60,          /* of a build */
+    CARM_BUDGET_VALIDATE = 60, /* of a validation */
     CARM_BUDGET_QUICK = 10,
     CARM_BUDGET_LEAST = 5, /* seconds of the smallest build: a smaller budget is raised to this */
     CARM_BUDGET_CEILINGS = 15, /* seconds more for ceilings by default */
@@ -40,10 +41,10 @@ int carm_list_each(const char *list, const char *option,
 /* A whole number; false on anything else. */
 bool carm_whole_parse(const char *word, unsigned long long *value);
 
-/* Reads --budget, seconds. NULL: CARM_BUDGET, or CARM_BUDGET_QUICK; where fewer repetitions were asked for than
+/* Reads --budget, seconds. NULL: the usual ones, or CARM_BUDGET_QUICK; where fewer repetitions were asked for than
  * usual, as much less. returns 0 or -CARM_EINVAL */
-int carm_budget_parse(const char *word, bool quick, size_t reps, double *seconds,
-                      struct carm_err *err);
+int carm_budget_parse(const char *word, double usual_seconds, bool quick, size_t reps,
+                      double *seconds, struct carm_err *err);
 
 /* Repetitions behind every point. word: NULL = not given, then *reps stays
  * returns 0 or -CARM_EINVAL */

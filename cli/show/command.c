@@ -151,12 +151,19 @@ static double interval_percent(double value, struct carm_ci ci)
     return 100 * fmax(value - ci.lo, ci.hi - value) / value;
 }
 
+/* To each side: such an interval is of a few rounds that differ, and says nothing of another build. */
+static const double not_known = 50.0;
+
 /* The interval, right-aligned, with the mark of a disturbed point before it. */
 static void print_interval(const struct page *page, double value, struct carm_ci ci, bool disturbed)
 {
     char text[CARM_TEXT_NUMBER_MAX];
-    snprintf(text, sizeof text, "%s%s%.2f%%", disturbed ? "! " : "", page->plus_minus,
-             interval_percent(value, ci));
+    const double percent = interval_percent(value, ci);
+    if (percent > not_known) {
+        snprintf(text, sizeof text, "%snot known", disturbed ? "! " : "");
+    } else {
+        snprintf(text, sizeof text, "%s%s%.2f%%", disturbed ? "! " : "", page->plus_minus, percent);
+    }
     if (page->foreign) {
         snprintf(text, sizeof text, "-");
     }

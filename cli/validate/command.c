@@ -29,8 +29,8 @@ static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *op
     *opt_verbose, *opt_wait;
 
 static const struct carm_opt options[] = {
-    {"isa", 0, "LIST", "all of the model", "ISAs to validate, for example avx2 or avx2,avx512.",
-     &words.isa, CARM_WORDS(CARM_ISA_TABLE)},
+    {"isa", 0, "LIST", "the widest of the model",
+     "ISAs to validate, for example avx2 or avx2,avx512.", &words.isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 't', "LIST", "all of the model", "Thread counts to validate, for example 1,2.",
      &words.threads, NULL},
     {"ops", 0, "LIST", "the fastest",

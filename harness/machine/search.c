@@ -93,8 +93,11 @@ static const double again_seconds = 0.5;
 
 /* Rates of shared levels drift between rounds by more than codes differ. In each round with more
  * than half of the looks sound, scales the looks so that the median of the sound ones becomes
- * the usual one, the median over such rounds. looks: [n], `rounds` looks each */
-static void take_out_drift(struct look (*looks)[LOOKS], size_t n, size_t rounds)
+ * the usual one, the median over such rounds.
+ * looks  [n], up to `rounds` looks each; tries: [n] looks of each: a code with fewer was dropped,
+ *        and does not count for the medians */
+static void take_out_drift(struct look (*looks)[LOOKS], const size_t *tries, size_t n,
+                           size_t rounds)
 {
     double medians[SHARED_ROUNDS];
     double known[SHARED_ROUNDS];
@@ -102,12 +105,14 @@ static void take_out_drift(struct look (*looks)[LOOKS], size_t n, size_t rounds)
     size_t nknown = 0;
     for (size_t r = 0; r < rounds; r++) {
         size_t sound = 0;
+        size_t all = 0;
         for (size_t i = 0; i < n; i++) {
-            if (looks[i][r].sound) {
+            all += tries[i] == rounds ? 1 : 0;
+            if (tries[i] == rounds && looks[i][r].sound) {
                 rates[sound++] = looks[i][r].rate;
             }
         }
-        medians[r] = 2 * sound > n ? carm_stats_median(rates, sound) : 0.0;
+        medians[r] = 2 * sound > all ? carm_stats_median(rates, sound) : 0.0;
         if (medians[r] > 0.0) {
             known[nknown++] = medians[r];
         }
@@ -115,50 +120,122 @@ static void take_out_drift(struct look (*looks)[LOOKS], size_t n, size_t rounds)
     const double usual = nknown ? carm_stats_median(known, nknown) : 0.0;
     for (size_t r = 0; r < rounds; r++) {
         for (size_t i = 0; i < n && medians[r] > 0.0; i++) {
-            looks[i][r].rate *= usual / medians[r];
+            looks[i][r].rate *= r < tries[i] ? usual / medians[r] : 1.0;
         }
     }
 }
 
+/* A code whose fastest sound look is below a share of the best code's gets no more looks. Rounds of
+ * one code in a core's own caches differed by 14% at most (258 to 299 GB/s). Rates of shared levels
+ * dip by more for some milliseconds, so that they need two looks.
+ * returns the share after so many rounds; 0 = no code is dropped */
+static double hopeless_below(enum carm_search search, size_t rounds)
+{
+    static const double of_one_look = 0.8;
+    static const double of_two = 0.9;
+    if (search != CARM_SEARCH_CORE) {
+        return rounds < 2 ? 0.0 : of_one_look;
+    }
+    return rounds < 2 ? of_one_look : of_two;
+}
+
+/* alive: [n] of those that go on */
+static void drop_hopeless(const struct look (*looks)[LOOKS], size_t n, size_t rounds,
+                          enum carm_search search, bool *alive)
+{
+    const double share = hopeless_below(search, rounds);
+    double fastest[MOST];
+    double best = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        fastest[i] = 0.0;
+        for (size_t r = 0; r < rounds && alive[i]; r++) {
+            fastest[i] = looks[i][r].sound ? fmax(fastest[i], looks[i][r].rate) : fastest[i];
+        }
+        best = fmax(best, fastest[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        alive[i] = alive[i] && !(fastest[i] > 0.0 && fastest[i] < share * best);
+    }
+}
+
+/* Codes on working sets. */
+struct contest {
+    const struct carm_code *const *codes; /* [n], or one for all */
+    bool one_code;
+    const uint64_t *sets; /* [n], or one for all */
+    bool one_set;
+    size_t n;
+    double target_seconds;
+    enum carm_search search;
+};
+
+static const struct carm_code *code_of(const struct contest *c, size_t i)
+{
+    return c->codes[c->one_code ? 0 : i];
+}
+
 /* shapes, found: [n] out */
-static void rank_codes(struct carm_team *team, const struct carm_code *const *codes, size_t n,
-                       uint64_t set_bytes, double target_seconds, enum carm_search search,
-                       struct carm_shape *shapes, double *found)
+static void rank(struct carm_team *team, const struct contest *c, struct carm_shape *shapes,
+                 double *found)
 {
     struct look looks[MOST][LOOKS];
-    const size_t longer = search == CARM_SEARCH_SHARED ? 3 : 1;
-    const size_t rounds = search == CARM_SEARCH_CORE ? ROUNDS : SHARED_ROUNDS;
+    bool alive[MOST];
+    size_t tries[MOST];
+    const size_t n = c->n;
+    const size_t longer = c->search == CARM_SEARCH_SHARED ? 3 : 1;
+    const size_t rounds = c->search == CARM_SEARCH_CORE ? ROUNDS : SHARED_ROUNDS;
     const size_t reps = REPS * longer;
     for (size_t i = 0; i < n; i++) {
-        carm_measure_shape(team, codes[i], set_bytes, target_seconds, &shapes[i]);
+        carm_measure_shape(team, code_of(c, i), c->sets[c->one_set ? 0 : i], c->target_seconds,
+                           &shapes[i]);
+        alive[i] = true;
+        tries[i] = 0;
     }
     for (size_t r = 0; r < rounds; r++) {
         for (size_t i = 0; i < n; i++) {
-            looks[i][r] = try_code(team, codes[i], &shapes[i], reps, search);
+            if (alive[i]) {
+                looks[i][r] = try_code(team, code_of(c, i), &shapes[i], reps, c->search);
+                tries[i]++;
+            }
         }
+        drop_hopeless((const struct look(*)[LOOKS])looks, n, r + 1, c->search, alive);
     }
-    if (search != CARM_SEARCH_CORE) {
-        take_out_drift(looks, n, rounds);
+    if (c->search != CARM_SEARCH_CORE) {
+        take_out_drift(looks, tries, n, rounds);
     }
-    size_t tries[MOST];
     size_t lacking = n;
     const uint64_t until = carm_clock_now() + (uint64_t)(again_seconds * team->clock->tsc_hz);
-    for (size_t i = 0; i < n; i++) {
-        tries[i] = rounds;
-    }
     while (lacking > 0 && team->patience_seconds > 0.0 && carm_clock_now() < until &&
            !carm_team_is_over(team)) {
         lacking = 0;
         for (size_t i = 0; i < n; i++) {
-            if (tries[i] < LOOKS && count_sound(looks[i], tries[i]) < ENOUGH) {
-                looks[i][tries[i]++] = try_code(team, codes[i], &shapes[i], reps, search);
+            if (alive[i] && tries[i] < LOOKS && count_sound(looks[i], tries[i]) < ENOUGH) {
+                looks[i][tries[i]++] = try_code(team, code_of(c, i), &shapes[i], reps, c->search);
                 lacking++;
             }
         }
     }
+    double best = 0.0;
     for (size_t i = 0; i < n; i++) {
-        found[i] = judge(looks[i], tries[i], search);
+        found[i] = judge(looks[i], tries[i], c->search);
+        best = alive[i] ? fmax(best, found[i]) : best;
     }
+    for (size_t i = 0; i < n; i++) { /* the drift of later rounds does not bring one back */
+        found[i] = alive[i] ? found[i] : fmin(found[i], hopeless_below(c->search, rounds) * best);
+    }
+}
+
+static void rank_codes(struct carm_team *team, const struct carm_code *const *codes, size_t n,
+                       uint64_t set_bytes, double target_seconds, enum carm_search search,
+                       struct carm_shape *shapes, double *found)
+{
+    const struct contest c = {.codes = codes,
+                              .sets = &set_bytes,
+                              .one_set = true,
+                              .n = n,
+                              .target_seconds = target_seconds,
+                              .search = search};
+    rank(team, &c, shapes, found);
 }
 
 size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *codes, size_t n,
@@ -175,12 +252,15 @@ size_t carm_measure_best_set(struct carm_team *team, const struct carm_code *cod
                              const uint64_t *sets, size_t n, double target_seconds,
                              enum carm_search search, double *rates)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!(rates[i] > 0.0)) {
-            carm_measure_rank(team, &code, 1, sets[i], target_seconds, search, &rates[i]);
-        }
-    }
-    return gsl_stats_max_index(rates, 1, n);
+    struct carm_shape shapes[MOST];
+    const struct contest c = {.codes = &code,
+                              .one_code = true,
+                              .sets = sets,
+                              .n = n < MOST ? n : MOST,
+                              .target_seconds = target_seconds,
+                              .search = search};
+    rank(team, &c, shapes, rates);
+    return gsl_stats_max_index(rates, 1, c.n);
 }
 
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,

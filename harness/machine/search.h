@@ -38,10 +38,10 @@ size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates);
 
-/* The working set on which a code is fastest.
+/* The working set on which a code is fastest. The sets take turns, so that a dip of one moment does
+ * not choose.
  * sets   [n] bytes of one thread
- * rates  [n] byte or flop per cycle or second. in: > 0 = known, not measured again; out: rate of
- *        each set
+ * rates  [n] out: byte or flop per cycle or second of each
  * returns its index */
 size_t carm_measure_best_set(struct carm_team *team, const struct carm_code *code,
                              const uint64_t *sets, size_t n, double target_seconds,

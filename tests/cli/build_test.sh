@@ -56,10 +56,12 @@ cp "$m" "$tmp/good.json"
 build && python3 - "$tmp/good.json" "$m" 2>"$tmp/err" <<'PY'
 import json, sys
 good, after = (json.load(open(f)) for f in sys.argv[1:])
-for r, s in zip(good["roofs"], after["roofs"]):
-    for x, y in zip(r["memory"] + r["compute"], s["memory"] + s["compute"]):
-        rate = "bandwidth" if "bandwidth" in x else "rate"
-        assert y[rate] > 0.9 * x[rate], (x[rate], y[rate])
+def rates(m):
+    return {(r["isa"], r["threads"], *(x.get(k) for k in ("level", "ldst", "op"))): x.get("bandwidth", x.get("rate"))
+            for r in m["roofs"] for x in r["memory"] + r["compute"]}
+after = rates(after)
+for key, rate in rates(good).items():
+    assert after[key] > 0.9 * rate, (key, rate, after[key])
 PY
 ok "a bad day does not make the model worse"
 run show --no-plot "$m" && grep -q ' on 2 days; ' "$tmp/out"

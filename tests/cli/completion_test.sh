@@ -157,7 +157,7 @@ agree() { # NAME LINE REFUSAL...: the words offered at LINE all stand in the ref
 }
 agree "ISAs" "carm build --isa " build --isa mmx
 agree "precisions" "carm build --precision " build --precision hp
-agree "operations" "carm build --ops " build --ops sqrt
+agree "operations" "carm build --ops " build --ops cbrt
 agree "mixes" "carm build --ldst " build --ldst 2-1
 agree "ceilings" "carm build --ceilings=" build --ceilings=x
 agree "providers" "carm build --counters " build --counters x

@@ -55,7 +55,7 @@ refuses "too many operands" 2 "build takes no operands, 'model.json'" "$carm" bu
 refuses "unknown ISA" 2 "unknown ISA 'mmx'" "$carm" build --isa mmx
 refuses "empty list" 2 "at least one value" "$carm" build --isa ,
 refuses "unknown precision" 2 "unknown precision 'hp'" "$carm" build --precision hp
-refuses "unknown operation" 2 "unknown operation 'sqrt'" "$carm" build --ops sqrt
+refuses "unknown operation" 2 "unknown operation 'cbrt'" "$carm" build --ops cbrt
 refuses "unknown level" 2 "this machine has L" "$carm" build --levels L9
 refuses "0 threads" 2 "at least 1 thread" "$carm" build --threads 0
 refuses "too many threads" 2 "more than this machine's" "$carm" build --threads 100000

@@ -67,7 +67,7 @@ struct carm_build_set {
  * of a roof, and in a further round of a doubtful roof. States of a shared core last 1 to 10 ms
  * (docs/results.md). */
 #define CARM_WAIT_SEARCH 2e-3
-#define CARM_WAIT_CURVE  8e-3
+#define CARM_WAIT_CURVE  4e-3
 #define CARM_WAIT_ROUND  10e-3
 #define CARM_WAIT_AGAIN  30e-3
 

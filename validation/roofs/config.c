@@ -13,6 +13,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 enum {
+    WIDE_BYTES = 32, /* a vector that may move more bytes than one of 64 */
     MEMORY_MIN_MIB = 16,
     /* Memory of a build beside its buffers: 31 MiB seen with buffers of 64 MiB (8192
      * repetitions, 2 threads). */
@@ -341,7 +342,7 @@ static const char *usual_ops(const struct carm_build_config *c)
     }
     return forms      ? "mad,fma,fma+add,add,mul,logic,dot,ifma,popcnt"
            : c->quick ? "mad,fma,fma+add"
-                      : "mad,fma,fma+add,add,mul";
+                      : "mad,fma,fma+add,add,mul,div,sqrt";
 }
 
 /* Notes requested precisions that no ISA has. An error only when no precision is left. */
@@ -376,18 +377,21 @@ static int check_precisions(struct carm_build_config *c, const struct carm_cpu *
     return 0;
 }
 
-/* The default ISAs: the widest, tiles, and beside avx512 also avx2 for L1 and the peaks. A core
- * may execute 64-byte vectors in two halves and then moves more bytes in a cycle with 32-byte
- * ones: 95 to 81 on Zen 4 (docs/results.md). Further from the core every width moves whole
- * lines. */
+/* The default ISAs: the widest and tiles with all roofs, and avx2, sse and scalar beside them. A
+ * core may execute 64-byte vectors in two halves and then moves more bytes in a cycle with 32-byte
+ * ones: 95 to 81 from L1 on Zen 4, and 5 to 23% more from memory (docs/results.md). Most programs
+ * are scalar or SSE code. */
 static void choose_isas(struct carm_build_config *c, const struct carm_cpu *cpu)
 {
+    static const enum carm_isa beside[] = {CARM_AVX2, CARM_SSE, CARM_SCALAR};
     c->isas[0] = carm_cpu_best_isa(cpu);
     c->nisas = 1;
     add_tiles(c, cpu);
     c->nwhole = c->nisas;
-    if (c->isas[0] == CARM_AVX512 && cpu->isa[CARM_AVX2]) {
-        c->isas[c->nisas++] = CARM_AVX2;
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        if (beside[i] < c->isas[0] && cpu->isa[beside[i]]) {
+            c->isas[c->nisas++] = beside[i];
+        }
     }
 }
 
@@ -442,7 +446,9 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
         rc = carm_list_each(words->levels, "levels", take_level, &r, err);
     }
     rc = rc ? rc : carm_reps_parse(words->reps, &c->reps, err);
-    rc = rc ? rc : carm_budget_parse(words->budget, c->quick, c->reps, &c->budget_seconds, err);
+    rc = rc ? rc
+            : carm_budget_parse(words->budget, CARM_BUDGET, c->quick, c->reps, &c->budget_seconds,
+                                err);
     c->latency = words->latency ? strcmp(words->latency, "no") != 0 : !c->quick;
     if (!rc && words->latency && c->latency && strcmp(words->latency, "yes") != 0) {
         return carm_fail(err, CARM_EINVAL, "--latency '%s': write yes or no", words->latency);
@@ -458,8 +464,17 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n)
 {
-    return (isa < config->nwhole || level == 0) && (!mix->nontemporal || level + 1 == n) &&
-           carm_isa_has_mix(config->isas[isa], mix);
+    const bool whole = isa < config->nwhole;
+    const bool main = carm_mix_equal(mix, &config->mixes[0]);
+    const bool near = level == 0 || (level == 1 && level + 1 < n);
+    const bool wide = carm_isas[config->isas[isa]].vector_bytes >= WIDE_BYTES;
+    if (!carm_isa_has_mix(config->isas[isa], mix)) {
+        return false;
+    }
+    if (mix->nontemporal) {
+        return whole && level + 1 == n;
+    }
+    return whole || main || (wide ? level == 0 || !mix->update : near && !mix->update);
 }
 
 bool carm_build_wants_ceilings(const struct carm_build_config *c)

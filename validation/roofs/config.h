@@ -13,7 +13,7 @@
 struct carm_build_config {
     enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the curve of the first finds the levels */
     size_t nisas;
-    /* the first nwhole ISAs get all their roofs, the others only L1 and the peaks */
+    /* the first nwhole ISAs get all their roofs, the others those of carm_build_wants_roof */
     size_t nwhole;
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;
@@ -64,7 +64,10 @@ int carm_build_configure_codes(struct carm_build_config *config,
                                struct carm_err *err);
 
 /* Whether an ISA (by its place in the list) gets roofs of a mix on a level (0 = L1, of n).
- * Non-temporal stores bypass the caches and have roofs only in memory. */
+ * Non-temporal stores bypass the caches and have roofs only in memory. The ISAs beyond nwhole get
+ * roofs of the model's mix on all levels. Those of 32 bytes and more get the other mixes, too, but
+ * for updates beyond L1; narrower ones get them in the two inner caches, where the width of an
+ * access matters. */
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n);
 

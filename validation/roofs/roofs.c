@@ -17,13 +17,15 @@
 enum {
     SEARCH_REPS = 3000, /* repetitions of the search before a roof, for the progress line */
     FINALISTS = 3,
-    FIRST_CUT = 3, /* rounds after which hopeless finalists go ... */
-    LAST_CUT = 5,  /* ... and after which only one is left */
-    FEWEST = 4,    /* rounds that run even after the deadline of the rounds */
-    MORE = 3,      /* most rounds of a point, in multiples of the planned rounds */
-    SETTLED = 6,   /* sound rounds of a mixture of operations */
-    PROMPT = 2,    /* repeated rounds of the roofs that a plot shows, per repeated round of the
-                    * others */
+    FINALISTS_BESIDE = 2, /* of an ISA beside the widest */
+    FIRST_CUT = 3,        /* rounds after which hopeless finalists go ... */
+    LAST_CUT = 5,         /* ... and after which only one is left */
+    FEWEST = 4,           /* rounds that run even after the deadline of the rounds */
+    MORE = 3,             /* most rounds of a point, in multiples of the planned rounds */
+    SETTLED = 6,          /* sound rounds of a mixture of operations */
+    BARREN = 8,           /* repeated rounds without effect after which a roof gets no more */
+    PROMPT = 2,           /* repeated rounds of the roofs that a plot shows, per repeated round of
+                           * the others */
 };
 
 /* Finalists are within final_margin of the best candidate of the search; after some rounds,
@@ -56,6 +58,7 @@ struct job {
     size_t n;
     size_t reps; /* of one round */
     size_t rounds;
+    size_t dropped; /* roofs of ISAs beside that the time for searches did not allow */
 };
 
 /* Whether a mix's traffic with memory is known without counters: loaded lines are read, updated
@@ -110,6 +113,42 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
     s->floor = r->memory && r->level > 0 ? page_floor : code_floor;
 }
 
+/* Whether the roof is of an ISA beside the widest, which gets fewer rounds and candidates. */
+static bool is_beside(const struct carm_build_roof *r)
+{
+    const struct carm_build_config *c = r->set->build->config;
+    size_t isa = 0;
+    while (isa < c->nisas && c->isas[isa] != r->isa) {
+        isa++;
+    }
+    return isa >= c->nwhole;
+}
+
+static bool same_roof(const struct carm_build_roof *a, const struct carm_build_roof *b)
+{
+    return a->isa == b->isa && a->precision == b->precision && a->memory == b->memory &&
+           (a->memory ? a->mix == b->mix && strcmp(level_name(a), level_name(b)) == 0
+                      : a->op == b->op);
+}
+
+/* Whether plots and placement use the roof first. */
+static bool is_main(const struct carm_build_roof *r)
+{
+    return !r->memory || r->mix == &r->set->build->config->mixes[0];
+}
+
+/* Planned rounds: all for roofs that a plot shows first, half for the other mixes, and FEWEST for
+ * ISAs beside the widest (mixtures of operations: as many as these need). */
+static size_t rounds_of(const struct job *j, const struct carm_build_roof *r)
+{
+    const size_t least = j->rounds < FEWEST ? j->rounds : FEWEST;
+    if (is_beside(r)) {
+        const bool mixture = !r->memory && carm_ops[r->op].mixture;
+        return mixture && j->rounds > SETTLED ? SETTLED + 1 : least;
+    }
+    return is_main(r) || j->rounds / 2 < least ? j->rounds : j->rounds / 2;
+}
+
 /* ---- candidates --------------------------------------------------------------------------------- */
 
 static int announce(const struct carm_build_roof *r, const char *doing, struct carm_err *err)
@@ -126,8 +165,10 @@ static int announce(const struct carm_build_roof *r, const char *doing, struct c
 
 /* The best candidates by short measurements, best first; the first candidate when there was no
  * time for a measurement. returns their number */
-static size_t choose_finalists(const double *rates, size_t n, size_t order[FINALISTS])
+static size_t choose_finalists(const struct carm_build_roof *r, const double *rates, size_t n,
+                               size_t order[FINALISTS])
 {
+    const size_t most = is_beside(r) ? FINALISTS_BESIDE : FINALISTS;
     size_t sorted[CARM_CANDIDATES_MAX];
     size_t found = 0;
     gsl_sort_index(sorted, rates, 1, n); /* ascending */
@@ -135,7 +176,7 @@ static size_t choose_finalists(const double *rates, size_t n, size_t order[FINAL
         order[0] = 0;
         return 1;
     }
-    while (found < n && found < FINALISTS &&
+    while (found < n && found < most &&
            rates[sorted[n - 1 - found]] >= (1.0 - final_margin) * rates[sorted[n - 1]]) {
         order[found] = sorted[n - 1 - found];
         found++;
@@ -168,6 +209,57 @@ static size_t keep_usual(struct carm_build_roof *r, const struct carm_code *cons
     return finalists;
 }
 
+/* Whether the time for searches ended before each candidate had run. */
+static bool has_unseen(const double *rates, size_t n)
+{
+    bool unseen = false;
+    for (size_t i = 0; i < n; i++) {
+        unseen = unseen || !(rates[i] > 0.0);
+    }
+    return unseen;
+}
+
+/* Candidates of an ISA beside the widest: loops of several lengths, one prefetch, and streams.
+ * returns the number that is left */
+static size_t keep_few(const struct carm_code **codes, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_code_spec *s = &codes[i]->spec;
+        if (s->order == CARM_ORDER_UNIT && (s->prefetch_bytes == 0 || s->prefetch_bytes == 1024)) {
+            codes[kept++] = codes[i];
+        }
+    }
+    return kept;
+}
+
+/* Codes that won on this microarchitecture before become finalists: one bad moment of the search
+ * must not lose them. returns the number of finalists */
+static size_t keep_known(const struct carm_build_roof *r, const struct carm_code *const *codes,
+                         size_t n, size_t order[FINALISTS], size_t finalists)
+{
+    const struct carm_build_config *c = r->set->build->config;
+    for (size_t i = 0; c->known && i < c->known->n; i++) {
+        const struct carm_winner *w = &c->known->items[i];
+        size_t k = 0;
+        while (k < n && strcmp(codes[k]->name, w->code) != 0) {
+            k++;
+        }
+        if (k == n || strcmp(w->machine, c->machine) != 0 || strcmp(w->level, level_name(r)) != 0) {
+            continue;
+        }
+        bool there = false;
+        for (size_t f = 0; f < finalists; f++) {
+            there = there || order[f] == k;
+        }
+        if (!there) {
+            finalists += finalists < FINALISTS ? 1 : 0;
+            order[finalists - 1] = k;
+        }
+    }
+    return finalists;
+}
+
 static void search_memory(struct carm_build_roof *r)
 {
     const struct carm_build_set *s = r->set;
@@ -177,23 +269,52 @@ static void search_memory(struct carm_build_roof *r)
     const enum carm_search search = carm_level_search(r->level, s->levels.n);
     double rates[CARM_CANDIDATES_MAX] = {0.0};
     size_t order[FINALISTS];
-    const size_t n =
+    const size_t all =
         carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix, r->level == 0, codes);
+    const size_t n = is_beside(r) && r->level > 0 ? keep_few(codes, all) : all;
     /* the codes on the middle set, then the set with the best code */
     const uint64_t middle = l->sets[l->nsets / 2];
-    const double best = rates[carm_measure_rank(s->team, codes, n, middle, target, search, rates)];
-    size_t finalists = choose_finalists(rates, n, order);
+    carm_measure_rank(s->team, codes, n, middle, target, search, rates);
+    size_t finalists = choose_finalists(r, rates, n, order);
     assert(finalists > 0);
+    r->unsearched = has_unseen(rates, n);
+    finalists = keep_known(r, codes, n, order, finalists);
     if (s->build->config->found) {
         finalists = keep_usual(r, codes, rates, n, order, finalists);
     }
     double of_sets[CARM_LEVEL_SETS] = {0.0};
-    of_sets[l->nsets / 2] = best;
-    const size_t set =
-        carm_measure_best_set(s->team, codes[order[0]], l->sets, l->nsets, target, search, of_sets);
+    const size_t set = l->nsets < 2 ? 0
+                                    : carm_measure_best_set(s->team, codes[order[0]], l->sets,
+                                                            l->nsets, target, search, of_sets);
     for (size_t i = 0; i < finalists; i++) {
         open_series(r, codes[order[i]], l->sets[set]);
     }
+    /* the rounds decide between the best code's working sets, too */
+    for (size_t i = 0; i < l->nsets && finalists < FINALISTS && !is_beside(r); i++) {
+        if (i != set && of_sets[i] >= (1.0 - final_margin) * of_sets[set]) {
+            open_series(r, codes[order[0]], l->sets[i]);
+            finalists++;
+        }
+    }
+}
+
+/* An ISA beside the widest takes the codes of private resources from a smaller number of threads.
+ * returns whether there were any */
+static bool take_codes(const struct job *j, struct carm_build_roof *r)
+{
+    for (size_t i = 0; i < j->n && is_beside(r) && is_private(r); i++) {
+        const struct carm_build_roof *other = &j->roofs[i];
+        if (other == r || !same_roof(other, r) || !is_private(other) || other->unsearched) {
+            continue;
+        }
+        for (size_t k = 0; k < other->nseries && k < FINALISTS_BESIDE; k++) {
+            const struct carm_series *theirs = &other->series[k];
+            open_series(r, theirs->code,
+                        r->memory ? carm_measure_set_bytes(theirs->code, &theirs->shape) : 0);
+        }
+        return r->nseries > 0;
+    }
+    return false;
 }
 
 static void search_compute(struct carm_build_roof *r)
@@ -204,7 +325,8 @@ static void search_compute(struct carm_build_roof *r)
     size_t order[FINALISTS];
     const size_t n = carm_build_plan_compute(s->build->plan, r->isa, r->precision, r->op, codes);
     carm_measure_rank(s->team, codes, n, 0, CARM_TARGET_CORE, CARM_SEARCH_CORE, rates);
-    const size_t finalists = choose_finalists(rates, n, order);
+    const size_t finalists = choose_finalists(r, rates, n, order);
+    r->unsearched = has_unseen(rates, n);
     for (size_t i = 0; i < finalists; i++) {
         open_series(r, codes[order[i]], 0);
     }
@@ -282,11 +404,12 @@ static void add_before(struct carm_build_roof *r)
 static void one_round(const struct job *j, struct carm_build_roof *r, double wait)
 {
     carm_build_use(r->set);
-    carm_build_wait(r->set, wait);
+    const size_t reps = is_beside(r) ? (j->reps + 1) / 2 : j->reps;
+    carm_build_wait(r->set, is_beside(r) ? 0.5 * wait : wait);
     for (size_t i = 0; i < r->nseries; i++) {
-        carm_series_round(&r->series[i], r->set->team, j->reps, NULL);
+        carm_series_round(&r->series[i], r->set->team, reps, NULL);
     }
-    carm_observer_advance(j->build->observer, (double)j->reps * (target_of(r) + 1e-6));
+    carm_observer_advance(j->build->observer, (double)reps * (target_of(r) + 1e-6));
 }
 
 /* The rates by which codes are compared. Shared bandwidth drifts by more than codes differ: there,
@@ -399,6 +522,10 @@ static int run_rounds(struct job *j, struct carm_err *err)
             carm_build_calibrate(&j->sets[i]);
         }
         for (size_t i = 0; i < j->n; i++) {
+            const bool beside = is_beside(&j->roofs[i]);
+            if (round >= rounds_of(j, &j->roofs[i])) {
+                continue;
+            }
             const int rc = announce(&j->roofs[i], "", err);
             if (rc) {
                 return rc;
@@ -411,22 +538,15 @@ static int run_rounds(struct job *j, struct carm_err *err)
             }
             one_round(j, &j->roofs[i], CARM_WAIT_ROUND);
             team->deadline = deadline;
-        }
-        for (size_t i = 0; i < j->n && round + 1 >= FIRST_CUT; i++) {
-            cut(j, &j->roofs[i], round + 1 >= LAST_CUT ? 1 : 2);
+            if (round + 1 >= FIRST_CUT) {
+                cut(j, &j->roofs[i], round + 1 >= (beside ? FIRST_CUT : LAST_CUT) ? 1 : 2);
+            }
         }
     }
     return 0;
 }
 
 /* ---- rules -------------------------------------------------------------------------------------- */
-
-static bool same_roof(const struct carm_build_roof *a, const struct carm_build_roof *b)
-{
-    return a->isa == b->isa && a->precision == b->precision && a->memory == b->memory &&
-           (a->memory ? a->mix == b->mix && strcmp(level_name(a), level_name(b)) == 0
-                      : a->op == b->op);
-}
 
 /* At the same clock. */
 static double per_core(const struct carm_build_roof *r)
@@ -500,12 +620,32 @@ static bool is_unsettled(const struct carm_build_roof *r)
     return !r->memory && carm_ops[r->op].mixture && sound < SETTLED;
 }
 
+/* Whether repeated rounds have no effect: the last ones made neither the figure sound nor its
+ * interval narrower. */
+static bool is_barren(const struct carm_build_roof *r)
+{
+    return r->barren >= BARREN;
+}
+
+/* Counts repeated rounds without effect. before: the figure without the last round */
+static void note_gain_of_round(struct carm_build_roof *r, const struct carm_pooled *before)
+{
+    const double width = before->ci95.hi - before->ci95.lo;
+    const bool better =
+        r->pooled.sound > before->sound || r->pooled.used > before->used + FEWEST ||
+        (r->pooled.sound == before->sound && r->pooled.ci95.hi - r->pooled.ci95.lo < 0.9 * width);
+    r->barren = better ? 0 : r->barren + 1;
+}
+
 static bool needs_more(const struct job *j, const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
+    if (is_barren(r)) {
+        return false;
+    }
     const double slack = j->build->config->quick ? 2.0 : 1.0;
-    return s->n < MORE * j->rounds && (r->note[0] || r->nseries > 1 || is_unsettled(r) ||
-                                       carm_series_is_doubtful(s, &r->pooled, slack));
+    return s->n < MORE * rounds_of(j, r) && (r->note[0] || r->nseries > 1 || is_unsettled(r) ||
+                                             carm_series_is_doubtful(s, &r->pooled, slack));
 }
 
 /* A roof that breaks a rule with another number of threads may have the wrong code: it gets a
@@ -529,12 +669,6 @@ static void adopt_code(const struct job *j, struct carm_build_roof *r)
     }
 }
 
-/* Whether plots and placement use the roof first. */
-static bool is_main(const struct job *j, const struct carm_build_roof *r)
-{
-    return !r->memory || r->mix == &j->build->config->mixes[0];
-}
-
 /* One more round of the roofs that need it.
  * all  not only roofs that a plot shows
  * any  out: whether a roof needed one */
@@ -547,7 +681,7 @@ static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
     carm_build_check_roofs(j->roofs, j->n);
     for (size_t i = 0; i < j->n && carm_build_has_time(j->build, 1.0); i++) {
         struct carm_build_roof *r = &j->roofs[i];
-        if (!(all || is_main(j, r)) || !needs_more(j, r)) {
+        if (!(all || is_main(r)) || !needs_more(j, r)) {
             continue;
         }
         const int rc = announce(r, "once more: ", err);
@@ -560,6 +694,9 @@ static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
         }
         one_round(j, r, CARM_WAIT_AGAIN);
         cut(j, r, r->note[0] ? CARM_ROOF_CODES : 1);
+        const struct carm_pooled before = r->pooled;
+        carm_build_pool_roof(r, j->build->clock);
+        note_gain_of_round(r, &before);
     }
     return 0;
 }
@@ -588,6 +725,12 @@ static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
         snprintf(note, size,
                  "fewer than %d sound rounds, and mixtures have faster and slower schedules",
                  SETTLED);
+    }
+    if (!faulty && r->unsearched && !r->series[r->best].known) {
+        faulty = true;
+        snprintf(note, size,
+                 "the time for comparing codes was over: another may be faster (give more with "
+                 "--budget)");
     }
     if (!p->sound && p->state == CARM_STATE_ONE_CORE) {
         snprintf(note, size,
@@ -630,6 +773,14 @@ static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_
 {
     struct carm_roofs *roofs = NULL;
     if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
+        return 0;
+    }
+    bool any = false;
+    for (size_t i = 0; i < j->n; i++) {
+        const struct carm_build_roof *r = &j->roofs[i];
+        any = any || (r->set == set && r->isa == isa && r->precision == precision);
+    }
+    if (!any) {
         return 0;
     }
     int rc = carm_build_add_roofs(j->model, isa, precision, set->threads, &roofs, err);
@@ -754,6 +905,16 @@ static int finish(struct job *j, struct carm_err *err)
 
 /* ---- all ------------------------------------------------------------------------------------------ */
 
+/* Whether the roof has rounds of an earlier model. */
+static bool has_known(const struct carm_build_roof *r)
+{
+    bool known = false;
+    for (size_t i = 0; i < r->nseries; i++) {
+        known = known || r->series[i].known;
+    }
+    return known;
+}
+
 static int add(struct job *j, const struct carm_build_roof *roof, struct carm_err *err)
 {
     struct carm_build_roof *r = &j->roofs[j->n];
@@ -769,13 +930,21 @@ static int add(struct job *j, const struct carm_build_roof *roof, struct carm_er
         return rc;
     }
     carm_build_use(r->set);
-    if (r->memory) {
+    if (take_codes(j, r)) {
+        r->unsearched = false;
+    } else if (r->memory) {
         search_memory(r);
     } else {
         search_compute(r);
     }
     add_before(r);
-    carm_observer_advance(j->build->observer, SEARCH_REPS * (target_of(r) + 1e-6));
+    if (is_beside(r) && r->unsearched &&
+        !has_known(r)) { /* the time is for the first ISA's roofs */
+        free(r->series);
+        j->n--;
+        j->dropped++;
+    }
+    carm_observer_advance(j->build->observer, SEARCH_REPS * (target_of(roof) + 1e-6));
     return 0;
 }
 
@@ -824,12 +993,17 @@ int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_
         carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
         return -CARM_ENOMEM;
     }
-    for (size_t s = 0; s < n && !rc; s++) {
+    /* the first ISAs with all numbers of threads, then those beside them */
+    for (size_t k = 0; k < 2 * n && !rc; k++) {
+        const bool beside = k >= n;
         carm_build_limit(build, sets[0].team,
-                         CARM_LEVELS_END +
-                             (CARM_SEARCH_END - CARM_LEVELS_END) * (double)(s + 1) / (double)n);
+                         CARM_LEVELS_END + (CARM_SEARCH_END - CARM_LEVELS_END) * (double)(k + 1) /
+                                               (double)(2 * n));
         for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
-            rc = plan(&j, &sets[s], i / c->nprecisions, c->precisions[i % c->nprecisions], err);
+            if ((i / c->nprecisions >= c->nwhole) == beside) {
+                rc = plan(&j, &sets[k % n], i / c->nprecisions, c->precisions[i % c->nprecisions],
+                          err);
+            }
         }
     }
     carm_build_limit(build, sets[0].team, CARM_ROUNDS_END);
@@ -837,7 +1011,7 @@ int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_
     rc = rc ? rc : run_more(&j, err);
     carm_build_limit(build, sets[0].team, CARM_BUILD_END);
     rc = rc ? rc : finish(&j, err);
-    *missing = 0;
+    *missing = j.dropped;
     for (size_t i = 0; i < j.n; i++) {
         *missing += j.roofs[i].pooled.n == 0 ? 1 : 0;
         free(j.roofs[i].series);
@@ -850,9 +1024,13 @@ double carm_build_roofs_seconds(const struct carm_build *build)
 {
     const struct carm_build_config *c = build->config;
     const size_t levels = build->topo->ncaches + 1;
-    const double reps = (double)(build->reps + SEARCH_REPS);
     double all = 0.0;
+    size_t each = 0;
     for (size_t i = 0; i < c->nisas; i++) {
+        const bool whole = i < c->nwhole; /* else few rounds, and half of the candidates */
+        const double few =
+            0.5 * FEWEST * (double)build->reps / (double)carm_rounds_of(build->reps, &each);
+        const double reps = whole ? (double)(build->reps + SEARCH_REPS) : few + 0.5 * SEARCH_REPS;
         all += (double)c->nops * reps * (CARM_TARGET_CORE + 1e-6);
         for (size_t k = 0; k < levels * c->nmixes; k++) {
             const size_t level = k / c->nmixes;

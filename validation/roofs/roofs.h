@@ -26,6 +26,8 @@ struct carm_build_roof {
     char note[CARM_TEXT_MAX];      /* a rule that the roof breaks; "" = none */
     const struct carm_code *usual; /* of a search: the best candidate of other builds; else NULL */
     double gain;                   /* gain over the usual code in the same rounds; 0 = not known */
+    bool unsearched;               /* the time for searches ended before each candidate had run */
+    size_t barren;                 /* repeated rounds in a row without effect */
 };
 
 /* Measures all roofs of all sets in interleaved rounds, adds them to the model, which has the

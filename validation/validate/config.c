@@ -178,8 +178,8 @@ static int parse_reps(struct carm_validate_config *config, const struct carm_mod
     config->reps = config->quick ? CARM_REPS_QUICK : (size_t)model->config.reps;
     int rc = carm_reps_parse(words->reps, &config->reps, err);
     rc = rc ? rc
-            : carm_budget_parse(words->budget, config->quick, config->reps, &config->budget_seconds,
-                                err);
+            : carm_budget_parse(words->budget, CARM_BUDGET_VALIDATE, config->quick, config->reps,
+                                &config->budget_seconds, err);
     if (!rc && (config->reps < CARM_REPS_MIN || config->reps > CARM_MAX_REPS)) {
         return carm_fail(err, CARM_EINVAL,
                          "the model's %zu repetitions are not between %d and %d: "
@@ -206,7 +206,7 @@ static int find_sets(struct reading *r, const struct carm_validate_words *words,
     for (size_t i = 0; i < r->model->nroofs && !rc; i++) {
         const struct carm_roofs *roofs = &r->model->roofs[i];
         if (!carm_select_has(sel, roofs->isa, roofs->threads) ||
-            (!sel->nisa && carm_model_is_beside(r->model, roofs))) {
+            (!sel->nisa && carm_model_has_wider(r->model, roofs))) {
             continue;
         }
         rc = carm_topo_check_threads(topo, roofs->threads, err);

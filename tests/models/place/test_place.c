@@ -296,6 +296,24 @@ static void the_best_of_two_isas(void **state)
     assert_true(carm_model_is_beside(&m, &roofs[1]));
     assert_false(carm_model_is_beside(&m, &roofs[0]));
     assert_ptr_equal(carm_place_roofs_of(&m, "avx2", "dp", 1, note), &roofs[0]);
+    { /* with all levels it is the set of its own points alone, whatever other mixes the wider one has */
+        struct carm_memory_roof more[] = {
+            wide[0], wide[1], {.level = "L2", .ldst = "1:0", .bandwidth = 120}};
+        struct carm_memory_roof all[] = {first[0],
+                                         {.level = "L2", .ldst = "2:1", .bandwidth = 110}};
+        roofs[0].memory = more;
+        roofs[0].nmemory = 3;
+        roofs[1].memory = all;
+        roofs[1].nmemory = 2;
+        assert_true(carm_model_is_beside(&m, &roofs[1]));
+        assert_true(carm_model_has_levels(&m, &roofs[1]));
+        assert_ptr_equal(carm_place_roofs_of(&m, "avx2", "dp", 1, note), &roofs[1]);
+        assert_ptr_equal(carm_place_roofs_of(&m, "", "dp", 1, note), &roofs[0]);
+        roofs[0].memory = wide;
+        roofs[0].nmemory = 2;
+        roofs[1].memory = first;
+        roofs[1].nmemory = 1;
+    }
     assert_ptr_equal(carm_model_best_memory(&m, &roofs[0], "L1", "2:1", &whose), &first[0]);
     assert_ptr_equal(whose, &roofs[1]);
     assert_ptr_equal(carm_model_best_memory(&m, &roofs[0], "L2", "2:1", &whose), &wide[1]);

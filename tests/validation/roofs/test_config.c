@@ -69,7 +69,7 @@ static void test_default(void **state)
     const struct carm_build_config c = configure(&words, &cpu);
     assert_int_equal(c.nprecisions, 1);
     assert_int_equal(c.precisions[0], CARM_DP);
-    assert_int_equal(c.nops, 5);
+    assert_int_equal(c.nops, 7);
     const size_t n = planned(&c, &cpu, of);
     assert_int_equal(of[CARM_DP], n);
 }
@@ -93,13 +93,14 @@ static void count_codes(const struct carm_build_config *c, const struct carm_cpu
     free(specs);
 }
 
-/* Where the widest vectors are of 64 bytes, those of 32 are measured in L1 and in the peaks, unless ISAs are
- * named. */
+/* Narrower ISAs are measured beside the widest one, unless ISAs are named. */
 static void test_beside(void **state)
 {
     static const enum carm_isa alone[] = {CARM_SSE, CARM_AVX, CARM_AVX2};
     const struct carm_mix mix = {.loads = 2, .stores = 1};
     const struct carm_mix nt = {.stores = 1, .nontemporal = true};
+    const struct carm_mix loads = {.loads = 1};
+    const struct carm_mix update = {.loads = 1, .stores = 1, .update = true};
     const struct carm_cpu cpu = cpu_with(CARM_AVX512);
     size_t memory = 0;
     size_t nontemporal = 0;
@@ -108,15 +109,22 @@ static void test_beside(void **state)
     for (int quick = 0; quick < 2; quick++) {
         const struct carm_build_words words = {.quick = quick ? "" : NULL};
         const struct carm_build_config c = configure(&words, &cpu);
-        assert_true(c.nisas == 2 && c.nwhole == 1);
-        assert_true(c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
+        assert_true(c.nisas == 4 && c.nwhole == 1);
+        assert_true(c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2 && c.isas[2] == CARM_SSE &&
+                    c.isas[3] == CARM_SCALAR);
         count_codes(&c, &cpu, CARM_AVX512, &memory, &nontemporal, &compute);
         assert_true(memory > 0 && compute > 0 && (nontemporal > 0) == !quick);
         count_codes(&c, &cpu, CARM_AVX2, &memory, &nontemporal, &compute);
         assert_true(memory > 0 && compute > 0 && nontemporal == 0);
         for (size_t level = 0; level < 4; level++) {
             assert_true(carm_build_wants_roof(&c, 0, &mix, level, 4));
-            assert_int_equal(carm_build_wants_roof(&c, 1, &mix, level, 4), level == 0);
+            for (size_t isa = 1; isa < c.nisas; isa++) { /* the model's mix */
+                assert_true(carm_build_wants_roof(&c, isa, &mix, level, 4));
+                assert_int_equal(carm_build_wants_roof(&c, isa, &update, level, 4),
+                                 isa == 1 && level == 0);
+                assert_int_equal(carm_build_wants_roof(&c, isa, &loads, level, 4),
+                                 isa == 1 || level < 2);
+            }
             assert_int_equal(carm_build_wants_roof(&c, 0, &nt, level, 4), level == 3);
             assert_false(carm_build_wants_roof(&c, 1, &nt, level, 4));
         }
@@ -130,7 +138,8 @@ static void test_beside(void **state)
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
         const struct carm_cpu narrower = cpu_with(alone[i]);
         c = configure(&(struct carm_build_words){.isa = NULL}, &narrower);
-        assert_true(c.nisas == 1 && c.nwhole == 1 && c.isas[0] == alone[i]);
+        assert_true(c.nisas == 2 + (alone[i] > CARM_SSE) && c.nwhole == 1);
+        assert_true(c.isas[0] == alone[i] && c.isas[c.nisas - 1] == CARM_SCALAR);
     }
 }
 
@@ -167,9 +176,9 @@ static void test_tiles(void **state)
     (void)state;
     cpu.has.leaf7_edx = 1U << 22 | 1U << 25; /* no fp16 */
     struct carm_build_config c = configure(&(struct carm_build_words){.isa = NULL}, &cpu);
-    assert_true(c.nisas == 2 && c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
+    assert_true(c.nisas == 4 && c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
     c = configure(&(struct carm_build_words){.precision = "dp,bf16"}, &cpu);
-    assert_true(c.nisas == 3 && c.nwhole == 2);
+    assert_true(c.nisas == 5 && c.nwhole == 2);
     assert_true(c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AMX && c.isas[2] == CARM_AVX2);
     planned(&c, &cpu, of);
     assert_true(of[CARM_DP] > 0 && of[CARM_BF16] > 0);
@@ -181,7 +190,7 @@ static void test_tiles(void **state)
     }
     c = configure(&(struct carm_build_words){.precision = "all"}, &cpu);
     planned(&c, &cpu, of);
-    assert_true(c.nisas == 3 && of[CARM_FP16] == 0 && of[CARM_BF16] > 0);
+    assert_true(c.nisas == 5 && of[CARM_FP16] == 0 && of[CARM_BF16] > 0);
     c = configure(&(struct carm_build_words){.isa = "all", .precision = "sp"}, &cpu);
     assert_true(c.nisas == 5 && c.nwhole == 5 && c.isas[4] == CARM_SCALAR);
     c = configure(&(struct carm_build_words){.isa = "amx,sse,avx512", .precision = "int8"}, &cpu);

@@ -67,7 +67,7 @@ static void defaults_are_one_thread_and_all_cores(void **state)
     assert_int_equal(f.config.nthreads, 2);
     assert_int_equal(f.config.threads[0], 1);
     assert_int_equal(f.config.threads[1], 8); /* one for each core, not for each hardware thread */
-    assert_int_equal(f.config.nisas, 2);      /* and avx2 beside it */
+    assert_int_equal(f.config.nisas, 4);      /* avx2, sse and scalar beside it */
     assert_int_equal(f.config.isas[0], CARM_AVX512);
     assert_int_equal(f.config.reps, 8192);
     assert_int_equal(f.config.nmixes, 7);
