@@ -149,8 +149,8 @@ struct candidate {
     bool opened;
     struct carm_trial trial;
     uint64_t head; /* in the process; 0 = not mapped yet */
-    bool pending;
-    size_t n; /* snapshots */
+    double due;    /* when the next snapshot is to be taken: seconds that the program has run */
+    size_t n;      /* snapshots */
     struct carm_trial_result results[CARM_WHATIF_SNAPSHOTS];
 };
 
@@ -254,25 +254,6 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
     c->head = head;
 }
 
-/* Finds the loops that are in memory by now. */
-static void open_candidates(struct session *s)
-{
-    struct carm_memory memory;
-    bool any = false;
-    for (size_t i = 0; i < s->out->nloops; i++) {
-        any = any || (!s->all[i].opened && !s->out->loops[i].why[0]);
-    }
-    if (!any || carm_memory_open(&memory, s->stop->pid, NULL) != 0) {
-        return;
-    }
-    for (size_t i = 0; i < s->out->nloops; i++) {
-        if (!s->all[i].opened && !s->out->loops[i].why[0]) {
-            open_candidate(&s->all[i], &s->out->loops[i], s->stop->pid, &memory);
-        }
-    }
-    carm_memory_close(&memory);
-}
-
 /* ---- the run ---- */
 
 static volatile sig_atomic_t program_pid;
@@ -298,65 +279,101 @@ static double ran(const struct session *s)
     return carm_seconds_now() - s->began - s->stood;
 }
 
-/* A snapshot of each loop, as far as they are reached until the time. */
-static void take_round(struct session *s, double until)
+/* When the next snapshot is due: the rest of the time is divided among those that are left. A loop that begins late
+ * has them closer together. */
+static void schedule(const struct session *s, struct candidate *c)
 {
+    static const double end_share = 0.92, least_gap = 0.02; /* of the program's time */
+    const double at = ran(s);
+    const double left = (end_share * s->length - at) / (double)(CARM_WHATIF_SNAPSHOTS - c->n + 1);
+    c->due = at + fmax(least_gap * s->length, left);
+}
+
+/* Finds the loops that are in memory by now. */
+static void open_candidates(struct session *s)
+{
+    struct carm_memory memory;
+    bool any = false;
     for (size_t i = 0; i < s->out->nloops; i++) {
-        struct candidate *c = &s->all[i];
-        c->pending = c->opened && !s->out->loops[i].why[0] && c->n < CARM_WHATIF_SNAPSHOTS;
+        any = any || (!s->all[i].opened && !s->out->loops[i].why[0]);
     }
-    while (!carm_stop_ended(s->stop) && !carm_interrupted && ran(s) < until) {
-        uint64_t heads[CARM_STOP_HEADS];
-        size_t of[CARM_STOP_HEADS];
-        size_t n = 0;
-        pid_t thread = 0;
-        for (size_t i = 0; i < s->out->nloops && n < CARM_STOP_HEADS; i++) {
-            if (s->all[i].pending) {
-                of[n] = i;
-                heads[n++] = s->all[i].head;
-            }
+    if (!any || carm_memory_open(&memory, s->stop->pid, NULL) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < s->out->nloops; i++) {
+        if (!s->all[i].opened && !s->out->loops[i].why[0]) {
+            open_candidate(&s->all[i], &s->out->loops[i], s->stop->pid, &memory);
+            schedule(s, &s->all[i]);
         }
-        if (!n) {
-            return;
-        }
-        /* threads that begin meanwhile are seized in the next turn */
-        const double wait = fmin(0.2, fmax(0.01, until - ran(s)));
-        const int hit = carm_stop_at(s->stop, heads, n, wait, &carm_interrupted, &thread);
-        if (hit < 0) {
-            nap(0.001);
+    }
+    carm_memory_close(&memory);
+}
+
+/* The loops whose snapshots are due. soon: out: seconds until another one is */
+static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
+                       size_t of[CARM_STOP_HEADS], double *soon)
+{
+    size_t n = 0;
+    *soon = INFINITY;
+    for (size_t i = 0; i < s->out->nloops; i++) {
+        const struct candidate *c = &s->all[i];
+        if (s->out->loops[i].why[0] || c->n == CARM_WHATIF_SNAPSHOTS) {
             continue;
         }
-        struct candidate *c = &s->all[of[hit]];
-        struct carm_whatif_loop *loop = &s->out->loops[of[hit]];
-        carm_trial_measure(&c->trial, thread, &s->settings, &c->results[c->n]);
-        s->stood += c->results[c->n].spent;
-        loop->seconds += c->results[c->n].spent;
-        c->n++;
-        c->pending = false;
-        if (c->trial.wrong[0]) {
-            snprintf(loop->why, sizeof loop->why, "%s", c->trial.wrong);
+        const double wait = c->opened ? c->due - ran(s) : 0.01;
+        if (wait > 0.0) {
+            *soon = fmin(*soon, wait);
+        } else if (n < CARM_STOP_HEADS) {
+            of[n] = i;
+            heads[n++] = c->head;
         }
-        carm_stop_release(s->stop);
     }
+    return n;
+}
+
+static void take_snapshot(struct session *s, size_t i, pid_t thread)
+{
+    struct candidate *c = &s->all[i];
+    struct carm_whatif_loop *loop = &s->out->loops[i];
+    struct carm_trial_result *result = &c->results[c->n++];
+    carm_trial_measure(&c->trial, thread, &s->settings, result);
+    s->stood += result->spent;
+    loop->seconds += result->spent;
+    if (c->trial.wrong[0]) {
+        snprintf(loop->why, sizeof loop->why, "%s", c->trial.wrong);
+    }
+    schedule(s, c);
 }
 
 static void take_snapshots(struct session *s, struct carm_observer *observer)
 {
-    const double slot = s->length / CARM_WHATIF_SNAPSHOTS;
-    for (int r = 0; r < CARM_WHATIF_SNAPSHOTS && !carm_interrupted; r++) {
-        const double begin = (r + 0.25) * slot;
-        if (observer) {
-            carm_observer_step(observer, "what if: snapshot %d of %d", r + 1,
-                               CARM_WHATIF_SNAPSHOTS);
-        }
-        while (!carm_stop_ended(s->stop) && !carm_interrupted && ran(s) < begin) {
-            nap(fmin(0.01, fmax(0.0005, begin - ran(s))));
-        }
-        if (carm_stop_ended(s->stop)) {
+    static const double turn =
+        0.2; /* seconds; threads that begin meanwhile are watched in the next turn */
+    for (size_t taken = 0; !carm_stop_ended(s->stop) && !carm_interrupted;) {
+        uint64_t heads[CARM_STOP_HEADS];
+        size_t of[CARM_STOP_HEADS];
+        double soon = 0.0;
+        pid_t thread = 0;
+        open_candidates(s);
+        const size_t n = find_due(s, heads, of, &soon);
+        if (n == 0 && isinf(soon)) {
             return;
         }
-        open_candidates(s);
-        take_round(s, (r + 1) * slot);
+        if (n == 0) {
+            nap(fmin(0.01, fmax(0.0005, soon)));
+            continue;
+        }
+        const int hit = carm_stop_at(s->stop, heads, n, fmin(turn, fmax(0.005, soon)),
+                                     &carm_interrupted, &thread);
+        if (hit < 0) {
+            nap(0.001);
+            continue;
+        }
+        if (observer) {
+            carm_observer_step(observer, "what if: snapshot %zu", ++taken);
+        }
+        take_snapshot(s, of[hit], thread);
+        carm_stop_release(s->stop);
     }
 }
 

@@ -28,6 +28,7 @@ enum {
     CHILDREN = 2,       /* pairs of copies, where turns do not do */
     FLOW_UNITS = 20000, /* whose control flow is compared */
     UNITS_LEAST = 4,    /* of a turn */
+    MOST_LEAST = 16,    /* of all that a copy can do */
     SAMPLES = 100,
     DATA_MAX = 64,
     HUGE_PAGE = 2 << 20,
@@ -175,20 +176,20 @@ static bool open_warm(struct snapshot *s, bool huge, struct carm_child *child)
     return true;
 }
 
-/* Runs phases in a copy, and ends it.
+/* Runs phases in a copy, which then waits, unless it is gone.
  * phases  [n]; the last one only ends: in: units, target, entry; out: tsc
  * first   units of `code` before them
  * done    out: units of the first part and of all phases; NULL
  * returns the number of phases that began; n: all ended */
-static size_t run_phases(struct snapshot *s, struct carm_child *child,
-                         const struct carm_variant_code *code, double first,
-                         struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
-                         double *done, uint64_t *counts)
+static size_t start_phases(struct snapshot *s, struct carm_child *child,
+                           const struct carm_variant_code *code, double first,
+                           struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
+                           double *done)
 {
     const uint64_t at = s->region.data_at;
     const uint64_t words[4] = {first >= 1.0 ? (uint64_t)first : 1, at + CARM_REGION_PHASES, 0,
                                code->entry};
-    uint64_t left[2] = {0, 0};
+    uint64_t left = 0;
     size_t began = 0;
     for (size_t i = 0; i < n; i++) {
         phases[i].tsc = 0;
@@ -201,21 +202,32 @@ static size_t run_phases(struct snapshot *s, struct carm_child *child,
     }
     if (child->pid &&
         carm_child_read(child->pid, at + CARM_REGION_PHASES, phases, n * sizeof *phases) &&
-        carm_child_read(child->pid, at + CARM_REGION_UNITS, left, sizeof left)) {
+        carm_child_read(child->pid, at + CARM_REGION_UNITS, &left, sizeof left)) {
         while (began < n && phases[began].tsc) {
             began++;
         }
-        if (counts && !carm_child_read(child->pid, at + CARM_REGION_COUNTS, counts,
-                                       s->trial->body.n * sizeof *counts)) {
-            began = 0;
-        }
     }
     if (done) {
-        *done = began ? (double)words[0] : (double)words[0] - (double)left[0];
+        *done = began ? (double)words[0] : (double)words[0] - (double)left;
         for (size_t i = 0; i + 1 < began; i++) {
             *done += (double)phases[i].units;
         }
-        *done += began && began < n ? (double)phases[began - 1].units - (double)left[0] : 0.0;
+        *done += began && began < n ? (double)phases[began - 1].units - (double)left : 0.0;
+    }
+    return began;
+}
+
+/* Likewise, and ends the copy. counts: out, [ops of the loop] executions that a counting variant has counted; NULL */
+static size_t run_phases(struct snapshot *s, struct carm_child *child,
+                         const struct carm_variant_code *code, double first,
+                         struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
+                         double *done, uint64_t *counts)
+{
+    size_t began = start_phases(s, child, code, first, phases, n, outcome, done);
+    if (counts && child->pid &&
+        !carm_child_read(child->pid, s->region.data_at + CARM_REGION_COUNTS, counts,
+                         s->trial->body.n * sizeof *counts)) {
+        began = 0;
     }
     carm_child_kill(child);
     return began;
@@ -474,8 +486,8 @@ static bool calibrate(struct snapshot *s)
         const size_t n = run_phases(s, &child, code, 1.0, phases, 2, &outcome, &done, NULL);
         if (n < 2) {
             char text[80];
-            s->most = 0.95 * done;
-            if (s->most < 4.0 * UNITS_LEAST || !s->ticks) {
+            s->most = floor(0.9 * done);
+            if (s->most < MOST_LEAST || !s->ticks) {
                 return FAIL(s, "after %.0f passes it came to %s: too few to be timed", done,
                             words_of(s, &outcome, text, sizeof text));
             }
@@ -491,7 +503,8 @@ static bool calibrate(struct snapshot *s)
     return true;
 }
 
-/* Lets a copy do so many units, and lists the pages that it took. */
+/* Lets a copy do so many units, and lists the pages that it took. Where it comes to a system call before, that is the
+ * most that a copy can do. */
 static bool list_pages(struct snapshot *s, double units)
 {
     const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
@@ -500,24 +513,27 @@ static bool list_pages(struct snapshot *s, double units)
     struct carm_child child;
     struct carm_err err = {""};
     uint64_t *list = NULL;
-    const uint64_t words[4] = {1, s->region.data_at + CARM_REGION_PHASES, 0, code->entry};
+    double done = 0.0;
+    int rc = 0;
     s->nlist = 0;
     if (!fork_copy(s, &s->origin, &child)) {
         return false;
     }
-    child.regs.rip = code->start;
-    if (!carm_child_write(child.pid, s->region.data_at + CARM_REGION_UNITS, words, sizeof words) ||
-        !carm_child_write(child.pid, s->region.data_at + CARM_REGION_PHASES, phases,
-                          sizeof phases)) {
-        carm_child_kill(&child);
-        return FAIL(s, "a copy cannot be written");
-    }
-    carm_child_run(&child, limit_seconds, s->settings->stop, &outcome);
-    if (outcome.end == CARM_CHILD_LATE || outcome.end == CARM_CHILD_GONE) {
+    const size_t began = start_phases(s, &child, code, 1.0, phases, 2, &outcome, &done);
+    if (!child.pid) {
         return FAIL(s, "a copy took more than %.0f s", limit_seconds);
     }
-    const int rc = carm_memory_pages(s->origin.pid, child.pid, &s->memory, s->data, s->ndata, &list,
-                                     &s->nlist, &err);
+    if (began < 2) {
+        char text[80];
+        s->most = fmin(s->most, floor(0.9 * done));
+        if (s->most < MOST_LEAST) {
+            carm_child_kill(&child);
+            return FAIL(s, "after %.0f passes it came to %s: too few to be timed", done,
+                        words_of(s, &outcome, text, sizeof text));
+        }
+    }
+    rc = carm_memory_pages(s->origin.pid, child.pid, &s->memory, s->data, s->ndata, &list,
+                           &s->nlist, &err);
     carm_child_kill(&child);
     s->nlist = s->nlist * sizeof *list > LIST_BYTES ? LIST_BYTES / sizeof *list : s->nlist;
     const bool good = !rc && (!s->nlist || carm_child_write(s->origin.pid, s->list_at, list,
@@ -697,7 +713,7 @@ static bool measure_by_children(struct snapshot *s, const struct plan *p,
 {
     double unchanged[CHILDREN * CARM_TRIAL_CHANGES];
     size_t n = 0;
-    for (size_t k = 0; k < p->n && !over(s); k++) {
+    for (size_t k = 0; k < p->n && (!over(s) || k < 2); k++) {
         const double ratio = compare_children(s, p, p->variants[k], false, unchanged, &n);
         if (p->variants[k] == CARM_VARIANT_AGAIN) {
             result->null = ratio;
@@ -771,19 +787,20 @@ static void measure_huge(struct snapshot *s, const struct plan *p, struct carm_t
 
 /* Executions of each block in a copy that counts them; false: it did not come to its end */
 static bool count_blocks(struct snapshot *s, const struct carm_variant_code *code, double units,
-                         uint64_t *counts, struct carm_child_outcome *outcome)
+                         uint64_t *counts, struct carm_child_outcome *outcome, double *done)
 {
     struct carm_phase phases[2] = {phase_of(code, units), phase_end(s)};
     struct carm_child child;
     return fork_copy(s, &s->origin, &child) &&
-           run_phases(s, &child, code, 1.0, phases, 2, outcome, NULL, counts) == 2;
+           run_phases(s, &child, code, 1.0, phases, 2, outcome, done, counts) == 2;
 }
 
 /* Refuses variants under which the loop takes other ways. */
 static bool compare_flow(struct snapshot *s)
 {
     struct carm_trial *t = s->trial;
-    const double units = floor(fmin(FLOW_UNITS, 0.5 * s->most));
+    double units = floor(fmin(FLOW_UNITS, 0.5 * s->most));
+    double done = 0.0;
     uint64_t *counts = calloc(2 * t->body.n, sizeof *counts);
     struct carm_child_outcome outcome;
     char text[80];
@@ -791,7 +808,14 @@ static bool compare_flow(struct snapshot *s)
         return FAIL(s, "not enough memory");
     }
     uint64_t *const others = counts + t->body.n;
-    if (!count_blocks(s, &s->counted[CARM_VARIANT_UNCHANGED], units, counts, &outcome)) {
+    bool good =
+        count_blocks(s, &s->counted[CARM_VARIANT_UNCHANGED], units, counts, &outcome, &done);
+    if (!good && 0.9 * done >= MOST_LEAST) {
+        s->most = fmin(s->most, floor(0.9 * done));
+        units = s->most;
+        good = count_blocks(s, &s->counted[CARM_VARIANT_UNCHANGED], units, counts, &outcome, &done);
+    }
+    if (!good) {
         free(counts);
         return FAIL(s, "a copy that counts came to %s", words_of(s, &outcome, text, sizeof text));
     }
@@ -801,7 +825,7 @@ static bool compare_flow(struct snapshot *s)
         if (v == CARM_VARIANT_UNCHANGED || !s->counted[v].start) {
             continue;
         }
-        if (!count_blocks(s, &s->counted[v], units, others, &outcome)) {
+        if (!count_blocks(s, &s->counted[v], units, others, &outcome, NULL)) {
             snprintf(t->refused[v], sizeof t->refused[v], "it ended the loop with %s",
                      words_of(s, &outcome, text, sizeof text));
             continue;
@@ -857,6 +881,7 @@ static bool fit_pages(struct snapshot *s, struct plan *plan)
     for (int i = 0; i < 5; i++) {
         make_plan(s, plan);
         const double all = fmin(s->most, fmax(units_of(plan), 1.6 * plan->child));
+        const double most = s->most;
         if (!list_pages(s, all)) {
             return false;
         }
@@ -866,7 +891,7 @@ static bool fit_pages(struct snapshot *s, struct plan *plan)
             return false;
         }
         s->ticks = now;
-        if (now > 0.75 * was || over(s)) {
+        if ((now > 0.75 * was && s->most >= most) || over(s)) {
             break;
         }
     }
@@ -897,10 +922,23 @@ static bool measure(struct snapshot *s, pid_t thread, struct carm_trial_result *
     }
     t->prepared = true;
     bool good = plan.in_turns && measure_in_turns(s, &plan, result);
-    result->in_turns = good && fabs(result->null - 1.0) <= null_most;
-    if (!result->in_turns) {
+    result->in_turns = good;
+    if (!good || (!(fabs(result->null - 1.0) <= null_most) && !over(s))) {
+        struct carm_trial_result other = *result;
+        const double ticks = s->ticks;
+        char why[sizeof result->why];
+        snprintf(why, sizeof why, "%s", s->why);
         s->why[0] = '\0';
-        good = measure_by_children(s, &plan, result);
+        const bool by_children = measure_by_children(s, &plan, &other);
+        if (by_children && !(good && fabs(result->null - 1.0) < fabs(other.null - 1.0))) {
+            *result = other;
+            result->in_turns = false;
+            result->why[0] = '\0';
+        } else {
+            s->ticks = ticks;
+            snprintf(s->why, s->why_size, "%s", why);
+        }
+        good = good || by_children;
     }
     if (good && huge) {
         measure_huge(s, &plan, result);

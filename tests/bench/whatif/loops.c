@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loops and what a programmer would make of them. loops NAME CHANGE TIMES: runs a loop as it is (CHANGE is empty),
+ * or with a change made by hand, and prints the nanoseconds of an iteration. `loops` alone prints each name with its changes.
+ * Compile with -O2 -ftree-vectorize -march=x86-64-v3 -fno-tree-loop-distribute-patterns. */
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define KEEP(p) __asm__ volatile("" ::"r"(p) : "memory")
+/* keeps a sum out of vectors and in its register */
+#define HOLD(v) __asm__ volatile("" : "+x"(v))
+#define NOINLINE __attribute__((noinline))
+enum { AHEAD = 32 };
+
+static int huge, l1; /* the change */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *get(size_t bytes)
+{
+    const size_t room = (bytes + (2 << 20) + 4096) & ~(size_t)((2 << 20) - 1);
+    char *p = aligned_alloc(2 << 20, room);
+    if (huge) {
+        madvise(p, room, MADV_HUGEPAGE);
+    }
+    memset(p, 0, room);
+    return p;
+}
+
+static uint64_t seed = 88172645463325252u;
+static uint64_t rnd(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+static double *a, *b, *c;
+static float *f;
+static uint32_t *ix;
+static int64_t n, m;
+static volatile double sink;
+
+/* ---- streams ---- */
+
+static void open_streams(int64_t elements)
+{
+    n = l1 ? 768 : elements;
+    a = get((size_t)n * 8 + 64);
+    b = get((size_t)n * 8 + 64);
+    c = get((size_t)n * 8 + 64);
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = 1.0;
+        b[i] = 1.0 + 1e-3 * (double)(i % 100);
+        c[i] = 2.0;
+    }
+}
+static void open_dram(void) { open_streams(8 << 20); }
+static void open_l2(void) { open_streams(16 << 10); }
+static void open_small(void) { open_streams(1000); }
+
+static NOINLINE void triad(void)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
+}
+static NOINLINE void triad_nt(void)
+{
+    for (int64_t i = 0; i < n; i += 4)
+        _mm256_stream_pd(a + i, _mm256_add_pd(_mm256_load_pd(b + i), _mm256_mul_pd(_mm256_set1_pd(3.0), _mm256_load_pd(c + i))));
+    _mm_sfence();
+}
+static NOINLINE void triad_nostore(void)
+{
+    for (int64_t i = 0; i < n; i += 4) {
+        __m256d v = _mm256_add_pd(_mm256_load_pd(b + i), _mm256_mul_pd(_mm256_set1_pd(3.0), _mm256_load_pd(c + i)));
+        __asm__ volatile("" ::"x"(v));
+    }
+}
+static NOINLINE void triad_noarith(void)
+{
+    for (int64_t i = 0; i < n; i += 4) {
+        __m256d v = _mm256_load_pd(b + i), w = _mm256_load_pd(c + i);
+        __asm__ volatile("" ::"x"(v), "x"(w));
+        _mm256_store_pd(a + i, v);
+    }
+}
+static NOINLINE void triad_pf(void)
+{
+    for (int64_t i = 0; i < n; i += 8) {
+        __builtin_prefetch(b + i + 128);
+        __builtin_prefetch(c + i + 128);
+        for (int64_t k = i; k < i + 8; k++) a[k] = b[k] + 3.0 * c[k];
+    }
+}
+static NOINLINE void copy(void)
+{
+    for (int64_t i = 0; i < n; i++) { a[i] = b[i] * 1.5; }
+}
+static NOINLINE void copy_nt(void)
+{
+    for (int64_t i = 0; i < n; i += 4) _mm256_stream_pd(a + i, _mm256_mul_pd(_mm256_set1_pd(1.5), _mm256_load_pd(b + i)));
+    _mm_sfence();
+}
+static NOINLINE void fill(void)
+{
+    const __m256d v = _mm256_set1_pd(2.0);
+    for (int64_t i = 0; i < n; i += 4) { _mm256_store_pd(a + i, v); KEEP(a); }
+}
+static NOINLINE void fill_nt(void)
+{
+    const __m256d v = _mm256_set1_pd(2.0);
+    for (int64_t i = 0; i < n; i += 4) { _mm256_stream_pd(a + i, v); KEEP(a); }
+    _mm_sfence();
+}
+static NOINLINE void stencil(void)
+{
+    for (int64_t i = 1; i < n - 1; i++) a[i] = 0.3 * (b[i - 1] + b[i] + b[i + 1]);
+}
+
+/* ---- sums ---- */
+
+static NOINLINE void dot(void)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += b[i] * c[i];
+    sink = s;
+}
+static NOINLINE void dot4(void)
+{
+    double s = 0, t = 0, u = 0, v = 0;
+    for (int64_t i = 0; i + 3 < n; i += 4) {
+        s += b[i] * c[i]; HOLD(s);
+        t += b[i + 1] * c[i + 1]; HOLD(t);
+        u += b[i + 2] * c[i + 2]; HOLD(u);
+        v += b[i + 3] * c[i + 3]; HOLD(v);
+    }
+    sink = s + t + u + v;
+}
+static NOINLINE void largest(void)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s = b[i] > s ? b[i] : s;
+    sink = s;
+}
+static NOINLINE void largest4(void)
+{
+    double s = 0, t = 0, u = 0, v = 0;
+    for (int64_t i = 0; i + 3 < n; i += 4) {
+        s = b[i] > s ? b[i] : s; HOLD(s);
+        t = b[i + 1] > t ? b[i + 1] : t; HOLD(t);
+        u = b[i + 2] > u ? b[i + 2] : u; HOLD(u);
+        v = b[i + 3] > v ? b[i + 3] : v; HOLD(v);
+    }
+    sink = s + t + u + v;
+}
+/* a recurrence over all elements, and eight of them side by side */
+static NOINLINE void horner(void)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s = s * 0.99 + b[i];
+    sink = s;
+}
+static NOINLINE void horner8(void)
+{
+    double s[8] = {0};
+    for (int64_t i = 0; i + 7 < n; i += 8) {
+        s[0] = s[0] * 0.99 + b[i]; HOLD(s[0]); s[1] = s[1] * 0.99 + b[i + 1]; HOLD(s[1]);
+        s[2] = s[2] * 0.99 + b[i + 2]; HOLD(s[2]); s[3] = s[3] * 0.99 + b[i + 3]; HOLD(s[3]);
+        s[4] = s[4] * 0.99 + b[i + 4]; HOLD(s[4]); s[5] = s[5] * 0.99 + b[i + 5]; HOLD(s[5]);
+        s[6] = s[6] * 0.99 + b[i + 6]; HOLD(s[6]); s[7] = s[7] * 0.99 + b[i + 7]; HOLD(s[7]);
+    }
+    for (int i = 0; i < 8; i++) sink = s[i];
+}
+
+/* ---- divisions ---- */
+
+static NOINLINE void divide(void)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = 1.5 / b[i];
+}
+static NOINLINE void multiply(void)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = 1.5 * b[i];
+}
+static NOINLINE void root(void)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = sqrt(b[i]) + c[i];
+}
+static NOINLINE void square(void)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = b[i] * b[i] + c[i];
+}
+static NOINLINE void body(void)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double x = b[i] - 0.3, y = c[i] - 0.7, d = x * x + y * y + 0.01;
+        s += x / (d * sqrt(d));
+    }
+    sink = s;
+}
+static NOINLINE void body_cheap(void)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double x = b[i] - 0.3, y = c[i] - 0.7, d = x * x + y * y + 0.01;
+        s += x * (d * (d * d));
+    }
+    sink = s;
+}
+
+/* ---- indices ---- */
+
+static void open_table(void)
+{
+    n = l1 ? 1024 : 4 << 20;
+    m = l1 ? 1024 : 32 << 20;
+    ix = get((size_t)(n + AHEAD) * 4);
+    a = get((size_t)m * 8);
+    for (int64_t i = 0; i < n + AHEAD; i++) ix[i] = (uint32_t)(rnd() % (uint64_t)m);
+}
+static NOINLINE void gather(void)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) { s += a[ix[i]]; HOLD(s); }
+    sink = s;
+}
+static NOINLINE void gather_pf(void)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&a[ix[i + AHEAD]]); s += a[ix[i]]; HOLD(s); }
+    sink = s;
+}
+static NOINLINE void histogram(void)
+{
+    int64_t *h = (int64_t *)a;
+    for (int64_t i = 0; i < n; i++) h[ix[i]]++;
+}
+static NOINLINE void histogram_pf(void)
+{
+    int64_t *h = (int64_t *)a;
+    for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&h[ix[i + AHEAD]]); h[ix[i]]++; }
+}
+static void open_chase(void)
+{
+    n = 1 << 20;
+    m = 32 << 20;
+    ix = get((size_t)m / 8 * 4);
+    a = get((size_t)m * 8);
+    const uint32_t lines = (uint32_t)(m / 8);
+    for (uint32_t i = 0; i < lines; i++) ix[i] = i;
+    for (uint32_t i = lines - 1; i > 0; i--) {
+        const uint32_t k = (uint32_t)(rnd() % i), t = ix[i];
+        ix[i] = ix[k];
+        ix[k] = t;
+    }
+    for (uint32_t i = 0; i < lines; i++) ((int64_t *)a)[8 * (int64_t)i] = 8 * (int64_t)ix[i];
+}
+static int64_t at;
+static NOINLINE void chase(void)
+{
+    const int64_t *next = (const int64_t *)a;
+    int64_t p = at;
+    for (int64_t i = 0; i < n; i++) p = next[p];
+    at = p;
+}
+static void open_columns(void)
+{
+    n = l1 ? 24 : 4096;
+    m = l1 ? 64 : 4096;
+    a = get((size_t)(n * m) * 8);
+    b = get((size_t)m * 8);
+}
+static NOINLINE void columns(void)
+{
+    for (int64_t k = 0; k < m; k++) {
+        double s = 0;
+        for (int64_t i = 0; i < n; i++) { s += a[i * m + k]; HOLD(s); }
+        b[k] = s;
+    }
+}
+static NOINLINE void columns_pf(void)
+{
+    for (int64_t k = 0; k < m; k++) {
+        double s = 0;
+        for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&a[(i + 16) * m + k]); s += a[i * m + k]; HOLD(s); }
+        b[k] = s;
+    }
+}
+static void open_rows(void)
+{
+    n = l1 ? 1024 : 8 << 20;
+    m = l1 ? 1024 : 16 << 20;
+    ix = get((size_t)(n + AHEAD) * 4);
+    a = get((size_t)m * 8);
+    b = get((size_t)n * 8 + 64);
+    for (int64_t i = 0; i < n + AHEAD; i++) ix[i] = (uint32_t)(rnd() % (uint64_t)m);
+}
+static NOINLINE void spmv(void)
+{
+    for (int64_t r = 0; r + 31 < n; r += 32) {
+        double s = 0;
+        for (int64_t i = r; i < r + 32; i++) { s += b[i] * a[ix[i]]; HOLD(s); }
+        sink = s;
+    }
+}
+static NOINLINE void spmv_pf(void)
+{
+    for (int64_t r = 0; r + 31 < n; r += 32) {
+        double s = 0;
+        for (int64_t i = r; i < r + 32; i++) { __builtin_prefetch(&a[ix[i + AHEAD]]); s += b[i] * a[ix[i]]; HOLD(s); }
+        sink = s;
+    }
+}
+
+/* ---- what is decided by data ---- */
+
+static void open_coins(void)
+{
+    n = 1 << 16;
+    ix = get((size_t)n * 4);
+    f = get((size_t)n * 4);
+    for (int64_t i = 0; i < n; i++) { ix[i] = (uint32_t)(rnd() & 0xff); }
+}
+static NOINLINE void coins(void)
+{
+    int64_t s = 0, t = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (ix[i] < 128) { s += ix[i]; KEEP(0); } else { t ^= ix[i]; KEEP(1); }
+    }
+    sink = (double)(s + t);
+}
+/* iterations until a root is exact */
+static NOINLINE void newton(void)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double x = b[i], y = 1.0;
+        while (fabs(y * y - x) > 1e-12 * x) y = 0.5 * (y + x / y);
+        a[i] = y;
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*open)(void);
+    void (*loop)(void);
+    struct { const char *change; void (*loop)(void); } changes[7]; /* loop NULL: the same */
+} loops[] = {
+    {"triad_dram", open_dram, triad, {{"huge_pages", 0}, {"streaming_stores", triad_nt}, {"prefetch", triad_pf}, {"without_stores", triad_nostore}, {"without_arithmetic", triad_noarith}, {"data_in_l1", 0}}},
+    {"triad_l2", open_l2, triad, {{"prefetch", triad_pf}, {"data_in_l1", 0}, {"streaming_stores", triad_nt}}},
+    {"scale_dram", open_dram, copy, {{"huge_pages", 0}, {"streaming_stores", copy_nt}, {"data_in_l1", 0}}},
+    {"fill_dram", open_dram, fill, {{"huge_pages", 0}, {"streaming_stores", fill_nt}, {"data_in_l1", 0}}},
+    {"stencil_dram", open_dram, stencil, {{"huge_pages", 0}, {"data_in_l1", 0}}},
+    {"dot_dram", open_dram, dot, {{"huge_pages", 0}, {"chains_broken", dot4}, {"data_in_l1", 0}}},
+    {"dot_l1", open_small, dot, {{"chains_broken", dot4}}},
+    {"max_l1", open_small, largest, {{"chains_broken", largest4}}},
+    {"max_l2", open_l2, largest, {{"chains_broken", largest4}}},
+    {"horner_l1", open_small, horner, {{"chains_broken", horner8}}},
+    {"divide_l1", open_small, divide, {{"divisions_cheap", multiply}}},
+    {"divide_dram", open_dram, divide, {{"divisions_cheap", multiply}, {"huge_pages", 0}}},
+    {"root_l1", open_small, root, {{"divisions_cheap", square}}},
+    {"body_l1", open_small, body, {{"divisions_cheap", body_cheap}}},
+    {"body_dram", open_dram, body, {{"divisions_cheap", body_cheap}, {"huge_pages", 0}}},
+    {"gather", open_table, gather, {{"huge_pages", 0}, {"prefetch_indirect", gather_pf}, {"data_in_l1", 0}}},
+    {"histogram", open_table, histogram, {{"huge_pages", 0}, {"prefetch_indirect", histogram_pf}, {"data_in_l1", 0}}},
+    {"chase", open_chase, chase, {{"huge_pages", 0}}},
+    {"columns", open_columns, columns, {{"huge_pages", 0}, {"prefetch", columns_pf}, {"data_in_l1", 0}}},
+    {"spmv", open_rows, spmv, {{"huge_pages", 0}, {"prefetch_indirect", spmv_pf}, {"data_in_l1", 0}}},
+    {"coins", open_coins, coins, {{0, 0}}},
+    {"newton", open_small, newton, {{0, 0}}},
+};
+
+int main(int argc, char **argv)
+{
+    const char *change = argc > 2 ? argv[2] : "";
+    const int64_t times = argc > 3 ? atoll(argv[3]) : 10;
+    huge = strcmp(change, "huge_pages") == 0;
+    l1 = strcmp(change, "data_in_l1") == 0;
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        void (*loop)(void) = loops[i].loop;
+        if (argc < 2) printf("%s", loops[i].name);
+        for (int k = 0; k < 7 && loops[i].changes[k].change; k++) {
+            if (argc < 2) printf(" %s", loops[i].changes[k].change);
+            if (strcmp(change, loops[i].changes[k].change) == 0 && loops[i].changes[k].loop) loop = loops[i].changes[k].loop;
+        }
+        if (argc < 2) { printf("\n"); continue; }
+        if (strcmp(argv[1], loops[i].name) != 0) continue;
+        loops[i].open();
+        loop();
+        const double per = loop == columns || loop == columns_pf ? (double)n * (double)m : (double)n;
+        const double begin = now();
+        for (int64_t r = 0; r < times; r++) loop();
+        printf("%.5f\n", 1e9 * (now() - begin) / (double)times / per);
+        return 0;
+    }
+    return argc >= 2;
+}
