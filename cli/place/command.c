@@ -13,6 +13,8 @@
 #include "asm/isa.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/job.h"
+#include "cli/lacking.h"
 #include "cli/place/print.h"
 #include "cli/points.h"
 #include "cli/screen.h"
@@ -21,6 +23,7 @@
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
+static const char *opt_no_measure;
 static const char *opt_by, *opt_ranks, *opt_benchmark, *opt_fail_under, *opt_only;
 static struct carm_points_how how;
 
@@ -66,6 +69,10 @@ static const struct carm_opt options[] = {
     {"only", 0, "PATTERN", "all",
      "Only points whose name matches, such as 'solve*'. It is an error if none matches.", &opt_only,
      NULL},
+    {"no-measure", 0, NULL, NULL,
+     "Do not measure roofs. Without this option, sets of roofs that this machine's model lacks for the points (an "
+     "ISA, a precision, a number of threads) are measured and added to it, a second each.",
+     &opt_no_measure, NULL},
     CARM_OPT_FORMAT(&how.format),
     CARM_OPT_WORK(&how.work),
     {"intensity", 0, "I[,I...]", NULL,
@@ -316,6 +323,37 @@ static int place_files(struct context *c, int n, char **paths, struct carm_err *
     return 0;
 }
 
+/* Measures the roofs that this machine's model lacks for the points of files. */
+static void measure_lacking(const char *model, int n, char **paths)
+{
+    enum { POINTS = 64 };
+    static char isas[POINTS][16];
+    static char precisions[POINTS][16];
+    struct carm_lacking lacking[POINTS];
+    char here[CARM_HOST_MAX];
+    struct carm_point point;
+    struct carm_err err = {""};
+    size_t found = 0;
+    carm_host_name(here);
+    for (int i = 0; i < n; i++) {
+        struct carm_points *points = NULL;
+        const bool file = strcmp(paths[i], "-") != 0; /* standard input is read once */
+        const int rc = file ? carm_points_open(paths[i], &how, &points, &err) : -1;
+        while (rc == 0 && found < POINTS && carm_points_next(points, &point, &err) > 0) {
+            if (point.host && *point.host && strcmp(point.host, here) != 0) {
+                continue;
+            }
+            snprintf(isas[found], sizeof isas[found], "%s", point.isa ? point.isa : "");
+            snprintf(precisions[found], sizeof precisions[found], "%s",
+                     point.precision ? point.precision : "");
+            lacking[found] = (struct carm_lacking){isas[found], precisions[found], point.threads};
+            found++;
+        }
+        carm_points_close(points);
+    }
+    carm_lacking_measure(model, lacking, found);
+}
+
 /* Without points: an intensity is all that is known. */
 static int check_intensity(int n, char **operands)
 {
@@ -447,6 +485,9 @@ static int run(int noperands, char **operands)
     if (opt_fail_under) {
         read_percent(opt_fail_under, &c->fail_under);
     }
+    if (!opt_no_measure && !opt_intensity && !words.metric) {
+        measure_lacking(first ? operands[0] : NULL, noperands - first, operands + first);
+    }
     int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
     c->model = model;
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
@@ -504,7 +545,8 @@ const struct carm_command carm_command_place = {
         "content says what they are. What they do not hold stays unknown. MODEL may be a measured "
         "machine of `carm show --list`, or the roofs of ERT (JSON) or of the CARM Tool (CSV).\n\n"
         "A point is placed under the roofs for its number of threads and precision, and for "
-        "the ISA with the highest peak. If the model has no such roofs, the nearest ones are "
+        "the ISA (without --isa, its own). Roofs that this machine's model lacks are measured and added, a second "
+        "for each set (--no-measure forbids it). Elsewhere the nearest ones are "
         "used and a note says so. A point above the roof is flagged with the likely reason "
         "and is never clipped.\n\n"
         "If the counts of a point contain its mix (carm run --counters translate or step), its "

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/lacking.h"
 #include "cli/run/command.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@
 #include "run/input.h"
 #include "run/levels.h"
 #include "run/parts.h"
+#include "run/place.h"
 #include "run/rows.h"
 
 #define DEFAULT_BUDGET    "20000000"
@@ -39,7 +41,7 @@
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
-    *opt_repeat, *opt_report, *opt_what_if, *opt_memory;
+    *opt_repeat, *opt_report, *opt_what_if, *opt_memory, *opt_no_measure;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -55,6 +57,10 @@ static const struct carm_opt options[] = {
      "Model with the roofs to place the program under: a file, or a measured machine of carm show "
      "--list.",
      &opt_model, NULL},
+    {"no-measure", 0, NULL, NULL,
+     "Do not measure roofs. Without this option, sets of roofs that this machine's model lacks for the program "
+     "(an ISA, a precision, a number of threads) are measured and added to it, a second each.",
+     &opt_no_measure, NULL},
     {"threads", 't', "N", "processor time / time",
      "Number of threads that the program computes with.", &opt_threads, NULL},
     {"budget", 0, "N", DEFAULT_BUDGET, "Largest number of instructions to step (--counters step).",
@@ -366,6 +372,23 @@ static int try_changes(struct carm_run_whatif *whatif, const struct carm_run *ru
     return rc;
 }
 
+/* Measures the roofs that the model lacks for the program or its parts. */
+static void measure_lacking(const struct carm_run *run, const struct carm_profile *profile)
+{
+    enum { PARTS = 64 }; /* the hottest: rows are in order of time */
+    static struct carm_row rows[PARTS];
+    struct carm_lacking points[PARTS + 1];
+    size_t n = 0;
+    points[n++] = (struct carm_lacking){run->row.isa, run->row.precision, run->row.threads};
+    for (size_t i = 0; i < profile->nrows && i < PARTS; i++) {
+        if (profile->rows[i].samples > 0) {
+            carm_run_part_row(run, profile, NULL, i, &rows[i]);
+            points[n++] = (struct carm_lacking){rows[i].isa, rows[i].precision, rows[i].threads};
+        }
+    }
+    carm_lacking_measure(opt_model, points, n);
+}
+
 /* What was found goes to the terminal and to the files. */
 static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
                   struct carm_input *input, struct carm_err *err)
@@ -379,14 +402,17 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     struct carm_run_verdict *verdicts = NULL;
     char missing[384];
     char *text = NULL;
-    const int no_model = carm_select_open(opt_model, &model, &text, &why);
-    const struct carm_model *roofs = no_model ? NULL : model;
     const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
     if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
         rc = carm_run_rows_open(&profile, run, parts_by, min_share, simulated, err);
     }
+    if (!rc && first_rank && !opt_no_measure && (!opt_quiet || opt_json || opt_report)) {
+        measure_lacking(run, &profile);
+    }
+    const int no_model = carm_select_open(opt_model, &model, &text, &why);
+    const struct carm_model *roofs = no_model ? NULL : model;
     rc = rc || !profile.nrows ? rc : find_verdicts(&verdicts, run, &profile, simulated, roofs, err);
     rc = rc || !opt_what_if ? rc : try_changes(&whatif, run, &profile, input, err);
     /* before anything is printed: a run may be long, and standard error a pipe that is closed */

@@ -311,7 +311,8 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
     struct carm_runtime runtime;
     const struct carm_counts *c = &run->row.counts;
     const char *precision = run->row.precision ? run->row.precision : "";
-    const struct carm_roofs *roofs = carm_place_roofs(model, precision, run->row.threads, note);
+    const struct carm_roofs *roofs =
+        carm_place_roofs_of(model, run->row.isa, precision, run->row.threads, note);
     if (!roofs) {
         carm_run_say("model", "it has no roofs; `carm build` measures them");
         return;

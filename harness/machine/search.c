@@ -131,8 +131,8 @@ static void take_out_drift(struct look (*looks)[LOOKS], const size_t *tries, siz
  * returns the share after so many rounds; 0 = no code is dropped */
 static double hopeless_below(enum carm_search search, size_t rounds)
 {
-    static const double of_one_look = 0.8;
-    static const double of_two = 0.9;
+    static const double of_one_look = 0.8; /* below 258/299 by as much again */
+    static const double of_two = 0.9;      /* of the better of two such looks */
     if (search != CARM_SEARCH_CORE) {
         return rounds < 2 ? 0.0 : of_one_look;
     }

@@ -39,6 +39,31 @@ ok "a second build adds its rounds"
 build --fresh && rounds 'max(n) <= 4 * 3'
 ok "--fresh starts over"
 
+# what the model lacks for a point is measured when the point is placed
+printf 'name,flops,bytes,seconds,threads,isa,precision\np,1e9,1e9,1,1,scalar,sp\n' >"$tmp/p.csv"
+lacks='^carm: measuring the roofs of scalar sp with 1 thread, which the model lacks'
+cp "$m" "$tmp/plain.json"
+run place --no-measure "$m" "$tmp/p.csv" && ! grep -q 'measuring' "$tmp/err" && cmp -s "$m" "$tmp/plain.json"
+ok "--no-measure leaves the model as it is"
+sed 's/"hostname": "[^"]*"/"hostname": "elsewhere"/' "$m" >"$tmp/e.json"
+run place "$tmp/e.json" "$tmp/p.csv" && ! grep -q 'measuring' "$tmp/err"
+ok "another machine's model is no place for this one's roofs"
+run place "$m" "$tmp/p.csv" && grep -q "$lacks" "$tmp/err" && ! grep -q 'no sp roofs' "$tmp/out" &&
+    python3 - "$tmp/plain.json" "$m" 2>"$tmp/err" <<'PY'
+import json, sys
+plain, after = (json.load(open(f)) for f in sys.argv[1:])
+*old, new = after.pop("roofs")
+assert old == plain.pop("roofs") and after == plain
+assert (new["isa"], new["precision"], new["threads"]) == ("scalar", "sp", 1), new
+assert [x["level"] for x in new["memory"]] == ["L1"] and {"add", "div", "sqrt"} <= {x["op"] for x in new["compute"]}
+PY
+ok "place measures the roofs of scalar sp alone, and adds them"
+run place "$m" "$tmp/p.csv" && ! grep -q 'measuring' "$tmp/err"
+ok "... once"
+build && rounds 'max(n) >= 8'
+ok "a build goes on from such a model"
+build --fresh
+
 # the day before had all to itself: each rate three times as high
 python3 - "$tmp/first.json" "$m" <<'PY'
 import json, sys

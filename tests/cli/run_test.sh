@@ -523,7 +523,7 @@ END
         skip 'divisions are counted, and single precision under double roofs is told' "$(grep 'not counted' err)"
     else
         grep -q 'compute: 50% of these add, 25% multiply, 0% are FMAs, 25% divide or take roots;' err &&
-            grep -q '^carm: roofs .*: it computes in dp and sp, but the roofs are for dp' err
+            grep -q '^carm: roofs .* it computes in dp and sp, but the roofs are for dp' err
         ok 'divisions are counted, and single precision under double roofs is told'
     fi
     run --counters step -m m.json -- ./work wait 2000

@@ -28,6 +28,7 @@ struct carm_build {
                     * latencies */
     /* of every point: as configured, or fewer in a short budget */
     size_t reps;
+    bool adds; /* roofs to a finished model, which has its curves F(phi) */
 };
 
 enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };

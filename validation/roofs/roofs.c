@@ -897,7 +897,7 @@ static int finish(struct job *j, struct carm_err *err)
             rc = add_roofs(j, &j->sets[s], c->isas[i / c->nprecisions],
                            c->precisions[i % c->nprecisions], err);
         }
-        const struct carm_code *code = rc ? NULL : fastest(j, &j->sets[s]);
+        const struct carm_code *code = rc || j->build->adds ? NULL : fastest(j, &j->sets[s]);
         rc = code ? measure_flops(&j->sets[s], code, j->model, err) : rc;
     }
     return rc;

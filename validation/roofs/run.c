@@ -311,17 +311,10 @@ static void describe(struct carm_model *model, const struct carm_build_config *c
     model->config.quick = config->quick;
 }
 
-/* The number of sets of roofs of a build. */
-static size_t count_sets(const struct carm_build_config *c, const struct carm_cpu *cpu)
+static bool has_rounds(const struct carm_roofs *r)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < c->nisas * c->nprecisions; i++) {
-        n += carm_cpu_has_precision(cpu, c->isas[i / c->nprecisions],
-                                    c->precisions[i % c->nprecisions])
-                 ? c->nthreads
-                 : 0;
-    }
-    return n;
+    return r && ((r->nmemory > 0 && r->memory[0].nrounds > 0) ||
+                 (r->ncompute > 0 && r->compute[0].nrounds > 0));
 }
 
 bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
@@ -335,19 +328,12 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
                 here.machine.threads == before->machine.threads &&
                 strcmp(here.config.precision, before->config.precision) == 0 &&
                 strcmp(here.config.ldst, before->config.ldst) == 0 &&
-                here.config.quick == before->config.quick &&
-                before->nroofs <= count_sets(config, &host->cpu);
-    for (size_t i = 0; i < before->nroofs && same; i++) {
-        const struct carm_roofs *r = &before->roofs[i];
-        enum carm_isa isa = CARM_SCALAR;
-        bool found = false;
-        same = carm_isa_parse(r->isa, &isa, &why) == 0;
-        for (size_t k = 0; k < config->nisas * config->nthreads && same; k++) {
-            found = found || (config->isas[k % config->nisas] == isa &&
-                              config->threads[k / config->nisas] == r->threads);
-        }
-        same = found && ((r->nmemory > 0 && r->memory[0].nrounds > 0) ||
-                         (r->ncompute > 0 && r->compute[0].nrounds > 0));
+                here.config.quick == before->config.quick;
+    /* of the first ISA all sets; others may have been left out, or added for a program */
+    for (size_t i = 0; i < config->nthreads && same; i++) {
+        same = has_rounds(carm_model_find_roofs(before, carm_isa_name(config->isas[0]),
+                                                carm_precision_name(config->precisions[0]),
+                                                config->threads[i]));
     }
     free(here.machine.caches);
     return same;

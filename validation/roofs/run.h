@@ -27,7 +27,8 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                    struct carm_model **model, struct carm_build_done *done, struct carm_err *err);
 
 /* Whether a build with this configuration can add its rounds to a model's: the model is of this
- * machine, has the same ISAs, precisions, mix and numbers of threads, and has rounds. */
+ * machine, has the same precisions and mix, and rounds of the first ISA with each number of
+ * threads. */
 bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
                           const struct carm_model *before);
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/lacking.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/job.h"
+#include "base/outfile.h"
+#include "cli/opt.h"
+#include "validation/machine.h"
+#include "validation/roofs/lacking.h"
+
+/* The sets that the model lacks, each once. returns their number */
+static size_t find_lacks(const struct carm_model *model, const struct carm_host *host,
+                         const struct carm_lacking *points, size_t n,
+                         struct carm_build_lack lacks[CARM_LACKING_MAX])
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n && found < CARM_LACKING_MAX; i++) {
+        struct carm_build_lack l;
+        bool known = !carm_build_lacks(model, points[i].isa, points[i].precision, points[i].threads,
+                                       &host->cpu, host->topo, &l);
+        for (size_t k = 0; k < found && !known; k++) {
+            known = lacks[k].isa == l.isa && lacks[k].precision == l.precision &&
+                    lacks[k].threads == l.threads;
+        }
+        if (!known) {
+            lacks[found++] = l;
+        }
+    }
+    return found;
+}
+
+static int measure(struct carm_model *model, const char *path, struct carm_host *host,
+                   const struct carm_build_lack *lacks, size_t n, struct carm_err *err)
+{
+    int rc = carm_host_enter(host, "measuring roofs", path, "0", err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        carm_say_error(0,
+                       "measuring the roofs of %s %s with %d thread%s, which the model lacks "
+                       "(--no-measure forbids it)",
+                       carm_isa_name(lacks[i].isa), carm_precision_name(lacks[i].precision),
+                       lacks[i].threads, lacks[i].threads == 1 ? "" : "s");
+        rc = carm_build_add_lack(model, &lacks[i], host, err);
+    }
+    rc = rc ? rc : carm_model_write(model, path, err);
+    carm_host_leave(host, rc == 0);
+    return rc;
+}
+
+void carm_lacking_measure(const char *model, const struct carm_lacking *points, size_t n)
+{
+    struct carm_observer observer = {0}; /* a second: Ctrl-C ends the command */
+    struct carm_host host;
+    struct carm_model *m = NULL;
+    struct carm_model here = {.nroofs = 0};
+    struct carm_build_lack lacks[CARM_LACKING_MAX];
+    struct carm_err err = {""};
+    char path[PATH_MAX] = "";
+    if (model) {
+        snprintf(path, sizeof path, "%s", model);
+    }
+    if ((!model && carm_default_model_path(path, sizeof path, &err)) ||
+        carm_model_read(path, &m, &err) || carm_outfile_check(path, &err)) {
+        carm_model_free(m);
+        return; /* the command says why there is no model */
+    }
+    if (carm_host_open(&host, &observer, &err) == 0) {
+        carm_machine_describe(&here.machine, &host.cpu, host.topo, &host.clock);
+        const bool of_here = carm_machine_check(&here.machine, &m->machine, &err) == 0;
+        const size_t lacking = of_here ? find_lacks(m, &host, points, n, lacks) : 0;
+        if (lacking && measure(m, path, &host, lacks, lacking, &err)) {
+            carm_say_error(0, "the roofs that the model lacks were not measured: %s", err.text);
+        }
+        free(here.machine.caches);
+    }
+    carm_host_close(&host);
+    carm_model_free(m);
+}

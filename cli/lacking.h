@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Roofs that the model lacks for a point, measured before the point is placed. */
+#ifndef CARM_CLI_LACKING_H
+#define CARM_CLI_LACKING_H
+
+#include <stddef.h>
+
+enum { CARM_LACKING_MAX = 4 }; /* sets measured for one command: a second each */
+
+/* A point, as far as roofs are chosen by it; borrowed words. */
+struct carm_lacking {
+    const char *isa, *precision;
+    int threads;
+};
+
+/* Measures the sets of roofs that the model of this machine lacks for the points, CARM_LACKING_MAX
+ * at most, says so on standard error, and writes the model. Does nothing for models of other
+ * machines, and where another process measures.
+ * model   a file; NULL = this machine's
+ * points  [n] */
+void carm_lacking_measure(const char *model, const struct carm_lacking *points, size_t n);
+
+#endif
