@@ -545,7 +545,7 @@ const struct carm_command carm_command_place = {
         "content says what they are. What they do not hold stays unknown. MODEL may be a measured "
         "machine of `carm show --list`, or the roofs of ERT (JSON) or of the CARM Tool (CSV).\n\n"
         "A point is placed under the roofs for its number of threads and precision, and for "
-        "the ISA (without --isa, its own). Roofs that this machine's model lacks are measured and added, a second "
+        "its own ISA, unless --isa names another. Roofs that this machine's model lacks are measured and added, a second "
         "for each set (--no-measure forbids it). Elsewhere the nearest ones are "
         "used and a note says so. A point above the roof is flagged with the likely reason "
         "and is never clipped.\n\n"
