@@ -183,20 +183,22 @@ def answer(file, op):  # without --verbose: a sentence, then one table of fitnes
     text = fits(file)
     sentence, rows = text.split("\n\n")[:2]
     assert re.fullmatch(r"The (cache-aware|original) model .*fitness \d+\.\d%.*; "
-                        r"(no point|\d+ of \d+ points) stayed disturbed(: do not trust [^.]*)?\.( With \d+ threads? the form .*? again\.)*", " ".join(sentence.split())), sentence
+                        r"(no point|\d+ of \d+ points) stayed disturbed(: do not trust [^.]*)?\.( With \d+ threads? this is .*? stored roofs\.)*", " ".join(sentence.split())), sentence
     heads, *rows = rows.splitlines()
     columns = heads.split()[2:-2]
     scores = {(v["model"], v["level"]): v for v in m["validation"] if v["op"] == op}
-    want = [x for x in (("cache-aware", ""), ("cache-aware", "_beside"), ("original", "")) if (x[0], "all") in scores]
+    aware = scores["cache-aware", "all"]  # one figure, that of the same rounds where the machine's state has changed
+    beside = "_beside" if aware.get("fitness_beside", 0) >= aware["fitness"] + 3 else ""
+    assert ("this is the fitness against roofs measured beside the points" in " ".join(sentence.split())) == bool(beside)
+    want = [x for x in (("cache-aware", beside), ("original", "")) if (x[0], "all") in scores]
     assert len(rows) == len(want) and f" {op}, " in rows[0], rows
     for row, (model, of) in zip(rows, want):
-        name = "paired" if of else model
-        numbers = row[row.index(name):].split()[1:]
+        numbers = row[row.index(model):].split()[1:]
         for level, number in zip(columns, numbers):
             v = scores.get((model, level))
             assert number == (f"{v['fitness' + of]:.2f}%" if v else "-"), f"{level}: {number} in {row}"
         assert numbers[len(columns)] == f"{scores[model, 'all']['rrmse' + of]:.4g}", row
-    for word in ("worst, at I", "start-up", "chosen by AICc", "\n  theory:"):
+    for word in ("paired", "worst, at I", "start-up", "chosen by AICc", "\n  theory:"):
         assert word not in text, f"'{word}' without --verbose"
 
 globals()[sys.argv[1]](*rest)
@@ -308,6 +310,12 @@ sets = [p["working_set_bytes"] for p in m["validation_points"]]
 assert 0 < len(sets) < 29 and max(sets) <= 4096, sets
 PY
 ok "loops that do not fit a level have no point there"
+
+# stored roofs of another state: one figure, against the roofs of the same rounds, and its reason
+edit '[x.update(bandwidth=0.4 * x["bandwidth"]) for x in r["memory"]]'
+good --ops $second --levels L1 --isa "$isa" "$tmp/e.json" && check answer "$tmp/e.json" "$tmp/out" $second &&
+    tr '\n' ' ' <"$tmp/out" | grep -q "state has changed since the model was built. Run .carm build. again"
+ok "roofs of another state: the fitness is that against roofs beside the points"
 
 # ---- models that are not fit --------------------------------------------------------------------
 
