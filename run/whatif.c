@@ -28,8 +28,10 @@ static const double copied_most = 1.5;      /* beyond it, copies do not do as th
  * gain. */
 static const double method_share = 0.10;
 static const double method_least = 0.02;
+static const double bare_share =
+    0.9; /* of the gain without arithmetic: broken chains then gain at least so much */
 
-enum { SNAPSHOTS_LEAST = 3, PATH_ROOM = 64 };
+enum { SNAPSHOTS_LEAST = 3, NEST_MAX = 16 /* loops in a loop */ };
 
 /* ---- words ---- */
 
@@ -94,6 +96,7 @@ static double without_rest(double ratio, double inside)
 /* 97.5% quantile of Student's t, by degrees of freedom */
 static double student(size_t freedom)
 {
+    /* as tabulated; GSL's gsl_cdf_tdist_Pinv(0.975, n) gives them, but this room does not call it */
     static const double t[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571,
                                2.447, 2.365, 2.306, 2.262, 2.228};
     return freedom < sizeof t / sizeof *t ? t[freedom] : 2.0;
@@ -143,7 +146,10 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
 struct candidate {
     const struct carm_profile_row *row;
     const struct carm_flow_code *code;
-    const char *path; /* of its file */
+    const struct carm_flow_code *codes[NEST_MAX]; /* with those of the loops inside it */
+    size_t ncodes;
+    double share, seconds; /* likewise */
+    const char *path;      /* of its file */
     struct carm_body_piece *pieces;
     uint8_t *bytes;
     bool opened;
@@ -174,13 +180,43 @@ static const char *cannot(const struct carm_profile_row *row, const struct carm_
     if (!code || !code->npieces || !code->nops) {
         return "its code is not known";
     }
-    if (!code->inner) {
-        return "there are loops inside it: those are tried";
-    }
     if (!path[0]) {
         return "its code was made at run time";
     }
     return NULL;
+}
+
+/* Whether a row is a loop inside another one, at any depth. */
+static bool is_within(const struct carm_profile *profile, size_t row, size_t outer)
+{
+    size_t parent = profile->rows[row].parent;
+    for (size_t depth = 0; parent && depth < 64; depth++) {
+        if (parent - 1 == outer) {
+            return true;
+        }
+        parent = profile->rows[parent - 1].parent;
+    }
+    return false;
+}
+
+/* The code of a loop and of those inside it, which are tried as one. returns false: there are too many */
+static bool take_codes(struct candidate *c, const struct carm_profile *profile, size_t row)
+{
+    for (size_t i = 0; i < profile->nrows; i++) {
+        const struct carm_profile_row *r = &profile->rows[i];
+        if (!r->code || (i != row && !is_within(profile, i, row))) {
+            continue;
+        }
+        if (c->ncodes == NEST_MAX) {
+            return false;
+        }
+        c->codes[c->ncodes++] = &profile->codes[r->code - 1];
+    }
+    const double more =
+        c->row->samples ? (double)c->row->samples_inside / (double)c->row->samples : 1.0;
+    c->share = fmin(1.0, c->row->share * more);
+    c->seconds = c->row->seconds * more;
+    return true;
 }
 
 static void choose(struct session *s, const struct carm_run *run,
@@ -199,6 +235,10 @@ static void choose(struct session *s, const struct carm_run *run,
         c->path = c->code ? carm_modules_path(&run->blocks.modules, c->code->module) : "";
         *loop = (struct carm_whatif_loop){.row = i, .null = NAN, .copied = NAN, .inside = NAN};
         const char *why = cannot(row, c->code, c->path);
+        if (!why && !take_codes(c, profile, i)) {
+            why = "there are too many loops inside it";
+        }
+        loop->nest = c->ncodes > 1;
         snprintf(loop->why, sizeof loop->why, "%s", why ? why : "");
     }
 }
@@ -220,33 +260,40 @@ static uint64_t place_of(const struct carm_memory *memory, const char *path, uin
 static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, pid_t pid,
                            const struct carm_memory *memory)
 {
-    const struct carm_flow_code *code = c->code;
-    size_t size = 0, used = 0;
+    const uint64_t at = c->code->at;
+    const uint64_t head = place_of(memory, c->path, at);
+    size_t size = 0, used = 0, npieces = 0;
     struct carm_err err = {""};
-    const uint64_t head = place_of(memory, c->path, code->at);
     if (!head) {
         return;
     }
-    for (size_t i = 0; i < code->npieces; i++) {
-        size += code->pieces[i].end - code->pieces[i].at;
+    for (size_t k = 0; k < c->ncodes; k++) {
+        for (size_t i = 0; i < c->codes[k]->npieces; i++) {
+            size += c->codes[k]->pieces[i].end - c->codes[k]->pieces[i].at;
+        }
+        npieces += c->codes[k]->npieces;
     }
     c->bytes = malloc(size + 1);
-    c->pieces = calloc(code->npieces, sizeof *c->pieces);
+    c->pieces = calloc(npieces, sizeof *c->pieces);
     if (!c->bytes || !c->pieces) {
         snprintf(loop->why, sizeof loop->why, "not enough memory");
         return;
     }
-    for (size_t i = 0; i < code->npieces; i++) {
-        const struct carm_code_piece *p = &code->pieces[i];
-        const size_t n = p->end - p->at;
-        c->pieces[i] = (struct carm_body_piece){head + (p->at - code->at), c->bytes + used, n};
-        if (!carm_child_read(pid, c->pieces[i].at, c->bytes + used, n)) {
-            snprintf(loop->why, sizeof loop->why, "its code cannot be read in the process");
-            return;
+    npieces = 0;
+    for (size_t k = 0; k < c->ncodes; k++) {
+        for (size_t i = 0; i < c->codes[k]->npieces; i++) {
+            const struct carm_code_piece *p = &c->codes[k]->pieces[i];
+            const size_t n = p->end - p->at;
+            struct carm_body_piece *piece = &c->pieces[npieces++];
+            *piece = (struct carm_body_piece){head + (p->at - at), c->bytes + used, n};
+            if (!carm_child_read(pid, piece->at, c->bytes + used, n)) {
+                snprintf(loop->why, sizeof loop->why, "its code cannot be read in the process");
+                return;
+            }
+            used += n;
         }
-        used += n;
     }
-    if (carm_trial_open(&c->trial, head, c->pieces, code->npieces, &err) != 0) {
+    if (carm_trial_open(&c->trial, head, c->pieces, npieces, &err) != 0) {
         snprintf(loop->why, sizeof loop->why, "%.190s", err.text);
         return;
     }
@@ -414,7 +461,7 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
     if (!carm_whatif_combine(ratios, nulls, c->n, loop->inside, change)) {
         return;
     }
-    const double share = c->row->share;
+    const double share = c->share;
     change->program = carm_whatif_is_bound(kind) ? NAN : 1.0 / (1.0 - share + share / change->gain);
 }
 
@@ -464,11 +511,11 @@ static void take_loop(struct candidate *c, bool masked, struct carm_whatif_loop 
     }
     loop->snapshots = (unsigned)good;
     loop->null = median_of(nulls, c->n);
-    if (c->row->executions && c->row->seconds > 0.0) {
+    if (c->row->executions && c->seconds > 0.0) {
         const double threads = c->row->threads > 0 ? c->row->threads : 1;
         const double inside = isnan(loop->inside) ? 1.0 : loop->inside;
-        loop->copied = inside * median_of(seconds, c->n) /
-                       (c->row->seconds * threads / (double)c->row->executions);
+        loop->copied =
+            inside * median_of(seconds, c->n) / (c->seconds * threads / (double)c->row->executions);
     }
     if (loop->why[0]) {
         return;
@@ -496,6 +543,11 @@ static void take_loop(struct candidate *c, bool masked, struct carm_whatif_loop 
             take_change(c, (enum carm_whatif_kind)k, trials[k], loop, &loop->changes[k]);
         }
     }
+    /* as fast as without any arithmetic: what is left are the counter and the branch of each iteration */
+    struct carm_whatif_change *chains = &loop->changes[CARM_WHATIF_CHAINS];
+    const struct carm_whatif_change *bare = &loop->changes[CARM_WHATIF_ARITHMETIC];
+    chains->at_least = chains->measured && bare->measured && chains->gain > 1.1 &&
+                       chains->gain > bare_share * bare->gain;
 }
 
 /* Whether there is anything to be tried; out->why says why not. */

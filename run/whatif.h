@@ -48,12 +48,15 @@ struct carm_whatif_change {
     struct carm_ci ci; /* 95%, over the snapshots, and the method's own error */
     double program;    /* likewise, of the whole program; NaN for a bound */
     int lines;         /* of a prefetch: how far ahead */
-    bool idle;         /* there is nothing to change */
-    char why[200];     /* not measured: a phrase */
+    bool
+        at_least; /* of broken chains: counting the iterations limits the copies, which unrolled code does less */
+    bool idle;     /* there is nothing to change */
+    char why[200]; /* not measured: a phrase */
 };
 
 struct carm_whatif_loop {
     size_t row;    /* of the profile */
+    bool nest;     /* with the loops inside it */
     char why[200]; /* nothing was measured: a phrase; "" = something was */
     unsigned snapshots;
     double

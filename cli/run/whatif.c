@@ -43,6 +43,10 @@ static void show_change(const struct carm_whatif_change *change, enum carm_whati
         snprintf(advice, sizeof advice, "%s, %d lines ahead", carm_whatif_advice(kind),
                  change->lines);
     }
+    if (change->at_least) {
+        snprintf(advice, sizeof advice, "%s; unrolled as well it gains more",
+                 carm_whatif_advice(kind));
+    }
     snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s  %s", time, name, words,
              times(gain, sizeof gain, change->gain),
              times(program, sizeof program, change->program), sure, says_little ? "" : advice);
@@ -54,7 +58,10 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
     char time[16], name[64], text[512];
     bool first = true;
     snprintf(time, sizeof time, "%.0f%%", 100.0 * row->share);
-    carm_text_cut(name, sizeof name, row->name, 24, false);
+    carm_text_cut(name, sizeof name, row->name, loop->nest ? 19 : 24, false);
+    if (loop->nest) {
+        strcat(name, " nest");
+    }
     if (loop->why[0]) {
         snprintf(text, sizeof text, "%5s  %-24s  not tried: %s", time, name, loop->why);
         put(text);
@@ -110,6 +117,7 @@ static json_t *change_json(const void *loop, size_t kind)
         (c->measured
              ? carm_jwrite_number(o, "gain", c->gain) && carm_jwrite_interval(o, "ci95", c->ci) &&
                    carm_jwrite_number(o, "program_gain", c->program) &&
+                   (!c->at_least || carm_jwrite_bool(o, "at_least", true)) &&
                    (kind != CARM_WHATIF_PREFETCH || carm_jwrite_int(o, "lines", c->lines))
              : carm_jwrite_bool(o, "nothing_to_change", c->idle) &&
                    carm_jwrite_text(o, "reason", c->why));

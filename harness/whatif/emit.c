@@ -18,6 +18,7 @@ enum {
     MARGIN = 4096,      /* more than a copy of an instruction with all stubs */
     FIXES_MAX = 4 * CARM_BODY_OPS_MAX * COPIES_MAX,
     CARRIED_AT = CARM_REGION_DATA_BYTES - 64 * LINE,
+    ACCUMULATORS = 4, /* the latency of an addition in cycles, on most cores */
 };
 
 /* Lines between a load and its prefetch */
@@ -502,7 +503,75 @@ static bool put_variant(struct carm_region *region, const struct carm_body *body
     return false;
 }
 
-/* Each iteration begins with numbers of its own in place of those that the one before has left: zeros, or where a
+/* Registers that take turns in place of the carried ones: those that the loop does not use. */
+struct accumulators {
+    unsigned n; /* 1 = there are none to take turns */
+    uint8_t of[32][ACCUMULATORS];
+};
+
+static struct accumulators find_accumulators(const struct carm_body *body, unsigned copies)
+{
+    struct accumulators acc = {.n = ACCUMULATORS};
+    uint64_t used = 0;
+    uint8_t spare[32];
+    size_t nspare = 0;
+    for (size_t i = 0; i < body->n; i++) {
+        const struct carm_flow_op *op = &body->ops[i].op;
+        for (uint8_t k = 0; k < op->nreads + op->nwrites; k++) {
+            used |= UINT64_C(1) << (k < op->nreads ? op->reads[k] : op->writes[k - op->nreads]);
+        }
+    }
+    /* the lower half has an encoding everywhere */
+    for (uint8_t r = 0; r < 16; r++) {
+        if (!(used >> (CARM_REG_VECTOR + r) & 1)) {
+            spare[nspare++] = r;
+        }
+    }
+    while (acc.n > 1 && ((acc.n - 1) * body->ncarried > nspare || copies % acc.n != 0)) {
+        acc.n--;
+    }
+    nspare = 0;
+    for (size_t k = 0; k < body->ncarried; k++) {
+        acc.of[k][0] = body->carried[k];
+        for (unsigned a = 1; a < acc.n; a++) {
+            acc.of[k][a] = spare[nspare++];
+        }
+    }
+    return acc;
+}
+
+/* The instruction with the accumulators of this turn. returns 1: it has them, 0: it has none of them, -1: it cannot be
+ * written */
+static int put_renamed(struct carm_region *region, const struct carm_body *body,
+                       const struct carm_body_op *op, const struct accumulators *acc, unsigned turn)
+{
+    ZydisEncoderRequest r;
+    bool any = false;
+    if (turn == 0 || !op->vector) {
+        return 0;
+    }
+    if (!request_of(op, &r)) {
+        return -1;
+    }
+    for (int i = 0; i < r.operand_count; i++) {
+        const ZydisRegister reg = r.operands[i].reg.value;
+        const ZydisRegisterClass c = ZydisRegisterGetClass(reg);
+        if (r.operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+            (c != ZYDIS_REGCLASS_XMM && c != ZYDIS_REGCLASS_YMM && c != ZYDIS_REGCLASS_ZMM)) {
+            continue;
+        }
+        const int id = ZydisRegisterGetId(reg);
+        for (size_t k = 0; k < body->ncarried; k++) {
+            if (body->carried[k] == id) {
+                r.operands[i].reg.value = (ZydisRegister)((int)reg - id + acc->of[k][turn]);
+                any = true;
+            }
+        }
+    }
+    return !any ? 0 : encode(region, &r) ? 1 : -1;
+}
+
+/* Where none are free: each iteration begins with numbers of its own in place of those that the one before has left: zeros, or where a
  * division's time depends on them, what the registers had. returns how many */
 static unsigned break_chains(struct carm_region *region, const struct carm_body *body)
 {
@@ -551,6 +620,8 @@ struct work {
     size_t nfixes;
     uint64_t *places; /* [copies x n] of each instruction of each copy */
     unsigned copies;
+    struct accumulators acc;
+    bool failed; /* an instruction cannot have other accumulators */
 };
 
 static void put_fix(struct carm_region *region, struct work *work, uint64_t to, unsigned copy)
@@ -608,13 +679,20 @@ static unsigned put_copy(struct carm_region *region, const struct carm_body *bod
         const bool turned = op->kind == CARM_BODY_BRANCH && i + 1 == body->n &&
                             copy + 1 < work->copies && op->target == body->head;
         work->places[copy * body->n + i] = here(region);
-        if (i == 0 && variant == CARM_VARIANT_CHAINS) {
+        if (i == 0 && variant == CARM_VARIANT_CHAINS && work->acc.n == 1) {
             changed += break_chains(region, body);
         }
         if (counted && op->leader) {
             put_counter(region, i);
         }
-        if (op->kind == CARM_BODY_CALL) {
+        const int renamed = variant == CARM_VARIANT_CHAINS && op->kind == CARM_BODY_PLAIN
+                                ? put_renamed(region, body, op, &work->acc, copy % work->acc.n)
+                                : 0;
+        work->failed = work->failed || renamed < 0;
+        changed += renamed > 0;
+        if (renamed > 0) {
+            /* it is there */
+        } else if (op->kind == CARM_BODY_CALL) {
             put_call(region, op);
         } else if (op->kind != CARM_BODY_PLAIN) {
             put_branch(region, body, i, copy, work);
@@ -684,8 +762,19 @@ void carm_region_emit(struct carm_region *region, const struct carm_body *body,
     const uint64_t start = here(region);
     const uint32_t distance = (uint32_t)(start - (region->code_at + to_start + 4));
     memcpy(region->code + to_start, &distance, sizeof distance);
-    for (unsigned c = 0; c < work.copies; c++) {
-        out->changed += put_copy(region, body, variant, counted, c, &work);
+    work.acc = find_accumulators(body, work.copies);
+    for (int again = 0; again < 2; again++) {
+        out->changed = 0;
+        work.nfixes = 0;
+        region->used = (size_t)(start - region->code_at);
+        for (unsigned c = 0; c < work.copies; c++) {
+            out->changed += put_copy(region, body, variant, counted, c, &work);
+        }
+        if (!work.failed) {
+            break;
+        }
+        work.acc.n = 1; /* begin each iteration anew instead */
+        work.failed = false;
     }
     if (!set_distances(region, body, &work, entry)) {
         snprintf(out->why, sizeof out->why, "it is too far from what it jumps to");

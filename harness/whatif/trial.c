@@ -25,7 +25,7 @@ enum {
     ROUNDS_MAX = 30, /* turns of each variant */
     ROUNDS_MIN = 8,
     ROUNDS_FIRST = 1,   /* left out: the first turn of each */
-    CHILDREN = 2,       /* pairs of copies, where turns do not do */
+    CHILDREN = 2,       /* rounds of copies, where turns do not do */
     FLOW_UNITS = 20000, /* whose control flow is compared */
     UNITS_LEAST = 4,    /* of a turn */
     MOST_LEAST = 16,    /* of all that a copy can do */
@@ -689,42 +689,44 @@ static double measure_child(struct snapshot *s, const struct plan *p, enum carm_
     return n == 2 ? (double)(phases[1].tsc - phases[0].tsc) : NAN;
 }
 
-/* Pairs of copies. returns their median ratio; NaN = there was none */
-static double compare_children(struct snapshot *s, const struct plan *p, enum carm_variant variant,
-                               bool huge, double *unchanged, size_t *n)
-{
-    double ratios[CHILDREN];
-    size_t m = 0;
-    for (int i = 0; i < CHILDREN && (!over(s) || i < 2); i++) {
-        const double a = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
-        const double b = measure_child(s, p, variant, huge);
-        if (!isnan(a)) {
-            unchanged[(*n)++] = a;
-        }
-        if (!isnan(a) && !isnan(b)) {
-            ratios[m++] = a / b;
-        }
-    }
-    return m >= 2 ? median(ratios, m) : NAN;
-}
-
+/* Each variant between two copies of the unchanged code, which all do the same stretch. */
 static bool measure_by_children(struct snapshot *s, const struct plan *p,
                                 struct carm_trial_result *result)
 {
-    double unchanged[CHILDREN * CARM_TRIAL_CHANGES];
-    size_t n = 0;
-    for (size_t k = 0; k < p->n && (!over(s) || k < 2); k++) {
-        const double ratio = compare_children(s, p, p->variants[k], false, unchanged, &n);
+    double ratios[CARM_VARIANTS][CHILDREN];
+    double base[2 * CHILDREN];
+    size_t m[CARM_VARIANTS] = {0};
+    size_t nbase = 0;
+    for (int r = 0; r < CHILDREN && (r == 0 || !over(s)); r++) {
+        double took[CARM_VARIANTS];
+        const double before = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
+        for (size_t k = 0; k < p->n; k++) {
+            took[k] = isnan(before) ? NAN : measure_child(s, p, p->variants[k], false);
+        }
+        const double after = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
+        if (isnan(before) || isnan(after)) {
+            continue;
+        }
+        base[nbase++] = before;
+        base[nbase++] = after;
+        for (size_t k = 0; k < p->n; k++) {
+            if (!isnan(took[k])) {
+                ratios[k][m[k]++] = 0.5 * (before + after) / took[k];
+            }
+        }
+    }
+    for (size_t k = 0; k < p->n; k++) {
+        const double ratio = median(ratios[k], m[k]);
         if (p->variants[k] == CARM_VARIANT_AGAIN) {
             result->null = ratio;
         } else {
             result->ratio[p->variants[k]] = ratio;
         }
     }
-    if (!n) {
+    if (!nbase) {
         return s->why[0] ? false : FAIL(s, "its copies did not end their stretch");
     }
-    s->ticks = median(unchanged, n) / p->child;
+    s->ticks = median(base, nbase) / p->child;
     s->why[0] = '\0';
     return true;
 }
@@ -763,21 +765,25 @@ static bool huge_fits(struct snapshot *s)
 
 static void measure_huge(struct snapshot *s, const struct plan *p, struct carm_trial_result *result)
 {
-    double unchanged[2 * CHILDREN];
+    double ratios[CHILDREN], nulls[CHILDREN];
     size_t n = 0;
     char text[200] = "";
     char *const why = s->why;
     s->why = text;
-    result->ratio[CARM_TRIAL_HUGE] =
-        compare_children(s, p, CARM_VARIANT_UNCHANGED, true, unchanged, &n);
-    s->why = why;
-    if (n >= 2) {
-        double ratios[2 * CHILDREN];
-        for (size_t i = 0; i + 1 < n; i++) {
-            ratios[i] = unchanged[i] / unchanged[i + 1];
+    double before = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
+    for (int r = 0; r < CHILDREN && !isnan(before); r++) {
+        const double changed = measure_child(s, p, CARM_VARIANT_UNCHANGED, true);
+        const double after =
+            isnan(changed) ? NAN : measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
+        if (!isnan(changed) && !isnan(after)) {
+            nulls[n] = before / after;
+            ratios[n++] = 0.5 * (before + after) / changed;
         }
-        result->null_pages = median(ratios, n - 1);
+        before = after;
     }
+    s->why = why;
+    result->ratio[CARM_TRIAL_HUGE] = median(ratios, n);
+    result->null_pages = median(nulls, n);
     if (isnan(result->ratio[CARM_TRIAL_HUGE]) && text[0]) {
         snprintf(s->trial->refused[CARM_TRIAL_HUGE], sizeof s->trial->refused[0], "%.150s", text);
     }

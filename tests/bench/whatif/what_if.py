@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """carm run --what-if against loops that were changed by hand (loops.c): a line for each change, with what was predicted, its
-interval, and what the change by hand brings: the median of three pairs in turns. what_if.py [NAME...]; $CARM is the
+interval, and what the change by hand brings: the best of three runs of each. what_if.py [NAME...]; $CARM is the
 program. A verdict ends each line: in (the interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not
 measured, with the reason)."""
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -49,10 +48,11 @@ def bench(program, name, changes):
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         subprocess.run([CARM, "run", "-q", "--what-if", "--json", out.name, "--", program, name, "", str(times)],
                        stdout=subprocess.DEVNULL, check=False)
-        loops = json.load(open(out.name))["what_if"]["loops"]
+        found = json.load(open(out.name))["what_if"]
+        loops = found["loops"]
     loop = max((l for l in loops), key=lambda l: l["reason"] is None, default=None)
     if loop is None or loop["reason"]:
-        print(f"{name:14} not tried: {loop['reason'] if loop else 'no loop'}", flush=True)
+        print(f"{name:14} not tried: {loop['reason'] if loop else found['reason']}", flush=True)
         return
     print(f"{name:14} held {loop['held_seconds']:.1f} s, {loop['snapshots']} snapshots, null {loop['null_ratio']:.3f}, copied "
           f"{loop['copied_time'] or 0:.2f}, inside {loop['inside'] or 0:.2f}", flush=True)
@@ -66,7 +66,8 @@ def bench(program, name, changes):
             continue
         changed = repetitions(program, name, kind, SECONDS / PAIRS)
         base = max(1, times // PAIRS)
-        truth = statistics.median(timed(program, name, "", base) / timed(program, name, kind, changed) for _ in range(PAIRS))
+        pairs = [(timed(program, name, "", base), timed(program, name, kind, changed)) for _ in range(PAIRS)]
+        truth = min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs)
         if not change["measured"]:
             print(f"{'':14} {kind:18} true {truth:6.2f}: {change['reason']}: said", flush=True)
             continue
