@@ -536,19 +536,51 @@ EXPORT int dlclose(void *handle)
 
 /* ---- start ---- */
 
+/* What follows the beginning of a word; NULL = it begins otherwise */
+static char *behind(char *word, const char *beginning)
+{
+    while (*beginning && *word == *beginning) {
+        word++;
+        beginning++;
+    }
+    return *beginning ? NULL : word;
+}
+
 static const char *find_path(char **words)
 {
-    static const char name[] = CARM_SAMPLE_VARIABLE "=";
     for (; words && *words; words++) {
-        size_t i = 0;
-        while (name[i] && (*words)[i] == name[i]) {
-            i++;
-        }
-        if (!name[i]) {
-            return *words + i;
+        const char *path = behind(*words, CARM_SAMPLE_VARIABLE "=");
+        if (path) {
+            return path;
         }
     }
     return NULL;
+}
+
+/* carm has ended: the programs that this one starts are not to load this object, which is the last one that carm put
+ * there. */
+static void forget(char **words)
+{
+    char **to = words;
+    for (char **from = words; *from; from++) {
+        char *list = behind(*from, "LD_PRELOAD=");
+        char *last = list;
+        bool own = false;
+        for (char *at = list; at && *at; at++) {
+            last = *at == ':' ? at : last;
+        }
+        for (char *at = last; at && *at && !own; at++) {
+            own = behind(at, "/carm/" CARM_TIMER_FILE) != NULL;
+        }
+        if (own && last != list) { /* the others stay */
+            *last = '\0';
+            own = false;
+        }
+        if (!own && !behind(*from, CARM_SAMPLE_VARIABLE "=")) {
+            *to++ = *from;
+        }
+    }
+    *to = NULL;
 }
 
 static struct carm_slots *map_ring(const char *path)
@@ -576,6 +608,9 @@ __attribute__((constructor)) static void begin(int argc, char **argv, char **wor
     const char *path = find_path(&environ && environ ? environ : words);
     ring = path ? map_ring(path) : NULL;
     if (!ring) {
+        if (path) {
+            forget(&environ && environ ? environ : words);
+        }
         return;
     }
     own_pid = number_of(SYS_getpid);

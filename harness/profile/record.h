@@ -30,6 +30,7 @@ struct carm_record {
 
 /* ---- the ring of the preloaded timer ---- */
 
+#define CARM_TIMER_FILE      "timer-"       /* the preloaded object in the user's cache begins so */
 #define CARM_SAMPLE_VARIABLE "CARM_SAMPLES" /* of the environment: the path of the ring */
 
 enum {

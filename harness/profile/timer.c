@@ -2,13 +2,19 @@
 #include "harness/profile/timer.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "base/outfile.h"
 #include "harness/translate/memory_file.h"
 
 /* preload.asm of the build: the shared object of preload.c */
@@ -33,10 +39,56 @@ struct carm_timer {
 
 enum { ADDED = 3 };
 
+static size_t library_bytes(void)
+{
+    return (size_t)((uintptr_t)carm_preload_object_end - (uintptr_t)carm_preload_object);
+}
+
 static bool write_library(int fd)
 {
-    const size_t n = (size_t)((uintptr_t)carm_preload_object_end - (uintptr_t)carm_preload_object);
+    const size_t n = library_bytes();
     return pwrite(fd, carm_preload_object, n, 0) == (ssize_t)n;
+}
+
+/* Whether the library is there, in a file of this user that nobody else may write and that may be executed. */
+static bool is_library(const char *path)
+{
+    struct stat s;
+    const size_t n = library_bytes();
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool good = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
+                !(s.st_mode & (S_IWGRP | S_IWOTH)) && (uint64_t)s.st_size == n;
+    void *at = good ? mmap(NULL, n, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    good = at != MAP_FAILED && memcmp(at, carm_preload_object, n) == 0;
+    if (at != MAP_FAILED) {
+        munmap(at, n);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return good;
+}
+
+/* The library in the user's cache. A process that outlives carm still finds it there: a file of carm's process
+ * would be gone, or be another file of a later process with its number.
+ * returns false: there is no such folder, or it does not serve */
+static bool keep_library(char path[PATH_MAX])
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    const bool own = cache && *cache == '/';
+    if (!own && (!home || *home != '/')) {
+        return false;
+    }
+    const uint64_t hash = carm_hash_bytes(0, (const char *)carm_preload_object, library_bytes());
+    const int length = snprintf(path, PATH_MAX, "%s%s/carm/" CARM_TIMER_FILE "%016" PRIx64 ".so",
+                                own ? cache : home, own ? "" : "/.cache", hash);
+    if (length >= PATH_MAX || strpbrk(path, ": ")) { /* these end a path of LD_PRELOAD */
+        return false;
+    }
+    return is_library(path) ||
+           (carm_outfile_put(path, carm_preload_object, library_bytes(), NULL) == 0 &&
+            is_library(path));
 }
 
 /* "name=old<separator>more", or "name=more" */
@@ -60,7 +112,7 @@ static bool is_name(const char *word, const char *name)
  * check is switched off. */
 static bool make_environment(struct carm_timer *t)
 {
-    char path[64];
+    char path[PATH_MAX];
     size_t n = 0;
     while (environ && environ[n]) {
         n++;
@@ -69,7 +121,9 @@ static bool make_environment(struct carm_timer *t)
     if (!t->environment) {
         return false;
     }
-    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), t->library);
+    if (!keep_library(path)) {
+        snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), t->library);
+    }
     t->environment[0] = joined("LD_PRELOAD", ":", path);
     snprintf(path, sizeof path, CARM_SAMPLE_VARIABLE "=/proc/%ld/fd/%d", (long)getpid(), t->file);
     t->environment[1] = strdup(path);
