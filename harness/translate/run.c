@@ -22,6 +22,7 @@
 #include "harness/translate/image.h"
 #include "harness/translate/inject.h"
 #include "harness/translate/maps.h"
+#include "harness/translate/stock.h"
 #include "harness/translate/sum.h"
 #include "harness/translate/tally.h"
 
@@ -39,6 +40,7 @@ struct carm_translator {
     struct carm_control *control;
     struct carm_sums *sums;
     struct carm_addresses *addresses; /* NULL: not wanted */
+    struct carm_stock_keeper *stock;  /* NULL: none */
     struct traced traced[TRACED_MAX];
     int ntraced;
     pid_t root;
@@ -79,6 +81,7 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
     }
     rc = rc ? rc : carm_sums_open(&tr->sums, err);
     rc = rc || !sink ? rc : carm_addresses_open(&tr->addresses, sink, err);
+    tr->stock = rc || sink ? NULL : carm_stock_open();
     if (rc) {
         carm_translator_close(tr);
         return rc;
@@ -92,6 +95,7 @@ void carm_translator_close(struct carm_translator *tr)
     if (!tr) {
         return;
     }
+    carm_stock_close(tr->stock);
     carm_addresses_close(tr->addresses);
     carm_sums_close(tr->sums);
     if (tr->control != MAP_FAILED) {
@@ -266,7 +270,8 @@ static void inject(struct carm_translator *tr, pid_t pid)
     if (tally < 0) {
         note(tr, no_tally);
         carm_inject_let_go(pid, PTRACE_DETACH, 0);
-    } else if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records, program,
+    } else if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records,
+                           carm_stock_fd(tr->stock), program,
                            tr->addresses ? carm_addresses_sample(tr->addresses) : NULL,
                            &why) != 0) {
         note(tr, why.text);
@@ -289,7 +294,12 @@ static void on_exec(struct carm_translator *tr, pid_t pid)
         }
     }
     carm_sums_left(tr->sums, pid);
+    if (tr->translation->stock == CARM_STOCK_WAITED) {
+        carm_stock_build(tr->stock, &tr->image, tr->sums, true);
+        carm_stock_wait(tr->stock);
+    }
     inject(tr, pid);
+    carm_stock_build(tr->stock, &tr->image, tr->sums, false);
 }
 
 static void on_report(struct carm_translator *tr, pid_t pid, int status)
@@ -303,6 +313,9 @@ static void on_report(struct carm_translator *tr, pid_t pid, int status)
         } else {
             carm_inject_let_go(pid, PTRACE_CONT, event ? 0 : WSTOPSIG(status));
         }
+        return;
+    }
+    if (carm_stock_reaped(tr->stock, pid)) {
         return;
     }
     for (int i = 0; i < tr->ntraced; i++) {
@@ -321,15 +334,18 @@ static void on_report(struct carm_translator *tr, pid_t pid, int status)
     }
 }
 
+static uint32_t *rung; /* the bell of the run */
+
+/* A child that stops or ends between looking and waiting ends the wait at once. */
 static void on_child(int signo)
 {
-    (void)signo; /* the signal only interrupts a wait */
+    (void)signo;
+    __atomic_fetch_add(rung, 1, __ATOMIC_ACQ_REL);
 }
 
 static void wait_for_bell(struct carm_translator *tr, uint32_t bell)
 {
-    /* a child that ends between the look and the wait is seen after this time */
-    const struct timespec moment = {0, tr->ntraced ? 300000 : 20000000};
+    const struct timespec moment = {0, 20000000}; /* for what rings no bell: an interrupt */
     syscall(SYS_futex, &tr->control->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
 }
 
@@ -406,6 +422,11 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     tr->translation = translation;
     translation->incomplete[0] = '\0';
     translation->status = 0;
+    if (translation->stock == CARM_STOCK_UNUSED) {
+        carm_stock_close(tr->stock);
+        tr->stock = NULL;
+    }
+    rung = &tr->control->bell;
     sigaction(SIGCHLD, &note_child, &before);
     loop(tr);
     if (translation->ended) {
@@ -425,6 +446,8 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     translation->threads = sum.threads;
     translation->processes = sum.processes;
     translation->compared = sum.compared;
+    translation->counters = sum.counters;
+    translation->taken = sum.taken;
     if (!translation->incomplete[0]) {
         snprintf(translation->incomplete, sizeof translation->incomplete, "%s", sum.incomplete);
     }

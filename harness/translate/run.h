@@ -14,7 +14,15 @@
 #include "harness/translate/addresses.h"
 #include "harness/translate/blocks.h"
 
+/* Translated blocks that the programs of a run share (harness/translate/stock.h). */
+enum carm_stock_use {
+    CARM_STOCK_USED,
+    CARM_STOCK_WAITED, /* for tests: each program waits until what was executed before it is there */
+    CARM_STOCK_UNUSED,
+};
+
 struct carm_translation {
+    enum carm_stock_use stock;                /* in */
     const volatile sig_atomic_t *interrupted; /* in: set: count no longer; NULL */
     void (*ended)(void); /* in: called at the end of the program, before the evaluation; NULL */
     struct carm_blocks *blocks;     /* out: the counts by place in the code, to be closed;
@@ -24,6 +32,7 @@ struct carm_translation {
     uint64_t compared;              /* out: instructions in code that may change (of a
                                      * just-in-time compiler), which is compared before each
                                      * execution */
+    uint64_t counters, taken;       /* out: of executed code; of these, from the stock */
     int status;                     /* out: of the program, in waitpid's format */
     /* out: why the counts do not cover the whole program; "" = they do */
     char incomplete[256];

@@ -34,6 +34,8 @@ struct tally {
      * tally is folded */
     uint32_t *located;
     char *header; /* header and rows */
+    uint32_t passed;     /* counters: their code has been given away (carm_sums_codes) */
+    uint32_t translated; /* of these, without those that came from the stock */
 };
 
 struct carm_sums {
@@ -42,6 +44,7 @@ struct carm_sums {
     struct carm_step_counts counts; /* counts of the closed tallies */
     struct carm_blocks blocks;      /* and their code */
     uint64_t threads, processes;
+    uint64_t taken, counters;
     uint64_t compared; /* instructions */
     uint64_t execs;    /* number of tallies; all but the first belong to processes that were
                         * counted under another program before */
@@ -326,6 +329,8 @@ static void fold(struct carm_sums *sums, struct tally *t)
     free(counters);
     free(t->located);
     t->located = NULL;
+    sums->counters += n;
+    sums->taken += number_in(&h->taken, n);
     sums->threads += h->threads;
     sums->processes += h->processes;
     if (h->incomplete && !sums->incomplete[0]) {
@@ -472,6 +477,73 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const ch
     return t.fd;
 }
 
+/* ---- executed code ---- */
+
+/* Counters of blocks that its processes have translated themselves. */
+static uint32_t translated(const struct tally *t)
+{
+    const uint32_t counters = number_in(&head(t)->counters, CARM_TALLY_COUNTERS);
+    return counters - number_in(&head(t)->taken, counters);
+}
+
+uint64_t carm_sums_new_blocks(struct carm_sums *sums)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < sums->n; i++) {
+        const struct tally *t = &sums->tallies[i];
+        const uint32_t own = translated(t);
+        n += own > t->translated ? own - t->translated : 0;
+    }
+    return n;
+}
+
+/* Of one map of a tally: rows [begin, end).
+ * offsets  [end - begin] */
+static void give_map(const struct tally *t, uint32_t number, uint32_t end, uint32_t *offsets,
+                     void (*take)(void *arg, const struct carm_sums_code *), void *arg)
+{
+    const struct carm_tally_row *rows =
+        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
+    struct carm_tally_map map;
+    memcpy(&map, t->header + CARM_TALLY_MAPS_AT + (size_t)(number - 1) * sizeof map, sizeof map);
+    map.path[sizeof map.path - 1] = '\0';
+    if (map.path[0] != '/' || map.end <= map.begin) {
+        return;
+    }
+    struct carm_sums_code code = {.root = t->root >= 0 ? t->root : AT_FDCWD,
+                                  .path = map.path + (t->root >= 0 ? 1 : 0),
+                                  .offset = map.offset,
+                                  .bytes = map.end - map.begin,
+                                  .offsets = offsets};
+    for (uint32_t i = t->passed; i < end; i++) {
+        const uint64_t off = rows[i].pc - map.begin;
+        if (rows[i].map == number && rows[i].end != CARM_END_PART && off < UINT32_MAX) {
+            offsets[code.n++] = (uint32_t)off;
+        }
+    }
+    if (code.n) {
+        take(arg, &code);
+    }
+}
+
+void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
+                     void *arg)
+{
+    for (int i = 0; i < sums->n; i++) {
+        struct tally *t = &sums->tallies[i];
+        const uint32_t end = number_in(&head(t)->counters, CARM_TALLY_COUNTERS);
+        const uint32_t maps = number_in(&head(t)->maps, CARM_TALLY_MAPS);
+        uint32_t *offsets =
+            take && end > t->passed ? malloc((end - t->passed) * sizeof *offsets) : NULL;
+        for (uint32_t k = 1; offsets && k <= maps; k++) {
+            give_map(t, k, end, offsets, take, arg);
+        }
+        free(offsets);
+        t->passed = end;
+        t->translated = translated(t);
+    }
+}
+
 void carm_sums_left(struct carm_sums *sums, pid_t pid)
 {
     for (int k = 0; k < sums->n; k++) {
@@ -518,6 +590,8 @@ void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_bl
     }
     out->counts = sums->counts;
     out->compared = sums->compared;
+    out->counters = sums->counters;
+    out->taken = sums->taken;
     const uint64_t again = sums->execs > 1 ? sums->execs - 1 : 0;
     out->threads = sums->threads > again ? sums->threads - again : sums->threads;
     out->processes = sums->processes > again ? sums->processes - again : sums->processes;

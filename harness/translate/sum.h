@@ -15,6 +15,7 @@ struct carm_sums;
 struct carm_sum {
     struct carm_step_counts counts;
     uint64_t threads, processes; /* seen */
+    uint64_t counters, taken;    /* of code; those of the stock */
     uint64_t compared;           /* instructions in code that may change while it is executed */
     char incomplete[256];        /* why parts of the run are missing in the sum; "" = complete */
 };
@@ -28,6 +29,21 @@ void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
  * why      out, borrowed: the reason when -1 is returned
  * returns its file descriptor, or -1 */
 int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const char **why);
+
+/* Code of a mapped file that programs have executed. The programs can write all of it. */
+struct carm_sums_code {
+    int root; /* directory that the path begins at; AT_FDCWD */
+    const char *path;
+    uint64_t offset, bytes;  /* of the mapping, in the file */
+    const uint32_t *offsets; /* [n] of blocks, in the mapping */
+    uint32_t n;
+};
+
+/* Blocks since the latest carm_sums_codes. */
+uint64_t carm_sums_new_blocks(struct carm_sums *sums);
+/* Gives their code to take. take NULL: passes over it */
+void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
+                     void *arg);
 
 /* Call when pid has executed another program: frees its slot in the former program's tally. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);

@@ -150,6 +150,7 @@ struct carm_tally {
     uint32_t maps, sites;        /* in use */
     uint32_t slots;              /* slots with numbers below this were ever in use */
     uint32_t threads, processes; /* seen */
+    uint32_t taken;              /* of the rows, from the stock (harness/translate/layout.h) */
     uint32_t incomplete;         /* not everything was counted: reason says why */
     uint32_t unknown_length;     /* of the first instruction that was not understood */
     uint8_t unknown_code[16];
@@ -194,6 +195,7 @@ struct carm_boot {
     uint32_t fsgsbase;             /* wrfsbase works in user mode */
     uint32_t addresses;            /* are recorded (harness/translate/records.h) */
     uint32_t program;              /* number of the program's tally */
+    uint32_t stock;                /* is mapped (harness/translate/layout.h) */
     struct carm_record_sample sample;
     uint32_t nranges;
     struct carm_range {

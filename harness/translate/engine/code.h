@@ -9,11 +9,37 @@
 #include <string.h>
 
 #include "harness/translate/engine/state.h"
+#include "harness/translate/layout.h"
+
+enum { CARM_NOTES_MAX = 512 };
+
+/* Where the code of a block is otherwise at another place; for carm's builder (stock.c). */
+struct carm_notes {
+    bool full; /* it has more */
+    uint32_t n;
+    struct {
+        const uint8_t *at;
+        enum carm_stock_how how;
+    } list[CARM_NOTES_MAX];
+    uint64_t peeked[2];  /* code elsewhere that it relies on ... */
+    uint16_t npeeked[2]; /* ... bytes of it */
+};
 
 struct carm_emit {
     uint8_t *at;
-    ptrdiff_t alias; /* from an address of the code to where it is written */
+    ptrdiff_t alias;          /* from an address of the code to where it is written */
+    struct carm_notes *notes; /* NULL: not wanted */
 };
+
+static inline void carm_note(struct carm_emit *e, const uint8_t *at, enum carm_stock_how how)
+{
+    if (e->notes && e->notes->n < CARM_NOTES_MAX) {
+        e->notes->list[e->notes->n].at = at;
+        e->notes->list[e->notes->n++].how = how;
+    } else if (e->notes) {
+        e->notes->full = true;
+    }
+}
 
 /* Where this byte of the code is written. */
 static inline uint8_t *carm_alias(const struct carm_emit *e, const uint8_t *at)
@@ -46,6 +72,9 @@ static inline void carm_gs(struct carm_emit *e, unsigned opcode, int reg, uint32
     carm_byte(e, opcode);
     carm_byte(e, 0x04U | ((unsigned)reg & 7U) << 3);
     carm_byte(e, 0x25);
+    if (at >= CARM_TALLY_COUNTS_AT) {
+        carm_note(e, e->at, CARM_FIX_COUNTER);
+    }
     carm_word32(e, at);
 }
 
@@ -101,6 +130,9 @@ static inline void carm_set32(struct carm_emit *e, uint32_t at, uint32_t value)
     carm_byte(e, 0x04);
     carm_byte(e, 0x25);
     carm_word32(e, at);
+    if (at == AT_LINK) {
+        carm_note(e, e->at, CARM_FIX_LINK);
+    }
     carm_word32(e, value);
 }
 

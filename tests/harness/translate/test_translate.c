@@ -35,11 +35,12 @@ static char free_out[128], counted_out[128];
 static bool with_random;
 
 /* A run whose output goes to /dev/null, or to a file. */
-static struct carm_translation translate_to(char *const *argv, const char *output,
-                                            const struct carm_address_sink *sink)
+static struct carm_translation translate_with(char *const *argv, const char *output,
+                                              const struct carm_address_sink *sink,
+                                              enum carm_stock_use stock)
 {
     struct carm_translator *translator = NULL;
-    struct carm_translation got = {.status = -1};
+    struct carm_translation got = {.status = -1, .stock = stock};
     struct carm_launch launch;
     struct carm_err err = {""};
     (void)fflush(stdout);
@@ -63,6 +64,12 @@ static struct carm_translation translate_to(char *const *argv, const char *outpu
         fail_msg("%s", err.text);
     }
     return got;
+}
+
+static struct carm_translation translate_to(char *const *argv, const char *output,
+                                            const struct carm_address_sink *sink)
+{
+    return translate_with(argv, output, sink, CARM_STOCK_USED);
 }
 
 static struct carm_translation translate(char *const *argv, const char *output)
@@ -540,6 +547,45 @@ static void test_random(void **state)
     }
 }
 
+/* Programs that run again take their code from the stock: they do the same, and count the same. Blocks whose rows
+ * differ would have other sums. */
+static void test_stock(void **state)
+{
+    NEEDS_TRACING();
+    NEEDS_FIXED_ADDRESSES();
+    /* The code of the shell, and of the first of three, is not shared. Random code is written while it runs; masks,
+     * places and rewrites have little. */
+    static const unsigned parts[] = {3, 40, 40, 2, 2};
+    char commands[sizeof parts / sizeof *parts][512];
+    const struct surroundings before = same_each_time();
+    (void)snprintf(commands[0], sizeof *commands, "%s 5 800", random_blocks);
+    (void)snprintf(commands[1], sizeof *commands, "%s; %s", masks, places);
+    (void)snprintf(commands[2], sizeof *commands, "%s", rewrites);
+    (void)snprintf(commands[3], sizeof *commands, "od -t f8 /etc/passwd");
+    (void)snprintf(commands[4], sizeof *commands, "sed s/o/0/g /etc/passwd; expr 7 : '[0-9]*'");
+    for (size_t i = with_random ? 0 : 1; i < sizeof commands / sizeof *commands; i++) {
+        char again[2048];
+        char *const argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", again, NULL};
+        (void)snprintf(again, sizeof again, "%s; %s; %s", commands[i], commands[i], commands[i]);
+        const struct carm_translation alone =
+            translate_with(argv, free_out, NULL, CARM_STOCK_UNUSED);
+        const struct carm_translation shared =
+            translate_with(argv, counted_out, NULL, CARM_STOCK_WAITED);
+        assert_string_equal(alone.incomplete, "");
+        assert_string_equal(shared.incomplete, "");
+        assert_int_equal(shared.status, alone.status);
+        same(commands[i], &shared.counts, &alone.counts);
+        (void)snprintf(again, sizeof again, "cmp %s %s >&2", free_out, counted_out);
+        assert_int_equal(system(again), 0); /* NOLINT(cert-env33-c) */
+        assert_int_equal(alone.taken, 0);
+        if (shared.taken < shared.counters / parts[i]) {
+            fail_msg("%s: %llu of %llu counters are of shared code", commands[i],
+                     (unsigned long long)shared.taken, (unsigned long long)shared.counters);
+        }
+    }
+    restore(&before);
+}
+
 /* Sums of accesses without order, but for those of string instructions, which sampling merges: of lines whose
  * class is set, and of the first or second line as well. */
 struct hashes {
@@ -833,7 +879,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
         cmocka_unit_test(test_places),    cmocka_unit_test(test_masks),
         cmocka_unit_test(test_looks),     cmocka_unit_test(test_cachegrind),
-        cmocka_unit_test(test_sampled),
+        cmocka_unit_test(test_sampled),   cmocka_unit_test(test_stock),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);

@@ -39,6 +39,7 @@ bool carm_cache_open(void)
     carm_maps = carm_pages((uint64_t)CARM_MAPS_MAX * sizeof *carm_maps, prot);
     hash_places = HASH_FIRST;
     hash = carm_pages((uint64_t)hash_places * sizeof *hash, prot);
+    carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
     return carm_blocks && carm_links && carm_maps && hash;
 }
 
@@ -76,6 +77,7 @@ static struct carm_region *new_region(uint64_t at)
     region->rare_begin = region->rare =
         region->begin + REGION_BYTES / (carm_boot.sample.wanted ? 4 : 2);
     region->nblocks = 0;
+    region->ahead.until = region->rare_ahead.until = 0;
     region->blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE);
     if (!region->blocks) {
         free_region(pages, alias);
@@ -85,7 +87,17 @@ static struct carm_region *new_region(uint64_t at)
     return region;
 }
 
-struct carm_region *carm_cache_room(uint64_t pc)
+static void fill_ahead(struct carm_region *region)
+{
+    static struct carm_ahead blocks, links, maps;
+    carm_pages_ahead(&blocks, &carm_blocks[carm_nblocks]);
+    carm_pages_ahead(&links, &carm_links[carm_nlinks]);
+    carm_pages_ahead(&maps, &carm_maps[carm_nmaps]);
+    carm_pages_ahead(&region->ahead, region->at + region->alias);
+    carm_pages_ahead(&region->rare_ahead, region->rare + region->alias);
+}
+
+static struct carm_region *find_room(uint64_t pc)
 {
     const bool low = pc < LOW; /* code in the low 2 GiB: operands relative to rip may become
                                 * absolute (write.c) */
@@ -117,6 +129,15 @@ struct carm_region *carm_cache_room(uint64_t pc)
     }
     /* static arrays of 1.5 GiB and more are in the way */
     return low ? new_region(0) : NULL;
+}
+
+struct carm_region *carm_cache_room(uint64_t pc)
+{
+    struct carm_region *region = find_room(pc);
+    if (region) {
+        fill_ahead(region);
+    }
+    return region;
 }
 
 static struct carm_region *region_of(uint64_t at)
@@ -153,6 +174,9 @@ bool carm_cache_fork(void)
             carm_cache_fork_parent();
             return false;
         }
+        carm_pages_now(copies[i], (uint64_t)(region->at - region->begin));
+        carm_pages_now(copies[i] + (region->rare_begin - region->begin),
+                       (uint64_t)(region->rare - region->rare_begin));
         memcpy(copies[i], region->begin, (size_t)(region->at - region->begin));
         memcpy(copies[i] + (region->rare_begin - region->begin), region->rare_begin,
                (size_t)(region->rare - region->rare_begin));
@@ -176,6 +200,7 @@ bool carm_cache_fork_child(void)
         good = carm_pages_execute(copies[i], region->begin, REGION_BYTES) && good;
         carm_pages_free(region->begin + region->alias, REGION_BYTES);
         region->alias = copies[i] - region->begin;
+        region->ahead.until = region->rare_ahead.until = 0;
         copies[i] = NULL;
     }
     return good;

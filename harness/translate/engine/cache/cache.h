@@ -33,6 +33,12 @@ void *carm_pages_reserve(uint64_t at, uint64_t bytes);
 /* Makes it so, in the place of anything there. returns false: the kernel refuses */
 bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
+/* Memory that fills up from its begin: pages come 16 at a time, as page faults would take three times as long. */
+struct carm_ahead {
+    uint64_t until; /* pages are there; 0 = none yet */
+};
+void carm_pages_ahead(struct carm_ahead *ahead, const void *used);
+void carm_pages_now(void *at, uint64_t bytes); /* all of them */
 bool carm_pages_known(void); /* whether carm_pages_free_all knows all of the engine's pages */
 void carm_pages_free_all(void);
 extern bool carm_pages_shared;  /* another process may use the engine's pages */
@@ -148,6 +154,7 @@ struct carm_link {
 
 struct carm_region {
     uint8_t *begin, *end, *at;
+    struct carm_ahead ahead, rare_ahead;
     ptrdiff_t alias;            /* from an address of its code to where it is written */
     uint8_t *rare_begin, *rare; /* rarely executed code, from here to the region's end */
     uint32_t nblocks;           /* in order of their code */

@@ -290,6 +290,24 @@ void carm_pages_free(void *pages, uint64_t bytes)
     carm_sys2(SYS_munmap, (uint64_t)pages, bytes);
 }
 
+void carm_pages_now(void *at, uint64_t bytes)
+{
+    enum { POPULATE_WRITE = 23 }; /* Linux 5.14; before that the pages come by faults */
+    carm_sys4(SYS_madvise, (uint64_t)at & ~(uint64_t)(CARM_PAGE - 1),
+              bytes + ((uint64_t)at & (CARM_PAGE - 1)), POPULATE_WRITE, 0);
+}
+
+void carm_pages_ahead(struct carm_ahead *ahead, const void *used)
+{
+    enum { AHEAD = 64 << 10 };
+    const uint64_t at = (uint64_t)used & ~(uint64_t)(CARM_PAGE - 1);
+    if (at + 2 * CARM_PAGE > ahead->until) {
+        ahead->until = ahead->until > at ? ahead->until : at;
+        carm_pages_now((void *)ahead->until, AHEAD);
+        ahead->until += AHEAD;
+    }
+}
+
 bool carm_pages_known(void)
 {
     return !own_lost;

@@ -110,6 +110,15 @@ static const uint8_t *code_at(uint64_t pc, uint64_t *left, bool *checked)
     return copy;
 }
 
+/* Code that is to be translated. */
+struct found {
+    const struct carm_range *range; /* NULL: none is there */
+    const uint8_t *bytes;
+    uint64_t left;
+    bool checked;
+    const struct carm_block *like;
+};
+
 static struct carm_block *entered(struct carm_block *block)
 {
     if (block->entry || carm_write_entry(block)) {
@@ -119,29 +128,51 @@ static struct carm_block *entered(struct carm_block *block)
     return block;
 }
 
-struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **why)
+/* What need not be translated: a block that is there, or was, or that carm has. NULL: none
+ * range, bytes, left, checked, like  out, where there is none */
+static struct carm_block *find(uint64_t pc, bool is_indirect, struct found *out)
 {
-    static struct carm_insn_full insns[CARM_BLOCK_INSNS];
-    const struct carm_block *like = NULL;
-    unsigned n = 0;
-    uint64_t left = 0;
-    bool checked = false;
     struct carm_block *block = carm_cache_find(pc);
     if (block) {
         return is_indirect ? entered(block) : block;
     }
-    const struct carm_range *range = carm_ranges_look(pc);
+    out->range = carm_ranges_look(pc);
+    if (!out->range) {
+        return NULL;
+    }
+    out->bytes = code_at(pc, &out->left, &out->checked);
+    block = carm_cache_again(pc, out->bytes, out->left, out->checked, &out->like);
+    if (block) {
+        carm_ranges_mark(pc, pc + block->bytes);
+        return is_indirect ? entered(block) : block;
+    }
+    return out->like ? NULL : carm_stock_take(pc, out->range, is_indirect);
+}
+
+struct carm_block *carm_translated(uint64_t pc, bool is_indirect)
+{
+    struct found found;
+    return find(pc, is_indirect, &found);
+}
+
+struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **why)
+{
+    static struct carm_insn_full insns[CARM_BLOCK_INSNS];
+    unsigned n = 0;
+    struct found found;
+    struct carm_block *block = find(pc, is_indirect, &found);
+    if (block) {
+        return block;
+    }
+    const struct carm_range *range = found.range;
     if (!range) {
         *why = "it jumps to memory that is not executable";
         return NULL;
     }
     const uint64_t range_end = range->end;
-    const uint8_t *bytes = code_at(pc, &left, &checked);
-    block = carm_cache_again(pc, bytes, left, checked, &like);
-    if (block) {
-        carm_ranges_mark(pc, pc + block->bytes);
-        return is_indirect ? entered(block) : block;
-    }
+    const uint8_t *bytes = found.bytes;
+    const uint64_t left = found.left;
+    const bool checked = found.checked;
     for (uint64_t at = pc; n < CARM_BLOCK_INSNS; n++) {
         if (at >= range_end ||
             !carm_decode_bytes(at, bytes + (at - pc), left - (at - pc), &insns[n])) {
@@ -176,7 +207,7 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
                                  .kept = -1,
                                  .file_map = range->map};
     block->bytes = (uint32_t)(insns[n - 1].pc + insns[n - 1].in.length - pc);
-    if (!carm_write_block(region, block, like, insns, n, why)) {
+    if (!carm_write_block(region, block, found.like, insns, n, why)) {
         return NULL;
     }
     carm_nblocks++;

@@ -13,6 +13,9 @@
  * why  out, when NULL is returned: a phrase that names the code that cannot be counted */
 struct carm_block *carm_translate(uint64_t pc, bool indirect, const char **why);
 
+/* The same where nothing has to be decoded: needs no registers of the engine's. returns NULL: it has to be */
+struct carm_block *carm_translated(uint64_t pc, bool indirect);
+
 /* Writes the code of a block of n instructions.
  * like  an earlier block of the same pc, whose counters are used again if the accounts are equal;
  *       NULL = none
@@ -25,13 +28,31 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
  * returns false when the region has no room */
 bool carm_write_entry(struct carm_block *block);
 
+/* The check that an indirect branch meant this block (cache.c): chain, number and entry. Code that begins at a multiple
+ * of 16 bytes is followed by CARM_CHECK_BYTES. */
+void carm_write_check(struct carm_emit *e, struct carm_block *block);
+enum { CARM_CHECK_BYTES = 48 };
+/* Not NULL: in carm's builder */
+extern struct carm_notes *carm_notes;
+
+/* ---- what was translated before (stock.c) ---- */
+
+void carm_stock_open(void); /* where carm has mapped it */
+/* The block of the stock that is at pc, where so many bytes of code are. parts: out. returns NULL: none */
+const struct carm_stock_block *carm_stock_find(const struct carm_stock *in, uint64_t pc,
+                                               uint64_t left, struct carm_stock_parts *parts);
+/* A block of the stock in the range, which is not translated yet. Needs no registers of the engine's.
+ * returns NULL: there is none, or no room */
+struct carm_block *carm_stock_take(uint64_t pc, const struct carm_range *range, bool is_indirect);
+
 /* Where the counter of a block can be incremented, and how (live.c). */
 struct carm_place {
-    unsigned before;    /* index of the instruction before which the counter is incremented */
-    bool flags_free;    /* by inc */
-    uint64_t peeked[2]; /* addresses of code behind the block on which flags_free depends,
-                         * CARM_PEEK_BYTES each; 0 = none */
-    int reg;            /* otherwise: register for the increment, which the program overwrites
+    unsigned before;     /* index of the instruction before which the counter is incremented */
+    bool flags_free;     /* by inc */
+    uint64_t peeked[2];  /* addresses of code behind the block on which flags_free depends,
+                         * CARM_PEEK_BYTES each; 0 = none ... */
+    uint16_t npeeked[2]; /* ... and the bytes that were looked at */
+    int reg;             /* otherwise: register for the increment, which the program overwrites
                          * next; -1 = none */
 };
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n);
@@ -81,6 +102,10 @@ int carm_account_halfway(struct carm_thread *t, const struct carm_block *block, 
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                            uint64_t times);
 
+/* New counters one after the other: the first one's number; UINT32_MAX: there are too many. Rows are the caller's to
+ * fill. */
+uint32_t carm_account_counters(uint32_t n, struct carm_tally_row **rows);
+bool carm_account_all(void); /* no code of the program's is left out */
 /* From now on, code from begin to end is not counted, nor are direct branches into it. returns 0 */
 long carm_uncounted(uint64_t begin, uint64_t end);
 

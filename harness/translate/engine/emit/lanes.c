@@ -79,6 +79,7 @@ void carm_lanes_emit_behind(struct carm_emit *e, const struct carm_lanes *l)
         carm_bytes(e, negate, sizeof negate);
         carm_bytes(e, add_carry, sizeof add_carry);
         carm_byte(e, 0x25);
+        carm_note(e, e->at, CARM_FIX_COUNTER);
         carm_word32(e, CARM_TALLY_COUNTS_AT + 8 * l->any);
         carm_byte(e, 0);
     }

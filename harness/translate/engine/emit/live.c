@@ -104,8 +104,10 @@ static bool dead_at(uint64_t pc, unsigned depth, struct carm_place *place)
     }
     range->translated = 1;
     place->peeked[depth - 1] = pc;
+    place->npeeked[depth - 1] = 0;
     for (unsigned i = 0; i < PEEK && carm_decode_at(pc, &insn); i++) {
         uint64_t to = 0;
+        place->npeeked[depth - 1] = (uint16_t)(pc + insn.in.length - place->peeked[depth - 1]);
         if (depth < PEEK_DEPTH && direct_target(&insn, &to)) {
             return dead_at(to, depth + 1, place);
         }

@@ -39,6 +39,11 @@ long carm_uncounted(uint64_t begin, uint64_t end)
     return 0;
 }
 
+bool carm_account_all(void)
+{
+    return uncounted_end == 0;
+}
+
 static bool in_uncounted(uint64_t pc)
 {
     return pc >= uncounted_begin && pc < uncounted_end;
@@ -287,10 +292,23 @@ static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *
     carm_tally_put(row, c);
 }
 
+uint32_t carm_account_counters(uint32_t n, struct carm_tally_row **rows)
+{
+    static struct carm_ahead ahead;
+    struct carm_tally *tally = CARM_TALLY;
+    const uint32_t number = __atomic_fetch_add(&tally->counters, n, __ATOMIC_ACQ_REL);
+    if (number > CARM_TALLY_COUNTERS - n) {
+        __atomic_store_n(&tally->counters, CARM_TALLY_COUNTERS, __ATOMIC_RELEASE);
+        return UINT32_MAX;
+    }
+    *rows = (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT) + number;
+    carm_pages_ahead(&ahead, *rows + n);
+    return number;
+}
+
 uint32_t carm_account_counter(const struct carm_step_counts *counts,
                               const struct carm_tally_row *of, uint32_t like)
 {
-    struct carm_tally *tally = CARM_TALLY;
     struct carm_tally_row *rows = (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
     struct carm_tally_row row;
     fill_row(&row, counts, of);
@@ -304,12 +322,10 @@ uint32_t carm_account_counter(const struct carm_step_counts *counts,
         }
         row.entered = entered;
     }
-    const uint32_t number = __atomic_fetch_add(&tally->counters, 1, __ATOMIC_ACQ_REL);
-    if (number >= CARM_TALLY_COUNTERS) {
-        __atomic_store_n(&tally->counters, CARM_TALLY_COUNTERS, __ATOMIC_RELEASE);
-        return UINT32_MAX;
+    const uint32_t number = carm_account_counters(1, &rows);
+    if (number != UINT32_MAX) {
+        memcpy(rows, &row, sizeof row);
     }
-    memcpy(&rows[number], &row, sizeof row);
     return number;
 }
 

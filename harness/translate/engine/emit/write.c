@@ -9,6 +9,8 @@
 #include "harness/translate/engine/emit/emit.h"
 #include "harness/translate/engine/trace/trace.h"
 
+struct carm_notes *carm_notes;
+
 struct writer {
     struct carm_emit e, rare;
     struct carm_block *block;
@@ -72,6 +74,7 @@ static void fix(struct writer *w, const uint8_t *field, const uint8_t *end, uint
     if (off != low) {
         w->why = "its code and its data lie more than 2 GiB apart";
     }
+    carm_note(&w->e, field, CARM_FIX_RELATIVE);
     memcpy(carm_alias(&w->e, field), &low, sizeof low);
 }
 
@@ -172,6 +175,7 @@ static void push_return(struct writer *w, const struct carm_insn_full *x)
     carm_byte(&w->e, 0xff);
     carm_byte(&w->e, 0x35);
     w->literal.field = w->e.at;
+    carm_note(&w->e, w->e.at, CARM_FIX_RARE);
     w->literal.value = x->pc + x->in.length;
     carm_word32(&w->e, 0);
 }
@@ -646,6 +650,7 @@ static void tail(struct writer *w, const struct carm_insn_full *first)
             carm_byte(&w->rare, 0x90);
         }
         carm_aim(&w->rare, w->literal.field, w->rare.at);
+        carm_note(&w->rare, w->rare.at, CARM_FIX_PC);
         carm_bytes(&w->rare, &w->literal.value, sizeof w->literal.value);
     }
     if (first->bytes != (const uint8_t *)first->pc) {
@@ -654,8 +659,7 @@ static void tail(struct writer *w, const struct carm_insn_full *first)
     }
 }
 
-/* The entry of a block for indirect branches, with its check of the target (cache.c). */
-static void entry(struct carm_emit *e, struct carm_block *block)
+void carm_write_check(struct carm_emit *e, struct carm_block *block)
 {
     static const uint8_t load[] = {0x65, 0x8b, 0x0c, 0x25}; /* mov ecx, gs:[] */
     static const uint8_t lea[] = {0x48, 0x8d, 0x89};        /* lea rcx, [rcx + ] */
@@ -718,8 +722,8 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
                       const char **why)
 {
     struct carm_step_counts counts;
-    struct writer w = {.e = {region->at, region->alias},
-                       .rare = {region->rare, region->alias},
+    struct writer w = {.e = {region->at, region->alias, carm_notes},
+                       .rare = {region->rare, region->alias, carm_notes},
                        .block = block,
                        .first_link = carm_nlinks};
     struct carm_place place = carm_live_place(insns, n);
@@ -748,7 +752,7 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
         emit_changed(&w);
     }
     if (block->entry) {
-        entry(&w.e, block);
+        carm_write_check(&w.e, block);
     }
     block->code = w.e.at;
     block->map = carm_nmaps;
@@ -761,6 +765,10 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
         *why = w.why;
         return false;
     }
+    for (int i = 0; carm_notes && place.flags_free && i < 2; i++) {
+        carm_notes->peeked[i] = place.peeked[i];
+        carm_notes->npeeked[i] = place.npeeked[i];
+    }
     region->at = w.e.at;
     region->rare = w.rare.at;
     return true;
@@ -772,8 +780,8 @@ bool carm_write_entry(struct carm_block *block)
     if (!region) {
         return false;
     }
-    struct carm_emit e = {region->at, region->alias};
-    entry(&e, block);
+    struct carm_emit e = {region->at, region->alias, NULL};
+    carm_write_check(&e, block);
     carm_byte(&e, 0xe9);
     const int64_t off = (int64_t)((uint64_t)block->code - ((uint64_t)e.at + 4));
     if (off != (int32_t)off) {

@@ -19,8 +19,8 @@ void carm_engine_pending(struct carm_thread *t);
 static struct carm_block *block_at(struct carm_thread *t, uint64_t pc, bool indirect)
 {
     const char *why = NULL;
-    struct carm_block *block = carm_cache_find(pc);
-    if (block && !indirect) {
+    struct carm_block *block = carm_translated(pc, indirect);
+    if (block) {
         return block;
     }
     carm_vectors_save(t);

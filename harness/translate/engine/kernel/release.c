@@ -6,6 +6,7 @@
 
 #include "harness/translate/engine/kernel/kernel.h"
 #include "harness/translate/engine/sys.h"
+#include "harness/translate/layout.h"
 #include "harness/translate/records.h"
 
 /* Memory that stays, beside the engine's code: the thread's state for carm_go_native, and a
@@ -33,6 +34,9 @@ static _Noreturn void unmap_all(void)
     const uint64_t tally_end = carm_tally_end;
     if (boot->addresses) {
         unmap(CARM_RECORDS_AT, CARM_RECORDS_AT + CARM_RECORDS_BYTES);
+    }
+    if (boot->stock) {
+        unmap(CARM_STOCK_AT, CARM_STOCK_AT + CARM_STOCK_BYTES);
     }
     carm_pages_free_all();
     unmap(CARM_TALLY_AT, tally_end);

@@ -17,6 +17,7 @@ void carm_engine_start(void)
     carm_ranges_begin(boot);
     /* left out of core files: the tally is large and mostly empty */
     carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
+    carm_stock_open();
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {
         carm_give_up(no_memory);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The stock: translated blocks for all programs of a run. carm's builder writes it (harness/translate/stock.h), counted
+ * programs read it: their mapping, and each that they could make, is read-only by a seal. The engine copies a block
+ * from here in place of decoding the program's code.
+ *
+ * No block is believed to be of some file: it has the bytes that it was translated from, and those elsewhere that it
+ * relies on, and serves where the program's memory has the same ones. So what a program executes, or which file it
+ * names, cannot make another program execute wrong code. */
+#ifndef CARM_HARNESS_TRANSLATE_LAYOUT_H
+#define CARM_HARNESS_TRANSLATE_LAYOUT_H
+
+#include <stdint.h>
+
+#define CARM_STOCK_AT UINT64_C(0x7e8e00000000)
+
+enum {
+    CARM_STOCK_BYTES = 64 << 20, /* the blocks of some 200 programs like sh, or of gcc -O2 twice */
+    CARM_STOCK_UNIT = 8,
+    CARM_STOCK_PLACES = 1 << 15,
+};
+
+struct carm_stock {
+    uint32_t used;   /* units */
+    uint32_t blocks; /* in it */
+    uint32_t
+        places[CARM_STOCK_PLACES]; /* by carm_stock_place: the first block, in units; 0 = none */
+};
+
+/* A block. Its parts follow one another, each of whole units: the program's bytes; those of the two places elsewhere;
+ * code; code that is rarely executed; maps; links; rows of counters; fixes. */
+struct carm_stock_block {
+    uint32_t next; /* of its place, in units; 0 = none */
+    uint32_t size; /* in units, with its parts */
+    uint16_t bytes, code, rare;
+    uint16_t inc_end, nmaps, nfixes; /* as in struct carm_block */
+    uint8_t nlinks, nrows, copies;
+    uint8_t align;       /* address of the code modulo 64, a multiple of 16 */
+    int32_t peeked[2];   /* where from pc: what it relies on ... */
+    uint16_t npeeked[2]; /* ... of so many bytes */
+    uint32_t unused;
+    int64_t from_code,
+        from_rare; /* from the code, where it was translated, to pc and to the rare code */
+};
+
+struct carm_stock_link {
+    int32_t target;               /* from pc */
+    uint16_t patch, stub, resume; /* in code, in the rare code, in code; CARM_STOCK_NONE */
+    uint16_t exit;
+};
+
+enum { CARM_STOCK_NONE = 0xffff };
+
+/* What a copy of the code at another place has otherwise. */
+enum carm_stock_how {
+    CARM_FIX_RELATIVE, /* 32 bits to the program's memory, from the instruction's end */
+    CARM_FIX_LINK,     /* 32 bits: number of a link, here from 0 */
+    CARM_FIX_COUNTER,  /* 32 bits: place of a counter behind gs, here its number from 0 */
+    CARM_FIX_RARE,     /* 32 bits from code to the rare code */
+    CARM_FIX_PC,       /* 64 bits: address of the program's code, here from pc */
+};
+
+struct carm_stock_fix {
+    uint16_t at;  /* in the code */
+    uint8_t rare; /* in the rare code */
+    uint8_t how;
+};
+
+static inline uint32_t carm_stock_units(uint64_t bytes)
+{
+    return (uint32_t)((bytes + CARM_STOCK_UNIT - 1) / CARM_STOCK_UNIT);
+}
+
+/* By the first 8 bytes of code and their place in a page, which no mapping of a file changes. */
+static inline uint32_t carm_stock_place(uint64_t pc, uint64_t first)
+{
+    const uint64_t key = (first ^ (pc & 0xfff) << 52) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(key >> 49);
+}
+
+/* Code of a file, which the builder has mapped. */
+struct carm_stock_job {
+    uint64_t begin, end;
+    const uint32_t *offsets; /* [n] of blocks, from begin; any number may stand there */
+    uint32_t n;
+};
+
+static inline const struct carm_stock_block *carm_stock_at(const struct carm_stock *in,
+                                                           uint32_t unit)
+{
+    return (const struct carm_stock_block *)(const void *)((const uint8_t *)in +
+                                                           (uint64_t)unit * CARM_STOCK_UNIT);
+}
+
+/* A part of a block: so many units from it. */
+static inline const uint8_t *carm_stock_data(const struct carm_stock_block *b, uint32_t units)
+{
+    return (const uint8_t *)b + (uint64_t)units * CARM_STOCK_UNIT;
+}
+
+static inline uint64_t carm_stock_word(const void *at)
+{
+    uint64_t word;
+    __builtin_memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Where the parts of a block begin, in units from it. */
+struct carm_stock_parts {
+    uint32_t bytes, peeked[2], code, rare, maps, links, rows, fixes, end;
+};
+
+static inline void carm_stock_part(const struct carm_stock_block *b, uint32_t row_bytes,
+                                   struct carm_stock_parts *p)
+{
+    p->bytes = carm_stock_units(sizeof *b);
+    p->peeked[0] = p->bytes + carm_stock_units(b->bytes);
+    p->peeked[1] = p->peeked[0] + carm_stock_units(b->npeeked[0]);
+    p->code = p->peeked[1] + carm_stock_units(b->npeeked[1]);
+    p->rare = p->code + carm_stock_units(b->code);
+    p->maps = p->rare + carm_stock_units(b->rare);
+    p->links = p->maps + carm_stock_units(UINT64_C(4) * b->nmaps);
+    p->rows = p->links + carm_stock_units(b->nlinks * sizeof(struct carm_stock_link));
+    p->fixes = p->rows + carm_stock_units((uint64_t)b->nrows * row_bytes);
+    p->end = p->fixes + carm_stock_units(b->nfixes * sizeof(struct carm_stock_fix));
+}
+
+#endif

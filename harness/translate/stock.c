@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/translate/stock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/translate/layout.h"
+#include "harness/translate/memory_file.h"
+#include "harness/translate/modules.h"
+#include "harness/translate/tally.h"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1; glibc 2.31 names it */
+#endif
+
+enum { WORTH = 64 }; /* new blocks: the builder takes 1 ms to begin, 400 blocks' time */
+static const uint64_t code_most = UINT64_C(1) << 30; /* of one mapping */
+
+struct carm_stock_keeper {
+    int fd;
+    struct carm_stock *stock;
+    pid_t builder; /* -1 = none */
+};
+
+/* Only mappings that are there may be written from here on: the one of carm and its builder. */
+static bool seal(int fd)
+{
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_GROW | F_SEAL_SEAL) == 0;
+}
+
+struct carm_stock_keeper *carm_stock_open(void)
+{
+    struct carm_stock_keeper *keeper = calloc(1, sizeof *keeper);
+    if (!keeper) {
+        return NULL;
+    }
+    keeper->builder = -1;
+    keeper->stock = MAP_FAILED;
+    keeper->fd = carm_memory_file("carm-stock", CARM_STOCK_BYTES);
+    if (keeper->fd >= 0) {
+        keeper->stock =
+            mmap(NULL, CARM_STOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, keeper->fd, 0);
+    }
+    if (keeper->stock == MAP_FAILED || !seal(keeper->fd)) {
+        carm_stock_close(keeper);
+        return NULL;
+    }
+    (void)madvise(keeper->stock, CARM_STOCK_BYTES, MADV_DONTDUMP);
+    keeper->stock->used = carm_stock_units(sizeof *keeper->stock);
+    return keeper;
+}
+
+int carm_stock_fd(const struct carm_stock_keeper *keeper)
+{
+    return keeper ? keeper->fd : -1;
+}
+
+void carm_stock_wait(struct carm_stock_keeper *keeper)
+{
+    if (keeper && keeper->builder > 0) {
+        while (waitpid(keeper->builder, NULL, 0) < 0 && errno == EINTR) {
+        }
+        keeper->builder = -1;
+    }
+}
+
+void carm_stock_close(struct carm_stock_keeper *keeper)
+{
+    if (!keeper) {
+        return;
+    }
+    if (keeper->builder > 0) {
+        (void)kill(keeper->builder, SIGKILL);
+    }
+    carm_stock_wait(keeper);
+    if (keeper->stock != MAP_FAILED) {
+        (void)munmap(keeper->stock, CARM_STOCK_BYTES);
+    }
+    if (keeper->fd >= 0) {
+        (void)close(keeper->fd);
+    }
+    free(keeper);
+}
+
+bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid)
+{
+    if (!keeper || pid != keeper->builder) {
+        return false;
+    }
+    keeper->builder = -1;
+    return true;
+}
+
+/* ---- the builder ---- */
+
+struct building {
+    struct carm_stock *stock;
+    void (*build)(struct carm_stock *to, struct carm_stock_job *job);
+};
+
+static bool map_at(uint64_t at, uint64_t bytes, int flags, int fd)
+{
+    return mmap((void *)(uintptr_t)at, bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED_NOREPLACE | flags, fd,
+                0) == (void *)(uintptr_t)at;
+}
+
+/* The engine as in a counted program, with counters that nobody reads. */
+static bool load(const struct carm_engine *image)
+{
+    bool good = map_at(image->at, image->bytes, 0, image->fd) &&
+                map_at(CARM_TALLY_AT, CARM_TALLY_SLOTS_AT, MAP_ANONYMOUS, -1);
+    for (int i = 0; i < CARM_IMAGE_CODES && good; i++) {
+        const uint64_t begin = image->code[i].begin;
+        good = mprotect((void *)(uintptr_t)begin, image->code[i].end - begin,
+                        PROT_READ | PROT_EXEC) == 0;
+    }
+    return good;
+}
+
+/* The file may be another one than the program's: its code is then put for nobody. */
+static void build_code(void *arg, const struct carm_sums_code *code)
+{
+    const struct building *b = arg;
+    struct stat s;
+    const int fd = carm_module_open(code->root, code->path);
+    const uint64_t size = fd >= 0 && fstat(fd, &s) == 0 ? (uint64_t)s.st_size : 0;
+    if (code->offset < size && code->offset % 4096 == 0) {
+        uint64_t bytes = size - code->offset < code->bytes ? size - code->offset : code->bytes;
+        bytes = bytes < code_most ? bytes : code_most;
+        void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, (off_t)code->offset);
+        struct carm_stock_job job = {.begin = (uint64_t)(uintptr_t)at,
+                                     .end = (uint64_t)(uintptr_t)at + bytes,
+                                     .offsets = code->offsets,
+                                     .n = code->n};
+        if (at != MAP_FAILED) {
+            b->build(b->stock, &job);
+            (void)munmap(at, bytes);
+        }
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+}
+
+static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t parent,
+                                 const struct carm_engine *image, struct carm_sums *sums)
+{
+    static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCHLD};
+    struct building b = {.stock = keeper->stock};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        (void)signal(ends[i], SIG_DFL);
+    }
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || !load(image)) {
+        _exit(1);
+    }
+    const uint64_t at = image->build;
+    memcpy(&b.build, &at, sizeof b.build);
+    carm_sums_codes(sums, build_code, &b);
+    _exit(0);
+}
+
+void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                      struct carm_sums *sums, bool all)
+{
+    const pid_t parent = getpid();
+    if (!keeper || keeper->builder > 0 || carm_sums_new_blocks(sums) < (all ? 1 : WORTH)) {
+        return;
+    }
+    keeper->builder = fork();
+    if (keeper->builder == 0) {
+        be_builder(keeper, parent, image, sums);
+    }
+    carm_sums_codes(sums, NULL, NULL);
+}

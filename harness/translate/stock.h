@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Translated blocks that the programs of a run share (harness/translate/layout.h). Most programs execute the same code
+ * of ld.so and libc, and a script starts the same programs again: each would decode it anew, 75% of the time of a
+ * short one. A process of carm's own, the builder, translates from the files what programs have executed. */
+#ifndef CARM_HARNESS_TRANSLATE_STOCK_H
+#define CARM_HARNESS_TRANSLATE_STOCK_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "harness/translate/image.h"
+#include "harness/translate/sum.h"
+
+struct carm_stock_keeper;
+
+/* Without one everything works, slower: NULL where the kernel cannot seal it, or without memory. */
+struct carm_stock_keeper *carm_stock_open(void);
+void carm_stock_close(struct carm_stock_keeper *keeper);   /* ends the builder; NULL allowed */
+int carm_stock_fd(const struct carm_stock_keeper *keeper); /* -1 = none */
+
+/* Starts the builder, if it is not at work, and programs have executed code that it has not seen, which is worth it.
+ * all  however little; NULL allowed */
+void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                      struct carm_sums *sums, bool all);
+void carm_stock_wait(struct carm_stock_keeper *keeper); /* until the builder ends; NULL allowed */
+/* A child of this thread has ended: whether it was the builder. */
+bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid);
+
+#endif
