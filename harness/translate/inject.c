@@ -283,7 +283,8 @@ static bool read_ranges(pid_t pid, struct carm_boot *boot)
 
 void carm_inject_let_go(pid_t pid, int request, int signo)
 {
-    if (ptrace(request, pid, NULL, (void *)(intptr_t)signo) != 0 && errno != ESRCH) {
+    if (ptrace((enum __ptrace_request)request, pid, NULL, (void *)(intptr_t)signo) != 0 &&
+        errno != ESRCH) {
         kill(pid, SIGKILL);
     }
 }
