@@ -51,6 +51,26 @@ const char *carm_state_name(enum carm_state state)
     return names[state];
 }
 
+const char *carm_state_advice(enum carm_state state)
+{
+    static const char *const advice[CARM_STATE_COUNT] = {
+        [CARM_STATE_SLOW] = "fix the clock, or let the CPU cool",
+        [CARM_STATE_UNSTEADY] = "fix the clock, or let the CPU cool",
+        [CARM_STATE_UNEVEN] = "build again when fewer interrupts or guests disturb",
+        [CARM_STATE_HELD_UP] =
+            "other processes ran on its CPUs, or carm was stopped: end them, and "
+            "build again",
+        [CARM_STATE_STOLEN] = "build again when the host has time",
+        [CARM_STATE_MIGRATED] = "leave carm's threads on their CPUs",
+        [CARM_STATE_SHARED] =
+            "build again when the host, or the process on that hardware thread, is "
+            "quiet",
+        [CARM_STATE_ONE_CORE] = "build again when the host gives each CPU a core",
+        [CARM_STATE_CUT] = "give more with --budget",
+    };
+    return advice[state] ? advice[state] : "";
+}
+
 bool carm_state_is_sound(enum carm_state state)
 {
     return state == CARM_STATE_QUIET || state == CARM_STATE_APART;

@@ -57,7 +57,8 @@ static enum carm_state find_state(const struct carm_series *s, struct carm_team 
         [CARM_TOO_SHORT] = CARM_STATE_UNTIMED,
         [CARM_CUT] = CARM_STATE_CUT,
     };
-    if (!(m->own_share > 0.0) && !m->cut && m->disturbance != CARM_TOO_FAST) {
+    if (!(m->own_share > 0.0) && !m->cut && m->disturbance != CARM_TOO_FAST &&
+        m->disturbance != CARM_PREEMPTED) {
         return team->n > 1 && team->n <= team->topo->cores && carm_measure_own_alone(team) > 1
                    ? CARM_STATE_ONE_CORE
                    : CARM_STATE_SHARED;
@@ -185,8 +186,9 @@ bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *p,
 {
     note[0] = '\0';
     if (!p->sound) {
-        snprintf(note, size, "fewer than %d sound rounds of %zu: %s", CARM_ROUNDS_MIN, p->n,
-                 carm_state_name(p->state));
+        const char *advice = carm_state_advice(p->state);
+        snprintf(note, size, "fewer than %d sound rounds of %zu: %s%s%s", CARM_ROUNDS_MIN, p->n,
+                 carm_state_name(p->state), *advice ? "; " : "", advice);
     } else if (half_width(p) > (s->shared ? shared_max : own_max)) {
         snprintf(note, size, "its rounds differ by %.0f%%",
                  100.0 * (p->range.hi - p->range.lo) / p->rate);

@@ -22,6 +22,7 @@ enum {
  * but a neighbour that takes this much processor time also takes cache and bandwidth. */
 static const double slow_share_max = 0.10;
 static const double switch_share_max = 0.02;
+static const double taken_share_max = 0.02; /* as switch_share_max: names the cause of others */
 static const double steal_share_max = 0.05;
 static const double steal_known_seconds = 0.2; /* the kernel counts stolen time in steps of 10 ms */
 static const double clock_spread_max = 0.03;
@@ -313,10 +314,13 @@ enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
     if (m->cut) {
         return CARM_CUT;
     }
+    const bool taken = m->taken_share > taken_share_max;
     if (!(m->own_share > 0.0)) {
-        return CARM_CORE_SHARED;
+        return taken ? CARM_PREEMPTED : CARM_CORE_SHARED;
     }
-    return m->slow_share > slow_share_max ? CARM_UNEVEN : CARM_UNDISTURBED;
+    return m->slow_share <= slow_share_max ? CARM_UNDISTURBED
+           : taken                         ? CARM_PREEMPTED
+                                           : CARM_UNEVEN;
 }
 
 /* Bytes to read before a run. A set that fits a cache is read once. A larger set needs no
@@ -399,6 +403,8 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     take_times(&args.run, &times, m);
     for (int i = 0; i < team->n; i++) {
         m->switches += team->workers[i].switches;
+        m->taken_share =
+            fmax(m->taken_share, team->workers[i].queued_share + team->workers[i].stopped_share);
         m->migrations += team->workers[i].migrations;
     }
     m->disturbance = carm_measure_judge(m);

@@ -48,6 +48,8 @@ struct carm_measurement {
     double slow_share;  /* repetitions that took over 1.5 times the median */
     double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
     int64_t switches;   /* involuntary context switches */
+    double taken_share; /* of the time, taken from a thread by other processes of this system, or
+                         * while the thread was stopped; the thread with the largest */
     uint64_t migrations;
     bool cut; /* as CARM_CUT says */
     enum carm_disturbance disturbance;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/machine/team.h"
 
+#include <fcntl.h>
 #include <hwloc.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "base/observer.h"
 
 /* Default of carm_team.patience_seconds: some 200 looks at the cores of 10 us each. */
 static const double patience = 2e-3;
@@ -30,8 +35,47 @@ static int64_t involuntary_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+/* Seconds of this thread so far. */
+struct usage {
+    double wall, ran, queued; /* queued: ready to run, while others ran on its CPU */
+};
+
+/* schedstat  the thread's /proc/thread-self/schedstat: "ran_ns queued_ns slices"; -1 = none
+ * source: Linux, Documentation/scheduler/sched-stats.rst */
+static struct usage usage_of(int schedstat)
+{
+    struct usage u = {.wall = carm_seconds_now()};
+    struct timespec ran;
+    char text[96];
+    unsigned long long ran_ns = 0;
+    unsigned long long queued_ns = 0;
+    const ssize_t n = schedstat < 0 ? -1 : pread(schedstat, text, sizeof text - 1, 0);
+    if (n > 0) {
+        text[n] = '\0';
+        u.queued =
+            sscanf(text, "%llu %llu", &ran_ns, &queued_ns) == 2 ? 1e-9 * (double)queued_ns : 0.0;
+    }
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) == 0) { /* schedstat's lags by a tick */
+        u.ran = (double)ran.tv_sec + 1e-9 * (double)ran.tv_nsec;
+    }
+    return u;
+}
+
+/* What others took of the last job's time. */
+static void note_usage(struct carm_worker *w, const struct usage *before, const struct usage *after)
+{
+    const double wall = after->wall - before->wall;
+    const double queued = after->queued - before->queued;
+    const double away = wall - (after->ran - before->ran) - queued;
+    w->queued_share = wall > 0.0 ? queued / wall : 0.0;
+    /* a thread that waits for others sleeps, too */
+    w->stopped_share =
+        wall > 0.0 && atomic_load(&w->team->naps) == 0 ? fmax(away, 0.0) / wall : 0.0;
+}
+
 static void *worker_main(void *arg)
 {
+    const int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     struct carm_worker *w = arg;
     struct carm_team *team = w->team;
     uint64_t seen = 0;
@@ -56,11 +100,17 @@ static void *worker_main(void *arg)
         const bool closing = team->closing;
         pthread_mutex_unlock(&team->lock);
         if (closing) {
+            if (schedstat >= 0) {
+                close(schedstat);
+            }
             return NULL;
         }
+        const struct usage begin = usage_of(schedstat);
         int64_t before = involuntary_switches();
         job(w, job_arg);
         w->switches = involuntary_switches() - before;
+        const struct usage end = usage_of(schedstat);
+        note_usage(w, &begin, &end);
         pthread_mutex_lock(&team->lock);
         if (--team->running == 0) {
             pthread_cond_signal(&team->done);

@@ -45,6 +45,9 @@ struct carm_worker {
     double clock_overhead; /* ticks, carm_clock_overhead on this thread */
     uint64_t migrations;   /* repetitions that ended on another processor */
     int64_t switches;      /* involuntary context switches during the last job */
+    double queued_share;   /* of the last job's time: the thread was ready, and others ran */
+    double stopped_share;  /* the same: the thread neither ran nor was ready (SIGSTOP); 0 where
+                            * threads slept while they waited for one another */
     uint64_t best_place;   /* carm_measure_place: the best place so far, and its cycles */
     double best_cycles;
     pthread_t thread;

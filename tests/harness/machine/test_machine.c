@@ -341,6 +341,7 @@ static void notices_preemption(void **state)
     (void)pthread_join(thread, NULL);
     assert_true(m.disturbance != CARM_UNDISTURBED);
     assert_true(m.switches > 0);
+    assert_true(m.taken_share > 0.0 || access("/proc/thread-self/schedstat", R_OK) != 0);
     carm_team_close(team);
 }
 
@@ -537,7 +538,11 @@ static void names_what_disturbed(void **state)
     assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
     m.slow_share = 0.2;
     assert_int_equal(carm_measure_judge(&m), CARM_UNEVEN);
+    m.taken_share = 0.03; /* a competitor in this system, not on another hardware thread */
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
     m.own_share = 0.0;
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.taken_share = 0.0;
     assert_int_equal(carm_measure_judge(&m), CARM_CORE_SHARED);
     m.steal_share = 0.1;
     assert_int_equal(carm_measure_judge(&m), CARM_STOLEN);
