@@ -69,11 +69,29 @@ static void kill_tree(pid_t root)
     }
 }
 
+/* When a process started, in ticks since the boot; 0: it is gone. Its number may be another process's by now. */
+static unsigned long long start_of(pid_t pid)
+{
+    enum { STATE = 3, START = 22 }; /* fields of proc_pid_stat(5) */
+    char path[64], line[1024] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "re");
+    const char *at = f && fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    for (int field = STATE - 1; at && field < START; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
 static _Noreturn void keep(int socket)
 {
     sigset_t all;
     pid_t program = 0;
     pid_t next = 0;
+    unsigned long long start = 0;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();                     /* a signal to carm's group is not for it ... */
@@ -83,8 +101,9 @@ static _Noreturn void keep(int socket)
     (void)!chdir("/");
     while (read(STDIN_FILENO, &next, sizeof next) == sizeof next) {
         program = next;
+        start = program > 0 ? start_of(program) : 0;
     }
-    if (program > 0) {
+    if (start && start_of(program) == start) {
         kill_tree(program);
     }
     _exit(0);
