@@ -525,7 +525,7 @@ static void take_loop(struct candidate *c, bool masked, struct carm_whatif_loop 
                  why[0]   ? why
                  : masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
                  : c->n   ? "it was reached too seldom"
-                          : "it was not reached while the program was watched");
+                          : "it was not reached in the program's first process");
         return;
     }
     if (!isnan(loop->copied) && (loop->copied > copied_most || loop->copied < 1.0 / copied_most)) {

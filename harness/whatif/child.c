@@ -101,8 +101,10 @@ bool carm_child_take(struct carm_child *child, pid_t pid)
     return child->call_at != 0;
 }
 
-/* One instruction, a system call with all that it does. forked: out, the child of a clone */
-static bool step_call(pid_t pid, pid_t *forked)
+/* One instruction, a system call with all that it does.
+ * forked   out: the child of a clone
+ * stopped  out: SIGSTOP came, which cannot be blocked; it has to be sent again */
+static bool step_call(pid_t pid, pid_t *forked, bool *stopped)
 {
     for (;;) {
         int status = 0;
@@ -117,6 +119,8 @@ static bool step_call(pid_t pid, pid_t *forked)
             *forked = (pid_t)number;
         } else if (event == 0 && WSTOPSIG(status) == SIGTRAP) {
             return true;
+        } else if (event == 0 && WSTOPSIG(status) == SIGSTOP) {
+            *stopped = true;
         }
     }
 }
@@ -127,6 +131,7 @@ static int64_t call(struct carm_child *child, long number, const uint64_t a[6], 
     uint64_t mask = 0;
     const uint64_t blocked = ~(UINT64_C(1) << (SIGTRAP - 1));
     int64_t rc = -ESRCH;
+    bool stopped = false;
     r.rip = child->call_at;
     r.rax = (unsigned long long)number;
     r.rdi = a[0];
@@ -140,12 +145,16 @@ static int64_t call(struct carm_child *child, long number, const uint64_t a[6], 
         ptrace(PTRACE_SETSIGMASK, child->pid, (void *)KERNEL_MASK_BYTES, &blocked) != 0) {
         return rc;
     }
-    if (ptrace(PTRACE_SETREGS, child->pid, NULL, &r) == 0 && step_call(child->pid, forked) &&
+    if (ptrace(PTRACE_SETREGS, child->pid, NULL, &r) == 0 &&
+        step_call(child->pid, forked, &stopped) &&
         ptrace(PTRACE_GETREGS, child->pid, NULL, &r) == 0) {
         rc = (int64_t)r.rax;
     }
     ptrace(PTRACE_SETREGS, child->pid, NULL, &child->regs);
     ptrace(PTRACE_SETSIGMASK, child->pid, (void *)KERNEL_MASK_BYTES, &mask);
+    if (stopped) {
+        kill(child->pid, SIGSTOP);
+    }
     return rc;
 }
 

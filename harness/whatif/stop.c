@@ -67,15 +67,16 @@ static void take_end(struct carm_stop *stop, size_t i, int status)
     stop->threads[i] = stop->threads[--stop->nthreads];
 }
 
-/* One look at a thread.
+/* One look at a thread. Where the whole process has been told to stop, it stays so.
+ * listen   then let it be; else it counts as stopped, and to detach it leaves it as it was told
  * returns -1: it has ended, and its place is another's; 0: it has no stop; 1: it is stopped now */
-static int look(struct carm_stop *stop, size_t i, int options)
+static int look(struct carm_stop *stop, size_t i, bool listen)
 {
     int status = 0;
     const pid_t tid = stop->threads[i].tid;
     pid_t got;
     do {
-        got = waitpid(tid, &status, __WALL | options);
+        got = waitpid(tid, &status, __WALL | WNOHANG);
     } while (got < 0 && errno == EINTR);
     if (got == 0) {
         return 0;
@@ -86,9 +87,8 @@ static int look(struct carm_stop *stop, size_t i, int options)
     }
     stop->threads[i].stopped = true;
     stop->threads[i].signal = status >> 16 == EVENT_STOP ? 0 : WSTOPSIG(status);
-    if (status >> 16 == EVENT_STOP && WSTOPSIG(status) != SIGTRAP) {
-        ptrace(PTRACE_LISTEN, tid, NULL,
-               NULL); /* the whole process stays stopped, as it was told */
+    if (listen && status >> 16 == EVENT_STOP && WSTOPSIG(status) != SIGTRAP) {
+        ptrace(PTRACE_LISTEN, tid, NULL, NULL);
         stop->threads[i].stopped = false;
         return 0;
     }
@@ -110,14 +110,15 @@ static bool halt(struct carm_stop *stop, size_t i)
         return true;
     }
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    for (int k = 0; k < 20000; k++) { /* 2 s: in an uninterruptible call */
-        const int now = look(stop, i, WNOHANG);
+    for (
+        ;
+        ;) { /* in an uninterruptible call it takes its time: a thread is never left without its tracer */
+        const int now = look(stop, i, false);
         if (now) {
             return now > 0;
         }
         nap();
     }
-    return true;
 }
 
 static bool set_breakpoints(pid_t tid, const uint64_t *heads, size_t n)
@@ -199,7 +200,7 @@ int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double
     while (found < 0 && stop->nthreads && !stop->ended && carm_seconds_now() < until &&
            !(interrupted && *interrupted)) {
         for (size_t i = 0; i < stop->nthreads && found < 0; i++) {
-            const int now = look(stop, i, WNOHANG);
+            const int now = look(stop, i, true);
             if (now < 0) {
                 break;
             }

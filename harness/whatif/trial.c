@@ -22,8 +22,10 @@
 
 enum {
     STEPS = 6000,    /* instructions that are observed, 4 us each */
-    ROUNDS_MAX = 30, /* turns of each variant */
+    ROUNDS_MAX = 16, /* turns of each variant: more take more pages, which each copy has to copy */
     ROUNDS_MIN = 8,
+    ROUNDS_PILOT = 6, /* which tell how fast the variants are */
+    SPEED_MOST = 32,
     ROUNDS_FIRST = 1,   /* left out: the first turn of each */
     CHILDREN = 2,       /* rounds of copies, where turns do not do */
     FLOW_UNITS = 20000, /* whose control flow is compared */
@@ -38,7 +40,7 @@ enum {
 
 static const double turn_seconds = 60e-6; /* long against a time stamp, short against a drift */
 static const double settle_share = 0.5;   /* of a turn, before it is timed */
-static const double child_seconds = 4e-3; /* timed in a copy of its own */
+static const double child_seconds = 1e-2; /* timed in a copy of its own */
 static const double limit_seconds = 2.0;  /* of a copy */
 static const double flow_most = 0.01;     /* difference in executions of a block */
 static const double null_most = 0.035;    /* in turns; beyond it, copies of one stretch are tried */
@@ -572,9 +574,19 @@ struct plan {
     double child; /* units of a copy of its own */
 };
 
-static double units_of(const struct plan *p)
+/* A faster variant does more units in a turn, so that its turn is as long. */
+static double speed_of(const struct snapshot *s, enum carm_variant variant)
 {
-    return 2.0 * p->rounds * (double)p->n * (p->turn + p->settle) + p->turn;
+    return fmax(1.0, s->trial->speed[variant]);
+}
+
+static double units_of(const struct snapshot *s, const struct plan *p)
+{
+    double units = 0.0;
+    for (size_t k = 0; k < p->n; k++) {
+        units += (p->turn + p->settle) * (1.0 + speed_of(s, p->variants[k]));
+    }
+    return p->rounds * units + p->turn;
 }
 
 static void make_plan(const struct snapshot *s, struct plan *p)
@@ -590,10 +602,10 @@ static void make_plan(const struct snapshot *s, struct plan *p)
     p->turn = fmax(UNITS_LEAST, ceil(turn_seconds * hz / s->ticks));
     p->settle = ceil(settle_share * p->turn);
     p->rounds = ROUNDS_MAX;
-    while (p->rounds > ROUNDS_MIN && units_of(p) > s->most) {
+    while (p->rounds > ROUNDS_MIN && units_of(s, p) > s->most) {
         p->rounds--;
     }
-    const double shrink = s->most / units_of(p);
+    const double shrink = s->most / units_of(s, p);
     if (shrink < 1.0) {
         p->turn = floor(shrink * p->turn);
         p->settle = floor(shrink * p->settle);
@@ -633,8 +645,8 @@ static bool measure_in_turns(struct snapshot *s, const struct plan *p,
             const struct carm_variant_code *code = &s->codes[p->variants[k]];
             phases[n++] = phase_of(unchanged, p->settle);
             phases[n++] = phase_of(unchanged, p->turn);
-            phases[n++] = phase_of(code, p->settle);
-            phases[n++] = phase_of(code, p->turn);
+            phases[n++] = phase_of(code, p->settle * speed_of(s, p->variants[k]));
+            phases[n++] = phase_of(code, p->turn * speed_of(s, p->variants[k]));
         }
     }
     phases[n++] = phase_end(s);
@@ -652,7 +664,8 @@ static bool measure_in_turns(struct snapshot *s, const struct plan *p,
                 break;
             }
             const double before = (double)(phases[at + 2].tsc - phases[at + 1].tsc);
-            const double changed = (double)(phases[at + 4].tsc - phases[at + 3].tsc);
+            const double changed = (double)(phases[at + 4].tsc - phases[at + 3].tsc) *
+                                   (double)phases[at + 1].units / (double)phases[at + 3].units;
             const double after = (double)(phases[at + 6].tsc - phases[at + 5].tsc);
             ratios[m++] = 0.5 * (before + after) / changed;
             base[nbase++] = before / p->turn;
@@ -886,10 +899,13 @@ static bool fit_pages(struct snapshot *s, struct plan *plan)
 {
     for (int i = 0; i < 5; i++) {
         make_plan(s, plan);
-        const double all = fmin(s->most, fmax(units_of(plan), 1.6 * plan->child));
+        const double all = fmin(s->most, fmax(units_of(s, plan), 1.6 * plan->child));
         const double most = s->most;
         if (!list_pages(s, all)) {
             return false;
+        }
+        if (s->trial->prepared && s->most >= most) {
+            break; /* the last snapshot has told how long a unit takes */
         }
         const double was = s->ticks;
         const double now = warm_ticks(s, fmin(plan->child, 0.5 * s->most));
@@ -917,7 +933,9 @@ static bool measure(struct snapshot *s, pid_t thread, struct carm_trial_result *
         refuse_variants(t);
     }
     const bool huge = !t->refused[CARM_TRIAL_HUGE][0] && huge_fits(s);
-    if (!write_code(s) || !write_scratch(s) || !calibrate(s)) {
+    s->ticks = t->ticks;
+    s->most = t->most;
+    if (!write_code(s) || !write_scratch(s) || (!t->prepared && !calibrate(s))) {
         return false;
     }
     if (!t->prepared && !compare_flow(s)) {
@@ -926,7 +944,23 @@ static bool measure(struct snapshot *s, pid_t thread, struct carm_trial_result *
     if (!fit_pages(s, &plan) || (!t->prepared && !find_inside(s))) {
         return false;
     }
+    if (!t->prepared && plan.in_turns) {
+        struct plan pilot = plan;
+        pilot.rounds = ROUNDS_PILOT < plan.rounds ? ROUNDS_PILOT : plan.rounds;
+        if (measure_in_turns(s, &pilot, result)) {
+            for (int v = 0; v < CARM_VARIANTS; v++) {
+                t->speed[v] = isnan(result->ratio[v]) ? 1.0 : fmin(SPEED_MOST, result->ratio[v]);
+                result->ratio[v] = NAN;
+            }
+        }
+        result->null = NAN;
+        s->why[0] = '\0';
+        if (!fit_pages(s, &plan)) {
+            return false;
+        }
+    }
     t->prepared = true;
+    t->ticks = s->ticks;
     bool good = plan.in_turns && measure_in_turns(s, &plan, result);
     result->in_turns = good;
     if (!good || (!(fabs(result->null - 1.0) <= null_most) && !over(s))) {
@@ -949,6 +983,8 @@ static bool measure(struct snapshot *s, pid_t thread, struct carm_trial_result *
     if (good && huge) {
         measure_huge(s, &plan, result);
     }
+    t->ticks = good ? s->ticks : t->ticks;
+    t->most = 1e15; /* the next one may be elsewhere */
     result->seconds = s->ticks / s->settings->tsc_hz / t->iterations;
     result->inside = t->inside;
     return good;

@@ -42,10 +42,12 @@ struct carm_trial_result {
 
 struct carm_trial {
     struct carm_body body;
-    bool prepared;     /* observed, and its flow compared */
-    double iterations; /* of a unit */
+    bool prepared;      /* observed, and its flow compared */
+    double iterations;  /* of a unit */
+    double ticks, most; /* of the snapshot before: of a unit; units that a copy can do */
     double inside;
-    bool huge_already; /* most of its data are in huge pages */
+    double speed[CARM_VARIANTS]; /* roughly, of a unit against the unchanged code */
+    bool huge_already;           /* most of its data are in huge pages */
     unsigned changed[CARM_TRIAL_CHANGES];
     char refused[CARM_TRIAL_CHANGES][160]; /* why a change is not tried: a phrase; "" = it is */
     bool idle[CARM_TRIAL_CHANGES];         /* refused, as there is nothing to change */

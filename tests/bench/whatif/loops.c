@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops and what a programmer would make of them. loops NAME CHANGE TIMES: runs a loop as it is (CHANGE is empty),
+/* Loops and what a programmer would make of them. loops NAME CHANGE TIMES [LINES]: runs a loop as it is (CHANGE is empty),
  * or with a change made by hand, and prints the nanoseconds of an iteration at best. `loops` alone prints each name with its changes.
  * Compile with -O2 -ftree-vectorize -march=x86-64-v3 -fno-tree-loop-distribute-patterns. */
 #include <immintrin.h>
@@ -18,6 +18,7 @@
 enum { AHEAD = 32 };
 
 static int huge, l1; /* the change */
+static int64_t lines = 16; /* that a prefetch is ahead */
 
 static double now(void)
 {
@@ -98,8 +99,8 @@ static NOINLINE void triad_noarith(void)
 static NOINLINE void triad_pf(void)
 {
     for (int64_t i = 0; i < n; i += 8) {
-        __builtin_prefetch(b + i + 128);
-        __builtin_prefetch(c + i + 128);
+        __builtin_prefetch(b + i + 8 * lines);
+        __builtin_prefetch(c + i + 8 * lines);
         for (int64_t k = i; k < i + 8; k++) a[k] = b[k] + 3.0 * c[k];
     }
 }
@@ -278,8 +279,8 @@ static NOINLINE void chase(void)
 }
 static void open_columns(void)
 {
-    n = l1 ? 24 : 4096;
-    m = l1 ? 64 : 4096;
+    n = l1 ? 1024 : 4096;
+    m = l1 ? 2 : 4096;
     a = get((size_t)(n * m) * 8);
     b = get((size_t)m * 8);
 }
@@ -295,7 +296,7 @@ static NOINLINE void columns_pf(void)
 {
     for (int64_t k = 0; k < m; k++) {
         double s = 0;
-        for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&a[(i + 16) * m + k]); s += a[i * m + k]; HOLD(s); }
+        for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&a[(i + lines) * m + k]); s += a[i * m + k]; HOLD(s); }
         b[k] = s;
     }
 }
@@ -386,6 +387,7 @@ int main(int argc, char **argv)
 {
     const char *change = argc > 2 ? argv[2] : "";
     const int64_t times = argc > 3 ? atoll(argv[3]) : 10;
+    lines = argc > 4 ? atoll(argv[4]) : lines;
     huge = strcmp(change, "huge_pages") == 0;
     l1 = strcmp(change, "data_in_l1") == 0;
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {

@@ -17,8 +17,8 @@ SECONDS = 1.2
 PAIRS = 3
 
 
-def timed(program, name, change, times):
-    out = subprocess.run([program, name, change, str(times)], capture_output=True, text=True, check=True)
+def timed(program, name, change, times, lines=16):
+    out = subprocess.run([program, name, change, str(times), str(lines)], capture_output=True, text=True, check=True)
     return float(out.stdout)
 
 
@@ -66,7 +66,7 @@ def bench(program, name, changes):
             continue
         changed = repetitions(program, name, kind, SECONDS / PAIRS)
         base = max(1, times // PAIRS)
-        pairs = [(timed(program, name, "", base), timed(program, name, kind, changed)) for _ in range(PAIRS)]
+        pairs = [(timed(program, name, "", base), timed(program, name, kind, changed, change.get("lines", 16))) for _ in range(PAIRS)]
         truth = min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs)
         if not change["measured"]:
             print(f"{'':14} {kind:18} true {truth:6.2f}: {change['reason']}: said", flush=True)

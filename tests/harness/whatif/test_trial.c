@@ -370,6 +370,32 @@ static void signals_are_the_programs(void **state)
     assert_true(close_child(&child) == sum);
 }
 
+/* One that is stopped by a signal stays so, until it is told to go on. */
+static void it_stays_stopped(void **state)
+{
+    static struct carm_stop stop;
+    const struct what what = {triad, NULL};
+    const uint64_t at = (uint64_t)(uintptr_t)dot_head;
+    pid_t thread = 0;
+    siginfo_t info;
+    (void)state;
+    struct child child = open_child(&what);
+    stop = (struct carm_stop){.pid = child.pid};
+    const pid_t killer = fork();
+    if (killer == 0) {
+        usleep(20000); /* it is watched by then; before or after it would be stopped as well */
+        kill(child.pid, SIGSTOP);
+        _exit(0);
+    }
+    assert_int_equal(carm_stop_at(&stop, &at, 1, 0.1, NULL, &thread), -1);
+    assert_int_equal(waitpid(killer, NULL, 0), killer);
+    usleep(20000);
+    assert_int_equal(waitid(P_PID, (id_t)child.pid, &info, WSTOPPED | WNOHANG | WNOWAIT), 0);
+    assert_int_equal(info.si_pid, child.pid);
+    kill(child.pid, SIGCONT);
+    (void)close_child(&child);
+}
+
 static void it_is_not_reached(void **state)
 {
     static struct carm_stop stop;
@@ -444,9 +470,9 @@ int main(void)
         cmocka_unit_test(a_loop_goes_on_unharmed),    cmocka_unit_test(a_chain_and_a_division),
         cmocka_unit_test(a_pointer_that_is_followed), cmocka_unit_test(branches_decide),
         cmocka_unit_test(numbers_that_name_others),   cmocka_unit_test(is_refused),
-        cmocka_unit_test(signals_are_the_programs),   cmocka_unit_test(it_is_not_reached),
-        cmocka_unit_test(traps_are_ignored),          cmocka_unit_test(it_ends_meanwhile),
-        cmocka_unit_test(codes_are_refused),
+        cmocka_unit_test(signals_are_the_programs),   cmocka_unit_test(it_stays_stopped),
+        cmocka_unit_test(it_is_not_reached),          cmocka_unit_test(traps_are_ignored),
+        cmocka_unit_test(it_ends_meanwhile),          cmocka_unit_test(codes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
