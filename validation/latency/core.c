@@ -47,6 +47,7 @@ struct work {
     void *pages; /* of FAULT_PAGES pages */
     uint64_t seed;
     size_t round;
+    bool whole; /* the deadline did not end the job */
     double clock_hz;
 };
 
@@ -137,15 +138,16 @@ static double fault_cycles(const struct carm_worker *w, const struct work *k)
 static void calibrate_job(struct carm_worker *w, void *arg)
 {
     struct work *k = arg;
-    for (size_t i = 0; i < k->n; i++) {
+    for (size_t i = 0; i < k->n && !carm_team_is_over(w->team); i++) {
         calibrate(w, k, &k->quantities[i]);
     }
+    k->whole = !carm_team_is_over(w->team);
 }
 
 static void round_job(struct carm_worker *w, void *arg)
 {
     struct work *k = arg;
-    for (size_t i = 0; i < k->n; i++) {
+    for (size_t i = 0; i < k->n && !carm_team_is_over(w->team); i++) {
         k->quantities[i].rounds[k->round] = cycles_of(w, k, &k->quantities[i]);
     }
     k->issue.rounds[k->round] = issue_cycles(w);
@@ -153,6 +155,7 @@ static void round_job(struct carm_worker *w, void *arg)
     k->clock_hz =
         fmax(k->clock_hz, carm_clock_ratio(w->clock_overhead, w->team->clock->imul_cycles) *
                               w->team->clock->tsc_hz);
+    k->whole = !carm_team_is_over(w->team);
 }
 
 /* ---- figures ------------------------------------------------------------------------------------- */
@@ -189,7 +192,9 @@ static void fill(struct carm_core_figure *f, struct quantity *q, size_t rounds, 
     f->clock_hz = clock_hz;
     if (!agree) {
         f->disturbed = true;
-        (void)snprintf(f->note, sizeof f->note, "rounds do not agree (%s)",
+        (void)snprintf(f->note, sizeof f->note,
+                       rounds < CARM_CORE_AGREE ? "the budget left too few rounds (%s)"
+                                                : "rounds do not agree (%s)",
                        throughput ? "throughput" : "latency");
     }
     if (!(*figure > 0.0)) { /* nothing above the steps of the counter */
@@ -292,17 +297,18 @@ static int open_work(struct carm_latency_run *run, struct work *k, struct carm_e
 int carm_latency_core(struct carm_latency_run *run, struct carm_err *err)
 {
     struct work k = {.quantities = NULL, .pages = MAP_FAILED};
-    const size_t rounds = run->options.quick ? ROUNDS_QUICK : ROUNDS;
+    const size_t most = run->options.quick ? ROUNDS_QUICK : ROUNDS;
     int rc = open_work(run, &k, err);
     if (!rc) {
         carm_team_run(run->team, calibrate_job, &k);
     }
-    for (k.round = 0; k.round < rounds && !rc; k.round++) {
+    while (k.round < most && k.whole && !rc) {
         carm_team_run(run->team, round_job, &k);
+        k.round += k.whole ? 1 : 0;
         rc = carm_observer_check(run->host->observer, err);
     }
-    if (!rc) {
-        fill_all(run, &k, rounds);
+    if (!rc && k.round > 0) {
+        fill_all(run, &k, k.round);
         qsort(run->model->core, run->model->ncore, sizeof *run->model->core, by_kind);
     }
     free(k.quantities);

@@ -51,6 +51,7 @@ static int measure_pair(struct carm_latency_run *run, int from, int to, struct c
     if (rc) {
         return rc;
     }
+    team->deadline = run->team->deadline;
     for (size_t i = 0; i < LOOKS; i++) {
         looks[i] = carm_core_to_core_once(team, 1);
     }
@@ -61,7 +62,7 @@ static int measure_pair(struct carm_latency_run *run, int from, int to, struct c
                                  .seconds = s.median,
                                  .ci95 = {s.min, s.max},
                                  .disturbed = s.max > 1.5 * s.min};
-    run->model->ncore_to_core += s.median > 0.0 ? 1 : 0;
+    run->model->ncore_to_core += s.min > 0.0 ? 1 : 0; /* 0: the deadline came between */
     return 0;
 }
 
@@ -84,10 +85,13 @@ int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
     }
     for (int apart = 1; apart < n && !rc; apart++) {
-        for (int i = 0; i + apart < n && !rc && carm_seconds_now() < until; i++) {
+        for (int i = 0;
+             i + apart < n && !rc && carm_seconds_now() < until && !carm_team_is_over(run->team);
+             i++) {
+            const size_t before = run->model->ncore_to_core;
             rc = measure_pair(run, t->order[i], t->order[i + apart], err);
             rc = rc ? rc : carm_observer_check(run->host->observer, err);
-            done++;
+            done += run->model->ncore_to_core - before;
         }
     }
     if (!rc && done < all) {
@@ -99,7 +103,8 @@ int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err)
 }
 
 int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
-                         struct carm_model *model, struct carm_err *err)
+                         struct carm_deadline deadline, struct carm_model *model,
+                         struct carm_err *err)
 {
     struct carm_latency_run run = {.options = *options, .host = host, .model = model};
     struct carm_chain_image *image = NULL;
@@ -109,6 +114,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
     rc = rc ? rc : carm_team_open(&run.team, host->topo, &host->clock, 1, 0, 64, err);
     run.image = image;
     if (!rc) {
+        run.team->deadline = deadline;
         carm_observer_step(host->observer, "latencies inside a core");
         rc = carm_latency_core(&run, err);
         carm_observer_advance(host->observer, core_seconds);
@@ -120,6 +126,11 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
     }
     rc = rc ? rc : carm_latency_loaded(&run, err);
     rc = rc ? rc : carm_latency_pairs(&run, err);
+    rc = rc ? rc : carm_observer_check(host->observer, err);
+    if (!rc && carm_team_is_over(run.team)) {
+        carm_observer_say(host->observer, "the budget left no time for some of the latencies: give "
+                                          "more with --budget");
+    }
     carm_team_close(run.team);
     carm_chain_image_close(image);
     free(codes);

@@ -19,15 +19,19 @@ struct carm_latency_options {
 struct carm_latency_run {
     struct carm_latency_options options;
     const struct carm_host *host;
-    struct carm_team *team; /* one thread */
+    struct carm_team *team; /* one thread; its deadline is that of all parts */
     const struct carm_chain_image *image;
     struct carm_model *model; /* latencies are appended to its members */
+    double
+        line_seconds; /* that one line took when a chase was laid out the last time; 0 = unknown */
 };
 
 /* Measures all and fills core, latency, latency_curves, in_flight, loaded and core_to_core of the model, which had none.
+ * deadline  what is not measured by then is left out, with a note where the model has room for one
  * returns 0, -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP, or as carm_chain_image_open */
 int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
-                         struct carm_model *model, struct carm_err *err);
+                         struct carm_deadline deadline, struct carm_model *model,
+                         struct carm_err *err);
 
 /* Estimate of the seconds that the latencies take. */
 double carm_latency_seconds(const struct carm_latency_options *options);
@@ -38,6 +42,16 @@ int carm_latency_core(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err);
+
+/* Whether a chase over so many lines can be laid out before the deadline, to judge by those before it. */
+static inline bool carm_latency_has_time(const struct carm_latency_run *run, size_t lines)
+{
+    const struct carm_deadline *d = &run->team->deadline;
+    const double left = (double)d->tsc - (double)carm_clock_now();
+    /* twice: of more lines, fewer are in a cache */
+    const double needed = 2.0 * (double)lines * run->line_seconds * run->host->clock.tsc_hz;
+    return !carm_team_is_over(run->team) && (d->tsc == 0 || needed < left);
+}
 
 /* One timed run of a code, in core cycles by the higher of the clock samples before and after it;
  * also its seconds.

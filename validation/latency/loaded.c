@@ -112,12 +112,9 @@ static void layout_job(struct carm_worker *w, void *arg)
 {
     struct load *l = arg;
     if (w->index == 0) {
-        carm_buffer_touch(&w->buffer, l->lines * CARM_LINE_BYTES);
         carm_chase_order((uint32_t *)(uintptr_t)l->sequence, CARM_LATENCY_RANDOM, 2 * MIB,
                          l->lines * CARM_LINE_BYTES, 1);
         carm_chase_link(w->buffer.start, l->sequence, l->lines);
-    } else {
-        carm_buffer_touch(&w->buffer, l->stream_bytes);
     }
 }
 
@@ -141,7 +138,7 @@ static int measure_mix(struct carm_latency_run *run, struct carm_team *team, str
     (void)snprintf(out->ldst, sizeof out->ldst, "%s", mix);
     out->threads = team->n;
     out->page_bytes = carm_buffer_page_bytes(&team->workers[0].buffer);
-    for (size_t i = 0; i < STEPS; i++) {
+    for (size_t i = 0; i < STEPS && !carm_team_is_over(team); i++) {
         l->wait = waits[i];
         atomic_store(&l->stop, false);
         carm_team_run(team, load_job, l);
@@ -151,6 +148,12 @@ static int measure_mix(struct carm_latency_run *run, struct carm_team *team, str
         }
         out->points[out->npoints++] =
             (struct carm_loaded_point){sum, l->seconds, l->ci95, l->disturbed};
+    }
+    if (out->npoints == 0) { /* the deadline came between */
+        free(out->points);
+        *out = (struct carm_loaded){0};
+        run->model->nloaded--;
+        return carm_observer_check(run->host->observer, err);
     }
     qsort(out->points, out->npoints, sizeof *out->points, by_bandwidth);
     return carm_observer_check(run->host->observer, err);
@@ -184,7 +187,8 @@ int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err)
     uint64_t chase_bytes = 0;
     int threads = 0;
     uint32_t *sequence = NULL;
-    if (!choose(run, &threads, &chase_bytes, &l.stream_bytes)) {
+    if (!choose(run, &threads, &chase_bytes, &l.stream_bytes) ||
+        !carm_latency_has_time(run, chase_bytes / CARM_LINE_BYTES)) {
         return 0;
     }
     for (int i = 0; i < threads; i++) {
@@ -206,6 +210,9 @@ int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err)
             : carm_team_open_sized(&team, run->host->topo, &run->host->clock, threads, bytes, 64,
                                    err);
     if (!rc) {
+        team->deadline = run->team->deadline;
+    }
+    if (!rc && carm_team_touch(team, chase_bytes > l.stream_bytes ? chase_bytes : l.stream_bytes)) {
         carm_team_run(team, layout_job, &l);
         l.window[0] = (uint64_t)(uintptr_t)team->workers[0].buffer.start +
                       (uint64_t)sequence[0] * CARM_LINE_BYTES;

@@ -25,6 +25,7 @@ enum {
     WINDOW = CARM_CHAIN_WINDOW_BYTES,
     PAGES_OF_LEVEL = 2, /* kinds of pages */
     LINES_MAX = 4,      /* working set of memory, in times of the last cache */
+    LINES_TOLD = 4096,  /* of a layout that tells how long a larger one takes: some 50 us */
 };
 
 /* Seconds of one repetition: some 1000 loads from DRAM. */
@@ -59,6 +60,7 @@ struct memory {
     uint64_t bytes;                             /* of each */
     uint32_t *sequence;                         /* room for all lines of the chase */
     uint64_t *window;
+    bool cut; /* the deadline left points out */
 };
 
 /* ---- one point ----------------------------------------------------------------------------------- */
@@ -153,14 +155,26 @@ static void layout_job(struct carm_worker *w, void *arg)
     carm_chase_link(l->base, l->sequence, carm_chase_lines(l->order, l->page, l->set));
 }
 
-static void lay_out(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set)
+/* returns false: the deadline leaves no time for it */
+static bool lay_out(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set)
 {
     struct layout l = {m->sequence, order, pages ? HUGE : SMALL, set, m->buffers[pages].start};
-    carm_team_run(m->run->team, layout_job, &l);
+    struct carm_latency_run *run = m->run;
+    const size_t lines = carm_chase_lines(order, l.page, set);
+    if (!carm_latency_has_time(run, lines)) {
+        m->cut = true;
+        return false;
+    }
+    const double begin = carm_seconds_now();
+    carm_team_run(run->team, layout_job, &l);
+    if (lines >= LINES_TOLD) {
+        run->line_seconds = (carm_seconds_now() - begin) / (double)lines;
+    }
+    return true;
 }
 
-/* Measures the point of one chain over a working set. */
-static void measure(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set,
+/* Measures the point of one chain over a working set. returns false: the deadline leaves no time for it */
+static bool measure(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set,
                     struct point *p)
 {
     const uint64_t page = pages ? HUGE : SMALL;
@@ -173,8 +187,11 @@ static void measure(struct memory *m, size_t pages, enum carm_latency_order orde
                         .laps = laps_of(real),
                         .own = real <= own_bytes(m->run->host->topo) / 2,
                         .warm = real <= last_cache(m->run->host->topo)};
-    lay_out(m, pages, order, set);
+    if (!lay_out(m, pages, order, set)) {
+        return false;
+    }
     carm_team_run(m->run->team, point_job, p);
+    return true;
 }
 
 /* ---- curves -------------------------------------------------------------------------------------- */
@@ -190,7 +207,15 @@ static struct carm_latency_curve *add_curve(struct memory *m, size_t pages,
     return c;
 }
 
-/* returns the curve, or NULL when out of memory or stopped */
+static void drop_curve(struct memory *m)
+{
+    struct carm_model *model = m->run->model;
+    struct carm_latency_curve *last = &model->latency_curves[--model->nlatency_curves];
+    free(last->points);
+    *last = (struct carm_latency_curve){0};
+}
+
+/* returns the curve, or NULL when out of memory, stopped, or when the deadline left it no point */
 static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
                                         enum carm_latency_order order, const uint64_t *sets,
                                         size_t n, double *clock_hz)
@@ -205,10 +230,15 @@ static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
         if (carm_observer_stopped(m->run->host->observer)) {
             return NULL;
         }
-        measure(m, pages, order, sets[i], &p);
+        if (!measure(m, pages, order, sets[i], &p)) {
+            break;
+        }
         *clock_hz = fmax(*clock_hz, p.clock_hz);
         c->points[c->npoints++] =
             (struct carm_latency_point){sets[i], p.seconds, p.ci95, p.cycles, p.disturbed};
+    }
+    if (c->points && c->npoints == 0) {
+        drop_curve(m);
     }
     return c->points ? c : NULL;
 }
@@ -317,7 +347,14 @@ static void find_levels(struct memory *m, const struct carm_latency_curve *c, do
     struct carm_latency *dram = add_latency(m, "DRAM", c, clock_hz);
     find_plateau(dram, c, largest * 4, UINT64_MAX, INFINITY);
     dram->reach_bytes = 0;
-    if (!(dram->seconds > 0.0)) {
+    if (m->cut) {
+        for (size_t i = 0; i <= t->ncaches; i++) {
+            struct carm_latency *l = dram - i;
+            if (!(l->seconds > 0.0)) {
+                (void)snprintf(l->note, sizeof l->note, "not measured: the budget left no time");
+            }
+        }
+    } else if (!(dram->seconds > 0.0)) {
         (void)snprintf(
             dram->note, sizeof dram->note,
             "not measured: too little memory for a working set of %d times the last cache",
@@ -421,7 +458,7 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
     if (!f->points) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
     }
-    for (unsigned k = 1; k <= CARM_CHASE_CHAINS_MAX; k++) {
+    for (unsigned k = 1; k <= CARM_CHASE_CHAINS_MAX && !carm_team_is_over(m->run->team); k++) {
         char code[CARM_CODE_NAME_MAX];
         (void)snprintf(code, sizeof code, "%s%u", prefix, k);
         p.code = carm_chain_image_find(m->run->image, code);
@@ -471,10 +508,9 @@ static int measure_flights(struct memory *m, struct carm_err *err)
         const struct carm_latency *flat =
             carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[1]);
         const uint64_t set = !flat ? 0 : memory ? m->bytes : flat->working_set_bytes;
-        if (set == 0) {
+        if (set == 0 || !lay_out(m, 1, CARM_LATENCY_RANDOM, set)) {
             continue;
         }
-        lay_out(m, 1, CARM_LATENCY_RANDOM, set);
         const bool own = set <= own_bytes(t) / 2;
         const size_t scalar = m->run->model->nin_flight;
         rc = measure_flight(m, level, "scalar", "P.k", set, own, 0.0, err);
@@ -494,9 +530,10 @@ static int measure_flights(struct memory *m, struct carm_err *err)
 static void touch_job(struct carm_worker *w, void *arg)
 {
     struct memory *m = arg;
-    (void)w;
-    for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
-        carm_buffer_touch(&m->buffers[i], m->bytes);
+    for (uint64_t at = HUGE; at <= m->bytes && !carm_team_is_over(w->team); at += HUGE) {
+        for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
+            carm_buffer_touch(&m->buffers[i], at);
+        }
     }
 }
 
@@ -528,6 +565,7 @@ static int open_memory(struct memory *m, struct carm_err *err)
     }
     (void)madvise(m->buffers[0].start, m->buffers[0].bytes, MADV_NOHUGEPAGE);
     carm_team_run(m->run->team, touch_job, m);
+    m->bytes = m->buffers[0].touched; /* less than wanted: the deadline is over */
     for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
         m->page_bytes[i] = carm_buffer_page_bytes(&m->buffers[i]);
     }
@@ -556,11 +594,12 @@ static size_t make_sets(uint64_t *sets, uint64_t from, uint64_t to, bool quick)
     return n;
 }
 
-/* Why a sweep has no curve. */
+/* Why a sweep has no curve. returns 0: the deadline */
 static int stopped(const struct memory *m, struct carm_err *err)
 {
     const int rc = carm_observer_check(m->run->host->observer, err);
-    return rc ? rc : carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    return rc || m->cut ? rc
+                        : carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
 }
 
 static int measure_curves(struct memory *m, struct carm_err *err)
@@ -593,16 +632,12 @@ static int measure_curves(struct memory *m, struct carm_err *err)
         const struct carm_latency_curve *apart = sweep(m, pages, CARM_LATENCY_PAGES, sets, n, &hz);
         const size_t packed = m->page_bytes[1] == HUGE ? 1 : 0;
         const struct carm_latency_curve *beside =
-            apart ? sweep(m, packed, CARM_LATENCY_RANDOM, lines, n, &hz) : NULL;
+            apart && !m->cut ? sweep(m, packed, CARM_LATENCY_RANDOM, lines, n, &hz) : NULL;
         if (!beside) {
             return stopped(m, err);
         }
         find_tlb(m, apart, beside, hz);
-        /* the curve of adjacent lines serves only the difference */
-        struct carm_latency_curve *last =
-            &m->run->model->latency_curves[--m->run->model->nlatency_curves];
-        free(last->points);
-        *last = (struct carm_latency_curve){0};
+        drop_curve(m); /* the curve of adjacent lines serves only the difference */
     }
     return 0;
 }

@@ -402,7 +402,8 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
         /* with so little time left, the machine is too slow to measure latencies either */
         const double left = ((double)build.last - (double)carm_clock_now()) / host->clock.tsc_hz;
         if (left > latency) {
-            rc = carm_latency_measure(&latencies, host, m, err);
+            const struct carm_deadline last = {build.last, host->observer->stop};
+            rc = carm_latency_measure(&latencies, host, last, m, err);
         } else {
             carm_observer_say(host->observer,
                               "the budget left no time for latencies: give more with --budget");

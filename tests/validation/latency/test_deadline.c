@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Latencies that a deadline ends: whatever was measured by then makes a model that can be written and read, and what was
+ * not has its reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/core.h"
+#include "models/file/model.h"
+#include "models/latency.h"
+#include "validation/latency/latency.h"
+
+static struct carm_host host;
+static unsigned said; /* sentences about the budget */
+
+static void say(const char *text)
+{
+    said += strstr(text, "--budget") ? 1 : 0;
+}
+
+static struct carm_observer observer = {.say = say};
+
+/* A model without latencies. */
+static struct carm_model *model_of_others(void)
+{
+    char path[4096];
+    struct carm_model *model = NULL;
+    struct carm_err err;
+    const char *top = getenv("CARM_TOP"); // NOLINT(concurrency-mt-unsafe)
+    (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top ? top : ".");
+    if (carm_model_read(path, &model, &err)) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(model->ncore + model->nlatency, 0);
+    return model;
+}
+
+/* Written and read, it is the same; and what lacks says why. */
+static void check_model(const struct carm_model *model)
+{
+    struct carm_model *again = NULL;
+    struct carm_err err = {""};
+    char *first = carm_model_to_json(model);
+    assert_non_null(first);
+    if (carm_model_parse(first, strlen(first), "m.json", &again, &err)) {
+        fail_msg("%s", err.text);
+    }
+    char *second = carm_model_to_json(again);
+    assert_string_equal(first, second);
+    for (size_t i = 0; i < model->ncore; i++) {
+        const struct carm_core_figure *f = &model->core[i];
+        assert_true(f->latency > 0.0 || f->throughput > 0.0 || f->note[0]);
+    }
+    for (size_t i = 0; i < model->nlatency; i++) {
+        assert_true(model->latency[i].seconds > 0.0 || model->latency[i].note[0]);
+    }
+    for (size_t i = 0; i < model->nlatency_curves; i++) {
+        assert_true(model->latency_curves[i].npoints > 0);
+    }
+    free(first);
+    free(second);
+    carm_model_free(again);
+}
+
+static void measure(struct carm_deadline deadline, int expected)
+{
+    const struct carm_latency_options options = {.quick = true, .memory_bytes = 512U << 20};
+    struct carm_model *model = model_of_others();
+    struct carm_err err = {""};
+    const int rc = carm_latency_measure(&options, &host, deadline, model, &err);
+    if (rc != expected) {
+        fail_msg("%d: %s", rc, err.text);
+    }
+    if (rc == 0) {
+        check_model(model);
+    }
+    carm_model_free(model);
+}
+
+static void one_that_is_over(void **state)
+{
+    (void)state;
+    said = 0;
+    measure((struct carm_deadline){.tsc = 1}, 0);
+    assert_int_equal(said, 1);
+}
+
+static void at_any_time(void **state)
+{
+    static const double seconds[] = {0.002, 0.05, 0.2, 0.4, 0.8};
+    (void)state;
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        const struct carm_deadline never = {.tsc = 0};
+        said = 0;
+        measure(carm_deadline_within(never, seconds[i] * host.clock.tsc_hz), 0);
+        assert_int_equal(said, 1);
+    }
+}
+
+static void the_user_stops(void **state)
+{
+    static volatile sig_atomic_t stop = 1;
+    (void)state;
+    observer.stop = &stop;
+    measure((struct carm_deadline){.stop = &stop}, -CARM_EINTR);
+    observer.stop = NULL;
+}
+
+static int open_host(void **state)
+{
+    struct carm_err err = {""};
+    (void)state;
+    if (carm_host_open(&host, &observer, &err) || carm_clock_open(&host.clock, &err)) {
+        print_message("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_host(void **state)
+{
+    (void)state;
+    carm_host_close(&host);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_that_is_over),
+        cmocka_unit_test(at_any_time),
+        cmocka_unit_test(the_user_stops),
+    };
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
