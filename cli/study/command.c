@@ -46,6 +46,11 @@ static struct carm_study_words words;
     {                                                                                          \
         "isa", 0, "ISA", widest, "ISA of the kernels.", &words.isa, CARM_WORDS(CARM_ISA_TABLE) \
     }
+#define BUDGET(usual, items)                                                                 \
+    {                                                                                        \
+        "budget", 0, "SECONDS", usual,                                                       \
+            "Leave out the " items " that would take longer than this.", &words.budget, NULL \
+    }
 #define END                                   \
     {                                         \
         NULL, 0, NULL, NULL, NULL, NULL, NULL \
@@ -61,6 +66,7 @@ static const struct carm_opt gemm_options[] = {
     {"n", 'n', "N", "2304", "Rows and columns of the matrices.", &words.n, NULL},
     {"variants", 0, "N", "0", "Also measure so many other loop orders and block sizes (figure 10).",
      &words.variants, NULL},
+    BUDGET("300", "points"),
     END,
 };
 
@@ -69,8 +75,7 @@ static const struct carm_opt classes_options[] = {
     THREADS,
     ISA("the model's widest that gives table 2 exactly, else its widest"),
     {"largest", 'k', "K", "20", "Run up to 2^K iterations.", &words.largest, NULL},
-    {"budget", 0, "SECONDS", "60", "Leave out the instances that would take longer than this.",
-     &words.budget, NULL},
+    BUDGET("60", "instances"),
     END,
 };
 
@@ -81,6 +86,7 @@ static const struct carm_opt dwarfs_options[] = {
     {"n", 'n', "N", "by kernel", "Points along each edge of the grids.", &words.n, NULL},
     {"kernels", 0, "LIST", "all", "Run only these of spmv,lbmhd,stencil,fft,transpose.",
      &words.kernels, "spmv|lbmhd|stencil|fft|transpose"},
+    BUDGET("300", "kernels"),
     {"matrix", 0, "FILE", "built in", "Matrix of SpMV, a Matrix Market file.", &words.matrix, NULL},
     END,
 };
@@ -137,7 +143,10 @@ static int prepare(const struct kind *kind, const struct carm_study_options *opt
         return rc;
     }
     rc = carm_study_open(study, kind->ops, model, err);
-    rc = rc ? rc : kind->ops->plan(*study, options, host, err);
+    if (!rc) {
+        (*study)->budget = options->budget;
+        rc = kind->ops->plan(*study, options, host, err);
+    }
     rc = rc ? rc : check_files(*study, err);
     return rc || !words.resume ? rc : carm_study_rows_read(*study, words.output, err);
 }

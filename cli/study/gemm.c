@@ -397,6 +397,9 @@ static void print_foot(FILE *out, const struct carm_gemm_study *s)
             fprintf(out, "  left out: %s\n", s->left_out[i]);
         }
     }
+    if (s->late) {
+        fprintf(out, "  left out: %zu variants: %s\n", s->late, CARM_STUDY_LATE);
+    }
     for (size_t i = 0; i < s->nvariants; i++) {
         error = s->variants[i].known ? fmax(error, s->variants[i].error) : error;
     }

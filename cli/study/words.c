@@ -108,8 +108,9 @@ int carm_study_read_words(const struct carm_study_words *words, const struct car
         {"threads", words->threads, 1, THREADS_MAX, &threads},
     };
     int rc = 0;
-    *options = (struct carm_study_options){
-        .has_isa = words->isa != NULL, .budget = 60.0, .matrix = words->matrix};
+    *options = (struct carm_study_options){.has_isa = words->isa != NULL,
+                                           .budget = study == &carm_classes_study ? 60.0 : 300.0,
+                                           .matrix = words->matrix};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !rc; i++) {
         if (numbers[i].word) {
             rc = parse_count(numbers[i].option, numbers[i].word, numbers[i].least, numbers[i].most,

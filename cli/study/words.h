@@ -16,7 +16,7 @@ struct carm_study_words {
     const char *n;         /* gemm: N = M = K; dwarfs: edge of the grids */
     const char *variants;  /* gemm: how many of figure 10's */
     const char *largest;   /* classes: the largest k of N = 2^k */
-    const char *budget;    /* classes: seconds */
+    const char *budget;    /* seconds */
     const char *kernels;   /* dwarfs: a list */
     const char *matrix;    /* dwarfs: Matrix Market file of SpMV */
     const char *wait;      /* seconds, for others that measure this node */

@@ -169,7 +169,6 @@ static int measure_point(struct session *s, size_t c, unsigned k, struct carm_er
         .call_iterations = (uint64_t)ceil(exp2(k) / calls),
         .runs = carm_class_runs(one),
         .evict = side->home + 1 < s->study->base.model->nlevels,
-        .stop = s->observer->stop,
     };
     carm_classes_construct(s->study, c, k, &run.code->account, p);
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -188,7 +187,7 @@ static int measure_point(struct session *s, size_t c, unsigned k, struct carm_er
         p->known = true;
         side->evict_seconds =
             run.evict ? fmax(0.0, run.whole_seconds / (double)run.runs - run.seconds) : 0.0;
-        if (!p->disturbed || run.whole_seconds > small * (s->study->budget - elapsed(s))) {
+        if (!p->disturbed || run.whole_seconds > small * (s->study->base.budget - elapsed(s))) {
             break;
         }
     }
@@ -203,7 +202,7 @@ static int measure_all(struct session *s, struct carm_err *err)
         for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
             cost[c] = cost_of(s, c);
         }
-        const size_t c = carm_class_next(cost, CARM_CLASS_COUNT, study->budget - elapsed(s));
+        const size_t c = carm_class_next(cost, CARM_CLASS_COUNT, study->base.budget - elapsed(s));
         if (c == CARM_CLASS_COUNT) {
             break;
         }
@@ -246,12 +245,14 @@ int carm_classes_measure(struct carm_study *base, const struct carm_host *host, 
     if (!has_work(study)) {
         return 0;
     }
-    carm_observer_begin(s.observer, study->budget);
+    carm_study_begin(base, host, base->budget);
+    s.began = carm_clock_now();
     carm_observer_step(s.observer, "assembling and recounting the test codes");
     int rc = open_image(&s, err);
     rc = rc ? rc : open_team(&s, host->topo, &host->clock, err);
     if (!rc) {
-        s.began = carm_clock_now();
+        s.team->deadline = carm_deadline_within((struct carm_deadline){.stop = s.observer->stop},
+                                                (base->budget - elapsed(&s)) * host->clock.tsc_hz);
         carm_measure_calibrate(s.team, &s.image->codes[0]);
         rc = measure_all(&s, err);
     }

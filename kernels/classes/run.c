@@ -12,11 +12,6 @@ static void evict(const char *start, uint64_t bytes)
     __asm__ volatile("mfence" ::: "memory");
 }
 
-static bool stopped(const struct carm_class_run *run)
-{
-    return run->stop && *run->stop;
-}
-
 static void run_job(struct carm_worker *w, void *arg)
 {
     struct carm_class_run *run = arg;
@@ -26,9 +21,11 @@ static void run_job(struct carm_worker *w, void *arg)
         if (run->evict) {
             evict(w->buffer.start, run->plan->bytes);
         }
-        carm_team_line_wait(w->team, r);
+        if (!carm_team_line_wait(w->team, r)) {
+            return;
+        }
         w->begin[r] = carm_clock_start();
-        for (uint64_t left = run->iterations; left && !stopped(run);) {
+        for (uint64_t left = run->iterations; left && !carm_team_is_over(w->team);) {
             const uint64_t now = left < run->call_iterations ? left : run->call_iterations;
             run->code->run(w->buffer.start, loops, now, 0);
             left -= now;
@@ -59,13 +56,15 @@ int carm_class_run(struct carm_team *team, struct carm_class_run *run, struct ca
     if (run->runs > team->max_reps) {
         run->runs = team->max_reps;
     }
-    carm_team_touch(team, run->plan->bytes);
+    const bool touched = carm_team_touch(team, run->plan->bytes);
     carm_team_line_reset(team);
     const uint64_t began = carm_clock_now();
-    carm_team_run(team, run_job, run);
+    if (touched) {
+        carm_team_run(team, run_job, run);
+    }
     run->whole_seconds = (double)(carm_clock_now() - began) / team->clock->tsc_hz;
-    if (stopped(run)) {
-        return carm_fail(err, CARM_EINTR, "interrupted");
+    if (carm_team_is_over(team)) {
+        return carm_fail(err, CARM_EINTR, "the budget is over");
     }
     run->switches = 0;
     for (int i = 0; i < team->n; i++) {

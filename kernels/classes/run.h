@@ -3,8 +3,6 @@
 #ifndef CARM_KERNELS_CLASSES_RUN_H
 #define CARM_KERNELS_CLASSES_RUN_H
 
-#include <signal.h>
-
 #include "asm/image.h"
 #include "harness/machine/stats.h"
 #include "harness/machine/team.h"
@@ -12,21 +10,20 @@
 
 struct carm_class_run {
     const struct carm_class_plan *plan;
-    const struct carm_code *code;      /* one of the plan's */
-    uint64_t iterations;               /* N, over the same data of each thread */
-    uint64_t call_iterations;          /* at most so many in one call of the code: between two calls
+    const struct carm_code *code; /* one of the plan's */
+    uint64_t iterations;          /* N, over the same data of each thread */
+    uint64_t call_iterations;     /* at most so many in one call of the code: between two calls
                                          * a run can be stopped */
-    size_t runs;                       /* at most team->max_reps */
-    bool evict;                        /* before each run, the data leave all caches */
-    const volatile sig_atomic_t *stop; /* set: give up; NULL = never */
-    double seconds;                    /* out: median of the runs, first start to last end, the
+    size_t runs;                  /* at most team->max_reps */
+    bool evict;                   /* before each run, the data leave all caches */
+    double seconds;               /* out: median of the runs, first start to last end, the
                                          * empty code's time subtracted */
-    double whole_seconds;              /* out: seconds of all instances, eviction included */
-    int64_t switches;                  /* out: involuntary context switches */
+    double whole_seconds;         /* out: seconds of all instances, eviction included */
+    int64_t switches;             /* out: involuntary context switches */
 };
 
-/* Runs it. The team's buffers hold the set and were touched; carm_measure_calibrate has run.
- * returns 0; -CARM_EINTR (stopped: nothing is known); -CARM_ENOTSUP (too short for this clock) */
+/* Runs it. The team's buffers hold the set; carm_measure_calibrate has run.
+ * returns 0; -CARM_EINTR (the team's deadline is over: nothing is known); -CARM_ENOTSUP (too short for this clock) */
 int carm_class_run(struct carm_team *team, struct carm_class_run *run, struct carm_err *err);
 
 #endif

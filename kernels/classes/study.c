@@ -184,7 +184,6 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     const struct carm_topo *topo = host->topo;
     struct carm_class_target *t = &study->target;
     study->largest = options->largest;
-    study->budget = options->budget;
     if (study->base.model->nlevels == 0 || study->base.model->nroofs == 0) {
         return carm_fail(err, CARM_ENOTSUP,
                          "the model has no levels or no roofs; `carm build` measures them");
@@ -227,7 +226,7 @@ static int has_points(const struct carm_study *base, struct carm_err *err)
                ? carm_fail(err, CARM_EINTR, "interrupted before the first point")
                : carm_fail(err, CARM_ENOTSUP,
                            "no instance fits into the budget of %g s: give more with --budget",
-                           study->budget);
+                           base->budget);
 }
 
 const struct carm_study_ops carm_classes_study = {

@@ -37,7 +37,6 @@ struct carm_classes {
     struct carm_study base; /* first */
     struct carm_class_target target;
     unsigned largest;               /* k */
-    double budget;                  /* seconds */
     uint64_t last_cache_bytes;      /* of the last level before memory: bytes that the threads
                                      * reach */
     char last_cache[CARM_NAME_MAX]; /* its name, "" = none known */

@@ -8,6 +8,7 @@
 /* Seconds of one item, roughly: its repetitions; making, counting and checking it; simulating it. */
 static const double run_seconds = 3.0;
 static const double around_seconds = 4.0;
+static const double count_seconds = 2.0; /* of them */
 static const double simulate_seconds = 2.0;
 
 /* A study while it measures. */
@@ -39,13 +40,17 @@ static int measure_case(struct run *run, struct carm_dwarf_case *c, struct carm_
                         struct carm_err *err)
 {
     struct repetition repetition = {c, run->team};
-    const struct carm_run_limits limits = {run_seconds, run->observer, run->dram};
+    const double seconds = fmin(run_seconds, carm_study_left(&run->study->base));
+    const struct carm_run_limits limits = {seconds, run->observer, run->dram};
     int rc = carm_repeat(&run->host->clock, run->study->base.threads, limits, run_case, &repetition,
                          &p->times, err);
     rc = rc ? rc : c->ops->check(c, run->team, &p->error, p->checked_by, err);
     p->work = c->work;
     rc = rc ? rc : carm_observer_check(run->observer, err);
-    rc = rc ? rc : c->ops->count(c, &p->work, err);
+    if (!rc && carm_study_has_time(&run->study->base, count_seconds, p->work.core_note,
+                                   sizeof p->work.core_note)) {
+        rc = c->ops->count(c, &p->work, err);
+    }
     snprintf(p->size, sizeof p->size, "%s", c->size);
     snprintf(p->isa, sizeof p->isa, "%s", c->isa);
     return rc;
@@ -58,7 +63,8 @@ static int measure_item(struct run *run, struct carm_dwarf_item *item, struct ca
     carm_observer_step(run->observer, "%s, %s", carm_dwarf_titles[item->kernel],
                        item->optimised ? "optimised" : "plain");
     int rc = carm_observer_check(run->observer, err);
-    if (rc) {
+    if (rc || !carm_study_has_time(&run->study->base, run_seconds + around_seconds, item->left_out,
+                                   sizeof item->left_out)) {
         return rc;
     }
     /* a kernel asked for by name has to work; otherwise kernels that are too large or not
@@ -151,8 +157,12 @@ static int simulate(struct run *run, struct carm_err *err)
         struct carm_dwarf_item *item = &study->items[i];
         rc = carm_observer_check(run->observer, err);
         /* a library's accesses are not known, a user's matrix has the size that it has */
-        if (!rc && item->kernel != CARM_DWARF_FFT && item->point.known) {
+        if (!rc && item->kernel != CARM_DWARF_FFT && item->point.known &&
+            carm_study_has_time(&study->base, simulate_seconds, item->misses.lacks,
+                                sizeof item->misses.lacks)) {
+            const double begun = carm_seconds_now();
             simulate_item(run, alone, item);
+            carm_study_spent(&study->base, begun, simulate_seconds);
         }
         carm_observer_advance(run->observer, simulate_seconds);
     }
@@ -180,10 +190,14 @@ int carm_dwarf_study_measure(struct carm_study *base, const struct carm_host *ho
     run.dram = carm_study_open_dram(base, &host->cpu);
     int rc = carm_team_open(&run.team, host->topo, &host->clock, base->threads, 4096,
                             CARM_REPEAT_MAX, err);
-    carm_observer_begin(run.observer, estimate(study));
+    carm_study_begin(base, host, estimate(study));
     for (size_t i = 0; i < study->nitems && !rc; i++) {
         if (!study->items[i].point.known) {
+            const double begun = carm_seconds_now();
             rc = measure_item(&run, &study->items[i], err);
+            if (study->items[i].point.known) {
+                carm_study_spent(base, begun, run_seconds + around_seconds);
+            }
             carm_observer_advance(run.observer, run_seconds + around_seconds);
         }
     }

@@ -79,7 +79,9 @@ static int has_points(const struct carm_study *base, struct carm_err *err)
             return 0;
         }
     }
-    return carm_fail(err, CARM_EINTR, "interrupted before the first point");
+    return base->interrupted ? carm_fail(err, CARM_EINTR, "interrupted before the first point")
+                             : carm_fail(err, CARM_ENOTSUP, "nothing could be measured: %.300s",
+                                         study->left_out[0]);
 }
 
 static void close_study(struct carm_study *base)

@@ -73,6 +73,7 @@ struct carm_gemm_study {
     char hierarchy_text[CARM_CACHES_TEXT_MAX];
     struct carm_gemm_point steps[CARM_GEMM_STEPS]; /* versions 1 to 5, then libraries */
     char left_out[CARM_GEMM_STEPS][256];           /* why a step is not known */
+    size_t late;                                   /* variants for which the budget had no time */
     struct carm_gemm_plan *plans;                  /* [nvariants] owned, as variants */
     struct carm_gemm_point *variants;
     size_t nvariants;

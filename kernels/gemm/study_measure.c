@@ -25,9 +25,11 @@ struct run {
     struct carm_dram *dram; /* NULL: DRAM bytes are simulated */
 };
 
+/* For repetitions that may take so many seconds, or what is left of the budget. */
 static struct carm_run_limits limits_of(const struct run *run, double seconds)
 {
-    return (struct carm_run_limits){seconds, run->observer, run->dram};
+    return (struct carm_run_limits){fmin(seconds, carm_study_left(&run->study->base)),
+                                    run->observer, run->dram};
 }
 
 static void take_result(struct carm_gemm_point *p, const struct carm_gemm_result *r, size_t n)
@@ -120,13 +122,19 @@ static int measure_versions(struct run *run, struct carm_err *err)
         if (p->known) {
             continue;
         }
+        if (!carm_study_has_time(&study->base, step_seconds, study->left_out[i],
+                                 sizeof study->left_out[i])) {
+            continue;
+        }
         if (carm_gemm_version(&plan, i + 1, study->n, &study->kernels, &study->caches, &why)) {
             snprintf(study->left_out[i], sizeof study->left_out[i], "%.255s", why.text);
             continue;
         }
         describe(study, &plan, p);
         carm_observer_step(run->observer, "step %d: %s", i + 1, p->what);
+        const double begun = carm_seconds_now();
         rc = measure_plan(run, &plan, step_seconds, step_touches, p, err);
+        carm_study_spent(&study->base, begun, step_seconds);
         carm_observer_advance(run->observer, step_seconds);
     }
     return rc;
@@ -140,13 +148,20 @@ static int measure_variants(struct run *run, struct carm_err *err)
     int rc = 0;
     for (size_t i = 0; i < study->nvariants && !rc; i++) {
         struct carm_gemm_point *p = &study->variants[i];
+        char late[sizeof CARM_STUDY_LATE];
         if (p->known) {
             continue;
+        }
+        if (!carm_study_has_time(&study->base, each, late, sizeof late)) {
+            study->late = study->nvariants - i;
+            break;
         }
         describe(study, &study->plans[i], p);
         carm_observer_step(run->observer, "variant %zu of %zu: %s", i + 1, study->nvariants,
                            p->blocks);
+        const double begun = carm_seconds_now();
         rc = measure_plan(run, &study->plans[i], each, variant_touches, p, err);
+        carm_study_spent(&study->base, begun, each);
         carm_observer_advance(run->observer, each);
     }
     return rc;
@@ -175,6 +190,10 @@ static int count_library(struct run *run, const struct carm_blas *blas, struct c
     const bool whole = n <= CARM_BLAS_COUNT_N;
     const size_t depth = whole ? n : CARM_BLAS_PART_DEPTH;
     double bytes[CARM_BLAS_PARTS] = {0.0};
+    if (!carm_study_has_time(&run->study->base, count_seconds, why.text, sizeof why.text)) {
+        snprintf(p->detail, sizeof p->detail, "bytes unavailable: %.60s", why.text);
+        return 0;
+    }
     for (int i = 0; i < (whole ? 1 : CARM_BLAS_PARTS); i++) {
         const size_t m = whole ? n : carm_blas_parts[i];
         if (carm_observer_stopped(run->observer)) {
@@ -207,7 +226,8 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     struct carm_blas blas;
     struct carm_err why;
     const double n = (double)study->n;
-    if (carm_blas_open(&blas, i, &why)) {
+    if (!carm_study_has_time(&study->base, step_seconds, why.text, sizeof why.text) ||
+        carm_blas_open(&blas, i, &why)) {
         snprintf(study->left_out[CARM_GEMM_LIBRARY + i], sizeof study->left_out[0], "%.255s",
                  why.text);
         return 0;
@@ -293,7 +313,7 @@ int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *hos
     run.dram = carm_study_open_dram(base, &host->cpu);
     int rc = carm_team_open(&run.team, host->topo, &host->clock, base->threads, 4096,
                             CARM_REPEAT_MAX, err);
-    carm_observer_begin(run.observer, estimate(study));
+    carm_study_begin(base, host, estimate(study));
     if (!rc) {
         carm_observer_step(run.observer, "filling matrices of %zu x %zu", study->n, study->n);
         rc = carm_gemm_open(&run.gemm, study->n, run.team, err);

@@ -242,7 +242,12 @@ static int measure(struct carm_gemm_study *study, const struct carm_onednn *lib,
         return rc;
     }
     describe(study, &times, p);
-    rc = count(study, lib, observer, err);
+    char late[sizeof CARM_STUDY_LATE];
+    if (carm_study_has_time(&study->base, count_seconds, late, sizeof late)) {
+        rc = count(study, lib, observer, err);
+    } else {
+        snprintf(p->detail, sizeof p->detail, "bytes unavailable: %s", late);
+    }
     carm_observer_advance(observer, count_seconds);
     return rc;
 }
@@ -258,11 +263,12 @@ int carm_gemm_narrow_measure(struct carm_gemm_study *study, const struct carm_ho
     struct carm_dram *dram = carm_study_open_dram(&study->base, &host->cpu);
     int rc = carm_team_open(&team, host->topo, &host->clock, study->base.threads, 4096,
                             CARM_REPEAT_MAX, err);
-    carm_observer_begin(observer, run_seconds + count_seconds);
+    carm_study_begin(&study->base, host, run_seconds + count_seconds);
     rc = rc ? rc : carm_onednn_open(&lib, err);
     rc = rc ? rc : carm_narrow_open(&g, study->precision, study->n, team, err);
     if (!rc) {
-        const struct carm_run_limits limits = {run_seconds, observer, dram};
+        const struct carm_run_limits limits = {fmin(run_seconds, carm_study_left(&study->base)),
+                                               observer, dram};
         rc = measure(study, &lib, &g, team, limits, observer, err);
     }
     if (!rc) {

@@ -96,6 +96,35 @@ struct carm_dram *carm_study_open_dram(struct carm_study *study, const struct ca
     return dram;
 }
 
+void carm_study_begin(struct carm_study *study, const struct carm_host *host,
+                      double estimated_seconds)
+{
+    const double quota = host->topo->quota;
+    study->until = carm_seconds_now() + study->budget;
+    study->slow = quota > 0.0 ? fmax(1.0, study->threads / quota) : 1.0;
+    carm_observer_begin(host->observer, fmin(estimated_seconds, study->budget));
+}
+
+double carm_study_left(const struct carm_study *study)
+{
+    return fmax(0.0, study->until - carm_seconds_now());
+}
+
+bool carm_study_has_time(const struct carm_study *study, double estimated_seconds, char *text,
+                         size_t size)
+{
+    const bool has = study->slow * estimated_seconds < carm_study_left(study);
+    if (!has) {
+        snprintf(text, size, "%s", CARM_STUDY_LATE);
+    }
+    return has;
+}
+
+void carm_study_spent(struct carm_study *study, double begun, double estimated_seconds)
+{
+    study->slow = fmax(1.0, (carm_seconds_now() - begun) / estimated_seconds);
+}
+
 int carm_study_measured(struct carm_study *study, struct carm_observer *observer, int rc)
 {
     study->seconds = carm_observer_end(observer);

@@ -24,7 +24,7 @@ struct carm_study_options {
     size_t n;                      /* gemm: N = M = K; dwarfs: edge of the grids */
     size_t variants;               /* gemm: how many of figure 10's */
     unsigned largest;              /* classes: the largest k of N = 2^k */
-    double budget;                 /* classes: seconds, > 0 */
+    double budget;                 /* seconds of the whole study, > 0 */
     unsigned kernels; /* dwarfs: bit 1 << enum carm_dwarf_kernel for each that is wanted, 0 = all */
     const char *matrix; /* dwarfs: Matrix Market file of SpMV; borrowed, NULL = built in */
 };
@@ -60,6 +60,9 @@ struct carm_study {
     bool has_dram;                  /* the model has a bandwidth of DRAM, which a picture draws */
     int threads;
     size_t kept;    /* points that another run had measured */
+    double budget;  /* seconds that measuring may take */
+    double until;   /* when the budget is over, as carm_seconds_now */
+    double slow;    /* how many times its estimate the latest work took, at least 1 */
     double seconds; /* that measuring took */
     bool interrupted;
     char dram_lacks[256]; /* why DRAM bytes are not counted, "" = they are */
@@ -92,6 +95,27 @@ bool carm_study_caches(const struct carm_model *model, const struct carm_topo *t
 
 /* The memory controllers' counters, or NULL with the reason in study->dram_lacks. */
 struct carm_dram *carm_study_open_dram(struct carm_study *study, const struct carm_cpu *cpu);
+
+/* Measuring begins, and with it the budget.
+ * estimated_seconds  of all that is left to be measured, as the observer shows it */
+void carm_study_begin(struct carm_study *study, const struct carm_host *host,
+                      double estimated_seconds);
+
+/* Seconds of the budget that are left, at least 0. */
+double carm_study_left(const struct carm_study *study);
+
+/* Why work is left out for which the budget has no time. */
+#define CARM_STUDY_LATE "the budget left no time: give more with --budget"
+
+/* Whether the budget has time for work of so many seconds by estimate, on a machine that is as slow as it was
+ * for the work before.
+ * text  [size], gets CARM_STUDY_LATE where it has not */
+bool carm_study_has_time(const struct carm_study *study, double estimated_seconds, char *text,
+                         size_t size);
+
+/* Such work is done.
+ * begun  as carm_seconds_now */
+void carm_study_spent(struct carm_study *study, double begun, double estimated_seconds);
 
 /* Ends measuring, which gave rc: an interruption is no error.
  * returns 0, or rc */

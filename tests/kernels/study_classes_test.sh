@@ -101,7 +101,7 @@ rm -f i.csv
 env --default-signal=INT "$carm" study classes -t 1 --budget 50 -o i.csv >out 2>err </dev/null &
 pid=$!
 tries=0
-while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 4 ] && kill -0 $pid && [ $tries -lt 300 ]; do
+while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 4 ] && kill -0 $pid && [ $tries -lt 2000 ]; do
     sleep 0.1
     tries=$((tries + 1))
 done

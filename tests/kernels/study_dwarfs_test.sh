@@ -33,16 +33,19 @@ refuses 'no model' 1 '.*carm build'
 refuses 'an n of nothing' 2 '--n needs a whole number from 1 to 1024' -n 0
 refuses 'an unknown kernel' 2 '--kernels takes spmv, lbmhd, stencil, fft and transpose' \
     --kernels spmv,gemm
-refuses 'what belongs to classes' 2 'study dwarfs has no option --budget .carm study classes has it.' --budget 3
+refuses 'what belongs to classes' 2 'study dwarfs has no option -k .carm study classes has it.' -k 3
 refuses 'threads that are no number' 2 '--threads needs a whole number' -t two
 refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
 refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif
 refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
+refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
 
 # ---- a model -------------------------------------------------------------------------------
 
 here
 refuses 'more threads than there are' 2 '' -t 60000
+refuses 'a budget in which nothing fits' 1 'nothing could be measured: the budget left no time' \
+    -t 1 --budget 0.000001
 refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -o "$model/p.csv"
 sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
 refuses 'the model of another machine' 1 'the model is of host another-machine' -m another.json
@@ -105,7 +108,7 @@ rm -f i.csv
 env --default-signal=INT "$carm" study dwarfs -t 1 -n 32 -o i.csv >out 2>err </dev/null &
 pid=$!
 tries=0
-while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 2 ] && kill -0 $pid && [ $tries -lt 300 ]; do
+while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 2 ] && kill -0 $pid && [ $tries -lt 2000 ]; do
     sleep 0.1
     tries=$((tries + 1))
 done

@@ -45,12 +45,15 @@ refuses 'a precision of no library' 2 '--precision takes dp, int8 and bf16, not 
 refuses 'an unknown precision' 2 'unknown precision' --precision int7
 refuses 'an ISA where the library chooses' 2 '--isa goes with the steps in dp' --precision int8 --isa sse
 refuses 'variants of a library' 2 '--variants goes with the steps in dp' --precision bf16 --variants 3
+refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
 refuses 'to go on with one point' 2 '--resume goes with the steps in dp' --precision int8 --resume
 
 # ---- a model -------------------------------------------------------------------------------
 
 here
 refuses 'more threads than there are' 2 '' -n 48 -t 60000
+refuses 'a budget in which nothing fits' 1 'nothing could be measured: the budget left no time' \
+    -n 48 -t 1 --budget 0.000001
 refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -n 48 -o "$model/p.csv"
 printf 'a,b\n1,2\n' >other.csv
 refuses 'a file of another kind' 1 '.*other.csv' -n 48 -o other.csv
@@ -110,13 +113,13 @@ else
     skip 'JSON has the same' 'no python3'
 fi
 if "$carm" --help | grep -q '^ *place '; then
-    timeout 200 "$carm" place p.csv >out 2>err </dev/null && grep -q 'gemm-48-1-basic' out
+    timeout 600 "$carm" place p.csv >out 2>err </dev/null && grep -q 'gemm-48-1-basic' out
     ok 'carm place reads its points'
 else
     skip 'carm place reads its points' 'this build has no carm place'
 fi
 
-if timeout 200 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels L1 --ops mad \
+if timeout 600 "$carm" build --quick --reps 16 --isa sse --threads 1 --levels L1 --ops mad \
     --memory 256M -o built.json >out 2>err </dev/null; then
     study -n 32 -t 1 --isa sse -m built.json --variants 1 && grep -q ' 1 variants: ' out
     ok 'on a model that carm build has just measured'
@@ -181,7 +184,7 @@ rm -f i.csv
 env --default-signal=INT "$carm" study gemm -n 48 -t 1 --isa sse --variants 1000 -o i.csv >out 2>err </dev/null &
 pid=$!
 tries=0
-while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 12 ] && kill -0 $pid && [ $tries -lt 400 ]; do
+while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 12 ] && kill -0 $pid && [ $tries -lt 2000 ]; do
     sleep 0.1
     tries=$((tries + 1))
 done

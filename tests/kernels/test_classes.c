@@ -215,8 +215,8 @@ static void an_instance_runs_and_stops(void **state)
                                  .iterations = 1000,
                                  .call_iterations = 300,
                                  .runs = 5,
-                                 .evict = true,
-                                 .stop = &stop};
+                                 .evict = true};
+    team->deadline.stop = &stop;
     if (carm_class_run(team, &run, &err)) {
         fail_msg("%s", err.text);
     }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "asm/image.h"
+#include "base/observer.h"
 #include "cli/study/output.h"
 #include "cli/study/words.h"
 #include "kernels/classes/study.h"
@@ -474,9 +475,31 @@ static void reports_say_what_was_found(void **state)
     free(text);
 }
 
+/* A machine is taken to be as slow as it was for the work before. */
+static void a_budget_has_time_or_not(void **state)
+{
+    char text[64] = "";
+    struct carm_study s = {.slow = 1.0, .until = carm_seconds_now() + 100.0};
+    (void)state;
+    assert_true(carm_study_has_time(&s, 90.0, text, sizeof text));
+    assert_string_equal(text, "");
+    assert_false(carm_study_has_time(&s, 110.0, text, sizeof text));
+    assert_string_equal(text, CARM_STUDY_LATE);
+    carm_study_spent(&s, carm_seconds_now() - 40.0, 20.0); /* twice as long as estimated */
+    assert_true(carm_study_has_time(&s, 40.0, text, sizeof text));
+    assert_false(carm_study_has_time(&s, 51.0, text, sizeof text));
+    carm_study_spent(&s, carm_seconds_now(), 20.0); /* faster than estimated */
+    assert_true(carm_study_has_time(&s, 90.0, text, sizeof text));
+    assert_false(carm_study_has_time(&s, 110.0, text, sizeof text));
+    s.until = carm_seconds_now() - 1.0;
+    assert_true(carm_study_left(&s) == 0.0);
+    assert_false(carm_study_has_time(&s, 1e-9, text, sizeof text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_budget_has_time_or_not),
         cmocka_unit_test_setup_teardown(counts_are_account_times_iterations, set_up, tear_down),
         cmocka_unit_test_setup_teardown(enlarging_goes_by_the_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sets_lie_where_they_fit, set_up, tear_down),
