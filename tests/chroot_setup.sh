@@ -11,8 +11,8 @@
 # -u  as an ordinary user without sudo, for whom root has installed the packages before
 # -s  as an ordinary user with sudo
 # SUITE  bookworm (unless given), trixie, noble or another release. Packages come from where this machine's own
-#        apt gets that release, else from MIRROR, else from debootstrap's own mirror. Ubuntu's archive key is in
-#        Debian's package ubuntu-archive-keyring.
+#        apt gets that release, else from MIRROR, else from the distribution's own. Ubuntu's archive key is in
+#        the package ubuntu-keyring of Debian 13 and of Ubuntu.
 #
 # All mounts are made in a mount namespace of their own, which this script never enters: they cannot
 # outlive the processes in there, and removing the folder cannot reach through them.
@@ -29,6 +29,7 @@ die() {
 inside() {
     local root=$1 forbid=$2 enter=()
     shift 2
+    mount --bind "$root" "$root" # tests make mount namespaces, for which / has to be a mount point
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
     if [ -z "$forbid" ]; then
@@ -91,20 +92,22 @@ script=/usr/share/debootstrap/scripts/$suite
 case $suite in
 noble | jammy | oracular | plucky | questing | resolute)
     keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
+    package=ubuntu-keyring
+    usual=http://archive.ubuntu.com/ubuntu
     components='main universe'
     [ -e "$script" ] || script=/usr/share/debootstrap/scripts/gutsy # all later ones of Ubuntu are links to it
     ;;
 *)
     keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    package=debian-archive-keyring
+    usual=http://deb.debian.org/debian
     components=main
     [ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
     ;;
 esac
-[ -r "$keyring" ] || die "$keyring is missing: install the package ${keyring##*/} without .gpg (Debian 13 has both)."
+[ -r "$keyring" ] || die "$keyring is missing: install the package $package (Debian 13 has it)."
 if [ -z "$mirror" ]; then # this machine's apt does not know the release
-    mirror=${MIRROR:-$(sed -n 's/^ *default_mirror *//p' "$script" | head -n 1)}
-    [ -n "$mirror" ] || mirror=$(sed -n 's/^DEF_MIRROR="\(.*\)"/\1/p' /usr/share/debootstrap/../../sbin/debootstrap)
-    [ -n "$mirror" ] || die "neither apt nor debootstrap names a mirror of $suite; name one: MIRROR=."
+    mirror=${MIRROR:-$usual}
     sources=$(for component in $components; do
         printf '%s %s %s\n%s %s-updates %s\n' "$mirror" "$suite" "$component" "$mirror" "$suite" "$component"
     done)

@@ -134,7 +134,7 @@ static void run_model(const char *text, size_t size)
 static void run_fleet(const char *text, size_t size)
 {
     static char folder[] = "/tmp/carm-fuzz-XXXXXX";
-    static char path[64];
+    char path[64];
     struct carm_err err = {""};
     struct carm_fleet_item item;
     struct carm_fleet_row_said said;
@@ -144,9 +144,7 @@ static void run_fleet(const char *text, size_t size)
     carm_model_free(item.model);
     carm_fleet_row_read(text, &said);
     promise(memchr(said.reason, 0, sizeof said.reason), "a reason ends");
-    if (!path[0]) {
-        (void)snprintf(path, sizeof path, "%s/f.jsonl", mkdtemp(folder) ? folder : "/nonexistent");
-    }
+    (void)snprintf(path, sizeof path, "%s/f.jsonl", mkdtemp(folder) ? folder : "/nonexistent");
     FILE *out = fopen(path, "w");
     if (!out || fwrite(text, 1, size, out) != size || fclose(out)) {
         perror(path);
@@ -157,8 +155,8 @@ static void run_fleet(const char *text, size_t size)
     (void)accepted(carm_fleet_read(paths, 1, &options, &fleet, &err), &err);
     carm_fleet_free(fleet);
     (void)unlink(path);
-    (void)rmdir(folder); /* made anew: what a killed run leaves is one file */
-    (void)mkdir(folder, 0700);
+    (void)rmdir(folder);
+    memcpy(strrchr(folder, '-') + 1, "XXXXXX", 6);
 }
 
 static void run_points(const char *text, size_t size)

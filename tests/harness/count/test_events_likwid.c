@@ -118,9 +118,13 @@ static bool redirect(void *lib, const char *name, uintptr_t to)
 /* returns what is in the way, or NULL */
 static const char *open_likwid(struct likwid *l)
 {
-    l->lib = dlopen("liblikwid.so.5.2", RTLD_NOW | RTLD_GLOBAL);
+    static const char *const names[] = {"liblikwid.so.5.2", "liblikwid.so.5.3", "liblikwid.so.5.4",
+                                        "liblikwid.so.5"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !l->lib; i++) {
+        l->lib = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
+    }
     if (!l->lib) {
-        return "there is no liblikwid.so.5.2";
+        return "there is no liblikwid.so.5";
     }
     int (*topology)(void) = NULL;
     struct cpu_info *(*cpu)(void) = NULL;
