@@ -19,13 +19,14 @@ if [ "${1:-}" = --suite ]; then
   mkdir -m 1777 "$own/lock"
   export CARM_LOCK_DIR="$own/lock"
   begin=$(date +%s)
-  timeout "${CARM_TEST_TIMEOUT:-240}" "$suite" >"$own/tap" 2>"$own/err" </dev/null
+  # ends a suite that hangs: the longest takes 2 minutes on two idle CPUs, 5 on busy ones
+  timeout "${CARM_TEST_TIMEOUT:-1200}" "$suite" >"$own/tap" 2>"$own/err" </dev/null
   status=$?
   seconds=$(($(date +%s) - begin))
   # cmocka writes a skipped test as "not ok N # SKIP name"
-  s=$(grep -ciE '^(not )?ok [0-9]+ .*# *skip' "$own/tap")
-  p=$(grep -E '^ok ' "$own/tap" | grep -civ '# *skip')
-  f=$(grep -E '^not ok ' "$own/tap" | grep -civ '# *skip')
+  s=$(grep -aciE '^(not )?ok [0-9]+ .*# *skip' "$own/tap")
+  p=$(grep -aE '^ok ' "$own/tap" | grep -aciv '# *skip')
+  f=$(grep -aE '^not ok ' "$own/tap" | grep -aciv '# *skip')
   # a suite that crashed, timed out or ran nothing has failed, whatever it printed; so has one whose
   # plan announced more tests than came
   planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$own/tap" | tail -n 1)
@@ -38,9 +39,9 @@ if [ "${1:-}" = --suite ]; then
       echo "not ok - $name: $((p + s + f - 1)) of $planned planned tests were run"
     fi
     printf '%-32s %3d passed, %d failed, %d skipped  (%d s)\n' "$name" "$p" "$f" "$s" "$seconds"
-    grep -iE '^((not )?ok [0-9]+ .*# *skip|skipped: )' "$own/tap" | sed 's/^/  /'
+    grep -aiE '^((not )?ok [0-9]+ .*# *skip|skipped: )' "$own/tap" | sed 's/^/  /'
     if [ "$f" -gt 0 ]; then
-      grep -v '^ok' "$own/tap" | head -n 60 | sed 's/^/  /'
+      grep -av '^ok' "$own/tap" | head -n 60 | sed 's/^/  /'
       head -n 60 "$own/err" | sed 's/^/  /'
     fi
   } >"$own/report"

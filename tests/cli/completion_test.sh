@@ -192,7 +192,7 @@ zpty -d z
 ZSH
     # inserts NAME LINE RESULT: what the line becomes by the Tab key
     inserts() {
-        got=$(timeout 30 zsh -f "$tmp/complete.zsh" "$tmp" "$tmp/files" "$2" 2>"$tmp/err" |
+        got=$(timeout 600 zsh -f "$tmp/complete.zsh" "$tmp" "$tmp/files" "$2" 2>"$tmp/err" |
             tr -d '\r\n')
         echo "$got" >"$tmp/out"
         [ "$got" = "$3" ]

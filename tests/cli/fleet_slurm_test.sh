@@ -73,7 +73,7 @@ measures() {
     [ -n "$(builds "$1")" ]
 }
 stop() {
-    within 20 measures "$1" && kill -STOP "$(builds "$1")"
+    within 100 measures "$1" && kill -STOP "$(builds "$1")"
 }
 state() {
     [ "$(sinfo -h -n "$1" -o %T)" = "$2" ]
@@ -157,7 +157,7 @@ NodeName=node3 NodeAddr=127.0.0.1 Port=$port3 CPUs=$(nproc)
 PartitionName=all Nodes=ALL Default=YES MaxTime=10 State=UP
 END
 export SLURM_CONF=$tmp/slurm.conf CARM_TEST_TMP=$tmp
-within 10 test -S munge/socket
+within 100 test -S munge/socket
 slurmctld -D -i >slurmctld.out 2>&1 &
 daemons="$daemons $!"
 for node in node1 node2 node3; do
@@ -167,7 +167,7 @@ done
 three_idle() {
     [ "$(sinfo -h -t idle -o %D)" = 3 ]
 }
-within 30 three_idle
+within 100 three_idle
 up=$?
 cat slurmctld.out slurmctld.log slurmd.*.out slurmd.*.log munge/out >out 2>/dev/null
 [ $up -eq 0 ]
@@ -176,7 +176,7 @@ ok "Slurm: a controller and three nodes"
 
 # srun with a limit of its own, and no input
 slurm_run() {
-    timeout 40 srun "$@" </dev/null >out 2>err
+    timeout 600 srun "$@" </dev/null >out 2>err
 }
 
 # ---- srun, arrays
@@ -188,7 +188,7 @@ slurm_run -N 3 --ntasks-per-node=2 --overcommit "$carm" build $quick -o aside/%h
     models aside node1.json node2.json node3.json && [ "$(grep -c 'measures this node\|has measured' err)" -ge 3 ]
 ok "two ranks on each node: one measures, the other stands aside and says so"
 
-timeout 40 sbatch --wait --quiet --array=1-3 -N 1 -o /dev/null --wrap "$carm build $quick -o array/%j.%h.json" >out 2>err
+timeout 600 sbatch --wait --quiet --array=1-3 -N 1 -o /dev/null --wrap "$carm build $quick -o array/%j.%h.json" >out 2>err
 rc=$?
 files=$(cd array 2>/dev/null && ls)
 [ $rc -eq 0 ] && [ "$(echo "$files" | sed 's/\..*//' | tr '\n' ' ')" = "$(echo "$files" | sed 's/_.*//' | head -n 1 |
@@ -199,14 +199,14 @@ ok "a job array: a model of each task, named by job and task"
 
 (slurm_run -N 3 "$carm" build $slow -o drain/%h.json) &
 launcher=$!
-stop node2 && scontrol update NodeName=node2 State=DRAIN Reason=test && within 10 state node2 draining
+stop node2 && scontrol update NodeName=node2 State=DRAIN Reason=test && within 100 state node2 draining
 drained=$?
 kill -CONT $(builds node2)
-wait $launcher && [ $drained -eq 0 ] && models drain node1.json node2.json node3.json && within 10 state node2 drained
+wait $launcher && [ $drained -eq 0 ] && models drain node1.json node2.json node3.json && within 100 state node2 drained
 ok "a node is drained while it measures: its model comes, then it is out"
 slurm_run -N 2 "$carm" build $quick -o rest/%h.json && models rest node1.json node3.json
 ok "the others measure on"
-scontrol update NodeName=node2 State=RESUME && within 15 three_idle
+scontrol update NodeName=node2 State=RESUME && within 100 three_idle
 
 (slurm_run -N 3 "$carm" build $slow -o killed/%h.json) &
 launcher=$!
@@ -224,7 +224,7 @@ wait $launcher
 models models node1.json node2.json node3.json && cmp before/node2.json models/node2.json >>err &&
     cmp before/node3.json models/node3.json >>err
 ok "a job is cancelled: earlier models stay whole"
-within 15 three_idle
+within 100 three_idle
 
 # ---- gathering by MPI
 
@@ -234,7 +234,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpi=
 [ -x "${carm%/*}/carm-mpi" ] || mpi='carm was built without MPI'
 if [ -z "$mpi" ] && command -v mpirun >/dev/null; then
-    timeout 40 salloc --quiet -N 3 mpirun "$carm" fleet build $quick -o mpirun.jsonl </dev/null >out 2>err &&
+    timeout 600 salloc --quiet -N 3 mpirun "$carm" fleet build $quick -o mpirun.jsonl </dev/null >out 2>err &&
         rows mpirun.jsonl node1=ok node2=ok node3=ok && grep -q "\"job\":\"[0-9]" mpirun.jsonl
     ok "mpirun in an allocation: a row of each node, with the job's number"
 else
@@ -247,16 +247,20 @@ if [ -z "$mpi" ]; then
     slurm_run -N 3 --mpi=pmix "$carm" fleet build $quick -o pmix.jsonl && rows pmix.jsonl node1=ok node2=ok node3=ok
     ok "srun --mpi=pmix: the same without mpirun"
 
-    (slurm_run -N 3 --mpi=pmix "$carm" fleet build $slow -o lost.jsonl --time-limit 6) &
-    launcher=$!
-    stop node2 && kill -9 "$(ps -o ppid= -p "$(builds node2)" | tr -d ' ')"
-    ! wait $launcher && rows lost.jsonl node1=ok node2=lost node3=ok
+    # the good nodes of a busy machine need a longer limit
+    for limit in 6 30 100; do
+        rm -f lost.jsonl
+        (slurm_run -N 3 --mpi=pmix "$carm" fleet build $slow -o lost.jsonl --time-limit $limit) &
+        launcher=$!
+        stop node2 && kill -9 "$(ps -o ppid= -p "$(builds node2)" | tr -d ' ')"
+        ! wait $launcher && rows lost.jsonl node1=ok node2=lost node3=ok && break
+    done
     ok "a rank is killed: nothing is lost but its row"
-    within 15 three_idle
+    within 100 three_idle
 
     (slurm_run -N 3 --mpi=pmix "$carm" fleet build $slow -o cancelled.jsonl) &
     launcher=$!
-    stop node2 && within 20 grep -q '"host":"node1"' cancelled.jsonl && within 20 grep -q '"host":"node3"' cancelled.jsonl
+    stop node2 && within 100 grep -q '"host":"node1"' cancelled.jsonl && within 100 grep -q '"host":"node3"' cancelled.jsonl
     scancel --user=root
     ! wait $launcher && rows cancelled.jsonl node1=ok node2=killed node3=ok
     ok "a gathering is cancelled: rows are kept, the node that lacks has its reason"

@@ -236,7 +236,7 @@ export LOG BEFORE
 
 # job FILE: runs it in $ci with the stand-ins before all else
 job() {
-    (cd "$ci" && PATH=$ci/bin:$PATH timeout 120 sh "$1") >"$tmp/out" 2>"$tmp/err"
+    (cd "$ci" && PATH=$ci/bin:$PATH timeout 600 sh "$1") >"$tmp/out" 2>"$tmp/err"
 }
 
 translates() {

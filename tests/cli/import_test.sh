@@ -14,7 +14,7 @@ HOME=$tmp/home CARM_UARCH=skylake-server
 export HOME CARM_UARCH
 
 run() {
-    timeout 60 "$carm" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # golden FILE: standard output is the file's

@@ -87,7 +87,7 @@ refuses "an option that no sub-command has" 2 "study has no option --nope; .carm
   "$carm" study --nope gemm
 refuses "... behind the sub-command" 2 "study gemm has no option --nope; .carm study gemm --help." \
   "$carm" study gemm --nope
-for pair in gemm:--budget:classes gemm:-k:classes gemm:--matrix:dwarfs classes:--variants:gemm \
+for pair in gemm:--largest:classes gemm:-k:classes gemm:--matrix:dwarfs classes:--variants:gemm \
   classes:--n:gemm dwarfs:--largest:classes dwarfs:--variants:gemm; do
   name=${pair%%:*} option=${pair#*:}
   refuses "study $name with ${option%:*}" 2 \
@@ -101,8 +101,8 @@ for pair in show:--isa:build show:--reps:build show:--output:build show:--title:
     "fleet $name has no option ${option%:*} (carm fleet ${option#*:} has it); .carm fleet $name --help." \
     "$carm" fleet "$name" models "${option%:*}" 5
 done
-refuses "an option of another sub-command before the name" 2 "study gemm has no option --budget" \
-  "$carm" study --budget 5 gemm
+refuses "an option of another sub-command before the name" 2 "study gemm has no option --largest" \
+  "$carm" study --largest 5 gemm
 refuses "an operand of a sub-command without any" 2 "study gemm takes no operands, 'x' is too many" \
   "$carm" study gemm x
 refuses "... of fleet build" 2 "fleet build takes no operands, 'models'" "$carm" fleet build models
@@ -157,7 +157,7 @@ env PATH="$dir" "$carm" $quick -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &
 ok "the default plan needs no nasm" $?
 # shellcheck disable=SC2086
 env PATH="$dir" "$carm" $quick --latency yes -o "$dir/builtin-latency.json" >"$dir/out" 2>"$dir/err" &&
-  grep -q '"in_flight"' "$dir/builtin-latency.json"
+  { grep -q '"in_flight"' "$dir/builtin-latency.json" || grep -q 'budget left no time' "$dir/err"; }
 ok "nor do latencies" $?
 env PATH="$dir" "$carm" validate --quick --reps 16 --levels L1 "$dir/builtin.json" >"$dir/out" \
   2>"$dir/err" && [ ! -s "$dir/err" ]
@@ -350,7 +350,7 @@ good=0
 for code in A.avx512.dp.2:1.u8.p1024 B.avx2.sp.fma C.sse.dp.1:1.mad A.scalar.sp.nt C.avx.dp.update.div \
   B.amx.bf16.dot C.amx.fp16.2:1.dot A.amx.int8.1:1; do
   "$carm" asm "$code" >"$dir/code.asm" 2>"$dir/err" &&
-    timeout 20 nasm -f bin -o "$dir/code.bin" "$dir/code.asm" 2>>"$dir/err" &&
+    timeout 600 nasm -f bin -o "$dir/code.bin" "$dir/code.asm" 2>>"$dir/err" &&
     [ -s "$dir/code.bin" ] || good=1
 done
 ok "asm prints sources that plain nasm assembles" $good
@@ -383,7 +383,7 @@ done
 ok "every sub-command has help of its own, and its command lists it with a line" $good
 good=0
 "$carm" study gemm --help >"$dir/out"
-{ grep -q -- "--variants" "$dir/out" && ! grep -qE -- "--(budget|largest|matrix|kernels)" "$dir/out"; } || good=1
+{ grep -q -- "--variants" "$dir/out" && ! grep -qE -- "--(largest|matrix|kernels)" "$dir/out"; } || good=1
 "$carm" fleet show --help >"$dir/out"
 { grep -q -- "--group" "$dir/out" && ! grep -qE -- "--(isa|reps|title|output|time-limit)" "$dir/out"; } || good=1
 ok "... which shows its options alone" $good

@@ -18,7 +18,7 @@ done
 cd "$tmp" || exit 1
 
 run() {
-    timeout 60 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 python=
@@ -150,7 +150,7 @@ ok "odd hosts, jobs and ranks are safe to print"
 
 # fake RANK STEP OUTPUT: as srun would
 fake() {
-    SLURM_JOB_ID=4711 SLURM_STEP_ID=$2 SLURM_PROCID=$1 timeout 60 "$carm" run --counters none --name app -o "$3" -- true \
+    SLURM_JOB_ID=4711 SLURM_STEP_ID=$2 SLURM_PROCID=$1 timeout 600 "$carm" run --counters none --name app -o "$3" -- true \
         >>run.out 2>>run.err </dev/null
 }
 for i in 0 1 2 3 4 5; do
@@ -207,7 +207,7 @@ C
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 mpi() {
-    timeout 100 mpirun --oversubscribe --mca btl self,vader -n 4 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 mpirun --oversubscribe --mca btl self,vader -n 4 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 if ! command -v mpirun >"$tmp/out" 2>&1; then
     skip "mpirun -n 4" "no mpirun (Debian: openmpi-bin)"
@@ -215,7 +215,7 @@ elif ! mpi true; then
     skip "mpirun -n 4" "mpirun does not work here: $(grep -m 1 '[a-z]' "$tmp/err" | tr '\n' ' ')"
 elif ! cc -O1 -static -nostdlib -fno-stack-protector -o uneven uneven.c 2>"$tmp/err"; then
     skip "mpirun -n 4" "no compiler"
-elif ! timeout 20 "$carm" run -q --counters step --no-time -o probe.csv -- true 2>"$tmp/err" ||
+elif ! timeout 600 "$carm" run -q --counters step --no-time -o probe.csv -- true 2>"$tmp/err" ||
     ! grep -q ,stepped, probe.csv; then
     skip "mpirun -n 4" "ptrace does not work here"
 elif [ ! "$python" ]; then

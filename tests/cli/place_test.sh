@@ -14,7 +14,7 @@ HOME=$tmp/home
 export HOME
 
 run() {
-    timeout 60 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # golden FILE ARGUMENTS...: standard output is the file's, exit 0, nothing said

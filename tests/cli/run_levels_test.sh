@@ -10,7 +10,7 @@ unset CARM_OUT CARM_COUNTERS
 cd "$tmp" || exit 1
 
 levels() {
-    timeout 300 "$carm" run --levels "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" run --levels "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # ---- what is refused ------------------------------------------------------------------------------
@@ -193,8 +193,22 @@ int main(int argc, char **argv)
     return 0;
 }
 END
+# often COMMAND...: again, up to 10 times, until its run has taken the line in turns. On a busy machine the two threads
+# may have run one after the other.
+often() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        rm -f near.json
+        "$@"
+        python3 - <<'END' && break
+import json, sys
+parts = json.load(open("near.json"))["parts"]
+part = max((p for p in parts if p["name"].startswith("work loop")), key=lambda p: p["stores"])
+sys.exit(part["caches"][0]["coherence"] < 600000 / 50)
+END
+    done
+}
 if cc -O1 -pthread -o sharing sharing.c 2>err; then
-    levels --no-time --loops --min-share 0 -m small.json --json near.json -- ./sharing 1
+    often levels --no-time --loops --min-share 0 -m small.json --json near.json -- ./sharing 1
     cp err near
     levels --no-time --loops --min-share 0 -m small.json --json far.json -- ./sharing 8
     grep -q '^carm: coherence .* lines taken' near && grep -q 'no order makes more of them miss' near &&
@@ -206,7 +220,7 @@ def loop(name):
     part = max(found, key=lambda p: p["stores"])
     return part["caches"][0], part["coherence_contested"]
 near, contested = loop("near.json")
-# in turns of 16 accesses while both run, which is most of the time: a thread cannot run ahead of the other
+# in turns of 16 accesses while both run
 assert INCREMENTS / 50 < near["coherence"] <= INCREMENTS, near
 assert INCREMENTS < contested <= near["lookups"], (contested, near)
 far, contested = loop("far.json")
@@ -215,15 +229,12 @@ END
     ok 'false sharing is coherence misses, in turns of some accesses'
     # the C library asks for clone3 first, which a container answers with ENOSYS: that is no thread
     if cc -o forbid "$CARM_TOP/tests/forbid.c" 2>err && ./forbid container -- true 2>>err; then
-        timeout 300 ./forbid container -- "$carm" run --levels --no-time --loops --min-share 0 -m small.json \
-            --json contained.json -- ./sharing 1 >out 2>err </dev/null
-        python3 - >out 2>>err <<'END' &&
-import json
-part = max((p for p in json.load(open("contained.json"))["parts"] if p["name"].startswith("work loop")),
-           key=lambda p: p["stores"])
-assert part["caches"][0]["coherence"] > 600000 / 50, part
-END
-            ! grep -q 'take turns' err
+        # shellcheck disable=SC2317 # called by often
+        contained() {
+            timeout 600 ./forbid container -- "$carm" run --levels --no-time --loops --min-share 0 -m small.json \
+                --json near.json -- ./sharing 1 >out 2>err </dev/null
+        }
+        often contained && ! grep -q 'take turns' err
         ok '... in a container, too'
     else
         skip 'false sharing in a container' "$(cat err)"

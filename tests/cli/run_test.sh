@@ -16,7 +16,7 @@ done
 cd "$tmp" || exit 1
 
 run() {
-    timeout 100 "$carm" run "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" run "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
 }
 
@@ -93,23 +93,19 @@ run -q --counters none -- true
 [ $status -eq 0 ] && [ ! -s out ] && [ ! -s err ]
 ok 'quiet says nothing'
 mkfifo slow.json
-timeout -s KILL 20 "$carm" run --counters none --model slow.json -- sh -c 'echo "$PPID" >ran' >out 2>err </dev/null &
+timeout -s KILL 600 "$carm" run --counters none --model slow.json -- sh -c 'echo "$PPID" >ran' >out 2>err </dev/null &
 job=$!
-i=0
-while [ ! -s ran ] && [ $i -lt 100 ]; do
-    sleep 0.1
-    i=$((i + 1))
-done
-sleep 0.3 # it waits for the model, which nobody writes
+exec 8>slow.json # carm has opened the model, which nobody writes
 kill -TERM "$(cat ran)"
 wait $job
 [ $? -eq 143 ]
 ok 'once the program has ended, SIGTERM ends carm'
+exec 8>&-
 rm slow.json ran
-timeout -s KILL 60 "$carm" run -q --counters none -- sh -c 'sleep 40 & echo $! >left; echo $PPID >ran; wait' >out 2>err </dev/null &
+timeout -s KILL 600 "$carm" run -q --counters none -- sh -c 'sleep 200 & echo $! >left; echo $PPID >ran; wait' >out 2>err </dev/null &
 job=$!
 i=0
-while [ ! -s ran ] && [ $i -lt 100 ]; do
+while [ ! -s ran ] && [ $i -lt 600 ]; do
     sleep 0.1
     i=$((i + 1))
 done
@@ -174,7 +170,7 @@ run --counters none sh -c 'exit 3'
 [ $status -eq 3 ]
 ok 'without -- the first operand begins the command, its options are its own'
 printf 'one\ntwo\n' >in
-timeout 60 "$carm" run --counters none -- cat <in >out 2>err && cmp -s in out
+timeout 600 "$carm" run --counters none -- cat <in >out 2>err && cmp -s in out
 ok 'standard input is the program'"'"'s'
 refuses 'a program that is not there' 127 "there is no program 'no-such-program'" -- no-such-program
 refuses 'a file that is no program' 126 "'\./in' is not a program that may be run" -- ./in
@@ -206,7 +202,7 @@ SLURM_PROCID=3 run -q --counters none -o r.csv --name job -- true
 [ "$(field r.csv job rank)" = 3 ]
 ok 'the row has the rank of its launcher'
 for i in 1 2 3 4 5 6 7 8; do
-    timeout 60 "$carm" run -q --counters none --name "r$i" -o ranks.csv -- true </dev/null &
+    timeout 600 "$carm" run -q --counters none --name "r$i" -o ranks.csv -- true </dev/null &
 done
 wait
 [ "$(wc -l <ranks.csv)" -eq 9 ] && [ "$(grep -c '^name' ranks.csv)" -eq 1 ]
@@ -336,7 +332,7 @@ END
 # static where the C library is there: a dynamic linker has ten times the instructions of the rest
 if ! cc -O1 -static -pthread -o work work.c 2>err && ! cc -O1 -pthread -o work work.c 2>err; then
     skip 'stepping' 'no compiler'
-elif timeout 20 "$carm" run -q --counters step --no-time --name probe -o probe.csv -- ./work plain 1 >out 2>err \
+elif timeout 600 "$carm" run -q --counters step --no-time --name probe -o probe.csv -- ./work plain 1 >out 2>err \
     </dev/null && [ "$(field probe.csv probe counted_by)" != stepped ]; then
     skip 'stepping' "ptrace does not work here: $(head -n 1 err)"
 else
@@ -448,7 +444,7 @@ else
     [ $status -eq 0 ] && [ "$(field t.csv left flops)" = '' ] && ! grep -q budget err &&
         grep -q 'a child process was still running when the program ended after [0-9.]*\( million\)\? instructions' err
     ok 'a child that outlives the program is the reason, not the budget'
-    printf 'x\n' | timeout 60 "$carm" run -q --counters step -o t.csv --name piped -- ./work copy >out 2>err
+    printf 'x\n' | timeout 600 "$carm" run -q --counters step -o t.csv --name piped -- ./work copy >out 2>err
     [ "$(cat out)" = x ] && [ "$(field t.csv piped flops)" = '' ] &&
         field t.csv piped note | grep -q 'reads standard input that can be read only once'
     ok 'input that cannot be read twice: no count, and why'
@@ -549,13 +545,13 @@ END
     grep -qE '^carm: integer ops +[0-9]* \(int8_ops 95%, int64_ops 5%; int_adds 38%, int_logic 5%, int_dots 57%\), .*op/s' err &&
         grep -q '^carm: roofs  *avx2 int8, 1 thread' err && grep -qE '^carm: cache-aware +.* op/byte, .*op/s: ' err
     ok 'integers are placed under their own roofs'
-    timeout 60 "$carm" place i.json ints.csv >out 2>err
+    timeout 600 "$carm" place i.json ints.csv >out 2>err
     grep -qE '^work: .*op/s under avx2 int8, 1 thread' out && grep -q 'own roof: .*op/s' out
     ok '... and by carm place'
-    timeout 60 "$carm" place m.json ints.csv >out 2>err
+    timeout 600 "$carm" place m.json ints.csv >out 2>err
     grep -qE '^work: .*op/s under avx2 dp, 1 thread' out && grep -q 'only memory bounds it' out
     ok '... or by memory alone'
-    timeout 60 "$carm" place --precision dp m.json ints.csv >out 2>err
+    timeout 600 "$carm" place --precision dp m.json ints.csv >out 2>err
     grep -q 'not placed because its operations are on integers' out
     ok '... not under roofs of flops'
     run --counters step -m d.json -- ./work slow 2000
@@ -648,15 +644,15 @@ if [ -x ./work ]; then
     run --repeat 3 --counters none -o none.csv -- ./work plain 1000
     [ "$(grep -c '^work,' none.csv)" -eq 3 ]
     ok '... without counters'
-    printf x | timeout 100 "$carm" run --whole --repeat 3 --counters none -o pipe.csv -- ./work copy >out 2>err
+    printf x | timeout 600 "$carm" run --whole --repeat 3 --counters none -o pipe.csv -- ./work copy >out 2>err
     [ "$(cat out)" = x ] && [ "$(grep -c '^work,' pipe.csv)" -eq 1 ] &&
         grep -q -- '--repeat: 1 of 3 runs were made: it reads standard input that can be read only once' err
     ok '... but of a program that reads a pipe once'
-    printf x | timeout 100 "$carm" run -q --whole --repeat 3 --counters none -o unread.csv -- ./work plain 1000
+    printf x | timeout 600 "$carm" run -q --whole --repeat 3 --counters none -o unread.csv -- ./work plain 1000
     [ "$(grep -c '^work,' unread.csv)" -eq 3 ]
     ok '... of one that leaves the pipe unread three times'
     printf x >one.txt
-    timeout 100 "$carm" run -q --whole --repeat 3 --counters step --name c -o file.csv -- ./work copy <one.txt >out 2>err
+    timeout 600 "$carm" run -q --whole --repeat 3 --counters step --name c -o file.csv -- ./work copy <one.txt >out 2>err
     [ "$(cat out)" = x ] && [ "$(grep -c '^c,' file.csv)" -eq 3 ] && [ "$(field file.csv c counted_by)" = stepped ]
     ok '... of one that reads a file'
 fi

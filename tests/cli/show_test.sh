@@ -192,7 +192,7 @@ PY
 if python3 -c 'import pty' 2>/dev/null; then
     sed 's/"level": "L3"/"level": "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e7 7x very long"/' \
         "$model" >"$tmp/wide.json"
-    timeout 60 python3 "$tmp/terminal.py" "$carm" "$model" "$tmp/wide.json" >"$tmp/terminal" 2>"$tmp/err"
+    timeout 600 python3 "$tmp/terminal.py" "$carm" "$model" "$tmp/wide.json" >"$tmp/terminal" 2>"$tmp/err"
     while read -r line; do
         case $line in
         "ok - "* | "not ok - "*) # the numbers are this script's

@@ -16,7 +16,7 @@ HOME=$tmp/home
 export HOME
 
 run() {
-    timeout 60 "$carm" sol "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" sol "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # same FILE: standard output is the golden file's
@@ -60,11 +60,11 @@ ok "so does --csv FILE"
 LC_ALL=C run transformer-block --arch h100-pcie --layers=all && ! LC_ALL=C grep -q '[^ -~]' "$tmp/out" &&
     [ "$(awk 'length > 100' "$tmp/out" | wc -l)" -eq 0 ] && ! grep -q ' $' "$tmp/out"
 ok "the text is ASCII where the locale has no UTF-8, in 100 columns"
-timeout 60 "$carm" sol - --arch "$arch" --layers <"$graph" >"$tmp/out" 2>"$tmp/err" && same sol.txt
+timeout 600 "$carm" sol - --arch "$arch" --layers <"$graph" >"$tmp/out" 2>"$tmp/err" && same sol.txt
 ok "- is standard input"
 mkfifo "$tmp/pipe" && { cat "$graph" >"$tmp/pipe" & } && run "$tmp/pipe" --arch "$arch" --layers && same sol.txt
 ok "a pipe is read, too"
-timeout 60 "$carm" sol "$graph" --arch - --layers <"$arch" >"$tmp/out" 2>"$tmp/err" && same sol.txt
+timeout 600 "$carm" sol "$graph" --arch - --layers <"$arch" >"$tmp/out" 2>"$tmp/err" && same sol.txt
 ok "an architecture from standard input"
 cp "$graph" "$tmp/transformer-block" && (cd "$tmp" && run transformer-block --arch b200) &&
     grep -q '^up-relu-down: 3 operations' "$tmp/out"
@@ -147,7 +147,7 @@ run "$data/sol-linear-bias.yaml" --arch "$arch" && grep -q 'tensor_dtypes: most 
 ok "a precision that is not the tensors' is named"
 sed 1d "$data/sol-split.yaml" >"$tmp/nameless.yaml"
 run "$tmp/nameless.yaml" --arch "$arch" && grep -q '^nameless: 2 operations' "$tmp/out" &&
-    timeout 60 "$carm" sol - --arch "$arch" <"$tmp/nameless.yaml" >"$tmp/out" 2>"$tmp/err" &&
+    timeout 600 "$carm" sol - --arch "$arch" <"$tmp/nameless.yaml" >"$tmp/out" 2>"$tmp/err" &&
     grep -q '^graph: 2 operations' "$tmp/out"
 ok "a graph without model_name has its file's name"
 sed '/^  sp:/,$d' "$data/sol-split.yaml" >"$tmp/start.yaml"
@@ -352,7 +352,7 @@ refuses "a bomb of aliases" 1 "the aliases so far stand for more than" "$tmp/bom
 refuses "zeros without end" 1 "/dev/zero, line 1: not UTF-8 text" /dev/zero --arch b200
 # endless WORDS: what yes makes of them, from a pipe, is refused long before the limit of 2 GiB
 endless() {
-    yes -- "$1" 2>/dev/null | { timeout 60 "$carm" sol - --arch b200 >"$tmp/out" 2>"$tmp/err"; }
+    yes -- "$1" 2>/dev/null | { timeout 600 "$carm" sol - --arch b200 >"$tmp/out" 2>"$tmp/err"; }
     [ $? -eq 1 ] && [ ! -s "$tmp/out" ] && grep -qF "standard input, line $2" "$tmp/err"
     ok "refuses \"$1\" without end"
 }

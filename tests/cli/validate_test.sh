@@ -13,7 +13,7 @@ export XDG_DATA_HOME TMPDIR
 path=$PATH
 
 run() {
-    timeout 60 env PATH="$path" "$carm" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 env PATH="$path" "$carm" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # good ARGUMENTS...: carm validate with few repetitions exits 0 and says nothing on standard error.
@@ -27,7 +27,7 @@ good() {
 refuses() {
     name=$1 status=$2 pattern=$3
     shift 3
-    timeout 20 env PATH="$path" "$carm" validate --reps 500000 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 env PATH="$path" "$carm" validate --reps 500000 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     got=$?
     [ $got -eq "$status" ] && [ ! -s "$tmp/out" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
         grep -qE -- "^carm: $pattern" "$tmp/err"

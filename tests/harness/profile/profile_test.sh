@@ -21,7 +21,7 @@ if [ "${CARM_SOAK:-}" ]; then
 fi
 
 run() {
-    timeout 100 "$carm" run --counters translate --model "$top/tests/data/sample-model.json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" run --counters translate --model "$top/tests/data/sample-model.json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # shellcheck disable=SC2181 # the status is looked at with what was said
@@ -159,7 +159,7 @@ without() {
     calls=$1
     shift
     # shellcheck disable=SC2086 # words
-    timeout 100 "$tmp/forbid" $calls -- "$carm" run --counters none --functions --min-share 0 --hz $hz --json "$tmp/json" -- "$@" \
+    timeout 600 "$tmp/forbid" $calls -- "$carm" run --counters none --functions --min-share 0 --hz $hz --json "$tmp/json" -- "$@" \
         >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 "$tmp/forbid" $perf_event_open -- true 2>"$tmp/err"
@@ -368,7 +368,7 @@ END
 counters() {
     counts=$(python3 "$tmp/events.py" "$tmp/counted" "$1")
     shift
-    CARM_UARCH=skylake-server CARM_PAPI_LIBRARY=$papi CARM_FAKE_COUNTS=$counts timeout 100 "$carm" run \
+    CARM_UARCH=skylake-server CARM_PAPI_LIBRARY=$papi CARM_FAKE_COUNTS=$counts timeout 600 "$carm" run \
         --model "$top/tests/data/sample-model.json" "$@" >"$tmp/out" 2>"$tmp/err" <"${input:-/dev/null}"
 }
 # runs N: so many bytes are in the file to which "more grows" adds one in each run
@@ -477,7 +477,7 @@ if part(run, "^once$", "function")["samples"] < 3 or any(p["name"] == "in_betwee
 
     # a child without the environment is not sampled: two thirds of the time, of each run
     # shellcheck disable=SC2016 # the inner shell's
-    timeout 100 "$tmp/forbid" $perf_event_open -- "$carm" run --counters none --functions --repeat 3 --json "$tmp/json" -- \
+    timeout 600 "$tmp/forbid" $perf_event_open -- "$carm" run --counters none --functions --repeat 3 --json "$tmp/json" -- \
         sh -c '"$1" times 10000000; env -i "$1" times 20000000' sh "$tmp/more" >"$tmp/out" 2>"$tmp/err" </dev/null
     grep -q "the samples saw [0-9]*% of the program's processor time: programs that it starts" "$tmp/err"
     ok "the preloaded timer: what it did not see of repeated runs"

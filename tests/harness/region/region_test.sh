@@ -129,7 +129,7 @@ ok "CARM_ROWS=thread"
 # shellcheck disable=SC2086 # words
 $cc -std=gnu17 -O1 -Wall -Wextra -Werror $san -I"$top/include" "$programs/interrupted.c" \
     "$build/libcarm.a" $libs -o "$tmp/interrupted" >"$tmp/log" 2>&1 &&
-    quiet CARM_COUNTERS=none timeout 20 "$tmp/interrupted" && rows 1 && grep -q '^main,.*,1,,,' "$out"
+    quiet CARM_COUNTERS=none timeout 600 "$tmp/interrupted" && rows 1 && grep -q '^main,.*,1,,,' "$out"
 ok "a region in a signal handler that interrupts the first one is ignored"
 
 # one line when the first region begins, one when the rows are lost
@@ -191,7 +191,7 @@ elif $cc -std=gnu17 -O3 -Wall -Wextra -Werror -I"$top/include" "$programs/nested
     "$build/carm" run -q --counters translate --no-time -- true 2>"$tmp/err"; then
     translated() {
         rm -f "$out"
-        timeout 100 "$build/carm" run -q --regions --counters translate -o "$out" "$@" >"$tmp/log" 2>"$tmp/err"
+        timeout 600 "$build/carm" run -q --regions --counters translate -o "$out" "$@" >"$tmp/log" 2>"$tmp/err"
     }
     translated -- "$tmp/nested" && rows 5 && [ "$(grep -c ',translated,' "$out")" -eq 5 ] &&
         counts "$tmp/stepped.csv" >"$tmp/a" && counts "$out" >"$tmp/b" && cmp "$tmp/a" "$tmp/b" >>"$tmp/log"

@@ -48,7 +48,7 @@ finds() {
     ok "finds $1"
 }
 
-engine harness/translate/engine/emit/live.c 2>"$tmp/err" && CARM_TOP=$top timeout 100 "$tmp/test" >"$tmp/out" 2>"$tmp/err"
+engine harness/translate/engine/emit/live.c 2>"$tmp/err" && CARM_TOP=$top timeout 600 "$tmp/test" >"$tmp/out" 2>"$tmp/err"
 ok 'the engine as it is passes'
 finds 'a counter that changes flags' test_random live.c '\(flags->tested & CHANGED\)' '(0 \& \1)'
 finds 'a register that is still read' test_random live.c 'return (int)(whole - ZYDIS_REGISTER_RAX)' \

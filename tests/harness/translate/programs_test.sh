@@ -23,9 +23,9 @@ fi
 # both COMMAND...: free and counted; status and everything printed are the same
 both() {
     rm -f p.csv
-    timeout 60 "$@" >free.out 2>free.err </dev/null
+    timeout 600 "$@" >free.out 2>free.err </dev/null
     free=$?
-    timeout 100 "$carm" run -q --counters translate --no-time -n row -o p.csv -- "$@" >out 2>err </dev/null
+    timeout 600 "$carm" run -q --counters translate --no-time -n row -o p.csv -- "$@" >out 2>err </dev/null
     counted=$?
     [ $free -eq $counted ] || echo "status $counted, free $free" >>err
     [ $free -eq $counted ] && cmp -s free.out out && cmp -s free.err err
@@ -92,7 +92,7 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     for options in '' "--levels -m $top/tests/data/sample-model.json" \
         "--levels --sample 1 -m $top/tests/data/sample-model.json"; do
         # shellcheck disable=SC2086 # words
-        timeout -k 1 60 "$carm" run -q --counters translate --no-time $options -n row -o over.csv -- ./hostile overwrite \
+        timeout -k 1 600 "$carm" run -q --counters translate --no-time $options -n row -o over.csv -- ./hostile overwrite \
             >out 2>err
         status=$?
         [ $status -eq 0 ] && [ "$(cat out)" = overwritten ] &&
@@ -107,11 +107,11 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     kill "$VICTIM"
     unset VICTIM
     counts 'a child that ends half a second after the program' sh -c 'sleep 0.5 >/dev/null 2>&1 &'
-    timeout -s KILL 60 "$carm" run -q --counters translate --no-time -- sh -c 'echo $PPID >ran; sleep 9 >/dev/null 2>&1 &' \
+    timeout -s KILL 600 "$carm" run -q --counters translate --no-time -- sh -c 'echo $PPID >ran; sleep 9 >/dev/null 2>&1 &' \
         >out 2>err </dev/null &
     job=$!
     i=0
-    while [ ! -s ran ] && [ $i -lt 100 ]; do
+    while [ ! -s ran ] && [ $i -lt 600 ]; do
         sleep 0.1
         i=$((i + 1))
     done
@@ -122,10 +122,10 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     ok 'SIGTERM ends carm while it waits for a child of a program that has ended'
     for back_end in none translate; do
         rm -f grandchild
-        "$carm" run -q --counters $back_end -- sh -c 'sleep 60 >/dev/null 2>&1 & echo $! $PPID >grandchild; wait' \
+        "$carm" run -q --counters $back_end -- sh -c 'sleep 600 >/dev/null 2>&1 & echo $! $PPID >grandchild; wait' \
             >out 2>err </dev/null &
         i=0
-        while [ ! -s grandchild ] && [ $i -lt 100 ]; do
+        while [ ! -s grandchild ] && [ $i -lt 600 ]; do
             sleep 0.1
             i=$((i + 1))
         done
@@ -133,14 +133,14 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         kill -KILL "$parent"
         wait $! 2>err
         i=0
-        while grep -q 'State:.[^ZX]' "/proc/$pid/status" 2>err && [ $i -lt 50 ]; do
+        while grep -q 'State:.[^ZX]' "/proc/$pid/status" 2>err && [ $i -lt 600 ]; do
             sleep 0.1
             i=$((i + 1))
         done
-        [ $i -lt 50 ]
+        [ $i -lt 600 ]
         ok "where carm is killed, so is what its program has started: $back_end"
     done
-    timeout -k 1 60 "$carm" run -q --counters translate -n row -o pipe.csv -- ./hostile replaced >out 2>err </dev/null &&
+    timeout -k 1 600 "$carm" run -q --counters translate -n row -o pipe.csv -- ./hostile replaced >out 2>err </dev/null &&
         [ -p replaced.bin ] && grep -q '^row.*,translated,' pipe.csv
     ok 'a pipe in the place of a file that was executed'
     rm -f replaced.bin
@@ -209,7 +209,7 @@ b'
 if mkdir -p "$deep" "$broken" && ${CC:-cc} -O1 -o "$deep/sum" sum.c 2>err && cp "$deep/sum" "$broken/sum"; then
     for folder in "$deep" "$broken"; do
         rm -f sum.csv
-        timeout 60 "$carm" run -q --counters translate --no-time --functions -n row -o sum.csv -- "$folder/sum" >out 2>err
+        timeout 600 "$carm" run -q --counters translate --no-time --functions -n row -o sum.csv -- "$folder/sum" >out 2>err
         grep -q '^row: main,70000,' sum.csv
         ok "a function of a file whose path $([ "$folder" = "$deep" ] && echo 'has 724 characters' || echo 'has two lines')"
     done

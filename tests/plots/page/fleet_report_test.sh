@@ -13,7 +13,7 @@ export HOME
 : >"$tmp/err"
 
 run() {
-    timeout 60 "$carm" fleet report "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" fleet report "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # ---- the build

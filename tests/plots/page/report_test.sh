@@ -15,7 +15,7 @@ export HOME
 : >"$tmp/err"
 
 run() {
-    timeout 60 "$carm" report "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    timeout 600 "$carm" report "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
 # ---- the build
