@@ -31,7 +31,7 @@ if ! build; then
 fi
 rounds 'min(n) >= 4'
 ok "a build has rounds"
-run show --no-plot "$m" && grep -q ' rounds each, on 1 day; state of the machine: ' "$tmp/out"
+run show --verbose --no-plot "$m" && grep -q ' rounds each, on 1 day; state of the machine: ' "$tmp/out"
 ok "show tells how many, and the states"
 cp "$m" "$tmp/first.json"
 build && rounds 'max(n) >= 8'
@@ -89,7 +89,7 @@ for key, rate in rates(good).items():
     assert after[key] > 0.9 * rate, (key, rate, after[key])
 PY
 ok "a bad day does not make the model worse"
-run show --no-plot "$m" && grep -q ' on 2 days; ' "$tmp/out"
+run show --verbose --no-plot "$m" && grep -q ' on 2 days; ' "$tmp/out"
 ok "show tells on how many days"
 
 # another configuration, another machine

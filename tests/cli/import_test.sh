@@ -46,7 +46,7 @@ done >"$tmp/out"
 golden import-place.txt
 for f in ert.json carm-tool-roofs.csv; do
     echo "== $f"
-    LC_ALL=C "$carm" show --no-plot "$other/$f" 2>&1
+    LC_ALL=C "$carm" show --verbose --no-plot "$other/$f" 2>&1
 done >"$tmp/out"
 golden import-show.txt
 

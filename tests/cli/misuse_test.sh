@@ -321,11 +321,11 @@ else
   skip "each ceiling lies at or below the next one" "no python3"
 fi
 # which of them cost nothing here depends on how quiet the machine is: tests/cli/show_test.sh has the order
-"$carm" show --no-plot "$dir/c.json" >"$dir/out" 2>"$dir/err" && grep -q "tlp add" "$dir/out" &&
+"$carm" show --verbose --no-plot "$dir/c.json" >"$dir/out" 2>"$dir/err" && grep -q "tlp add" "$dir/out" &&
   grep -q "in order, balance on top: " "$dir/out" && grep -q "^    fp 1/4 " "$dir/out"
 ok "show lists them" $?
 "$carm" build --quick --reps 64 --threads 1 --levels L1 --ceilings=busy,traffic,memory -o "$dir/c1.json" \
-  >"$dir/out" 2>"$dir/err" && "$carm" show --no-plot "$dir/c1.json" >"$dir/out" 2>"$dir/err" &&
+  >"$dir/out" 2>"$dir/err" && "$carm" show --verbose --no-plot "$dir/c1.json" >"$dir/out" 2>"$dir/err" &&
   grep -q "busy 1/2 .*not measurable: the set has one thread" "$dir/out" &&
   grep -q "random .*not measured: memory is not among the levels of this build" "$dir/out" &&
   ! grep -q "tlp add" "$dir/out"

@@ -33,7 +33,7 @@ else
     skip "standard output closed: pages" "built without d3"
 fi
 # files that are opened do not take the numbers of closed streams
-"$carm" show "$model" >"$tmp/out" 2>&- <&- && cmp -s "$tmp/out" "$top/tests/data/show.txt"
+"$carm" show --verbose "$model" >"$tmp/out" 2>&- <&- && cmp -s "$tmp/out" "$top/tests/data/show.txt"
 "$carm" plot --script "$model" >"$tmp/out" 2>"$tmp/err" <&- && grep -q multiplot "$tmp/out"
 ok "standard input and error closed: the output comes"
 

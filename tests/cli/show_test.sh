@@ -15,17 +15,26 @@ block() {
         '$0 == name { n++; on = n == want; next } /^CARM_END/ { on = 0 } on' "$tmp/out"
 }
 
-golden show.txt show "$model"
-golden show-ascii.txt show --ascii "$model"
-golden show-threads1.txt show --threads 1 --isa avx512 --no-plot "$model"
+golden show.txt show --verbose "$model"
+golden show-ascii.txt show --verbose --ascii "$model"
+golden show-summary.txt show "$model"
+
+run show --no-plot --curves "$model" && grep -q '^avx512 dp 2:1, 2 threads: bandwidth over working set' "$tmp/out" &&
+    [ "$(grep -c ' GB/s  ±\| TB/s  ±' "$tmp/out")" -gt 20 ] && ! grep -q 'Memory levels' "$tmp/out"
+ok "show --curves prints curves alone"
+run show --roofs "$model" && grep -q 'Memory levels' "$tmp/out" && ! grep -q 'operational intensity' "$tmp/out"
+ok "show --roofs prints roofs alone"
+run show --ceilings "$model" && grep -q 'No ceilings: carm build --ceilings measures them' "$tmp/out"
+ok "show --ceilings names the remedy"
+golden show-threads1.txt show --verbose --threads 1 --isa avx512 --no-plot "$model"
 
 sed 's/"code": "d-avx512-nt"/"code": "a-avx512-dp-0to1-u16-pf1024"/' "$model" >"$tmp/peak.json"
-run show "$tmp/peak.json" && [ "$(grep -o 'DRAM peak of the original model: [^,]*' "$tmp/out" | tr '\n' ' ')" = \
+run show --verbose "$tmp/peak.json" && [ "$(grep -o 'DRAM peak of the original model: [^,]*' "$tmp/out" | tr '\n' ' ')" = \
     "DRAM peak of the original model: 14.10 GB/s DRAM peak of the original model: 18.86 GB/s! " ]
 ok "a DRAM peak is as disturbed as its code"
 
 sed 's/"precision": "dp"/"precision": "int8"/' "$model" >"$tmp/int8.json"
-run show --ascii "$tmp/int8.json" && grep -q 'op/cycle' "$tmp/out" && grep -q 'intensity, op/byte' "$tmp/out" &&
+run show --verbose --ascii "$tmp/int8.json" && grep -q 'op/cycle' "$tmp/out" && grep -q 'intensity, op/byte' "$tmp/out" &&
     ! grep -q 'flop' "$tmp/out"
 ok "integers have operations, not flops"
 
@@ -39,7 +48,7 @@ awk '/"roofs": \[/ { print; print "{\"isa\": \"avx2\", \"precision\": \"dp\", \"
     \"ci95\": [3.29e11, 3.31e11], \"spread\": {\"min\": 3e11, \"p5\": 3.2e11, \"p95\": 3.4e11, \"max\": 3.5e11}, \
     \"flops_per_cycle\": 47, \"clock_hz\": 3.5e9, \"reps\": 8192, \
     \"counted_by\": \"constructed\", \"disturbed\": false, \"note\": \"\"}]},"; next } 1' "$model" >"$tmp/beside.json"
-run show --ascii --threads 2 "$tmp/beside.json" &&
+run show --verbose --ascii --threads 2 "$tmp/beside.json" &&
     grep -q '^  L1: avx2 is faster: 1.450 TB/s is the roof that carm plot and carm place take$' "$tmp/out" &&
     grep -q '^  peak: avx2 fma+add is faster: 330.0 Gflop/s is the roof' "$tmp/out" &&
     grep -q 'avx512 dp, 2 threads, 2:1 loads to stores' "$tmp/out" && grep -q 'avx2 L1' "$tmp/out" &&
@@ -50,7 +59,7 @@ awk '/^avx512 dp, 2 threads/ { s = 1 } s && $1 == "fma" && !rate { rate = $2 } s
     r && $1 == "L1" { exit ($2 * 1450 / rate - 1) ^ 2 > 1e-6 }' "$tmp/out"
 ok "... also in the ridge points"
 
-run show --ascii --isa avx512 "$tmp/beside.json" && ! grep -q 'avx2' "$tmp/out"
+run show --verbose --ascii --isa avx512 "$tmp/beside.json" && ! grep -q 'avx2' "$tmp/out"
 ok "one ISA that is asked for stays alone"
 
 run plot --script "$tmp/beside.json" && grep -q 'avx2 L1' "$tmp/out" && grep -q 'avx2 fma+add' "$tmp/out" &&
@@ -67,7 +76,7 @@ ceilings() { # FILE: the model with that list of ceilings
         } 1' "$model"
 }
 ceilings "$data/ceilings.json" >"$tmp/c.json"
-golden show-ceilings.txt show --ascii --no-plot --threads 2 "$tmp/c.json"
+golden show-ceilings.txt show --verbose --ascii --no-plot --threads 2 "$tmp/c.json"
 
 run show --json "$tmp/c.json" && grep -q '"name": "dot no-prefetch"' "$tmp/out"
 ok "show --json has the ceilings"
@@ -78,23 +87,23 @@ refuses "an unknown group of ceilings" 1 \
     show "$tmp/bad.json"
 
 sed 's/"jump 2"/"jump\\u001b[2J"/' "$data/ceilings.json" >"$tmp/list.json" &&
-    ceilings "$tmp/list.json" >"$tmp/evil.json" && run show "$tmp/evil.json" &&
+    ceilings "$tmp/list.json" >"$tmp/evil.json" && run show --verbose "$tmp/evil.json" &&
     grep -qF 'jump?[2J' "$tmp/out" && ! grep -q "$(printf '\033')" "$tmp/out"
 ok "show blanks what could steer a terminal in their names"
 
-LC_ALL=C run show "$model" && cmp -s "$data/show-ascii.txt" "$tmp/out"
+LC_ALL=C run show --verbose "$model" && cmp -s "$data/show-ascii.txt" "$tmp/out"
 ok "show is ASCII where the locale has no UTF-8"
 
 run show --json "$model" && cmp -s "$model" "$tmp/out"
 ok "show --json prints the file"
 
-run show "$model" && ! grep -q "$(printf '\033')" "$tmp/out"
+run show --verbose "$model" && ! grep -q "$(printf '\033')" "$tmp/out"
 ok "show has no colour outside a terminal"
 
-run show --no-plot "$model" && ! grep -q 'operational intensity' "$tmp/out"
+run show --verbose --no-plot "$model" && ! grep -q 'operational intensity' "$tmp/out"
 ok "show --no-plot draws nothing"
 
-run show --ascii "$model" && [ "$(tail -n 23 "$tmp/out" | awk 'length > 80' | wc -l)" -eq 0 ] &&
+run show --verbose --ascii "$model" && [ "$(tail -n 23 "$tmp/out" | awk 'length > 80' | wc -l)" -eq 0 ] &&
     [ "$(tail -n 23 "$tmp/out" | head -n 1)" = 'avx512 dp, 2 threads, 2:1 loads to stores' ]
 ok "the roofline fits 80 columns and 24 rows"
 
@@ -107,6 +116,9 @@ roofs = ["L1    1.233 TB/s", "L2    461.6 GB/s", "L3    48.94 GB/s", "DRAM  20.1
 count = 0
 
 def show(columns, rows, *words, **env):
+    return output(columns, rows, "--verbose", *words, **env)
+
+def output(columns, rows, *words, **env):
     """What carm show prints on such a terminal. This side holds the terminal open and the end is a
     character: at a hangup, Linux may report the end of the terminal before its last text."""
     here, terminal = pty.openpty()
@@ -171,6 +183,14 @@ for columns in 60, 80, 132:
     ok("... %s test codes" % ("with" if columns > 100 else "without"), (codes > 10) == (columns > 100) and
        ("test codes are shown on a wider terminal" in text) == (columns < 100), text.split("\n"))
 
+for columns, rows in (80, 40), (100, 50), (132, 50):
+    for path in model, evil:
+        lines = output(columns, rows, path, NO_COLOR="1").rstrip("\n").split("\n")
+        ok("one screen of %d x %d: machine, roofline, levels, trust" % (columns, rows),
+           len(lines) < rows and all(len(line) <= columns or "every figure: " in line for line in lines) and
+           lines[0] == "sample: 220.9 Gflop/s (dp) and 20.18 GB/s from DRAM with 2 threads" and
+           any(line.startswith("sure: 1 of 52 roofs was disturbed") for line in lines), lines)
+
 plain = show(80, 24, model, NO_COLOR="1")
 colour = show(80, 24, model, NO_COLOR="")
 ok("NO_COLOR: no escape sequence", "\033" not in plain, plain.split("\n"))
@@ -212,7 +232,7 @@ else
 fi
 
 mkdir -p "$tmp/data/carm" && cp "$model" "$tmp/data/carm/$(uname -n).json"
-XDG_DATA_HOME=$tmp/data run show && cmp -s "$data/show.txt" "$tmp/out"
+XDG_DATA_HOME=$tmp/data run show --verbose && cmp -s "$data/show.txt" "$tmp/out"
 ok "show takes this host's model from XDG_DATA_HOME"
 
 refuses "a model that is not there" 1 "carm build" show "$tmp/none.json"
@@ -226,7 +246,7 @@ refuses "--json with other options" 2 "--json" show --json --ascii "$model"
 
 # Terminal escapes, C1 controls and right-to-left overrides in a model's strings.
 sed 's/"Sample CPU[^"]*"/"\\u001b[2J\xc2\x9b31m\xe2\x80\xaeevil"/' "$model" >"$tmp/evil.json"
-run show "$tmp/evil.json" && grep -qF 'CPU      ?[2J?31m?evil' "$tmp/out" &&
+run show --verbose "$tmp/evil.json" && grep -qF 'CPU      ?[2J?31m?evil' "$tmp/out" &&
     ! grep -q "$(printf '\033\\|\302\233\\|\342\200\256')" "$tmp/out"
 ok "show blanks what could steer a terminal"
 
@@ -380,14 +400,14 @@ ok "plot takes the title as text"
 
 sed "s/\"hostname\": \"sample\"/\"hostname\": \"node7.example\"/
     0,/\"note\": \"\"/s//\"note\": \"from \/home\/ada\/x on node7, user $(id -un)me\"/" "$model" >"$tmp/private.json"
-run show --share "$tmp/shared.json" --no-plot "$tmp/private.json" && grep -q '^Cache-aware roofline model of node7' "$tmp/out" &&
+run show --verbose --share "$tmp/shared.json" --no-plot "$tmp/private.json" && grep -q '^Cache-aware roofline model of node7' "$tmp/out" &&
     grep -q node7 "$tmp/private.json" && ! grep -qE 'node7|/home' "$tmp/shared.json" &&
     grep -qF '"note": "from (removed) on (removed), user' "$tmp/shared.json" &&
     grep -q '"created": "2025-06-01T10:20:30Z"' "$tmp/shared.json" && grep -q '"carm_version": "0.1.0"' "$tmp/shared.json" &&
     "$carm" show --share - "$tmp/private.json" | cmp -s - "$tmp/shared.json"
 ok "show --share leaves out host, user and paths, and keeps date and version"
 sed 's/"hostname": ""/"hostname": "sample"/; s/from (removed) on (removed), user .*"/"/' "$tmp/shared.json" >"$tmp/again.json"
-run show --no-plot "$tmp/again.json" && cp "$tmp/out" "$tmp/first" && run show --no-plot "$model" && cmp -s "$tmp/first" "$tmp/out"
+run show --verbose --no-plot "$tmp/again.json" && cp "$tmp/out" "$tmp/first" && run show --verbose --no-plot "$model" && cmp -s "$tmp/first" "$tmp/out"
 ok "... and every figure"
 refuses "to share another tool's roofs" 1 "are shared as the file that they are in" \
     show --share - "$data/import/ert.json"
@@ -409,7 +429,7 @@ done
 mkdir -p "$tmp/xdg/carm" && cp "$model" "$tmp/xdg/carm/$(hostname).json"
 XDG_DATA_HOME=$tmp/xdg
 export XDG_DATA_HOME
-(cd "$tmp" && "$carm" show --no-plot zen3-kvm) >"$tmp/out" && grep -q '^Cache-aware roofline model of zen3-kvm' "$tmp/out"
+(cd "$tmp" && "$carm" show --verbose --no-plot zen3-kvm) >"$tmp/out" && grep -q '^Cache-aware roofline model of zen3-kvm' "$tmp/out"
 ok "show knows a measured machine by its name"
 run compare zen3-kvm && grep -q '^  host  *zen3-kvm  *sample' "$tmp/out"
 ok "compare NAME: with this machine's model"

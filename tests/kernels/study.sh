@@ -79,7 +79,7 @@ here() {
             "\"clock_hz\": 3e9,\n   \"memory\": [\n%s],\n", host, machine, caches, levels, roofs
         printf "   \"dram_peak\": {\"bandwidth\": %de9, \"code\": \"A.sse.dp.1:0.u8\"},\n", 2 * gb + 2
         printf "   \"compute\": [\n%s]\n  }\n],\n\"curves\": [],\n\"flop_curves\": [],\n\"validation\": []}\n", ops
-    }' info.json >"$model" && "$carm" show "$model" >out 2>err
+    }' info.json >"$model" && "$carm" show --verbose "$model" >out 2>err
     ok 'a model of this machine'
     [ "$failed" -eq 0 ] || finish
     grep -v '"dram_peak"' "$model" >no-dram.json

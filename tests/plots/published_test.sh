@@ -29,7 +29,7 @@ ok "show --json prints the data file"
 refuses "to show an unknown machine" 1 "opteron-x2, xeon, opteron-x4, t2plus, cell" show vax
 
 cp "$model" "$tmp/xeon"
-(cd "$tmp" && run show --no-plot xeon && grep -q '^Cache-aware roofline model' "$tmp/out")
+(cd "$tmp" && run show --verbose --no-plot xeon && grep -q '^Cache-aware roofline model' "$tmp/out")
 ok "a file goes before a published machine of its name"
 
 # ---- plot

@@ -775,10 +775,11 @@ static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_
     if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
         return 0;
     }
-    bool any = false;
+    bool any = false; /* of the set was measured before the budget ended */
     for (size_t i = 0; i < j->n; i++) {
         const struct carm_build_roof *r = &j->roofs[i];
-        any = any || (r->set == set && r->isa == isa && r->precision == precision);
+        any =
+            any || (r->set == set && r->isa == isa && r->precision == precision && r->pooled.n > 0);
     }
     if (!any) {
         return 0;

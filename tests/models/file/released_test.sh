@@ -74,7 +74,7 @@ jsonschema.validate(*(json.load(open(f)) for f in sys.argv[1:]))' "$model" "$top
     fi
     reads "$model"
     ok "$name: carm show has all its figures"
-    run show "$model" && grep -q '^Cache-aware roofline model' "$tmp/out" && grep -q '^Validation' "$tmp/out"
+    run show --verbose "$model" && grep -q '^Cache-aware roofline model' "$tmp/out" && grep -q '^Validation' "$tmp/out"
     ok "$name: carm show, with its validation"
     run place --json "$model" "$tmp/points.csv" && python3 -c 'import json, sys
 p = json.load(sys.stdin)[0]
