@@ -323,9 +323,9 @@ static void print_ridges(const struct carm_show_page *page, const struct carm_mo
         const struct carm_memory_roof *x =
             carm_select_best_memory(sel, m, r, m->levels[i].level, &whose);
         if (x) {
-            printf("%s", any ? ", " : "memory limits loops below ");
+            printf("%s", any ? ", " : "memory-bound below ");
             printf("%.2g (", peak->rate / x->bandwidth);
-            carm_show_put(page, 0, x->level);
+            carm_show_put_cut(page, (int)fmin(8.0, (double)strlen(x->level)), x->level);
             printf(")");
             any = true;
         }
