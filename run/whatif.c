@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/whatif.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -167,7 +165,7 @@ struct session {
     struct carm_trial_settings settings;
     double length; /* seconds, of the program */
     double began, stood;
-    bool masked;
+    bool masked, untraced; /* as of struct carm_stop */
 };
 
 /* Why a loop is not tried, whatever happens; NULL = it may be */
@@ -424,22 +422,6 @@ static void take_snapshots(struct session *s, struct carm_observer *observer)
     }
 }
 
-/* To its end: what it writes must be whole. */
-static void finish_run(struct carm_stop *stop, struct carm_launch *launch)
-{
-    int status = 0;
-    pid_t got = 0;
-    while (!stop->ended && got >= 0) {
-        do {
-            got = waitpid(stop->pid, &status, 0);
-        } while (got < 0 && errno == EINTR);
-        if (got == stop->pid && (WIFEXITED(status) || WIFSIGNALED(status))) {
-            stop->ended = true;
-        }
-    }
-    launch->pid = -1;
-}
-
 /* ---- what they say ---- */
 
 static void take_change(const struct candidate *c, enum carm_whatif_kind kind, int trial,
@@ -484,8 +466,7 @@ static void take_prefetch(const struct candidate *c, struct carm_whatif_loop *lo
     }
 }
 
-/* masked  the program's threads had no breakpoints */
-static void take_loop(struct candidate *c, bool masked, struct carm_whatif_loop *loop)
+static void take_loop(struct candidate *c, const struct session *s, struct carm_whatif_loop *loop)
 {
     static const int trials[CARM_WHATIF_KINDS] = {
         [CARM_WHATIF_HUGE_PAGES] = CARM_TRIAL_HUGE,
@@ -521,11 +502,14 @@ static void take_loop(struct candidate *c, bool masked, struct carm_whatif_loop 
         return;
     }
     if (good < SNAPSHOTS_LEAST) {
-        snprintf(loop->why, sizeof loop->why, "%s",
-                 why[0]   ? why
-                 : masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
-                 : c->n   ? "it was reached too seldom"
-                          : "it was not reached in the program's first process");
+        snprintf(
+            loop->why, sizeof loop->why, "%s",
+            why[0]      ? why
+            : s->masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
+            : s->untraced
+                ? "the program cannot be traced: another process traces it, or it has another user"
+            : c->n ? "it was reached too seldom"
+                   : "it was not reached in the program's first process");
         return;
     }
     if (!isnan(loop->copied) && (loop->copied > copied_most || loop->copied < 1.0 / copied_most)) {
@@ -597,8 +581,10 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
         s->began = carm_seconds_now();
         if (!rc) {
             take_snapshots(s, run->observer);
-            finish_run(stop, &launch);
+            carm_stop_await_end(stop); /* what it writes must be whole */
+            launch.pid = -1;
             s->masked = stop->masked;
+            s->untraced = stop->untraced;
         }
         program_pid = 0;
         sigaction(SIGHUP, &hangup, NULL);
@@ -631,7 +617,7 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
         rc = rc ? rc : run_again(s, run, err);
     }
     for (size_t i = 0; i < out->nloops && !rc; i++) {
-        take_loop(&s->all[i], s->masked, &out->loops[i]);
+        take_loop(&s->all[i], s, &out->loops[i]);
     }
     for (size_t i = 0; i < out->nloops; i++) {
         if (s->all[i].opened) {

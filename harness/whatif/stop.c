@@ -156,6 +156,7 @@ static void seize(struct carm_stop *stop, const uint64_t *heads, size_t n)
             continue;
         }
         if (ptrace(PTRACE_SEIZE, tid, NULL, PTRACE_O_TRACESYSGOOD) != 0) {
+            stop->untraced = stop->untraced || errno == EPERM;
             continue;
         }
         const size_t i = stop->nthreads++;
@@ -239,13 +240,37 @@ void carm_stop_release(struct carm_stop *stop)
     stop->nthreads = 0;
 }
 
+/* Its end, or a stop of one that has asked to be traced by its parent: that is let go on. */
+static void take_status(struct carm_stop *stop, int status)
+{
+    if (WIFSTOPPED(status)) {
+        const int signo = WSTOPSIG(status);
+        ptrace(PTRACE_DETACH, stop->pid, NULL,
+               (void *)(intptr_t)(signo == SIGTRAP ? 0 : signo)); /* of an exec */
+        return;
+    }
+    stop->ended = true;
+    stop->status = status;
+}
+
 bool carm_stop_ended(struct carm_stop *stop)
 {
     int status = 0;
-    if (!stop->ended && waitpid(stop->pid, &status, WNOHANG) == stop->pid &&
-        (WIFEXITED(status) || WIFSIGNALED(status))) {
-        stop->ended = true;
-        stop->status = status;
+    if (!stop->ended && waitpid(stop->pid, &status, WNOHANG) == stop->pid) {
+        take_status(stop, status);
     }
     return stop->ended;
+}
+
+void carm_stop_await_end(struct carm_stop *stop)
+{
+    int status = 0;
+    while (!stop->ended) {
+        const pid_t got = waitpid(stop->pid, &status, 0);
+        if (got == stop->pid) {
+            take_status(stop, status);
+        } else if (errno != EINTR) {
+            stop->ended = true;
+        }
+    }
 }

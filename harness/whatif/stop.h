@@ -22,7 +22,8 @@ struct carm_stop {
     size_t nthreads;
     bool
         masked; /* a thread blocks or ignores SIGTRAP: a breakpoint would reset its handling, so it has none */
-    bool ended; /* the process; status is as waitpid gives it */
+    bool untraced; /* a thread cannot be traced: another process does, or it has another user */
+    bool ended;    /* the process; status is as waitpid gives it */
     int status;
 };
 
@@ -39,5 +40,8 @@ void carm_stop_release(struct carm_stop *stop);
 
 /* Whether the process has ended: its status is taken then. */
 bool carm_stop_ended(struct carm_stop *stop);
+
+/* Waits for its end. */
+void carm_stop_await_end(struct carm_stop *stop);
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -425,6 +426,40 @@ static void traps_are_ignored(void **state)
     (void)close_child(&child);
 }
 
+/* As debuggers are kept away: carm becomes its tracer, and lets it go on. */
+static void asks_to_be_traced(double **to)
+{
+    (void)to;
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    raise(SIGUSR2);
+}
+
+static void it_is_traced_already(void **state)
+{
+    static struct carm_stop stop;
+    const struct what what = {triad, asks_to_be_traced};
+    const uint64_t at = (uint64_t)(uintptr_t)triad_head;
+    pid_t thread = 0;
+    uint64_t sum = 0;
+    (void)state;
+    signal(SIGUSR2, SIG_IGN);
+    const struct what plain = {triad, NULL};
+    const uint64_t want = unwatched(&plain);
+    struct child child = open_child(&what);
+    stop = (struct carm_stop){.pid = child.pid};
+    (void)carm_stop_at(&stop, &at, 1, 0.05, NULL, &thread);
+    carm_stop_release(&stop);
+    for (int i = 0; i < 100 && !carm_stop_ended(&stop); i++) {
+        usleep(1000);
+    }
+    *child.go_on = 2;
+    carm_stop_await_end(&stop);
+    assert_int_equal(read(child.result, &sum, sizeof sum), sizeof sum);
+    assert_true(WIFEXITED(stop.status) && WEXITSTATUS(stop.status) == 0 && sum == want);
+    close(child.result);
+    munmap((void *)(uintptr_t)child.go_on, 4096);
+}
+
 static void it_ends_meanwhile(void **state)
 {
     static struct carm_stop stop;
@@ -472,7 +507,8 @@ int main(void)
         cmocka_unit_test(numbers_that_name_others),   cmocka_unit_test(is_refused),
         cmocka_unit_test(signals_are_the_programs),   cmocka_unit_test(it_stays_stopped),
         cmocka_unit_test(it_is_not_reached),          cmocka_unit_test(traps_are_ignored),
-        cmocka_unit_test(it_ends_meanwhile),          cmocka_unit_test(codes_are_refused),
+        cmocka_unit_test(it_is_traced_already),       cmocka_unit_test(it_ends_meanwhile),
+        cmocka_unit_test(codes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
