@@ -302,7 +302,8 @@ static int read_event(struct carm_import *in, struct stat *s, const struct carm_
     struct event *e = &s->events[s->n++];
     snprintf(e->name, sizeof e->name, "%s", name);
     e->counted = counted;
-    e->value = value;
+    /* perf prints software clocks in milliseconds; recipes take nanoseconds, as the kernel counts */
+    e->value = carm_span_is(&line[UNIT], "\"msec\"") ? value * 1e6 : value;
     e->running = 100.0;
     if ((line[SHARE].at && !number_of(&line[SHARE], &e->running)) ||
         !(e->running > 0.0 && e->running <= 100.0)) {
