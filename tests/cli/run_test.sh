@@ -51,6 +51,32 @@ field() {
     END { print found && column in at ? value : "no row" }' "$1"
 }
 
+# ---- CPU time ----------------------------------------------------------------------------------------
+
+# A program that ends once its own clock of CPU time is at 0.3 s: each writer of its CPU time must say so,
+# however long it waited for a processor. Below twice that, since starting and ending take some, too.
+cat >burn.c <<'END'
+#include <time.h>
+int main(void)
+{
+    struct timespec t;
+    do {
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    } while (t.tv_sec == 0 && t.tv_nsec < 300000000);
+    return 0;
+}
+END
+if ${CC:-cc} -O1 -o burn burn.c; then
+    run -q --counters none --json burn.json -- ./burn && run -q --counters none --whole -o burn.csv --name burn -- ./burn
+    [ $status -eq 0 ] && python3 - burn.json "$(field burn.csv burn task_seconds)" "$(field burn.csv burn seconds)" <<'END'
+import json, sys
+of = json.load(open(sys.argv[1]))
+figures = of["cpu_seconds"], of["whole"]["task_seconds"], float(sys.argv[2])
+sys.exit(0 if all(0.3 <= f < 0.6 for f in figures) and figures[2] <= float(sys.argv[3]) else f"CPU times: {figures}")
+END
+    ok "writes the CPU time that the program used: JSON, its counts, points"
+fi
+
 # ---- output of the counted run ----------------------------------------------------------------------
 
 # each kind of output has its own number of instructions: the counted run meets the same one
