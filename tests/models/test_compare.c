@@ -506,10 +506,42 @@ static void latencies(void **state)
     assert_string_equal(facts[1].text[1], "-");
 }
 
+/* Roofs without an ISA take ISA and operation of the other model's highest set with as many threads. */
+static void roofs_adopt_an_isa(void **state)
+{
+    (void)state;
+    struct carm_compute_roof scalar[] = {{.op = "add", .rate = 1e9}};
+    struct carm_compute_roof wide[] = {{.op = "add", .rate = 4e9}, {.op = "fma", .rate = 8e9}};
+    struct carm_compute_roof more[] = {{.op = "mul", .rate = 9e9}};
+    struct carm_roofs sets[] = {
+        {.isa = "scalar", .precision = "dp", .threads = 1, .compute = scalar, .ncompute = 1},
+        {.isa = "avx2", .precision = "dp", .threads = 1, .compute = wide, .ncompute = 2},
+        {.isa = "avx512", .precision = "dp", .threads = 2, .compute = more, .ncompute = 1}};
+    const struct carm_model other = {.roofs = sets, .nroofs = 3};
+    struct carm_compute_roof flops[] = {{.op = "flops", .rate = 7e9}, {.op = "more", .rate = 6e9}};
+    struct carm_roofs mine = {.isa = "unknown", .precision = "dp", .threads = 1, .compute = flops};
+    struct carm_model model = {.roofs = &mine, .nroofs = 1};
+    mine.ncompute = 1;
+    assert_ptr_equal(carm_compare_adopt(&model, &other), &sets[1]);
+    assert_string_equal(mine.isa, "avx2");
+    assert_string_equal(flops[0].op, "fma");
+    assert_null(carm_compare_adopt(&model, &other)); /* it has an ISA now */
+    (void)snprintf(mine.isa, sizeof mine.isa, "unknown");
+    (void)snprintf(flops[0].op, sizeof flops[0].op, "flops");
+    mine.ncompute = 2; /* of several operations none is known to be the highest */
+    assert_ptr_equal(carm_compare_adopt(&model, &other), &sets[1]);
+    assert_string_equal(flops[0].op, "flops");
+    (void)snprintf(mine.isa, sizeof mine.isa, "unknown");
+    mine.threads = 3;
+    assert_null(carm_compare_adopt(&model, &other));
+    assert_string_equal(mine.isa, "unknown");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(latencies),
+        cmocka_unit_test(roofs_adopt_an_isa),
         cmocka_unit_test(intervals_decide),
         cmocka_unit_test(facing_sides),
         cmocka_unit_test(floor_decides),

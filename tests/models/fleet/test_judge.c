@@ -240,6 +240,25 @@ static void intervals_of_rounds(void **state)
     assert_true(judge_rounds(40, 10, true) >= 0.9);
 }
 
+/* Roofs and families are adjusted apart, by Benjamini and Hochberg; where a node has both, twice (Bonferroni). */
+static void check_adjusted(const struct carm_fleet_table *t, size_t node, const double *adjusted)
+{
+    double p[80], q[2][80];
+    size_t order[80], n[2];
+    for (int family = 0; family < 2; family++) {
+        for (size_t j = 0; j < t->ncolumns; j++) {
+            p[j] = t->columns[j].family == family ? (double)carm_fleet_test_of(t, node, j)->p : NAN;
+        }
+        n[family] = carm_fleet_bh(p, t->ncolumns, order, q[family]);
+    }
+    for (size_t j = 0; j < t->ncolumns; j++) {
+        const double alone = q[t->columns[j].family][j];
+        if (!isnan(alone)) {
+            assert_near(adjusted[j], fmin(1.0, n[0] && n[1] ? 2.0 * alone : alone), 1e-12);
+        }
+    }
+}
+
 /* A roof accuses at fdr times the share of nodes that were rejected. */
 static void check_flags(const struct carm_fleet_table *t, double fdr)
 {
@@ -254,6 +273,7 @@ static void check_flags(const struct carm_fleet_table *t, double fdr)
     for (size_t i = 0; i < t->n; i++) {
         double least = 1.0;
         carm_fleet_adjust(t, i, scratch, order, adjusted);
+        check_adjusted(t, i, adjusted);
         for (size_t j = 0; j < t->ncolumns; j++) {
             const struct carm_fleet_test *test = carm_fleet_test_of(t, i, j);
             const double q = fmin(1.0, fmax(t->judged[i].q, adjusted[j] * (double)t->n / rejected));
@@ -267,6 +287,12 @@ static void check_flags(const struct carm_fleet_table *t, double fdr)
         }
         assert_near(t->judged[i].p, least, 1e-12);
     }
+    struct carm_fleet_table roofs = *t; /* of node 0 alone, whose tests come first */
+    while (roofs.ncolumns > 0 && roofs.columns[roofs.ncolumns - 1].family) {
+        roofs.ncolumns--;
+    }
+    carm_fleet_adjust(&roofs, 0, scratch, order, adjusted);
+    check_adjusted(&roofs, 0, adjusted);
 }
 
 static void slow_fast_and_small(void **state)

@@ -207,6 +207,8 @@ static void roofs(void **state)
     assert_int_equal(m->nlevels, 4);
     assert_true(near(carm_roofs_find_memory(m->roofs, "DRAM", "1:0")->bandwidth, 13e9));
     assert_true(near(carm_roofs_find_peak(m->roofs)->rate, 100.4e9)); /* the later one */
+    assert_string_equal(m->config.ldst, "2:1");                       /* the first row's */
+    assert_string_equal(m->config.precision, "dp");
     carm_model_free(m);
 }
 
