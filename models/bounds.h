@@ -70,7 +70,7 @@ struct carm_bounds {
     size_t n;
 };
 
-/* Rates and latencies: the model's, and where it has none those of the microarchitecture. */
+/* Rates and latencies: of the model, or of the microarchitecture for those that the model lacks. */
 struct carm_rates {
     const struct carm_model *model;              /* may be NULL */
     const struct carm_microarchitecture *theory; /* may be NULL */
@@ -94,7 +94,7 @@ struct carm_bounds_unit {
 /* Lines that come into L1 with each iteration, by the place that they come from. */
 enum carm_bounds_place { CARM_FROM_L2, CARM_FROM_L3, CARM_FROM_DRAM, CARM_FROM_PLACES };
 
-/* One thread's iteration; what is 0 gives no bound. */
+/* One iteration of one thread. A member that is 0 gives no bound. */
 struct carm_bounds_input {
     struct carm_rates rates;
     const struct carm_roofs *roofs; /* of as many threads; NULL = none */
@@ -107,15 +107,15 @@ struct carm_bounds_input {
     double loads[CARM_BOUNDS_WIDTHS]; /* general registers; vectors of 8, 16, 32, 64 bytes */
     double stores[CARM_BOUNDS_WIDTHS];
     double chain_cycles;                /* of the longest carried chain, hits in L1 */
-    double forward_cycles;              /* part of it for loads of bytes just stored */
+    double forward_cycles;              /* part of the chain for loads of bytes just stored */
     const char *chain;                  /* its instructions in words */
     double missing_cycles;              /* of the longest chain with the latencies of its misses */
     double straddles;                   /* loads that wait for a store to be written */
     double bytes[CARM_FROM_PLACES];     /* simulated: across the border to that place */
-    double written;                     /* share of them that is written back, 0 .. 0.5 */
+    double written;                     /* share of the lines that is written back, 0 .. 0.5 */
     double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
     double walks;                       /* accesses whose page is in no TLB */
-    double resolve_cycles; /* from the fetch of such a branch's condition to its outcome */
+    double resolve_cycles; /* from the fetch of a mispredicted branch's condition to its outcome */
     double mispredicted;   /* branches that may be, by how often they jump; an estimate */
 };
 
@@ -180,7 +180,7 @@ struct carm_verdict {
     size_t nadvice;
 };
 
-/* What advice depends on beside the limit. */
+/* Properties of the code that advice depends on, beside the limit. */
 struct carm_verdict_code {
     bool scalar;       /* nearly all of its flops or elements are computed one by one */
     bool strided;      /* a load or store moves by more than a line */

@@ -131,7 +131,7 @@ struct carm_gain {
  * largest gain of each.
  * performance  0 = not known: all optimisations that the intensity leaves in reach
  * gains        out: [2 * CARM_CEILINGS_MAX]
- * returns how many were filled */
+ * returns the number of gains */
 size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensity,
                            double performance, enum carm_region *region, struct carm_gain *gains);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models against the first of them, the baseline: which roofs differ, by how much, and whether
- * the difference exceeds the variation of one machine from run to run. Nothing is printed or
- * measured here. */
+/* Compares models with the first one, the baseline: which roofs differ, by how much, and whether
+ * the difference exceeds the variation of one machine from run to run. */
 #ifndef CARM_MODELS_COMPARE_H
 #define CARM_MODELS_COMPARE_H
 
@@ -34,9 +33,9 @@ enum carm_compare_noise {
 };
 
 /* The repeatability floor, as a share: another run of the same machine may differ by as much,
- * however narrow the interval of each run is.
- * is_virtual  one of the two was measured in a virtual machine, and their intervals are those of
- *             one run each; false for intervals from rounds, which cover other runs */
+ * however narrow the interval of each run is. is_virtual one of the two was measured in a
+ * virtual machine, and each interval is from one run; false for intervals from rounds, which
+ * cover other runs */
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual);
 
 /* A roof in one model. */
@@ -78,16 +77,16 @@ struct carm_compare_diff {
 /* Compares one value with the baseline's. Significant: the difference is larger than its error, and, as a
  * share of the larger of the two, than floor; so it does not matter which of them is the baseline.
  *
- * The error is the root sum of squares of the two half intervals that face each other. Where both values
- * are from rounds and comparisons is not 0, it is that of a difference between two runs, and holds for
- * all comparisons together (Bonferroni): in 95% of pairs of models of one machine no difference is
- * larger. Its variance is
+ * The error is the root sum of squares of the two half intervals that face each other. When both
+ * values are from rounds and comparisons is not 0, the error is the error of a difference between
+ * two runs and holds for all comparisons together (Bonferroni): in 95% of pairs of models of one
+ * machine no difference is larger. Its variance is
  * - half of each interval's, which is made for a difference between two runs already, with 3 degrees of
  *   freedom (four batches), and
- * - the square of half the scatter of each value's rounds, for what drifts so slowly that one run does
- *   not show it. It has as many degrees of freedom as there were rounds, less one.
- * Student's t has the degrees of freedom of their sum.
- * comparisons  of values from rounds that are judged together; 0 = take intervals as those of one run
+ * - the square of half the scatter of each value's rounds, for drifts so slow that one run does not
+ * show them. Its degrees of freedom: the number of rounds less one. Student's t has the degrees of
+ * freedom of their sum.
+ * comparisons  number of values from rounds that are judged together; 0 = intervals of single runs
  * source: Welch 1947, "The generalization of 'Student's' problem when several different population
  *         variances are involved"; models/rounds.h */
 void carm_compare_values(const struct carm_compare_value *base,
@@ -115,7 +114,8 @@ struct carm_compare_set {
     int threads;
     /* borrowed; NULL = the model has no such set */
     const struct carm_roofs *roofs[CARM_COMPARE_MOST];
-    bool compared;                 /* the baseline and one more have it; else there are no rows */
+    bool compared;                 /* the baseline and another model have the set; otherwise
+                                    * there are no rows */
     struct carm_compare_row *rows; /* significant ones first, then equal, disturbed, and in one
                                     * model only; the worst first within each */
     size_t nrows;
@@ -129,8 +129,8 @@ struct carm_compare {
 };
 
 struct carm_compare_options {
-    /* Replaces carm_compare_floor, as a share, with each interval taken as that of one run;
-     * negative = use carm_compare_floor, and rounds where there are some. */
+    /* Replaces carm_compare_floor, as a share, with intervals of single runs; negative = use
+     * carm_compare_floor, and rounds if there are any. */
     double noise;
     /* Which sets to take; NULL = all. */
     bool (*wanted)(const void *arg, const char *isa, int threads);
@@ -152,7 +152,8 @@ struct carm_compare_drop {
     size_t model;
 };
 
-/* How many values are significantly below the baseline by more than threshold, a share.
+/* The number of values that are significantly below the baseline, by more than threshold
+ * (relative).
  * ignore_clock  without values that are the same per cycle
  * worst         out: the lowest of them */
 size_t carm_compare_drops(const struct carm_compare *compare, double threshold, bool ignore_clock,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Latencies and reciprocal throughputs inside a core, as `core[]` of model.json has them: the kinds of
- * instructions and events, one table, and the look-up that lower bounds of a loop's time are made with. */
+/* Latencies and reciprocal throughputs inside a core, the `core[]` of model.json: a table of the
+ * kinds of instructions and events, and the look-up for lower bounds of a loop's time. */
 #ifndef CARM_MODELS_CORE_H
 #define CARM_MODELS_CORE_H
 
@@ -92,39 +92,41 @@ const char *carm_core_kind_name(enum carm_core_kind kind);
 const char *carm_core_kind_help(enum carm_core_kind kind);
 enum carm_core_group carm_core_kind_group(enum carm_core_kind kind);
 
-/* The kind of that word; false = there is none, *kind is untouched. */
+/* The kind with a name. returns false for an unknown name; *kind is untouched */
 bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind);
 
-/* What was measured of one kind with one ISA and precision. Cycles are those of the core's own clock. */
+/* The figures of one kind with one ISA and precision. Cycles of the core's clock. */
 struct carm_core_figure {
     enum carm_core_kind kind;
     char isa[CARM_NAME_MAX];       /* "scalar", "sse", "avx2", ...; "" = general registers */
     char precision[CARM_NAME_MAX]; /* "dp", "sp", "int64", "int32", ...; "" = does not matter */
-    char code[CARM_NAME_MAX];      /* of the latency or, where there is none, of the throughput;
-                                    * `carm asm NAME` prints it */
+    char code[CARM_NAME_MAX];      /* code of the latency, or else of the throughput; `carm asm
+                                    * NAME` prints it */
     double latency;                /* cycles; 0 = not measured, or the kind has none */
     struct carm_ci latency_ci95;
     double throughput; /* reciprocal: cycles for each; 0 = not measured, or the kind has none */
     struct carm_ci throughput_ci95;
     double clock_hz; /* beside the measurement; 0 = not measured */
     bool disturbed;
-    char note[CARM_TEXT_MAX]; /* why it was not measured, or what disturbed it; "" = nothing */
+    char note[CARM_TEXT_MAX]; /* why the kind was not measured, or a disturbance; "" = neither */
 };
 
-/* The figure of a kind, borrowed from the model: with that ISA and precision, else the same instruction under
- * another name ("avx" has that of "avx2" and the other way round), and where a kind does not depend on
- * them ("" in the figure) any. Figures without latency and throughput (not measured) are not found.
+/* The figure of a kind, borrowed from the model: with an ISA and precision; else the figure of the
+ * same instruction under another ISA ("avx" for "avx2" and the reverse); else a figure that does
+ * not depend on ISA and precision (""). Figures without latency and throughput (not measured) are
+ * not found.
  * isa, precision  words of asm/isa.h, or "" for general registers
  * returns NULL: not measured */
 const struct carm_core_figure *carm_core_find(const struct carm_model *model,
                                               enum carm_core_kind kind, const char *isa,
                                               const char *precision);
 
-/* One figure of rounds of what a core has for itself, where disturbance only adds cycles: the median of the
- * lowest rounds that agree, at least CARM_CORE_AGREE of them within `near` (relative) or 0.02 cycle; the interval is
- * what these span, and at least `floor` (relative) wide to both sides.
+/* One figure from rounds on a core of one's own, where disturbances only add cycles: the median of
+ * the lowest rounds that agree, at least CARM_CORE_AGREE of them within `near` (relative) or 0.02
+ * cycle. The interval is the range of these rounds, and at least `floor` (relative) to each side.
  * cycles  [n] n >= 1, sorted here
- * returns whether so many agree; else the figure is the least round and the interval goes to the median */
+ * returns whether enough rounds agree; if not, the figure is the least round and the interval
+ * reaches to the median */
 enum { CARM_CORE_AGREE = 4 };
 bool carm_core_estimate(double *cycles, size_t n, double near, double floor, double *figure,
                         struct carm_ci *ci95);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Latencies outside the core, as `latency[]`, `in_flight[]`, `loaded[]` and `core_to_core[]` of model.json have
- * them: dependent loads over working sets, independent chains of them, one chain beside streams, lines
- * handed from core to core. */
+/* Latencies outside the core, the `latency[]`, `in_flight[]`, `loaded[]` and `core_to_core[]` of
+ * model.json: dependent loads over working sets, independent chains of them, one chain beside
+ * streams, lines handed from core to core. */
 #ifndef CARM_MODELS_LATENCY_H
 #define CARM_MODELS_LATENCY_H
 
@@ -9,9 +9,10 @@
 
 /* In which order a chase visits its working set. */
 enum carm_latency_order {
-    CARM_LATENCY_LINES, /* all lines of a page in random order, then those of the next page, pages in
-                         * random order: a TLB miss in 64 loads (4 KiB pages). Prefetchers that fetch
-                         * what is left of a page make it faster than one load after another */
+    CARM_LATENCY_LINES, /* all lines of a page in random order, then those of the next page,
+                         * pages in random order: a TLB miss in 64 loads (4 KiB pages).
+                         * Prefetchers that fetch the rest of a page make the chase faster than
+                         * dependent loads */
     CARM_LATENCY_PAGES, /* one line of each page, pages in random order: each load needs another page */
     CARM_LATENCY_RANDOM, /* all lines of the working set in random order: a level's latency, with
                           * 4 KiB pages TLB misses included beyond their reach */
@@ -94,7 +95,7 @@ struct carm_loaded {
     size_t npoints;
 };
 
-/* A line that two cores write in turn, each when it sees what the other one wrote. */
+/* A cache line that two cores write in turn, each after it sees the other's value. */
 struct carm_core_pair {
     int from, to;   /* hardware threads by the operating system's number */
     double seconds; /* one way */
@@ -102,13 +103,13 @@ struct carm_core_pair {
     bool disturbed;
 };
 
-/* The latency of a level with those pages (0 = any) and in that order, borrowed from the model; NULL = not
- * measured. */
+/* The latency of a level with a page size (0 = any) and an order, borrowed from the model; NULL
+ * = not measured. */
 const struct carm_latency *carm_latency_find(const struct carm_model *model, const char *level,
                                              enum carm_latency_order order, uint64_t page_bytes);
 
-/* What one core can have in flight on a level, scalar loads, borrowed from the model; of several page sizes
- * the largest rate; NULL = not measured. */
+/* The chains in flight of one core on a level, with scalar loads, borrowed from the model; of
+ * several page sizes the one with the largest rate; NULL = not measured. */
 const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model, const char *level);
 
 /* Loads/s of k chains on a level: interpolated between the points that were measured, and never more than the
@@ -116,7 +117,7 @@ const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model,
  * returns 0 where there are no points */
 double carm_in_flight_rate(const struct carm_in_flight *flight, double chains);
 
-/* Lines that are on their way to one core, on average, when it gets so many bytes in a second from that level: Little's
+/* Mean number of lines on their way to one core that reads bytes_per_second from a level: Little's
  * law with the latency of one chain. Lines that a prefetcher fetches count, too.
  * bytes_per_second  of one core, >= 0 */
 double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_per_second);

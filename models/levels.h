@@ -29,7 +29,8 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
                             struct carm_plateau *out, size_t max);
 
 /* Matches plateaus with the caches that the OS reports.
- * os_size  [ncaches] byte, ascending; what all threads of the curve reach together, 0 = unknown
+ * os_size  [ncaches] byte, ascending; sizes that all threads of the curve reach together, 0 =
+ *          unknown
  * ranges   [ncaches + 1] out: the caches in order, then DRAM
  * extra    out: plateaus between the last cache and DRAM that no reported cache explains (a cache
  *          that the OS hides)

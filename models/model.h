@@ -190,7 +190,7 @@ struct carm_validation {
     char model[CARM_NAME_MAX];
     char level[CARM_NAME_MAX]; /* a level's name or "all" */
     int n;
-    double rrmse, rrmse_model, fitness; /* as struct carm_score has them */
+    double rrmse, rrmse_model, fitness; /* see struct carm_score */
     /* The point with the worst prediction: flop/byte as that model counts it, and measured /
      * model - 1. */
     double worst_intensity, worst_error;
@@ -267,7 +267,7 @@ struct carm_model {
     char created[CARM_NAME_MAX]; /* ISO 8601, UTC */
     char carm_version[CARM_NAME_MAX];
     char carm_commit[CARM_NAME_MAX]; /* of its sources (base/version.h); "" = unknown (left out) */
-    /* the other tool that measured them, "" = carm; not in the file */
+    /* the other tool that measured the roofs; "" = carm. Not in the file */
     char roofs_of[CARM_NAME_MAX];
     struct carm_machine machine;
     struct carm_config config;
@@ -279,7 +279,8 @@ struct carm_model {
     size_t ncurves;
     struct carm_curve *flop_curves; /* F(phi) */
     size_t nflop_curves;
-    /* What a core waits for (models/core.h, models/latency.h), of `carm build --latency`; each may be none. */
+    /* Latencies (models/core.h, models/latency.h) of `carm build --latency`; each array may be
+     * empty. */
     struct carm_core_figure *core;
     size_t ncore;
     struct carm_latency *latency; /* plateaus */
@@ -360,10 +361,9 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
 /* An ISA's place by the width of its vectors, narrowest first, tiles last; -1 = an unknown one. */
 int carm_isa_rank(const char *isa);
 
-/* The best roof for a program whose widest instructions are those of a set: the set's own roof,
- * or that of a narrower ISA with as many threads, in the same precision, where this one is
- * clearly faster (64-byte vectors may be slower than 32-byte ones: Zen 4 stores them in two
- * halves).
+/* The best roof for a program whose widest instructions are those of a set: the set's own roof, or
+ * the roof of a narrower ISA with the same threads and precision if that is clearly faster (64-byte
+ * vectors may be slower than 32-byte ones: Zen 4 stores them in two halves).
  * whose  out, may be NULL: the set that the roof is of
  * returns a roof borrowed from the model, or NULL when it has none */
 const struct carm_memory_roof *carm_model_best_memory(const struct carm_model *model,
@@ -374,9 +374,9 @@ const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *mo
                                                      const struct carm_roofs *roofs,
                                                      const struct carm_roofs **whose);
 
-/* Which of two sets goes first where no ISA is named. Of one precision and number of threads:
- * the set of the wider ISA, whose best roofs include those of the other. Else the set with the
- * higher peak. */
+/* Whether set a goes before set b when no ISA is named. With equal precision and threads, the
+ * set of the wider ISA goes first: its best roofs include the other's. Otherwise the set with
+ * the higher peak. */
 bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b);
 
 /* A set that was measured beside a wider ISA's and has only some of its memory roofs: a set for points of its own
@@ -396,8 +396,8 @@ const char *carm_precision_rate(const char *precision);
 /* Which sets of roofs go first where none is named: 0 dp and sp, 1 narrower numbers, 2 integers. */
 int carm_precision_rank(const char *precision);
 
-/* A mixture of operations on pipes of different kinds, such as "fma+add". Few programs have them in
- * the ratio that its roof needs. */
+/* Whether an operation is a mixture on pipes of different kinds, such as "fma+add". Few programs
+ * have the ratio of operations that the mixture's roof needs. */
 bool carm_op_is_mixture(const char *op);
 
 /* The highest roof without mixtures, which a program of FMAs, or of multiplications and

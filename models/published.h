@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Machines, kernels and results as a paper prints them, and the ceilings made from them.
- * Figures and the source of each: data/roofline-2009.json.
+/* Machines, kernels and results printed in a paper, and ceilings made from them. Figures and the
+ * source of each: data/roofline-2009.json.
  * source: Williams, Waterman, Patterson 2009, tables 1 to 4, sections 3 to 7, appendix A.1 */
 #ifndef CARM_MODELS_PUBLISHED_H
 #define CARM_MODELS_PUBLISHED_H
@@ -121,14 +121,14 @@ const struct carm_published_kernel *carm_published_kernel(const struct carm_publ
 double carm_published_fact(const struct carm_published_machine *machine, const char *name);
 double carm_published_claim(const struct carm_published *published, const char *name);
 
-/* A machine's ceilings as everything else takes them. A machine for which the paper has no list with the balance at
- * the bottom gives the one that it has. */
+/* A machine's ceilings in the common form. If the paper has no list with the balance at the
+ * bottom for the machine, the printed list is given. */
 void carm_published_ceilings(const struct carm_published_machine *machine,
                              enum carm_ceilings_order order, struct carm_ceilings *out);
 
 /* Places a row of table 4 among its machine's ceilings: balance at the bottom for kernels that are
  * balanced by nature, on top for others; at the printed intensity.
- * ceilings  out: those that it was placed among
+ * ceilings  out: the ceilings among which the kernel was placed
  * returns 0 or -CARM_EINVAL (no such kernel) */
 int carm_published_place(const struct carm_published *published,
                          const struct carm_published_machine *machine,

@@ -19,9 +19,9 @@ double carm_roofline_eval(double ai, double bandwidth, double peak);
 const struct carm_compute_roof *carm_roofs_find_compute(const struct carm_roofs *roofs,
                                                         const char *op);
 
-/* Bandwidth of a level for the original model, byte/s, counting bytes that cross into that level: of
- * its memory roofs the best one whose traffic is certain without counters (loads: filled; update:
- * filled and written back). For memory this is the dram_peak, where non-temporal stores count too.
+/* Bandwidth of a level for the original model, byte/s, counting bytes that cross into that level:
+ * the best memory roof whose traffic is certain without counters (loads: filled; update: filled and
+ * written back). For memory this is the dram_peak, where non-temporal stores count too.
  * level  a level's name; the first level has none, as nothing is above it
  * code   out: the test code behind it, borrowed; "" when there is none; NULL = not wanted
  * returns 0 when the roofs have none
@@ -36,7 +36,7 @@ double carm_original_bandwidth(const struct carm_roofs *roofs, const char *level
 
 /* One repetition of a code, all threads together. */
 struct carm_stream {
-    double load_bytes, store_bytes; /* as the core sees them */
+    double load_bytes, store_bytes; /* bytes that the core loads and stores */
     bool update;                    /* stores go to lines that were loaded */
     bool nontemporal;               /* stores go past the caches */
     double set_bytes;               /* working set */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rounds: the repetitions of a point come in rounds that are spread over a run, each with the state
- * of the machine that probes beside it saw. One figure is made of them, and an interval that covers
- * another run. */
+/* Rounds: the repetitions of a point come in rounds that are spread over a run, each with the
+ * state of the machine by probes before and after it. The rounds make one figure, with an
+ * interval that covers another run. */
 #ifndef CARM_MODELS_ROUNDS_H
 #define CARM_MODELS_ROUNDS_H
 
@@ -10,7 +10,7 @@
 
 #include "base/number.h"
 
-/* What a machine was like during a round; best first. A round with several marks has the last. */
+/* State of the machine during a round; best first. Of several marks, the last one counts. */
 enum carm_state {
     CARM_STATE_QUIET,    /* every thread had its core for itself */
     CARM_STATE_APART,    /* the same, with threads farther from one another than in other rounds */
@@ -45,18 +45,18 @@ struct carm_round {
 };
 
 enum {
-    CARM_ROUNDS_MAX = 96, /* of one point that are kept; a figure is made of so many at most */
-    CARM_ROUNDS_MIN = 3,  /* of one state, to make a figure of them */
+    CARM_ROUNDS_MAX = 96, /* rounds that are kept for one point; a figure uses at most this many */
+    CARM_ROUNDS_MIN = 3,  /* rounds of one state that make a figure */
 };
 
 struct carm_pooled {
     double rate;           /* the median of its rounds */
     struct carm_ci ci95;   /* of a run like this one: see carm_rounds_estimate */
     struct carm_ci range;  /* least and most of its rounds */
-    double clock_hz;       /* the median beside them; 0 = unknown */
+    double clock_hz;       /* median clock of the rounds; 0 = unknown */
     enum carm_state state; /* of its rounds; the worst one where they are of several */
     size_t used, n;        /* rounds it was made of, and all */
-    /* the state is sound, and there were CARM_ROUNDS_MIN rounds of it, or two that agree */
+    /* the state is sound, with CARM_ROUNDS_MIN rounds, or two that agree */
     bool sound;
 };
 

@@ -31,9 +31,9 @@ bool carm_select_has(const struct carm_select *sel, const char *isa, int threads
 int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
                       struct carm_err *err);
 
-/* The selected set of roofs with the highest compute roof, of the widest ISA among those of its threads
- * and precision, of dp and sp where it has any (the largest bandwidth where no set has a compute roof), or
- * NULL when none is selected. Borrowed from the model. */
+/* The selected set of roofs with the highest compute roof, of the widest ISA with its threads
+ * and precision, of dp and sp if the selection has them (the largest bandwidth where no set has
+ * a compute roof), or NULL when none is selected. Borrowed from the model. */
 const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model);
 

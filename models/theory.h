@@ -94,7 +94,7 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
  * op     "fma", "mul", "add", or "mad", which is multiply and add in turn, not fused: n of each take
  *        the longest of n on the pipes that multiply, n on those that add, 2n on all; or
  *        "2fma+add", two FMAs to one add, and "fma+add", the better of that and 1:1
- * returns 0.0 where the table or the core does not have it, or the operation is another ("div") */
+ * returns 0.0 if the table or the core lacks the operation, or for other operations ("div") */
 double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector_bytes,
                          unsigned lanes, const char *op);
 

@@ -28,9 +28,9 @@ const struct carm_validation *carm_validation_find_score(const struct carm_model
 /* The name of level i in scores: the level's own, or "all" for i past the last. */
 const char *carm_validation_level(const struct carm_model *model, size_t i);
 
-/* Takes entries of one set out of a model, so that a new validation replaces the old one: its points
- * and roofs on one level ("peak" is one here), or on all (NULL), and all its scores and fits, which
- * are made of them. The others keep their order. returns how many */
+/* Removes entries of one set from a model, so that a new validation replaces the old one: its
+ * points and roofs on one level ("peak" is one here), or on all (NULL), and all its scores and
+ * fits, which depend on them. The others keep their order. returns the number of removed entries */
 size_t carm_validation_drop(struct carm_model *model, const struct carm_validation_set *set,
                             const char *level);
 

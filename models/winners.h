@@ -24,7 +24,7 @@ struct carm_winners {
     struct carm_winner *items; /* sorted by machine, level and code */
 };
 
-/* What a processor's winners are found by: its entry's name in the table of microarchitectures, else vendor,
+/* The key of a processor's winners: its name in the table of microarchitectures, else vendor,
  * family and model. name: [48] */
 void carm_winner_machine(const struct carm_theory_table *table, const char *vendor, int family,
                          int model, char *name);
@@ -36,8 +36,8 @@ void carm_winner_machine(const struct carm_theory_table *table, const char *vend
 int carm_winners_read(struct carm_winners *winners, const char *text, size_t size_bytes,
                       const char *name, struct carm_err *err);
 
-/* Adds one. It replaces that of the same machine, level, ISA, precision and mix: a later search knows
- * better. returns 0 or -CARM_ENOMEM */
+/* Adds a winner, which replaces an older one of the same machine, level, ISA, precision and mix.
+ * returns 0 or -CARM_ENOMEM */
 int carm_winners_add(struct carm_winners *winners, const struct carm_winner *winner,
                      struct carm_err *err);
 
@@ -45,7 +45,7 @@ int carm_winners_add(struct carm_winners *winners, const struct carm_winner *win
 const struct carm_winner *carm_winners_find(const struct carm_winners *winners,
                                             const struct carm_winner *like);
 
-/* The text of a file with all of them, to be released with free; NULL = not enough memory. */
+/* The text of a file with all winners, to be released with free; NULL = not enough memory. */
 char *carm_winners_to_json(const struct carm_winners *winners);
 
 void carm_winners_close(struct carm_winners *winners);

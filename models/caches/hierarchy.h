@@ -2,14 +2,14 @@
 /* A simulation of the caches of several cores over traces of their accesses: the lines that cross
  * between the levels, why they do, and how much of them is used.
  *
- * Lines have 64 bytes. Every level is set-associative, write-back and write-allocate. A level is looked
- * up by the misses of the one before, and takes that one's dirty victims. Levels but the last one
- * neither hold all that the levels before them hold nor leave that out; the last one may
- * (enum carm_hierarchy_last). Copies of several cores are kept coherent (MESI): a store takes the line
- * from the others, a load of another core's dirty line makes that one write it back.
+ * Lines have 64 bytes. Every level is set-associative, write-back and write-allocate. A level is
+ * looked up for the misses of the level before, and takes the dirty victims of the level before.
+ * Levels are neither inclusive nor exclusive, except the last one (enum carm_hierarchy_last).
+ * Copies of several cores are kept coherent (MESI): a store invalidates the line in other cores'
+ * caches, a load of another core's dirty line makes that core write the line back.
  *
- * Not simulated: time (a prefetched line is there at once), hashed slices, translation of addresses
- * (those of the trace are taken as physical ones), instruction fetches.
+ * Not simulated: time (a prefetched line is there at once), hashed slices, address translation (the
+ * trace's addresses count as physical), instruction fetches.
  *
  * source: Hill, Smith 1989, Evaluating Associativity in CPU Caches, section 2, for the kinds of misses:
  * of each cache by itself, compared with fully associative LRU over the same lookups. */
@@ -64,8 +64,8 @@ bool carm_hierarchy_hits(struct carm_hierarchy *h, uint32_t core, uint64_t addre
 /* Empties the caches: dirty lines are written back, to memory in the end, and are counted so. */
 void carm_hierarchy_flush(struct carm_hierarchy *h);
 
-/* The counts so far of one instruction or loop; zeros where it made no accesses. The sum over
- * all of them is that of carm_hierarchy_read. */
+/* The counts so far of one instruction or loop; zeros without accesses. The sum over all
+ * instructions equals carm_hierarchy_read. */
 void carm_hierarchy_read_by(const struct carm_hierarchy *h, uint32_t who,
                             struct carm_hierarchy_counts *out);
 

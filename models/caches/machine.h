@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The caches of a machine, as its model has them, as caches to simulate. */
+/* Caches to simulate, from the model of a machine. */
 #ifndef CARM_MODELS_CACHES_MACHINE_H
 #define CARM_MODELS_CACHES_MACHINE_H
 
@@ -16,11 +16,11 @@ struct carm_cache_ways {
     int inclusive; /* of the levels before it: 1, 0; -1 = not known */
 };
 
-/* Fills levels, cores and last of *out. The size of a level is the one that the OS reports; where the
- * measured curve leaves the level's plateau more than a quarter away from it, it is that knee, rounded by up
- * to 6%: sets can be sampled. Cores that share a cache are counted without their second hardware threads.
- * Where ways are not known, 8 are assumed, 16 for the last level; 64 for a fully associative cache, which
- * misses hardly more and is simulated in finite time.
+/* Fills levels, cores and last of *out. The size of a level is the reported size. When the measured
+ * curve leaves the level's plateau at a size that differs by more than a quarter, this size counts,
+ * rounded by up to 6% so that sets can be sampled. Cores that share a cache are counted without
+ * their second hardware threads. Unknown ways are taken as 8, or 16 in the last level. A fully
+ * associative cache is simulated with 64 ways, which is fast and misses hardly more.
  * ways  [n] of this machine; not used where the model's caches have other sizes
  * text  out: the caches in words, and what was assumed
  * returns 0; -CARM_ENOTSUP (the model has no cache whose size is known) */

@@ -41,13 +41,13 @@ enum { CARM_SAMPLED_CLASSES = 2048 };
 
 /* The plan of the recording. */
 struct carm_sampled_plan {
-    uint32_t sets, of;      /* so many of groups of sets */
+    uint32_t sets, of;      /* `sets` of `of` groups of sets are simulated */
     uint32_t half, between; /* accesses of half a window; from one to the next, on average */
     /* the same in accesses that are recorded, which cost nothing to count: as many as these would be if all lines
      * were met equally often */
     uint32_t half_records, between_records;
-    uint32_t dense;  /* so many windows at first follow one another ... */
-    uint32_t weight; /* ... and each later window stands for so many of these */
+    uint32_t dense;  /* the first windows, which follow one another ... */
+    uint32_t weight; /* ... and the number of these that a later window counts as */
     uint32_t turns;  /* a power of 2: each window is of one turn of the first level's sets */
     uint8_t turn[CARM_SAMPLED_CLASSES];    /* of the lines, by bits 6 .. 16 of the address */
     uint8_t classes[CARM_SAMPLED_CLASSES]; /* likewise: whether they are recorded all the time */

@@ -60,7 +60,7 @@ static inline int64_t carm_sets_find(const struct carm_sets *c, uint64_t line)
 bool carm_sets_open(struct carm_sets *c, uint64_t lines, uint32_t ways, bool tree_lru,
                     uint64_t shadow);
 void carm_sets_close(struct carm_sets *c); /* zeros allowed */
-/* Bytes that a cache of so many lines takes. */
+/* Memory, bytes, for simulating a cache of `lines` lines. */
 uint64_t carm_sets_bytes(uint64_t lines);
 /* The latest used of the set that begins at `at` is remembered. returns where the entry is then */
 uint64_t carm_sets_touch(struct carm_sets *c, uint64_t at, uint64_t i);

@@ -15,10 +15,8 @@
 /* the kinds of enum carm_miss_reason; one core has no coherence misses */
 enum { CARM_THREE_CS_ADVICE_MAX = 320, CARM_THREE_CS_KINDS = CARM_MISS_COHERENCE };
 
-/* Traffic as it is, and with less of it: each step takes away what the one before does and more. The
- * last one is apart from these. */
-/* Traffic as it is, and with less of it: each step takes away what the one before does and more. The
- * last one is apart from these. */
+/* The present traffic, and traffic with kinds of misses removed. Each step removes more than the step
+ * before; the last step is independent of the others. */
 enum carm_three_cs_step {
     CARM_STEP_NOW,
     CARM_STEP_NO_CONFLICT,
@@ -63,7 +61,7 @@ struct carm_three_cs_lines {
     uint64_t stored_only; /* and never loaded */
 };
 
-/* What the counts of a trace of one core say of its intensity.
+/* Operational intensities from the counts of a trace of one core.
  * counts  after a flush: lines that stay dirty in a cache are written sometime
  * out     untouched on error
  * returns 0; -CARM_EINVAL (no traffic, coherence misses, operations or a rate that is not positive, one

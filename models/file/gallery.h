@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "models/model.h"
 
-/* Whether an operand names one of them: no file has that name. */
+/* Whether an operand is the name of a machine of the gallery, and not a file. */
 bool carm_gallery_has(const char *operand);
 
 /* The name of the i-th, in alphabetical order; NULL behind the last. */

@@ -16,8 +16,10 @@
 int carm_select_open(const char *operand, struct carm_model **model, char **text,
                      struct carm_err *err);
 
-/* Whether an operand is a model and no file of points: "mine", or a machine's name, or its first character that is no blank is '{', and it
- * is no other tool's; or it has another tool's roofs. What cannot be read is a model by its name, *.json, so that its reader says why; "-" is none. */
+/* Whether an operand is a model rather than a file of points: "mine", a machine's name, a file
+ * whose first non-blank character is '{' and that is not another tool's points, or a file of
+ * another tool's roofs. A file that cannot be read counts as a model if its name is *.json, so
+ * that the model's reader reports the error. "-" is not a model. */
 bool carm_select_is_model(const char *path);
 
 /* Operands [MODEL] POINTS...: a model comes first and alone, standard input is read once.

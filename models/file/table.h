@@ -12,7 +12,7 @@
 
 /* The kind of a member in the file, and the type that holds it. */
 enum carm_member_kind {
-    CARM_MEMBER_CONST,          /* the constant text `what`, which no member holds */
+    CARM_MEMBER_CONST,          /* the constant text `what`, without a member of the struct */
     CARM_MEMBER_TEXT,           /* char[size] */
     CARM_MEMBER_NAME,           /* char[size], not empty */
     CARM_MEMBER_TEXT_OR_NULL,   /* char[size]; null for "" */

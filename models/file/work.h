@@ -19,7 +19,7 @@ struct carm_work;
 int carm_work_open(const char *path, struct carm_work **out, struct carm_err *err);
 void carm_work_close(struct carm_work *work); /* NULL allowed */
 
-/* NULL where there is none of that name. Borrowed. */
+/* The row with a name, borrowed; NULL = none. */
 const struct carm_work_row *carm_work_find(const struct carm_work *work, const char *name);
 
 #endif

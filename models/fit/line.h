@@ -24,9 +24,8 @@ struct carm_fit_line {
  * much as large ones: the rate that the work would have without its start-up cost, as F(phi) and
  * B(beta) approach it in Ilic et al. 2014, figure 3.
  * work     [n] bytes or flops, > 0, at least two different values
- * seconds  [n] > 0
- * Scaled by fitted times, not by measured ones, whose scatter would bias the rate. rate's interval is
- * that of seconds per work, inverted.
+ * seconds  [n] > 0 Residuals are scaled by fitted times: scaling by measured times would bias the
+ *          rate by their scatter. The rate's interval is the inverted interval of seconds per work.
  * returns 0; -CARM_EINVAL (n < 4, a value that is not finite and positive, all work alike, or times
  * that do not grow with work beyond their scatter); -CARM_ENOMEM. out untouched on error */
 int carm_fit_line(const double *work, const double *seconds, size_t n, struct carm_fit_line *out,

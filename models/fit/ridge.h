@@ -63,9 +63,9 @@ struct carm_ridge_fit {
 /* Weighted non-linear least squares (Levenberg-Marquardt) of log performance over log intensity with
  * weights 1 / sigma^2, made robust by bisquare reweighting. Standard errors from the covariance
  * scaled by the residuals' variance; intervals by Student's t, on the logarithm.
- * issue  slots/s, fixed during the fit; > 0, INFINITY where there is none
- * A roof counts as determined if two points or more hold it and the points without it fit worse by an F test
- * at 99.9%. Points that bisquare gives no weight count neither there nor in the errors.
+ * issue  slots/s, fixed during the fit; > 0, INFINITY = no issue limit A roof counts as determined
+ *        if two points or more hold it and the points without it fit worse by an F test at 99.9%.
+ *        Points that bisquare gives no weight count neither there nor in the errors.
  * returns 0; -CARM_EINVAL (fewer than 6 points, values out of range, or all on one side of the ridge:
  * the message says that bandwidth or peak cannot be estimated); -CARM_ENOMEM. out untouched on error */
 int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,

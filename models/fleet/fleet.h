@@ -14,7 +14,7 @@
 
 #define CARM_FLEET_SCHEMA "carm-fleet/1" /* of a row: data/fleet.schema.json */
 
-/* A share of at most so many sound nodes becomes a suspect. */
+/* At most this share of sound nodes becomes a suspect. */
 #define CARM_FLEET_SUSPECT 0.01
 
 enum { CARM_FLEET_NONE = -1 };
@@ -61,7 +61,7 @@ struct carm_fleet_row {
     int rank;                         /* -1 = not known */
     const char *time;                 /* ISO 8601, UTC */
     const char *status, *reason;      /* "ok", or why there is no model */
-    int64_t seconds;                  /* of time, since 1970; 0 = it is none */
+    int64_t seconds;                  /* Unix time; 0 = not a time */
     ptrdiff_t machine;                /* index; CARM_FLEET_NONE = no model */
     bool rounds;                      /* its roofs are from rounds; ceilings are not */
     uint64_t memory_bytes;
@@ -103,7 +103,7 @@ struct carm_fleet_column {
 
 enum carm_fleet_verdict {
     CARM_FLEET_SOUND,
-    CARM_FLEET_SUSPECT_NODE, /* p is small for one node, not for the best of so many */
+    CARM_FLEET_SUSPECT_NODE, /* p is small for a single node, but not for the best of all nodes */
     CARM_FLEET_SMALL,        /* significant, but less than the smallest difference that matters */
     CARM_FLEET_SLOW,
     CARM_FLEET_FAST, /* and nowhere slow */
@@ -210,8 +210,9 @@ size_t carm_fleet_count_failed(const struct carm_fleet *fleet);
  * have less memory, small pages or no AVX-512 make such a group. CARM_FLEET_NONE = the group is not odd */
 ptrdiff_t carm_fleet_like(const struct carm_fleet *fleet, size_t group);
 
-/* Roofs that the node does not have, though 95% of at least 20 nodes of its group do.
- * first  out: the first of them, where there is one */
+/* The number of roofs that the node lacks, though at least 95% of the 20 or more nodes of its group
+ * have them.
+ * first  out: the first such roof */
 size_t carm_fleet_missing(const struct carm_fleet_group *group, size_t node, size_t *first);
 
 /* The value of a roof, by its index in the fleet, or NULL. */

@@ -10,8 +10,8 @@
 int carm_fleet_judge(struct carm_fleet *fleet, const struct carm_fleet_options *options,
                      struct carm_err *err);
 
-/* Adjusted p values of one node's tests, as carm_fleet_bh gives them within its families and within its
- * roofs, doubled where it has both. The smallest is the node's p.
+/* Adjusted p values of one node's tests, by carm_fleet_bh within its families and within its roofs,
+ * doubled if the node has both. The smallest is the node's p.
  * scratch  [3 * ncolumns]
  * order    [ncolumns]
  * adjusted [ncolumns] out; NaN = not judged */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Robust centre and spread of one quantity over the nodes of a group, how sure a deviation is, and the
- * control of false alarms over many of them. */
+/* Robust centre and spread of a quantity over the nodes of a group, the significance of a
+ * deviation, and the control of false alarms over many deviations. */
 #ifndef CARM_MODELS_FLEET_STATS_H
 #define CARM_MODELS_FLEET_STATS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Walks through JSON text one value at a time, so that the memory of a long list is that of one
- * item. Frequent values are taken as spans of the text; the others are parsed by jansson. */
+/* Walks through JSON text one value at a time, so that a long list takes the memory of one item.
+ * Frequent values are taken as spans of the text; the others are parsed by jansson. */
 #ifndef CARM_MODELS_IMPORT_JSON_H
 #define CARM_MODELS_IMPORT_JSON_H
 
@@ -44,7 +44,7 @@ int carm_walk_object(struct carm_walk *walk,
 int carm_walk_array(struct carm_walk *walk, int (*item)(struct carm_walk *walk, void *arg),
                     void *arg);
 
-/* A text of an object, NULL where there is none. Borrowed. */
+/* A text of an object, borrowed; NULL = none. */
 const char *carm_json_text(json_t *object, const char *key);
 
 /* Finds members of the object that comes next, and passes it. Members of other names are not looked at.
@@ -54,13 +54,13 @@ const char *carm_json_text(json_t *object, const char *key);
 int carm_walk_members(struct carm_walk *walk, const struct carm_span *names, size_t n,
                       struct carm_span *values);
 
-/* A member as a text; *text is NULL where it is none, else good until the next carm_walk_members.
+/* A member as a text, valid until the next carm_walk_members; *text is NULL for other values.
  * returns 0, -CARM_EFORMAT, -CARM_ENOMEM */
 int carm_walk_text(struct carm_walk *walk, const struct carm_span *value, size_t line,
                    const char **text);
 
-/* A member as a number: *value is -1 where there is none, or null.
- * returns 0, or -CARM_EFORMAT where it is none that a machine can have */
+/* A member as a number: *value is -1 for a missing member or null.
+ * returns 0, or -CARM_EFORMAT for a value that no machine can have */
 int carm_walk_number(struct carm_walk *walk, const struct carm_span *value, const char *name,
                      size_t line, double *number);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points that were read of another tool's file: as points.csv has them, but as numbers, in memory. */
+/* Points read from another tool's file: the columns of points.csv as numbers, in memory. */
 #ifndef CARM_MODELS_IMPORT_ROWS_H
 #define CARM_MODELS_IMPORT_ROWS_H
 
@@ -35,7 +35,7 @@ size_t carm_import_rows_count(const struct carm_import_rows *rows);
 void carm_import_rows_get(const struct carm_import_rows *rows, size_t i,
                           struct carm_import_row *row);
 
-/* The index of a column of points.csv among the counts of a row; -1 = it is none of them. */
+/* The index of a column of points.csv among the counts of a row; -1 = not a count. */
 int carm_import_count_of(const char *column);
 
 #endif

@@ -28,7 +28,7 @@ enum carm_change_kind {
 
 /* "time", "performance", "intensity", "aware_share", ..., "instructions": for programs */
 const char *carm_change_name(enum carm_change_kind kind);
-/* returns CARM_CHANGE_KINDS where there is none of that name */
+/* returns CARM_CHANGE_KINDS for an unknown name */
 enum carm_change_kind carm_change_find(const char *name, size_t length);
 
 enum carm_change_verdict {
@@ -95,7 +95,7 @@ const char *carm_changes_only(const struct carm_changes *changes, int file, size
 /* Whether the file's last line ends with a number and without its end: it may be cut off. */
 bool carm_changes_unended(const struct carm_changes *changes, int file);
 
-/* Welch's test on logarithms of times, which multiply what disturbs them.
+/* Welch's test on logarithms of times, since disturbances multiply times.
  * sum, squares  of the logarithms, [2]; runs [2] >= 2
  * comparisons   judged together (Bonferroni)
  * returns half the width of the 95% interval of log(after / before)

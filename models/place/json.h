@@ -11,7 +11,7 @@
 
 struct carm_place_json {
     FILE *out;     /* whose errors stay in it (ferror) */
-    bool ceilings; /* all of them, for each point */
+    bool ceilings; /* write all ceilings for each point */
     bool runtime;  /* the runtime-oriented ceilings, too */
     size_t points; /* that were written */
     size_t file;   /* from 0, which is not written: of several files of points, theirs */

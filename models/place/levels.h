@@ -47,9 +47,9 @@ struct carm_levels {
     char advice[CARM_LEVELS_TEXT_MAX]; /* one sentence */
 };
 
-/* The slope of a level (CARM_AT_L1, ...) in this view. L1: that of the model's mix at the core.
- * Other levels: the bandwidth that counts the bytes that come into the level. byte/s; 0 = not
- * measured */
+/* The slope of a level (CARM_AT_L1, ...) in the view of levels. L1: the bandwidth of the model's
+ * mix at the core. Other levels: the bandwidth in bytes that come into the level. byte/s; 0 =
+ * not measured */
 double carm_levels_bandwidth(const struct carm_model *model, const struct carm_roofs *roofs,
                              int at);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of one name as one point: the ranks of a job, or the threads of a region.
+/* Merges rows of one name into one point: the ranks of a job, or the threads of a region.
  *
  * flops, operations, the mix, bytes, DRAM bytes, their bounds, threads and calls are summed. A
- * quantity that is unknown in one row is unknown in the sum. The time is that of the slowest
- * row. imbalance = slowest / mean time. The ISA is the widest, the precision "mixed" where rows
- * differ, the share the smallest.
+ * quantity that is unknown in one row is unknown in the sum. The time is the slowest row's.
+ * imbalance = slowest / mean time. The ISA is the widest, the precision "mixed" where rows differ,
+ * the share the smallest.
  *
  * Memory grows with the number of names, not of rows. */
 #ifndef CARM_MODELS_PLACE_MERGE_H

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The roofs that are a point's own: the highest that its loads and stores, the widths of its accesses and
- * its operations allow.
+/* A point's own roofs: the highest performance that its loads and stores, the widths of its
+ * accesses and its operations allow.
  *
- * Memory: the time of a program is that of its parts. So the seconds for each byte are linear in the share of
- * the bytes that are stored, and in the accesses for each byte. Measured mixes are interpolated in that
- * way, and the fastest of all such compositions counts: the lower convex hull. Where ports bind, the
- * interpolation between neighbours is exact: time is then the largest of several sums that are linear in
- * loads and stores, and its kinks are at mixes that are measured (2:1, 1:1). The hull is taken over the
- * mixes of each ISA, then over the ISAs, whose accesses are as wide as their vectors.
+ * Memory: the time of a program is the sum over its parts. So the seconds for each byte are linear
+ * in the share of the bytes that are stored, and in the accesses for each byte. Measured mixes are
+ * interpolated in that way, and the fastest of all such compositions counts: the lower convex hull.
+ * Where ports bind, the interpolation between neighbours is exact: time is then the largest of
+ * several sums that are linear in loads and stores, and its kinks are at mixes that are measured
+ * (2:1, 1:1). The hull is taken over the mixes of each ISA, then over the ISAs, whose accesses are
+ * as wide as their vectors.
  *
  * Compute: the lowest of what carm_runtime_find says for widths and for operations. The operations have the
  * rates of the widest vectors in use. Divisions and roots go on beside the rest, at the rate of `div`.
@@ -50,7 +51,7 @@ struct carm_own {
 void carm_own_find(const struct carm_model *model, const struct carm_roofs *roofs,
                    const struct carm_runmix *mix, double flops, double bytes, struct carm_own *out);
 
-/* The own roof at a place. Unknown parts of it are the machine's. */
+/* The own roof at a place. Unknown parts are taken from the machine's roof. */
 struct carm_own_roof {
     double bandwidth, peak; /* byte/s as that model counts bytes, flop/s */
     double roof;            /* flop/s at the place's intensity */

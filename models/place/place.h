@@ -33,9 +33,9 @@ struct carm_place {
     double intensity_low, intensity_high; /* by the bounds of flops and bytes; both = intensity when
                                            * these are exact */
     double share_low, share_high;
-    struct carm_ceiling ceilings[CARM_PLACE_CEILINGS_MAX]; /* ascending by `at`, the roof's own two
-                                                            * included; those on the other side of the
-                                                            * ridge do not show */
+    struct carm_ceiling ceilings[CARM_PLACE_CEILINGS_MAX]; /* ascending by `at`, with the roof's
+                                                            * own two; ceilings on the other side
+                                                            * of the ridge are left out */
     size_t nceilings;
     int above, below; /* index of the next ceiling at or above the point, and below it; -1 = none */
     enum carm_bound bound;
@@ -48,7 +48,7 @@ struct carm_place {
     struct carm_gain gains[CARM_PLACE_CEILINGS_MAX];
 };
 
-/* Against the cache-aware model: bytes are those that the core loads and stores. Ceilings are the
+/* Places a point on the cache-aware model: bytes that the core loads and stores. Ceilings are the
  * levels at the model's mix, the operations, and first level and peak of narrower ISAs with as many
  * threads.
  * flops, seconds  > 0
@@ -59,7 +59,7 @@ int carm_place_cache_aware(const struct carm_model *model, const struct carm_roo
                            double flops, double bytes, double seconds, struct carm_place *out,
                            struct carm_err *err);
 
-/* Against the original model: bytes are those between last-level cache and DRAM. */
+/* Places a point on the original model: bytes between last-level cache and DRAM. */
 int carm_place_original(const struct carm_model *model, const struct carm_roofs *roofs,
                         double flops, double dram_bytes, double seconds, struct carm_place *out,
                         struct carm_err *err);
@@ -74,8 +74,7 @@ int carm_place_intensity(const struct carm_place_set *set, enum carm_place_which
 
 /* A point, and facts about it that explain a position above a roof. */
 struct carm_place_input {
-    double flops, bytes,
-        seconds; /* > 0, bytes also 0; bytes as the model in question counts them */
+    double flops, bytes, seconds; /* > 0; bytes as the model counts them, may be 0 */
     double flops_low, flops_high, bytes_low, bytes_high; /* 0 or less = exact */
     int threads;                                         /* 0 = unknown */
     const char *isa, *precision;                         /* "" or NULL = unknown */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points under the roofs that are chosen for them: shared by `carm place` and the report. */
+/* Places points under the roofs chosen for them, for `carm place` and the report. */
 #ifndef CARM_MODELS_PLACE_PLACED_H
 #define CARM_MODELS_PLACE_PLACED_H
 
@@ -28,9 +28,8 @@ struct carm_place_words {
 struct carm_place_choice {
     const struct carm_model *model;   /* borrowed */
     const struct carm_place_set *set; /* borrowed */
-    const char
-        *note;  /* what the model lacks for such a point, "" = nothing; borrowed until the next
-                       * choice */
+    const char *note; /* what the model lacks for the point; "" = nothing; borrowed until the next
+                 * choice */
     bool *told; /* whether a placed point had the note; borrowed, set by the code that places one */
 };
 
@@ -82,13 +81,14 @@ struct carm_placed {
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
                            char *note, size_t size);
 
-/* The point as its roofs count: where they are of another metric, its operations are in `flops`.
- * returns the reason why it has no place under them, NULL = it has one */
+/* The point in the metric of its roofs: under roofs of another metric, `flops` gets the operations
+ * of the point.
+ * returns the reason why the point has no place under the roofs; NULL = it has one */
 const char *carm_placed_count(struct carm_point *counted, const struct carm_point *point,
                               const struct carm_place_choice *choice);
 
 /* The places of a point alone, without its own roof and its levels. Arguments are those of carm_placed_fill.
- * advice  whether the places are to have theirs, which takes longer than all else */
+ * advice  whether to write the places' advice, which takes longer than everything else */
 void carm_placed_places(struct carm_placed *placed, const struct carm_point *point,
                         const struct carm_place_choice *choice, const char *unplaced,
                         const char *host, bool advice);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points of applications, as rows of points.csv have them: the work, traffic and time of a program, a region or a
- * kernel. */
+/* Points of applications, the rows of points.csv: work, traffic and time of a program, a region
+ * or a kernel. */
 #ifndef CARM_MODELS_PLACE_POINTS_H
 #define CARM_MODELS_PLACE_POINTS_H
 
@@ -59,7 +59,7 @@ struct carm_runmix {
     double q[CARM_RUNMIX_COUNT];
 };
 
-/* The columns' names, equal to those of the quantities of harness/count/quantities.h. */
+/* The names of the columns, equal to the quantities' names in harness/count/quantities.h. */
 static inline const char *carm_runmix_name(enum carm_runmix_part part)
 {
 #define CARM_RUNMIX_NAME(x, id, name) #name,
@@ -121,7 +121,7 @@ struct carm_point {
     const char *pid;  /* of the process that wrote it */
     const char *host;
     const char *note;
-    const char *kind;   /* of a part of a program: "loop", "function", ...; "" = it is none */
+    const char *kind;   /* kind of a part of a program: "loop", "function", ...; "" = not a part */
     const char *source; /* of a part: "solve.c:42" */
     const char *module; /* file of its code */
     double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
@@ -253,7 +253,7 @@ const char *carm_point_unplaced_metric(const struct carm_point *point, const cha
 /* The metric of rows whose work is operations on vectors of integers. */
 #define CARM_METRIC_INTEGERS "op"
 
-/* The operations of a metric: the column, or for integers those of the mix; negative = unknown. */
+/* The operations of a metric: from the column, or for integers from the mix; negative = unknown. */
 double carm_point_operations(const struct carm_point *point, const char *metric);
 
 /* Whether a metric's name means flops: "", "flop", "flops". */

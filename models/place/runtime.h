@@ -12,21 +12,22 @@
 #include "models/place/points.h"
 
 enum carm_runtime_kind {
-    /* Flops in vectors of each width. The time of a flop is that of its width at its best:
-     * 1 / rate = sum(share of the flops in a width / rate of that width). A width that was not measured
-     * has the peak scaled by lanes, and at most two instructions a cycle. None in vectors: the scalar
-     * ceiling; all in the widest: the peak. */
+    /* Flops in vectors of each width. A flop takes the time of its width at the width's best
+     * rate: 1 / rate = sum(share of the flops in a width / rate of that width). An unmeasured
+     * width gets the peak scaled by lanes, with at most two instructions a cycle. Without
+     * vectors, this is the scalar ceiling; with all flops in the widest vectors, the peak. */
     CARM_RUNTIME_SIMD,
-    /* Adds, multiplies and FMAs, as if each kind had vectors of the same width: pairs of a multiply
-     * and an add at the rate of `mad` where that was measured, all else at its own rate, one after
-     * the other, or adds beside the rest where mad shows that they have units of their own. Divisions, roots and the like are taken for adds, so the ceiling is none too low. */
+    /* Adds, multiplies and FMAs, as if each kind had vectors of the same width: pairs of a
+     * multiply and an add run at the rate of `mad` if it was measured, all other operations at
+     * their own rates, one after the other; adds run beside the rest if `mad` shows that adds
+     * have units of their own. Divisions and roots count as adds, so the ceiling is not too low. */
     CARM_RUNTIME_BALANCE,
     /* Share of the instructions that compute flops (A.1.4). Between two measured shares the time of a
      * flop grows in proportion to the instructions for each computing one (harmonic interpolation);
      * below the last one the rate goes with the share. */
     CARM_RUNTIME_FP_SHARE,
-    /* Software prefetches, present from one for each hundred loads on. Without: the bandwidth of a
-     * stream without them. */
+    /* Software prefetches, present from one per hundred loads on. Without prefetches: the
+     * bandwidth of a stream without prefetches. */
     CARM_RUNTIME_PREFETCH,
     CARM_RUNTIME_COUNT,
 };
@@ -58,9 +59,9 @@ const char *carm_runtime_name(enum carm_runtime_kind kind);
 void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_runmix *mix, double flops, struct carm_runtime *out);
 
-/* What breaking through a ceiling can give at most at a place: the roof there, or the next lower
- * bound, over the ceiling or what the point reaches already, whichever is higher; 1 = nothing. Memory
- * ceilings count on the original model alone. */
+/* The largest gain of breaking through a ceiling at a place: the roof, or the next lower bound,
+ * divided by the larger of the ceiling and the point's performance; 1 = no gain. Memory ceilings
+ * count only on the original model. */
 double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_place_which which,
                           const struct carm_place *place);
 

@@ -72,20 +72,21 @@ void carm_place_prepare(struct carm_place_set *set, const struct carm_model *mod
 void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_model *model,
                                 const struct carm_roofs *roofs, enum carm_ceilings_order order);
 
-/* For operations on integers of a precision (metric CARM_METRIC_INTEGERS), under roofs that carm_place_roofs_of
- * found: where these are of another precision, slopes alone bound them. */
+/* For operations on integers of a precision (metric CARM_METRIC_INTEGERS), under roofs that
+ * carm_place_roofs_of found: if the roofs have another precision, only slopes bound the points. */
 void carm_place_prepare_integers(struct carm_place_set *set, const struct carm_model *model,
                                  const struct carm_roofs *roofs, const char *precision);
 
-/* For operations that are not flops: slopes alone bound them, or peak as well. Points are then given
- * with their operations as flops.
+/* For operations other than flops: only slopes bound them, or also `peak`. The operations of points
+ * are then given as flops.
  * metric  the operation's name: "exchange"
  * peak    operations/s; 0 = none */
 void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_model *model,
                                const struct carm_roofs *roofs, const char *metric, double peak);
 
-/* Makes measured ceilings those of the original model, and their horizontals ceilings of the
- * cache-aware one, beside those that it has. carm_place_prepare does so with those of the roofs. */
+/* Uses measured ceilings as ceilings of the original model, and their horizontals as further
+ * ceilings of the cache-aware model. carm_place_prepare does this with the ceilings of the
+ * roofs. */
 void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings);
 
 #endif

@@ -2,9 +2,9 @@
 /* Rows of parallel programs as views: each rank by itself, the ranks of a node, a whole job.
  *
  * Rows of one name, job, host and rank are one rank (its threads may have written several); a row
- * without a rank is known by its process, else stands for itself. Sums are those of merge.h.
- * The DRAM bytes of a node are the largest of its ranks where a PMU counted them, as its counters are
- * of whole sockets and each rank read all of them; else the sum.
+ * without a rank is known by its process, else stands for itself. Sums follow merge.h. The DRAM
+ * bytes of a node are the largest of its ranks' if a PMU counted them, since each rank then read
+ * the counters of whole sockets; otherwise their sum.
  *
  * A model has the roofs of one node. So a job of several nodes becomes the mean of its nodes: flops,
  * bytes, calls, threads and the rest of its counts over their number, and the slowest rank's time.
@@ -18,7 +18,7 @@
 
 enum carm_view_kind { CARM_VIEW_JOB, CARM_VIEW_NODE, CARM_VIEW_RANK, CARM_VIEW_COUNT };
 
-/* Over the ranks; all negative where one of them is not known. */
+/* Statistics over the ranks; all negative if a rank's value is unknown. */
 struct carm_over_ranks {
     double low, median, high;
 };

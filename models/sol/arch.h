@@ -14,7 +14,7 @@
 
 /* The type of all tensors' elements, and the unit that executes multiply-accumulates on them. */
 enum carm_sol_precision {
-    CARM_SOL_FP64, /* only a CPU's model has it */
+    CARM_SOL_FP64, /* only in CPUs' models */
     CARM_SOL_FP32,
     CARM_SOL_TF32,
     CARM_SOL_FP16,
@@ -37,8 +37,7 @@ int carm_sol_precision_find(const char *name);
 /* Bits of an element: 64, 32, 32, 16, 16, 8, 8, 4. */
 unsigned carm_sol_precision_bits(enum carm_sol_precision precision);
 
-/* Bytes of so many elements, a half byte rounded up.
- * returns 0, or -1 where the bytes pass INT64_MAX */
+/* Bytes of a number of elements; half a byte is rounded up. returns 0, or -1 above INT64_MAX */
 int carm_sol_bytes(uint64_t elements, enum carm_sol_precision precision, uint64_t *bytes);
 
 enum { CARM_SOL_LEVELS_MAX = 8 };
@@ -66,11 +65,11 @@ struct carm_sol_arch {
     char note[CARM_TEXT_MAX]; /* a warning for comparisons of machines; "" = none */
 };
 
-/* Sets one value by its name in the file, as `--set DRAM_byte_per_cycle=2000`; SRAM_ ones act on the
- * last level, or make one. The sm keys set contractions and other operations as in a file; those of
- * a measured CPU its own precision only.
+/* Sets one value by its name in the file, as `--set DRAM_byte_per_cycle=2000`; SRAM_ ones act on
+ * the last level, or make one. The sm keys set contractions and other operations as in a file; for
+ * a measured CPU they set only its own precision.
  * returns 0 or -CARM_EINVAL (unknown name with the list, value out of range); arch is untouched then
- */
+ * */
 int carm_sol_arch_set(struct carm_sol_arch *arch, const char *key, double value,
                       struct carm_err *err);
 

@@ -16,8 +16,8 @@
 struct carm_sol_counts {
     uint64_t macs;          /* of contractions */
     uint64_t other;         /* other operations */
-    uint64_t input, output; /* moved when every tensor goes through memory; 0 where they were read
-                             * from a file without them */
+    uint64_t input, output; /* elements moved when every tensor goes through memory; 0 if the
+                             * analysis file lacks them */
     uint64_t unfused;
     uint64_t weight;       /* part of external: weights and biases */
     uint64_t external;     /* fused: model inputs, weights, model outputs, a shared one once */

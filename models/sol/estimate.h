@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The three estimates of the Solar guide, and those with finite storage on the chip.
+/* The three estimates of the Solar guide, and estimates with finite storage on the chip.
  *
  * Intended (the guide's section on discrepancies; the default), c and m the cycles of compute and
  * memory of an operation:
@@ -66,7 +66,7 @@ struct carm_sol_result {
     uint32_t n;             /* layers */
     uint64_t peak_bytes;    /* of intermediates, alive at once at most; 0 without has_cached */
     double ridge_point;     /* flop/byte: peak of the precision over DRAM */
-    double mac_ridge_point; /* MAC/byte; 0 where the arch has no rate for them */
+    double mac_ridge_point; /* MAC/byte; 0 = the architecture has no rate of MACs */
     bool whole_graph;       /* as implemented, or totals only: no sums over operations */
     struct carm_sol_layers *layers; /* the inputs of the layers' estimates */
 };
@@ -91,7 +91,7 @@ void carm_sol_result_close(struct carm_sol_result *result); /* frees the members
 
 /* The result of `carm sol`, from which all of its outputs are made. */
 struct carm_sol_view {
-    const char *name;                   /* of the graph, as its file has it */
+    const char *name;                   /* name of the graph in its file */
     const struct carm_sol_graph *graph; /* NULL = an analysis was read */
     const struct carm_sol_analysis *analysis;
     const struct carm_sol_arch *arch;

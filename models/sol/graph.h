@@ -81,7 +81,7 @@ struct carm_sol_layer {
     uint8_t counted; /* enum carm_sol_counted */
     bool real_einsum, supportable;
     uint64_t macs; /* product of the unique ranks' sizes; 0 unless real_einsum */
-    /* of the iteration space of an operation that is none; 0 for the other kinds */
+    /* points of the iteration space, for operations that are not contractions; 0 for other kinds */
     uint64_t points;
 };
 
@@ -95,7 +95,7 @@ struct carm_sol_graph {
     uint32_t nuses;
     uint32_t *links; /* indices of layers */
     uint32_t nlinks;
-    uint32_t *producer; /* [ntensors] layer that has it as an output; UINT32_MAX = none */
+    uint32_t *producer; /* [ntensors] layer with the tensor as an output; UINT32_MAX = none */
     uint32_t *tensors;  /* [ntensors] names: offsets into text */
     uint32_t ntensors;
     uint64_t *extents;
@@ -121,7 +121,7 @@ char *carm_sol_graph_remark(const struct carm_sol_graph *graph, uint32_t i, char
 
 void carm_sol_graph_close(struct carm_sol_graph *graph); /* NULL allowed */
 
-/* Fills err for a graph of so many layers. returns -CARM_ENOMEM */
+/* Fills err: out of memory for a graph of `layers` layers. returns -CARM_ENOMEM */
 int carm_sol_no_memory(uint32_t layers, struct carm_err *err);
 
 #endif

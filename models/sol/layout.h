@@ -28,7 +28,7 @@ struct carm_sol_shape {
     unsigned rank;           /* <= CARM_SOL_RANK_MAX */
 };
 
-/* So many elements from the offset on, one after another. */
+/* `elements` consecutive elements from an offset on. */
 struct carm_sol_layout carm_sol_layout_run(uint64_t offset, uint64_t elements);
 
 /* All return false, with the layout unchanged, where no such factors exist. shape: the view's.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which part of an external tensor a layer reads, and what of it nobody read before.
+/* The part of an external tensor that a layer reads, and the elements of it that no layer read
+ * before.
  *
  * A view is the part of its base that its shapes, its equation and its order among the outputs tell:
  *   split, chunk, unbind   each output follows the one before along the dimension in which the shapes

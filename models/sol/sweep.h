@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What if: figures of an architecture set by hand, or swept over a range. */
+/* What-if studies: figures of an architecture set by hand, or swept over a range. */
 #ifndef CARM_MODELS_SOL_SWEEP_H
 #define CARM_MODELS_SOL_SWEEP_H
 
@@ -13,7 +13,7 @@ enum { CARM_SOL_KEY_MAX = 48, CARM_SOL_STEPS_MAX = 10000 };
 struct carm_sol_sweep {
     char key[CARM_SOL_KEY_MAX];
     double from, to;
-    size_t steps; /* values, both ends among them */
+    size_t steps; /* number of values, with both ends */
     bool log;     /* at equal ratios */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What each layer of a graph moves, independent of any machine.
+/* The traffic of each layer of a graph, independent of any machine.
  *
  * What a layer does, by kind, in elements of the shapes in which it sees its tensors:
  *
@@ -75,13 +75,13 @@ enum carm_sol_class {
  * the table above, slot by slot. Arrays by the graph's numbers of slots and tensors. */
 struct carm_sol_traffic {
     uint64_t *moved; /* [nuses] elements read by an input slot, written by an output slot */
-    uint32_t *base;  /* [ntensors] what a tensor is a view of; itself where it is none */
+    uint32_t *base;  /* [ntensors] the tensor of which this one is a view; itself = not a view */
     uint64_t *size;  /* [ntensors] elements of the tensor */
     uint8_t *kind;   /* [ntensors] enum carm_sol_class, of tensors that are their own base */
     bool *dead;      /* [n] layers that are dead ends */
 };
 
-/* returns 0; -CARM_ENOMEM; -CARM_EFORMAT (what a layer moves passes INT64_MAX) */
+/* returns 0; -CARM_ENOMEM; -CARM_EFORMAT (a layer's traffic exceeds INT64_MAX) */
 int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_traffic **traffic,
                           struct carm_err *err);
 

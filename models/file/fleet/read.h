@@ -10,8 +10,8 @@
 #include "models/fleet/fleet.h"
 #include "models/model.h"
 
-/* Reads models (*.json) and rows (*.jsonl) of files and folders, folders below them included.
- * A file that cannot be read, or is none of both, becomes one of fleet->broken.
+/* Reads models (*.json) and rows (*.jsonl) of files and folders, folders below them included. A
+ * file that cannot be read, or is neither, is added to fleet->broken.
  * returns 0, -CARM_EIO (a path is not there, a folder has none) or -CARM_ENOMEM; *out is to be
  * released with carm_fleet_free */
 int carm_fleet_read(char *const *paths, size_t n, const struct carm_fleet_options *options,

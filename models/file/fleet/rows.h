@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of fleet.jsonl: one JSON object a line, a node's model or the reason why there is none; and the
- * file that they are appended to. */
+/* Rows of fleet.jsonl: one JSON object a line, with a node's model or the reason why it has
+ * none; and appending to the file. */
 #ifndef CARM_MODELS_FILE_FLEET_ROWS_H
 #define CARM_MODELS_FILE_FLEET_ROWS_H
 

@@ -9,13 +9,13 @@
 #include "base/err.h"
 #include "models/sol/count.h"
 
-/* Reads an analysis.yaml: `total:` as in the guide; layers, where it has them, too. Required of both:
- * macs, unfused_elements, fused_elements. Other keys than the guide's are passed over.
- * fused_elements of total above its unfused_elements, or above the layers' sum where outputs that were
- * counted more than once explain it, become what the layers say; analysis->counted_twice has the rest.
- * Refused where totals and layers, or total's own members, do not agree. The layers' external
- * elements may sum to more than the total's, which shares tensors: then the rest is repeated.
- * path "-" is standard input
+/* Reads an analysis.yaml: `total:` as in the guide; layers, where it has them, too. Required of
+ * both: macs, unfused_elements, fused_elements. Other keys than the guide's are passed over. When
+ * total's fused_elements exceed its unfused_elements, or exceed the layers' sum by outputs that
+ * were counted more than once, the layers' sum replaces them; analysis->counted_twice has the
+ * difference. Refuses totals that contradict the layers or one another. The layers' external
+ * elements may sum to more than the total's, since layers share tensors: the difference is counted
+ * as repeated. path "-" is standard input
  * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
 int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis,
                            struct carm_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A graph as its file has it: layers by name, and the lines that messages name. models/file/sol/graph.c
- * turns one into a graph. */
+/* A graph as in its file: layers by name, with their line numbers for messages.
+ * models/file/sol/graph.c turns a draft into a graph. */
 #ifndef CARM_MODELS_FILE_SOL_DRAFT_H
 #define CARM_MODELS_FILE_SOL_DRAFT_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads and checks an einsum graph. A valid one has no cycle, each tensor has one maker, names and shapes
- * are as many, a contraction's equation fits the shapes (or groups explain why it does not), all products
- * fit in INT64_MAX.
- * The tensors say what depends on what; connections add to that. So these may name what is no layer
- * (parameters), be named by one of both layers alone, or be missing. What does not agree but does no
- * harm is kept for carm_sol_graph_remark. */
+/* Reads and checks an einsum graph. A valid one has no cycle, each tensor has one maker, names
+ * and shapes are as many, a contraction's equation fits the shapes (or groups explain why it
+ * does not), all products fit in INT64_MAX. The tensors define the dependences; connections may
+ * add some. So a connection may name a parameter instead of a layer, be listed by only one of
+ * its two layers, or be missing. Contradictions that do no harm are kept for
+ * carm_sol_graph_remark. */
 #ifndef CARM_MODELS_FILE_SOL_GRAPH_H
 #define CARM_MODELS_FILE_SOL_GRAPH_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* YAML read as a stream of events by libyaml, with limits: what a graph, an architecture and an
- * analysis are read through. An alias gives what its anchor is on, in place; all aliases together give
- * no more items than CARM_YAML_GROWTH for each character of the file so far, and no more than
- * CARM_YAML_COPIES_MAX: no small file can grow large. Tags that are not YAML's own, a second document
- * and nesting deeper than CARM_YAML_DEPTH_MAX are refused. */
+/* Reads YAML as a stream of events by libyaml, with limits, for graphs, architectures and
+ * analyses. An alias yields the items of its anchor; all aliases together yield no more items
+ * than CARM_YAML_GROWTH for each character of the file so far, and no more than
+ * CARM_YAML_COPIES_MAX: no small file can grow large. Tags that are not YAML's own, a second
+ * document and nesting deeper than CARM_YAML_DEPTH_MAX are refused. */
 #ifndef CARM_MODELS_FILE_SOL_YAML_H
 #define CARM_MODELS_FILE_SOL_YAML_H
 
@@ -32,7 +32,7 @@ struct carm_yaml_item {
     enum carm_yaml_kind kind;
     const char *text; /* of a scalar: UTF-8, without NUL inside; until the next item */
     size_t length;
-    bool plain;  /* not quoted: null, true and numbers are what they look like */
+    bool plain;  /* not quoted: may be null, a boolean or a number */
     size_t line; /* from 1; of the alias, where one gave it */
 };
 
@@ -52,7 +52,7 @@ int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct c
 int carm_yaml_key(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err);
 
 /* The loops over a map's keys and a list's members: each call reads the next one.
- * rc  in: what came of the one before, 0 at first; out: 0 or as carm_yaml_next
+ * rc  in: result of the call before, 0 at first; out: 0 or as carm_yaml_next
  * returns false at the end and after a failure */
 bool carm_yaml_more_keys(struct carm_yaml *yaml, struct carm_yaml_item *key, int *rc,
                          struct carm_err *err);
@@ -69,7 +69,7 @@ int carm_yaml_leave(struct carm_yaml *yaml, struct carm_err *err);
 int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err *err,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The value of a scalar; what it is not is refused with its line and the words of what.
+/* The value of a scalar. Other values are refused with their line and the words of `what`.
  * carm_yaml_count: an integer 0 .. INT64_MAX, exact, also as 1_000; neither 1e6 nor 010
  * carm_yaml_number: finite */
 int carm_yaml_count(const struct carm_yaml *yaml, const struct carm_yaml_item *item,
