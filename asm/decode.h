@@ -45,7 +45,7 @@ enum carm_insn_role {
     CARM_INSN_RET,
     /* tiles: loads, stores and products of tiles have the roles of vectors */
     CARM_INSN_SHAPE, /* ldtilecfg of a constant */
-    CARM_INSN_TABLE, /* lea r9, constant: what tiles are loaded from before the loop */
+    CARM_INSN_TABLE, /* lea r9, constant: the address for loading tiles before the loop */
     CARM_INSN_ROW,   /* mov r8d, immediate: bytes from one row of a tile to the next */
     CARM_INSN_TILERELEASE,
     /* the generator of random lines; its addition is an INT */
@@ -60,7 +60,7 @@ enum carm_insn_role {
     CARM_INSN_DEC_RAX,
 };
 
-/* General registers as the instruction set numbers them. */
+/* General registers, by their numbers in the instruction set. */
 enum {
     CARM_GENERAL_RCX = 1,
     CARM_GENERAL_R8 = 8,

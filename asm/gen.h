@@ -29,7 +29,7 @@ enum {
     CARM_TILE_ROWS = 16,
     CARM_TILE_SUMS = 0, /* chain i begins with 16 rows from the i-th on, elements of 32 bits */
     CARM_TILE_FIRST =
-        CARM_TILE_SUMS + CARM_TILE_ROWS + CARM_TILE_CHAINS, /* factor; also what is stored */
+        CARM_TILE_SUMS + CARM_TILE_ROWS + CARM_TILE_CHAINS, /* factor; also the stored data */
     CARM_TILE_SECOND = CARM_TILE_FIRST + CARM_TILE_ROWS,    /* factor */
     CARM_TILE_TABLE_ROWS = CARM_TILE_SECOND + CARM_TILE_ROWS,
 };

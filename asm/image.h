@@ -30,8 +30,8 @@ int carm_code_table_entry(const struct carm_code_table *table, size_t i,
                           char name[CARM_CODE_NAME_MAX], struct carm_code_layout *layout,
                           struct carm_account *account, struct carm_err *err);
 
-/* Finds a code by its name in a table that is sorted by name, as strcmp orders them.
- * returns false, with layout and account untouched: it is not there, or its entry is bad */
+/* Finds a code by its name in a table sorted by strcmp.
+ * returns false for a missing code or a bad entry; layout and account are then untouched */
 bool carm_code_table_find(const struct carm_code_table *table, const char *name,
                           struct carm_code_layout *layout, struct carm_account *account);
 

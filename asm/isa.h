@@ -182,7 +182,8 @@
 #define CARM_LIST(TABLE)                         TABLE(CARM_ROW_NAME, CARM_ROW_COMMA_NAME)
 #define CARM_HELP(TABLE)                         TABLE(CARM_ROW_HELP, CARM_ROW_COMMA_HELP)
 
-/* ---- what they hold ------------------------------------------------------------------------------ */
+/* ---- contents of the tables
+ * ------------------------------------------------------------------------------ */
 
 #define CARM_ROW_ID(id, ...) CARM_##id,
 enum carm_isa { CARM_ISA_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_ISA_COUNT };
@@ -236,7 +237,7 @@ enum {
     CARM_ROW_ADD = 30,   /* summand, its negative */
     CARM_ROW_MUL = 32,   /* factor, its inverse; also the divisors of div */
     CARM_ROW_SIGN = 34,  /* -0.0: flips signs in UPDATE */
-    CARM_ROW_STORE = 35, /* what ST writes */
+    CARM_ROW_STORE = 35, /* data that ST writes */
     CARM_ROW_FMA_ADD = 36,  /* the factor of a square, what takes that square away again */
     CARM_ROW_FMA2_ADD = 38, /* the same, what takes away two squares */
     CARM_ROWS = 40,
@@ -288,7 +289,7 @@ void carm_mix_name(const struct carm_mix *mix, char name[16]);
 /* Reads a decimal number of at most seven digits: returns the first character behind it, or NULL. */
 const char *carm_digits_read(const char *s, unsigned *value);
 
-/* Each returns 0 or -CARM_EINVAL with the list of what is understood. */
+/* Each returns 0, or -CARM_EINVAL with the list of valid words. */
 int carm_isa_parse(const char *name, enum carm_isa *isa, struct carm_err *err);
 int carm_precision_parse(const char *name, enum carm_precision *precision, struct carm_err *err);
 int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err);
@@ -301,7 +302,7 @@ unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision)
 /* Elements that an operation works on; of tiles, the products of two elements that it adds up. */
 unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
 
-/* The row of CARM_FORM_TABLE; NULL: there is none, as for all of dp and sp. */
+/* The row of CARM_FORM_TABLE; NULL = none, as for all operations in dp and sp. */
 const struct carm_form *carm_form_find(enum carm_isa isa, enum carm_precision precision,
                                        enum carm_op op);
 

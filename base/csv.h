@@ -65,8 +65,8 @@ const char *carm_csv_name(const struct carm_csv *csv);
 void carm_csv_close(struct carm_csv *csv); /* NULL allowed */
 
 /* Writes one text field; the caller writes commas and line ends. A field is quoted only where it
- * must be: it has a comma, a quote, CR or LF, begins or ends with a blank (readers strip those), or
- * begins with '#' (a comment to the reader above). The stream is not locked. */
+ * must be: it has a comma, a quote, CR or LF, begins or ends with a blank (readers strip
+ * blanks), or begins with '#' (a comment to the reader above). The stream is not locked. */
 void carm_csv_put(FILE *out, const char *text);
 
 /* The same for text from a file that may be shown in a terminal: each byte but a tab, CR or LF that

@@ -19,7 +19,7 @@ struct carm_job {
     char step[512];   /* the same for all ranks of one launch (srun, mpirun) on this node, and for
                         * no other launch; "" = not a rank, or a launch that cannot be identified */
     bool ranked;      /* a launcher gives this process a rank */
-    long rank;        /* in the launch, from 0; 0 where there is none */
+    long rank;        /* rank in the launch, from 0; 0 without a launch */
     bool mpirun;      /* launched by Open MPI's mpirun */
     bool mpi;         /* launched by an MPI, or by a PMIx server */
     long tasks;       /* that srun started in this step; 0 = not srun, or unknown */
@@ -34,7 +34,7 @@ void carm_job_read(struct carm_job *job);
 /* The name of this host as part of a file name; "localhost" where it has none. */
 void carm_host_name(char host[CARM_HOST_MAX]);
 
-/* The login name of whom this process works for; "" where there is none. */
+/* The login name of this process's user; "" = none. */
 void carm_user_name(char user[CARM_HOST_MAX]);
 
 /* Makes text a part of a file name: no folders, no blanks, no leading dot. */

@@ -10,7 +10,7 @@
 
 /* Where a value is in a text. */
 struct carm_span {
-    const char *at; /* NULL = there is none */
+    const char *at; /* NULL = no value */
     size_t size;
 };
 

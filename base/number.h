@@ -19,7 +19,7 @@ struct carm_ci {
  * returns dst */
 char *carm_number_digits(char *dst, double v, int digits);
 
-/* Six of them. */
+/* carm_number_digits with six digits. */
 char *carm_number_short(char *dst, double v);
 
 /* As %.*f, up to 6 decimals. returns dst */
@@ -35,11 +35,11 @@ char *carm_number_exact(char *dst, double v);
 const char *carm_number_scan(const char *text, double *value);
 
 /* A number as above, a quotient or a power of two of them: "0.25", "1/32", "2^-5". It may be infinite or NaN.
- * returns where it ends; NULL = there is none */
+ * returns the end of the number; NULL = no number */
 const char *carm_number_ratio(const char *text, double *value);
 
 /* "5" or "2.5", from least to most.
- * returns false where the word is none: *value is untouched then */
+ * returns false if the word is not such a number; *value is then untouched */
 bool carm_number_between(const char *word, double least, double most, double *value);
 
 /* "5" or "2.5", per cent from 0 to below 100, as a share. NULL leaves *share as it is.

@@ -29,14 +29,14 @@ struct carm_observer {
     double started;     /* as carm_seconds_now */
 };
 
-/* Work that is estimated to take so many seconds begins; 0 = unknown. */
+/* Begins work with an estimate of its seconds; 0 = unknown. */
 void carm_observer_begin(struct carm_observer *o, double estimated_seconds);
 
 /* Announces the next step. */
 __attribute__((format(printf, 2, 3))) void carm_observer_step(struct carm_observer *o,
                                                               const char *fmt, ...);
 
-/* A step that was estimated to take so many seconds is over. */
+/* Notes the end of a step with its estimate of seconds. */
 void carm_observer_advance(struct carm_observer *o, double estimated_seconds);
 
 /* The work is over. returns the seconds since it began */
@@ -59,7 +59,7 @@ extern volatile sig_atomic_t carm_interrupted;
  * process at once. A signal that carm inherited as ignored stays ignored. */
 void carm_interrupt_watch(void);
 
-/* Restores the signals: during work that nobody stops, they end the process again. */
+/* Restores the signals: they end the process again, for work without stopping. */
 void carm_interrupt_release(void);
 
 #endif

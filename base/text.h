@@ -22,7 +22,7 @@ size_t carm_text_plain(const char *s);
  * returns dst */
 char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii);
 
-/* Like carm_text_clean, for text in a grid: at most so many columns. Characters that take no or
+/* Like carm_text_clean, for text in a grid: at most `columns` columns. Characters that take no or
  * two columns (wcwidth in this locale) become '?', too.
  * returns dst */
 char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, bool ascii);
@@ -34,7 +34,7 @@ bool carm_text_has_controls(const char *s);
 /* Writes text in width columns, to the left, or to the right where width is negative. The stream is not locked. */
 void carm_text_put(FILE *out, int width, const char *text);
 
-/* Copies src clean, as above, and cuts it to so many columns (> 3) with a mark where it was cut: an
+/* Like carm_text_clean, and cuts the text to `columns` columns (> 3), ending with a mark: an
  * ellipsis, or three points with ascii. returns dst */
 char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 

@@ -116,8 +116,8 @@ static enum group group_of(enum carm_core_kind kind)
     }
 }
 
-/* The part of the time of multiplications and additions that a mixture of as many of each takes: 1/2 where they
- * have units of their own, 1 where they share them. Not measured: 1/2, which is the lower bound. */
+/* Time of a mixture of equally many multiplications and additions, relative to one after the
+ * other: 1/2 with units of their own, 1 with shared units. Not measured: 1/2, the lower bound. */
 static double shared(const struct carm_roofs *roofs)
 {
     double mad = 0.0, add = 0.0, mul = 0.0;
@@ -297,8 +297,8 @@ static bool traffic_of(const char *ldst, double *bytes, double *written)
     return true;
 }
 
-/* Bytes a second that cross to a level, at a share of written bytes: the most that measured mixes show,
- * interpolated between them; beyond the mixes that of the nearest. 0 = not measured */
+/* Bytes a second that cross to a level, at a share of written bytes: the best of the measured
+ * mixes, interpolated between their shares; beyond them the nearest mix's. 0 = not measured */
 static double bandwidth_of(const struct carm_roofs *roofs, const char *level, double written)
 {
     double best = 0.0, nearest = INFINITY, near = 0.0;
@@ -328,7 +328,8 @@ static double bandwidth_of(const struct carm_roofs *roofs, const char *level, do
     return best > 0.0 ? best : near;
 }
 
-/* The roofs with as many threads that have the level: those asked for, else the widest ISA's. */
+/* The bandwidth of a level by the requested roofs, else by the widest ISA's roofs with the same
+ * threads that have the level. */
 static double bandwidth(const struct carm_bounds_input *in, const char *level)
 {
     const double own = in->roofs ? bandwidth_of(in->roofs, level, in->written) : 0.0;
@@ -349,7 +350,7 @@ static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds 
     static const enum carm_limit limits[] = {CARM_LIMIT_L2, CARM_LIMIT_L3, CARM_LIMIT_DRAM};
     for (int k = 0; k < CARM_FROM_PLACES; k++) {
         const double rate = bandwidth(in, place_names[k]);
-        /* the roof is of all threads together, and so many iterations run at a time */
+        /* the roof is of all threads together, and each thread runs an iteration at a time */
         const double threads = in->roofs ? in->roofs->threads : 1;
         carm_bounds_add(
             out, limits[k], rate > 0.0 ? in->bytes[k] * threads / rate : 0.0, false,
@@ -414,7 +415,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     bound_latency(in, out);
     const double miss =
         carm_rates_latency(&in->rates, CARM_CORE_BRANCH_MISPREDICTED, "", "", &measured);
-    /* what the next branch waits for is fetched again, too, and begins only then */
+    /* the instructions that decide the next branch are fetched again, too, and start only then */
     const double each = miss > 0.0 ? miss + in->resolve_cycles : 0.0;
     carm_bounds_add(
         out, CARM_LIMIT_BRANCHES, in->mispredicted * each / clock, true,
@@ -446,7 +447,7 @@ static void advise(struct carm_verdict *v, enum carm_advice_code code)
     }
 }
 
-/* What removes a limit, the most promising first. */
+/* Ways to remove a limit, the most promising first. */
 static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *code)
 {
     switch (v->limit) {
@@ -537,7 +538,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const struct carm_lower_bound *first = largest(&out->bounds, false, CARM_LIMIT_UNKNOWN);
     const struct carm_lower_bound *guess = largest(&out->bounds, true, CARM_LIMIT_UNKNOWN);
     double explained = first ? first->seconds : 0.0;
-    /* A misprediction stops what goes on beside it, so its time adds to that of the largest bound. */
+    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's. */
     if (explained < CARM_VERDICT_EXPLAINS * seconds && guess &&
         (guess->seconds + explained >= CARM_VERDICT_EXPLAINS * seconds) &&
         guess->seconds > explained) {
@@ -564,7 +565,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     out->loop.high = least > 0.0 ? fmax(1.0, seconds / least) : INFINITY;
     out->loop.low = least + rest > 0.0 ? fmax(1.0, seconds / (least + rest)) : 1.0;
     if (first->limit == CARM_LIMIT_KERNEL || first->limit == CARM_LIMIT_WAITING) {
-        out->loop.low = 1.0; /* how much of it can go is not known */
+        out->loop.low = 1.0; /* the removable part is not known */
     }
     find_advice(out, code);
     if (out->nadvice == 1 && out->advice[0].code == CARM_ADVICE_NOTHING) {

@@ -138,7 +138,7 @@ static const struct carm_ceiling_roof *next_memory(const struct carm_roofs *roof
     return NULL;
 }
 
-/* The slowest of the group that is faster: half the threads after a quarter of them. */
+/* The slowest ceiling of the group that is faster: half of the threads after a quarter. */
 static const struct carm_ceiling_roof *next_faster(const struct carm_roofs *roofs,
                                                    const struct carm_ceiling_roof *c)
 {
@@ -243,7 +243,7 @@ const char *carm_region_name(enum carm_region region)
     return "unknown";
 }
 
-/* The roof above an intensity; INFINITY where there is none. */
+/* The roof above an intensity; INFINITY = none. */
 static double roof_at(const struct carm_ceilings *l, double intensity)
 {
     const struct carm_ceiling *slope = carm_ceilings_slope(l);
@@ -400,9 +400,9 @@ static struct found found_of(const struct carm_ceiling_roof *c, const char *name
     return f;
 }
 
-/* Whether `lower` is below `upper` by more than their errors together: per second, and per cycle as
- * well, since the core's clock may have moved between the two. Wider vectors may lower it, nothing
- * raises it, so that a step that a cycle does not show is none. */
+/* Whether `lower` is below `upper` by more than their errors together: per second, and per cycle
+ * as well, since the core's clock may have changed between the two. Wider vectors may lower the
+ * clock, nothing raises it: a difference that is absent per cycle is only the clock's. */
 static bool is_below(const struct found *lower, const struct found *upper, double repeat)
 {
     const struct carm_ceiling *l = &lower->ceiling;

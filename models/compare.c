@@ -32,11 +32,11 @@ const char *carm_compare_verdict_name(enum carm_compare_verdict verdict)
 
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
 {
-    /* On a machine of one's own: a core's rates repeat within 1%, those of memory within 2%, as
-     * models/ceilings.c has it. In a virtual machine with neighbours: the largest coefficient of
-     * variation, disturbed points left out, of ten builds in a row (docs/results.md): 0.7% for L1, L2
-     * and the peaks, but 5.7% for one L2 roof, since the pages behind a large page may be scattered
-     * there; 8.4% for L3; 4.5% for memory with one thread, 32% with two. */
+    /* On a machine of one's own: a core's rates repeat within 1%, those of memory within 2%, see
+     * models/ceilings.c. In a virtual machine with neighbours: the largest coefficient of
+     * variation, disturbed points left out, of ten builds in a row (docs/results.md): 0.7% for
+     * L1, L2 and the peaks, but 5.7% for one L2 roof, since the pages behind a large page may be
+     * scattered there; 8.4% for L3; 4.5% for memory with one thread, 32% with two. */
     static const double floors[][2] = {
         [CARM_COMPARE_CORE] = {0.01, 0.01},         [CARM_COMPARE_PRIVATE] = {0.01, 0.057},
         [CARM_COMPARE_SHARED] = {0.02, 0.084},      [CARM_COMPARE_DRAM] = {0.02, 0.045},
@@ -71,7 +71,7 @@ static double add_variance(const struct carm_compare_value *v, double half, doub
     return between + within;
 }
 
-/* Half width of the difference's interval, of so many that hold together. */
+/* Half width of the interval of a difference, for `comparisons` intervals that hold together. */
 static double rounds_error(const struct carm_compare_value *low,
                            const struct carm_compare_value *high, size_t comparisons)
 {
@@ -129,7 +129,7 @@ struct maker {
     bool failed;
 };
 
-/* The row of that name, made where there is none; NULL = out of memory. */
+/* The row with a name, created if missing; NULL = out of memory. */
 static struct carm_compare_row *row_of(struct maker *m, enum carm_compare_kind kind,
                                        const char *name)
 {
@@ -354,7 +354,7 @@ static void keep_mixed(struct carm_compare_set *set)
     set->nrows = n;
 }
 
-/* The rank of a row's best verdict, and the lowest change among those of that verdict. */
+/* The rank of a row's best verdict, and the lowest change with this verdict. */
 static int rank_of(const struct carm_compare_row *row, double *worst)
 {
     static const int ranks[] = {[CARM_COMPARE_SIGNIFICANT] = 0,
@@ -481,7 +481,8 @@ static const struct carm_roofs *leading(const struct carm_model *model, const ch
     return best;
 }
 
-/* A machine's best roofs may be of an ISA that another has not, so that no set compares them. There is room. */
+/* Adds rows of the best roofs: a machine's best ISA may be missing on another, so that no set
+ * compares them. The caller has made room. */
 static void add_best(struct carm_compare *c, const struct carm_compare_options *options)
 {
     const size_t n = c->nsets;
@@ -671,7 +672,7 @@ struct list {
     size_t model; /* whose texts are put */
 };
 
-/* Puts one fact of one model: the fact of that name, made where there is none. */
+/* Sets one model's text of a fact, which is created if missing. */
 __attribute__((format(printf, 3, 4))) static void put(struct list *l, const char *name,
                                                       const char *fmt, ...)
 {
@@ -784,7 +785,8 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
     return finish(&l);
 }
 
-/* How a latency differs from the baseline's: intervals that overlap do not tell them apart. returns dst */
+/* The difference of a latency from the baseline's, as text. Overlapping intervals mean no
+ * difference. returns dst */
 static const char *latency_change(char dst[48], const struct carm_latency *base,
                                   const struct carm_latency *of)
 {

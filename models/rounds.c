@@ -16,9 +16,9 @@ enum {
 /* Share of the 90th percentile below which something slowed a round. */
 static const double slowed_own = 0.97;
 static const double slowed_shared = 0.84;
-/* Rounds of what a core has for itself confirm one another within so much, and another run's best rounds within
- * twice as much. Of the figures that were marked on a busy Zen 4, the best sound round was within 1% of the
- * truth in 75%, and never more than 1% above it (docs/results.md). */
+/* Relative distance in which rounds on a core of one's own confirm one another; another run's
+ * best rounds lie within twice as much. Of the figures marked on a busy Zen 4, the best sound
+ * round was within 1% of the truth in 75%, and never more than 1% above it (docs/results.md). */
 static const double agreement = 0.005;
 static const double confirmed = 0.01;
 static const double slow_clock = 0.97;
@@ -276,13 +276,14 @@ static double half_width(const struct part *p)
         }
     }
     const double t = gsl_cdf_tdist_Pinv(0.975, (double)(batches - 1));
-    /* the scatter of one run's figure around another's: both have it */
+    /* of the difference between two runs' figures, which both scatter */
     const double half = t * gsl_stats_sd(medians, 1, batches) * sqrt(2.0 / (double)batches);
     return cuts == 1 ? half : half * drift(rates, p->n);
 }
 
-/* The fastest sound rounds of which two agree, with those within as much of the fastest of them. A faster round that
- * no other one confirms is left out. returns whether there are any */
+/* Finds the fastest two sound rounds that agree, and all rounds within the same distance of the
+ * fastest of them. A faster round that no other confirms is left out. returns whether two rounds
+ * agree */
 static bool find_agreeing(const struct carm_round *rounds, size_t n, struct part *out)
 {
     struct part all;

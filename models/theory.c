@@ -90,7 +90,7 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
     return both * vector_bytes / cycles;
 }
 
-/* Flop/cycle for each lane of so many FMAs to so many adds: FMAs run on pipes that multiply. */
+/* Flop/cycle per lane of a mixture of FMAs and adds: FMAs run on pipes that multiply. */
 static double mixture(const struct carm_microarchitecture *m, const struct carm_theory_rates *w,
                       double fmas, double adds)
 {
@@ -259,7 +259,7 @@ static void read_widths(struct carm_jread *r, json_t *obj, struct carm_microarch
     carm_jread_leave(r, old);
 }
 
-/* "0x2A" at *s, which moves behind it; -1 where there is none. */
+/* Reads "0x2A" at *s, which moves behind the number; -1 = no number. */
 static int parse_hex(const char **s)
 {
     char *end;

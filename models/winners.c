@@ -24,7 +24,7 @@ void carm_winner_machine(const struct carm_theory_table *table, const char *vend
     }
 }
 
-/* Characters of a code's name that say what it measures: KIND.ISA.PRECISION.MIX */
+/* Length of the part of a code's name that names the subject: KIND.ISA.PRECISION.MIX */
 static size_t subject_of(const char *code)
 {
     size_t n = 0;

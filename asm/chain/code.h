@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Codes that measure what waits inside a core: chains of dependent instructions (latency), many independent ones
- * (reciprocal throughput), and chases of pointers. One table has the instructions of all. */
+/* Codes for latencies: chains of dependent instructions (latency), independent instructions
+ * (reciprocal throughput), and pointer chases. One table has all instructions. */
 #ifndef CARM_ASM_CHAIN_CODE_H
 #define CARM_ASM_CHAIN_CODE_H
 
@@ -53,7 +53,7 @@ struct carm_chain_row {
 extern const struct carm_chain_row carm_chain_rows[];
 extern const size_t carm_chain_nrows;
 
-/* A code. Those of chases have no row. */
+/* A code. A pointer chase has no row. */
 struct carm_chain_code {
     enum carm_chain_form form;
     const struct carm_chain_row *row;
@@ -88,7 +88,7 @@ unsigned carm_chain_units(const struct carm_chain_code *code);
 unsigned carm_chain_measured(const struct carm_chain_code *code);
 unsigned carm_chain_path(const struct carm_chain_code *code);
 
-/* The registers of each ISA must exist: what the CPU must have for the code. */
+/* CPUID bits that a code needs, those of its ISA's registers included. */
 struct carm_cpu_bits carm_chain_needs(const struct carm_chain_code *code);
 
 /* ---- source -------------------------------------------------------------------------------------- */

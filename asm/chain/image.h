@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Latency codes that run: from those built in, else by one run of nasm; each recounted by disassembly before it is
- * mapped executable. */
+/* Executable latency codes, built in or made by one run of nasm. Each code is recounted by
+ * disassembly before it is mapped executable. */
 #ifndef CARM_ASM_CHAIN_IMAGE_H
 #define CARM_ASM_CHAIN_IMAGE_H
 
 #include "asm/chain/code.h"
 #include "asm/recount.h"
 
-/* What a loop executes, found from its bytes alone. */
+/* The account of a loop, found from its bytes alone. */
 struct carm_chain_account {
     unsigned instructions; /* of the loop, control included */
     unsigned loads, stores;

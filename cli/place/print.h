@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `carm place` prints of each point: a table, CSV or JSON, point by point. */
+/* The output of `carm place`: a table, CSV or JSON, point by point. */
 #ifndef CARM_CLI_PLACE_PRINT_H
 #define CARM_CLI_PLACE_PRINT_H
 
@@ -20,13 +20,13 @@ enum carm_place_format {
 struct carm_place_printer {
     FILE *out;
     enum carm_place_format format;
-    bool ceilings;      /* all of them, for each point */
+    bool ceilings;      /* print all ceilings for each point */
     bool merged;        /* rows were merged */
     bool views;         /* points are of views */
     bool runtime;       /* the runtime-oriented ceilings, too */
     bool regions;       /* the model has measured ceilings */
-    bool hint;          /* say what such ceilings would tell */
-    const char *metric; /* at the beginning what was asked for, then the point's; "" = flops */
+    bool hint;          /* print a hint on the use of ceilings */
+    const char *metric; /* the requested metric at first, then the point's; "" = flops */
     bool ascii;
     bool flops; /* the table's head speaks of flops; carm_place_begin fills it in */
     size_t points, places[2], unplaced, over;
@@ -78,7 +78,7 @@ int carm_place_outputs_open(struct carm_place_outputs *outputs,
 
 /* Brings the CSV file to its place; without success its target stays as it was.
  * rc  how the printing ended: 0, or an error with which the file is given up
- * returns rc, or what went wrong here */
+ * returns rc, or the error of this call */
 int carm_place_outputs_close(struct carm_place_outputs *outputs, int rc, struct carm_err *err);
 
 /* ---- --intensity: the roofs at an intensity, before there is any point -------------------------- */

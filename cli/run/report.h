@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `carm run` says after the program has ended. To standard error: standard output is the
- * program's. */
+/* The report of `carm run` after the program's end, on standard error, since standard output is
+ * the program's. */
 #ifndef CARM_CLI_RUN_REPORT_H
 #define CARM_CLI_RUN_REPORT_H
 

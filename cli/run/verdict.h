@@ -8,7 +8,7 @@
 
 #include "run/verdict.h"
 
-/* The answer: what limits the program most, then a line for each part.
+/* Prints the answer: the largest limit of the program, then a line for each part.
  * verdicts  [profile->nrows] */
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,
                             const struct carm_run_verdict *verdicts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a core waits for, as `carm show` prints it. */
+/* The latencies in `carm show`. */
 #ifndef CARM_CLI_SHOW_LATENCY_H
 #define CARM_CLI_SHOW_LATENCY_H
 

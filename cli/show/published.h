@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A published machine as text: figures, ceilings, kernels between their ceilings, and what of it
- * does not agree. */
+/* A published machine as text: figures, ceilings, kernels between their ceilings, and
+ * contradictions in the paper. */
 #ifndef CARM_CLI_SHOW_PUBLISHED_H
 #define CARM_CLI_SHOW_PUBLISHED_H
 
@@ -16,11 +16,11 @@ int carm_show_published(const struct carm_published *published,
                         const struct carm_published_machine *machine, bool plot, bool ascii,
                         struct carm_err *err);
 
-/* What `carm show OPERAND` does where the operand names a published machine.
+/* `carm show OPERAND` for an operand that names a published machine.
  * misplaced  an option that is for models only, to be refused; NULL = none
  * json  print the whole data file instead
  * code  out: the command's exit code
- * returns false where it is a model's file or name, which is the caller's to show */
+ * returns false for a model's file or name, which the caller shows */
 bool carm_show_published_operand(const char *operand, const char *misplaced, bool json, bool plot,
                                  bool ascii, int *code);
 

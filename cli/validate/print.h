@@ -6,7 +6,7 @@
 #include "models/model.h"
 #include "models/theory.h"
 
-/* What theory the roofs are held against. */
+/* The theory with which the roofs are compared. */
 struct carm_validate_theory {
     const struct carm_microarchitecture *entry; /* NULL = unknown */
     bool by_cpuid;                              /* looked up, not given */

@@ -18,7 +18,7 @@ struct carm_probe {
     char version[32]; /* of the library, "" when it is not there */
     char reason[384]; /* one sentence: which setting, permission, kernel or hypervisor is in the way
                        * (or "" when it works) */
-    char remedy[256]; /* the remedy; "" where there is none */
+    char remedy[256]; /* the remedy; "" = none */
     char note[256];   /* limitations of a provider that works: a counter that the NMI watchdog
                        * holds, uncore counters that need more rights; "" = none */
 };

@@ -21,7 +21,7 @@ struct carm_reading {
  * flops by precision and all flops, bytes and DRAM bytes. A quantity with a missing event is
  * unavailable; one whose event never ran, too. `share` is the smallest running / enabled of its events.
  *
- * An upper bound has high = value and low = 0: how much less it is, the events cannot tell.
+ * An upper bound has high = value and low = 0: the events do not tell the distance.
  *
  * Bytes are accesses x width, and no event tells the width of accesses. It is taken from the widths of
  * the FP instructions: `value` has their mean, weighted by their counts; `low` has the narrowest and

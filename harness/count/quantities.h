@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be counted of a piece of program, whoever counts it. */
+/* The quantities that can be counted of a piece of program, for all ways of counting. */
 #ifndef CARM_HARNESS_COUNT_QUANTITIES_H
 #define CARM_HARNESS_COUNT_QUANTITIES_H
 
@@ -103,12 +103,12 @@ struct carm_count {
 
 struct carm_counts {
     struct carm_count q[CARM_Q_COUNT];
-    char note[256]; /* what a reader must know: upper bounds, estimated widths; "" = nothing */
+    char note[256]; /* facts that a reader must know: upper bounds, estimated widths; "" = none */
 };
 
 /* "cycles", "flops_dp", "dp_256", ...: the names of data/counters.json and of CSV columns. */
 const char *carm_quantity_name(enum carm_quantity q);
-/* The inverse; CARM_Q_COUNT when there is none of that name. */
+/* The quantity with a name; CARM_Q_COUNT = unknown name. */
 enum carm_quantity carm_quantity_find(const char *name);
 
 /* "unavailable", "pmu", "kernel", "stepped", "translated", "constructed", "simulated" */

@@ -29,7 +29,7 @@ struct way {
     uint32_t stored; /* out: who made it dirty */
 };
 
-/* A line as one cache has it. */
+/* A copy of a line in one cache. */
 struct copy {
     uint64_t flags, used;
     struct carm_whose whose;
@@ -285,7 +285,7 @@ static void visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint6
     }
 }
 
-/* Before a core gets a line, or stores to it. returns whether another core has it */
+/* Coherence before a core gets a line or stores to it. returns whether another core has the line */
 static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line, bool take)
 {
     bool any = false;
@@ -651,7 +651,7 @@ unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t
 
 /* ---- flushing and reading ------------------------------------------------------------------------------ */
 
-/* A line of level k goes down until a level has it. */
+/* Writes a line of level k back to the next level that has the line. */
 static void flush_line(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
                        const struct copy *copy)
 {

@@ -76,9 +76,8 @@ static bool same_machine(const struct carm_model *model, const struct carm_cache
     return all;
 }
 
-/* ways  as struct carm_cache_ways has them
- * knee  measured: it is not known to more than 6%, so that the number of sets is a multiple of a power of
- *       two, by which sets can be sampled */
+/* ways see struct carm_cache_ways knee the size was measured, to within 6%: the number of sets
+ * is then rounded to a multiple of a power of two, so that sets can be sampled */
 static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, bool last, bool knee)
 {
     const uint64_t lines = size_bytes / CARM_HIERARCHY_LINE;

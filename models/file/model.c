@@ -21,9 +21,9 @@
 
 enum {
     FILE_BYTES_MAX = 64 << 20, /* a full model of every ISA and thread count stays below 4 MiB */
-    /* What a small file can make us allocate and compare: 256 ISA, precision and thread sets, with
-     * 1024 roofs each, are more than any machine's model has; for each set 29 points in each of 8
-     * levels, and the scores, roofs or fits of those levels. */
+    /* Limits on the memory and time that a small file can cost: 256 sets of ISA, precision and
+     * threads with 1024 roofs each, more than in any machine's model; for each set 29 points in
+     * each of 8 levels, with scores, roofs and fits of these levels. */
     SETS_MAX = 256,
     ROOFS_MAX = 1024,
     CEILINGS_MAX = 256,
@@ -37,8 +37,8 @@ enum {
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type, and initialisers */
-/* A row is one member of the file: its name, the struct's member (of the struct T) and what it may be.
- * The type of the struct's member is checked: the row does not compile with another. */
+/* A row is one member of the file: its name, the member of struct T, and the allowed values. The
+ * type of the struct's member is checked: the row does not compile with another. */
 #define AT(type, m)             (offsetof(T, m) * _Generic(((T *)NULL)->m, type : (size_t)1))
 #define ROW(k, n, type, m)      .name = (n), .kind = CARM_MEMBER_##k, .offset = AT(type, m)
 #define ROW_SIZED(k, n, m)      ROW(k, n, char *, m), .size = sizeof(((T *)NULL)->m)

@@ -34,7 +34,7 @@ static bool holds(const char *token, size_t length, const char *name)
     return false;
 }
 
-/* "/home/...", "~/...", "file:/..." and "../..."; "flop/s" is none. */
+/* Whether a token is a path: "/home/...", "~/...", "file:/..." or "../...", but not "flop/s". */
 static bool is_path(const char *token, size_t length)
 {
     const char *slash = memchr(token, '/', length);

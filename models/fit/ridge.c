@@ -19,7 +19,7 @@
  * regular whose truth is 0; the caller turns such a result into the sharp form. */
 enum { RIDGE_BANDWIDTH, RIDGE_PEAK, RIDGE_Q, RIDGE_PARAMS };
 
-/* Points as a fit needs them. All arrays are [n]. */
+/* The points of a fit. All arrays are [n]. */
 struct data {
     size_t n;
     double *x;       /* log intensity */
@@ -34,7 +34,7 @@ struct data {
 /* An estimate on the log scale. */
 struct state {
     double theta[RIDGE_PARAMS]; /* log bandwidth, log peak, q */
-    bool free[RIDGE_PARAMS];    /* which of them to fit */
+    bool free[RIDGE_PARAMS];    /* parameters that are fitted */
     double scale;               /* of u */
 };
 
@@ -372,8 +372,8 @@ static const double no_roof = 1e4;
 /* A form with both roofs must fit better than one with either left out at this level, or that roof
  * is a guess: once in 1000 sets of points that do not reach it. */
 static const double roof_level = 0.999;
-/* A rounding that lowers the deviance by less than this is none: the parameter has lost hold of the
- * points. */
+/* A rounding that lowers the deviance by less than this counts as no rounding: the points do not
+ * determine the parameter. */
 static const double no_rounding = 1e-6;
 
 static int check(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
@@ -506,8 +506,8 @@ static double squares_with(const struct data *d, struct state *s, size_t held, d
     return squares_of(d);
 }
 
-/* Whether the points determine a roof: two of them lie on its side of the ridge, and leaving it out fits
- * worse by more than noise does. */
+/* Whether the points determine a roof: two of them lie on its side of the ridge, and a fit
+ * without the roof is worse by more than noise. */
 static int check_roof(enum carm_ridge form, const struct data *d, const struct state *s,
                       const struct spread *spread, size_t roof, struct carm_err *err)
 {
@@ -615,8 +615,8 @@ static int fit(enum carm_ridge form, const struct data *d, struct state *best, s
     if (rc || !rounded) {
         return rc;
     }
-    /* The bounds are fitted from the start too: an estimate outside of them may have roofs far off,
-     * and the sharp one is then the very fit of the sharp form. */
+    /* The bounds are fitted from the start too: an estimate outside of the bounds may have roofs
+     * far off; at the sharp bound, the fit equals the sharp form's. */
     start.free[RIDGE_Q] = false;
     struct state sharp = start;
     rc = solve_robust(d, &sharp, err);

@@ -85,7 +85,7 @@ static struct carm_fleet_test *test_at(struct carm_fleet_table *t, size_t node, 
     return &t->tests[node * t->ncolumns + column];
 }
 
-/* Of fewer than three nodes, nobody can tell which one is off. */
+/* Whether n nodes can be judged: with fewer than three, the deviating node is unknown. */
 static bool judges(const struct maker *m, size_t n)
 {
     return n >= 3 || (m->sheet->change && n > 0);
@@ -254,7 +254,7 @@ static double correlation_of(const struct sums *s, double variance)
     return fmin(fmax(correlation, 0.0), 1.0);
 }
 
-/* Gathers the means of nodes that have at least so many of the roofs into v. */
+/* Gathers the means of nodes with at least `least` of the roofs into v. */
 static size_t gather_means(const struct maker *m, const struct carm_fleet_column *c, size_t least,
                            struct sums *sample)
 {
@@ -330,8 +330,8 @@ static bool add_family(struct maker *m, const struct carm_fleet_roof *roof, int 
     return c.nroofs > 1;
 }
 
-/* For each family a column of all its roofs, and where it was measured with several numbers of threads one
- * for each of them: a missing memory channel shows with all threads only. */
+/* Adds a column of all roofs of each family, and one for each number of threads if there are
+ * several: a missing memory channel shows only with all threads. */
 static void find_families(struct maker *m)
 {
     const struct sheet *s = m->sheet;

@@ -168,8 +168,8 @@ static void take_ceilings(struct taker *t)
     }
 }
 
-/* Latencies with the pages that this machine gives, as loads/s of one chain, so that more is better as with all
- * roofs. They belong to no ISA: the first set of one thread has them. */
+/* Takes the latencies with this machine's page size, as loads/s of one chain, so that more is
+ * better, as for all roofs. Latencies have no ISA: they go to the first set of one thread. */
 static void take_latencies(struct taker *t)
 {
     const struct carm_model *m = t->model;

@@ -65,7 +65,7 @@ struct google {
     struct carm_names repeated; /* benchmarks that have rows of their repetitions */
     char host[256];
     struct carm_span at[MEMBERS]; /* of the benchmark that is read */
-    const char *name, *run;       /* run_name, or name where there is none */
+    const char *name, *run;       /* run_name, or else name */
     size_t line;
 };
 
@@ -86,7 +86,7 @@ static bool is_aggregate(const struct google *g)
     return false;
 }
 
-/* Seconds in the benchmark's unit; 0 = it is none that Google Benchmark has. */
+/* Seconds of a benchmark's unit; 0 = not a unit of Google Benchmark. */
 static double unit_of(const struct carm_span *unit)
 {
     static const struct {

@@ -173,7 +173,7 @@ const char *carm_json_text(json_t *object, const char *key)
 
 /* ---- without a tree ------------------------------------------------------------------------------- */
 
-/* returns the end of the object that comes next; NULL = it is none, with where that was seen */
+/* returns the end of the next object; NULL = the text is no object, with the place of the error */
 static const char *find_members(const struct carm_walk *walk, const struct carm_span *names,
                                 size_t n, struct carm_span *values, const char **at, bool *twice)
 {

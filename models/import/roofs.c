@@ -13,7 +13,7 @@ enum { SETS_MAX = 256, ROOFS_MAX = 64 };
 
 /* ---- a model that grows -------------------------------------------------------------------------- */
 
-/* The set of roofs, made where there is none. NULL with the failure in err. */
+/* The set of roofs, created if missing. NULL with the failure in err. */
 static struct carm_roofs *find_set(struct carm_import *in, struct carm_model *m, const char *isa,
                                    const char *precision, int threads, struct carm_err *err)
 {
@@ -36,7 +36,7 @@ static struct carm_roofs *find_set(struct carm_import *in, struct carm_model *m,
     return r;
 }
 
-/* Adds a slope, or replaces that of an earlier measurement. */
+/* Adds a slope, or replaces an earlier measurement's. */
 static int put_memory(struct carm_import *in, struct carm_roofs *r, const char *level,
                       const char *mix, double rate, struct carm_err *err)
 {

@@ -173,7 +173,7 @@ static int add_row(struct carm_changes *c, struct side *s, const struct carm_poi
     return 0;
 }
 
-/* The pair of that name, made where there is none. */
+/* The pair with a name, created if missing. */
 static int find_pair(struct carm_changes *c, const char *name, size_t length, uint32_t *number,
                      struct carm_err *err)
 {
@@ -373,8 +373,8 @@ static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
     return carm_names_add(&c->words, key, strlen(key), &loop->key);
 }
 
-/* Loops [n] of one function: those of the first file with those of the second in their order, where there are
- * as many. pairs that are empty afterwards are listed nowhere. */
+/* Matches the loops [n] of one function: if both files have the same number, by their order.
+ * Pairs that are empty afterwards are not listed. */
 static void match_function(struct carm_changes *c, const struct loop *loops, size_t n)
 {
     size_t has[2] = {0, 0}, at = 0;
@@ -537,7 +537,8 @@ static void judge_rest(struct carm_change *change, enum carm_change_kind kind,
                                                                       : CARM_CHANGE_EQUAL;
 }
 
-/* What people say that binds a point: the slowest level that allows its performance, or computation. */
+/* The usual name of a point's bound: the slowest level that allows its performance, or
+ * computation. */
 static const char *bound_of(const struct carm_place *place)
 {
     if (place->over || place->bound == CARM_BOUND_COMPUTE) {

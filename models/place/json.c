@@ -66,7 +66,7 @@ void carm_place_json_region(FILE *out, const struct carm_place_set *set,
     putc_unlocked(']', out);
 }
 
-/* The ceilings as the point's instructions leave them. */
+/* The ceilings by the point's own instructions. */
 static void put_runtime(FILE *out, const struct carm_placed *d)
 {
     put_name(out, false, "runtime");

@@ -341,8 +341,8 @@ static int widest_of(const struct carm_roofs *roofs, const struct carm_runmix *m
     return w;
 }
 
-/* The balance of operations at the rates of the widest vectors in use: their own roofs', or the machine's
- * scaled by what that width reaches at its best.
+/* The balance of operations at the rates of the widest vectors in use: rates of their own roofs, or
+ * the machine's rates scaled by the width's best rate.
  * out  in: at the rates of `roofs` */
 static void narrow_balance(const struct carm_model *model, const struct carm_roofs *roofs,
                            const struct carm_runmix *mix, double flops, int w,

@@ -137,8 +137,8 @@ static double or_exact(double bound, double value)
     return bound > 0.0 ? bound : value;
 }
 
-/* The share of the roof is the larger of bytes / (seconds x slope) and flops / (seconds x peak), so
- * both of its bounds come with those of flops and bytes. */
+/* The share of the roof is the larger of bytes / (seconds x slope) and flops / (seconds x peak);
+ * the bounds of flops and bytes give the bounds of the share. */
 static double share_of(const struct carm_place_side *side, double flops, double bytes,
                        double seconds)
 {
@@ -338,8 +338,8 @@ static bool may_be(const char *isa, const char *other)
     return !known(isa) || carm_place_same_isa(isa, other);
 }
 
-/* Reasons that lie in the roof: it was disturbed, or another mix or ISA is faster. returns false where
- * there is none */
+/* Advises on reasons in the roof: it was disturbed, or another mix or ISA is faster. returns
+ * false without such a reason */
 static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_which which,
                              const struct carm_place_input *in, struct carm_place *p)
 {
@@ -437,7 +437,7 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
 /* Beyond, a figure only says that the roof has nothing to do with the point. */
 enum { ABSURD = 1000 };
 
-/* The certain reasons first, then those that the model or the numbers only suggest. */
+/* Certain reasons first, then reasons that the model or the numbers only suggest. */
 static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, struct carm_place *p)
 {
@@ -514,7 +514,7 @@ static const struct carm_ceiling *advised(const struct carm_place *p)
                : above;
 }
 
-/* Whether only mixtures of operations are above that ceiling, or equals of it. */
+/* Whether only mixtures of operations, or equal ceilings, are above a ceiling. */
 static bool mixtures_alone_above(const struct carm_place *p, const struct carm_ceiling *c)
 {
     bool any = false;
@@ -569,8 +569,8 @@ static void advise_compute(enum carm_place_which which, struct carm_place *p, co
 
 /* ---- under a slope --------------------------------------------------------------------------- */
 
-/* The level next above that slope, also where it does not show at this intensity; the same level by other
- * vectors ("avx2 L1") is none. NULL = it is the fastest. */
+/* The next faster level above a slope, even if it does not show at this intensity, and not the
+ * same level with other vectors ("avx2 L1"). NULL = the slope is the fastest. */
 static const char *faster_level(const struct carm_place_set *set, const struct carm_ceiling *slope)
 {
     const struct carm_place_side *side = &set->sides[CARM_PLACE_CACHE_AWARE];
@@ -585,8 +585,8 @@ static const char *faster_level(const struct carm_place_set *set, const struct c
     return NULL;
 }
 
-/* Where a core has far fewer lines on their way from DRAM than it can have: how many, for the advice. Fewer than
- * 70% of them are not what limits a stream. Else "" */
+/* The advice on lines in flight: text when a core has far fewer lines on their way from DRAM
+ * than it can have, below 70%, which does not limit a stream; else "" */
 static void flight_text(char dst[128], const struct carm_place_set *set,
                         const struct carm_place_input *in, const struct carm_place *p)
 {
@@ -654,7 +654,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
 
 /* ---- measured ceilings ----------------------------------------------------------------------- */
 
-/* The first optimisation that is worth it, in the order in which to try them. */
+/* Advises the first worthwhile optimisation, in the order in which to try them. */
 static void advise_measured(const struct carm_place_set *set, struct carm_place *p)
 {
     char operations[CARM_NAME_MAX + 2], rest_of[32], gain[32];

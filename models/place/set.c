@@ -71,7 +71,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(char *note, const cha
     va_end(ap);
 }
 
-/* Appends a name to a list of them. */
+/* Appends a name to a list of names. */
 static void add_name(char names[64], const char *name)
 {
     const size_t used = strlen(names);
@@ -211,7 +211,7 @@ static void add(struct carm_place_side *side, const char *isa, const char *name,
         return;
     }
     snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
-    /* no step on the way to the peak: nobody replaces these by faster operations of the same kind */
+    /* not a step on the way to the peak: faster operations cannot replace these */
     c.aside = c.compute && (strcmp(name, "div") == 0 || strcmp(name, "sqrt") == 0 ||
                             strcmp(name, "popcnt") == 0);
     if (c.compute) {
@@ -298,8 +298,8 @@ static void add_levels(struct carm_place_side *side, const struct carm_model *mo
     find_other_isa(side, model, roofs, fastest);
 }
 
-/* Operations, and what narrower ISAs reach with as many threads: their peak, and their first level,
- * whose bandwidth goes with the width of an access. */
+/* Adds ceilings of operations, and of narrower ISAs with the same threads: their peak, and their
+ * first level, whose bandwidth depends on the width of an access. */
 static void add_operations(struct carm_place_set *set, const struct carm_model *model,
                            enum carm_place_which which)
 {

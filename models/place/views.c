@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "models/place/points.h"
 
-/* A rank; index is that of the merge of ranks. */
+/* A rank, with its index in the merge of ranks. */
 struct unit {
     size_t index, job, node;
     double number; /* of its rank, which orders */
@@ -271,7 +271,7 @@ static int mark_between(struct carm_views *v, size_t most, struct carm_err *err)
     return 0;
 }
 
-/* DRAM bytes of a node: of whole sockets, the largest of its ranks has them; else their sum. */
+/* DRAM bytes of a node: the largest rank's if they are of whole sockets; else the sum. */
 static double dram_of(const struct unit *units, size_t n)
 {
     double sum = 0.0;

@@ -255,7 +255,7 @@ bool carm_sol_key_check(enum carm_sol_key key, double value, char why[CARM_SOL_W
     }
 }
 
-/* The last level, which SRAM_ keys are about; made where there is none. */
+/* The last level, which SRAM_ keys set; created if missing. */
 static struct carm_sol_level *last_level(struct carm_sol_arch *arch)
 {
     if (arch->nlevels == 0) {

@@ -89,7 +89,7 @@ static int unexpected(const struct parse *p)
                   : bad(p, "it ends inside parentheses");
 }
 
-/* The rank that begins here, with its name; NULL where there is none, or too many. */
+/* Reads the rank that begins here; NULL = no rank, or too many. */
 static struct rank *take_rank(struct parse *p)
 {
     char name[DIGITS_MAX + 2] = {0};
@@ -256,7 +256,7 @@ static int tensor(struct parse *p)
     return rc;
 }
 
-/* The tensors of one side, separated by commas; of so many in the layer, from uses on. */
+/* The tensors of one side, separated by commas; of `have` tensors in the layer, from uses on. */
 static int side(struct parse *p, const struct carm_sol_use *uses, uint32_t have)
 {
     const char *what = p->output ? "outputs" : "inputs";

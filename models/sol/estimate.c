@@ -34,7 +34,7 @@ const char *carm_sol_model_name(enum carm_sol_model model)
 
 /* ---- levels on the chip ------------------------------------------------------------------------ */
 
-/* Cycles that a level needs for so many elements; 0 where its bandwidth is not known. */
+/* Cycles of a level for a number of elements; 0 = unknown bandwidth. */
 static double level_cycles(const struct carm_sol_layers *layers, size_t level, uint64_t elements)
 {
     const double rate = layers->arch.levels[level].byte_per_cycle;

@@ -117,9 +117,10 @@ static double rate_of(const struct carm_roofs *roofs, const char *op)
     return rate;
 }
 
-/* A multiply-accumulate is two flops of the best of fma, mad and dot, of tiles, too; another operation one
- * flop of the better of add and mul. Where neither was measured, it is that of single precision, to which bf16 is
- * widened, or what those two flops are executed as. */
+/* A multiply-accumulate is two flops of the best of fma, mad and dot, of tiles, too; another
+ * operation one flop of the better of add and mul. If neither was measured, the rate of single
+ * precision counts, to which bf16 is widened, or the rate of the instructions that execute the
+ * two flops. */
 static void put_precision(struct carm_sol_arch *arch, const struct sets *sets,
                           enum carm_sol_precision precision)
 {
@@ -171,8 +172,9 @@ static double dram_bandwidth(const struct sets *sets)
     return peak > 0.0 ? peak : best_bandwidth(sets, "DRAM");
 }
 
-/* How many instances of a cache so many threads reach when they are placed one to a core, in order.
- * The model knows the machine's threads, its cores and how many threads share an instance. */
+/* The number of instances of a cache that a number of threads reaches, placed one to a core in
+ * order. The model knows the machine's threads, its cores and how many threads share an
+ * instance. */
 static uint64_t instances_of(const struct carm_machine *machine, int shared_by, int threads)
 {
     const int cores = machine->cores > 0 ? machine->cores : 1;

@@ -645,7 +645,7 @@ static int by_place(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Gives each grain of a space to the first read that has it. begin, end: the space's begins
+/* Assigns each grain of a space to the first read that contains it. begin, end: the space's begins
  * returns its end */
 static const struct begin *sweep_space(struct regions *r, const struct begin *begin,
                                        const struct begin *end)

@@ -74,8 +74,8 @@ static void move_embedding(const struct carm_sol_use *uses, const struct carm_so
     }
 }
 
-/* The largest input is written to, the last of the others is the written data; inputs between
- * them are indices. */
+/* A scatter writes into its largest input; the last of the other inputs is the written data,
+ * inputs between are indices. */
 static void move_scatter(const struct carm_sol_use *uses, const struct carm_sol_layer *layer,
                          uint64_t *moved)
 {

@@ -193,7 +193,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* What a folder holds that is not a model is left alone; what was named is read. */
+/* Takes an entry of a folder: only models and rows. Named files are always read. */
 static int take_entry(struct list *list, FTSENT *e, struct carm_err *err)
 {
     switch (e->fts_info) {
@@ -274,7 +274,7 @@ struct reader {
     struct carm_err *err;
 };
 
-/* What a thread works on. */
+/* The work of one thread. */
 struct work {
     const char *file;
     size_t line; /* 0 = the whole file */
@@ -298,7 +298,7 @@ static const char *keep(struct reader *r, const char *text)
     return kept;
 }
 
-/* ---- what goes into the fleet, under the lock ---------------------------------------------------- */
+/* ---- adding to the fleet, under the lock ---------------------------------------------------- */
 
 static void add_broken(struct reader *r, const char *file, size_t line, const char *reason)
 {
@@ -414,7 +414,7 @@ static bool next_line(struct reader *r, struct work *w)
         errno = 0;
         const ssize_t n = getline(&w->text, &w->room, r->lines);
         r->line++;
-        if (n < 0 || ferror(r->lines)) { /* it returns what came before an error */
+        if (n < 0 || ferror(r->lines)) { /* getline returns the part before an error */
             if (errno == ENOMEM) {
                 out_of_memory(r);
             } else if (errno) {
@@ -461,7 +461,7 @@ static bool take(struct reader *r, struct work *w)
     return false;
 }
 
-/* The loader's sentences name the file, which stands before them here. */
+/* Removes the file's name from the loader's sentence: the message here begins with it. */
 static void strip_path(struct carm_err *err, const char *file)
 {
     const size_t n = strlen(file);
@@ -515,7 +515,7 @@ static void *work(void *arg)
 
 /* ---- all together -------------------------------------------------------------------------------- */
 
-/* Threads end in any order: what is found is the same for all. */
+/* Sorts by file and line, so that the result does not depend on the order in which threads end. */
 static int by_place(const char *file_a, size_t line_a, const char *file_b, size_t line_b)
 {
     const int files = strcmp(file_a, file_b);

@@ -41,7 +41,7 @@ struct reader {
     struct carm_sol_analysis *a;
     struct values total;
     uint64_t sums[KEYS];  /* of the layers */
-    uint32_t given[KEYS]; /* layers that have it */
+    uint32_t given[KEYS]; /* number of layers with the key */
     size_t room;          /* layers for which the arrays have room */
     uint64_t twice;       /* elements of outputs that a total may have counted more than once */
     bool has_total, has_layers;

@@ -373,7 +373,7 @@ static int find_producers(const struct check *c)
     return 0;
 }
 
-/* Which output of a layer a tensor is; the layer's outputs where it is none. */
+/* The index of a tensor among a layer's outputs; the number of outputs = not among them. */
 static uint32_t output_of(const struct carm_sol_graph *graph, const struct carm_sol_layer *layer,
                           uint32_t tensor)
 {
@@ -461,7 +461,8 @@ static int rename_inputs(const struct check *c)
     return 0;
 }
 
-/* elements: [tensors] of the maker, else of the first layer that has it */
+/* elements: [tensors] elements at the tensor's maker, else at the first layer that uses the
+ * tensor */
 static int check_uses(const struct check *c, uint32_t index, uint64_t *elements)
 {
     const struct carm_sol_layer *layer = &c->graph->layers[index];

@@ -156,8 +156,7 @@ static int load_stream(FILE *in, const char *path, size_t most, early_check *ear
 }
 
 /* All of a file, a pipe, or standard input ("-").
- * most  bytes; more are refused
- * early as load_stream has it
+ * most  bytes; more are refused early see load_stream
  * text  out: zero-terminated; to be released with free, NULL on failure
  * returns 0, -CARM_EIO, -CARM_EFORMAT (too large) or -CARM_ENOMEM */
 static int load(const char *path, size_t most, early_check *early, char **text, size_t *size,

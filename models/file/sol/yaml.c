@@ -14,11 +14,11 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/* libyaml holds a scalar whole before it gives it: what may come in without any item. Comments and
- * blank lines count, too. */
+/* libyaml buffers a whole scalar: limits of the input without an item, and of the kept items.
+ * Comments and blank lines count, too. */
 enum { SILENCE_MAX = 4 << 20, KEPT_MAX = 256 << 20 };
 
-/* What stood between the open and the close of an anchor's node, kept for its aliases. */
+/* The items of an anchor's node, kept for its aliases. */
 struct kept {
     enum carm_yaml_kind kind;
     bool plain, alias;
@@ -36,7 +36,7 @@ struct open_anchor {
     unsigned depth; /* outside of its node */
 };
 
-/* What is being given again. */
+/* The position in kept items that are given again. */
 struct copy {
     size_t at, end; /* in kept */
 };
@@ -93,8 +93,8 @@ int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err 
     return carm_fail(err, CARM_EFORMAT, "%.160s, line %zu: %s", yaml->name, line, reason);
 }
 
-/* The parser's error. The reader's own ones (bytes that are not text) lie ahead of the parser's
- * mark: their line is counted in what lies between. */
+/* The parser's error. Errors of libyaml's reader (bytes that are not text) lie ahead of the
+ * parser's mark: the lines up to the error are counted. */
 static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
 {
     const yaml_parser_t *p = &yaml->parser;
@@ -489,7 +489,7 @@ static int alias(struct carm_yaml *yaml, const struct carm_yaml_item *item, stru
     return rc;
 }
 
-/* The next item of what is given again. */
+/* The next item of an alias. */
 static int next_copy(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
 {
     const size_t read = yaml->event.end_mark.index;
