@@ -332,7 +332,9 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
         }
     }
     if (l->nsets == 0) {
-        l->sets[l->nsets++] = (uint64_t)(sqrt(r->lo * r->hi) / threads);
+        /* a range borrowed from fewer threads begins below the caches of more threads */
+        const double begin = fmax(r->lo, fmin(below, r->hi));
+        l->sets[l->nsets++] = (uint64_t)(sqrt(begin * r->hi) / threads);
     }
 }
 

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A whole build and a whole validation on a fake machine: the functions of harness/machine/measure.h and team.h
+ * stand here, with a bandwidth for each level, a peak for each operation and a speed for each code. The model
+ * must have them, and the points of the validation must lie on the model. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/machine/host.h"
+#include "harness/machine/measure.h"
+#include "models/roofline.h"
+#include "tests/models/near.h"
+#include "validation/count.h"
+#include "validation/roofs/run.h"
+#include "validation/validate/run.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+
+enum { THREADS = 4, LEVELS = 4 };
+
+static const char machine[] = "pack:1 numa:1 l3:1(size=8388608) core:4 l2:1(size=1048576) "
+                              "l1:1(size=49152) pu:1";
+static const char *const names[LEVELS] = {"L1", "L2", "L3", "DRAM"};
+/* byte/s of one thread and of all four; the last cache and memory are shared */
+static const double bandwidth[2][LEVELS] = {{200e9, 100e9, 40e9, 20e9},
+                                            {800e9, 400e9, 120e9, 30e9}};
+static const double clock_hz = 3e9;
+
+/* Relative speed of a code, 0.80 to 1: no two that are candidates for one roof are alike. */
+static double speed_of(const char *name)
+{
+    uint32_t h = 2166136261U;
+    for (const char *c = name; *c; c++) {
+        h = (h ^ (unsigned char)*c) * 16777619U;
+    }
+    return 0.80 + 0.20 * (double)(h >> 8) / (double)(1U << 24);
+}
+
+static double speed(const struct carm_code *code)
+{
+    return speed_of(code->name);
+}
+
+static double peak(const struct carm_code *code)
+{
+    const double each = code->spec.op == CARM_FMA ? 96e9 : 48e9;
+    return each * carm_isa_vector_bytes(code->spec.isa, code->spec.precision) / 32.0;
+}
+
+static size_t level_of(uint64_t set_bytes, int threads)
+{
+    if (set_bytes <= 48 * KIB) {
+        return 0;
+    }
+    return set_bytes <= MIB ? 1 : set_bytes * (uint64_t)threads <= 8 * MIB ? 2 : 3;
+}
+
+/* ---- the fake harness ---------------------------------------------------------------------------- */
+
+static struct {
+    size_t runs, teams;
+    uint64_t largest; /* working set of all threads together */
+    bool below_room;  /* no set was larger than a thread's buffer */
+} seen;
+
+void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        double target_seconds, struct carm_shape *shape)
+{
+    (void)team;
+    (void)target_seconds;
+    carm_measure_shape_of(code, set_bytes, 1024, shape);
+}
+
+void carm_measure_run(struct carm_team *team, const struct carm_code *code,
+                      const struct carm_shape *shape, size_t reps, struct carm_measurement *m)
+{
+    const double work = (double)(shape->iterations * shape->passes) * team->n;
+    const uint64_t set = carm_measure_set_bytes(code, shape);
+    const double bytes = (double)(code->account.load_bytes + code->account.store_bytes);
+    const double share = speed(code);
+    *m = (struct carm_measurement){.code = code, .threads = team->n, .shape = *shape};
+    m->bytes = work * bytes;
+    m->flops = work * (double)code->account.flops;
+    const double slope = bandwidth[team->n == THREADS][level_of(set, team->n)];
+    const double s = fmax(m->bytes / (slope * share), m->flops / (peak(code) * team->n * share));
+    m->seconds = (struct carm_stats){
+        .n = reps, .median = s, .ci_lo = s, .ci_hi = s, .min = s, .p5 = s, .p95 = s, .max = s};
+    m->cycles = s * clock_hz;
+    m->clock_hz = clock_hz;
+    m->own_share = 1.0;
+    m->width_share = 1.0;
+    m->disturbance = CARM_UNDISTURBED;
+    seen.runs++;
+    seen.largest = set * (uint64_t)team->n > seen.largest ? set * (uint64_t)team->n : seen.largest;
+    seen.below_room = seen.below_room && carm_window_span(code, shape) <= carm_team_room(team);
+}
+
+void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty)
+{
+    (void)team;
+    (void)empty;
+}
+
+int carm_measure_own_alone(struct carm_team *team)
+{
+    return team->n;
+}
+
+void carm_measure_watch(struct carm_team *team, double seconds)
+{
+    (void)team;
+    (void)seconds;
+}
+
+void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        size_t places)
+{
+    (void)team;
+    (void)code;
+    (void)set_bytes;
+    assert_true(places > 0);
+}
+
+double carm_measure_rate(const struct carm_measurement *m, double work)
+{
+    return m->seconds.n > 0 ? work / m->seconds.median : 0.0;
+}
+
+enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
+{
+    (void)m;
+    return CARM_UNDISTURBED;
+}
+
+int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
+                         const struct carm_clock *clock, int n, const size_t *bytes,
+                         size_t max_reps, struct carm_err *err)
+{
+    struct carm_team *team = calloc(1, sizeof *team);
+    (void)err;
+    assert_non_null(team);
+    assert_true(n >= 1 && n <= THREADS);
+    *team =
+        (struct carm_team){.topo = topo, .clock = clock, .n = n, .size = n, .max_reps = max_reps};
+    team->workers = calloc((size_t)n, sizeof *team->workers);
+    assert_non_null(team->workers);
+    for (int i = 0; i < n; i++) {
+        team->workers[i] = (struct carm_worker){.team = team, .buffer = {.bytes = bytes[i]}};
+    }
+    seen.teams++;
+    *out = team;
+    return 0;
+}
+
+int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
+                   const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
+                   struct carm_err *err)
+{
+    size_t bytes[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        bytes[i] = bytes_per_thread;
+    }
+    return carm_team_open_sized(out, topo, clock, n, bytes, max_reps, err);
+}
+
+void carm_team_close(struct carm_team *team)
+{
+    if (team) {
+        seen.teams--;
+        free(team->workers);
+        free(team);
+    }
+}
+
+bool carm_team_is_over(const struct carm_team *team)
+{
+    return carm_deadline_over(&team->deadline);
+}
+
+void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg)
+{
+    (void)team;
+    (void)job;
+    (void)arg;
+    fail_msg("nothing is executed here");
+}
+
+void carm_team_use(struct carm_team *team, int n)
+{
+    assert_true(n >= 1 && n <= team->size);
+    team->n = n;
+}
+
+void carm_team_separate(struct carm_team *team, bool separate)
+{
+    team->separate = separate;
+}
+
+size_t carm_team_room(const struct carm_team *team)
+{
+    size_t room = SIZE_MAX;
+    for (int i = 0; i < team->n; i++) {
+        room = team->workers[i].buffer.bytes < room ? team->workers[i].buffer.bytes : room;
+    }
+    return room;
+}
+
+bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
+{
+    assert_true(bytes_per_thread <= carm_team_room(team));
+    return true;
+}
+
+int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
+                         struct carm_err *err)
+{
+    (void)err;
+    (void)pu;
+    assert_true(bytes_per_thread <= carm_team_room(team));
+    return 0;
+}
+
+double carm_core_to_core_seconds(struct carm_team *team)
+{
+    return team->n > 1 ? 50e-9 : 0.0;
+}
+
+double carm_core_to_core_once(struct carm_team *team, int other)
+{
+    (void)other;
+    return team->n > 1 ? 50e-9 : 0.0;
+}
+
+/* ---- builds -------------------------------------------------------------------------------------- */
+
+static struct carm_model *build(struct carm_build_config *config, struct carm_build_words words,
+                                struct carm_host *host)
+{
+    const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_build_done done = {.reps = 0};
+    struct carm_model *model = NULL;
+    struct carm_err err = {""};
+    memset(&seen, 0, sizeof seen);
+    seen.below_room = true;
+    static struct carm_observer observer; /* shows nothing */
+    *host = (struct carm_host){.clock = {.tsc_hz = clock_hz, .synchronous = true},
+                               .observer = &observer};
+    assert_int_equal(carm_topo_open(&host->topo, machine, NULL, &err), 0);
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
+        host->cpu.isa[i] = i != CARM_AVX512;
+    }
+    host->cpu.fma = true;
+    words.isa = "avx2";
+    words.threads = "1,4";
+    words.memory = "1G";
+    words.budget = "600";
+    words.reps = "256";
+    words.latency = "no";
+    if (carm_build_configure(config, &words, &host->cpu, host->topo, &err) != 0 ||
+        carm_build_run(config, host, &counter, NULL, &model, &done, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(seen.teams, 0);
+    assert_true(seen.below_room);
+    assert_int_equal(done.missing, 0);
+    assert_int_equal(done.reps, 256);
+    return model;
+}
+
+/* The highest speed of the candidates for a roof. */
+static double best_speed(const struct carm_build_plan *plan, const struct carm_mix *mix, bool first)
+{
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    double best = 0.0;
+    const size_t n = carm_build_plan_memory(plan, CARM_AVX2, CARM_DP, mix, first, codes);
+    assert_true(n > 3);
+    for (size_t i = 0; i < n; i++) {
+        best = fmax(best, speed(codes[i]));
+    }
+    return best;
+}
+
+/* Every ceiling is measured or says why not, and is below what the machine can do. */
+static void check_ceilings(const struct carm_roofs *r)
+{
+    size_t groups[CARM_CEILING_GROUP_COUNT] = {0};
+    assert_true(r->nceilings > 10);
+    for (size_t i = 0; i < r->nceilings; i++) {
+        const struct carm_ceiling_roof *c = &r->ceilings[i];
+        const bool flops = c->group != CARM_CEILING_MEMORY && c->group != CARM_CEILING_TRAFFIC;
+        const double most = flops ? 96e9 * c->threads : 1.5 * bandwidth[c->threads == THREADS][3];
+        groups[c->group]++;
+        assert_true(c->rate > 0.0 || strncmp(c->note, "not measur", 10) == 0);
+        assert_true(c->rate <= most * (1.0 + 1e-9) && c->ci95.lo <= c->rate &&
+                    c->rate <= c->ci95.hi);
+        assert_false(c->disturbed);
+        const uint64_t set = c->working_set_bytes / (uint64_t)(c->threads > 0 ? c->threads : 1);
+        assert_true(c->rate == 0.0 || flops || level_of(set, c->threads) == 3);
+    }
+    for (size_t g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
+        assert_true(groups[g] > 0);
+    }
+}
+
+/* Points of a validation of the model lie on it, since the fake machine is a roofline. */
+static void check_validation(struct carm_model *m, const struct carm_host *host)
+{
+    static struct carm_validate_config config;
+    const struct carm_validate_words words = {.reps = "256", .quick = "yes", .budget = "600"};
+    const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_validate_done done = {.missing = 1};
+    struct carm_err err = {""};
+    if (carm_validate_configure(&config, m, &words, &host->cpu, host->topo, &err) != 0 ||
+        carm_validate_run(&config, host, "planted", &counter, m, &done, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+    assert_int_equal(done.missing, 0);
+    assert_int_equal(seen.teams, 0);
+    double sum = 0.0;
+    assert_int_equal(m->nvalidation_points, 2 * LEVELS * CARM_GRID_POINTS);
+    for (size_t i = 0; i < m->nvalidation_points; i++) {
+        const struct carm_validation_point *p = &m->validation_points[i];
+        const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", p->set.threads);
+        const double ai = p->flops / p->bytes;
+        size_t l = 0;
+        while (l < LEVELS && strcmp(names[l], p->level) != 0) {
+            l++;
+        }
+        const double bound =
+            fmin(bandwidth[p->set.threads == THREADS][l] * ai, 96e9 * p->set.threads);
+        const double model =
+            fmin(carm_roofs_find_memory(r, p->level, m->config.ldst)->bandwidth * ai,
+                 carm_roofs_find_compute(r, "fma")->rate);
+        assert_near(p->flops / p->seconds / (bound * speed_of(p->code)), 1.0, 1e-6);
+        assert_near(p->paired / model, 1.0, 1e-6);
+        assert_near(ai / carm_grid_intensity(i % CARM_GRID_POINTS), 1.0, 0.01);
+        assert_int_equal(level_of(p->working_set_bytes / (uint64_t)p->set.threads, p->set.threads),
+                         l);
+        assert_false(p->disturbed);
+        sum += speed_of(p->code);
+    }
+    /* the mean of all schedules is 0.90, of the best of three 0.95 */
+    assert_true(sum / (double)m->nvalidation_points > 0.94);
+    size_t scores = 0;
+    for (size_t i = 0; i < m->nvalidation; i++) {
+        if (strcmp(m->validation[i].model, "cache-aware") == 0) {
+            assert_true(m->validation[i].fitness > 90.0);
+            scores++;
+        }
+    }
+    assert_int_equal(scores, 2 * (LEVELS + 1));
+}
+
+static void planted_roofs_are_found(void **state)
+{
+    struct carm_build_config config;
+    struct carm_host host;
+    (void)state;
+    struct carm_build_plan plan;
+    struct carm_err err = {""};
+    struct carm_model *m =
+        build(&config, (struct carm_build_words){.ops = "fma,add", .ceilings = ""}, &host);
+    assert_int_equal(carm_build_plan_open(&plan, &config, &host.cpu, &err), 0);
+    assert_int_equal(m->nlevels, LEVELS);
+    for (size_t l = 0; l < LEVELS; l++) {
+        assert_string_equal(m->levels[l].level, names[l]);
+    }
+    assert_int_equal(m->nroofs, 2);
+    for (size_t t = 0; t < 2; t++) {
+        const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", t ? THREADS : 1);
+        assert_non_null(r);
+        for (size_t l = 0; l < LEVELS; l++) {
+            for (size_t k = 0; k < config.nmixes; k++) {
+                char mix[CARM_NAME_MAX];
+                carm_mix_name(&config.mixes[k], mix);
+                const struct carm_memory_roof *roof = carm_roofs_find_memory(r, names[l], mix);
+                if (!roof) {
+                    assert_true(config.mixes[k].nontemporal && l + 1 < LEVELS);
+                    continue;
+                }
+                const double want = bandwidth[t][l] * best_speed(&plan, &config.mixes[k], l == 0);
+                if (fabs(roof->bandwidth / want - 1.0) > 1e-6) {
+                    fail_msg("%zu threads, %s %s: %g of %g by %s", t ? (size_t)THREADS : (size_t)1,
+                             names[l], mix, roof->bandwidth, want, roof->code);
+                }
+                assert_false(roof->disturbed);
+                assert_int_equal(
+                    level_of(roof->working_set_bytes / (t ? THREADS : 1), t ? THREADS : 1), l);
+                assert_near(roof->clock_hz / clock_hz, 1.0, 1e-9);
+            }
+        }
+        assert_int_equal(r->ncompute, 2);
+        for (size_t k = 0; k < 2; k++) {
+            const double each = strcmp(r->compute[k].op, "fma") == 0 ? 96e9 : 48e9;
+            const double share = r->compute[k].rate / (each * (t ? THREADS : 1));
+            assert_true(share > 0.9 && share <= 1.0 + 1e-9);
+        }
+        assert_near(r->core_to_core_seconds, t ? 50e-9 : 0.0, 1e-12);
+        /* bytes that certainly cross: the best of loads alone and non-temporal stores */
+        assert_true(r->dram_peak.bandwidth > 0.8 * bandwidth[t][3] &&
+                    r->dram_peak.bandwidth <= bandwidth[t][3]);
+    }
+    assert_int_equal(m->nflop_curves, 2);
+    for (size_t c = 0; c < m->nflop_curves; c++) {
+        const struct carm_curve *f = &m->flop_curves[c];
+        assert_true(f->npoints > 4);
+        for (size_t i = 1; i < f->npoints; i++) {
+            assert_near(f->points[i].x / f->points[i - 1].x, 2.0, 1e-9);
+        }
+    }
+    assert_true(seen.largest > 64 * MIB && seen.largest <= 1024 * MIB);
+    check_ceilings(carm_model_find_roofs(m, "avx2", "dp", THREADS));
+    carm_build_plan_close(&plan);
+    check_validation(m, &host);
+    carm_model_free(m);
+    carm_topo_close(host.topo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(planted_roofs_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
