@@ -13,7 +13,7 @@
 #                 some 20 minutes; REPEAT=10: spread of ten builds
 # make mutants    changes one operator, constant, comparison or call at a time, and says which changes no suite finds:
 #                 nightly, some hours
-# make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck
+# make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck, eslint, mypy, pylint
 # make install    GNU's directory variables (prefix=/usr/local, libdir, ...), DESTDIR, PROGRAM_PREFIX
 # make dist       carm-VERSION.tar.gz of the last commit; make distcheck: builds, tests and installs it elsewhere
 # make deps       the names of what is needed
@@ -209,10 +209,10 @@ $(B)/plots/report-script.js: $(REPORT_JS)
 $(B)/plots/fleet-script.js: $(FLEET_JS)
 $(B)/plots/report.css: plots/page/report/style.css
 $(B)/plots/fleet.css: plots/page/report/style.css plots/page/fleet/style.css
-# main.js starts the page: last
+# one function around all, so that a page has no globals but carmView and carmFleetView; main.js starts the page: last
 $(B)/plots/%-script.js: Makefile
 	@mkdir -p $(@D)
-	@cat $(filter-out Makefile %/main.js,$^) $(filter %/main.js,$^) >$@
+	@{ echo '(() => {'; echo '"use strict";'; cat $(filter-out Makefile %/main.js,$^) $(filter %/main.js,$^); echo '})();'; } >$@
 $(B)/plots/%.css: Makefile
 	@mkdir -p $(@D)
 	@cat $(filter-out Makefile,$^) >$@
@@ -553,6 +553,15 @@ ifdef MPI_PROGRAM
 	clang-tidy --quiet cli/fleet/carm_mpi.c -- -std=c17 $(CARM_CPPFLAGS) $(CPPFLAGS) \
 	  $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs 2>/dev/null))
 endif
+	@if command -v eslint >/dev/null; then \
+	  eslint -c plots/page/eslint.config.mjs $(B)/plots/report-script.js $(B)/plots/fleet-script.js; \
+	else echo "no eslint (npm install -g eslint): the scripts of the pages are not checked"; fi
+	@if command -v mypy >/dev/null; then mypy --strict --ignore-missing-imports python/carm.py; \
+	else echo "no mypy: the types of python/carm.py are not checked"; fi
+	@if command -v pylint >/dev/null; then pylint --score=n --disable=all \
+	  --enable=E,unused-import,unused-variable,dangerous-default-value,unreachable --disable=import-error,too-many-format-args,unsubscriptable-object \
+	  python/carm.py $(sort $(wildcard tests/*.py) $(shell find tests -mindepth 2 -name '*.py')); \
+	else echo "no pylint: the tests' Python is not checked"; fi
 	shellcheck -x setup .ci/run harness/region/reach.sh $(addprefix debian/tests/,quick-model region python) $(shell find tests -name '*.sh')
 
 # faults planted by a tool, and the suites that find them: nightly, some hours (MUTANTS="--rooms asm --each 20": some)

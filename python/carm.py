@@ -13,22 +13,27 @@ Needs the program carm in PATH, or its path in the environment variable CARM, fo
 load() without a file. frame() needs pandas, plot() matplotlib; nothing else is needed.
 Units are those of model.json: byte/s, flop/s, second."""
 
+from __future__ import annotations
+
 import csv
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from typing import Any, Iterable, Mapping, Sequence, Union
 
 __version__ = "0.1.0"
 __all__ = ["CarmError", "Model", "Roofs", "frame", "load", "place", "plot", "read", "run"]
+
+Path = Union[str, "os.PathLike[str]"]
 
 
 class CarmError(RuntimeError):
     """What carm says is wrong, in one sentence."""
 
 
-def _start(arguments, **options):
+def _start(arguments: Iterable[object], **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs carm: a CompletedProcess with its output as text, in which bytes that are no UTF-8 are replaced."""
     command = [os.environ.get("CARM", "carm"), *map(str, arguments)]
     try:
@@ -38,11 +43,11 @@ def _start(arguments, **options):
         raise CarmError(f"cannot run {command[0]}: {why.strerror}; name the program in CARM") from why
 
 
-def _last_line(done, else_line):
+def _last_line(done: subprocess.CompletedProcess[str], else_line: str) -> str:
     return next((line for line in reversed(done.stderr.splitlines()) if line.strip()), else_line)
 
 
-def _carm(arguments):
+def _carm(arguments: Iterable[object]) -> str:
     """Runs carm; returns what it printed."""
     done = _start(arguments)
     if done.returncode:
@@ -50,13 +55,13 @@ def _carm(arguments):
     return done.stdout
 
 
-def _operand(path):
+def _operand(path: Path) -> str:
     """A path that carm does not take for an option."""
     path = os.fspath(path)
     return os.path.join(os.curdir, path) if path.startswith("-") and path != "-" else path
 
 
-def _least(rates, most):
+def _least(rates: Any, most: float) -> Any:
     """min(rates, most) of a number, or of each element of an array (numpy, pandas)."""
     if hasattr(rates, "clip"):
         return rates.clip(None, most)
@@ -69,24 +74,26 @@ def _least(rates, most):
 ISAS = ("scalar", "sse", "avx", "avx2", "avx512", "amx")  # narrowest first
 
 
-def _width(roofs):
+def _width(roofs: Mapping[str, Any]) -> int:
     return ISAS.index(roofs["isa"]) if roofs["isa"] in ISAS else -1
 
 
-def _alike(a, b):
-    return a["threads"] == b["threads"] and a["precision"] == b["precision"] and min(_width(a), _width(b)) >= 0 \
-        or a is b
+def _alike(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    same = a["threads"] == b["threads"] and a["precision"] == b["precision"]
+    return bool(same and min(_width(a), _width(b)) >= 0) or a is b
 
 
 class Roofs:
     """The roofs of one ISA, precision and number of threads, at one mix of loads and stores. Narrower ISAs'
     (others) that are clearly faster take their places, as in carm plot."""
 
-    def __init__(self, data, mix, others=()):
-        self.isa, self.precision, self.threads = data["isa"], data["precision"], data["threads"]
+    def __init__(self, data: Mapping[str, Any], mix: str, others: Iterable[Mapping[str, Any]] = ()) -> None:
+        self.isa: str = data["isa"]
+        self.precision: str = data["precision"]
+        self.threads: int = data["threads"]
         self.mix = mix
-        self.levels = {r["level"]: r["bandwidth"] for r in data["memory"] if r["ldst"] == mix}
-        self.ops = {r["op"]: r["rate"] for r in data["compute"]}
+        self.levels: dict[str, float] = {r["level"]: r["bandwidth"] for r in data["memory"] if r["ldst"] == mix}
+        self.ops: dict[str, float] = {r["op"]: r["rate"] for r in data["compute"]}
         for o in others:
             for r in o["memory"]:
                 if r["ldst"] == mix and r["ci95"][0] > 1.01 * self.levels.get(r["level"], float("inf")):
@@ -94,29 +101,29 @@ class Roofs:
             for r in o["compute"]:
                 if r["ci95"][0] > 1.01 * self.ops.get(r["op"], float("inf")):
                     self.ops[r["op"]] = r["rate"]
-        self.dram_peak = (data.get("dram_peak") or {}).get("bandwidth")
+        self.dram_peak: float | None = (data.get("dram_peak") or {}).get("bandwidth")
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<roofs of {self.isa} {self.precision}, {self.threads} threads, {self.mix}>"
 
     @property
-    def peak(self):
+    def peak(self) -> float:
         """The highest flop/s of any operation."""
         return max(self.ops.values())
 
-    def at(self, intensity, level=None):
+    def at(self, intensity: Any, level: str | None = None) -> Any:
         """flop/s attainable at so many flop/byte on the cache-aware model; of one level, or of the
         fastest. An array of intensities gives an array. source: Ilic et al. 2014, equation 3"""
         bandwidth = self.levels[level] if level else max(self.levels.values())
         return _least(bandwidth * intensity, self.peak)
 
-    def original(self, intensity):
+    def original(self, intensity: Any) -> Any:
         """The same on the original model: flops over bytes between the last cache and DRAM."""
         if not self.dram_peak:
             raise CarmError("the model has no peak bandwidth of DRAM")
         return _least(self.dram_peak * intensity, self.peak)
 
-    def ridge(self, level=None):
+    def ridge(self, level: str | None = None) -> float:
         """flop/byte at which a level's slope reaches the peak."""
         return self.peak / (self.levels[level] if level else max(self.levels.values()))
 
@@ -124,21 +131,25 @@ class Roofs:
 class Model:
     """A model.json. data has all of it."""
 
-    def __init__(self, data, path=None):
+    def __init__(self, data: Any, path: Path | None = None) -> None:
         if not isinstance(data, dict) or data.get("schema") != "carm-model/1":
             raise CarmError(f"{path or 'the text'} is no model of carm build (schema carm-model/1)")
-        self.data, self.path = data, path
+        self.data: dict[str, Any] = data
+        self.path = path
         try:
-            self.host, self.cpu = data["machine"]["hostname"], data["machine"]["cpu"]
-            self.mix, _ = data["config"]["ldst"], data["roofs"]
+            self.host: str = data["machine"]["hostname"]
+            self.cpu: str = data["machine"]["cpu"]
+            self.mix: str = data["config"]["ldst"]
+            _ = data["roofs"]
         except (KeyError, TypeError) as why:
             raise CarmError(f"{path or 'the model'} is incomplete: {why} is missing; "
                             "carm show names what else is wrong") from why
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<model of {self.host}: {self.cpu}>"
 
-    def roofs(self, isa=None, precision=None, threads=None, mix=None):
+    def roofs(self, isa: str | None = None, precision: str | None = None, threads: int | None = None,
+              mix: str | None = None) -> Roofs:
         """The set of roofs with the highest peak among those that are asked for."""
         sets = [r for r in self.data["roofs"]
                 if isa in (None, r["isa"]) and precision in (None, r["precision"])
@@ -147,7 +158,7 @@ class Model:
             have = ", ".join(f"{r['isa']} {r['precision']} with {r['threads']} threads"
                              for r in self.data["roofs"])
             raise CarmError(f"the model has no such roofs; it has {have}")
-        first = max(sets, key=lambda r: max(c["rate"] for c in r["compute"]))
+        first = max(sets, key=lambda r: max(float(c["rate"]) for c in r["compute"]))
         first = max((r for r in sets if _alike(r, first)), key=_width)
         narrower = [r for r in sets if _alike(r, first) and _width(r) < _width(first)]
         found = Roofs(first, mix or self.mix, narrower)
@@ -155,9 +166,9 @@ class Model:
             raise CarmError(f"these roofs have no mix {mix or self.mix}")
         return found
 
-    def table(self):
+    def table(self) -> list[dict[str, Any]]:
         """A row for each memory and compute roof."""
-        rows = []
+        rows: list[dict[str, Any]] = []
         for r in self.data["roofs"]:
             common = {"isa": r["isa"], "precision": r["precision"], "threads": r["threads"]}
             for kind, items, name, rate in (("memory", r["memory"], "level", "bandwidth"),
@@ -167,7 +178,7 @@ class Model:
         return rows
 
 
-def load(path=None):
+def load(path: Path | None = None) -> Model:
     """Reads a model; without a path that of this machine, which carm build wrote. A name of carm show --list,
     such as zen3-kvm, gives the model of that machine."""
     if path is None or not (os.path.exists(path) or set("/.") & set(str(path))):
@@ -182,7 +193,7 @@ def load(path=None):
 # ---- points ----------------------------------------------------------------------------------------
 
 
-def _value(text):
+def _value(text: str) -> str | int | float:
     try:
         number = float(text)
     except ValueError:
@@ -190,7 +201,7 @@ def _value(text):
     return int(number) if number.is_integer() and abs(number) < 2**53 and "." not in text else number
 
 
-def read(path):
+def read(path: Path) -> list[dict[str, Any]]:
     """The rows of a points.csv as dictionaries; what is unknown is None."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
@@ -198,18 +209,18 @@ def read(path):
                  for k, v in row.items()} for row in rows]
 
 
-def _rows(points):
+def _rows(points: Any) -> list[dict[str, Any]]:
     """A list of dictionaries of whatever holds points."""
     if hasattr(points, "to_dict"):  # a DataFrame
         points = points.to_dict("records")
     return [dict(p) for p in ([points] if isinstance(points, dict) else points)]
 
 
-def _known(v):
+def _known(v: object) -> bool:
     return v is not None and v == v  # NaN is what pandas has for None
 
 
-def _write(points, path):
+def _write(points: Any, path: Path) -> None:
     rows = _rows(points)
     columns = list(dict.fromkeys(k for row in rows for k in row))
     for need in ("name", "flops", "bytes", "seconds"):
@@ -222,7 +233,8 @@ def _write(points, path):
             out.writerow([row[k] if _known(row.get(k)) else "" for k in columns])
 
 
-def place(points, model=None, *, isa=None, precision=None, threads=None):
+def place(points: Any, model: Model | Path | None = None, *, isa: str | None = None, precision: str | None = None,
+          threads: int | None = None) -> list[dict[str, Any]]:
     """Places points as carm place does: a list of its JSON objects, one for each.
 
     points  a path (points.csv or another tool's file), dictionaries, or a DataFrame
@@ -232,19 +244,23 @@ def place(points, model=None, *, isa=None, precision=None, threads=None):
         if not isinstance(points, (str, os.PathLike)):
             path = os.path.join(folder, "points.csv")
             _write(points, path)
-        operands = []
-        if isinstance(model, Model) and not model.path:
-            operands.append(os.path.join(folder, "model.json"))
-            with open(operands[0], "w", encoding="utf-8") as file:
-                json.dump(model.data, file)
+        operands: list[Path] = []
+        if isinstance(model, Model):
+            of = model.path or os.path.join(folder, "model.json")
+            operands.append(of)
+            if not model.path:
+                with open(of, "w", encoding="utf-8") as file:
+                    json.dump(model.data, file)
         elif model is not None:
-            operands.append(model.path if isinstance(model, Model) else model)
+            operands.append(model)
         options = [f"--{k}={v}" for k, v in
                    (("isa", isa), ("precision", precision), ("threads", threads)) if v is not None]
-        return json.loads(_carm(["place", "--json", *options, *map(_operand, [*operands, path])]))
+        placed: list[dict[str, Any]] = json.loads(_carm(["place", "--json", *options, *map(_operand, [*operands, path])]))
+        return placed
 
 
-def run(command, *, name=None, counters=None, repeat=1, cwd=None, env=None, show=False):
+def run(command: Sequence[str], *, name: str | None = None, counters: str | None = None, repeat: int = 1,
+        cwd: Path | None = None, env: Mapping[str, str] | None = None, show: bool = False) -> list[dict[str, Any]]:
     """Counts a program with carm run; returns a row (dictionary) for each run.
 
     command   a list of words
@@ -268,7 +284,7 @@ def run(command, *, name=None, counters=None, repeat=1, cwd=None, env=None, show
         return read(path)
 
 
-def frame(rows):
+def frame(rows: Any) -> Any:
     """Rows or places as a pandas DataFrame; members of members get names such as cache_aware.share."""
     import pandas  # optional
 
@@ -280,7 +296,8 @@ def frame(rows):
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
-def plot(model, points=None, *, ax=None, isa=None, precision=None, threads=None):
+def plot(model: Model | Roofs, points: Any = None, *, ax: Any = None, isa: str | None = None,
+         precision: str | None = None, threads: int | None = None) -> Any:
     """Draws the cache-aware roofline in the look of carm plot, with points. returns the axes"""
     import matplotlib.pyplot  # optional
 
@@ -297,7 +314,7 @@ def plot(model, points=None, *, ax=None, isa=None, precision=None, threads=None)
     for colour, (level, bandwidth) in zip(COLOURS, roofs.levels.items()):
         ax.plot([left, roofs.peak / bandwidth], [left * bandwidth / 1e9, roofs.peak / 1e9], color=colour,
                 lw=2, label=f"{level} {bandwidth / 1e9:.4g} GB/s")
-    best = max(roofs.ops, key=roofs.ops.get)
+    best = max(roofs.ops, key=roofs.ops.__getitem__)
     for op, rate in roofs.ops.items():
         ax.plot([rate / max(roofs.levels.values()), right], [rate / 1e9] * 2,
                 color="black" if op == best else "#555555", lw=2.5 if op == best else 1,
@@ -320,11 +337,11 @@ def plot(model, points=None, *, ax=None, isa=None, precision=None, threads=None)
 # ---- notebooks -------------------------------------------------------------------------------------
 
 
-def load_ipython_extension(ipython):
+def load_ipython_extension(ipython: Any) -> None:
     """%load_ext carm: the cell magic %%carm [NAME] runs its cell as a program of its own under carm run,
     prints what it prints, and gives the rows. The interpreter's own work is counted, too, so give the cell enough to do."""
 
-    def magic(line, cell):
+    def magic(line: str, cell: str) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "cell.py")
             with open(path, "w", encoding="utf-8") as file:

@@ -178,7 +178,7 @@ ok 'bench installs likwid as well' all \
 world debian ''
 setup lint
 ok 'lint installs the linters as well' all \
-    exited 0 -- installs "$check_list clang-tidy clang-format cppcheck shellcheck abigail-tools" -- \
+    exited 0 -- installs "$check_list clang-tidy clang-format cppcheck shellcheck abigail-tools mypy pylint" -- \
     called "make lint in $top"
 
 world debian ''

@@ -152,7 +152,7 @@ class Checker:
         return found
 
     def panel(self, p, slopes, flats, arrows):
-        left, top, right, bottom = p.frame
+        left, _, right, bottom = p.frame
         for name, axis in (("x", p.x), ("y", p.y)):
             if len(axis.ticks) < 3:
                 self.wrong.append(f"{name} has {len(axis.ticks)} ticks")

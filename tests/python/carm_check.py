@@ -190,7 +190,7 @@ def roofs_of_arrays():
 @test
 def frames():
     try:
-        import pandas  # noqa: F401
+        import pandas  # pylint: disable=unused-import
     except ImportError:
         raise Skip("no python3-pandas") from None
     path = os.path.join(data, "points.csv")
@@ -243,7 +243,7 @@ def the_tutorial():
     try:
         import nbclient
         import nbformat
-        import ipykernel  # noqa: F401
+        import ipykernel  # pylint: disable=unused-import
     except ImportError:
         needs = {"matplotlib", "pandas"}
         for name in sorted(needs):

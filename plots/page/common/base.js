@@ -2,7 +2,6 @@
 // The pages of carm report and carm fleet report. All plots/page/common and plots/page/report are one script, in the order of
 // their names, main.js last; common and plots/page/fleet are the other. Text from the data goes
 // into a page as text nodes and attributes only.
-"use strict";
 
 // ---- elements
 

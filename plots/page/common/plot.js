@@ -26,7 +26,7 @@ function domainOf(lines, points, mix) {
   const levelsOf = (p) => (p.place.levels || []).map((l) => l.intensity).filter((v) => v < 64 * right);
   const xs = near.flatMap((p) => [p.x, ...levelsOf(p)]);
   const ys = near.map((p) => p.y);
-  const extreme = (list, pick, start) => list.reduce((a, b) => pick(a, b), start);
+  const extreme = (list, pick, first) => list.reduce((a, b) => pick(a, b), first);
   const x0 = down(extreme(xs, Math.min, peak / most(slopes, flats) / 12) / 1.3);
   const x1 = up(extreme(xs, Math.max, right) * 1.3);
   const y0 = extreme(ys, Math.min, Math.min(least(slopes, flats) * x0, least(flats, slopes) / 1.5)) / 1.3;

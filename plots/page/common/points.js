@@ -37,7 +37,7 @@ function drawElements(plot, shown) {
     .attr("data-x", (p) => p.x).attr("data-y", (p) => p.y)
     .attr("aria-label", (p) => pointTip(p, plot.which).filter(Boolean).join("; "));
   withTip(made, (p) => pointTip(p, plot.which), (p) => highlight(plot.report, p ? p.index : null));
-  made.on("click", (p) => showRow(plot.report, p.index)).on("keydown", function (p) {
+  made.on("click", (p) => plot.report.showRow(p.index)).on("keydown", function (p) {
     movePoint(plot, this, p);
   });
   circles.exit().remove();
@@ -128,7 +128,7 @@ function placeNames(plot, shown, dots, taken) {
 function movePoint(plot, circle, point) {
   const step = { ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, ArrowUp: 1 }[d3.event.key];
   if (d3.event.key === "Enter") {
-    showRow(plot.report, point.index);
+    plot.report.showRow(point.index);
   }
   if (!step) {
     return;
@@ -209,7 +209,7 @@ function followCanvas(plot) {
     highlight(plot.report, p.index);
   }).on("mouseleave.points", leave).on("click.points", () => {
     if (near && !d3.event.defaultPrevented) {
-      showRow(plot.report, near.index);
+      plot.report.showRow(near.index);
     }
   });
 }

@@ -22,8 +22,8 @@ function makePalette() {
 }
 
 function quantileOf(values, share) {
-  const known = values.map(Math.abs).filter(Number.isFinite).sort((a, b) => a - b);
-  return known.length ? known[Math.min(known.length - 1, Math.floor(known.length * share))] : 0;
+  const sizes = values.map(Math.abs).filter(Number.isFinite).sort((a, b) => a - b);
+  return sizes.length ? sizes[Math.min(sizes.length - 1, Math.floor(sizes.length * share))] : 0;
 }
 
 // The end of the scale, a round value: one sound cell in 200 exceeds it at most, and half of the outliers, if

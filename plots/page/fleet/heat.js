@@ -12,11 +12,11 @@ function chosenColumns(report) {
   const { group, view } = report;
   const levels = group.columns.filter((c) => c.kind === "level");
   const room = innerWidth < 600 ? 40 : 100; // columns that a screen has room for
-  const choice = view.columns || (group.columns.length > room && levels.length ? "levels" : "all");
-  if (choice === "levels" && levels.length) {
+  const kind = view.columns || (group.columns.length > room && levels.length ? "levels" : "all");
+  if (kind === "levels" && levels.length) {
     return levels;
   }
-  const mine = group.columns.filter((c) => c.set === choice && c.kind !== "level");
+  const mine = group.columns.filter((c) => c.set === kind && c.kind !== "level");
   return mine.length ? mine : group.columns;
 }
 

@@ -60,6 +60,7 @@ function start() {
     drawAll(report);
     writeHash(report.view);
   };
+  report.showRow = (index) => showRow(report, index);
   makeHeader(report);
   makeWarnings(report);
   makeFacts(report);

@@ -177,6 +177,31 @@ static void sound_runs_decide(void **state)
     assert_near(rates[0], 5.5 / 3.0, 1e-9);
 }
 
+/* A candidate whose cores were shared is looked at again, up to 16 times, while there is patience and time. */
+static void shared_cores_are_looked_at_again(void **state)
+{
+    static volatile sig_atomic_t stop;
+    double rates[CODES];
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        start();
+        fake.unsound_from = 1; /* one sound run, and none after */
+        team.patience_seconds = i == 1 ? 0.0 : 1e-3;
+        stop = i == 2;
+        team.deadline.stop = &stop;
+        carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
+        assert_int_equal(fake.runs[0], i == 0 ? 16 : 3);
+        for (size_t k = 1; k < CODES; k++) {
+            assert_int_equal(fake.runs[k], 3);
+        }
+        fake.unsound_from = SIZE_MAX;
+        carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, rates);
+        assert_int_equal(fake.runs[1], 3 + 5);
+    }
+    team.patience_seconds = 0.0;
+    team.deadline.stop = NULL;
+}
+
 /* When the time is over a search ends, with something to go on with, and a series has no round. */
 static void no_time_is_no_rate(void **state)
 {
@@ -226,9 +251,13 @@ static void a_round_has_its_spread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_code_wins),    cmocka_unit_test(the_faster_working_set_wins),
-        cmocka_unit_test(the_hopeless_are_dropped), cmocka_unit_test(sound_runs_decide),
-        cmocka_unit_test(no_time_is_no_rate),       cmocka_unit_test(a_round_has_its_spread),
+        cmocka_unit_test(the_fastest_code_wins),
+        cmocka_unit_test(the_faster_working_set_wins),
+        cmocka_unit_test(the_hopeless_are_dropped),
+        cmocka_unit_test(sound_runs_decide),
+        cmocka_unit_test(no_time_is_no_rate),
+        cmocka_unit_test(a_round_has_its_spread),
+        cmocka_unit_test(shared_cores_are_looked_at_again),
     };
     return cmocka_run_group_tests_name("search", tests, NULL, NULL);
 }

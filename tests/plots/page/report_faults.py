@@ -49,7 +49,8 @@ FAULTS = [
          }
      }).observe(document.getElementById('tip'), {subtree: true, childList: true, characterData: true}))"""),
     (hands.hover_points, "points without a tip", "deaf(" + POINTER + ", 'svg')"),
-    (hands.levels, "no levels", "whenReady(() => { drawLevels = () => {}; })"),
+    (hands.levels, "no levels", "whenReady(() => new MutationObserver(() => document.querySelectorAll('.hierarchy g').forEach(g => g.remove()))"
+     ".observe(document.body, {subtree: true, childList: true}))"),
     (hands.own_roof, "no roofs of points' own", "style('.own { display: none !important }')"),
     (hands.own_roof, "one that is 3 pixels off", "style('.own { translate: 0 3px }')"),
     (keys.keyboard, "toggles that no key reaches",
