@@ -307,21 +307,15 @@ static const double beside = 0.45;
 /* An axis may be this much longer than its contents need, so that decades are as long on both. */
 static const double slack = 2.4;
 
-static void widen(struct carm_plot_axis *axis, double v)
-{
-    axis->lo = fmin(axis->lo, log10(v));
-    axis->hi = fmax(axis->hi, log10(v));
-}
-
 static void need(const struct carm_scene *s, struct carm_plot_axis *x, struct carm_plot_axis *y)
 {
     *x = *y = (struct carm_plot_axis){INFINITY, -INFINITY};
     for (size_t i = 0; i < s->slopes.n; i++) {
-        widen(x, s->slopes.lines[i].limit / s->slopes.lines[i].value);
+        carm_plot_axis_widen(x, s->slopes.lines[i].limit / s->slopes.lines[i].value);
     }
     for (size_t i = 0; i < s->flats.n; i++) {
-        widen(x, s->flats.lines[i].value / s->flats.lines[i].limit);
-        widen(y, s->flats.lines[i].value);
+        carm_plot_axis_widen(x, s->flats.lines[i].value / s->flats.lines[i].limit);
+        carm_plot_axis_widen(y, s->flats.lines[i].value);
     }
     x->lo -= beside;
     x->hi += beside;
@@ -329,7 +323,7 @@ static void need(const struct carm_scene *s, struct carm_plot_axis *x, struct ca
     y->lo -= 2 * beside;
     for (size_t i = 0; i < s->npoints; i++) {
         const struct carm_scene_point *p = &s->points[i];
-        widen(y, p->y);
+        carm_plot_axis_widen(y, p->y);
         x->lo = fmin(x->lo, log10(p->x) - 0.1);
         x->hi = fmax(x->hi, log10(p->x) + 0.1);
     }

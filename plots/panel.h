@@ -5,6 +5,7 @@
 #ifndef CARM_PLOTS_PANEL_H
 #define CARM_PLOTS_PANEL_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -27,6 +28,13 @@ struct carm_plot_box {
 struct carm_plot_axis {
     double lo, hi;
 };
+
+/* Widens an axis so that it contains a value > 0. */
+static inline void carm_plot_axis_widen(struct carm_plot_axis *axis, double value)
+{
+    axis->lo = fmin(axis->lo, log10(value));
+    axis->hi = fmax(axis->hi, log10(value));
+}
 
 struct carm_plot_canvas {
     FILE *out; /* gnuplot text */

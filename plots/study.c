@@ -121,18 +121,12 @@ static int find_roofs(struct panel *v, struct carm_err *err)
 
 /* ---- ranges ---------------------------------------------------------------------------------------- */
 
-static void widen(struct carm_plot_axis *axis, double v)
-{
-    axis->lo = fmin(axis->lo, log10(v));
-    axis->hi = fmax(axis->hi, log10(v));
-}
-
 static void widen_to(struct panel *v, const struct carm_plot_study_point *points, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (intensity(v, &points[i]) > 0.0) {
-            widen(&v->x, intensity(v, &points[i]));
-            widen(&v->y, points[i].performance);
+            carm_plot_axis_widen(&v->x, intensity(v, &points[i]));
+            carm_plot_axis_widen(&v->y, points[i].performance);
         }
     }
 }
@@ -141,10 +135,10 @@ static void find_ranges(struct panel *v)
 {
     const struct carm_plot_study *s = v->study;
     v->x = v->y = (struct carm_plot_axis){INFINITY, -INFINITY};
-    widen(&v->y, v->peak);
-    widen(&v->x, v->peak / v->slopes[v->nslopes - 1].rate);
+    carm_plot_axis_widen(&v->y, v->peak);
+    carm_plot_axis_widen(&v->x, v->peak / v->slopes[v->nslopes - 1].rate);
     if (v->steps) { /* classes reach further to the left than any ridge point */
-        widen(&v->x, v->peak / v->slopes[0].rate);
+        carm_plot_axis_widen(&v->x, v->peak / v->slopes[0].rate);
     }
     widen_to(v, s->steps, s->nsteps);
     for (size_t i = 0; i < s->ngroups; i++) {

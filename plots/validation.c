@@ -87,29 +87,23 @@ static bool has_points(const struct panel *v, size_t i)
     return false;
 }
 
-static void widen(struct carm_plot_axis *axis, double v)
-{
-    axis->lo = fmin(axis->lo, log10(v));
-    axis->hi = fmax(axis->hi, log10(v));
-}
-
 static void find_ranges(struct panel *v)
 {
     struct carm_plot_axis none = {INFINITY, -INFINITY};
     v->x = v->y = none;
     v->residual_lo = -15;
     v->residual_hi = 15;
-    widen(&v->y, v->peak);
+    carm_plot_axis_widen(&v->y, v->peak);
     for (size_t i = 0; i < v->nlevels; i++) {
-        widen(&v->x, v->peak / v->bandwidth[i]);
+        carm_plot_axis_widen(&v->x, v->peak / v->bandwidth[i]);
         for (size_t k = 0; k < v->model->nvalidation_points; k++) {
             const struct carm_validation_point *p = &v->model->validation_points[k];
             double at = belongs(v, p, i), performance = p->flops / p->seconds;
             if (!(at > 0))
                 continue;
             double percent = residual(performance, at, v->bandwidth[i], v->peak);
-            widen(&v->x, at);
-            widen(&v->y, performance);
+            carm_plot_axis_widen(&v->x, at);
+            carm_plot_axis_widen(&v->y, performance);
             v->residual_lo = fmin(v->residual_lo, percent - 4);
             v->residual_hi = fmax(v->residual_hi, percent + 4);
             v->beyond = v->beyond || percent > residual_most;

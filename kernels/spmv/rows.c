@@ -3,29 +3,8 @@
 
 #include <immintrin.h>
 
-#define LANES   2
-#define FMA     0
-#define TARGET  __attribute__((target("sse2")))
-#define NAME(f) sse_##f
-#include "kernels/spmv/simd.h"
-
-#define LANES   4
-#define FMA     0
-#define TARGET  __attribute__((target("avx")))
-#define NAME(f) avx_##f
-#include "kernels/spmv/simd.h"
-
-#define LANES   4
-#define FMA     1
-#define TARGET  __attribute__((target("avx2,fma")))
-#define NAME(f) avx2_##f
-#include "kernels/spmv/simd.h"
-
-#define LANES   8
-#define FMA     1
-#define TARGET  __attribute__((target("avx512f,avx2,fma")))
-#define NAME(f) avx512_##f
-#include "kernels/spmv/simd.h"
+#define VECTOR_TEMPLATE "kernels/spmv/simd.h"
+#include "kernels/widths.h"
 
 void carm_spmv_rows_csr(const struct carm_csr *a, const double *restrict x, double *restrict y,
                         uint32_t first, uint32_t end)

@@ -24,29 +24,8 @@ static void scalar(const struct carm_stencil_piece *p)
     }
 }
 
-#define LANES   2
-#define FMA     0
-#define TARGET  __attribute__((target("sse2")))
-#define NAME(f) sse_##f
-#include "kernels/stencil/simd.h"
-
-#define LANES   4
-#define FMA     0
-#define TARGET  __attribute__((target("avx")))
-#define NAME(f) avx_##f
-#include "kernels/stencil/simd.h"
-
-#define LANES   4
-#define FMA     1
-#define TARGET  __attribute__((target("avx2,fma")))
-#define NAME(f) avx2_##f
-#include "kernels/stencil/simd.h"
-
-#define LANES   8
-#define FMA     1
-#define TARGET  __attribute__((target("avx512f,avx2,fma")))
-#define NAME(f) avx512_##f
-#include "kernels/stencil/simd.h"
+#define VECTOR_TEMPLATE "kernels/stencil/simd.h"
+#include "kernels/widths.h"
 
 const struct carm_stencil_kernel carm_stencil_scalar = {scalar, NULL, CARM_SCALAR, 1};
 const struct carm_stencil_kernel carm_stencil_sse = {sse_stored, sse_streamed, CARM_SSE, 2};
