@@ -4,12 +4,12 @@
 runs the suites of its room. A mutant that every suite passes has survived: a fault of its kind would go
 unnoticed. Prints each survivor as a diff of one line, and the score of each room.
 
-  tests/mutants.py [--rooms asm,models] [--each N] [--seed N] [--copy FOLDER] [--timeout SECONDS]
+  tests/mutants.py [--rooms asm,models] [--each N] [--seed N] [--timeout SECONDS]
 
-The tree is copied with its build folder; the copy is changed, built and thrown away. N mutants (default
+The tree is built and stays as it is: each changed unit is compiled and linked beside it. N mutants (default
 60) are taken of each room, the same for the same seed. Suites run in the order of their names' likeness
-to the unit's; the first one that fails ends a mutant. Not a part of make check: some seconds to minutes
-for each mutant. make mutants runs it. Exit status 1 if a room is below the goal."""
+to the unit's; the first one that fails ends a mutant. Not a part of make check: some seconds for each
+mutant, minutes where scripts run. make mutants runs it. Exit status 1 if a room is below the goal."""
 import argparse
 import os
 import random
@@ -110,71 +110,94 @@ def suites_of(top, unit, folders):
 
 
 class Mutants:
-    def __init__(self, top, timeout):
-        self.top, self.timeout = top, timeout
-        self.env = dict(os.environ, CARM=os.path.join(top, "build/carm"), CARM_TOP=top)
+    """Builds and runs mutants beside the tree, which stays as it is: the changed unit is compiled into a folder of its
+    own, and put before the library where a suite is linked."""
 
-    def make(self, *targets):
-        return subprocess.run(["make", "-s", "-j2", "B=build", *targets], cwd=self.top, env=self.env, check=False,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    def __init__(self, top, folder, timeout):
+        self.top, self.folder, self.timeout = top, folder, timeout
+        self.unit, self.object = os.path.join(folder, "unit.c"), os.path.join(folder, "unit.o")
+        self.links, self.names, self.sound = {}, {}, {}
+
+    def sh(self, command):
+        return subprocess.run(["sh", "-c", command], cwd=self.top, check=False, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
+
+    def command(self, target, source):
+        """The line by which make builds a target when a source of it has changed."""
+        done = subprocess.run(["make", "-n", "-W", source, target], cwd=self.top, check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True)
+        return next(line for line in done.stdout.splitlines() if f" -o {target} " in line)
 
     def defined(self, file):
         """The functions and data that an object or program defines."""
-        done = subprocess.run(["nm", "--defined-only", os.path.join(self.top, file)], check=False, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True)
-        return {line.split()[-1] for line in done.stdout.splitlines() if " T " in line or " R " in line or " D " in line}
+        if file not in self.names:
+            done = subprocess.run(["nm", "--defined-only", file], cwd=self.top, check=False, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
+            self.names[file] = {line.split()[-1] for line in done.stdout.splitlines() if re.search(" [TRDB] ", line)}
+        return self.names[file]
 
-    def runs(self, program):
+    def linked(self, suite):
+        """The command that links a suite with the changed unit, and the program that it makes."""
+        if suite not in self.links:
+            target = "build/carm" if suite.endswith(".sh") else os.path.join("build", suite[:-2])
+            line = self.command(target, "cli/main.c" if suite.endswith(".sh") else suite)
+            program = os.path.join(self.folder, "carm" if suite.endswith(".sh") else suite[:-2].replace("/", "-"))
+            before, after = line.split(f" -o {target} ")
+            if not suite.endswith(".sh"):
+                after = after.replace(suite, program + ".o", 1)
+                self.sh(f"{before} -c -o {program}.o {suite}")
+            self.links[suite] = f"{before} -o {program} {self.object} {after}", program
+        return self.links[suite]
+
+    def runs(self, suite, program):
         """Whether a suite passes."""
         seconds = int(self.timeout)
+        script = suite.endswith(".sh")
+        env = dict(os.environ, CARM=program if script else os.path.join(self.top, "build/carm"), CARM_TOP=self.top)
 
         def limit():  # a loop without end stops by its own CPU time, on a busy machine too
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         try:
-            done = subprocess.run([os.path.join(self.top, program)], cwd=self.top, env=self.env, check=False,
+            done = subprocess.run([os.path.join(self.top, suite) if script else program], cwd=self.top, env=env, check=False,
                                   timeout=4 * self.timeout, preexec_fn=limit, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True, errors="replace")
         except subprocess.TimeoutExpired:
             return False
         return done.returncode == 0 and not re.search(r"^not ok (?!.*# *skip)", done.stdout, re.M | re.I)
 
-    def fails(self, suite, unit):
+    def fails(self, suite, path):
         """Whether a suite that has the unit in it fails, twice: a suite that fails once is disturbed."""
-        program = suite if suite.endswith(".sh") else os.path.join("build", suite[:-2])
-        if not self.make("all" if suite.endswith(".sh") else program):
+        whole = os.path.join(self.top, "build", "carm" if suite.endswith(".sh") else suite[:-2])
+        if not suite.endswith(".sh") and not self.defined(os.path.join("build", path[:-2] + ".o")) & self.defined(whole):
             return False
-        if not suite.endswith(".sh") and unit and not unit & self.defined(program):
+        if suite not in self.sound:
+            self.sound[suite] = self.runs(suite, whole)
+            if not self.sound[suite]:
+                print(f"{suite} fails without a change: it is left out", flush=True)
+        if not self.sound[suite]:
             return False
-        return not self.runs(program) and not self.runs(program)
+        link, program = self.linked(suite)
+        # a suite with functions of its own in place of the unit's cannot be linked with both
+        return self.sh(link) and not self.runs(suite, program) and not self.runs(suite, program)
 
     def killed_by(self, path, index, line, suites):
         """The suite that fails, "" = none; None = the mutant does not compile, or has the same code."""
-        whole = os.path.join(self.top, path)
         target = os.path.join("build", path[:-2] + ".o")
-        code = os.path.join(self.top, target)
-        with open(whole, encoding="utf-8") as file:
-            before = file.read()
-        self.make(target)
-        with open(code, "rb") as file:
-            same = file.read()
-        unit = self.defined(target)
-        lines = before.split("\n")
-        lines[index] = line
-        try:
-            with open(whole, "w", encoding="utf-8") as file:
+        build = self.command(target, path).replace(f" -o {target} {path}", f" -o {self.object} {self.unit}")
+        with open(os.path.join(self.top, path), encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        codes = []
+        for text in (lines[index], line):
+            lines[index] = text
+            with open(self.unit, "w", encoding="utf-8") as file:
                 file.write("\n".join(lines))
-            if not self.make(target):
+            if not self.sh(build):
                 return None
-            with open(code, "rb") as file:
-                if file.read() == same:
-                    return None
-            for suite in suites:
-                if self.fails(suite, unit):
-                    return suite
-            return ""
-        finally:
-            with open(whole, "w", encoding="utf-8") as file:
-                file.write(before)
+            with open(self.object, "rb") as file:
+                codes.append(file.read())
+        if codes[0] == codes[1]:
+            return None
+        return next((suite for suite in suites if self.fails(suite, path)), "")
 
 
 def main():
@@ -183,28 +206,22 @@ def main():
     parser.add_argument("--each", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=120.0, help="CPU seconds of a suite; a mutant that takes more, or four times as long by the wall clock, is killed")
-    parser.add_argument("--copy", help="the folder to work in; it stays (default: a temporary one)")
     parser.add_argument("--verbose", action="store_true", help="print the killed mutants too, with the suite that fails")
     parser.add_argument("--list", action="store_true", help="print the mutants and stop")
     args = parser.parse_args()
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    folder = args.copy or tempfile.mkdtemp(prefix="carm-mutants-")
-    copy = os.path.join(folder, "tree")
+    folder = tempfile.mkdtemp(prefix="carm-mutants-")
     low = False
     try:
-        if not args.list and not os.path.exists(copy):
-            shutil.copytree(top, copy, ignore=shutil.ignore_patterns(".git", "build-*"), symlinks=True)
-            # make compares times: objects are newer than all sources
-            subprocess.run(["find", os.path.join(copy, "build"), "-exec", "touch", "{}", "+"], check=False)
-        work = Mutants(copy, args.timeout)
+        work = Mutants(top, folder, args.timeout)
         for room in args.rooms.split(","):
             folders, suites = ROOMS[room]
             killed = lived = 0
-            for path, index, line in draw(top if args.list else copy, folders, args.each, random.Random(f"{args.seed} {room}")):
+            for path, index, line in draw(top, folders, args.each, random.Random(f"{args.seed} {room}")):
                 if args.list:
                     print(f"{path}:{index + 1}: {line.strip()}")
                     continue
-                own = suites_of(copy, path, suites)
+                own = suites_of(top, path, suites)
                 by = work.killed_by(path, index, line, own)
                 if by is None:
                     continue
@@ -213,7 +230,7 @@ def main():
                     print(f"killed by {by}: {path}:{index + 1}: {line.strip()}", flush=True)
                 lived += by == ""
                 if by == "":
-                    with open(os.path.join(copy, path), encoding="utf-8") as file:
+                    with open(os.path.join(top, path), encoding="utf-8") as file:
                         old = file.read().split("\n")[index]
                     print(f"survived: {path}:{index + 1}\n- {old.strip()}\n+ {line.strip()}", flush=True)
             if killed + lived:
@@ -222,8 +239,7 @@ def main():
                 print(f"{room}: {killed} of {killed + lived} mutants killed, {100 * score:.0f}% (goal {100 * GOAL:.0f}%)",
                       flush=True)
     finally:
-        if not args.copy:
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     return 1 if low else 0
 
 

@@ -232,6 +232,36 @@ static void what_bounds_most_cycles(void **state)
     sol_build_close(g);
 }
 
+/* Where both policies take as many cycles, here those of computing, the one that spills less is taken: the graph
+ * of test_cache.c on which LRU spills 40 of 10, and the farthest reader 20. */
+static void less_is_spilled_at_equal_cycles(void **state)
+{
+    (void)state;
+    struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
+    enum { X, A, B, C, YA, YB, YC, YD };
+    sol_op(g, 10, IN(X, 1), OUT(A, 10));
+    sol_op(g, 10, IN(X, 1), OUT(B, 10));
+    sol_op(g, 10, IN(X, 1), OUT(C, 10));
+    sol_op(g, 1, IN(A, 10), OUT(YA, 1));
+    sol_op(g, 1, IN(B, 10), OUT(YB, 1));
+    sol_op(g, 1, IN(A, 10), OUT(YC, 1));
+    sol_op(g, 1, IN(C, 10), OUT(YD, 1));
+    struct carm_sol_analysis *a = sol_build_analyse(g);
+    struct carm_sol_arch arch = make_arch();
+    arch.dram_byte_per_cycle = 1e4;
+    add_level(&arch, "SRAM", 20, 0.0);
+    struct carm_sol_result r = sol_estimate(g, a, &arch, CARM_SOL_INT8, false);
+    assert_int_equal(r.cached[CARM_SOL_FUSED].spilled_bytes, 40);
+    assert_int_equal(r.cached[CARM_SOL_PREFETCHED].spilled_bytes, 20);
+    assert_int_equal(r.cached[CARM_SOL_PREFETCHED].bound, CARM_SOL_BY_COMPUTE);
+    struct carm_sol_estimate one;
+    carm_sol_estimate_layer(&r, 0, CARM_SOL_PREFETCHED, true, &one);
+    assert_int_equal(one.spilled_bytes, 0); /* LRU would have spilled a */
+    carm_sol_result_close(&r);
+    carm_sol_analysis_close(a);
+    sol_build_close(g);
+}
+
 /* Five elements of half a byte are three bytes, of a layer and of the graph. */
 static void half_bytes(void **state)
 {
@@ -443,6 +473,7 @@ int main(void)
         cmocka_unit_test(one_level),
         cmocka_unit_test(several_levels),
         cmocka_unit_test(what_bounds_most_cycles),
+        cmocka_unit_test(less_is_spilled_at_equal_cycles),
         cmocka_unit_test(half_bytes),
         cmocka_unit_test(nothing_takes_no_time),
         cmocka_unit_test(what_is_missing_is_named),

@@ -112,10 +112,9 @@ static void known_codes_come_first(void **state)
                 strcmp(codes[1]->name, "A.sse.dp.2:1.u22.p640.s3") == 0);
     assert_false(carm_build_plan_is_searched(&plan, codes[0]));
     carm_build_plan_close(&plan);
-    know("Zen 3", "A.sse.dp.2:1.u30.s3");
-    known.n--; /* there, but not of the file any more */
+    known.n = 0; /* the codes are in memory, but not of the file any more */
     open_plan(&plan);
-    assert_int_equal(candidates(&plan, "2:1", false, codes), usual + 1);
+    assert_int_equal(candidates(&plan, "2:1", false, codes), usual);
     carm_build_plan_close(&plan);
 }
 

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a run writes and advises, from runs made by hand: rows of each free run with its times, CPU time, the
+ * work and time that place a row, and when its parts would say nothing. Nothing is executed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/csv.h"
+#include "models/place/points.h"
+#include "run/parts.h"
+#include "run/place.h"
+#include "run/rows.h"
+#include "tests/models/near.h"
+
+static struct carm_run run;
+static char path[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&run, 0, sizeof run);
+    run.name = "made";
+    run.row.seconds = 2.0;
+    run.row.threads = 1;
+    run.row.calls = 1;
+    run.row.share = 1.0;
+    (void)snprintf(run.row.name, sizeof run.row.name, "made");
+    carm_count_put(&run.row.counts, CARM_Q_FLOPS, 3e9, CARM_COUNTED_TRANSLATED);
+    carm_count_put(&run.row.counts, CARM_Q_TASK_SECONDS, 1.25, CARM_COUNTED_KERNEL);
+    run.cpu_seconds = 1.25;
+    run.user_seconds = 1.0;
+    run.system_seconds = 0.25;
+    (void)strcpy(path, "/tmp/carm-test-rows-XXXXXX");
+    const int fd = mkstemp(path);
+    return fd < 0 || close(fd) != 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+/* A number of each row of a column. returns how many rows there are */
+static size_t column(const char *name, double *values, size_t room)
+{
+    struct carm_csv *csv = NULL;
+    struct carm_csv_field *fields = NULL;
+    struct carm_err err = {""};
+    size_t n = 0, at = SIZE_MAX, rows = 0;
+    assert_int_equal(carm_csv_open(path, &csv, &err), 0);
+    while (carm_csv_next(csv, &fields, &n, &err) == 1) {
+        for (size_t i = 0; i < n && at == SIZE_MAX; i++) {
+            at = strcmp(fields[i].text, name) == 0 ? i : at;
+        }
+        assert_true(at < n);
+        if (strcmp(fields[at].text, name) != 0) {
+            assert_true(rows < room);
+            values[rows++] = strtod(fields[at].text, NULL);
+        }
+    }
+    carm_csv_close(csv);
+    return rows;
+}
+
+static void append(void)
+{
+    const struct carm_profile none = {.nrows = 0};
+    struct carm_err err = {""};
+    if (carm_run_rows_append(path, &run, CARM_PROFILE_LOOPS, &none, NULL, &err) != 0) {
+        fail_msg("%s", err.text);
+    }
+}
+
+static void each_run_has_its_time(void **state)
+{
+    struct carm_run_once each[3] = {{.seconds = 2.0}, {.seconds = 3.0}, {.seconds = 5.0}};
+    double values[8];
+    (void)state;
+    assert_int_equal(carm_run_rows_count(path), 0);
+    append();
+    assert_int_equal(carm_run_rows_count(path), 1);
+    run.each = each;
+    run.neach = 3;
+    append();
+    assert_int_equal(carm_run_rows_count(path), 4);
+    assert_int_equal(column("seconds", values, 8), 4);
+    const double want[] = {2.0, 2.0, 3.0, 5.0};
+    for (size_t i = 0; i < 4; i++) {
+        assert_near(values[i], want[i], 1e-12);
+    }
+    assert_int_equal(column("task_seconds", values, 8), 4);
+    assert_near(values[3], 1.25, 1e-12);
+    assert_int_equal(column("flops", values, 8), 4);
+    assert_near(values[0], 3e9, 0.5);
+}
+
+static void names_may_have_lines(void **state)
+{
+    (void)state;
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_true(fputs("name,flops\n\"a\nb\",1\nc,2\n", out) >= 0);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(carm_run_rows_count(path), 2);
+    assert_int_equal(carm_run_rows_count("/nowhere/points.csv"), 0);
+}
+
+static void work_and_time_of_a_row(void **state)
+{
+    (void)state;
+    assert_false(carm_run_is_integers(&run.row));
+    assert_near(carm_run_work(&run.row), 3e9, 0.5);
+    assert_true(carm_run_waits(&run)); /* on a CPU for 1.25 s of 2 s */
+    assert_near(carm_run_placed_seconds(&run), 1.25, 1e-12);
+    run.cpu_seconds = 1.9;
+    assert_false(carm_run_waits(&run));
+    assert_near(carm_run_placed_seconds(&run), 2.0, 1e-12);
+    run.cpu_seconds = 1.0;
+    run.row.threads = 2; /* of several threads waiting is not known */
+    assert_false(carm_run_waits(&run));
+    run.row.metric = "exchange";
+    run.row.operations = 7e9;
+    assert_false(carm_run_is_integers(&run.row));
+    run.row.metric = CARM_METRIC_INTEGERS;
+    assert_true(carm_run_is_integers(&run.row));
+    assert_near(carm_run_work(&run.row), 7e9, 0.5);
+    assert_false(carm_run_is_short(&run));
+    run.row.seconds = 0.9 * CARM_RUN_SHORTEST_SECONDS;
+    assert_true(carm_run_is_short(&run));
+    run.row.seconds = 0.0; /* unknown */
+    assert_false(carm_run_is_short(&run));
+}
+
+static void misses(const char *text)
+{
+    char got[512];
+    assert_ptr_equal(carm_parts_missing(got, sizeof got, &run), got);
+    if (text ? !strstr(got, text) : *got) {
+        fail_msg("'%s' is not '%s'", got, text ? text : "");
+    }
+}
+
+static void when_parts_say_nothing(void **state)
+{
+    (void)state;
+    misses(NULL); /* nobody asked for samples */
+    run.hz = 499;
+    run.has_samples = true;
+    run.samples.period = 1.0 / 499;
+    run.samples.total = CARM_PROFILE_FEW;
+    misses(NULL);
+    /* 29 samples of 59 ms: too few, and twice ten times as many are enough */
+    run.samples.total = CARM_PROFILE_FEW - 1;
+    run.user_seconds = 59e-3;
+    misses("29 samples of 59 ms of processor time are too few for loops: --repeat 11 runs");
+    run.samples.total = 1;
+    misses("1 sample of 59 ms of processor time are too few for loops: take a larger problem");
+    /* a second of processor time must have more: something was not sampled */
+    run.user_seconds = 1.0;
+    misses("shares of time are missing: 1 sample of 1e+03 ms of processor time (a set-user-id");
+    run.samples.preloaded = true;
+    misses("(static and set-user-id programs");
+    run.samples.begun = 600; /* of 1.67 ms each */
+    misses("in 600 threads and processes, and one that runs shorter than 2 ms has few");
+    (void)snprintf(run.samples.incomplete, sizeof run.samples.incomplete, "the ring was full");
+    misses("shares of time are missing: the ring was full");
+    (void)snprintf(run.unsampled, sizeof run.unsampled, "forbidden");
+    misses("shares of time are missing: forbidden");
+    run.unsampled[0] = '\0';
+    run.has_samples = false;
+    run.no_time = true;
+    misses("--no-time has no shares of time");
+    run.always_sampled = true;
+    misses(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_run_has_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_may_have_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(work_and_time_of_a_row, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(when_parts_say_nothing, set_up, tear_down),
+    };
+    return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
+}
