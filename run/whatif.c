@@ -25,7 +25,7 @@ static const double copied_most = 1.5;      /* beyond it, copies do not do as th
 /* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and of any
  * gain. */
 static const double method_share = 0.10;
-static const double method_least = 0.02;
+static const double method_least = 0.04;
 static const double bare_share =
     0.9; /* of the gain without arithmetic: broken chains then gain at least so much */
 
@@ -580,9 +580,20 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
         rc = carm_launch_go(&launch, run->argv[0], err);
         s->began = carm_seconds_now();
         if (!rc) {
+            if (run->observer) {
+                carm_observer_begin(run->observer, s->length + CARM_WHATIF_SNAPSHOTS *
+                                                                   snapshot_seconds *
+                                                                   (double)s->out->nloops);
+            }
             take_snapshots(s, run->observer);
+            if (run->observer) {
+                carm_observer_step(run->observer, "what if: the program goes on to its end");
+            }
             carm_stop_await_end(stop); /* what it writes must be whole */
             launch.pid = -1;
+            if (run->observer) {
+                (void)carm_observer_end(run->observer);
+            }
             s->masked = stop->masked;
             s->untraced = stop->untraced;
         }
