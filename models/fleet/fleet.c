@@ -139,7 +139,8 @@ size_t carm_fleet_missing(const struct carm_fleet_group *group, size_t node, siz
     for (size_t j = 0; j < t->ncolumns && group->nnodes >= ODD; j++) {
         const struct carm_fleet_column *c = &t->columns[j];
         const size_t have = c->centre.n + c->ndisturbed;
-        if (!c->family && isnan(carm_fleet_test_of(t, node, j)->share) &&
+        const struct carm_fleet_test *test = carm_fleet_test_of(t, node, j);
+        if (!c->family && isnan(test->share) && !test->disturbed &&
             have >= group->nnodes - group->nnodes / ODD) {
             *first = n++ ? *first : j;
         }

@@ -108,6 +108,18 @@ run odd && says '3 nodes are odd: memory, pages' && grep -q '^Odd nodes: 3;' out
 ok "odd nodes are in the headline, with a line each"
 run --group 2 odd && grep -q '^Group 2: 1 node' out && ! grep -q '^Odd' out
 ok "the table of an odd group"
+cp -R fleet shaky
+python3 - shaky/*.json shaky/rack2/*.json <<'END'
+import json, sys
+for name in sys.argv[1:]:
+    with open(name, encoding="utf-8") as file:
+        model = json.load(file)
+    model["roofs"][0]["memory"][0]["disturbed"] = True
+    with open(name, "w", encoding="utf-8") as file:
+        json.dump(model, file)
+END
+run shaky && ! grep -q 'odd' out
+ok "a roof that is disturbed on all nodes is missing on none"
 
 # ---- rows, failures, broken files
 
