@@ -59,7 +59,6 @@ fi
 
 # held FILE...: names the files that hold a path of the build, not of another folder's part that is named alike
 held() {
-    local paths
     paths=$(printf '%s\n%s\n' "$top" "${build%/}" | sed 's/[][\.*^$+?(){}|]/\\&/g' | paste -sd '|')
     LC_ALL=C grep -laE "(^|[^[:alnum:]_./-])($paths)(/|[^[:alnum:]_.-]|$)" "$@"
 }

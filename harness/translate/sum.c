@@ -33,7 +33,7 @@ struct tally {
     /* [CARM_TALLY_MAPS] number + 1 of the module of each map; 0 = not found yet; only while the
      * tally is folded */
     uint32_t *located;
-    char *header; /* header and rows */
+    char *header;        /* header and rows */
     uint32_t passed;     /* counters: their code has been given away (carm_sums_codes) */
     uint32_t translated; /* of these, without those that came from the stock */
 };

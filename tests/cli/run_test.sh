@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # carm run: programs that end well, badly and not at all; counted by stepping, by nobody and by
 # regions; placed on a model. Prints TAP. Counts decide, no time does.
+# shellcheck disable=SC2016 # scripts of other shells
 # shellcheck source=tests/tap.sh
 . "${0%/*}/../tap.sh"
 set -u

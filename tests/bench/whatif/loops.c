@@ -13,11 +13,11 @@
 
 #define KEEP(p) __asm__ volatile("" ::"r"(p) : "memory")
 /* keeps a sum out of vectors and in its register */
-#define HOLD(v) __asm__ volatile("" : "+x"(v))
+#define HOLD(v)  __asm__ volatile("" : "+x"(v))
 #define NOINLINE __attribute__((noinline))
 enum { AHEAD = 32 };
 
-static int huge, l1; /* the change */
+static int huge, l1;       /* the change */
 static int64_t lines = 16; /* that a prefetch is ahead */
 
 static double now(void)
@@ -67,24 +67,37 @@ static void open_streams(int64_t elements)
         c[i] = 2.0;
     }
 }
-static void open_dram(void) { open_streams(8 << 20); }
-static void open_l2(void) { open_streams(16 << 10); }
-static void open_small(void) { open_streams(1000); }
+static void open_dram(void)
+{
+    open_streams(8 << 20);
+}
+static void open_l2(void)
+{
+    open_streams(16 << 10);
+}
+static void open_small(void)
+{
+    open_streams(1000);
+}
 
 static NOINLINE void triad(void)
 {
-    for (int64_t i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
+    for (int64_t i = 0; i < n; i++)
+        a[i] = b[i] + 3.0 * c[i];
 }
 static NOINLINE void triad_nt(void)
 {
     for (int64_t i = 0; i < n; i += 4)
-        _mm256_stream_pd(a + i, _mm256_add_pd(_mm256_load_pd(b + i), _mm256_mul_pd(_mm256_set1_pd(3.0), _mm256_load_pd(c + i))));
+        _mm256_stream_pd(a + i,
+                         _mm256_add_pd(_mm256_load_pd(b + i),
+                                       _mm256_mul_pd(_mm256_set1_pd(3.0), _mm256_load_pd(c + i))));
     _mm_sfence();
 }
 static NOINLINE void triad_nostore(void)
 {
     for (int64_t i = 0; i < n; i += 4) {
-        __m256d v = _mm256_add_pd(_mm256_load_pd(b + i), _mm256_mul_pd(_mm256_set1_pd(3.0), _mm256_load_pd(c + i)));
+        __m256d v = _mm256_add_pd(_mm256_load_pd(b + i),
+                                  _mm256_mul_pd(_mm256_set1_pd(3.0), _mm256_load_pd(c + i)));
         __asm__ volatile("" ::"x"(v));
     }
 }
@@ -101,32 +114,43 @@ static NOINLINE void triad_pf(void)
     for (int64_t i = 0; i < n; i += 8) {
         __builtin_prefetch(b + i + 8 * lines);
         __builtin_prefetch(c + i + 8 * lines);
-        for (int64_t k = i; k < i + 8; k++) a[k] = b[k] + 3.0 * c[k];
+        for (int64_t k = i; k < i + 8; k++)
+            a[k] = b[k] + 3.0 * c[k];
     }
 }
 static NOINLINE void copy(void)
 {
-    for (int64_t i = 0; i < n; i++) { a[i] = b[i] * 1.5; }
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = b[i] * 1.5;
+    }
 }
 static NOINLINE void copy_nt(void)
 {
-    for (int64_t i = 0; i < n; i += 4) _mm256_stream_pd(a + i, _mm256_mul_pd(_mm256_set1_pd(1.5), _mm256_load_pd(b + i)));
+    for (int64_t i = 0; i < n; i += 4)
+        _mm256_stream_pd(a + i, _mm256_mul_pd(_mm256_set1_pd(1.5), _mm256_load_pd(b + i)));
     _mm_sfence();
 }
 static NOINLINE void fill(void)
 {
     const __m256d v = _mm256_set1_pd(2.0);
-    for (int64_t i = 0; i < n; i += 4) { _mm256_store_pd(a + i, v); KEEP(a); }
+    for (int64_t i = 0; i < n; i += 4) {
+        _mm256_store_pd(a + i, v);
+        KEEP(a);
+    }
 }
 static NOINLINE void fill_nt(void)
 {
     const __m256d v = _mm256_set1_pd(2.0);
-    for (int64_t i = 0; i < n; i += 4) { _mm256_stream_pd(a + i, v); KEEP(a); }
+    for (int64_t i = 0; i < n; i += 4) {
+        _mm256_stream_pd(a + i, v);
+        KEEP(a);
+    }
     _mm_sfence();
 }
 static NOINLINE void stencil(void)
 {
-    for (int64_t i = 1; i < n - 1; i++) a[i] = 0.3 * (b[i - 1] + b[i] + b[i + 1]);
+    for (int64_t i = 1; i < n - 1; i++)
+        a[i] = 0.3 * (b[i - 1] + b[i] + b[i + 1]);
 }
 
 /* ---- sums ---- */
@@ -134,34 +158,44 @@ static NOINLINE void stencil(void)
 static NOINLINE void dot(void)
 {
     double s = 0;
-    for (int64_t i = 0; i < n; i++) s += b[i] * c[i];
+    for (int64_t i = 0; i < n; i++)
+        s += b[i] * c[i];
     sink = s;
 }
 static NOINLINE void dot4(void)
 {
     double s = 0, t = 0, u = 0, v = 0;
     for (int64_t i = 0; i + 3 < n; i += 4) {
-        s += b[i] * c[i]; HOLD(s);
-        t += b[i + 1] * c[i + 1]; HOLD(t);
-        u += b[i + 2] * c[i + 2]; HOLD(u);
-        v += b[i + 3] * c[i + 3]; HOLD(v);
+        s += b[i] * c[i];
+        HOLD(s);
+        t += b[i + 1] * c[i + 1];
+        HOLD(t);
+        u += b[i + 2] * c[i + 2];
+        HOLD(u);
+        v += b[i + 3] * c[i + 3];
+        HOLD(v);
     }
     sink = s + t + u + v;
 }
 static NOINLINE void largest(void)
 {
     double s = 0;
-    for (int64_t i = 0; i < n; i++) s = b[i] > s ? b[i] : s;
+    for (int64_t i = 0; i < n; i++)
+        s = b[i] > s ? b[i] : s;
     sink = s;
 }
 static NOINLINE void largest4(void)
 {
     double s = 0, t = 0, u = 0, v = 0;
     for (int64_t i = 0; i + 3 < n; i += 4) {
-        s = b[i] > s ? b[i] : s; HOLD(s);
-        t = b[i + 1] > t ? b[i + 1] : t; HOLD(t);
-        u = b[i + 2] > u ? b[i + 2] : u; HOLD(u);
-        v = b[i + 3] > v ? b[i + 3] : v; HOLD(v);
+        s = b[i] > s ? b[i] : s;
+        HOLD(s);
+        t = b[i + 1] > t ? b[i + 1] : t;
+        HOLD(t);
+        u = b[i + 2] > u ? b[i + 2] : u;
+        HOLD(u);
+        v = b[i + 3] > v ? b[i + 3] : v;
+        HOLD(v);
     }
     sink = s + t + u + v;
 }
@@ -169,7 +203,8 @@ static NOINLINE void largest4(void)
 static NOINLINE void horner(void)
 {
     double s = 0;
-    for (int64_t i = 0; i < n; i++) s = s * 0.99 + b[i];
+    for (int64_t i = 0; i < n; i++)
+        s = s * 0.99 + b[i];
     sink = s;
 }
 static NOINLINE void horner8(void)
@@ -177,10 +212,22 @@ static NOINLINE void horner8(void)
     double s = 0, t = 0, u = 0, v = 0, w = 0, x = 0, y = 0, z = 0;
     const double *p = b;
     for (int64_t i = 0; i + 7 < n; i += 8, p += 8) {
-        s = s * 0.99 + p[0]; HOLD(s); t = t * 0.99 + p[1]; HOLD(t);
-        u = u * 0.99 + p[2]; HOLD(u); v = v * 0.99 + p[3]; HOLD(v);
-        w = w * 0.99 + p[4]; HOLD(w); x = x * 0.99 + p[5]; HOLD(x);
-        y = y * 0.99 + p[6]; HOLD(y); z = z * 0.99 + p[7]; HOLD(z);
+        s = s * 0.99 + p[0];
+        HOLD(s);
+        t = t * 0.99 + p[1];
+        HOLD(t);
+        u = u * 0.99 + p[2];
+        HOLD(u);
+        v = v * 0.99 + p[3];
+        HOLD(v);
+        w = w * 0.99 + p[4];
+        HOLD(w);
+        x = x * 0.99 + p[5];
+        HOLD(x);
+        y = y * 0.99 + p[6];
+        HOLD(y);
+        z = z * 0.99 + p[7];
+        HOLD(z);
     }
     sink = s + t + u + v + w + x + y + z;
 }
@@ -189,19 +236,23 @@ static NOINLINE void horner8(void)
 
 static NOINLINE void divide(void)
 {
-    for (int64_t i = 0; i < n; i++) a[i] = 1.5 / b[i];
+    for (int64_t i = 0; i < n; i++)
+        a[i] = 1.5 / b[i];
 }
 static NOINLINE void multiply(void)
 {
-    for (int64_t i = 0; i < n; i++) a[i] = 1.5 * b[i];
+    for (int64_t i = 0; i < n; i++)
+        a[i] = 1.5 * b[i];
 }
 static NOINLINE void root(void)
 {
-    for (int64_t i = 0; i < n; i++) a[i] = sqrt(b[i]) + c[i];
+    for (int64_t i = 0; i < n; i++)
+        a[i] = sqrt(b[i]) + c[i];
 }
 static NOINLINE void square(void)
 {
-    for (int64_t i = 0; i < n; i++) a[i] = b[i] * b[i] + c[i];
+    for (int64_t i = 0; i < n; i++)
+        a[i] = b[i] * b[i] + c[i];
 }
 static NOINLINE void body(void)
 {
@@ -230,29 +281,41 @@ static void open_table(void)
     m = l1 ? 1024 : 32 << 20;
     ix = get((size_t)(n + AHEAD) * 4);
     a = get((size_t)m * 8);
-    for (int64_t i = 0; i < n + AHEAD; i++) ix[i] = (uint32_t)(rnd() % (uint64_t)m);
+    for (int64_t i = 0; i < n + AHEAD; i++)
+        ix[i] = (uint32_t)(rnd() % (uint64_t)m);
 }
 static NOINLINE void gather(void)
 {
     double s = 0;
-    for (int64_t i = 0; i < n; i++) { s += a[ix[i]]; HOLD(s); }
+    for (int64_t i = 0; i < n; i++) {
+        s += a[ix[i]];
+        HOLD(s);
+    }
     sink = s;
 }
 static NOINLINE void gather_pf(void)
 {
     double s = 0;
-    for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&a[ix[i + AHEAD]]); s += a[ix[i]]; HOLD(s); }
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch(&a[ix[i + AHEAD]]);
+        s += a[ix[i]];
+        HOLD(s);
+    }
     sink = s;
 }
 static NOINLINE void histogram(void)
 {
     int64_t *h = (int64_t *)a;
-    for (int64_t i = 0; i < n; i++) h[ix[i]]++;
+    for (int64_t i = 0; i < n; i++)
+        h[ix[i]]++;
 }
 static NOINLINE void histogram_pf(void)
 {
     int64_t *h = (int64_t *)a;
-    for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&h[ix[i + AHEAD]]); h[ix[i]]++; }
+    for (int64_t i = 0; i < n; i++) {
+        __builtin_prefetch(&h[ix[i + AHEAD]]);
+        h[ix[i]]++;
+    }
 }
 static void open_chase(void)
 {
@@ -261,20 +324,23 @@ static void open_chase(void)
     ix = get((size_t)m / 8 * 4);
     a = get((size_t)m * 8);
     const uint32_t lines = (uint32_t)(m / 8);
-    for (uint32_t i = 0; i < lines; i++) ix[i] = i;
+    for (uint32_t i = 0; i < lines; i++)
+        ix[i] = i;
     for (uint32_t i = lines - 1; i > 0; i--) {
         const uint32_t k = (uint32_t)(rnd() % i), t = ix[i];
         ix[i] = ix[k];
         ix[k] = t;
     }
-    for (uint32_t i = 0; i < lines; i++) ((int64_t *)a)[8 * (int64_t)i] = 8 * (int64_t)ix[i];
+    for (uint32_t i = 0; i < lines; i++)
+        ((int64_t *)a)[8 * (int64_t)i] = 8 * (int64_t)ix[i];
 }
 static int64_t at;
 static NOINLINE void chase(void)
 {
     const int64_t *next = (const int64_t *)a;
     int64_t p = at;
-    for (int64_t i = 0; i < n; i++) p = next[p];
+    for (int64_t i = 0; i < n; i++)
+        p = next[p];
     at = p;
 }
 static void open_columns(void)
@@ -288,7 +354,10 @@ static NOINLINE void columns(void)
 {
     for (int64_t k = 0; k < m; k++) {
         double s = 0;
-        for (int64_t i = 0; i < n; i++) { s += a[i * m + k]; HOLD(s); }
+        for (int64_t i = 0; i < n; i++) {
+            s += a[i * m + k];
+            HOLD(s);
+        }
         b[k] = s;
     }
 }
@@ -296,7 +365,11 @@ static NOINLINE void columns_pf(void)
 {
     for (int64_t k = 0; k < m; k++) {
         double s = 0;
-        for (int64_t i = 0; i < n; i++) { __builtin_prefetch(&a[(i + lines) * m + k]); s += a[i * m + k]; HOLD(s); }
+        for (int64_t i = 0; i < n; i++) {
+            __builtin_prefetch(&a[(i + lines) * m + k]);
+            s += a[i * m + k];
+            HOLD(s);
+        }
         b[k] = s;
     }
 }
@@ -307,13 +380,17 @@ static void open_rows(void)
     ix = get((size_t)(n + AHEAD) * 4);
     a = get((size_t)m * 8);
     b = get((size_t)n * 8 + 64);
-    for (int64_t i = 0; i < n + AHEAD; i++) ix[i] = (uint32_t)(rnd() % (uint64_t)m);
+    for (int64_t i = 0; i < n + AHEAD; i++)
+        ix[i] = (uint32_t)(rnd() % (uint64_t)m);
 }
 static NOINLINE void spmv(void)
 {
     for (int64_t r = 0; r + 31 < n; r += 32) {
         double s = 0;
-        for (int64_t i = r; i < r + 32; i++) { s += b[i] * a[ix[i]]; HOLD(s); }
+        for (int64_t i = r; i < r + 32; i++) {
+            s += b[i] * a[ix[i]];
+            HOLD(s);
+        }
         sink = s;
     }
 }
@@ -321,7 +398,11 @@ static NOINLINE void spmv_pf(void)
 {
     for (int64_t r = 0; r + 31 < n; r += 32) {
         double s = 0;
-        for (int64_t i = r; i < r + 32; i++) { __builtin_prefetch(&a[ix[i + AHEAD]]); s += b[i] * a[ix[i]]; HOLD(s); }
+        for (int64_t i = r; i < r + 32; i++) {
+            __builtin_prefetch(&a[ix[i + AHEAD]]);
+            s += b[i] * a[ix[i]];
+            HOLD(s);
+        }
         sink = s;
     }
 }
@@ -333,13 +414,21 @@ static void open_coins(void)
     n = 1 << 16;
     ix = get((size_t)n * 4);
     f = get((size_t)n * 4);
-    for (int64_t i = 0; i < n; i++) { ix[i] = (uint32_t)(rnd() & 0xff); }
+    for (int64_t i = 0; i < n; i++) {
+        ix[i] = (uint32_t)(rnd() & 0xff);
+    }
 }
 static NOINLINE void coins(void)
 {
     int64_t s = 0, t = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (ix[i] < 128) { s += ix[i]; KEEP(0); } else { t ^= ix[i]; KEEP(1); }
+        if (ix[i] < 128) {
+            s += ix[i];
+            KEEP(0);
+        } else {
+            t ^= ix[i];
+            KEEP(1);
+        }
     }
     sink = (double)(s + t);
 }
@@ -348,7 +437,8 @@ static NOINLINE void newton(void)
 {
     for (int64_t i = 0; i < n; i++) {
         double x = b[i], y = 1.0;
-        while (fabs(y * y - x) > 1e-12 * x) y = 0.5 * (y + x / y);
+        while (fabs(y * y - x) > 1e-12 * x)
+            y = 0.5 * (y + x / y);
         a[i] = y;
     }
 }
@@ -357,12 +447,32 @@ static const struct {
     const char *name;
     void (*open)(void);
     void (*loop)(void);
-    struct { const char *change; void (*loop)(void); } changes[7]; /* loop NULL: the same */
+    struct {
+        const char *change;
+        void (*loop)(void);
+    } changes[7]; /* loop NULL: the same */
 } loops[] = {
-    {"triad_dram", open_dram, triad, {{"huge_pages", 0}, {"streaming_stores", triad_nt}, {"prefetch", triad_pf}, {"without_stores", triad_nostore}, {"without_arithmetic", triad_noarith}, {"data_in_l1", 0}}},
-    {"triad_l2", open_l2, triad, {{"prefetch", triad_pf}, {"data_in_l1", 0}, {"streaming_stores", triad_nt}}},
-    {"scale_dram", open_dram, copy, {{"huge_pages", 0}, {"streaming_stores", copy_nt}, {"data_in_l1", 0}}},
-    {"fill_dram", open_dram, fill, {{"huge_pages", 0}, {"streaming_stores", fill_nt}, {"data_in_l1", 0}}},
+    {"triad_dram",
+     open_dram,
+     triad,
+     {{"huge_pages", 0},
+      {"streaming_stores", triad_nt},
+      {"prefetch", triad_pf},
+      {"without_stores", triad_nostore},
+      {"without_arithmetic", triad_noarith},
+      {"data_in_l1", 0}}},
+    {"triad_l2",
+     open_l2,
+     triad,
+     {{"prefetch", triad_pf}, {"data_in_l1", 0}, {"streaming_stores", triad_nt}}},
+    {"scale_dram",
+     open_dram,
+     copy,
+     {{"huge_pages", 0}, {"streaming_stores", copy_nt}, {"data_in_l1", 0}}},
+    {"fill_dram",
+     open_dram,
+     fill,
+     {{"huge_pages", 0}, {"streaming_stores", fill_nt}, {"data_in_l1", 0}}},
     {"stencil_dram", open_dram, stencil, {{"huge_pages", 0}, {"data_in_l1", 0}}},
     {"dot_dram", open_dram, dot, {{"huge_pages", 0}, {"chains_broken", dot4}, {"data_in_l1", 0}}},
     {"dot_l1", open_small, dot, {{"chains_broken", dot4}}},
@@ -374,11 +484,23 @@ static const struct {
     {"root_l1", open_small, root, {{"divisions_cheap", square}}},
     {"body_l1", open_small, body, {{"divisions_cheap", body_cheap}}},
     {"body_dram", open_dram, body, {{"divisions_cheap", body_cheap}, {"huge_pages", 0}}},
-    {"gather", open_table, gather, {{"huge_pages", 0}, {"prefetch_indirect", gather_pf}, {"data_in_l1", 0}}},
-    {"histogram", open_table, histogram, {{"huge_pages", 0}, {"prefetch_indirect", histogram_pf}, {"data_in_l1", 0}}},
+    {"gather",
+     open_table,
+     gather,
+     {{"huge_pages", 0}, {"prefetch_indirect", gather_pf}, {"data_in_l1", 0}}},
+    {"histogram",
+     open_table,
+     histogram,
+     {{"huge_pages", 0}, {"prefetch_indirect", histogram_pf}, {"data_in_l1", 0}}},
     {"chase", open_chase, chase, {{"huge_pages", 0}}},
-    {"columns", open_columns, columns, {{"huge_pages", 0}, {"prefetch", columns_pf}, {"data_in_l1", 0}}},
-    {"spmv", open_rows, spmv, {{"huge_pages", 0}, {"prefetch_indirect", spmv_pf}, {"data_in_l1", 0}}},
+    {"columns",
+     open_columns,
+     columns,
+     {{"huge_pages", 0}, {"prefetch", columns_pf}, {"data_in_l1", 0}}},
+    {"spmv",
+     open_rows,
+     spmv,
+     {{"huge_pages", 0}, {"prefetch_indirect", spmv_pf}, {"data_in_l1", 0}}},
     {"coins", open_coins, coins, {{0, 0}}},
     {"newton", open_small, newton, {{0, 0}}},
 };
@@ -392,16 +514,24 @@ int main(int argc, char **argv)
     l1 = strcmp(change, "data_in_l1") == 0;
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
         void (*loop)(void) = loops[i].loop;
-        if (argc < 2) printf("%s", loops[i].name);
+        if (argc < 2)
+            printf("%s", loops[i].name);
         for (int k = 0; k < 7 && loops[i].changes[k].change; k++) {
-            if (argc < 2) printf(" %s", loops[i].changes[k].change);
-            if (strcmp(change, loops[i].changes[k].change) == 0 && loops[i].changes[k].loop) loop = loops[i].changes[k].loop;
+            if (argc < 2)
+                printf(" %s", loops[i].changes[k].change);
+            if (strcmp(change, loops[i].changes[k].change) == 0 && loops[i].changes[k].loop)
+                loop = loops[i].changes[k].loop;
         }
-        if (argc < 2) { printf("\n"); continue; }
-        if (strcmp(argv[1], loops[i].name) != 0) continue;
+        if (argc < 2) {
+            printf("\n");
+            continue;
+        }
+        if (strcmp(argv[1], loops[i].name) != 0)
+            continue;
         loops[i].open();
         loop();
-        const double per = loop == columns || loop == columns_pf ? (double)n * (double)m : (double)n;
+        const double per =
+            loop == columns || loop == columns_pf ? (double)n * (double)m : (double)n;
         /* the fastest of many stretches of a millisecond or more: other processes only slow them */
         const double begin = now();
         loop();
@@ -409,7 +539,8 @@ int main(int argc, char **argv)
         double best = 1e99;
         for (int64_t r = 0; r < times; r += each) {
             const double t = now();
-            for (int64_t k = 0; k < each; k++) loop();
+            for (int64_t k = 0; k < each; k++)
+                loop();
             const double took = (now() - t) / (double)each;
             best = took < best ? took : best;
         }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # carm run --counters translate: programs print the same and end the same counted as free, and what cannot be
 # counted is said. Hostile ones (hostile.c) and those of this machine; what is not installed is skipped.
+# shellcheck disable=SC2016 # scripts of other shells
 set -u
 # shellcheck source=tests/tap.sh
 . "${0%/*}/../../tap.sh"

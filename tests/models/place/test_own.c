@@ -40,12 +40,9 @@ static struct carm_compute_roof ops[] = {{.op = "fma", .rate = 160},
                                          {.op = "add", .rate = 80},
                                          {.op = "mul", .rate = 80},
                                          {.op = "div", .rate = 8}};
-static struct carm_compute_roof scalar_ops[] = {{.op = "fma", .rate = 40},
-                                                {.op = "mad", .rate = 40},
-                                                {.op = "add", .rate = 20},
-                                                {.op = "mul", .rate = 20},
-                                                {.op = "div", .rate = 4},
-                                                {.op = "sqrt", .rate = 2}};
+static struct carm_compute_roof scalar_ops[] = {
+    {.op = "fma", .rate = 40}, {.op = "mad", .rate = 40}, {.op = "add", .rate = 20},
+    {.op = "mul", .rate = 20}, {.op = "div", .rate = 4},  {.op = "sqrt", .rate = 2}};
 static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}};
 static struct carm_roofs sets[2];
 static struct carm_model model;

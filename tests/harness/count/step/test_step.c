@@ -103,7 +103,8 @@ static size_t forms(enum carm_isa isa, struct carm_code_spec *specs)
 
 static void test_codes(void **state)
 {
-    static const char *const memory[] = {"2:1", "1:0", "0:1", "1:1", "update", "nt", "2:1nt", "1:0"};
+    static const char *const memory[] = {"2:1",    "1:0", "0:1",   "1:1",
+                                         "update", "nt",  "2:1nt", "1:0"};
     static const char *const two[] = {"1:1", "1:1", "1:1nt", "1:1nt", "2:0", "2:0"};
     static struct carm_code_spec specs[256];
     const enum carm_isa isa = isa_of(state);
