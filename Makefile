@@ -1,28 +1,22 @@
-#SPDX - License - Identifier : GPL - 3.0 - or -later
-#make the program and the library : build / carm, build / libcarm.a and.so
-#make check every test; the last line counts them(make check SANITIZE = 1 : under ASan and UBSan)
-#make check - short what needs neither much time nor a quiet machine of it
-#make soak what make check thins out : cross products of test codes, long runs, \
-    ten programs of some 20 million
-#instructions, counted and stepped(hours; SOAK = "gzip xz" : these of the ten)
-#make ci everything compiled by gcc and by clang with warnings as errors, \
-    without optimization and with - O3 - flto;
-#the readers ' tests under clang' s sanitizers
-#make fuzz searches for inputs that break a reader(FUZZ_SECONDS = 60 each)
-#make demo build, measure this CPU, validate its model, show, plot and report it
-#make bench likwid - bench and C loops against the roofs of carm(BENCH_SECONDS = 360 each), \
-    programs counted by
-#translation against free, functions against perf record, simulated bytes against the roofs of DRAM:
-#some 20 minutes; REPEAT = 10 : spread of ten builds
-#make mutants changes one operator, constant, comparison or call at a time, \
-    and says which changes no suite finds:
-#nightly, some hours
-#make lint rooms and cycles, headers alone, format, cppcheck, clang - tidy, shellcheck, eslint, \
-    mypy, pylint
-#make install GNU's directory variables (prefix=/usr/local, libdir, ...), DESTDIR, PROGRAM_PREFIX
-#make dist carm - VERSION.tar.gz of the last commit; \
-    make distcheck : builds, tests and installs it elsewhere
-#make deps the names of what is needed
+# SPDX-License-Identifier: GPL-3.0-or-later
+# make            the program and the library: build/carm, build/libcarm.a and .so
+# make check      every test; the last line counts them (make check SANITIZE=1: under ASan and UBSan)
+# make check-short what needs neither much time nor a quiet machine of it
+# make soak       what make check thins out: cross products of test codes, long runs, ten programs of some 20 million
+#                 instructions, counted and stepped (hours; SOAK="gzip xz": these of the ten)
+# make ci         everything compiled by gcc and by clang with warnings as errors, without optimization and with -O3 -flto;
+#                 the readers' tests under clang's sanitizers
+# make fuzz       searches for inputs that break a reader (FUZZ_SECONDS=60 each)
+# make demo       build, measure this CPU, validate its model, show, plot and report it
+# make bench      likwid-bench and C loops against the roofs of carm (BENCH_SECONDS=360 each), programs counted by
+#                 translation against free, functions against perf record, simulated bytes against the roofs of DRAM:
+#                 some 20 minutes; REPEAT=10: spread of ten builds
+# make mutants    changes one operator, constant, comparison or call at a time, and says which changes no suite finds:
+#                 nightly, some hours
+# make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck, eslint, mypy, pylint
+# make install    GNU's directory variables (prefix=/usr/local, libdir, ...), DESTDIR, PROGRAM_PREFIX
+# make dist       carm-VERSION.tar.gz of the last commit; make distcheck: builds, tests and installs it elsewhere
+# make deps       the names of what is needed
 
 VERSION := 0.1.0
 DESTDIR ?=
@@ -32,7 +26,7 @@ NASM ?= nasm
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 
-#gcc defines the word by itself, clang does not
+# gcc defines the word by itself, clang does not
 SANITIZERS := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow \
   -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__=1
 ifdef SANITIZE
@@ -45,18 +39,17 @@ ifdef FUZZ
 SANFLAGS += -fsanitize=fuzzer-no-link
 endif
 
-#make WERROR = 1 : a warning is an error.Not by default : next year's compiler may warn of more.
-#Constants of enumerations are numbers here, also beside numbers with a fraction, \
-    of which clang 19 warns.
+# make WERROR=1: a warning is an error. Not by default: next year's compiler may warn of more.
+# Constants of enumerations are numbers here, also beside numbers with a fraction, of which clang 19 warns.
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-enum-float-conversion -Wno-enum-enum-conversion \
   $(if $(WERROR),-Werror)
 CFLAGS ?= -O2 -g
 CARM_CPPFLAGS := -I. -D_GNU_SOURCE
-#no build folder in debugging information : the same bytes in every folder
-#(gcc takes the folder from PWD, where a symbolic link may stand)
+# no build folder in debugging information: the same bytes in every folder
+# (gcc takes the folder from PWD, where a symbolic link may stand)
 export PWD := $(CURDIR)
 PREFIX_MAP := -ffile-prefix-map="$(CURDIR)=."
-#make V = 1 shows whole commands
+# make V=1 shows whole commands
 ifndef V
 Q := @
 endif
@@ -66,10 +59,9 @@ LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lZydis -lpthread -ldl -lm
 ALL_CFLAGS = -std=c17 $(WARNINGS) $(CARM_CPPFLAGS) $(CPPFLAGS) $(PKG_CFLAGS) $(PREFIX_MAP) $(CFLAGS) $(SANFLAGS)
 
 ROOMS := base asm harness models kernels validation run plots cli
-#programs of their own : the source of the built - in test codes, their compressor, \
-    and the ranks of mpirun
+# programs of their own: the source of the built-in test codes, their compressor, and the ranks of mpirun
 MAINS := validation/builtin/source.c base/pack.c cli/fleet/carm_mpi.c
-#what counted programs get : it has flags of its own
+# what counted programs get: it has flags of its own
 ENGINE := harness/translate/engine
 ENGINE_SOURCES := $(sort $(wildcard $(ENGINE)/*/*.c))
 # what sampled programs get where perf_event_open is forbidden, likewise
@@ -109,59 +101,46 @@ $(LIBRARY): $(filter-out $(B)/cli/main.o,$(OBJECTS))
 	@echo "  AR    $@"
 	$(Q)$(AR) rcsD $@ $^
 
-#"VERSION COMMIT", rewritten when one of them has changed.The commit is git's, or that of the file .commit, which git
-#archive fills in.Where git does not answer(sudo make install), \
-    what was known stays.Tests call make side by side:
-#each has a temporary file of its own.
+# "VERSION COMMIT", rewritten when one of them has changed. The commit is git's, or that of the file .commit, which git
+# archive fills in. Where git does not answer (sudo make install), what was known stays. Tests call make side by side:
+# each has a temporary file of its own.
 $(B)/version: FORCE
 	@mkdir -p $(@D)
-	@git="git --no-optional-locks -c safe.directory=*";
-commit = ;
-if read
-    - r commit date <.commit && ["$${commit#?Format}" = "$$commit"];
-then commit = $$(echo "$$commit" | cut - c1 - 12);
-elif[-e.git] &&commit = $$($$git rev - parse-- short = 12 HEAD 2 > / dev / null);
-then[-z "$$($$git status --porcelain -uno 2>/dev/null | head -n 1)"] || commit =
-    $$commit - modified;
-elif[-e.git] && [-e $ @];
-then commit = $$(cut - d ' ' - f 2 $ @);
-else commit = ;
-fi;
-echo "$(VERSION) $$commit" > $ @.$$$$;
-if cmp
-    - s $ @.$$$$ $ @;
-then rm $ @.$$$$;
-else mv $ @.$$$$ $ @;
-fi VERSION_FLAGS = -DCARM_VERSION = '"$(VERSION)"' -
-                                    DCARM_COMMIT = "\"$$(cut -d ' ' -f 2 $(B)/version)\"" % / base /
-                                                   version.o : CARM_CPPFLAGS +=
-    $(VERSION_FLAGS) $(B) / base / version.o : $(B) /
-                version
+	@git="git --no-optional-locks -c safe.directory=*"; commit=; \
+	if read -r commit date <.commit && [ "$${commit#?Format}" = "$$commit" ]; then \
+	  commit=$$(echo "$$commit" | cut -c1-12); \
+	elif [ -e .git ] && commit=$$($$git rev-parse --short=12 HEAD 2>/dev/null); then \
+	  [ -z "$$($$git status --porcelain -uno 2>/dev/null | head -n 1)" ] || commit=$$commit-modified; \
+	elif [ -e .git ] && [ -e $@ ]; then commit=$$(cut -d ' ' -f 2 $@); \
+	else commit=; fi; \
+	echo "$(VERSION) $$commit" >$@.$$$$; if cmp -s $@.$$$$ $@; then rm $@.$$$$; else mv $@.$$$$ $@; fi
+VERSION_FLAGS = -DCARM_VERSION='"$(VERSION)"' -DCARM_COMMIT="\"$$(cut -d ' ' -f 2 $(B)/version)\""
+%/base/version.o: CARM_CPPFLAGS += $(VERSION_FLAGS)
+$(B)/base/version.o: $(B)/version
 
-                    $(B) /
-                %.o : %.c @mkdir -
-            p $(@D) @echo "  CC    $<" $(Q) $(CC) $(ALL_CFLAGS) - MMD - MP - c - o $ @$ <
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-#nasm - MD leaves out what incbin takes in : the prerequisites stand here
-        $(B) / asm / macros.o : asm / macros.asm asm / carm.inc asm / chain / chain.inc @mkdir -
-            p $(@D) @echo "  NASM  $<" $(Q) $(NASM) - f elf64 - o $ @$ <
+# nasm -MD leaves out what incbin takes in: the prerequisites stand here
+$(B)/asm/macros.o: asm/macros.asm asm/carm.inc asm/chain/chain.inc
+	@mkdir -p $(@D)
+	@echo "  NASM  $<"
+	$(Q)$(NASM) -f elf64 -o $@ $<
 
-#The test codes of the default plans, assembled here and built into the program.Their source comes
-#from a tool that links everything but them; \
-    nasm runs again only when that source has changed.It expands
-#the macros first(-E) : else it would expand them in each of its five passes, twice the time.
-        $(B) / builtin -
-            source : $(B) / validation / builtin / source.o $(LIBRARY) $(B) / asm /
-                     builtin_none.o @echo "  LINK  $@" $(Q) $(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -
-            o $ @$ ^
-    $(LIBS) $(B) / asm / builtin_codes.asm : $(B) / builtin - source $(Q) $(B) / builtin - source >
-        $ @.tmp $(Q) if cmp - s $ @.tmp $ @;
-then rm $ @.tmp;
-else mv $ @.tmp $ @;
-fi $(B) / asm / builtin_chains.asm : $(B) / builtin - source $(Q) $(B) / builtin - source chains
-    > $ @.tmp $(Q) if cmp - s $ @.tmp $ @;
-then rm $ @.tmp;
-else mv $ @.tmp $ @; fi
+# The test codes of the default plans, assembled here and built into the program. Their source comes
+# from a tool that links everything but them; nasm runs again only when that source has changed. It expands
+# the macros first (-E): else it would expand them in each of its five passes, twice the time.
+$(B)/builtin-source: $(B)/validation/builtin/source.o $(LIBRARY) $(B)/asm/builtin_none.o
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/asm/builtin_codes.asm: $(B)/builtin-source
+	$(Q)$(B)/builtin-source >$@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(B)/asm/builtin_chains.asm: $(B)/builtin-source
+	$(Q)$(B)/builtin-source chains >$@.tmp
+	$(Q)if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
 $(B)/asm/builtin_%.bin: $(B)/asm/builtin_%.asm
 	@echo "  NASM  $< (built-in codes)"
 	$(Q)$(NASM) -E -o $@.tmp $< && $(NASM) -f bin -o $@ $@.tmp && rm $@.tmp
@@ -173,7 +152,7 @@ $(B)/asm/builtin_none.o: asm/builtin.asm
 	@echo "  NASM  $< (none)"
 	$(Q)$(NASM) -f elf64 -o $@ $<
 
-#What is large is compressed : the built - in codes(9.9 MB) and the measured machines(1.1 MB).
+# What is large is compressed: the built-in codes (9.9 MB) and the measured machines (1.1 MB).
 $(B)/pack: $(B)/base/pack.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(shell $(PKG_CONFIG) --libs libzstd)
@@ -183,8 +162,7 @@ $(B)/data/machines/%.zst: data/machines/%.json $(B)/pack
 	@mkdir -p $(@D)
 	$(Q)$(B)/pack <$< >$@
 
-#Sources that the build writes are assembled from within its folder : nasm keeps the name of its \
-    source.
+# Sources that the build writes are assembled from within its folder: nasm keeps the name of its source.
 NASM_WRITTEN = cd "$(B)" && $(NASM) -I "$(CURDIR)/" -f elf64 -o $(@:$(B)/%=%) $(@:$(B)/%.o=%.asm)
 
 $(B)/kernels/%.o: kernels/%.asm
@@ -213,20 +191,17 @@ $(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES:%.json=$(B)/%.zst) plots/page
 	put carm_asset_d3 plots/d3.js; put carm_asset_plot_report_licence plots/page/report/licence.html; \
 	n=0; for f in $(MACHINES:%.json=%); do \
 	  echo "carm_asset_machine_$$n: incbin \"$$f.zst\""; echo "carm_asset_machine_end_$$n:"; \
-	  echo "carm_asset_machine_name_$$n: db '$${f##*/
-}', 0"; n=$$((n + 1)); done; \
+	  echo "carm_asset_machine_name_$$n: db '$${f##*/}', 0"; n=$$((n + 1)); done; \
 	echo 'section .data.rel.ro noexec write align=8'; echo 'global carm_asset_machines:data'; \
 	echo 'carm_asset_machines:'; i=0; while [ $$i -lt $$n ]; do \
 	  echo "dq carm_asset_machine_name_$$i, carm_asset_machine_$$i, carm_asset_machine_end_$$i"; \
 	  i=$$((i + 1)); done; echo 'dq 0, 0, 0'; \
 	echo 'section .note.GNU-stack noalloc noexec nowrite progbits'; } >$@
 
-#The pages of carm report and carm fleet report : the scripts of each are one, and d3 of Debian's
-#libjs - d3 goes into them.The fleet 's page has the parts of the report' s that are named here, \
-    and its style
-#before its own.Without d3 all else is built.That is looked at in each run, \
-    as the package may have come
-#since.
+# The pages of carm report and carm fleet report: the scripts of each are one, and d3 of Debian's
+# libjs-d3 goes into them. The fleet's page has the parts of the report's that are named here, and its style
+# before its own. Without d3 all else is built. That is looked at in each run, as the package may have come
+# since.
 D3 ?= /usr/share/javascript/d3/d3.min.js
 REPORT_JS := $(sort $(wildcard plots/page/common/*.js plots/page/report/*.js))
 FLEET_JS := $(sort $(wildcard plots/page/common/*.js plots/page/fleet/*.js))
@@ -645,101 +620,68 @@ ifdef MPI_PROGRAM
 	$(INSTALL) -d "$(DESTDIR)$(libexecdir)/carm"
 	$(INSTALL) -m 755 $(MPI_PROGRAM) "$(DESTDIR)$(libexecdir)/carm/carm-mpi"
 endif
-	umask 022; for f in $(MAN_PAGES); do sed '$(RENAME_MAN)' $$f >"$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$${f##*/
-}
-" || exit 1; done
-    umask 022;
-sed '$(RENAME_COMPLETION)' $(B) / carm.bash > "$(DESTDIR)$(bashcompletiondir)/$(PROGRAM)" umask 022;
-sed '$(RENAME_COMPLETION)' $(B) / _carm >
-    "$(DESTDIR)$(zshcompletiondir)/_$(PROGRAM)" $(INSTALL) -
-        m 644 $(INSTALLED_DATA) "$(DESTDIR)$(datadir)/carm" $(INSTALL) -
-        m 644 $(MACHINES) "$(DESTDIR)$(datadir)/carm/machines" $(INSTALL) -
-        m 644 $(INSTALLED_DOCS) "$(DESTDIR)$(docdir)" $(INSTALL) -
-        m 644 $(INSTALLED_PICTURES) "$(DESTDIR)$(docdir)/pictures" $(INSTALL) -
-        m 644 $(EXAMPLES) "$(DESTDIR)$(docdir)/examples" umask 022;
-sed 's/get("CARM", "carm")/get("CARM", "$(PROGRAM)")/' python / carm.py >
-    "$(DESTDIR)$(PYTHON_SITE)/carm.py" $(INSTALL) -
-        m 644 include / carm.h harness / region / carm.f90 "$(DESTDIR)$(includedir)" $(INSTALL) -
-        m 644 $(B) / libcarm.a "$(DESTDIR)$(libdir)/libcarm.a" $(INSTALL) -
-        m 755 $(B) / libcarm.so .0 "$(DESTDIR)$(libdir)/libcarm.so.0" ln
-        - sf libcarm.so .0 "$(DESTDIR)$(libdir)/libcarm.so" umask 022;
-$(call FILL_IN, $(call BELOW_PREFIX, $(libdir)), $(call BELOW_PREFIX, $(includedir)), $(PIC_LIBS))
-harness / region / carm.pc.in > "$(DESTDIR)$(pkgconfigdir)/carm.pc" umask 022; for
-    f in carm - config.cmake carm - config - version.cmake;
-do
-    $(call FILL_IN, $(libdir), $(includedir),
-      $(subst $(space), ;, $(strip $(PIC_LIBS
-                                     : -l %= %))))
-                harness
-                / region / $$f.in
-            > "$(DESTDIR)$(cmakedir)/$$f" ||
-        exit 1;
-done ifeq($(DESTDIR), ) @harness / region /
-        reach.sh "$(libdir)" endif
+	umask 022; for f in $(MAN_PAGES); do sed '$(RENAME_MAN)' $$f >"$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$${f##*/}" || exit 1; done
+	umask 022; sed '$(RENAME_COMPLETION)' $(B)/carm.bash >"$(DESTDIR)$(bashcompletiondir)/$(PROGRAM)"
+	umask 022; sed '$(RENAME_COMPLETION)' $(B)/_carm >"$(DESTDIR)$(zshcompletiondir)/_$(PROGRAM)"
+	$(INSTALL) -m 644 $(INSTALLED_DATA) "$(DESTDIR)$(datadir)/carm"
+	$(INSTALL) -m 644 $(MACHINES) "$(DESTDIR)$(datadir)/carm/machines"
+	$(INSTALL) -m 644 $(INSTALLED_DOCS) "$(DESTDIR)$(docdir)"
+	$(INSTALL) -m 644 $(INSTALLED_PICTURES) "$(DESTDIR)$(docdir)/pictures"
+	$(INSTALL) -m 644 $(EXAMPLES) "$(DESTDIR)$(docdir)/examples"
+	umask 022; sed 's/get("CARM", "carm")/get("CARM", "$(PROGRAM)")/' python/carm.py >"$(DESTDIR)$(PYTHON_SITE)/carm.py"
+	$(INSTALL) -m 644 include/carm.h harness/region/carm.f90 "$(DESTDIR)$(includedir)"
+	$(INSTALL) -m 644 $(B)/libcarm.a "$(DESTDIR)$(libdir)/libcarm.a"
+	$(INSTALL) -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(libdir)/libcarm.so.0"
+	ln -sf libcarm.so.0 "$(DESTDIR)$(libdir)/libcarm.so"
+	umask 022; $(call FILL_IN,$(call BELOW_PREFIX,$(libdir)),$(call BELOW_PREFIX,$(includedir)),$(PIC_LIBS)) \
+	  harness/region/carm.pc.in >"$(DESTDIR)$(pkgconfigdir)/carm.pc"
+	umask 022; for f in carm-config.cmake carm-config-version.cmake; do \
+	  $(call FILL_IN,$(libdir),$(includedir),$(subst $(space),;,$(strip $(PIC_LIBS:-l%=%)))) harness/region/$$f.in \
+	  >"$(DESTDIR)$(cmakedir)/$$f" || exit 1; done
+ifeq ($(DESTDIR),)
+	@harness/region/reach.sh "$(libdir)"
+endif
 
-        install
-    - strip : install strip-- strip -
-              all "$(DESTDIR)$(bindir)/$(PROGRAM)" $(if $ (MPI_PROGRAM),
-                                                     "$(DESTDIR)$(libexecdir)/carm/carm-mpi") strip
-              -- strip
-              -
-              unneeded "$(DESTDIR)$(libdir)/libcarm.so.0" strip-- strip - debug -
-              D "$(DESTDIR)$(libdir)/libcarm.a"
+install-strip: install
+	strip --strip-all "$(DESTDIR)$(bindir)/$(PROGRAM)" $(if $(MPI_PROGRAM),"$(DESTDIR)$(libexecdir)/carm/carm-mpi")
+	strip --strip-unneeded "$(DESTDIR)$(libdir)/libcarm.so.0"
+	strip --strip-debug -D "$(DESTDIR)$(libdir)/libcarm.a"
 
-              uninstall
-    : rm
-      -
-      f "$(DESTDIR)$(bindir)/$(PROGRAM)"
-        "$(DESTDIR)$(bashcompletiondir)/$(PROGRAM)"
-        "$(DESTDIR)$(zshcompletiondir)/_$(PROGRAM)" $(
-            foreach f, $(notdir $(MAN_PAGES)),
-            "$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$(f)") "$(DESTDIR)$(includedir)/carm.h"
-                                                              "$(DESTDIR)$(includedir)/carm.f90"
-                                                              "$(DESTDIR)$(libdir)/libcarm.a"
-                                                              "$(DESTDIR)$(libdir)/libcarm.so.0"
-                                                              "$(DESTDIR)$(libdir)/libcarm.so"
-                                                              "$(DESTDIR)$(pkgconfigdir)/carm.pc"
-                                                              "$(DESTDIR)$(PYTHON_SITE)/carm.py" rm
-      -
-      rf "$(DESTDIR)$(datadir)/carm"
-         "$(DESTDIR)$(libexecdir)/carm"
-         "$(DESTDIR)$(cmakedir)"
-         "$(DESTDIR)$(docdir)"
+uninstall:
+	rm -f "$(DESTDIR)$(bindir)/$(PROGRAM)" "$(DESTDIR)$(bashcompletiondir)/$(PROGRAM)" \
+	  "$(DESTDIR)$(zshcompletiondir)/_$(PROGRAM)" \
+	  $(foreach f,$(notdir $(MAN_PAGES)),"$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$(f)") \
+	  "$(DESTDIR)$(includedir)/carm.h" "$(DESTDIR)$(includedir)/carm.f90" "$(DESTDIR)$(libdir)/libcarm.a" \
+	  "$(DESTDIR)$(libdir)/libcarm.so.0" "$(DESTDIR)$(libdir)/libcarm.so" "$(DESTDIR)$(pkgconfigdir)/carm.pc" \
+	  "$(DESTDIR)$(PYTHON_SITE)/carm.py"
+	rm -rf "$(DESTDIR)$(datadir)/carm" "$(DESTDIR)$(libexecdir)/carm" "$(DESTDIR)$(cmakedir)" "$(DESTDIR)$(docdir)"
 
-#-- -- releasing -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -
-#The last commit as carm - VERSION.tar.gz : the same bytes whoever makes it.
+# ---- releasing -------------------------------------------------------------------------------
+# The last commit as carm-VERSION.tar.gz: the same bytes whoever makes it.
 
-      DIST : = carm - $(VERSION)
+DIST := carm-$(VERSION)
 
-                          dist
-    : git archive-- format = tar-- prefix = $(DIST) / HEAD | gzip - 9n > $(DIST).tar.gz
+dist:
+	git archive --format=tar --prefix=$(DIST)/ HEAD | gzip -9n >$(DIST).tar.gz
 
-                                                                                 distcheck
-    : dist tests / dist.sh $(DIST)
+distcheck: dist
+	tests/dist.sh $(DIST)
 
-                                                                                     deps
-    : @echo
-      "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, libyaml, zstd, gnuplot"
-      @echo "carm report:   d3 version 3 (make D3=d3.min.js names its file)" @echo
-      "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
-      @echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build" @echo
-      "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, oneDNN, a C++ and"
-      @echo
-      "               a Fortran compiler, Open MPI, Slurm with munge, pandas, matplotlib, nbclient, ipykernel where there are any"
-      @echo
-      "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck, abigail-tools"
-      @echo
-      "make fuzz, make ci: clang with libFuzzer and its sanitizers (Debian: clang libclang-rt-dev)"
+deps:
+	@echo "build and run: a C17 compiler, make, nasm, pkg-config, hwloc, GSL, Zydis 4, jansson, libyaml, zstd, gnuplot"
+	@echo "carm report:   d3 version 3 (make D3=d3.min.js names its file)"
+	@echo "counters:      PAPI with its header, likwid; where there is neither, counts are constructed"
+	@echo "clusters:      mpicc (Open MPI, MPICH), for mpirun carm fleet build"
+	@echo "make check:    cmocka; python3-jsonschema, mandoc, binutils, likwid, libpfm4, OpenBLAS, FFTW, oneDNN, a C++ and"
+	@echo "               a Fortran compiler, Open MPI, Slurm with munge, pandas, matplotlib, nbclient, ipykernel where there are any"
+	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck, abigail-tools"
+	@echo "make fuzz, make ci: clang with libFuzzer and its sanitizers (Debian: clang libclang-rt-dev)"
 
-      clean : rm - rf build build -
-                                                                             *
+clean:
+	rm -rf build build-*
 
-#dependencies of an earlier build may name a source that has moved since : its object is made again
-                                                                                 %.c:;
-%.d:;
-- include
-        $(ENGINE_OBJECTS: %.o = %.d)$(B) /
-        engine / preload.d $(B) / tests / fuzz / search.d $(SOURCES: %.c = $(B) / %.d)$(B) / base /
-        pack.d $(B) / validation / builtin / source.d $(B) / carm
-    - mpi.d $(PIC_OBJECTS: %.o = %.d)$(TESTS: %= %.d)$(SANITIZED_TESTS: %= %.d)
-          $(READER_SOURCES: %.c = $(R) / %.d)
+# dependencies of an earlier build may name a source that has moved since: its object is made again
+%.c: ;
+%.d: ;
+-include $(ENGINE_OBJECTS:%.o=%.d) $(B)/engine/preload.d $(B)/tests/fuzz/search.d $(SOURCES:%.c=$(B)/%.d) $(B)/base/pack.d $(B)/validation/builtin/source.d $(B)/carm-mpi.d $(PIC_OBJECTS:%.o=%.d) $(TESTS:%=%.d) \
+  $(SANITIZED_TESTS:%=%.d) $(READER_SOURCES:%.c=$(R)/%.d)
