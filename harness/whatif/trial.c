@@ -28,6 +28,7 @@ enum {
     SPEED_MOST = 32,
     ROUNDS_FIRST = 1,   /* left out: the first turn of each */
     CHILDREN = 2,       /* rounds of copies, where turns do not do */
+    HUGE_ROUNDS = 1,    /* to make 400 MB huge takes half a second */
     FLOW_UNITS = 20000, /* whose control flow is compared */
     UNITS_LEAST = 4,    /* of a turn */
     MOST_LEAST = 16,    /* of all that a copy can do */
@@ -780,13 +781,13 @@ static bool huge_fits(struct snapshot *s)
 
 static void measure_huge(struct snapshot *s, const struct plan *p, struct carm_trial_result *result)
 {
-    double ratios[CHILDREN], nulls[CHILDREN];
+    double ratios[HUGE_ROUNDS], nulls[HUGE_ROUNDS];
     size_t n = 0;
     char text[200] = "";
     char *const why = s->why;
     s->why = text;
     double before = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
-    for (int r = 0; r < CHILDREN && !isnan(before); r++) {
+    for (int r = 0; r < HUGE_ROUNDS && !isnan(before); r++) {
         const double changed = measure_child(s, p, CARM_VARIANT_UNCHANGED, true);
         const double after =
             isnan(changed) ? NAN : measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
