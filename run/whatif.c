@@ -26,6 +26,9 @@ static const double copied_most = 1.5;      /* beyond it, copies do not do as th
  * gain. */
 static const double method_share = 0.10;
 static const double method_least = 0.04;
+static const double all_inside = 0.97; /* of the samples of a copy: a few are at its stubs */
+static const double inside_samples =
+    40.0; /* of which that share is, at least: SAMPLES_ENOUGH of harness/whatif/trial.c */
 static const double bare_share =
     0.9; /* of the gain without arithmetic: broken chains then gain at least so much */
 
@@ -86,7 +89,7 @@ static double median_of(const double *v, size_t n)
 /* The gain of the loop's own code, where the rest of the time stayed as it was: 1/r = f/g + 1 - f */
 static double without_rest(double ratio, double inside)
 {
-    const double rest = inside > 0.97 || isnan(inside) ? 0.0 : 1.0 - inside;
+    const double rest = 1.0 - inside;
     const double left = 1.0 / ratio - rest;
     return left > 0.0 ? (1.0 - rest) / left : INFINITY;
 }
@@ -132,9 +135,21 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     const double spread = student(m - 1) * sqrt(squares / (double)(m - 1) / (double)m);
     const double middle = median_of(used, m);
     const double half = spread + fabs(log(null)) + fmax(method_least, method_share * fabs(middle));
-    change->gain = without_rest(exp(middle), inside);
-    change->ci = (struct carm_ci){without_rest(exp(middle - half), inside),
-                                  without_rest(exp(middle + half), inside)};
+    /* the share inside is of samples, too */
+    const double share = isnan(inside) || inside > all_inside ? 1.0 : inside;
+    const double margin = 1.96 * sqrt(share * (1.0 - share) / inside_samples);
+    change->gain = without_rest(exp(middle), share);
+    change->ci = (struct carm_ci){change->gain, change->gain};
+    for (int k = -1; k <= 1; k++) {
+        const double f = fmin(1.0, share + k * margin);
+        change->ci.lo = fmin(change->ci.lo, without_rest(exp(middle - half), f));
+        change->ci.hi = fmax(change->ci.hi, without_rest(exp(middle + half), f));
+    }
+    if (isinf(change->gain)) {
+        snprintf(change->why, sizeof change->why,
+                 "the code around the loop takes all that is left of the time");
+        return false;
+    }
     change->measured = true;
     return true;
 }

@@ -28,6 +28,7 @@ enum {
     SPEED_MOST = 32,
     ROUNDS_FIRST = 1,   /* left out: the first turn of each */
     CHILDREN = 2,       /* rounds of copies, where turns do not do */
+    HUGE_LEAST = 3,     /* snapshots with them, of which an interval can be made */
     HUGE_ROUNDS = 1,    /* to make 400 MB huge takes half a second */
     FLOW_UNITS = 20000, /* whose control flow is compared */
     UNITS_LEAST = 4,    /* of a turn */
@@ -48,7 +49,8 @@ static const double limit_seconds = 2.0;  /* of a copy */
 static const double flow_most = 0.01;     /* difference in executions of a block */
 static const double null_most = 0.035;    /* in turns; beyond it, copies of one stretch are tried */
 static const double inside_least = 0.5;
-static const double huge_least = 0.8; /* of the data, else the change was not made */
+static const double huge_seconds = 2.5; /* of the 4 s that a loop may take */
+static const double huge_least = 0.8;   /* of the data, else the change was not made */
 
 struct snapshot {
     struct carm_trial *trial;
@@ -993,7 +995,9 @@ static bool measure(struct snapshot *s, pid_t thread, struct carm_trial_result *
         }
         good = good || by_children;
     }
-    if (good && huge) {
+    /* making pages huge takes longest: three snapshots have to do where time is short */
+    if (good && huge && (t->nhuge < HUGE_LEAST || t->spent < huge_seconds)) {
+        t->nhuge++;
         measure_huge(s, &plan, result);
     }
     t->ticks = good ? s->ticks : t->ticks;
@@ -1038,4 +1042,5 @@ void carm_trial_measure(struct carm_trial *trial, pid_t thread,
     carm_region_close(&s->region);
     free(s);
     result->spent = carm_seconds_now() - begin;
+    trial->spent += result->spent;
 }

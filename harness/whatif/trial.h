@@ -46,6 +46,8 @@ struct carm_trial {
     double iterations;  /* of a unit */
     double ticks, most; /* of the snapshot before: of a unit; units that a copy can do */
     double inside;
+    double spent;                /* seconds, by all snapshots so far */
+    unsigned nhuge;              /* snapshots in which huge pages were tried */
     double speed[CARM_VARIANTS]; /* roughly, of a unit against the unchanged code */
     bool huge_already;           /* most of its data are in huge pages */
     unsigned changed[CARM_TRIAL_CHANGES];

@@ -65,6 +65,11 @@ static void the_rest_stays(void **state)
     (void)state;
     assert_true(carm_whatif_combine(ratios, nulls, N, 0.5, &c));
     assert_true(fabs(c.gain - 3.0) < 1e-9);
+    assert_true(c.ci.lo < 2.0 && c.ci.hi > 6.0); /* as the half is of few samples */
+    /* the other half alone would take that long */
+    const double more[N] = {2.5, 2.5, 2.5, 2.5, 2.5};
+    assert_false(carm_whatif_combine(more, nulls, N, 0.5, &c));
+    assert_non_null(strstr(c.why, "all that is left"));
 }
 
 int main(void)
