@@ -623,8 +623,10 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
 static void count_again(struct carm_run *run, off_t input)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
-    struct carm_translation translation = {
-        .interrupted = &carm_interrupted, .ended = unwatch_signals, .blocks = &run->again};
+    struct carm_translation translation = {.stock = CARM_STOCK_KEPT,
+                                           .interrupted = &carm_interrupted,
+                                           .ended = unwatch_signals,
+                                           .blocks = &run->again};
     struct carm_translator *translator = NULL;
     struct carm_run copy = *run;
     const off_t after = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -715,7 +717,8 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
                           const char *announce, struct carm_err *err)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
-    struct carm_translation translation = {.interrupted = &carm_interrupted,
+    struct carm_translation translation = {.stock = CARM_STOCK_KEPT,
+                                           .interrupted = &carm_interrupted,
                                            .ended = unwatch_signals,
                                            .blocks = run->by_code ? &run->blocks : NULL};
     struct carm_err why = {""};

@@ -2,6 +2,8 @@
 #include "harness/translate/image.h"
 
 #include <Zydis/Zydis.h>
+
+#include "base/hash.h"
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -273,6 +275,10 @@ int carm_engine_open(struct carm_engine *image, uint64_t at, struct carm_err *er
         goto out;
     }
     modules[1].at = at + span(&modules[0]);
+    for (int k = 0; k < MODULES; k++) {
+        image->version =
+            carm_hash_bytes(image->version, (const char *)modules[k].file, modules[k].file_bytes);
+    }
     image->bytes = modules[1].at + span(&modules[1]) - at;
     rc = make_file(image, modules, err);
     if (rc) {

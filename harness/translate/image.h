@@ -17,8 +17,9 @@
 enum { CARM_IMAGE_CODES = 2 };
 
 struct carm_engine {
-    int fd;      /* -1 = none */
-    uint64_t at; /* CARM_IMAGE_AT or CARM_IMAGE_LOW */
+    uint64_t version; /* a hash of it and of libZydis */
+    int fd;           /* -1 = none */
+    uint64_t at;      /* CARM_IMAGE_AT or CARM_IMAGE_LOW */
     uint64_t bytes;
     uint64_t start, boot, build; /* addresses of carm_entry_start, carm_boot, carm_engine_build */
     struct {

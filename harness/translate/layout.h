@@ -37,7 +37,8 @@ struct carm_stock_block {
     uint8_t align;       /* address of the code modulo 64, a multiple of 16 */
     int32_t peeked[2];   /* where from pc: what it relies on ... */
     uint16_t npeeked[2]; /* ... of so many bytes */
-    uint32_t unused;
+    uint16_t place;      /* carm_stock_place */
+    uint16_t unused;
     int64_t from_code,
         from_rare; /* from the code, where it was translated, to pc and to the rare code */
 };

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "harness/translate/kept.h"
 #include "harness/translate/memory_file.h"
 #include "harness/translate/image.h"
 #include "harness/translate/inject.h"
@@ -44,6 +46,7 @@ struct carm_translator {
     struct traced traced[TRACED_MAX];
     int ntraced;
     pid_t root;
+    uint64_t key; /* of its file */
     bool root_ended;
     struct carm_translation *translation;
 };
@@ -167,6 +170,12 @@ int carm_translator_attach(struct carm_translator *tr, pid_t pid, const char *pa
                          strerror(errno));
     }
     tr->root = pid;
+    if (full[0] && stat(full, &s) == 0) {
+        const uint64_t file[] = {s.st_dev, s.st_ino, (uint64_t)s.st_size,
+                                 (uint64_t)s.st_mtim.tv_sec, (uint64_t)s.st_mtim.tv_nsec};
+        tr->key = carm_hash_bytes(carm_hash_bytes(1, full, strlen(full)), (const char *)file,
+                                  sizeof file);
+    }
     return 0;
 }
 
@@ -294,12 +303,16 @@ static void on_exec(struct carm_translator *tr, pid_t pid)
         }
     }
     carm_sums_left(tr->sums, pid);
-    if (tr->translation->stock == CARM_STOCK_WAITED) {
-        carm_stock_build(tr->stock, &tr->image, tr->sums, true);
+    const bool waited = tr->translation->stock == CARM_STOCK_WAITED;
+    const bool worth = carm_stock_worth(tr->stock, tr->sums);
+    if (waited) {
+        carm_stock_build(tr->stock, &tr->image, tr->sums);
         carm_stock_wait(tr->stock);
     }
     inject(tr, pid);
-    carm_stock_build(tr->stock, &tr->image, tr->sums, false);
+    if (worth && !waited) { /* beside the new program */
+        carm_stock_build(tr->stock, &tr->image, tr->sums);
+    }
 }
 
 static void on_report(struct carm_translator *tr, pid_t pid, int status)
@@ -426,6 +439,10 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
         carm_stock_close(tr->stock);
         tr->stock = NULL;
     }
+    const bool kept = translation->stock == CARM_STOCK_KEPT && carm_kept_wanted();
+    if (kept) {
+        carm_stock_load(tr->stock, &tr->image, tr->key);
+    }
     rung = &tr->control->bell;
     sigaction(SIGCHLD, &note_child, &before);
     loop(tr);
@@ -436,6 +453,9 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
         linger(tr);
     }
     leave(tr);
+    if (kept) {
+        carm_stock_save(tr->stock, &tr->image, tr->sums, tr->key);
+    }
     sigaction(SIGCHLD, &before, NULL);
     struct carm_sum sum;
     carm_sums_take(tr->sums, &sum, translation->blocks);

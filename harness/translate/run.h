@@ -17,6 +17,7 @@
 /* Translated blocks that the programs of a run share (harness/translate/stock.h). */
 enum carm_stock_use {
     CARM_STOCK_USED,
+    CARM_STOCK_KEPT,   /* on disk for later runs of the program, too (harness/translate/kept.h) */
     CARM_STOCK_WAITED, /* for tests: each program waits until what was executed before it is there */
     CARM_STOCK_UNUSED,
 };

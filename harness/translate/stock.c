@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/translate/kept.h"
 #include "harness/translate/layout.h"
 #include "harness/translate/memory_file.h"
 #include "harness/translate/modules.h"
@@ -27,7 +28,8 @@ static const uint64_t code_most = UINT64_C(1) << 30; /* of one mapping */
 struct carm_stock_keeper {
     int fd;
     struct carm_stock *stock;
-    pid_t builder; /* -1 = none */
+    pid_t builder;   /* -1 = none */
+    uint32_t loaded; /* blocks, from disk */
 };
 
 /* Only mappings that are there may be written from here on: the one of carm and its builder. */
@@ -99,6 +101,15 @@ bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid)
     return true;
 }
 
+void carm_stock_load(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                     uint64_t key)
+{
+    if (keeper) {
+        carm_kept_read(keeper->stock, image->version ^ key);
+        keeper->loaded = keeper->stock->blocks;
+    }
+}
+
 /* ---- the builder ---- */
 
 struct building {
@@ -168,11 +179,16 @@ static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t p
     _exit(0);
 }
 
+bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *sums)
+{
+    return keeper && carm_sums_new_blocks(sums) >= WORTH;
+}
+
 void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                      struct carm_sums *sums, bool all)
+                      struct carm_sums *sums)
 {
     const pid_t parent = getpid();
-    if (!keeper || keeper->builder > 0 || carm_sums_new_blocks(sums) < (all ? 1 : WORTH)) {
+    if (!keeper || keeper->builder > 0) {
         return;
     }
     keeper->builder = fork();
@@ -180,4 +196,20 @@ void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine
         be_builder(keeper, parent, image, sums);
     }
     carm_sums_codes(sums, NULL, NULL);
+}
+
+void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                     struct carm_sums *sums, uint64_t key)
+{
+    if (!keeper) {
+        return;
+    }
+    carm_stock_wait(keeper);
+    if (carm_stock_worth(keeper, sums)) {
+        carm_stock_build(keeper, image, sums);
+        carm_stock_wait(keeper);
+    }
+    if (keeper->stock->blocks >= keeper->loaded + WORTH) {
+        carm_kept_write(keeper->stock, image->version ^ key);
+    }
 }

@@ -18,11 +18,19 @@ struct carm_stock_keeper *carm_stock_open(void);
 void carm_stock_close(struct carm_stock_keeper *keeper);   /* ends the builder; NULL allowed */
 int carm_stock_fd(const struct carm_stock_keeper *keeper); /* -1 = none */
 
-/* Starts the builder, if it is not at work, and programs have executed code that it has not seen, which is worth it.
- * all  however little; NULL allowed */
+/* Whether programs have executed so much code that the builder has not seen. NULL allowed */
+bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *sums);
+/* Starts the builder, if it is not at work. NULL allowed */
 void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                      struct carm_sums *sums, bool all);
+                      struct carm_sums *sums);
 void carm_stock_wait(struct carm_stock_keeper *keeper); /* until the builder ends; NULL allowed */
+/* The blocks of an earlier run, kept on disk (kept.h), and those of this run for later ones, when all programs have
+ * ended. key: of the program; NULL allowed */
+void carm_stock_load(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                     uint64_t key);
+void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                     struct carm_sums *sums, uint64_t key);
+
 /* A child of this thread has ended: whether it was the builder. */
 bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid);
 

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "asm/image.h"
+#include "base/hash.h"
 #include "harness/machine/cpu.h"
 #include "run/launch.h"
 #include "run/trace.h"
@@ -586,6 +587,120 @@ static void test_stock(void **state)
     restore(&before);
 }
 
+/* ---- translated code on disk ---- */
+
+struct kept_header { /* as harness/translate/kept.c has it */
+    char magic[8];
+    uint64_t key, bytes, hash;
+};
+
+static struct carm_translation translate_kept(void)
+{
+    return translate_with((char *[]){(char *)(uintptr_t) "/usr/bin/od", (char *)(uintptr_t) "-tf8",
+                                     (char *)(uintptr_t) "/etc/passwd", NULL},
+                          counted_out, NULL, CARM_STOCK_KEPT);
+}
+
+/* The only file of the folder. */
+static void find_kept(const char *home, char path[512])
+{
+    char command[512];
+    (void)snprintf(command, sizeof command, "ls %s/carm/translated/* 2>/dev/null", home);
+    FILE *list = popen(command, "r"); /* NOLINT(cert-env33-c) */
+    assert_non_null(list);
+    assert_non_null(fgets(path, 512, list));
+    path[strcspn(path, "\n")] = '\0';
+    assert_null(fgets(command, sizeof command, list));
+    (void)pclose(list);
+}
+
+/* The file with a word of it changed, and its hash as it was or right. */
+static void write_kept(const char *path, const char *file, size_t size, size_t at, bool right)
+{
+    char *copy = malloc(size);
+    assert_non_null(copy);
+    memcpy(copy, file, size);
+    copy[at] = (char)~copy[at];
+    if (right) {
+        struct kept_header h;
+        memcpy(&h, copy, sizeof h);
+        h.hash = carm_hash_bytes(h.key, copy + sizeof h, size - sizeof h);
+        memcpy(copy, &h, sizeof h);
+    }
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(copy, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+    free(copy);
+}
+
+/* The second count takes its code from disk. A file that somebody else could have written, or that is damaged, is not
+ * looked at; the count is the same. */
+static void test_kept(void **state)
+{
+    NEEDS_TRACING();
+    NEEDS_FIXED_ADDRESSES();
+    char home[96], path[512], moved[600];
+    struct stat s;
+    (void)snprintf(home, sizeof home, "%s/cache", folder);
+    const struct surroundings before = same_each_time();
+    assert_int_equal(setenv("XDG_CACHE_HOME", home, 1), 0);
+    const struct carm_translation first = translate_kept();
+    assert_int_equal(first.taken, 0);
+    const struct carm_translation second = translate_kept();
+    same("code from disk", &second.counts, &first.counts);
+    if (second.taken < second.counters - second.counters / 10) {
+        fail_msg("%llu of %llu counters are of code from disk", (unsigned long long)second.taken,
+                 (unsigned long long)second.counters);
+    }
+    find_kept(home, path);
+    assert_int_equal(stat(path, &s), 0);
+    assert_int_equal(s.st_mode & 0777, 0600);
+    const size_t size = (size_t)s.st_size;
+    char *file = malloc(size);
+    FILE *f = fopen(path, "rb");
+    assert_true(file && f && fread(file, 1, size, f) == size);
+    (void)fclose(f);
+    enum { FIRST = sizeof(struct kept_header), SIZE = FIRST + 4, BYTES = FIRST + 8 };
+    const struct {
+        size_t at;
+        bool right;
+    } damages[] = {{0, true},         {8, true},        {16, true},    {size / 2, false},
+                   {size - 1, false}, {SIZE + 1, true}, {BYTES, true}, {BYTES + 2, true}};
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        write_kept(path, file, size, damages[i].at, damages[i].right);
+        const struct carm_translation damaged = translate_kept();
+        same("damaged code", &damaged.counts, &first.counts);
+        if (damaged.taken) {
+            fail_msg("damage %zu is believed", i);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        (void)unlink(path);
+        (void)unlink(moved);
+        write_kept(path, file, size, size / 2, false);
+        f = fopen(path, "wb");
+        assert_true(f &&
+                    fwrite(file, 1, i == 0 ? size / 2 : size, f) == (i == 0 ? size / 2 : size));
+        (void)fclose(f);
+        (void)snprintf(moved, sizeof moved, "%s/cache/moved", folder);
+        assert_int_equal(i == 1                     ? chmod(path, 0620)
+                         : i == 2                   ? rename(path, moved) || symlink(moved, path)
+                         : i == 3 && geteuid() == 0 ? chown(path, 1, 1)
+                                                    : 0,
+                         0);
+        const struct carm_translation foreign = translate_kept();
+        same("a foreign file", &foreign.counts, &first.counts);
+        if (foreign.taken && (i < 3 || geteuid() == 0)) {
+            fail_msg("foreign file %d is believed", i);
+        }
+    }
+    free(file);
+    restore(&before);
+    (void)snprintf(moved, sizeof moved, "rm -r %s", home);
+    assert_int_equal(system(moved), 0); /* NOLINT(cert-env33-c) */
+}
+
 /* Sums of accesses without order, but for those of string instructions, which sampling merges: of lines whose
  * class is set, and of the first or second line as well. */
 struct hashes {
@@ -880,6 +995,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_places),    cmocka_unit_test(test_masks),
         cmocka_unit_test(test_looks),     cmocka_unit_test(test_cachegrind),
         cmocka_unit_test(test_sampled),   cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_kept),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Translated blocks on disk, for the next count of a program: $XDG_CACHE_HOME/carm/translated/, or ~/.cache.
+ * A file is believed when it and its folder belong to this user and nobody else may write them, it is whole (its hash),
+ * it is of this engine, libZydis and program (its key), and each number in it is within bounds. Else it is ignored. */
+#ifndef CARM_HARNESS_TRANSLATE_KEPT_H
+#define CARM_HARNESS_TRANSLATE_KEPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/translate/layout.h"
+
+enum { CARM_KEPT_MOST = 256 << 20 }; /* bytes in all: the oldest files go */
+
+bool carm_kept_wanted(void); /* CARM_NO_CACHE is not set */
+/* Fills an empty stock. Nothing of a file that is not believed stays.
+ * key  of the engine and the program; also the file's name */
+void carm_kept_read(struct carm_stock *stock, uint64_t key);
+/* Failures, such as no home folder, are silent: the next count is slower. */
+void carm_kept_write(const struct carm_stock *stock, uint64_t key);
+
+#endif
