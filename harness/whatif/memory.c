@@ -21,6 +21,7 @@ enum {
 #define EXCLUSIVE \
     (UINT64_C(1)  \
      << 56) /* mapped here alone. source: Linux, Documentation/admin-guide/mm/pagemap.rst */
+#define AREA_MAX   (UINT64_C(16) << 30) /* its page table is 32 MB of /proc */
 #define ROOM_LEAST (UINT64_C(256) << 20)
 
 static FILE *open_of(pid_t pid, const char *name)
@@ -253,6 +254,12 @@ int carm_memory_pages(pid_t origin, pid_t ran, const struct carm_memory *memory,
     for (size_t i = 0; i < memory->n && !rc; i++) {
         const struct carm_area *area = &memory->areas[i];
         const bool of_data = is_data(area, data, ndata);
+        if (area->end - area->begin > AREA_MAX) { /* reserved, as by sanitizers and by Go */
+            rc = of_data
+                     ? carm_fail(err, CARM_ENOTSUP, "its data lie in an area of more than 16 GiB")
+                     : 0;
+            continue;
+        }
         for (uint64_t at = area->begin; at < area->end && !area->kernels && !rc;
              at += (uint64_t)CHUNK * PAGE) {
             const uint64_t left = (area->end - at) / PAGE;

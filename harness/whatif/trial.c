@@ -494,7 +494,7 @@ static bool calibrate(struct snapshot *s)
         if (n < 2) {
             char text[80];
             s->most = floor(0.9 * done);
-            if (s->most < MOST_LEAST || !s->ticks) {
+            if (s->most < MOST_LEAST || s->ticks <= 0.0) {
                 return FAIL(s, "after %.0f passes it came to %s: too few to be timed", done,
                             words_of(s, &outcome, text, sizeof text));
             }

@@ -347,6 +347,27 @@ static void is_refused(void **state)
     refused(&calling, calls_head, calls_end, 0, "a system call (39)");
 }
 
+/* Tebibytes of address space, as sanitizers and runtimes of languages have: nobody may walk through all of it. */
+static void reserving(double **to)
+{
+    (void)to;
+    (void)mmap(NULL, (size_t)4 << 40, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static void address_space_is_reserved(void **state)
+{
+    const struct what what = {triad, reserving};
+    struct carm_trial t;
+    struct carm_trial_result r;
+    (void)state;
+    struct child child = open_child(&what);
+    measure(&child, triad_head, triad_end, 0, 1, &t, &r);
+    assert_string_equal(r.why, "");
+    carm_trial_close(&t);
+    (void)close_child(&child);
+}
+
 /* ---- signals ---- */
 
 static void with_alarms(double **to)
@@ -505,10 +526,10 @@ int main(void)
         cmocka_unit_test(a_loop_goes_on_unharmed),    cmocka_unit_test(a_chain_and_a_division),
         cmocka_unit_test(a_pointer_that_is_followed), cmocka_unit_test(branches_decide),
         cmocka_unit_test(numbers_that_name_others),   cmocka_unit_test(is_refused),
-        cmocka_unit_test(signals_are_the_programs),   cmocka_unit_test(it_stays_stopped),
-        cmocka_unit_test(it_is_not_reached),          cmocka_unit_test(traps_are_ignored),
-        cmocka_unit_test(it_is_traced_already),       cmocka_unit_test(it_ends_meanwhile),
-        cmocka_unit_test(codes_are_refused),
+        cmocka_unit_test(address_space_is_reserved),  cmocka_unit_test(signals_are_the_programs),
+        cmocka_unit_test(it_stays_stopped),           cmocka_unit_test(it_is_not_reached),
+        cmocka_unit_test(traps_are_ignored),          cmocka_unit_test(it_is_traced_already),
+        cmocka_unit_test(it_ends_meanwhile),          cmocka_unit_test(codes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
