@@ -107,8 +107,8 @@ static const struct carm_opt options[] = {
     {"what-if", 0, NULL, NULL,
      "Run the program once more, with its output discarded, and measure what changes of its hottest loops "
      "would bring: huge pages, prefetches, streaming stores, broken chains, cheap divisions, all data in L1. "
-     "Changed machine code of a loop runs in copies of the program; the program itself is only held, for some 4 s "
-     "a loop.",
+     "Changed machine code of a loop runs in copies of the program; the program itself is only held, for some "
+     "seconds a loop.",
      &opt_what_if, NULL},
     {"memory", 0, "GIB", "half of what is free",
      "With --what-if: the most memory that the program and its copies may take.", &opt_memory,
