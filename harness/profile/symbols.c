@@ -361,6 +361,13 @@ static Dwarf_Die *unit_of(const struct carm_symbols_module *m, uint64_t at, Dwar
     return unit;
 }
 
+/* Whether a file comes with the compiler: intrinsics and the C++ library, of which a user changes no line. */
+static bool is_compilers(const char *file)
+{
+    return file && (strstr(file, "/lib/gcc/") || strstr(file, "/lib/clang/") ||
+                    strstr(file, "/include/c++/"));
+}
+
 char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *m, uint64_t at)
 {
     Dwarf_Addr address = 0;
@@ -371,6 +378,9 @@ char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_mod
     for (int i = 0; i < n; i++) {
         const int tag = dwarf_tag(&scopes[i]);
         const char *name = tag == DW_TAG_inlined_subroutine ? dwarf_diename(&scopes[i]) : NULL;
+        if (name && is_compilers(dwarf_decl_file(&scopes[i]))) {
+            continue;
+        }
         if (name) {
             snprintf(dst, size, "%s", name);
         }
@@ -380,6 +390,31 @@ char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_mod
     }
     free(scopes);
     return dst;
+}
+
+/* The line of the innermost call of an inlined function that is in no file of the compiler's.
+ * file, line  untouched where there is none */
+static void find_call(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+{
+    Dwarf_Die *scopes = NULL;
+    bool found = false;
+    const int n = dwarf_getscopes(unit, address, &scopes);
+    for (int i = 0; i < n && !found; i++) {
+        Dwarf_Attribute attribute;
+        Dwarf_Word of_file = 0, of_line = 0;
+        Dwarf_Files *files = NULL;
+        size_t nfiles = 0;
+        if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine &&
+            dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &of_file) == 0 &&
+            dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &of_line) == 0 &&
+            dwarf_getsrcfiles(unit, &files, &nfiles) == 0 && of_file < nfiles) {
+            const char *name = dwarf_filesrc(files, of_file, NULL, NULL);
+            found = name && !is_compilers(name);
+            *file = found ? name : *file;
+            *line = found ? (int)of_line : *line;
+        }
+    }
+    free(scopes);
 }
 
 char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
@@ -405,6 +440,9 @@ char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_modu
     const char *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
     dst[0] = '\0';
     if (file && dwarf_lineno(entry, &line) == 0 && line > 0) {
+        if (is_compilers(file)) {
+            find_call(unit, address, &file, &line);
+        }
         snprintf(dst, size, "%s:%d", carm_symbols_file(file), line);
     }
     return dst;

@@ -37,11 +37,13 @@ size_t carm_symbols_functions(const struct carm_symbols_module *module,
 char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
                         const struct carm_symbols_function *function, uint64_t at);
 
-/* The name of the innermost function that was inlined at an offset; "" = none. returns dst */
+/* The name of the innermost function that was inlined at an offset, intrinsics and the C++ library's apart; "" =
+ * none. returns dst */
 char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *module,
                            uint64_t at);
 
-/* "solve.c:42" without folders; "" = not known. returns dst */
+/* "solve.c:42" without folders; "" = not known. Of an intrinsic or a function of the C++ library that was inlined:
+ * the line of its call. returns dst */
 char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,
                           uint64_t at);
 
