@@ -522,6 +522,7 @@ else
 	tests/bench/translate.sh $(B)/carm
 	python3 tests/bench/profile.py $(B)/carm $(B)/tests/bench/own
 	python3 tests/bench/verdict/score.py $(B)/carm $(B)/tests/bench/verdict/loops $(B)/bench/model.json
+	python3 tests/bench/verdict/strangers.py --twins $(B)/carm $(B)/bench/model.json
 	python3 tests/bench/levels.py $(B)/carm $(B)/bench/model.json
 endif
 
