@@ -41,7 +41,7 @@
 static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
-    *opt_repeat, *opt_report, *opt_what_if, *opt_memory, *opt_no_measure;
+    *opt_repeat, *opt_report, *opt_what_if, *opt_memory, *opt_no_measure, *opt_verbose;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -119,6 +119,9 @@ static const struct carm_opt options[] = {
      &opt_report, NULL},
     {"json", 0, carm_opt_outfile, NULL,
      "Write the loops or functions to this file as JSON; - is standard output.", &opt_json, NULL},
+    {"verbose", 'v', NULL, NULL,
+     "Print counts, rates and roofs of the program and its loops beside the verdicts.",
+     &opt_verbose, NULL},
     {"quiet", 'q', NULL, NULL, "Print errors only.", &opt_quiet, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -389,6 +392,45 @@ static void measure_lacking(const struct carm_run *run, const struct carm_profil
     carm_lacking_measure(opt_model, points, n);
 }
 
+/* Whether a part that takes a hundredth of the time or more has a verdict. */
+static bool is_answered(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
+{
+    bool answered = false;
+    for (size_t i = 0; i < profile->nrows && verdicts; i++) {
+        answered = answered || (verdicts[i].has && profile->rows[i].share >= 0.01);
+    }
+    return answered;
+}
+
+/* The answer first. Counts, rates and roofs follow where there is none, or they were asked for. */
+static void show(const struct carm_run *run, const struct carm_profile *profile,
+                 const struct carm_run_levels *levels, const struct carm_model *roofs,
+                 const struct carm_run_verdict *verdicts, const char *why)
+{
+    const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
+    const bool answered = is_answered(profile, verdicts);
+    if (answered && first_rank) {
+        carm_run_verdicts_show(run, profile, verdicts);
+    }
+    if (answered && !opt_verbose && !opt_levels) {
+        carm_run_report_briefly(run);
+        if (first_rank) {
+            carm_run_show_notes(run, profile, roofs, why);
+            carm_say_error(0, "--verbose adds counts, rates and roofs");
+        }
+        return;
+    }
+    /* with the bytes of DRAM, the whole program has its place on the original model */
+    const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
+    carm_run_report(run, roofs, why, profile->nrows > 0 && !whole);
+    if (levels) {
+        carm_run_levels_report(levels);
+    }
+    if (profile->nrows && first_rank) {
+        carm_run_show_parts(run, profile, levels, roofs, verdicts, why);
+    }
+}
+
 /* What was found goes to the terminal and to the files. */
 static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
                   struct carm_input *input, struct carm_err *err)
@@ -419,19 +461,8 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     const int kept = !rc && opt_output
                          ? carm_run_rows_append(opt_output, run, parts_by, &profile, levels, err)
                          : 0;
-    if (!opt_quiet && !rc && verdicts && verdicts[0].has && first_rank) {
-        carm_run_verdicts_show(run, &profile, verdicts);
-    }
     if (!opt_quiet && !rc) {
-        /* with the bytes of DRAM, the whole program has its place on the original model */
-        const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
-        carm_run_report(run, roofs, why.text, profile.nrows > 0 && !whole);
-        if (levels) {
-            carm_run_levels_report(levels);
-        }
-        if (profile.nrows && first_rank) {
-            carm_run_show_parts(run, &profile, levels, roofs, verdicts, why.text);
-        }
+        show(run, &profile, levels, roofs, verdicts, why.text);
         if (opt_what_if) {
             carm_run_whatif_show(&whatif, &profile);
         }

@@ -130,6 +130,17 @@ static bool is_timed(const struct carm_profile_row *part)
     return part->kind == CARM_PROFILE_KERNEL || part->samples >= LEAST;
 }
 
+/* The verdict's limit where there is one: the place under the roofs alone may tell another. */
+static const char *bound_word(const struct showing *of, const struct carm_profile_row *part,
+                              const struct carm_run_placed *s)
+{
+    const struct carm_run_verdict *v =
+        of->verdicts ? &of->verdicts[part - of->profile->rows] : NULL;
+    return v && v->has                                    ? carm_limit_name(v->verdict.limit)
+           : s->placed && is_timed(part) && *s->hot.bound ? s->hot.bound
+                                                          : "-";
+}
+
 static void show_row(const struct showing *of, const struct carm_profile_row *part,
                      const struct carm_run_placed *s)
 {
@@ -163,7 +174,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     }
     show_intensity(intensity, sizeof intensity, of, s);
     show_trips(trips, sizeof trips, part);
-    carm_text_cut(name, sizeof name, part->name, NAME_WIDTH, false);
+    carm_run_name_cut(name, sizeof name, part, NAME_WIDTH);
     if (of->levels) {
         show_level(level, sizeof level, s);
         snprintf(column, sizeof column, "%-10s ", level);
@@ -173,7 +184,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
             scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
                    scale),
             scaled(bytes, sizeof bytes, s->point.bytes, scale), of->integers ? 11 : 9, intensity,
-            trips, roof, s->placed && timed && *s->hot.bound ? s->hot.bound : "-", column, name);
+            trips, roof, bound_word(of, part, s), column, name);
 }
 
 /* What a second counted run says of the counts. */
@@ -195,12 +206,9 @@ static void show_twice(const struct carm_profile *profile)
     }
 }
 
-static void show_notes(const struct carm_run *run, const struct carm_profile *profile)
+void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
+                         const struct carm_model *model, const char *why)
 {
-    double kernel = 0.0;
-    for (size_t i = 0; i < profile->nrows; i++) {
-        kernel = profile->rows[i].kind == CARM_PROFILE_KERNEL ? profile->rows[i].share : kernel;
-    }
     if (run->has_samples && run->samples.lost) {
         say("%llu samples were lost: the buffers were full", (unsigned long long)run->samples.lost);
     }
@@ -231,6 +239,9 @@ static void show_notes(const struct carm_run *run, const struct carm_profile *pr
                                      "environment of their own)"
                                    : "a set-user-id program");
     }
+    if (!model && profile->has_time) {
+        say("not placed: %s", why);
+    }
 }
 
 static void advise(const struct showing *of, size_t i, const struct carm_run_placed *s)
@@ -249,7 +260,7 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const struct carm_run_verdict *verdicts, const char *why)
 {
-    struct showing of = {run, profile, levels, model, NULL, false};
+    struct showing of = {run, profile, levels, model, verdicts, false};
     struct carm_run_placed *s = calloc(1, sizeof *s);
     int advised = 0;
     if (!s) {
@@ -272,10 +283,7 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
         place(s, &of, i);
         show_row(&of, &profile->rows[i], s);
     }
-    show_notes(run, profile);
-    if (!model && profile->has_time) {
-        say("not placed: %s", why);
-    }
+    carm_run_show_notes(run, profile, model, why);
     for (size_t i = 0; i < profile->nrows && advised < ADVICE; i++) {
         place(s, &of, i);
         const bool judged = verdicts && verdicts[i].has;
@@ -323,15 +331,20 @@ static bool put_loop(json_t *o, const struct carm_profile_row *part)
            (part->parent ? carm_jwrite_count(o, "parent", part->parent - 1) : true);
 }
 
-static bool put_place(json_t *o, const struct carm_run_placed *s, double share)
+/* verdict  NULL = none; one with advice takes the place of what the place under the roofs suggests */
+static bool put_place(json_t *o, const struct carm_run_placed *s, double share,
+                      const struct carm_run_verdict *verdict)
 {
     char text[CARM_PLACE_ADVICE_MAX + 256];
+    const bool judged = verdict && verdict->has && verdict->verdict.nadvice > 0;
+    const char *advice = judged ? carm_advice_words(verdict->verdict.advice[0].code)
+                                : carm_hot_advice(text, sizeof text, &s->hot, share);
     bool ok = carm_jwrite_text(o, "ceiling", s->hot.ceiling) &&
               carm_jwrite_number(o, "ceiling_share", s->hot.of_ceiling) &&
               carm_jwrite_text_or_null(o, "bound", s->hot.bound) &&
               carm_jwrite_number(o, "gain", s->hot.gain) &&
               carm_jwrite_number(o, "program_gain", carm_hot_amdahl(share, s->hot.gain)) &&
-              carm_jwrite_text(o, "advice", carm_hot_advice(text, sizeof text, &s->hot, share));
+              carm_jwrite_text(o, "advice", advice);
     if (s->hot.integers) {
         ok = ok && carm_jwrite_text(o, "metric", CARM_METRIC_INTEGERS);
     }
@@ -358,19 +371,19 @@ static json_t *make_part(const struct showing *of, size_t i, struct carm_run_pla
     const struct carm_profile_row *part = &profile->rows[i];
     json_t *o = json_object();
     place(s, of, i);
-    bool ok = carm_jwrite_text(o, "name", part->name) &&
-              carm_jwrite_text(o, "kind", carm_profile_kind_name(part->kind)) &&
-              carm_jwrite_text_or_null(o, "source", part->source) &&
-              carm_jwrite_text_or_null(o, "module", part->module) &&
-              (!*part->module || carm_jwrite_count(o, "offset", part->at)) &&
-              carm_jwrite_bool(o, "differs", part->differs) &&
-              (part->spread < 0.0 || carm_jwrite_number(o, "counts_spread", part->spread)) &&
-              (!profile->has_time || put_time(o, part)) &&
-              (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) &&
-              put_counts(o, &s->row.counts) && (!s->placed || put_place(o, s, part->share)) &&
-              (!s->has_levels || put_levels(o, &s->levels)) &&
-              carm_run_figures_json(of->levels, i, o) &&
-              (!of->verdicts || carm_run_verdict_json(&of->verdicts[i], o));
+    bool ok =
+        carm_jwrite_text(o, "name", part->name) &&
+        carm_jwrite_text(o, "kind", carm_profile_kind_name(part->kind)) &&
+        carm_jwrite_text_or_null(o, "source", part->source) &&
+        carm_jwrite_text_or_null(o, "module", part->module) &&
+        (!*part->module || carm_jwrite_count(o, "offset", part->at)) &&
+        carm_jwrite_bool(o, "differs", part->differs) &&
+        (part->spread < 0.0 || carm_jwrite_number(o, "counts_spread", part->spread)) &&
+        (!profile->has_time || put_time(o, part)) &&
+        (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) && put_counts(o, &s->row.counts) &&
+        (!s->placed || put_place(o, s, part->share, of->verdicts ? &of->verdicts[i] : NULL)) &&
+        (!s->has_levels || put_levels(o, &s->levels)) && carm_run_figures_json(of->levels, i, o) &&
+        (!of->verdicts || carm_run_verdict_json(&of->verdicts[i], o));
     if (ok && part->kind == CARM_PROFILE_LOOP && profile->has_counts) {
         struct carm_counts inside;
         json_t *all = json_object();

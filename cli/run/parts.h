@@ -19,6 +19,10 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const struct carm_run_verdict *verdicts, const char *why);
 
+/* What is missing or uncertain about the samples and the model. */
+void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
+                         const struct carm_model *model, const char *why);
+
 /* An object with the run and an array of its parts. verdicts: [profile->nrows], NULL = none
  * whatif  NULL = not asked for
  * returns 0 or -CARM_ENOMEM, -CARM_EIO */

@@ -149,6 +149,20 @@ static void report_totals(const struct carm_totals *totals)
     }
 }
 
+static void report_notes(const struct carm_run *run)
+{
+    const struct carm_counts *c = &run->row.counts;
+    if (run->row.note[0] && strstr(run->counted, run->row.note) == NULL) {
+        carm_run_say("note", "%s", run->row.note);
+    }
+    if (c->note[0]) {
+        carm_run_say("note", "%s", c->note);
+    }
+    if (run->remedy[0]) {
+        carm_run_say("next", "%s", run->remedy);
+    }
+}
+
 static void report_counts(const struct carm_run *run)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], mix[160];
@@ -181,15 +195,7 @@ static void report_counts(const struct carm_run *run)
         carm_run_say("DRAM bytes", "%s (whole sockets, other programs included)",
                      number(a, sizeof a, c, CARM_Q_DRAM_BYTES));
     }
-    if (run->row.note[0] && strstr(run->counted, run->row.note) == NULL) {
-        carm_run_say("note", "%s", run->row.note);
-    }
-    if (c->note[0]) {
-        carm_run_say("note", "%s", c->note);
-    }
-    if (run->remedy[0]) {
-        carm_run_say("next", "%s", run->remedy);
-    }
+    report_notes(run);
     if (run->prefix.instructions) {
         struct carm_counts p;
         carm_step_counts_to_counts(&run->prefix, 1.0, &p);
@@ -201,19 +207,10 @@ static void report_counts(const struct carm_run *run)
     }
 }
 
-/* "3.1 s, 0.03 cores busy", and what it means for rates */
-static void report_time(const struct carm_run *run)
+static void report_waits(const struct carm_run *run)
 {
-    char busy[64] = "", rate[CARM_TEXT_NUMBER_MAX], ran[CARM_TEXT_NUMBER_MAX + 32] = "";
-    if (!(run->row.seconds > 0.0)) {
-        carm_run_say("time", "unknown: a counted run has no time");
-        return;
-    }
-    if (run->cpu_seconds > 0.0) {
-        snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
-    }
-    carm_run_say("time", "%.4g s%s", run->row.seconds, busy);
-    if (!carm_run_waits(run) || carm_run_is_short(run)) {
+    char rate[CARM_TEXT_NUMBER_MAX], ran[CARM_TEXT_NUMBER_MAX + 32] = "";
+    if (!(run->row.seconds > 0.0) || !carm_run_waits(run) || carm_run_is_short(run)) {
         return;
     }
     if (carm_run_work(&run->row) > 0.0) {
@@ -227,6 +224,21 @@ static void report_time(const struct carm_run *run)
         "on CPUs for %.3g s of %.3g s: it may wait for files, network, timers or other processes, or "
         "others use its CPU. Rates over the whole time are low for that reason%s",
         run->cpu_seconds, run->row.seconds, ran);
+}
+
+/* "3.1 s, 0.03 cores busy", and what it means for rates */
+static void report_time(const struct carm_run *run)
+{
+    char busy[64] = "";
+    if (!(run->row.seconds > 0.0)) {
+        carm_run_say("time", "unknown: a counted run has no time");
+        return;
+    }
+    if (run->cpu_seconds > 0.0) {
+        snprintf(busy, sizeof busy, ", %.2f cores busy", run->cpu_seconds / run->row.seconds);
+    }
+    carm_run_say("time", "%.4g s%s", run->row.seconds, busy);
+    report_waits(run);
 }
 
 /* unit  "flop" */
@@ -372,13 +384,39 @@ static void report_rank(const struct carm_run *run)
                  number(bytes, sizeof bytes, c, CARM_Q_BYTES), intensity, ended);
 }
 
+static bool is_first_rank(const struct carm_run *run)
+{
+    return !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
+}
+
+static void report_end(const struct carm_run *run)
+{
+    if (run->signal) {
+        carm_run_say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
+    }
+}
+
+void carm_run_report_briefly(const struct carm_run *run)
+{
+    if (!is_first_rank(run)) {
+        report_rank(run);
+        return;
+    }
+    report_waits(run);
+    report_end(run);
+    if (run->has_totals && run->totals.warning[0]) {
+        carm_run_say("warning", "%s", run->totals.warning);
+    }
+    report_notes(run);
+}
+
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
                      bool parts)
 {
     const struct carm_counts *c = &run->row.counts;
     const char *unit = carm_run_is_integers(&run->row) ? CARM_METRIC_INTEGERS : "flop";
     const double intensity = carm_run_work(&run->row) / value(c, CARM_Q_BYTES);
-    if (run->row.rank[0] && strcmp(run->row.rank, "0") != 0) {
+    if (!is_first_rank(run)) {
         report_rank(run);
         return;
     }
@@ -388,9 +426,7 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
             "0 of a parallel program; `carm place --by job,node` combines the rows of all ranks (--output)");
     }
     report_time(run);
-    if (run->signal) {
-        carm_run_say("ended", "by signal %d (%s)", run->signal, strsignal(run->signal));
-    }
+    report_end(run);
     report_counts(run);
     if (!carm_count_has(c, CARM_Q_FLOPS) || !carm_count_has(c, CARM_Q_BYTES)) {
         return;

@@ -16,4 +16,7 @@ __attribute__((format(printf, 2, 3))) void carm_run_say(const char *head, const 
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
                      bool parts);
 
+/* Beside verdicts, which are the answer: waiting, signals and what is missing; of other ranks than 0 their line. */
+void carm_run_report_briefly(const struct carm_run *run);
+
 #endif

@@ -19,11 +19,80 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
     va_end(ap);
 }
 
+/* Arguments of templates go first: "f<int, std::vector<int> >(int)" is "f<>(int)". A name that was cut inside them
+ * ends there.
+ * end  behind the function's name; what follows stays */
+static void drop_arguments(char *name, const char *end)
+{
+    char *to = name;
+    int depth = 0;
+    for (const char *at = name; at < end; at++) {
+        const bool opens = *at == '<' && at > name && at[-1] != '<' &&
+                           strncmp(at - (at - name < 8 ? at - name : 8), "operator", 8) != 0;
+        depth -= *at == '>' && depth > 0 ? 1 : 0;
+        if (depth == 0) {
+            *to++ = *at;
+        }
+        depth += opens ? 1 : 0;
+    }
+    if (depth > 0) {
+        *to++ = '>';
+    }
+    memmove(to, end, strlen(end) + 1);
+}
+
+char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *row, size_t columns)
+{
+    static const char mark[] = "\u2026";
+    carm_text_clean(dst, size, row->name, false);
+    const char *source = row->source[0] ? strstr(dst, row->source) : NULL;
+    if (carm_text_width(dst) > columns && source) {
+        const char *end = source - dst > 6 ? source - 6 : dst; /* " loop " */
+        drop_arguments(dst, end);
+        source = strstr(dst, row->source);
+    }
+    const size_t wide = carm_text_width(dst);
+    /* " loop FILE:LINE" and what is behind it stay */
+    const char *tail = source ? source : dst + strlen(dst);
+    while (source && tail > dst && tail[-1] == ' ') {
+        tail--;
+    }
+    if (source && tail - dst >= 5 && strncmp(tail - 5, " loop", 5) == 0) {
+        tail -= 5;
+    }
+    const size_t keep = carm_text_width(tail) + 1;
+    if (wide <= columns || keep + 8 > columns) {
+        return wide <= columns || source ? dst
+                                         : carm_text_cut(dst, size, row->name, columns, false);
+    }
+    /* of what is left, two thirds before the mark: the begin of a name tells more than its end */
+    char text[512];
+    const size_t room = columns - keep, before = room * 2 / 3, after = room - before;
+    const char *at = dst, *from = tail;
+    for (size_t n = 0; n < before; n++) {
+        at++;
+        while (((unsigned char)*at & 0xc0) == 0x80) {
+            at++;
+        }
+    }
+    for (size_t n = 0; n < after && from > at; n++) {
+        from--;
+        while (from > at && ((unsigned char)*from & 0xc0) == 0x80) {
+            from--;
+        }
+    }
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - dst), dst, mark, from);
+    snprintf(dst, size, "%s", text);
+    return dst;
+}
+
 /* "divider, and load ports", "not known" */
 static const char *limited_by(char *dst, size_t size, const struct carm_verdict *v)
 {
     const char *first = carm_limit_words(v->limit);
-    if (v->limit != CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
+    if (v->nadvice && v->advice[0].code == CARM_ADVICE_FEWER_FAULTS) {
+        snprintf(dst, size, "%s: page faults", first);
+    } else if (v->limit != CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
         snprintf(dst, size, "%s and %s", first, carm_limit_words(v->second));
     } else if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
         snprintf(dst, size, "not known (%s)", carm_limit_words(v->second));
@@ -50,34 +119,47 @@ static const char *gain_text(char *dst, size_t size, double low, double high)
     return dst;
 }
 
+/* "app: 2.24 s, 2 threads", and how much of it on processors where that is little. */
+static void time_text(char *dst, size_t size, const struct carm_run *run,
+                      const struct carm_profile_row *row)
+{
+    static const double little = 0.9;
+    const int used = snprintf(dst, size, "%.200s: %.3g s", run->name, run->row.seconds);
+    if (row->threads > 1) {
+        snprintf(dst + used, size - (size_t)used, ", %d threads", row->threads);
+    } else if (run->cpu_seconds > 0.0 && run->cpu_seconds < little * run->row.seconds) {
+        snprintf(dst + used, size - (size_t)used,
+                 ", %.2g s of it on processors: the rest it waits. Of that", run->cpu_seconds);
+    }
+}
+
 /* One sentence about the part that takes most of the time. */
 static void show_answer(const struct carm_run *run, const struct carm_profile_row *row,
                         const struct carm_run_verdict *of)
 {
     const struct carm_verdict *v = &of->verdict;
-    char limit[128], gain[32], stride[96] = "";
-    char threads[32] = "";
-    if (row->threads > 1) {
-        snprintf(threads, sizeof threads, ", %d threads", row->threads);
-    }
-    if (of->stride && (v->limit == CARM_LIMIT_L2 || v->limit == CARM_LIMIT_L3 ||
-                       v->limit == CARM_LIMIT_DRAM || v->limit == CARM_LIMIT_LATENCY)) {
+    char limit[128], gain[32], stride[96] = "", time[320], name[256];
+    time_text(time, sizeof time, run, row);
+    carm_run_name_cut(name, sizeof name, row, 100);
+    const char *dot = strstr(time, "Of that") ? "" : ".";
+    if (of->stride &&
+        (v->limit == CARM_LIMIT_L2 || v->limit == CARM_LIMIT_L3 || v->limit == CARM_LIMIT_DRAM ||
+         v->limit == CARM_LIMIT_LATENCY || v->limit == CARM_LIMIT_TLB)) {
         snprintf(stride, sizeof stride, " (an access moves by %lld bytes each iteration)",
                  (long long)of->stride);
     }
     if (v->limit == CARM_LIMIT_UNKNOWN) {
-        say("%s: %.3g s%s. %.0f%% in %s: what limits it is not known; the largest bound explains %.0f%%%s%s%s",
-            run->name, run->row.seconds, threads, 100.0 * row->share, row->name,
-            100.0 * v->explains, v->second != CARM_LIMIT_UNKNOWN ? " (" : "",
+        say("%s%s %.0f%% in %s: what limits it is not known; the largest bound explains %.0f%%%s%s%s",
+            time, dot, 100.0 * row->share, name, 100.0 * v->explains,
+            v->second != CARM_LIMIT_UNKNOWN ? " (" : "",
             v->second != CARM_LIMIT_UNKNOWN ? carm_limit_words(v->second) : "",
             v->second != CARM_LIMIT_UNKNOWN ? ")" : "");
         return;
     }
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
-    say("%s: %.3g s%s. %.0f%% in %s, limited by %s%s%s%s%s%s%s", run->name, run->row.seconds,
-        threads, 100.0 * row->share, row->name, limited_by(limit, sizeof limit, v), stride,
-        v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
-        gains ? ", " : "",
+    say("%s%s %.0f%% in %s, limited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
+        limited_by(limit, sizeof limit, v), stride, v->nadvice ? ": " : "",
+        v->nadvice ? carm_advice_words(v->advice[0].code) : "", gains ? ", " : "",
         gains ? gain_text(gain, sizeof gain, v->program.low, v->program.high) : "",
         gains ? " for the program" : "");
 }
@@ -90,7 +172,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
         const struct carm_verdict *v = &verdicts[i].verdict;
-        char limit[128], gain[32], clean[512], text[512], name[256];
+        char limit[128], gain[32], text[512], name[256];
         if (!verdicts[i].has || row->share < worth_a_row) {
             continue;
         }
@@ -100,11 +182,11 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
                     "gain", "where");
             answered = true;
         }
-        carm_text_cut(name, sizeof name, row->name, 64, false);
         snprintf(text, sizeof text, "%6.1f%%  %-36s %7.0f%%  %-9s  %s", 100.0 * row->share,
                  limited_by(limit, sizeof limit, v), 100.0 * v->explains,
-                 gain_text(gain, sizeof gain, v->loop.low, v->loop.high), name);
-        fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+                 gain_text(gain, sizeof gain, v->loop.low, v->loop.high),
+                 carm_run_name_cut(name, sizeof name, row, 64));
+        fprintf(stderr, "carm: %s\n", text);
     }
 }
 

@@ -8,6 +8,9 @@
 
 #include "run/verdict.h"
 
+/* A row's name in so many columns: a long name is cut in the middle, its file and line never. returns dst */
+char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *row, size_t columns);
+
 /* Prints the answer: the largest limit of the program, then a line for each part.
  * verdicts  [profile->nrows] */
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,

@@ -557,7 +557,7 @@ END
     [ $waits -eq 0 ] && grep -qE "^carm: cache-aware .*flop/byte, $ran: " err
     ok 'a program that waits is told so, and placed by the time that it ran'
     if "$carm" run --counters translate -- true 2>&1 | grep -q 'translation of'; then
-        run --counters translate --functions -m m.json -- ./work slow 30000000
+        run -v --counters translate --functions -m m.json -- ./work slow 30000000
         # without perf_event_open there are no shares of time: counts in place of rates
         grep -qE '^carm: roofs +avx2 dp' err && grep -qE '^carm: cache-aware .* of the roof' err &&
             ! grep -q '^carm: original' err && grep -qE '^carm: +time +(Gflop/s|Mflop) ' err
