@@ -242,17 +242,23 @@ static double accesses(const struct carm_bounds_input *in, size_t w, const char 
 
 static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
-    double loads = 0.0, stores = 0.0, nloads = 0.0, nstores = 0.0;
+    double loads = 0.0, stores = 0.0, nloads = 0.0, nstores = 0.0, split = 0.0;
     bool measured = true, own = false;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         const double l = accesses(in, w, "1:0", CARM_CORE_LOAD, &own);
         loads += in->loads[w] > 0.0 && l > 0.0 ? in->loads[w] / l : 0.0;
         measured = measured && (own || !(in->loads[w] > 0.0));
         nloads += in->loads[w];
+        /* one of two lines takes its port as long as two loads, where that was not measured */
+        const double each = carm_rates_throughput(&in->rates, CARM_CORE_LINE_SPLIT, width_isa[w],
+                                                  w > 0 ? "dp" : "int64", NULL);
+        const double more = each > 0.0 && l > 0.0 ? each - 1.0 / l : l > 0.0 ? 1.0 / l : 0.0;
+        loads += in->split_loads[w] * fmax(0.0, more);
+        split += in->split_loads[w];
     }
     carm_bounds_add(out, CARM_LIMIT_LOADS, loads / in->clock_hz, false,
-                    "%.3g loads, %.3g cycles of the load ports: %s", nloads, loads,
-                    origin_of(measured));
+                    "%.3g loads, %.3g of them across two lines, %.3g cycles of the load ports: %s",
+                    nloads, split, loads, origin_of(measured));
     measured = true;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         const double s = accesses(in, w, "0:1", CARM_CORE_STORE, &own);
@@ -359,9 +365,30 @@ static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds 
     }
 }
 
+/* Iterations that do not depend on one another, but of which only so many fit into the core at a time. */
+static void bound_window(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    static const double more = 1.02; /* than the chain: else it is the same bound */
+    const double reorder = in->rates.theory ? in->rates.theory->reorder : 0.0;
+    const double waits = in->rates.theory ? in->rates.theory->vector_queue : 0.0;
+    if (in->window_cycles > more * in->chain_cycles) {
+        carm_bounds_add(out, CARM_LIMIT_CHAIN, in->window_cycles / in->clock_hz, false,
+                        "%.4g cycles by dependences within iterations, of which a window of %.0f "
+                        "instructions (%.0f waiting on vectors) overlaps a few",
+                        in->window_cycles, reorder, waits);
+    }
+    if (in->window_missing_cycles > more * fmax(in->window_cycles, in->missing_cycles)) {
+        carm_bounds_add(out, CARM_LIMIT_LATENCY, in->window_missing_cycles / in->clock_hz, false,
+                        "%.4g cycles by simulated misses at scattered addresses and their "
+                        "latencies, as many at a time as %.0f instructions in flight have",
+                        in->window_missing_cycles, reorder);
+    }
+}
+
 static void bound_latency(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     double seconds = 0.0, lines = 0.0;
+    bound_window(in, out);
     if (in->missing_cycles > in->chain_cycles) {
         carm_bounds_add(
             out, CARM_LIMIT_LATENCY, in->missing_cycles / in->clock_hz, false,
@@ -497,7 +524,7 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
         advise(v, CARM_ADVICE_KEEP_IN_REGISTER);
         break;
     case CARM_LIMIT_KERNEL:
-        advise(v, CARM_ADVICE_FEWER_FAULTS);
+        advise(v, code->faults ? CARM_ADVICE_FEWER_FAULTS : CARM_ADVICE_FEWER_CALLS);
         break;
     case CARM_LIMIT_WAITING:
         advise(v, CARM_ADVICE_BALANCE);

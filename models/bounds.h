@@ -106,10 +106,13 @@ struct carm_bounds_input {
     double taken; /* taken branches */
     double loads[CARM_BOUNDS_WIDTHS]; /* general registers; vectors of 8, 16, 32, 64 bytes */
     double stores[CARM_BOUNDS_WIDTHS];
-    double chain_cycles;                /* of the longest carried chain, hits in L1 */
-    double forward_cycles;              /* part of the chain for loads of bytes just stored */
-    const char *chain;                  /* its instructions in words */
+    double split_loads[CARM_BOUNDS_WIDTHS]; /* part of the loads that is of two lines */
+    double chain_cycles;                    /* of the longest carried chain, hits in L1 */
+    double forward_cycles;                  /* part of the chain for loads of bytes just stored */
+    const char *chain;                      /* its instructions in words */
     double missing_cycles;              /* of the longest chain with the latencies of its misses */
+    double window_cycles;               /* where the instructions in flight are bounded */
+    double window_missing_cycles;       /* likewise, with the latencies of misses */
     double straddles;                   /* loads that wait for a store to be written */
     double bytes[CARM_FROM_PLACES];     /* simulated: across the border to that place */
     double written;                     /* share of the lines that is written back, 0 .. 0.5 */
@@ -145,7 +148,8 @@ __attribute__((format(printf, 5, 6))) void carm_bounds_add(struct carm_bounds *b
     ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                          \
     ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")         \
     ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")              \
-    ROW(FEWER_FAULTS, "fewer-faults",                                                            \
+    ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")             \
+    ROW(FEWER_CALLS, "fewer-calls",                                                              \
         "fewer page faults and system calls: reuse memory, larger reads and writes, huge pages") \
     ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                \
     ROW(FEWER_INSTRUCTIONS, "fewer-instructions",                                                \
@@ -185,6 +189,7 @@ struct carm_verdict_code {
     bool scalar;       /* nearly all of its flops or elements are computed one by one */
     bool strided;      /* a load or store moves by more than a line */
     bool narrow;       /* its vectors are narrower than the machine's */
+    bool faults;       /* of time in the kernel: page faults take most of it */
     bool plain_stores; /* it overwrites lines that it does not load */
 };
 

@@ -191,6 +191,16 @@ static double read_rate(struct carm_jread *r, json_t *obj, const char *name, boo
     return d;
 }
 
+/* The size of a queue; 0 where it is absent. */
+static double read_size(struct carm_jread *r, json_t *obj, const char *name)
+{
+    static const double most = 4096; /* eight times the largest here, Golden Cove's 512 */
+    const double d = json_object_get(obj, name) ? carm_jread_nonnegative(r, obj, name) : 0;
+    if (d > most)
+        carm_jread_bad(r, name, "is %g, more than the %g of any core", d, most);
+    return d;
+}
+
 static void read_pipes(struct carm_jread *r, json_t *obj, struct carm_theory_rates *w)
 {
     static const char *const known[] = {"mul", "add", "mul_or_add"};
@@ -376,8 +386,8 @@ static void read_core(struct carm_jread *r, json_t *obj, struct carm_microarchit
 
 static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
 {
-    static const char *const known[] = {"name",   "vendor", "issue",   "cpuid",
-                                        "widths", "core",   "sources", "note"};
+    static const char *const known[] = {"name",  "vendor", "issue", "reorder", "vector_queue",
+                                        "cpuid", "widths", "core",  "sources", "note"};
     refuse_others(r, obj, known, sizeof known / sizeof *known);
     carm_jread_name(r, obj, "name", m->name, sizeof m->name);
     if (carm_text_has_controls(m->name)) { /* names go to terminals */
@@ -385,6 +395,8 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
     }
     carm_jread_name(r, obj, "vendor", m->vendor, sizeof m->vendor);
     m->issue = read_rate(r, obj, "issue", false);
+    m->reorder = read_size(r, obj, "reorder");
+    m->vector_queue = read_size(r, obj, "vector_queue");
     read_cpuid(r, obj, m);
     read_widths(r, obj, m);
     if (json_object_get(obj, "core"))

@@ -11,7 +11,7 @@
 enum {
     CARM_THEORY_WIDTHS = 5, /* scalar, 16, 32 and 64 byte, tiles of 16 x 64 byte */
     CARM_THEORY_RANGES_MAX = 16,
-    CARM_THEORY_SOURCES_MAX = 12,
+    CARM_THEORY_SOURCES_MAX = 16,
     CARM_THEORY_SOURCE_MAX = 256,
     CARM_THEORY_NOTE_MAX = 512,
     CARM_THEORY_CORE_MAX = 96,
@@ -47,6 +47,8 @@ struct carm_microarchitecture {
     size_t ncpuid;   /* 0 where CPUID has the same values as for another entry */
     struct carm_theory_range cpuid[CARM_THEORY_RANGES_MAX];
     double issue; /* instructions a cycle through rename, 0 = not known */
+    /* instructions that are in flight at most, and those on vectors that wait for operands; 0 = not known */
+    double reorder, vector_queue;
     struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
     struct carm_theory_core core[CARM_THEORY_CORE_MAX];
     size_t ncore;

@@ -80,9 +80,12 @@ const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels 
 /* Lines that one instruction's loads and stores brought into L1 from each level behind L1.
  * module, at  of the instruction, in the blocks of the run
  * lines       out: [CARM_HIERARCHY_LEVELS_MAX] by the level that held the line; the last: memory
+ * split       out: share of its accesses that are of two lines
+ * npages      out: pages of 4 KiB that it accesses, as far as they were recorded, within some 13%
  * returns whether the instruction has figures */
 bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
-                           uint32_t module, uint64_t at, double *lines);
+                           uint32_t module, uint64_t at, double *lines, double *split,
+                           double *npages);
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
 
 #endif

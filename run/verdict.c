@@ -179,14 +179,74 @@ static double beyond(const struct carm_bounds_input *in, const double *lines, do
     return executions > 0.0 ? seconds * in->clock_hz / executions : 0.0;
 }
 
-static int add_memory(const struct carm_run *run, const struct carm_flow_code *code,
+/* Loads of a line that another load of the iteration brings wait for it as long: objects have several fields. Two
+ * are of one line where their addresses differ by less than a line in the same registers, and the second hardly
+ * misses.
+ * extra  [nops] cycles of each instruction's misses; of such loads out: those of the first */
+static void share_lines(const struct carm_flow_code *code, double *extra)
+{
+    for (size_t i = 0; i < code->nops; i++) {
+        const struct carm_flow_op *a = &code->ops[i];
+        bool holds = extra[i] > 0.0 && a->loads && a->base != CARM_REG_NONE;
+        for (size_t k = i + 1; k < code->nops && holds; k++) {
+            const struct carm_flow_op *before = &code->ops[k - 1], *b = &code->ops[k];
+            for (uint8_t w = 0; w < before->nwrites; w++) {
+                holds = holds && before->writes[w] != a->base && before->writes[w] != a->index;
+            }
+            if (holds && b->loads && b->base == a->base && b->index == a->index &&
+                b->scale == a->scale && llabs(b->displacement - a->displacement) < LINE) {
+                extra[k] = fmax(extra[k], extra[i]);
+            }
+        }
+    }
+}
+
+/* trips  of the loop; 0 = not known */
+static int find_window(const struct carm_flow_code *code, double trips,
+                       const struct carm_graph_latencies *latencies,
+                       const struct carm_bounds_input *in, double *cycles, struct carm_err *err)
+{
+    static const double many = 256.0; /* iterations, beyond which entries of a loop do not show */
+    const struct carm_microarchitecture *t = in->rates.theory;
+    const struct carm_graph_window window = {
+        .width = t ? t->issue : 0.0,
+        .reorder = t ? (size_t)t->reorder : 0,
+        .vector_queue = t ? (size_t)t->vector_queue : 0,
+        .trips = trips >= 1.0 && trips < many ? (size_t)(trips + 0.5) : 0};
+    *cycles = 0.0;
+    return code->inner && (window.reorder || window.trips)
+               ? carm_graph_window(cycles, code, latencies, &window, err)
+               : 0;
+}
+
+/* Cycles that a load at a random place in so many bytes takes beyond a hit of L1, by the measured curve, in which
+ * pages of 4 KiB need translations as they do in a program; 0 = not measured */
+static double random_beyond(const struct carm_bounds_input *in, double bytes)
+{
+    const struct carm_model *model = in->rates.model;
+    double first = 0.0, below = 0.0;
+    for (size_t i = 0; i < model->nlatency_curves; i++) {
+        const struct carm_latency_curve *c = &model->latency_curves[i];
+        for (size_t k = 0; k < c->npoints && c->order == CARM_LATENCY_RANDOM &&
+                           c->page_bytes == PAGE && (double)c->points[k].working_set_bytes <= bytes;
+             k++) {
+            first = k ? first : c->points[k].seconds;
+            below = c->points[k].seconds;
+        }
+    }
+    return fmax(0.0, below - first) * in->clock_hz;
+}
+
+static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
                       struct carm_graph *graph, const struct carm_run_levels *levels,
                       const struct carm_run_figures *figures, struct carm_bounds_input *in,
                       struct carm_run_verdict *v, struct carm_err *err)
 {
+    static const double often = 0.5; /* lines of an execution; of neighbours they are an eighth */
     const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
     const double n = code->iterations > 0.0 ? code->iterations : 1.0;
-    double *extra = calloc(code->nops + 1, sizeof *extra);
+    double *extra = calloc(2 * (code->nops + 1), sizeof *extra);
+    double *scattered = extra ? extra + code->nops + 1 : NULL;
     double brought[CARM_HIERARCHY_LEVELS_MAX], loaded = 0.0, stored = 0.0, updated = 0.0;
     bool any = false;
     int rc = 0;
@@ -205,27 +265,43 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         loaded += insn->loads ? insn->load_bytes * insn->executions : 0.0;
         stored += insn->stores ? insn->store_bytes * insn->executions : 0.0;
         updated += insn->stores && a->updates ? insn->store_bytes * insn->executions : 0.0;
-        if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought)) {
+        double split = 0.0, npages = 0.0;
+        if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought, &split,
+                                   &npages)) {
             continue;
         }
-        double lines[CARM_FROM_PLACES] = {0.0};
+        if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
+            in->split_loads[width_of(insn, insn->load_bytes)] += split * insn->executions / n;
+        }
+        double lines[CARM_FROM_PLACES] = {0.0}, all = 0.0;
         for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
             lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
+            all += brought[k];
         }
+        /* an address that moves by a register brings a line nearly each time: a stride of lines or more */
+        const bool jumps = is_scattered(a) ||
+                           (a->pattern == CARM_PATTERN_REGULAR && all > often * insn->executions);
         if (insn->loads && in->rates.model) {
             extra[i] = beyond(in, lines, insn->executions);
+            if (jumps && all > often * insn->executions) {
+                const double share = fmin(1.0, all / insn->executions);
+                extra[i] = fmax(extra[i], share * random_beyond(in, npages * PAGE));
+            }
             any = any || extra[i] > 0.0;
+            /* prefetchers foresee the others */
+            scattered[i] = jumps ? extra[i] : 0.0;
         }
         for (int k = 0; k < CARM_FROM_PLACES; k++) {
-            in->scattered[k] += is_scattered(a) && !a->on_chain ? lines[k] / n : 0.0;
+            in->scattered[k] += jumps && !a->on_chain ? lines[k] / n : 0.0;
         }
-        v->scattered = v->scattered || is_scattered(a);
+        v->scattered = v->scattered || jumps;
     }
     /* lines come for loads and stores, and those that were stored to go back */
     const double lines = loaded + stored - updated;
     in->written = lines > 0.0 ? stored / (lines + stored) : 0.0;
     if (any && code->inner) {
         struct carm_graph_latencies latencies;
+        share_lines(code, extra);
         struct carm_graph missing;
         fill_latencies(&in->rates, &latencies);
         latencies.beyond = extra;
@@ -234,6 +310,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->missing_cycles = missing.cycles;
             carm_graph_close(&missing);
         }
+        latencies.beyond = scattered;
+        rc = rc ? rc : find_window(code, trips, &latencies, in, &in->window_missing_cycles, err);
     }
     free(extra);
     return rc;
@@ -270,14 +348,36 @@ static bool is_waiting(const struct carm_profile_row *row, const struct carm_flo
 }
 
 /* A row whose time is not its code's. */
-static void other_time(enum carm_limit limit, const char *origin,
+static void other_time(enum carm_limit limit, const char *origin, bool faults,
                        const struct carm_profile_row *row, struct carm_run_verdict *v)
 {
-    static const struct carm_verdict_code none;
+    const struct carm_verdict_code code = {.faults = faults};
     struct carm_bounds bounds = {.n = 0};
     carm_bounds_add(&bounds, limit, row->seconds, false, "%s", origin);
-    carm_verdict_find(&bounds, row->seconds, row->share, &none, &v->verdict);
+    carm_verdict_find(&bounds, row->seconds, row->share, &code, &v->verdict);
     v->has = true;
+}
+
+/* Time in the kernel: of page faults, where as many as the program had take most of it. */
+static void kernel_time(const struct carm_run *run, const struct carm_rates *rates,
+                        const struct carm_profile_row *row, struct carm_run_verdict *v)
+{
+    static const double most = 0.5; /* of its time: no other reason is larger */
+    char origin[CARM_BOUND_ORIGIN_MAX];
+    const struct carm_counts *c = &run->row.counts;
+    const struct carm_core_figure *f =
+        rates->model ? carm_core_find(rates->model, CARM_CORE_PAGE_FAULT, "", "") : NULL;
+    const double each = f && f->clock_hz > 0.0 ? f->latency / f->clock_hz : 0.0;
+    const double faults =
+        carm_count_has(c, CARM_Q_PAGE_FAULTS) ? c->q[CARM_Q_PAGE_FAULTS].value : 0.0;
+    const double threads = row->threads > 0 ? row->threads : 1;
+    const double share = row->seconds > 0.0 ? faults * each / (row->seconds * threads) : 0.0;
+    snprintf(origin, sizeof origin,
+             each > 0.0
+                 ? "time in the kernel, %.0f%% of it by %.4g page faults of %.3g us: measured"
+                 : "time in the kernel: page faults, system calls",
+             100.0 * fmin(1.0, share), faults, 1e6 * each);
+    other_time(CARM_LIMIT_KERNEL, origin, share > most, row, v);
 }
 
 static const struct carm_roofs *roofs_of(const struct carm_model *model, const struct carm_row *row)
@@ -319,6 +419,20 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
     out->strided = v->stride != 0;
 }
 
+/* Whether counters alone decide the loop's branches, so that its end does not wait for what it computes. */
+static bool is_counted(const struct carm_flow_code *code, const struct carm_graph *graph)
+{
+    bool counted = true;
+    for (size_t i = 0; i < code->npieces; i++) {
+        const struct carm_code_piece *p = &code->pieces[i];
+        if (p->jumps && p->falls && p->n) {
+            const enum carm_access_pattern by = graph->accesses[p->first + p->n - 1].pattern;
+            counted = counted && by != CARM_PATTERN_INDIRECT && by != CARM_PATTERN_COMPUTED;
+        }
+    }
+    return counted;
+}
+
 static int judge(struct carm_run_verdict *v, const struct carm_run *run,
                  const struct carm_profile *profile, size_t i, const struct carm_run_levels *levels,
                  const struct carm_rates *rates, struct carm_err *err)
@@ -333,11 +447,11 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     struct carm_row as;
     char chain[CARM_RUN_CHAIN_MAX];
     if (row->kind == CARM_PROFILE_KERNEL) {
-        other_time(CARM_LIMIT_KERNEL, "time in the kernel: page faults, system calls", row, v);
+        kernel_time(run, rates, row, v);
         return 0;
     }
     if (row->samples && is_waiting(row, code)) {
-        other_time(CARM_LIMIT_WAITING, "its loop waits for another thread", row, v);
+        other_time(CARM_LIMIT_WAITING, "its loop waits for another thread", false, row, v);
         return 0;
     }
     if (!code || !code->nops || !profile->has_counts || row->samples < CARM_PROFILE_FEWEST ||
@@ -357,9 +471,18 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     if (rc) {
         return rc;
     }
+    bool about_trips = false;
+    struct carm_graph_latencies latencies;
+    /* what is behind a loop begins early where its end is foreseen */
+    const double trips = is_counted(&of, &graph) ? carm_profile_trips(row, &about_trips) : 0.0;
+    fill_latencies(&in.rates, &latencies);
+    rc = find_window(&of, trips, &latencies, &in, &in.window_cycles, err);
+    if (in.window_cycles > 0.0 && in.window_cycles < in.chain_cycles) {
+        in.chain_cycles = in.window_cycles; /* the loop is left before a longer chain shows */
+    }
     const struct carm_run_figures *figures = carm_run_levels_row(levels, i);
-    if (figures) {
-        rc = add_memory(run, &of, &graph, levels, figures, &in, v, err);
+    if (figures && !rc) {
+        rc = add_memory(run, &of, trips, &graph, levels, figures, &in, v, err);
     }
     if (!rc) {
         describe_code(&of, &graph, &in, &about, v);

@@ -9,6 +9,7 @@
 enum {
     STEPS_MAX = 24000,    /* most instructions that are executed */
     ITERATIONS_MAX = 128, /* likewise; chains of several iterations show in fewer */
+    WINDOWS_MAX = 2048,   /* iterations with a window, which small ones fill late */
     ITERATIONS_MIN = 8,
     TERMS = 4,       /* unknown numbers in an address */
     SLOTS = 1 << 16, /* of memory: more than twice STEPS_MAX */
@@ -117,6 +118,11 @@ struct machine {
     double *walked;                /* [npieces] jumps owed: error diffusion of branches */
     double straddles;
     uint32_t *linked; /* [nops] times on the chain */
+    /* with a window: when each step left in order, and when each on vectors began */
+    const struct carm_graph_window *window; /* NULL = all are in flight */
+    double *left, *began;                   /* [STEPS_MAX] */
+    int nbegan;
+    double entered;
 };
 
 static struct sum unknown(struct machine *m, bool loaded)
@@ -349,12 +355,39 @@ static double latency_of(const struct carm_graph_latencies *l, const struct carm
     return l->of[op->class][op->width][op->precision];
 }
 
+/* When an instruction enters the core at the earliest. */
+static double enter(struct machine *m, const struct carm_flow_op *op)
+{
+    const struct carm_graph_window *w = m->window;
+    const int reorder = (int)w->reorder, queue = (int)w->vector_queue;
+    const bool waits = op->width != CARM_OPCODE_GP && op->class != CARM_OPCODE_NONE;
+    m->entered += w->width > 0.0 && !(op->flags & CARM_OPCODE_FUSED) ? 1.0 / w->width : 0.0;
+    if (reorder && m->nsteps >= reorder && m->left[m->nsteps - reorder] > m->entered) {
+        m->entered = m->left[m->nsteps - reorder];
+    }
+    if (queue && waits && m->nbegan >= queue && m->began[m->nbegan - queue] > m->entered) {
+        m->entered = m->began[m->nbegan - queue];
+    }
+    return m->entered;
+}
+
+/* It begins and ends at those cycles. */
+static void leave(struct machine *m, const struct carm_flow_op *op, double begin, double end)
+{
+    const double before = m->nsteps ? m->left[m->nsteps - 1] : 0.0;
+    m->left[m->nsteps] = end > before ? end : before;
+    if (op->width != CARM_OPCODE_GP && op->class != CARM_OPCODE_NONE) {
+        m->began[m->nbegan++] = begin;
+    }
+}
+
 static void execute(struct machine *m, uint32_t i)
 {
     const struct carm_flow_op *op = &m->code->ops[i];
     struct step *step = &m->steps[m->nsteps];
-    struct ready at = {0.0, NEVER};
-    struct ready in = {0.0, NEVER};
+    const double entered = m->window ? enter(m, op) : 0.0;
+    struct ready at = {entered, NEVER};
+    struct ready in = {entered, NEVER};
     struct sum address = {0}, memory = {0}, stored = {0};
     bool stores_value = false;
     *step = (struct step){.op = i, .before = NEVER};
@@ -364,7 +397,7 @@ static void execute(struct machine *m, uint32_t i)
         at = op->base != CARM_REG_NONE ? later(at, m->ready[op->base]) : at;
         at = op->index != CARM_REG_NONE ? later(at, m->ready[op->index]) : at;
         if (op->base == CARM_REG_GP + 4 && (op->flags & CARM_OPCODE_STACK)) {
-            at = (struct ready){0.0, NEVER};
+            at = (struct ready){entered, NEVER};
         }
     }
     if (op->loads || op->stores) {
@@ -398,6 +431,9 @@ static void execute(struct machine *m, uint32_t i)
     step->before = in.step;
     step->compute = (float)latency_of(m->latencies, op);
     const struct ready out = {in.cycles + (double)step->compute, m->nsteps};
+    if (m->window) {
+        leave(m, op, in.cycles, out.cycles);
+    }
     move_values(m, op, &memory, &address, &stored, &stores_value);
     if (op->stores) {
         struct slot *s = slot_of(m, &address, op->segment);
@@ -494,13 +530,12 @@ static void follow(struct machine *m, const struct ready *from, int until, doubl
     }
 }
 
-static int run(struct machine *m, struct carm_err *err)
+static void run(struct machine *m)
 {
     static const double hardly = 1e-6; /* cycles, far above the rounding errors of such sums */
     struct ready last[ITERATIONS_MAX + 1];
     int steps[ITERATIONS_MAX + 1];
     int n = 0;
-    (void)err;
     last[0] = (struct ready){0.0, NEVER};
     steps[0] = 0;
     while (n < ITERATIONS_MAX && iterate(m)) {
@@ -509,7 +544,7 @@ static int run(struct machine *m, struct carm_err *err)
         steps[n] = m->nsteps;
     }
     if (n < ITERATIONS_MIN) {
-        return 0;
+        return;
     }
     const int half = n / 2;
     m->graph->cycles = (last[n].cycles - last[half].cycles) / (n - half);
@@ -519,13 +554,34 @@ static int run(struct machine *m, struct carm_err *err)
     } else {
         m->graph->cycles = 0.0;
     }
-    return 0;
 }
 
-int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
-                    const struct carm_graph_latencies *latencies, struct carm_err *err)
+/* From the half of the iterations on, by when their last instructions left. */
+static void run_window(struct machine *m)
 {
-    struct machine m = {.code = code, .latencies = latencies, .graph = graph};
+    double ended[WINDOWS_MAX + 1] = {0.0};
+    int n = 0;
+    const size_t trips = m->window->trips;
+    while (n < WINDOWS_MAX && iterate(m)) {
+        n++;
+        ended[n] = m->left[m->nsteps - 1];
+        for (int i = 0; i < CARM_REG_COUNT && trips && (size_t)n % trips == 0; i++) {
+            m->ready[i] = (struct ready){0.0, NEVER};
+        }
+    }
+    /* whole entries */
+    const int end = trips ? n - n % (int)trips : n;
+    const int half = trips ? end / 2 - end / 2 % (int)trips : end / 2;
+    if (end >= ITERATIONS_MIN && end > half) {
+        m->graph->cycles = (ended[end] - ended[half]) / (end - half);
+    }
+}
+
+static int open_graph(struct carm_graph *graph, const struct carm_flow_code *code,
+                      const struct carm_graph_latencies *latencies,
+                      const struct carm_graph_window *window, struct carm_err *err)
+{
+    struct machine m = {.code = code, .latencies = latencies, .graph = graph, .window = window};
     int rc = 0;
     memset(graph, 0, sizeof *graph);
     const size_t n = code->nops + 1;
@@ -537,10 +593,12 @@ int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
     m.seen = calloc(n, sizeof *m.seen);
     m.linked = calloc(n, sizeof *m.linked);
     m.walked = calloc(code->npieces + 1, sizeof *m.walked);
+    m.left = window ? calloc(2 * (size_t)STEPS_MAX, sizeof *m.left) : NULL;
     if (!graph->accesses || !m.slots || !m.loaded || !m.steps || !m.addresses || !m.seen ||
-        !m.walked) {
+        !m.linked || !m.walked || (window && !m.left)) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory for a loop's dependences");
     } else if (code->npieces) {
+        m.began = window ? m.left + STEPS_MAX : NULL;
         m.moves = m.addresses + n;
         for (int i = 0; i < CARM_REG_VECTOR; i++) {
             m.values[i] = unknown(&m, false);
@@ -549,7 +607,11 @@ int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
             m.ready[i] = (struct ready){0.0, NEVER};
         }
         m.last = m.ready[0];
-        rc = run(&m, err);
+        if (window) {
+            run_window(&m);
+        } else {
+            run(&m);
+        }
     }
     free(m.slots);
     free(m.loaded);
@@ -558,8 +620,28 @@ int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
     free(m.seen);
     free(m.linked);
     free(m.walked);
+    free(m.left);
     if (rc) {
         carm_graph_close(graph);
+    }
+    return rc;
+}
+
+int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
+                    const struct carm_graph_latencies *latencies, struct carm_err *err)
+{
+    return open_graph(graph, code, latencies, NULL, err);
+}
+
+int carm_graph_window(double *cycles, const struct carm_flow_code *code,
+                      const struct carm_graph_latencies *latencies,
+                      const struct carm_graph_window *window, struct carm_err *err)
+{
+    struct carm_graph graph;
+    const int rc = open_graph(&graph, code, latencies, window, err);
+    *cycles = rc ? 0.0 : graph.cycles;
+    if (!rc) {
+        carm_graph_close(&graph);
     }
     return rc;
 }

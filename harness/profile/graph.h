@@ -28,6 +28,15 @@ struct carm_graph_latencies {
     const double *beyond;
 };
 
+/* What a core holds at a time. An instruction enters when the one `reorder` before it has left, in order, and the
+ * one on vectors `vector_queue` before it has begun; `width` enter in a cycle.
+ * trips  iterations from one entry of the loop to the next, whose registers depend on nothing before; 0 = many */
+struct carm_graph_window {
+    double width;
+    size_t reorder, vector_queue; /* 0 = not known: any number */
+    size_t trips;
+};
+
 enum carm_access_pattern {
     CARM_PATTERN_NONE,     /* no access, or seen once */
     CARM_PATTERN_STRIDE,   /* moves by a constant; 0 = stays */
@@ -59,5 +68,12 @@ struct carm_graph {
 int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
                     const struct carm_graph_latencies *latencies, struct carm_err *err);
 void carm_graph_close(struct carm_graph *graph);
+
+/* Cycles of an iteration where so many instructions are in flight: the longest chain, or where iterations do not
+ * depend on one another the time of one over the number of those that fit.
+ * returns 0 or -CARM_ENOMEM */
+int carm_graph_window(double *cycles, const struct carm_flow_code *code,
+                      const struct carm_graph_latencies *latencies,
+                      const struct carm_graph_window *window, struct carm_err *err);
 
 #endif

@@ -268,6 +268,10 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_IMUL:
     case ZYDIS_MNEMONIC_MUL:
     case ZYDIS_MNEMONIC_MULX:
+    /* in the multiplier, with its latency and throughput, on Zen 3 and later and on Intel (uops.info) */
+    case ZYDIS_MNEMONIC_CRC32:
+    case ZYDIS_MNEMONIC_PDEP:
+    case ZYDIS_MNEMONIC_PEXT:
         op->class = CARM_OPCODE_INT_MUL;
         break;
     case ZYDIS_MNEMONIC_DIV:

@@ -118,7 +118,7 @@ static void refuses(void **state)
         {"\"widths\"", "\"note\": \"\", \"x\"", "t.json: line "},
         {"\"sources\": [\"a page\"], ", "", "t.json: microarchitectures[0].sources is missing"},
         {"[\"a page\"]", "[]",
-         "t.json: microarchitectures[0].sources is not an array of 1 to 12 texts"},
+         "t.json: microarchitectures[0].sources is not an array of 1 to 16 texts"},
         {"[\"a page\"]", "[\"\"]", "t.json: microarchitectures[0].sources[0] is empty"},
         {"[\"a page\"]", "[7]", "t.json: microarchitectures[0].sources[0] is not a string"},
         {"\"note\": \"n\"", "\"note\": 1", "t.json: microarchitectures[0].note is not a string"},

@@ -92,6 +92,50 @@ static void done(struct judged *j)
 
 #define JUDGE(j, bytes, cycles) judge(j, bytes, sizeof(bytes), cycles)
 
+static void test_window(void **state)
+{
+    /* twelve times mulsd xmm0, xmm1 on a number of its own: movsd xmm0, [rdi]; ...; add rdi, 8; cmp rdi, rsi; jne */
+    uint8_t code[4 + 12 * 4 + 9] = {0xf2, 0x0f, 0x10, 0x07};
+    static const uint8_t mul[] = {0xf2, 0x0f, 0x59, 0xc1};
+    static const uint8_t end[] = {0x48, 0x83, 0xc7, 0x08, 0x48, 0x39, 0xf7, 0x75, 0xc3};
+    struct carm_graph_latencies latencies = {.load = 4.0, .load_vector = 7.0};
+    struct carm_graph_window window = {.width = 6.0};
+    struct carm_err err;
+    struct judged j;
+    double cycles = 0.0;
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        memcpy(code + 4 + 4 * i, mul, sizeof mul);
+    }
+    memcpy(code + 4 + 12 * 4, end, sizeof end);
+    latencies.of[CARM_OPCODE_FP_MUL][CARM_OPCODE_SCALAR][CARM_OPCODE_DP] = 3.0;
+    latencies.of[CARM_OPCODE_INT_ADD][CARM_OPCODE_GP][CARM_OPCODE_INT64] = 1.0;
+    JUDGE(&j, code, 10.0);
+    /* iterations are independent: 15 instructions at 6 in a cycle */
+    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_near(cycles, 15.0 / 6.0, 0.02);
+    /* 36 cycles of multiplications behind a load, and 3.2 iterations fit into 48 instructions */
+    window.reorder = 48;
+    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_true(cycles > 10.5 && cycles < 13.5);
+    /* of the multiplications 24 wait: those of two iterations */
+    window = (struct carm_graph_window){.width = 6.0, .vector_queue = 24};
+    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_true(cycles > 12.0 && cycles < 23.0);
+    done(&j);
+    /* a chain is one in a window, too, and ends where the loop does */
+    static const uint8_t sum[] = {0xf2, 0x0f, 0x59, 0x07, 0x48, 0x83, 0xc7,
+                                  0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
+    JUDGE(&j, sum, 3.1);
+    window = (struct carm_graph_window){.width = 6.0, .reorder = 320};
+    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_near(cycles, 3.0, 0.02);
+    window.trips = 10;
+    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_true(cycles < 1.0); /* 80 iterations are in flight: 8 entries of the loop */
+    done(&j);
+}
+
 static void test_chain(void **state)
 {
     /* addsd xmm0, [rdi]; add rdi, 8; cmp rdi, rsi; jne */
@@ -248,6 +292,45 @@ static void test_order(void **state)
 }
 
 /* Every class of instruction with a word has a kind of the model; codes are those that programs rely on. */
+static void test_kernel(void **state)
+{
+    struct carm_bounds bounds = {.n = 0};
+    struct carm_verdict_code code = {.faults = true};
+    struct carm_verdict v;
+    (void)state;
+    carm_bounds_add(&bounds, CARM_LIMIT_KERNEL, 1.0, false, "of page faults");
+    carm_verdict_find(&bounds, 1.0, 0.5, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_KERNEL);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_FAULTS);
+    assert_near(v.program.low, 1.0, 1e-9);
+    code.faults = false;
+    carm_verdict_find(&bounds, 1.0, 0.5, &code, &v);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_CALLS);
+}
+
+static void test_splits(void **state)
+{
+    /* vmovaps ymm0, [rdi]; add rdi, 32; cmp rdi, rsi; jne */
+    static const uint8_t loads[] = {0xc5, 0xfc, 0x28, 0x07, 0x48, 0x83, 0xc7,
+                                    0x20, 0x48, 0x39, 0xf7, 0x75, 0xf3};
+    struct carm_bounds bounds;
+    struct judged j;
+    double before = 0.0, after = 0.0;
+    (void)state;
+    JUDGE(&j, loads, 1.0);
+    for (size_t i = 0; i < j.bounds.n; i++) {
+        before = j.bounds.of[i].limit == CARM_LIMIT_LOADS ? j.bounds.of[i].seconds : before;
+    }
+    j.in.split_loads[3] = 0.5;
+    carm_bounds_find(&j.in, &bounds);
+    for (size_t i = 0; i < bounds.n; i++) {
+        after = bounds.of[i].limit == CARM_LIMIT_LOADS ? bounds.of[i].seconds : after;
+    }
+    assert_near(before, 1.0 / 3.0 / clock_hz, 1e-6 / clock_hz);
+    assert_near(after, 0.5 / clock_hz, 1e-6 / clock_hz); /* half of them take as long as two */
+    done(&j);
+}
+
 static void test_words(void **state)
 {
     static const char *const limits[] = {"issue",  "fp",      "divider", "integer",  "loads",
@@ -269,10 +352,12 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain),    cmocka_unit_test(test_multiplications),
-        cmocka_unit_test(test_divider),  cmocka_unit_test(test_memory_chain),
-        cmocka_unit_test(test_patterns), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_words),
+        cmocka_unit_test(test_window),          cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_splits),          cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_multiplications), cmocka_unit_test(test_divider),
+        cmocka_unit_test(test_memory_chain),    cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_units),           cmocka_unit_test(test_order),
+        cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
