@@ -91,7 +91,7 @@ static const char *limited_by(char *dst, size_t size, const struct carm_verdict 
 {
     const char *first = carm_limit_words(v->limit);
     if (v->nadvice && v->advice[0].code == CARM_ADVICE_FEWER_FAULTS) {
-        snprintf(dst, size, "%s: page faults", first);
+        snprintf(dst, size, "%s (page faults)", first);
     } else if (v->limit != CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
         snprintf(dst, size, "%s and %s", first, carm_limit_words(v->second));
     } else if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
