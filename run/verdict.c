@@ -307,7 +307,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         latencies.beyond = extra;
         rc = carm_graph_open(&missing, code, &latencies, err);
         if (!rc) {
-            in->missing_cycles = missing.cycles;
+            /* a chain that misses do not lengthen is the chain of the code */
+            in->missing_cycles = missing.cycles > 1.02 * graph->cycles ? missing.cycles : 0.0;
             carm_graph_close(&missing);
         }
         latencies.beyond = scattered;
