@@ -16,7 +16,7 @@
 enum {
     CARM_STOCK_BYTES = 64 << 20, /* the blocks of some 200 programs like sh, or of gcc -O2 twice */
     CARM_STOCK_UNIT = 8,
-    CARM_STOCK_PLACES = 1 << 15,
+    CARM_STOCK_PLACES = 1 << 17, /* of 119 000 blocks, gcc -O2 of a small file */
 };
 
 struct carm_stock {
@@ -37,8 +37,7 @@ struct carm_stock_block {
     uint8_t align;       /* address of the code modulo 64, a multiple of 16 */
     int32_t peeked[2];   /* where from pc: what it relies on ... */
     uint16_t npeeked[2]; /* ... of so many bytes */
-    uint16_t place;      /* carm_stock_place */
-    uint16_t unused;
+    uint32_t place;      /* carm_stock_place */
     int64_t from_code,
         from_rare; /* from the code, where it was translated, to pc and to the rare code */
 };
@@ -75,7 +74,7 @@ static inline uint32_t carm_stock_units(uint64_t bytes)
 static inline uint32_t carm_stock_place(uint64_t pc, uint64_t first)
 {
     const uint64_t key = (first ^ (pc & 0xfff) << 52) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(key >> 49);
+    return (uint32_t)(key >> 47);
 }
 
 /* Code of a file, which the builder has mapped. */

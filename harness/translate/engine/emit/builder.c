@@ -134,7 +134,7 @@ static bool put(struct carm_stock *to, const struct carm_block *block, const uin
     if (unit + p.end > CARM_STOCK_BYTES / CARM_STOCK_UNIT) {
         return false;
     }
-    header.place = (uint16_t)carm_stock_place(block->pc, carm_stock_word((const void *)block->pc));
+    header.place = carm_stock_place(block->pc, carm_stock_word((const void *)block->pc));
     uint32_t *place = &to->places[header.place];
     struct carm_stock_block *b = (struct carm_stock_block *)(uintptr_t)carm_stock_at(to, unit);
     header.next = *place;
