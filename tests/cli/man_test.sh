@@ -65,7 +65,7 @@ cat >"$tmp/fake" <<FAKE
 '$carm' "\$@" | sed '/Fl .-budget/d'
 FAKE
 chmod +x "$tmp/fake"
-! whole "$tmp/fake" build && ! whole "$tmp/fake" study classes && whole "$tmp/fake" study gemm
+! whole "$tmp/fake" build && ! whole "$tmp/fake" study classes && whole "$tmp/fake" fleet show
 ok "... planted: pages without --budget"
 good=0
 for page in "$tmp"/man/*.1; do
