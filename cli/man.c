@@ -18,9 +18,10 @@ struct item {
 static const struct item environment[] = {
     {"XDG_DATA_HOME", "Folder below which models are kept, instead of ~/.local/share."},
     {"XDG_CACHE_HOME",
-     "Folder below which carm run keeps translated code of counted programs, instead of ~/.cache: "
-     "256 MiB at most, which may be removed at any time."},
-    {"CARM_NO_CACHE", "If it is set, carm run neither reads nor keeps translated code."},
+     "Folder below which carm keeps what another run may use again, instead of ~/.cache."},
+    {"CARM_KEEP_CODE",
+     "If it is set, carm run keeps translated code of counted programs in $XDG_CACHE_HOME/carm, at most "
+     "256 MiB, which may be removed at any time. Pays where one program is counted many times."},
     {"NO_COLOR", "If it is set, output on terminals has no colour."},
     {"TMPDIR",
      "Folder for temporary files, such as those that nasm assembles. The default is /tmp."},

@@ -9,8 +9,7 @@ trap 'exit 1' INT TERM
 case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
 LC_ALL=C.UTF-8
 export LC_ALL
-CARM_NO_CACHE=1 # nothing in the user's folders, and no code of an earlier run
-export CARM_NO_CACHE
+unset CARM_KEEP_CODE # no code of an earlier run
 n=0
 failed=0
 

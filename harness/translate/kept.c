@@ -31,7 +31,7 @@ static const char magic[8] = "carmkept";
 
 bool carm_kept_wanted(void)
 {
-    return !getenv("CARM_NO_CACHE"); // NOLINT(concurrency-mt-unsafe)
+    return getenv("CARM_KEEP_CODE") != NULL; // NOLINT(concurrency-mt-unsafe)
 }
 
 static uint32_t first_unit(void)

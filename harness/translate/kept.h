@@ -12,7 +12,9 @@
 
 enum { CARM_KEPT_MOST = 256 << 20 }; /* bytes in all: the oldest files go */
 
-bool carm_kept_wanted(void); /* CARM_NO_CACHE is not set */
+/* Whether CARM_KEEP_CODE is set. Not by default: the first count of a program then translates its code twice
+ * (gcc on a small file: 917 ms in place of 497 ms, 42 MB on disk), and a second one gains a fifth (409 ms). */
+bool carm_kept_wanted(void);
 /* Fills an empty stock. Nothing of a file that is not believed stays.
  * key  of the engine and the program; also the file's name */
 void carm_kept_read(struct carm_stock *stock, uint64_t key);

@@ -645,6 +645,7 @@ static void test_kept(void **state)
     (void)snprintf(home, sizeof home, "%s/cache", folder);
     const struct surroundings before = same_each_time();
     assert_int_equal(setenv("XDG_CACHE_HOME", home, 1), 0);
+    assert_int_equal(setenv("CARM_KEEP_CODE", "1", 1), 0);
     const struct carm_translation first = translate_kept();
     assert_int_equal(first.taken, 0);
     const struct carm_translation second = translate_kept();
@@ -696,6 +697,7 @@ static void test_kept(void **state)
         }
     }
     free(file);
+    assert_int_equal(unsetenv("CARM_KEEP_CODE"), 0);
     restore(&before);
     (void)snprintf(moved, sizeof moved, "rm -r %s", home);
     assert_int_equal(system(moved), 0); /* NOLINT(cert-env33-c) */
