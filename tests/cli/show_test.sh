@@ -5,7 +5,7 @@
 # shellcheck source=tests/tap.sh
 . "${0%/*}/../tap.sh"
 top=${CARM_TOP:-.}
-data=$top/tests/data
+data=$(cd "$top/tests/data" && pwd)
 model=$data/sample-model.json
 unset NO_COLOR XDG_DATA_HOME
 
@@ -17,7 +17,10 @@ block() {
 
 golden show.txt show --verbose "$model"
 golden show-ascii.txt show --verbose --ascii "$model"
-golden show-summary.txt show "$model"
+here=$PWD
+cd "$data" || exit 1 # the last line names the file
+golden show-summary.txt show sample-model.json
+cd "$here" || exit 1
 
 run show --no-plot --curves "$model" && grep -q '^avx512 dp 2:1, 2 threads: bandwidth over working set' "$tmp/out" &&
     [ "$(grep -c ' GB/s  ±\| TB/s  ±' "$tmp/out")" -gt 20 ] && ! grep -q 'Memory levels' "$tmp/out"

@@ -382,7 +382,7 @@ if counters 1,1 -q --whole -o "$tmp/whole.csv" "$tmp/more" grows 1000 "$tmp/size
     ok "with counters, --whole runs a program once"
     counters 1,1 -q "$tmp/more" grows 1000 "$tmp/size" && runs 3
     ok "... else it runs twice, the second time for its loops"
-    counters 1,1 --min-share 0 --json "$tmp/json" -o "$tmp/both.csv" "$tmp/more" times 3000000
+    counters 1,1 --verbose --min-share 0 --json "$tmp/json" -o "$tmp/both.csv" "$tmp/more" times 3000000
     check '
 loop(run, "^once loop", 3000000, 10, 4, 1, 8)
 c = run["counters"]
@@ -397,7 +397,7 @@ if run["whole"]["cycles"] != 0:
         grep -Eq '^carm: check *PAPI counted 30.00 Mflop, translation 30.00 Mflop: [+-]0.0%; instructions [+-]0.0%, loads [+-]0.0%, bytes [+-]0.0%$' "$tmp/err" &&
         ! grep -q '^carm: warning' "$tmp/err" && grep -q '^more: once loop.*,translated,' "$tmp/both.csv"
     ok "... and the counters' totals are compared with the counted ones"
-    counters 1.1,1 --json "$tmp/json" "$tmp/more" times 3000000
+    counters 1.1,1 --verbose --json "$tmp/json" "$tmp/more" times 3000000
     grep -q '^carm: check *PAPI counted 33.00 Mflop, translation 30.00 Mflop: -9.1%; instr' "$tmp/err" &&
         grep -q "^carm: warning *flops differ by more than 5%; Intel's counters have all lanes of masked instructions" "$tmp/err" &&
         check '
