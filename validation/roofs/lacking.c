@@ -94,6 +94,18 @@ static int configure(struct carm_build_config *config, const struct carm_model *
     return carm_build_configure(config, &words, &host->cpu, host->topo, err);
 }
 
+/* A set that lacks a level, for the machine was too busy, would stand for whole ones in pictures and studies. */
+static bool is_whole(const struct carm_roofs *roofs, const struct carm_build_levels *levels,
+                     const char *mix)
+{
+    bool whole = roofs->ncompute > 0;
+    for (size_t i = 0; i < levels->n; i++) {
+        const struct carm_build_level *l = &levels->levels[i];
+        whole = whole && (l->nsets == 0 || carm_roofs_find_memory(roofs, l->name, mix));
+    }
+    return whole;
+}
+
 static int measure(struct carm_model *model, struct carm_build *build, int threads,
                    struct carm_err *err)
 {
@@ -115,8 +127,9 @@ static int measure(struct carm_model *model, struct carm_build *build, int threa
         rc = carm_build_measure_roofs(&set, 1, model, &missing, err);
     }
     if (!rc && (model->nroofs == before ||
-                model->roofs[before].nmemory + model->roofs[before].ncompute == 0)) {
-        rc = carm_fail(err, CARM_EIO, "no roof had a figure in %.0f s", most_seconds);
+                !is_whole(&model->roofs[before], &set.levels, model->config.ldst))) {
+        rc = carm_fail(err, CARM_EIO, "the machine was too busy to measure each level in %.0f s",
+                       most_seconds);
     }
     carm_team_close(set.team);
     free(set.places);

@@ -25,8 +25,8 @@ bool carm_build_lacks(const struct carm_model *model, const char *isa, const cha
 /* Measures the set: the model's mix of loads and stores on the working sets that the model has for
  * each level, and the operations of the default model. Adds it to the model.
  * host  with its turn to measure (carm_host_enter)
- * returns 0; -CARM_EINVAL (the model is of another machine); -CARM_EIO (no roof had a figure after
- * some seconds); -CARM_EINTR, -CARM_ENOMEM, or as carm_image_open */
+ * returns 0; -CARM_EINVAL (the model is of another machine); -CARM_EIO (a level or all operations had no figure
+ * after some seconds; the model may hold a part of the set and is not to be written); -CARM_EINTR, -CARM_ENOMEM, or as carm_image_open */
 int carm_build_add_lack(struct carm_model *model, const struct carm_build_lack *lack,
                         const struct carm_host *host, struct carm_err *err);
 

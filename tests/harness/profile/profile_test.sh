@@ -302,7 +302,7 @@ if part(run, "^once loop")["counts_spread"] != 0 or part(run, "^nine_times loop"
     sys.exit("the counts of two runs differ")' && grep -q '^carm: counted twice: ' "$tmp/err"
 ok "with --repeat, a deterministic program is counted twice alike"
 
-run --min-share 0 --json "$tmp/json" -o "$tmp/twice.csv" --repeat 2 "$tmp/more" grows 20000000 "$tmp/size"
+run --verbose --min-share 0 --json "$tmp/json" -o "$tmp/twice.csv" --repeat 2 "$tmp/more" grows 20000000 "$tmp/size"
 check '
 once = part(run, "^once loop")
 if once["iterations"] != 60000000 or not once["differs"] or abs(once["counts_spread"] - 0.25) > 0.001:

@@ -186,6 +186,21 @@ static void rounds_are_noted(void **state)
     }
 }
 
+/* n rounds of a core that looks shared. The machine's own processes may preempt a round, which is repeated then. */
+static void shared_rounds(struct carm_series *s, size_t n)
+{
+    const size_t end = s->n + n;
+    for (int tries = 0; s->n < end; tries++) {
+        assert_true(tries < 1000);
+        carm_series_round(s, team, 64, NULL);
+        if (s->rounds[s->n - 1].state == CARM_STATE_HELD_UP) {
+            s->n--;
+        } else {
+            assert_int_equal(s->rounds[s->n - 1].state, CARM_STATE_SHARED);
+        }
+    }
+}
+
 /* A stand-in for the probe's reference: cores that were seen twice as wide as any. A series that was
  * quiet before keeps its figure; one that never was says what it saw. */
 static void a_shared_core_is_named(void **state)
@@ -206,11 +221,8 @@ static void a_shared_core_is_named(void **state)
     for (int i = 0; i < 1000; i++) {
         carm_widths_add(seen, 15.0);
     }
-    for (int i = 0; i < 4; i++) {
-        carm_series_round(&s, team, 64, NULL);
-        carm_series_round(&never, team, 64, NULL);
-        assert_int_equal(s.rounds[s.n - 1].state, CARM_STATE_SHARED);
-    }
+    shared_rounds(&s, 4);
+    shared_rounds(&never, 4);
     *seen = before;
     carm_series_estimate(&s, &tsc, &pooled);
     assert_true(pooled.rate == 1e15 && pooled.sound && pooled.used == 4 && pooled.n == 8);
