@@ -13,6 +13,7 @@
 #include <sys/user.h>
 
 #include "base/observer.h"
+#include "harness/machine/stats.h"
 #include "harness/whatif/child.h"
 #include "harness/whatif/memory.h"
 
@@ -619,17 +620,10 @@ static void make_plan(const struct snapshot *s, struct plan *p)
     p->child = fmin(floor(0.6 * s->most), ceil(child_seconds * hz / s->ticks));
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
+/* NAN where there is none. */
 static double median(double *v, size_t n)
 {
-    qsort(v, n, sizeof *v, by_value);
-    return n == 0 ? NAN : 0.5 * (v[(n - 1) / 2] + v[n / 2]);
+    return n ? carm_stats_median(v, n) : NAN;
 }
 
 /* Each variant between two turns of the unchanged code, in one copy. */
