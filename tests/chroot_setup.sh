@@ -24,7 +24,7 @@ die() {
     exit 1
 }
 
-# Runs in namespaces of its own: mounts, then runs a command in the new root $1, in /carm.
+# Runs in namespaces of its own: mounts, then runs a command in the new root $1, in /source.
 # $2  empty, or tests/forbid.c compiled: a container's limits, which are Docker's
 inside() {
     local root=$1 forbid=$2 enter=()
@@ -53,7 +53,7 @@ inside() {
     trap 'exit 130' INT TERM
     env -i HOME=/root LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        "${enter[@]}" chroot "$root" /bin/sh -c 'cd /carm && exec "$@"' sh "$@"
+        "${enter[@]}" chroot "$root" /bin/sh -c 'cd /source && exec "$@"' sh "$@"
 }
 
 if [ "${1-}" = --inside ]; then
@@ -160,11 +160,11 @@ done
 printf 'chroot_setup: bare %s made: %s packages, no compiler, no make.\n' "$suite" \
     "$(chroot "$root" dpkg-query -f '.\n' -W | wc -l)"
 
-mkdir "$root/carm"
+mkdir "$root/source"
 if [ -n "$worktree" ]; then
-    tar -c --exclude=./.git --exclude=./build --exclude='./build-*' . | tar -x -C "$root/carm"
+    tar -c --exclude=./.git --exclude=./build --exclude='./build-*' . | tar -x -C "$root/source"
 else
-    git archive HEAD | tar -x -C "$root/carm" ||
+    git archive HEAD | tar -x -C "$root/source" ||
         die 'git archive failed; -w takes the working tree.'
 fi
 
@@ -172,7 +172,7 @@ as=()
 if [ -n "$user" ]; then
     [ "$user" = sudo ] || in_chroot ./setup deps "$1" || die 'root could not install the packages.'
     chroot "$root" useradd -m someone
-    chroot "$root" chown -R someone /carm
+    chroot "$root" chown -R someone /source
     if [ "$user" = sudo ]; then
         in_chroot sh -c 'apt-get update && apt-get install -y --no-install-recommends sudo' >/dev/null ||
             die 'sudo could not be installed.'

@@ -221,14 +221,20 @@ static void check_processor(struct likwid *l, const struct carm_recipe *recipe, 
     }
     (void)fprintf(report, "known %s %#x\n", recipe->name, model);
     size_t checked = 0;
+    why[0] = '\0';
     for (size_t i = 0; i < recipe->nevents; i++) {
         struct carm_event e = recipe->events[i];
         if (!e.likwid[0]) {
             continue;
         }
         checked++;
-        if (!listed(list, &e, why, sizeof why)) {
+        const bool there = listed(list, &e, why, sizeof why);
+        /* likwid 5.3 has no memory controller of some client processors: DRAM bytes are not counted there */
+        const bool optional = e.scope == CARM_EVENT_SOCKET && strstr(why, "has no event");
+        if (!there && !optional) {
             (void)fprintf(report, "bad %s, model %#x: %s\n", recipe->name, model, why);
+        } else if (there && e.scope == CARM_EVENT_SOCKET) {
+            (void)fprintf(report, "socket %s\n", recipe->name);
         }
         if (e.slots == 2 && !strstr(list, "\nMERGE ")) {
             (void)fprintf(report, "bad %s: likwid has no MERGE\n", recipe->name);
@@ -338,6 +344,9 @@ static void names_codes_counters(void **state)
     (void)state;
     static char known[64][48];
     size_t nknown = 0;
+    char sockets[64][48]; /* recipes whose socket events some processor of theirs has */
+    size_t nsockets = 0;
+    size_t with_sockets = 0;
     size_t models = 0;
     size_t checked = 0;
     bool ended = false;
@@ -358,6 +367,11 @@ static void names_codes_counters(void **state)
             if (nknown == 0 || strcmp(known[nknown - 1], name) != 0) {
                 assert_true(nknown < 64);
                 memcpy(known[nknown++], name, sizeof name);
+            }
+        } else if (sscanf(line, "socket %47s", name) == 1) {
+            if (nsockets == 0 || strcmp(sockets[nsockets - 1], name) != 0) {
+                assert_true(nsockets < 64);
+                memcpy(sockets[nsockets++], name, sizeof name);
             }
         } else if (strncmp(line, "checked ", 8) == 0) {
             checked += strtoul(line + 8, NULL, 10);
@@ -385,6 +399,15 @@ static void names_codes_counters(void **state)
             assert_true(wanted < nknown);
             assert_string_equal(known[wanted], recipe->name);
             wanted++;
+        }
+        bool socket = false;
+        for (size_t k = 0; k < recipe->nevents; k++) {
+            socket = socket || (recipe->likwid[0] && recipe->events[k].likwid[0] &&
+                                recipe->events[k].scope == CARM_EVENT_SOCKET);
+        }
+        if (socket) {
+            assert_true(with_sockets < nsockets);
+            assert_string_equal(sockets[with_sockets++], recipe->name);
         }
         carm_recipe_free(recipe);
     }
