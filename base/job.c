@@ -136,23 +136,36 @@ void carm_user_name(char user[CARM_HOST_MAX])
     snprintf(user, CARM_HOST_MAX, "%s", found ? found->pw_name : "");
 }
 
+int carm_user_path(char *path, size_t size, const char *variable, const char *below,
+                   const char *name)
+{
+    const char *folder = getenv(variable);
+    const char *home = getenv("HOME");
+    if (folder && *folder == '/') {
+        return snprintf(path, size, "%s/carm/%s", folder, name);
+    }
+    return home && *home == '/' ? snprintf(path, size, "%s/%s/carm/%s", home, below, name) : -1;
+}
+
+bool carm_user_owns(int fd, mode_t kind, struct stat *status)
+{
+    return fstat(fd, status) == 0 && (status->st_mode & S_IFMT) == kind &&
+           status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
 {
     char host[CARM_HOST_MAX];
-    carm_host_name(host);
-    const char *data = getenv("XDG_DATA_HOME");
-    const char *home = getenv("HOME");
+    char name[CARM_HOST_MAX + sizeof ".json"];
     char found[PATH_MAX];
-    int n;
-    if (data && *data == '/')
-        n = snprintf(found, sizeof found, "%s/carm/%s.json", data, host);
-    else if (home && *home == '/')
-        n = snprintf(found, sizeof found, "%s/.local/share/carm/%s.json", home, host);
-    else
+    carm_host_name(host);
+    snprintf(name, sizeof name, "%s.json", host);
+    const int n = carm_user_path(found, sizeof found, "XDG_DATA_HOME", ".local/share", name);
+    if (n < 0)
         return carm_fail(err, CARM_EIO,
                          "neither XDG_DATA_HOME nor HOME names a folder for the model; "
                          "name its file on the command line");
-    if (n < 0 || (size_t)n >= sizeof found || (size_t)n >= size_bytes)
+    if ((size_t)n >= sizeof found || (size_t)n >= size_bytes)
         return carm_fail(err, CARM_EIO,
                          "the path below XDG_DATA_HOME or HOME is too long for the model; "
                          "name its file on the command line");

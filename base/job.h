@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 
@@ -40,8 +41,16 @@ void carm_user_name(char user[CARM_HOST_MAX]);
 /* Makes text a part of a file name: no folders, no blanks, no leading dot. */
 void carm_clean_name(char *name);
 
-/* The default model of this machine: $XDG_DATA_HOME/carm/HOST.json, or below ~/.local/share when
- * that variable is unset, empty or not an absolute path (as the XDG specification has it).
+/* A file or folder of this user: $VARIABLE/carm/NAME, or $HOME/BELOW/carm/NAME where that variable is unset, empty
+ * or not an absolute path (as the XDG specification has it).
+ * returns as snprintf, or -1: HOME names no folder either */
+int carm_user_path(char *path, size_t size, const char *variable, const char *below,
+                   const char *name);
+
+/* Whether an open file of a kind (S_IFREG, S_IFDIR) is this user's, and nobody else may write it. status: out */
+bool carm_user_owns(int fd, mode_t kind, struct stat *status);
+
+/* The default model of this machine: $XDG_DATA_HOME/carm/HOST.json, or below ~/.local/share (carm_user_path).
  * path  [size_bytes]; untouched on error
  * returns 0 or -CARM_EIO (no home folder, path too long) */
 int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err);

@@ -217,6 +217,18 @@ static void add_rounds(struct carm_rounds_summary *s, struct days *days,
     }
 }
 
+size_t carm_roofs_count_disturbed(const struct carm_roofs *roofs)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < roofs->nmemory; k++) {
+        n += roofs->memory[k].disturbed ? 1 : 0;
+    }
+    for (size_t k = 0; k < roofs->ncompute; k++) {
+        n += roofs->compute[k].disturbed ? 1 : 0;
+    }
+    return n;
+}
+
 void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_summary *out)
 {
     struct days days = {.n = 0};

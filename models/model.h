@@ -343,6 +343,9 @@ struct carm_rounds_summary {
 };
 void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_summary *out);
 
+/* How many memory and compute roofs of a set are marked as disturbed. */
+size_t carm_roofs_count_disturbed(const struct carm_roofs *roofs);
+
 /* Its host, or "a machine without a name": for text */
 const char *carm_machine_host(const struct carm_machine *machine);
 bool carm_model_has_level(const struct carm_model *model, const char *level);

@@ -24,29 +24,39 @@
 
 enum { TREE_MAX = 4096 };
 
+/* The children that a file of /proc lists, behind those in list, each once. any: set where it lists some
+ * returns how many there are in the list */
+static int read_children(const char *path, pid_t *list, int n, int most, bool *any)
+{
+    FILE *f = fopen(path, "re");
+    int child = 0;
+    while (f && fscanf(f, "%d", &child) == 1) { // NOLINT(cert-err34-c): the kernel's numbers
+        int k = 0;
+        while (k < n && list[k] != child) {
+            k++;
+        }
+        if (k == n && n < most) {
+            list[n++] = child;
+        }
+        *any = true;
+    }
+    if (f) {
+        (void)fclose(f);
+    }
+    return n;
+}
+
 /* The children of pid's threads, behind those in tree. returns how many there are in it */
 static int add_children(pid_t pid, pid_t tree[TREE_MAX], int n)
 {
     char path[300];
+    bool any = false;
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *threads = opendir(path);
     const struct dirent *thread;
     while (threads && (thread = readdir(threads))) { // NOLINT(concurrency-mt-unsafe)
         snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, thread->d_name);
-        FILE *f = fopen(path, "re");
-        int child = 0;
-        while (f && fscanf(f, "%d", &child) == 1) { // NOLINT(cert-err34-c): the kernel's numbers
-            int k = 0;
-            while (k < n && tree[k] != child) {
-                k++;
-            }
-            if (k == n && n < TREE_MAX) {
-                tree[n++] = child;
-            }
-        }
-        if (f) {
-            (void)fclose(f);
-        }
+        n = read_children(path, tree, n, TREE_MAX, &any);
     }
     if (threads) {
         (void)closedir(threads);
@@ -287,23 +297,12 @@ void carm_launch_pass_on(int signo)
     bool any = true;
     for (int i = 0; i < TURNS && any; i++) {
         char path[64];
-        int pid = 0;
+        int told = n;
         snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-        FILE *f = fopen(path, "re");
         any = false;
-        while (f && fscanf(f, "%d", &pid) == 1) { // NOLINT(cert-err34-c): the kernel's numbers
-            int k = 0;
-            while (k < n && known[k] != pid) {
-                k++;
-            }
-            if (k == n && n < KNOWN) {
-                known[n++] = pid;
-                kill(pid, signo);
-            }
-            any = true;
-        }
-        if (f) {
-            (void)fclose(f);
+        n = read_children(path, known, n, KNOWN, &any);
+        while (told < n) {
+            kill(known[told++], signo);
         }
         while (waitpid(-1, NULL, WNOHANG) > 0) {
         }

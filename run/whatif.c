@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/machine/clock.h"
+#include "harness/machine/stats.h"
 #include "harness/whatif/child.h"
 #include "harness/whatif/memory.h"
 #include "harness/whatif/stop.h"
@@ -65,13 +66,6 @@ bool carm_whatif_is_bound(enum carm_whatif_kind kind)
 
 /* ---- figures ---- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Of those that are numbers; NaN = none is */
 static double median_of(const double *v, size_t n)
 {
@@ -82,8 +76,7 @@ static double median_of(const double *v, size_t n)
             numbers[m++] = v[i];
         }
     }
-    qsort(numbers, m, sizeof *numbers, by_value);
-    return m ? 0.5 * (numbers[(m - 1) / 2] + numbers[m / 2]) : NAN;
+    return m ? carm_stats_median(numbers, m) : NAN;
 }
 
 /* The gain of the loop's own code, where the rest of the time stayed as it was: 1/r = f/g + 1 - f */

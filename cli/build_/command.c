@@ -111,18 +111,6 @@ static void print_ceilings(const struct carm_model *model)
     }
 }
 
-static size_t count_disturbed(const struct carm_roofs *r)
-{
-    size_t n = 0;
-    for (size_t k = 0; k < r->nmemory; k++) {
-        n += r->memory[k].disturbed ? 1 : 0;
-    }
-    for (size_t k = 0; k < r->ncompute; k++) {
-        n += r->compute[k].disturbed ? 1 : 0;
-    }
-    return n;
-}
-
 /* The answer in a sentence: what the most threads reach at best, and whether roofs are disturbed. */
 static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
 {
@@ -262,7 +250,7 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     size_t disturbed = 0;
     size_t points = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
-        disturbed += count_disturbed(&model->roofs[i]);
+        disturbed += carm_roofs_count_disturbed(&model->roofs[i]);
         points += model->roofs[i].nmemory + model->roofs[i].ncompute;
     }
     print_answer(model, points, disturbed);

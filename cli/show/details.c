@@ -345,12 +345,12 @@ static void print_ceiling(const struct carm_show_page *page, const struct carm_r
         return;
     }
     const double times = carm_ceiling_gap(roofs, c, &by);
-    const double side = fmax(c->rate - c->ci95.lo, c->ci95.hi - c->rate);
     if (times > 0.0) {
         snprintf(gap, sizeof gap, "x%.2f by %s", times, by);
     }
     printf(" %14s  %s%s%.2f%%  ", carm_text_si(number, sizeof number, c->rate, unit_of(c->group)),
-           c->disturbed ? "! " : "  ", page->plus_minus, 100.0 * side / c->rate);
+           c->disturbed ? "! " : "  ", page->plus_minus,
+           carm_show_interval_percent(c->rate, c->ci95));
     carm_show_put(page, 27, gap);
     printf("  ");
     carm_show_put(page, 0, c->code);

@@ -345,12 +345,7 @@ static void print_trust(const struct carm_show_page *page, const struct carm_mod
     for (size_t i = 0; i < m->nroofs; i++) {
         const struct carm_roofs *r = &m->roofs[i];
         if (carm_select_has(sel, r->isa, r->threads)) {
-            for (size_t k = 0; k < r->nmemory; k++) {
-                disturbed += r->memory[k].disturbed ? 1 : 0;
-            }
-            for (size_t k = 0; k < r->ncompute; k++) {
-                disturbed += r->compute[k].disturbed ? 1 : 0;
-            }
+            disturbed += carm_roofs_count_disturbed(r);
             n += r->nmemory + r->ncompute;
         }
     }

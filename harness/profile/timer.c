@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/job.h"
 #include "base/outfile.h"
 #include "harness/translate/memory_file.h"
 
@@ -56,8 +57,7 @@ static bool is_library(const char *path)
     struct stat s;
     const size_t n = library_bytes();
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool good = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
-                !(s.st_mode & (S_IWGRP | S_IWOTH)) && (uint64_t)s.st_size == n;
+    bool good = fd >= 0 && carm_user_owns(fd, S_IFREG, &s) && (uint64_t)s.st_size == n;
     void *at = good ? mmap(NULL, n, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     good = at != MAP_FAILED && memcmp(at, carm_preload_object, n) == 0;
     if (at != MAP_FAILED) {
@@ -74,16 +74,12 @@ static bool is_library(const char *path)
  * returns false: there is no such folder, or it does not serve */
 static bool keep_library(char path[PATH_MAX])
 {
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    const bool own = cache && *cache == '/';
-    if (!own && (!home || *home != '/')) {
-        return false;
-    }
+    char name[48];
     const uint64_t hash = carm_hash_bytes(0, (const char *)carm_preload_object, library_bytes());
-    const int length = snprintf(path, PATH_MAX, "%s%s/carm/" CARM_TIMER_FILE "%016" PRIx64 ".so",
-                                own ? cache : home, own ? "" : "/.cache", hash);
-    if (length >= PATH_MAX || strpbrk(path, ": ")) { /* these end a path of LD_PRELOAD */
+    snprintf(name, sizeof name, CARM_TIMER_FILE "%016" PRIx64 ".so", hash);
+    const int length = carm_user_path(path, PATH_MAX, "XDG_CACHE_HOME", ".cache", name);
+    if (length < 0 || length >= PATH_MAX ||
+        strpbrk(path, ": ")) { /* these end a path of LD_PRELOAD */
         return false;
     }
     return is_library(path) ||

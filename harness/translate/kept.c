@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/job.h"
 #include "harness/translate/tally.h"
 
 enum {
@@ -44,25 +45,12 @@ static char *data_of(const struct carm_stock *stock)
     return (char *)(uintptr_t)stock + (size_t)first_unit() * CARM_STOCK_UNIT;
 }
 
-static bool is_private(int fd, mode_t kind, struct stat *s)
-{
-    return fstat(fd, s) == 0 && (s->st_mode & S_IFMT) == kind && s->st_uid == geteuid() &&
-           !(s->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 /* returns the folder, or -1. make: where it is missing */
 static int open_folder(bool make)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"); // NOLINT(concurrency-mt-unsafe)
-    const char *home = getenv("HOME");            // NOLINT(concurrency-mt-unsafe)
     char path[PATH_MAX];
     struct stat s;
-    int n = -1;
-    if (cache && *cache == '/') {
-        n = snprintf(path, sizeof path, "%s/carm/translated", cache);
-    } else if (home && *home == '/') {
-        n = snprintf(path, sizeof path, "%s/.cache/carm/translated", home);
-    }
+    const int n = carm_user_path(path, sizeof path, "XDG_CACHE_HOME", ".cache", "translated");
     if (n < 0 || (size_t)n >= sizeof path) {
         return -1;
     }
@@ -75,7 +63,7 @@ static int open_folder(bool make)
         (void)mkdir(path, 0700);
     }
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0 && !is_private(fd, S_IFDIR, &s)) {
+    if (fd >= 0 && !carm_user_owns(fd, S_IFDIR, &s)) {
         (void)close(fd);
         return -1;
     }
@@ -185,7 +173,7 @@ void carm_kept_read(struct carm_stock *stock, uint64_t key)
     const int fd = folder < 0 ? -1
                               : openat(folder, name,
                                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && is_private(fd, S_IFREG, &s) && s.st_size > (off_t)sizeof(struct header) &&
+    if (fd >= 0 && carm_user_owns(fd, S_IFREG, &s) && s.st_size > (off_t)sizeof(struct header) &&
         !read_file(fd, (uint64_t)s.st_size, stock, key)) {
         memset(stock, 0, sizeof *stock);
         stock->used = first_unit();

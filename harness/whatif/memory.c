@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "harness/machine/buffer.h"
 #include "harness/translate/maps.h"
 
 enum {
@@ -121,21 +122,6 @@ static uint64_t number_behind(const char *line, const char *word, int base, uint
     return strncmp(line, word, n) == 0 ? strtoull(line + n, NULL, base) : otherwise;
 }
 
-/* Bytes that new pages can take */
-static uint64_t available(void)
-{
-    char line[256];
-    uint64_t kib = 0;
-    FILE *f = fopen("/proc/meminfo", "re");
-    while (f && fgets(line, sizeof line, f)) {
-        kib = number_behind(line, "MemAvailable:", 10, kib);
-    }
-    if (f) {
-        (void)fclose(f);
-    }
-    return kib << 10;
-}
-
 static bool memory_differs(pid_t pid, char *why, size_t size)
 {
     char *line = NULL;
@@ -167,7 +153,7 @@ bool carm_memory_forbids(pid_t pid, uint64_t most, char *why, size_t size)
 {
     char line[256];
     uint64_t seccomp = 0, tracer = 0, anonymous = 0;
-    const uint64_t free_bytes = available();
+    const uint64_t free_bytes = carm_memory_available();
     FILE *f = open_of(pid, "status");
     if (!f) {
         snprintf(why, size, "its state cannot be read (/proc)");
@@ -212,10 +198,10 @@ static bool read_entries(int fd, uint64_t at, uint64_t *to, size_t n)
            (ssize_t)(n * sizeof *to);
 }
 
-static bool is_data(const struct carm_area *area, const uint64_t *data, size_t ndata)
+static bool is_data(uint64_t begin, uint64_t end, const uint64_t *data, size_t ndata)
 {
     for (size_t i = 0; i < ndata; i++) {
-        if (data[i] >= area->begin && data[i] < area->end) {
+        if (data[i] >= begin && data[i] < end) {
             return true;
         }
     }
@@ -253,7 +239,7 @@ int carm_memory_pages(pid_t origin, pid_t ran, const struct carm_memory *memory,
     *n = 0;
     for (size_t i = 0; i < memory->n && !rc; i++) {
         const struct carm_area *area = &memory->areas[i];
-        const bool of_data = is_data(area, data, ndata);
+        const bool of_data = is_data(area->begin, area->end, data, ndata);
         if (area->end - area->begin > AREA_MAX) { /* reserved, as by sanitizers and by Go */
             rc = of_data
                      ? carm_fail(err, CARM_ENOTSUP, "its data lie in an area of more than 16 GiB")
@@ -307,18 +293,18 @@ bool carm_memory_present(pid_t pid, uint64_t begin, uint64_t end)
     return any;
 }
 
-bool carm_memory_huge(pid_t pid, uint64_t begin, uint64_t end, uint64_t *present, uint64_t *huge)
+void carm_memory_huge(pid_t pid, const uint64_t *data, size_t ndata, uint64_t *present,
+                      uint64_t *huge)
 {
     char *text = NULL;
     size_t room = 0;
     bool on = false;
     FILE *f = open_of(pid, "smaps");
-    const bool read = f != NULL;
     *present = *huge = 0;
     while (f && getline(&text, &room, f) > 0) {
         struct carm_maps_line line;
         if (carm_maps_read(text, &line)) {
-            on = line.begin < end && line.end > begin;
+            on = is_data(line.begin, line.end, data, ndata);
         } else if (on) {
             *present += number_behind(text, "Rss:", 10, 0) << 10;
             *huge += number_behind(text, "AnonHugePages:", 10, 0) << 10;
@@ -328,5 +314,4 @@ bool carm_memory_huge(pid_t pid, uint64_t begin, uint64_t end, uint64_t *present
         (void)fclose(f);
     }
     free(text);
-    return read;
 }

@@ -48,8 +48,10 @@ int carm_memory_pages(pid_t origin, pid_t ran, const struct carm_memory *memory,
                       const uint64_t *data, size_t ndata, uint64_t **list, size_t *n,
                       struct carm_err *err);
 
-/* Bytes in memory, and of these in huge pages, of the areas from begin to end. */
-bool carm_memory_huge(pid_t pid, uint64_t begin, uint64_t end, uint64_t *present, uint64_t *huge);
+/* Bytes in memory, and of these in huge pages, of the areas that hold an address of data[ndata], each once. One pass
+ * over /proc/PID/smaps, for which the kernel walks through all page tables. 0 and 0 where it cannot be read. */
+void carm_memory_huge(pid_t pid, const uint64_t *data, size_t ndata, uint64_t *present,
+                      uint64_t *huge);
 
 /* Whether any page of begin .. end is present. */
 bool carm_memory_present(pid_t pid, uint64_t begin, uint64_t end);

@@ -110,9 +110,8 @@ static bool halt(struct carm_stop *stop, size_t i)
         return true;
     }
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    for (
-        ;
-        ;) { /* in an uninterruptible call it takes its time: a thread is never left without its tracer */
+    /* in an uninterruptible call it takes its time: a thread is never left without its tracer */
+    for (;;) {
         const int now = look(stop, i, false);
         if (now) {
             return now > 0;

@@ -139,7 +139,7 @@ static uint64_t areas_of(const struct snapshot *s, size_t i, uint64_t *end)
 /* Makes the pages of the data huge, in a copy. */
 static bool collapse(const struct snapshot *s, struct carm_child *child)
 {
-    uint64_t present = 0, huge = 0, some = 0, of_these = 0;
+    uint64_t present = 0, huge = 0;
     int64_t rc = 0;
     for (size_t i = 0; i < s->ndata; i++) {
         uint64_t end = 0;
@@ -149,10 +149,8 @@ static bool collapse(const struct snapshot *s, struct carm_child *child)
                 rc = carm_child_call(child, SYS_madvise, a);
             }
         }
-        carm_memory_huge(child->pid, s->data[i], s->data[i] + 1, &some, &of_these);
-        present += some;
-        huge += of_these;
     }
+    carm_memory_huge(child->pid, s->data, s->ndata, &present, &huge);
     return present > 0 && (double)huge >= huge_least * (double)present;
 }
 
@@ -476,6 +474,13 @@ static bool write_code(struct snapshot *s)
 
 /* ---- how long ---- */
 
+static bool too_few(struct snapshot *s, double done, const struct carm_child_outcome *outcome)
+{
+    char text[80];
+    return FAIL(s, "after %.0f passes it came to %s: too few to be timed", done,
+                words_of(s, outcome, text, sizeof text));
+}
+
 /* The ticks of a unit in copies that have not touched their pages, and how many units they can do. */
 static bool calibrate(struct snapshot *s)
 {
@@ -493,13 +498,8 @@ static bool calibrate(struct snapshot *s)
         }
         const size_t n = run_phases(s, &child, code, 1.0, phases, 2, &outcome, &done, NULL);
         if (n < 2) {
-            char text[80];
             s->most = floor(0.9 * done);
-            if (s->most < MOST_LEAST || s->ticks <= 0.0) {
-                return FAIL(s, "after %.0f passes it came to %s: too few to be timed", done,
-                            words_of(s, &outcome, text, sizeof text));
-            }
-            return true;
+            return (s->most >= MOST_LEAST && s->ticks > 0.0) || too_few(s, done, &outcome);
         }
         const double ticks = (double)(phases[1].tsc - phases[0].tsc);
         s->ticks = ticks / units;
@@ -532,12 +532,10 @@ static bool list_pages(struct snapshot *s, double units)
         return FAIL(s, "a copy took more than %.0f s", limit_seconds);
     }
     if (began < 2) {
-        char text[80];
         s->most = fmin(s->most, floor(0.9 * done));
         if (s->most < MOST_LEAST) {
             carm_child_kill(&child);
-            return FAIL(s, "after %.0f passes it came to %s: too few to be timed", done,
-                        words_of(s, &outcome, text, sizeof text));
+            return too_few(s, done, &outcome);
         }
     }
     rc = carm_memory_pages(s->origin.pid, child.pid, &s->memory, s->data, s->ndata, &list,
@@ -626,6 +624,12 @@ static double median(double *v, size_t n)
     return n ? carm_stats_median(v, n) : NAN;
 }
 
+/* The unchanged code against itself gives the null ratio. */
+static void take_ratio(struct carm_trial_result *result, enum carm_variant variant, double ratio)
+{
+    *(variant == CARM_VARIANT_AGAIN ? &result->null : &result->ratio[variant]) = ratio;
+}
+
 /* Each variant between two turns of the unchanged code, in one copy. */
 static bool measure_in_turns(struct snapshot *s, const struct plan *p,
                              struct carm_trial_result *result)
@@ -669,12 +673,7 @@ static bool measure_in_turns(struct snapshot *s, const struct plan *p,
             ratios[m++] = 0.5 * (before + after) / changed;
             base[nbase++] = before / p->turn;
         }
-        const double ratio = m >= ROUNDS_MIN / 2 ? median(ratios, m) : NAN;
-        if (p->variants[k] == CARM_VARIANT_AGAIN) {
-            result->null = ratio;
-        } else {
-            result->ratio[p->variants[k]] = ratio;
-        }
+        take_ratio(result, p->variants[k], m >= ROUNDS_MIN / 2 ? median(ratios, m) : NAN);
     }
     free(phases);
     if (nbase < ROUNDS_MIN / 2) {
@@ -728,12 +727,7 @@ static bool measure_by_children(struct snapshot *s, const struct plan *p,
         }
     }
     for (size_t k = 0; k < p->n; k++) {
-        const double ratio = median(ratios[k], m[k]);
-        if (p->variants[k] == CARM_VARIANT_AGAIN) {
-            result->null = ratio;
-        } else {
-            result->ratio[p->variants[k]] = ratio;
-        }
+        take_ratio(result, p->variants[k], median(ratios[k], m[k]));
     }
     if (!nbase) {
         return s->why[0] ? false : FAIL(s, "its copies did not end their stretch");
@@ -750,20 +744,21 @@ static bool huge_fits(struct snapshot *s)
 {
     struct carm_trial *t = s->trial;
     uint64_t present = 0, huge = 0, room = 0;
+    uint64_t data[DATA_MAX];
+    size_t n = 0;
     char *why = t->refused[CARM_TRIAL_HUGE];
     const size_t size = sizeof t->refused[CARM_TRIAL_HUGE];
     for (size_t i = 0; i < s->ndata; i++) {
         const struct carm_area *area = carm_memory_find(&s->memory, s->data[i]);
-        uint64_t end = 0, some = 0, of_these = 0;
+        uint64_t end = 0;
         const uint64_t begin = areas_of(s, i, &end);
         if (!area || area->shared || !area->writable || (area->path[0] && area->path[0] != '[')) {
             continue;
         }
         room += end > begin ? end - begin : 0;
-        carm_memory_huge(s->program.pid, s->data[i], s->data[i] + 1, &some, &of_these);
-        present += some;
-        huge += of_these;
+        data[n++] = s->data[i];
     }
+    carm_memory_huge(s->program.pid, data, n, &present, &huge);
     t->huge_already = present > 0 && (double)huge > 0.5 * (double)present;
     if (t->huge_already) {
         snprintf(why, size, "its pages are huge already");

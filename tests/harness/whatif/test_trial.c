@@ -165,10 +165,11 @@ static uint64_t unwatched(const struct what *what)
     return close_child(&child);
 }
 
+static struct carm_stop stop;
+
 static void measure(struct child *child, const uint8_t *head, const uint8_t *end, uint64_t memory,
                     int snapshots, struct carm_trial *trial, struct carm_trial_result *result)
 {
-    static struct carm_stop stop;
     const struct carm_body_piece piece = {(uint64_t)(uintptr_t)head, head, (size_t)(end - head)};
     const struct carm_trial_settings settings = {.memory = memory, .tsc_hz = 2.6e9, .seconds = 0.5};
     struct carm_err err = {""};
@@ -185,97 +186,99 @@ static void measure(struct child *child, const uint8_t *head, const uint8_t *end
     assert_false(carm_stop_ended(&stop));
 }
 
+/* A loop that can be tried, after its snapshots. */
+struct tried {
+    struct child child;
+    struct carm_trial t;
+    struct carm_trial_result r;
+};
+
+static void begin(struct tried *x, const struct what *what, const uint8_t *head, const uint8_t *end,
+                  int snapshots)
+{
+    x->child = open_child(what);
+    measure(&x->child, head, end, 0, snapshots, &x->t, &x->r);
+    assert_string_equal(x->r.why, "");
+}
+
+/* The child's result */
+static uint64_t end(struct tried *x)
+{
+    carm_trial_close(&x->t);
+    return close_child(&x->child);
+}
+
 static void a_loop_goes_on_unharmed(void **state)
 {
     const struct what what = {triad, NULL};
-    struct carm_trial t;
-    struct carm_trial_result r;
+    struct tried x;
     (void)state;
     const uint64_t sum = unwatched(&what);
-    struct child child = open_child(&what);
-    measure(&child, triad_head, triad_end, 0, 2, &t, &r);
-    assert_string_equal(r.why, "");
-    assert_true(r.null > 0.0 && r.seconds > 0.0);
-    assert_int_equal(t.body.n, 6);
-    assert_int_equal(t.body.ops[0].stride, 16);
+    begin(&x, &what, triad_head, triad_end, 2);
+    assert_true(x.r.null > 0.0 && x.r.seconds > 0.0);
+    assert_int_equal(x.t.body.n, 6);
+    assert_int_equal(x.t.body.ops[0].stride, 16);
     /* one load, one store, one product */
-    assert_int_equal(t.changed[CARM_VARIANT_NEAR], 1);
-    assert_int_equal(t.changed[CARM_VARIANT_STREAMING], 1);
-    assert_int_equal(t.changed[CARM_VARIANT_STORES], 1);
-    assert_int_equal(t.changed[CARM_VARIANT_ARITHMETIC], 1);
-    assert_int_equal(t.changed[CARM_VARIANT_L1], 2);
-    assert_true(t.idle[CARM_VARIANT_DIVISIONS] && t.idle[CARM_VARIANT_CHAINS]);
-    assert_true(r.ratio[CARM_VARIANT_L1] > 0.0 && r.ratio[CARM_VARIANT_STREAMING] > 0.0);
-    assert_true(isnan(r.ratio[CARM_VARIANT_DIVISIONS]));
-    carm_trial_close(&t);
-    assert_true(close_child(&child) == sum);
+    assert_int_equal(x.t.changed[CARM_VARIANT_NEAR], 1);
+    assert_int_equal(x.t.changed[CARM_VARIANT_STREAMING], 1);
+    assert_int_equal(x.t.changed[CARM_VARIANT_STORES], 1);
+    assert_int_equal(x.t.changed[CARM_VARIANT_ARITHMETIC], 1);
+    assert_int_equal(x.t.changed[CARM_VARIANT_L1], 2);
+    assert_true(x.t.idle[CARM_VARIANT_DIVISIONS] && x.t.idle[CARM_VARIANT_CHAINS]);
+    assert_true(x.r.ratio[CARM_VARIANT_L1] > 0.0 && x.r.ratio[CARM_VARIANT_STREAMING] > 0.0);
+    assert_true(isnan(x.r.ratio[CARM_VARIANT_DIVISIONS]));
+    assert_true(end(&x) == sum);
 }
 
 static void a_chain_and_a_division(void **state)
 {
     const struct what what = {dot, NULL};
-    struct carm_trial t;
-    struct carm_trial_result r;
+    struct tried x;
     (void)state;
     const uint64_t sum = unwatched(&what);
-    struct child child = open_child(&what);
-    measure(&child, dot_head, dot_end, 0, 1, &t, &r);
-    assert_string_equal(r.why, "");
-    assert_int_equal(t.changed[CARM_VARIANT_DIVISIONS], 1);
-    assert_int_equal(t.body.ncarried, 1);
-    assert_true(r.ratio[CARM_VARIANT_CHAINS] > 0.0);
-    assert_true(t.idle[CARM_VARIANT_STORES]);
-    carm_trial_close(&t);
-    assert_true(close_child(&child) == sum);
+    begin(&x, &what, dot_head, dot_end, 1);
+    assert_int_equal(x.t.changed[CARM_VARIANT_DIVISIONS], 1);
+    assert_int_equal(x.t.body.ncarried, 1);
+    assert_true(x.r.ratio[CARM_VARIANT_CHAINS] > 0.0);
+    assert_true(x.t.idle[CARM_VARIANT_STORES]);
+    assert_true(end(&x) == sum);
 }
 
 static void a_pointer_that_is_followed(void **state)
 {
     const struct what what = {chase, NULL};
-    struct carm_trial t;
-    struct carm_trial_result r;
+    struct tried x;
     (void)state;
-    struct child child = open_child(&what);
-    measure(&child, chase_head, chase_end, 0, 1, &t, &r);
-    assert_string_equal(r.why, "");
-    assert_non_null(strstr(t.refused[CARM_VARIANT_L1], "wait for each other"));
-    assert_true(isnan(r.ratio[CARM_VARIANT_L1]));
-    carm_trial_close(&t);
-    (void)close_child(&child);
+    begin(&x, &what, chase_head, chase_end, 1);
+    assert_non_null(strstr(x.t.refused[CARM_VARIANT_L1], "wait for each other"));
+    assert_true(isnan(x.r.ratio[CARM_VARIANT_L1]));
+    (void)end(&x);
 }
 
 /* What a branch depends on stays as it is. */
 static void branches_decide(void **state)
 {
     const struct what what = {until, NULL};
-    struct carm_trial t;
-    struct carm_trial_result r;
+    struct tried x;
     (void)state;
-    struct child child = open_child(&what);
-    measure(&child, until_head, until_end, 0, 1, &t, &r);
-    assert_string_equal(r.why, "");
-    assert_true(t.body.ops[0].decides);  /* the load */
-    assert_false(t.body.ops[1].decides); /* the sum */
-    assert_true(t.idle[CARM_VARIANT_L1]);
-    assert_int_equal(t.changed[CARM_VARIANT_ARITHMETIC], 1);
-    carm_trial_close(&t);
-    (void)close_child(&child);
+    begin(&x, &what, until_head, until_end, 1);
+    assert_true(x.t.body.ops[0].decides);  /* the load */
+    assert_false(x.t.body.ops[1].decides); /* the sum */
+    assert_true(x.t.idle[CARM_VARIANT_L1]);
+    assert_int_equal(x.t.changed[CARM_VARIANT_ARITHMETIC], 1);
+    (void)end(&x);
 }
 
 static void numbers_that_name_others(void **state)
 {
     const struct what what = {indices, NULL};
-    struct carm_trial t;
-    struct carm_trial_result r;
+    struct tried x;
     (void)state;
-    struct child child = open_child(&what);
-    measure(&child, indices_head, indices_end, 0, 1, &t, &r);
-    assert_string_equal(r.why, "");
-    assert_int_equal(t.changed[CARM_VARIANT_INDIRECT], 1);
-    assert_int_equal(t.body.ops[1].stride, 0);
-    assert_false(t.huge_already);
-    carm_trial_close(&t);
-    (void)close_child(&child);
+    begin(&x, &what, indices_head, indices_end, 1);
+    assert_int_equal(x.t.changed[CARM_VARIANT_INDIRECT], 1);
+    assert_int_equal(x.t.body.ops[1].stride, 0);
+    assert_false(x.t.huge_already);
+    (void)end(&x);
 }
 
 /* ---- refused ---- */
@@ -358,14 +361,10 @@ static void reserving(double **to)
 static void address_space_is_reserved(void **state)
 {
     const struct what what = {triad, reserving};
-    struct carm_trial t;
-    struct carm_trial_result r;
+    struct tried x;
     (void)state;
-    struct child child = open_child(&what);
-    measure(&child, triad_head, triad_end, 0, 1, &t, &r);
-    assert_string_equal(r.why, "");
-    carm_trial_close(&t);
-    (void)close_child(&child);
+    begin(&x, &what, triad_head, triad_end, 1);
+    (void)end(&x);
 }
 
 /* ---- signals ---- */
@@ -381,35 +380,36 @@ static void with_alarms(double **to)
 static void signals_are_the_programs(void **state)
 {
     const struct what what = {triad, with_alarms};
-    struct carm_trial t;
-    struct carm_trial_result r;
+    struct tried x;
     (void)state;
     const uint64_t sum = unwatched(&what);
-    struct child child = open_child(&what);
-    measure(&child, triad_head, triad_end, 0, 3, &t, &r);
-    assert_string_equal(r.why, "");
-    carm_trial_close(&t);
-    assert_true(close_child(&child) == sum);
+    begin(&x, &what, triad_head, triad_end, 3);
+    assert_true(end(&x) == sum);
+}
+
+/* What carm_stop_at says of a loop of the child. */
+static int watch(const struct child *child, const uint8_t *head, double seconds)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)head;
+    pid_t thread = 0;
+    stop = (struct carm_stop){.pid = child->pid};
+    return carm_stop_at(&stop, &at, 1, seconds, NULL, &thread);
 }
 
 /* One that is stopped by a signal stays so, until it is told to go on. */
 static void it_stays_stopped(void **state)
 {
-    static struct carm_stop stop;
     const struct what what = {triad, NULL};
-    const uint64_t at = (uint64_t)(uintptr_t)dot_head;
-    pid_t thread = 0;
     siginfo_t info;
     (void)state;
     struct child child = open_child(&what);
-    stop = (struct carm_stop){.pid = child.pid};
     const pid_t killer = fork();
     if (killer == 0) {
         usleep(20000); /* it is watched by then; before or after it would be stopped as well */
         kill(child.pid, SIGSTOP);
         _exit(0);
     }
-    assert_int_equal(carm_stop_at(&stop, &at, 1, 0.1, NULL, &thread), -1);
+    assert_int_equal(watch(&child, dot_head, 0.1), -1);
     assert_int_equal(waitpid(killer, NULL, 0), killer);
     usleep(20000);
     assert_int_equal(waitid(P_PID, (id_t)child.pid, &info, WSTOPPED | WNOHANG | WNOWAIT), 0);
@@ -420,14 +420,10 @@ static void it_stays_stopped(void **state)
 
 static void it_is_not_reached(void **state)
 {
-    static struct carm_stop stop;
     const struct what what = {triad, NULL};
-    const uint64_t at = (uint64_t)(uintptr_t)dot_head;
-    pid_t thread = 0;
     (void)state;
     struct child child = open_child(&what);
-    stop = (struct carm_stop){.pid = child.pid};
-    assert_int_equal(carm_stop_at(&stop, &at, 1, 0.05, NULL, &thread), -1);
+    assert_int_equal(watch(&child, dot_head, 0.05), -1);
     assert_int_equal(stop.nthreads, 0);
     (void)close_child(&child);
 }
@@ -435,14 +431,10 @@ static void it_is_not_reached(void **state)
 /* A breakpoint would make the kernel reset what the program has told it of SIGTRAP. */
 static void traps_are_ignored(void **state)
 {
-    static struct carm_stop stop;
     const struct what what = {triad, without_traps};
-    const uint64_t at = (uint64_t)(uintptr_t)triad_head;
-    pid_t thread = 0;
     (void)state;
     struct child child = open_child(&what);
-    stop = (struct carm_stop){.pid = child.pid};
-    assert_int_equal(carm_stop_at(&stop, &at, 1, 0.2, NULL, &thread), -1);
+    assert_int_equal(watch(&child, triad_head, 0.2), -1);
     assert_true(stop.masked);
     (void)close_child(&child);
 }
@@ -457,18 +449,14 @@ static void asks_to_be_traced(double **to)
 
 static void it_is_traced_already(void **state)
 {
-    static struct carm_stop stop;
     const struct what what = {triad, asks_to_be_traced};
-    const uint64_t at = (uint64_t)(uintptr_t)triad_head;
-    pid_t thread = 0;
     uint64_t sum = 0;
     (void)state;
     signal(SIGUSR2, SIG_IGN);
     const struct what plain = {triad, NULL};
     const uint64_t want = unwatched(&plain);
     struct child child = open_child(&what);
-    stop = (struct carm_stop){.pid = child.pid};
-    (void)carm_stop_at(&stop, &at, 1, 0.05, NULL, &thread);
+    (void)watch(&child, triad_head, 0.05);
     carm_stop_release(&stop);
     for (int i = 0; i < 100 && !carm_stop_ended(&stop); i++) {
         usleep(1000);
@@ -483,15 +471,11 @@ static void it_is_traced_already(void **state)
 
 static void it_ends_meanwhile(void **state)
 {
-    static struct carm_stop stop;
     const struct what what = {triad, NULL};
-    const uint64_t at = (uint64_t)(uintptr_t)dot_head;
-    pid_t thread = 0;
     (void)state;
     struct child child = open_child(&what);
     kill(child.pid, SIGKILL);
-    stop = (struct carm_stop){.pid = child.pid};
-    assert_int_equal(carm_stop_at(&stop, &at, 1, 5.0, NULL, &thread), -1);
+    assert_int_equal(watch(&child, dot_head, 5.0), -1);
     while (!carm_stop_ended(&stop)) {
         usleep(1000);
     }
