@@ -53,8 +53,8 @@ static const struct carm_opt options[] = {
      &words.quick, NULL},
     {"budget", 'b', "SECONDS",
      "60; 10 with --quick; less with fewer --reps; 15 more with --ceilings",
-     "How long the build may take: points that were disturbed are measured again until then, and it ends with "
-     "what it has. Two quiet cores need some 30 s; a shorter budget means fewer repetitions. Less than 5 s "
+     "How long the build may take: points that were disturbed are measured again until then. The model has the roofs "
+     "that had a figure in time. Two quiet cores need some 30 s; a shorter budget means fewer repetitions. Less than 5 s "
      "counts as 5 s.",
      &words.budget, NULL},
     {"memory", 'm', "LIMIT", "half of what is available",

@@ -226,7 +226,7 @@ static void report_waits(const struct carm_run *run)
         run->cpu_seconds, run->row.seconds, ran);
 }
 
-/* "3.1 s, 0.03 cores busy", and what it means for rates */
+/* "3.1 s, 0.03 cores busy", and that rates over the whole time are low for that reason */
 static void report_time(const struct carm_run *run)
 {
     char busy[64] = "";

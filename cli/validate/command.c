@@ -43,8 +43,8 @@ static const struct carm_opt options[] = {
     {"quick", 'q', NULL, NULL, "A first look: 1024 repetitions, fewer schedules to choose from.",
      &words.quick, NULL},
     {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
-     "How long it may take: points that were disturbed are measured again until then, and it ends with what it "
-     "has. Less than 5 s counts as 5 s.",
+     "How long it may take: points that were disturbed are measured again until then. The scores are of the "
+     "points that had a figure in time. Less than 5 s counts as 5 s.",
      &words.budget, NULL},
     {"theory", 0, "NAME|FILE", "by CPUID",
      "Peak rates of the core to compare the roofs with: the name of a microarchitecture, for "

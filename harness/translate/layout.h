@@ -34,10 +34,11 @@ struct carm_stock_block {
     uint16_t bytes, code, rare;
     uint16_t inc_end, nmaps, nfixes; /* as in struct carm_block */
     uint8_t nlinks, nrows, copies;
-    uint8_t align;       /* address of the code modulo 64, a multiple of 16 */
-    int32_t peeked[2];   /* where from pc: what it relies on ... */
-    uint16_t npeeked[2]; /* ... of so many bytes */
-    uint32_t place;      /* carm_stock_place */
+    uint8_t align; /* address of the code modulo 64, a multiple of 16 */
+    /* code behind the block on which flags_free depends: offsets from pc, and bytes */
+    int32_t peeked[2];
+    uint16_t npeeked[2];
+    uint32_t place; /* carm_stock_place */
     int64_t from_code,
         from_rare; /* from the code, where it was translated, to pc and to the rare code */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The instructions of a loop, decoded where they lie in a process, with what decides which of them may be changed: what
- * its branches depend on, what it carries in vector registers, how its addresses move. */
+/* The instructions of a loop, decoded where they lie in a process, with the facts that decide which of
+ * them may be changed: values on which a branch depends, vector registers that carry a value to the next iteration, and
+ * how addresses move. */
 #ifndef CARM_HARNESS_WHATIF_BODY_H
 #define CARM_HARNESS_WHATIF_BODY_H
 

@@ -24,7 +24,7 @@ enum {
 /* Lines between a load and its prefetch */
 static const int64_t distances[] = {
     [CARM_VARIANT_NEAR] = 4, [CARM_VARIANT_PREFETCHED] = 16, [CARM_VARIANT_FAR] = 64};
-/* Iterations between an index and the prefetch of what it names */
+/* Iterations between an index and the prefetch of the element at that index */
 enum { INDIRECT_DISTANCE = 32 };
 
 #define WORD(id, word, values) word,
