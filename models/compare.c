@@ -45,6 +45,23 @@ double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
     return floors[noise][is_virtual];
 }
 
+double carm_compare_between(enum carm_compare_noise noise, bool is_virtual)
+{
+    /* Four default and eight quick builds in a row on a virtual machine of two processors: the standard
+     * deviation of a roof from build to build, less that of its own interval (docs/results.md, "Builds of
+     * one machine"). Private caches and computation: none beyond their intervals. */
+    static const double deviations[] = {
+        [CARM_COMPARE_CORE] = 0.0,          [CARM_COMPARE_PRIVATE] = 0.0,
+        [CARM_COMPARE_SHARED] = 0.01,       [CARM_COMPARE_DRAM] = 0.04,
+        [CARM_COMPARE_DRAM_SEVERAL] = 0.04,
+    };
+    return is_virtual ? deviations[noise] : 0.0;
+}
+
+/* Degrees of freedom of these deviations: 26 roofs of memory move together within a build, so that twelve
+ * builds count, not their roofs. */
+static const double between_freedom = 11.0;
+
 /* On a restless virtual machine rounds of the last cache scatter by 5% and rounds of memory by
  * 8%. Builds move by half as much again, which a single build does not show. */
 static const double unseen = 0.5;
@@ -59,7 +76,12 @@ static double add_variance(const struct carm_compare_value *v, double half, doub
     const double batches = fmin(3.0, (double)v->rounds - 1.0);
     const double sd = half / gsl_cdf_tdist_Pinv(0.975, batches);
     const double drift = unseen * v->scatter;
+    const double builds = v->between * v->rate;
     const double seen = sd * sd / 2.0;
+    if (builds > drift) {
+        *squares += seen * seen / batches + pow(builds, 4.0) / between_freedom;
+        return seen + builds * builds;
+    }
     /* The scatter is that between batches and that within, which are independent. */
     const double shared = fmin(1.0, batches / v->scatter_freedom);
     const double between = seen + shared * drift * drift;
@@ -217,6 +239,7 @@ static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t 
     if (pooled.sound) {
         const bool all = pooled.used == of_state;
         value->rounds = pooled.used;
+        value->runs = pooled.runs;
         value->scatter =
             all ? gsl_stats_sd(rates, 1, of_state) : gsl_stats_mad(rates, 1, of_state, rates + n);
         value->scatter_freedom = (double)(of_state - 1) * (all ? 1.0 : efficiency);
@@ -421,8 +444,13 @@ static void judge(const struct carm_compare *c, struct carm_compare_set *set, do
             const double floor =
                 noise >= 0.0 ? noise : carm_compare_floor(row->noise, is_virtual && !by_rounds);
             const size_t together = comparisons[i] ? comparisons[i] : 1;
-            carm_compare_values(&row->values[0], &row->values[i], floor, by_rounds ? together : 0,
-                                &row->diffs[i]);
+            struct carm_compare_value of[2] = {row->values[0], row->values[i]};
+            for (size_t v = 0; v < 2; v++) {
+                of[v].between = of[v].runs < CARM_ROUNDS_RUNS
+                                    ? carm_compare_between(row->noise, is_virtual)
+                                    : 0.0;
+            }
+            carm_compare_values(&of[0], &of[1], floor, by_rounds ? together : 0, &row->diffs[i]);
         }
     }
     if (set->nrows > 0) {

@@ -38,16 +38,24 @@ enum carm_compare_noise {
  * cover other runs */
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual);
 
+/* How far builds of one machine in a row scatter beyond the scatter that the rounds of each show, as a
+ * relative standard deviation: neighbours in a virtual machine's memory and last cache come and go for
+ * minutes, in which a build has all of its rounds. 0 on a machine of one's own. */
+double carm_compare_between(enum carm_compare_noise noise, bool is_virtual);
+
 /* A roof in one model. */
 struct carm_compare_value {
     double rate;            /* byte/s or flop/s; 0 = the model has no such roof */
     double lo, hi;          /* 95% interval; both = rate where none is known */
     size_t rounds;          /* that it was made of; 0 = of none, or none that are sound */
+    size_t runs;            /* that its rounds are of */
     double scatter;         /* standard deviation of the rounds, same unit as the rate */
     double scatter_freedom; /* its degrees of freedom */
-    double clock_hz;        /* core clock beside it; 0 = not known, or no matter (memory) */
-    bool disturbed;         /* while it was measured */
-    const char *code;       /* borrowed from the model, as are note and isa */
+    double
+        between; /* carm_compare_between; 0 where the rounds are of several runs, which show it */
+    double clock_hz;  /* core clock beside it; 0 = not known, or no matter (memory) */
+    bool disturbed;   /* while it was measured */
+    const char *code; /* borrowed from the model, as are note and isa */
     const char *note;
     const char *isa; /* of the roofs that it is from */
 };
@@ -84,8 +92,8 @@ struct carm_compare_diff {
  * - half of each interval's, which is made for a difference between two runs already, with 3 degrees of
  *   freedom (four batches), and
  * - the square of half the scatter of each value's rounds, for drifts so slow that one run does not
- * show them. Its degrees of freedom: the number of rounds less one. Student's t has the degrees of
- * freedom of their sum.
+ * show them, or the square of `between` if that is more. Its degrees of freedom: the number of rounds less one.
+ * Student's t has the degrees of freedom of their sum.
  * comparisons  number of values from rounds that are judged together; 0 = intervals of single runs
  * source: Welch 1947, "The generalization of 'Student's' problem when several different population
  *         variances are involved"; models/rounds.h */

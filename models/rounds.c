@@ -263,7 +263,7 @@ static double half_width(const struct part *p)
     }
     rates_of(p, rates);
     const size_t runs = cut_runs(p, first);
-    const size_t cuts = runs == 1 ? BATCHES : runs == 2 ? BATCHES / 2 : 1;
+    const size_t cuts = runs >= CARM_ROUNDS_RUNS ? 1 : runs == 1 ? BATCHES : BATCHES / 2;
     size_t batches = 0;
     for (size_t r = 0; r < runs; r++) {
         const size_t length = first[r + 1] - first[r];
@@ -316,7 +316,8 @@ static bool find_agreeing(const struct carm_round *rounds, size_t n, struct part
 /* A figure of these rounds, but for its interval. */
 static struct carm_pooled pool(const struct part *part, size_t n)
 {
-    struct carm_pooled e = {.used = part->n, .n = n};
+    size_t first[CARM_ROUNDS_MAX + 1];
+    struct carm_pooled e = {.used = part->n, .n = n, .runs = cut_runs(part, first)};
     double rates[CARM_ROUNDS_MAX];
     double clocks[CARM_ROUNDS_MAX];
     size_t known = 0;

@@ -47,6 +47,7 @@ struct carm_round {
 enum {
     CARM_ROUNDS_MAX = 96, /* rounds that are kept for one point; a figure uses at most this many */
     CARM_ROUNDS_MIN = 3,  /* rounds of one state that make a figure */
+    CARM_ROUNDS_RUNS = 3, /* runs from which on the interval is from their medians */
 };
 
 struct carm_pooled {
@@ -55,6 +56,7 @@ struct carm_pooled {
     struct carm_ci range;  /* least and most of its rounds */
     double clock_hz;       /* median clock of the rounds; 0 = unknown */
     enum carm_state state; /* of its rounds; the worst one where they are of several */
+    size_t runs;           /* that its rounds are of: builds, 10 minutes or more apart */
     size_t used, n;        /* rounds it was made of, and all */
     /* the state is sound, with CARM_ROUNDS_MIN rounds, or two that agree */
     bool sound;

@@ -101,6 +101,20 @@ static double floor_of(const struct maker *m, size_t j)
     return m->sheet->change ? floor * sqrt(2.0) : floor;
 }
 
+/* The least spread from build to build that n nodes are taken to have, beyond the usual square of their own errors.
+ * A spread estimated from few nodes is often too small: five nodes that agreed by chance made a sixth an outlier by
+ * 16% of memory's bandwidth. */
+static double least_spread(const struct maker *m, size_t j, size_t n)
+{
+    enum { MANY = 20 }; /* from 8 degrees of freedom on (carm_fleet_p) the estimate serves */
+    const struct sheet *s = m->sheet;
+    const double between =
+        n < MANY && !s->without[j] ? carm_compare_between(s->roofs[j]->noise, s->is_virtual) : 0.0;
+    const double unseen = (s->change ? 2.0 : 1.0) * between * between - m->own2[j];
+    const double least = unseen > 0.0 ? sqrt(unseen) : 0.0;
+    return n < CARM_FLEET_FEW ? fmax(least, floor_of(m, j)) : least;
+}
+
 static void find_extremes(const struct maker *m, size_t column, struct carm_fleet_column *c)
 {
     float low = INFINITY;
@@ -153,8 +167,8 @@ static size_t centre_roof(struct maker *m, size_t j, struct carm_fleet_column *c
     m->centre[j] = c->centre.median;
     const double rest = c->centre.sigma * c->centre.sigma - own.median;
     c->sigma = rest > 0.0 ? sqrt(rest) : 0.0;
+    c->sigma = fmax(c->sigma, least_spread(m, j, n));
     if (n < CARM_FLEET_FEW) {
-        c->sigma = fmax(c->sigma, floor_of(m, j));
         m->centre[j] = s->change ? 0.0 : m->centre[j];
     }
     m->spread[j] = fmax(sqrt(c->sigma * c->sigma + own.median), resolution);
