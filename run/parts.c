@@ -48,10 +48,10 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
         const double enough = times * 10.0 * CARM_PROFILE_FEW / (n ? (double)n : 1.0);
         char advice[64] = "take a larger problem";
         if (enough * run->row.seconds < patience) {
-            snprintf(advice, sizeof advice, "--repeat %.0f runs the program often enough",
-                     enough + 1.0);
+            snprintf(advice, sizeof advice, "try --repeat %.0f", enough + 1.0);
         }
-        snprintf(dst, size, "%llu sample%s of %.3g ms of processor time are too few for loops: %s",
+        snprintf(dst, size,
+                 "too short to see loops (%llu sample%s of %.3g ms of processor time): %s",
                  (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, advice);
     }
     return dst;

@@ -425,7 +425,92 @@ static void put_fitness(const struct carm_compare_page *page)
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/* The answer, in one sentence. returns false where nothing can be compared */
+/* What a roof belongs to, as the answer names it: its level, or computation. Ceilings belong to nothing:
+ * the roofs above them say it. */
+static const char *part_of(const struct carm_compare_row *row, char dst[16])
+{
+    switch (row->kind) {
+    case CARM_COMPARE_MEMORY:
+        snprintf(dst, 16, "%.*s", (int)strcspn(row->name, " "), row->name);
+        return dst;
+    case CARM_COMPARE_DRAM_PEAK:
+        return "DRAM";
+    case CARM_COMPARE_COMPUTE:
+        return "computation";
+    default:
+        return NULL;
+    }
+}
+
+enum { PARTS_MAX = 6 };
+
+struct part {
+    char name[16];
+    double change; /* the largest significant one, as a share of the baseline */
+};
+
+/* returns the number of parts in which a model differs, in the order of the largest change first */
+static size_t find_parts(const struct carm_compare *c, size_t model, struct part *parts)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < c->nsets; s++) {
+        for (size_t r = 0; r < c->sets[s].nrows; r++) {
+            char buf[16];
+            const struct carm_compare_row *row = &c->sets[s].rows[r];
+            const char *name = part_of(row, buf);
+            if (!name || row->diffs[model].verdict != CARM_COMPARE_SIGNIFICANT) {
+                continue;
+            }
+            size_t k = 0;
+            while (k < n && strcmp(parts[k].name, name) != 0) {
+                k++;
+            }
+            if (k == PARTS_MAX) {
+                continue;
+            }
+            if (k == n) {
+                snprintf(parts[n].name, sizeof parts[n].name, "%s", name);
+                parts[n++].change = 0.0;
+            }
+            if (fabs(row->diffs[model].change) > fabs(parts[k].change)) {
+                parts[k].change = row->diffs[model].change;
+            }
+            for (; k > 0 && fabs(parts[k].change) > fabs(parts[k - 1].change); k--) {
+                const struct part kept = parts[k];
+                parts[k] = parts[k - 1];
+                parts[k - 1] = kept;
+            }
+        }
+    }
+    return n;
+}
+
+/* "B is slower: L1 -12%, DRAM -4%." for each model that differs */
+static void put_answers(const struct carm_compare *c)
+{
+    for (size_t m = 1; m < c->n; m++) {
+        struct part parts[PARTS_MAX];
+        char text[256] = "";
+        bool faster = false, slower = false;
+        const size_t n = find_parts(c, m, parts);
+        for (size_t i = 0; i < n; i++) {
+            const size_t used = strlen(text);
+            faster = faster || parts[i].change > 0.0;
+            slower = slower || parts[i].change < 0.0;
+            snprintf(text + used, sizeof text - used, "%s%s %+.2g%%", i ? ", " : "", parts[i].name,
+                     100.0 * parts[i].change);
+        }
+        if (n > 0) {
+            carm_opt_print_wrapped("", 0, "%c is %s: %s.", carm_compare_letter(m),
+                                   !slower   ? "faster"
+                                   : !faster ? "slower"
+                                             : "faster in some, slower in other respects",
+                                   text);
+        }
+    }
+}
+
+/* The answer first, then how many comparisons it rests on. returns false where nothing can be compared */
 static bool put_verdict_line(const struct carm_compare_page *page)
 {
     const struct carm_compare *c = page->compare;
@@ -451,9 +536,16 @@ static bool put_verdict_line(const struct carm_compare_page *page)
         snprintf(marked, sizeof marked,
                  " Not compared because a measurement was disturbed: %zu more.", disturbed);
     }
-    carm_opt_print_wrapped(
-        "\n", 0, "Significant: %zu of %zu comparisons (%zu lower, %zu higher%s).%s", significant,
-        significant + equal, drops, significant - drops, clocks, marked);
+    putchar('\n');
+    put_answers(c);
+    if (significant == 0) {
+        carm_opt_print_wrapped("", 0, "No significant difference in %zu comparisons.%s", equal,
+                               marked);
+    } else {
+        carm_opt_print_wrapped(
+            "", 0, "Significant: %zu of %zu comparisons (%zu lower, %zu higher%s).%s", significant,
+            significant + equal, drops, significant - drops, clocks, marked);
+    }
     return true;
 }
 

@@ -19,11 +19,13 @@ char *carm_run_reuse(char *dst, size_t size, const struct carm_run_levels *l, si
     const struct carm_level_estimate *first = of ? &of->levels[0] : NULL;
     dst[0] = '\0';
     if (first && first->misses >= 1.0) {
-        const int used = snprintf(dst, size, "a line is accessed %.3g times while it is in L1",
-                                  first->lookups / first->misses);
-        if (unused_share(first) >= 0.005) {
-            snprintf(dst + used, size - (size_t)used, ", and %.0f%% of its bytes never are",
-                     100.0 * unused_share(first));
+        const double bytes = 64.0 * (1.0 - unused_share(first));
+        if (bytes < 63.5) {
+            snprintf(dst, size, "only %.2g of the 64 bytes of each line are used, by %.3g accesses",
+                     bytes, first->lookups / first->misses);
+        } else {
+            snprintf(dst, size, "each line is used whole, by %.3g accesses",
+                     first->lookups / first->misses);
         }
     }
     return dst;

@@ -12,6 +12,7 @@
 
 #include "base/csv.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "models/file/work.h"
 #include "models/import/import.h"
 
@@ -154,14 +155,21 @@ static int read_header(struct carm_points *p, struct carm_err *err)
         : p->field_of[CARM_COLUMN_flops] < 0 && p->field_of[CARM_COLUMN_operations] < 0 ? "flops"
         : p->field_of[CARM_COLUMN_seconds] < 0                                          ? "seconds"
         : p->field_of[CARM_COLUMN_bytes] < 0 && p->field_of[CARM_COLUMN_dram_bytes] < 0
-            ? "bytes or dram_bytes"
+            ? "bytes' or 'dram_bytes"
             : NULL;
     if (lacks) {
         const bool other = p->width == 1 && strpbrk(p->fields[0].text, ";\t|");
-        return bad(p, &p->fields[0], err,
-                   "no column %s%s; the first line names the columns, such as %s", lacks,
-                   other ? " (fields are separated by commas, not by ';', '|' or tabs)" : "",
-                   example);
+        char found[160] = "", clean[sizeof found];
+        for (size_t i = 0; i < p->width; i++) {
+            const size_t used = strlen(found);
+            snprintf(found + used, sizeof found - used, "%s%s", i ? ", " : "", p->fields[i].text);
+        }
+        return bad(
+            p, &p->fields[0], err,
+            "the column '%s' is missing; found: %s%s. The first line names the columns, such "
+            "as %s",
+            lacks, carm_text_clean(clean, sizeof clean, found, false),
+            other ? " (separate fields by commas, not by ';', '|' or tabs)" : "", example);
     }
     return 0;
 }

@@ -549,23 +549,27 @@ bool carm_own_place(const struct carm_own *own, const struct carm_place_set *set
 char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
                     const struct carm_place *place)
 {
-    snprintf(dst, size, "%.1f%% of its own roof, %.1f%% of the machine's", 100.0 * roof->share,
-             100.0 * place->share);
-    if (roof->share > 1.0 + CARM_PLACE_TOLERANCE) {
+    const bool above = roof->share > 1.0 + CARM_PLACE_TOLERANCE;
+    snprintf(dst, size, "at %.1f%% of what its instructions allow, at %.1f%% of the machine's roof",
+             100.0 * roof->share, 100.0 * place->share);
+    if (above) {
         append(
             dst, size,
-            "; above its own roof: wrong counts, too low a roof, or accesses that are faster than "
-            "measured vector ones (integer registers, lines stored whole)");
-    } else if (roof->gain > 1.0 + CARM_PLACE_TOLERANCE) {
-        append(
-            dst, size,
-            "; only another algorithm, other operations or wider vectors can bring the %.2fx between them",
-            roof->gain);
+            "; above its own roof: its counts are wrong, the roof is too low, or its accesses are "
+            "faster than the measured vector ones (integer registers, lines stored whole)");
+        return dst;
+    }
+    if (roof->share < 1.0 - CARM_PLACE_TOLERANCE) {
+        append(dst, size, "; with these instructions at most %.2gx is left", 1.0 / roof->share);
+    } else {
+        append(dst, size, "; with these instructions nothing is left");
+    }
+    if (roof->gain > 1.0 + CARM_PLACE_TOLERANCE) {
+        append(dst, size,
+               "; wider vectors, other operations or another algorithm could give another %.2gx",
+               roof->gain);
     } else if (roof->gain < 1.0 - CARM_PLACE_TOLERANCE) {
-        append(
-            dst, size,
-            "; its own roof is the higher one: its loads and stores are faster than those of the "
-            "machine's roof");
+        append(dst, size, "; its loads and stores are faster than those of the machine's roof");
     }
     return dst;
 }

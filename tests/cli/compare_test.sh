@@ -47,7 +47,7 @@ golden compare.csv compare --threads 1 --csv - a.json b.json
 
 # ---- the same twice
 
-run compare --threshold 0 --noise 0 a.json a.json && grep -q '^Significant: 0 of 53 comparisons' out && [ ! -s err ]
+run compare --threshold 0 --noise 0 a.json a.json && grep -q '^No significant difference in 53 comparisons' out && [ ! -s err ]
 ok "a model does not differ from itself"
 
 XDG_DATA_HOME=$tmp/data && export XDG_DATA_HOME && mkdir -p data/carm &&

@@ -160,9 +160,9 @@ static void when_parts_say_nothing(void **state)
     /* 29 samples of 59 ms: too few, and twice ten times as many are enough */
     run.samples.total = CARM_PROFILE_FEW - 1;
     run.user_seconds = 59e-3;
-    misses("29 samples of 59 ms of processor time are too few for loops: --repeat 11 runs");
+    misses("too short to see loops (29 samples of 59 ms of processor time): try --repeat 11");
     run.samples.total = 1;
-    misses("1 sample of 59 ms of processor time are too few for loops: take a larger problem");
+    misses("too short to see loops (1 sample of 59 ms of processor time): take a larger problem");
     /* a second of processor time must have more: something was not sampled */
     run.user_seconds = 1.0;
     misses("shares of time are missing: 1 sample of 1e+03 ms of processor time (a set-user-id");

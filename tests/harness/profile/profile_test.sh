@@ -437,9 +437,9 @@ if once["iterations"] != 2000000 or once["entries_low"] != 11:
     sys.exit("all programs of a script count")'
 ok "a script, and a program that becomes another"
 
-run "$tmp/true" && grep -q 'samples* of .* too few for loops: --repeat [0-9]* runs' "$tmp/err"
+run "$tmp/true" && grep -q 'too short to see loops (.* samples* of .*): try --repeat [0-9]' "$tmp/err"
 ok "a short program: too few samples"
-run sleep 0.6 && grep -q 'samples* of .* too few for loops: take a larger problem' "$tmp/err"
+run sleep 0.6 && grep -q 'too short to see loops (.* samples* of .*): take a larger problem' "$tmp/err"
 ok "... and no hundreds of runs of one that takes its time"
 run --no-time "$tmp/true" && grep -q '^carm: time *unknown: a counted run has no time' "$tmp/err" &&
     grep -q '^carm: --no-time has no shares of time: --loops and --functions show' "$tmp/err" &&

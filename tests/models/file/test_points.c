@@ -238,12 +238,12 @@ static void refuses_headers(void **state)
     } bad[] = {
         {"", "the file is empty; its first line names the columns, such as name,flops"},
         {"# only\n\n", "the file is empty"},
-        {"flops,bytes,seconds\n", "line 1, column 1: no column name;"},
-        {"name,bytes,seconds\n", "no column flops;"},
-        {"name,flops,bytes\n", "no column seconds;"},
-        {"name,flops,seconds\n", "no column bytes or dram_bytes;"},
+        {"flops,bytes,seconds\n", "line 1, column 1: the column 'name' is missing; found: flops, bytes, seconds."},
+        {"name,bytes,seconds\n", "the column 'flops' is missing;"},
+        {"name,flops,bytes\n", "the column 'seconds' is missing;"},
+        {"name,flops,seconds\n", "the column 'bytes' or 'dram_bytes' is missing;"},
         {"name,flops,bytes,seconds,flops\n", "line 1, column 26: the column flops appears twice"},
-        {"name;flops;bytes;seconds\n", "separated by commas, not by ';'"},
+        {"name;flops;bytes;seconds\n", "separate fields by commas, not by ';'"},
         {"{\"schema\": \"carm-model/1\"}", "a quote inside a field"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

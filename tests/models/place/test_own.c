@@ -381,16 +381,18 @@ static void places(void **state)
     assert_near(roof.peak, 160, 0); /* the machine's */
     assert_string_equal(
         carm_own_text(text, sizeof text, &roof, &place),
-        "78.1% of its own roof, 52.1% of the machine's; only another algorithm, other "
-        "operations or wider vectors can bring the 1.50x between them");
+        "at 78.1% of what its instructions allow, at 52.1% of the machine's roof; with these "
+        "instructions at most 1.3x is left; wider vectors, other operations or another algorithm "
+        "could give another 1.5x");
     assert_false(carm_own_place(&own, &set, CARM_PLACE_ORIGINAL, &place, &roof));
     place.roof = 60; /* as that of 2:1 in L2 is for an update */
     place.share = 50 / 60.0;
     assert_true(carm_own_place(&own, &set, CARM_PLACE_CACHE_AWARE, &place, &roof));
     assert_string_equal(
         carm_own_text(text, sizeof text, &roof, &place),
-        "78.1% of its own roof, 83.3% of the machine's; its own roof is the higher one: "
-        "its loads and stores are faster than those of the machine's roof");
+        "at 78.1% of what its instructions allow, at 83.3% of the machine's roof; with these "
+        "instructions at most 1.3x is left; its loads and stores are faster than those of the "
+        "machine's roof");
     place.performance = 70;
     assert_true(carm_own_place(&own, &set, CARM_PLACE_CACHE_AWARE, &place, &roof));
     assert_non_null(strstr(carm_own_text(text, sizeof text, &roof, &place), "above its own roof"));
