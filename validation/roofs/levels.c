@@ -276,13 +276,22 @@ static struct carm_pooled value_of(const struct carm_series *p, const struct car
     return pooled;
 }
 
-int carm_build_sweep_curve(const struct carm_build_sweep *sweep, struct carm_curve *curve,
-                           double *clocks, struct carm_err *err)
+static double fastest_of(const struct carm_series *p, double rate)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        rate = carm_state_is_sound(p->rounds[i].state) ? fmax(rate, p->rounds[i].rate) : rate;
+    }
+    return rate;
+}
+
+int carm_build_sweep_curve(const struct carm_build_sweep *sweep, bool fastest,
+                           struct carm_curve *curve, double *clocks, struct carm_err *err)
 {
     int rc = 0;
     curve->npoints = 0;
     for (size_t i = 0; i < sweep->n && !rc; i++) {
-        const struct carm_pooled pooled = value_of(&sweep->points[i], sweep->set->build->clock);
+        struct carm_pooled pooled = value_of(&sweep->points[i], sweep->set->build->clock);
+        pooled.rate = fastest ? fastest_of(&sweep->points[i], pooled.rate) : pooled.rate;
         clocks[curve->npoints] = pooled.clock_hz;
         rc = carm_build_add_pooled_point(curve, set_of(&sweep->points[i], sweep->set->threads),
                                          &pooled, err);
@@ -474,6 +483,49 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     }
 }
 
+/* Bytes of a level's caches that so many threads reach, by the OS; 0 = unknown. */
+static double reach_of(const struct carm_build *build, const struct carm_build_level *l, size_t i,
+                       int threads)
+{
+    int instances = 0;
+    int sharers = 0;
+    carm_topo_cache_share(build->topo, build->topo->caches[i].level, threads, &instances, &sharers);
+    return (double)l->os_size_bytes * (instances > 0 ? instances : 1);
+}
+
+/* No cache is larger than reported: points beyond the reported size were disturbed, or hit other caches. */
+static bool is_late(const struct carm_build_level *l, double os)
+{
+    return os > 0.0 && l->range.knee > CARM_LATE_KNEE * os;
+}
+
+int carm_build_doubt_late(const struct carm_build_sweep *sweep,
+                          const struct carm_build_levels *fewer, struct carm_build_levels *levels,
+                          struct carm_err *err)
+{
+    const struct carm_build *build = sweep->set->build;
+    struct carm_curve curve = {.npoints = 0};
+    struct carm_build_levels best = {.n = 0};
+    double clocks[CARM_CURVE_POINTS_MAX];
+    for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
+        const double os = reach_of(build, &levels->levels[i], i, levels->threads);
+        if (!is_late(&levels->levels[i], os)) {
+            continue;
+        }
+        const int rc = best.n ? 0 : carm_build_sweep_curve(sweep, true, &curve, clocks, err);
+        if (rc) {
+            free(curve.points);
+            return rc;
+        }
+        carm_build_find_levels(build, levels->threads, &curve, clocks, fewer, &best);
+        if (best.levels[i].range.resolved && !is_late(&best.levels[i], os)) {
+            levels->levels[i] = best.levels[i];
+        }
+    }
+    free(curve.points);
+    return 0;
+}
+
 bool carm_build_doubts_levels(const struct carm_build *build,
                               const struct carm_build_levels *levels, double *lo, double *hi)
 {
@@ -481,17 +533,11 @@ bool carm_build_doubts_levels(const struct carm_build *build,
     double above = 0.0;
     for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
         const struct carm_build_level *l = &levels->levels[i];
-        int instances = 0;
-        int sharers = 0;
-        carm_topo_cache_share(build->topo, build->topo->caches[i].level, levels->threads,
-                              &instances, &sharers);
-        const double os = (double)l->os_size_bytes * (instances > 0 ? instances : 1);
+        const double os = reach_of(build, l, i, levels->threads);
         const bool early = carm_build_is_private(build->topo, i, levels->threads) &&
                            l->knee_bytes > 0 &&
                            (double)l->knee_bytes < 0.6 * (double)l->os_size_bytes;
-        /* no cache is larger than reported: points beyond the reported size were disturbed, or
-         * hit other caches */
-        const bool late = os > 0.0 && l->range.knee > CARM_LATE_KNEE * os;
+        const bool late = is_late(l, os);
         if (carm_level_list_has(&build->config->levels, l->name) &&
             (!l->range.resolved || early || late)) {
             *lo = found ? *lo : 0.5 * above;

@@ -37,10 +37,11 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
                            struct carm_err *err);
 
 /* The points measured so far, as a curve.
+ * fastest  of each point the fastest sound round, not the figure of all rounds
  * clocks  [CARM_CURVE_POINTS_MAX] out: hertz, the core clock beside each point
  * returns 0 or -CARM_ENOMEM */
-int carm_build_sweep_curve(const struct carm_build_sweep *sweep, struct carm_curve *curve,
-                           double *clocks, struct carm_err *err);
+int carm_build_sweep_curve(const struct carm_build_sweep *sweep, bool fastest,
+                           struct carm_curve *curve, double *clocks, struct carm_err *err);
 
 /* The number of rounds of a curve's points, and the repetitions of one round. */
 size_t carm_build_sweep_rounds(size_t reps, size_t *each);
@@ -58,6 +59,15 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
  * is not resolved, or a private cache ends far below the reported size. */
 bool carm_build_doubts_levels(const struct carm_build *build,
                               const struct carm_build_levels *levels, double *lo, double *hi);
+
+/* Levels whose plateau ends beyond CARM_LATE_KNEE times the reported size become those of the curve of fastest rounds
+ * where its end is within: neighbours only slow a shared cache, so that a plateau between the cache's and memory's
+ * bandwidth, which reaches far beyond the cache, is theirs. Seen with 32 MiB: an end at 71 MiB.
+ * fewer  as for carm_build_find_levels
+ * returns 0 or -CARM_ENOMEM */
+int carm_build_doubt_late(const struct carm_build_sweep *sweep,
+                          const struct carm_build_levels *fewer, struct carm_build_levels *levels,
+                          struct carm_err *err);
 
 /* Whether a cache is private with this number of threads: not the last one, and no two threads
  * share it.

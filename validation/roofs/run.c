@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "harness/machine/search.h"
+#include "models/inherit.h"
 #include "validation/latency/latency.h"
 #include "validation/roofs/ceilings.h"
 #include "validation/roofs/levels.h"
@@ -89,7 +90,7 @@ static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_l
                        struct carm_curve *curve, struct carm_err *err)
 {
     double clocks[CARM_CURVE_POINTS_MAX];
-    const int rc = carm_build_sweep_curve(sweep, curve, clocks, err);
+    const int rc = carm_build_sweep_curve(sweep, false, curve, clocks, err);
     if (!rc) {
         carm_build_find_levels(sweep->set->build, sweep->set->threads, curve, clocks, fewest,
                                &sweep->set->levels);
@@ -156,6 +157,7 @@ static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_le
         rc = carm_build_sweep_round(sweep, lo, hi, err);
         rc = rc ? rc : find_levels(sweep, fewest, curve, err);
     }
+    rc = rc ? rc : carm_build_doubt_late(sweep, fewest, &s->levels, err);
     if (rc) {
         return rc;
     }
@@ -311,10 +313,15 @@ static void describe(struct carm_model *model, const struct carm_build_config *c
     model->config.quick = config->quick;
 }
 
-static bool has_rounds(const struct carm_roofs *r)
+static bool has_rounds(const struct carm_model *m)
 {
-    return r && ((r->nmemory > 0 && r->memory[0].nrounds > 0) ||
-                 (r->ncompute > 0 && r->compute[0].nrounds > 0));
+    bool has = false;
+    for (size_t i = 0; i < m->nroofs; i++) {
+        const struct carm_roofs *r = &m->roofs[i];
+        has = has || (r->nmemory > 0 && r->memory[0].nrounds > 0) ||
+              (r->ncompute > 0 && r->compute[0].nrounds > 0);
+    }
+    return has;
 }
 
 bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
@@ -323,18 +330,11 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
     struct carm_model here = {.config = {.reps = 0}};
     struct carm_err why;
     describe(&here, config, host);
-    bool same = carm_machine_check(&here.machine, &before->machine, &why) == 0 &&
-                here.machine.cores == before->machine.cores &&
-                here.machine.threads == before->machine.threads &&
-                strcmp(here.config.precision, before->config.precision) == 0 &&
-                strcmp(here.config.ldst, before->config.ldst) == 0 &&
-                here.config.quick == before->config.quick;
-    /* of the first ISA all sets; others may have been left out, or added for a program */
-    for (size_t i = 0; i < config->nthreads && same; i++) {
-        same = has_rounds(carm_model_find_roofs(before, carm_isa_name(config->isas[0]),
-                                                carm_precision_name(config->precisions[0]),
-                                                config->threads[i]));
-    }
+    const bool same = carm_machine_check(&here.machine, &before->machine, &why) == 0 &&
+                      here.machine.cores == before->machine.cores &&
+                      here.machine.threads == before->machine.threads &&
+                      strcmp(here.config.ldst, before->config.ldst) == 0 &&
+                      (here.config.quick || !before->config.quick) && has_rounds(before);
     free(here.machine.caches);
     return same;
 }
@@ -371,7 +371,7 @@ static void plan_time(struct carm_build *build, double latency)
 }
 
 int carm_build_run(const struct carm_build_config *config, const struct carm_host *host,
-                   const struct carm_code_counter *counter, const struct carm_model *before,
+                   const struct carm_code_counter *counter, struct carm_model *before,
                    struct carm_model **model, struct carm_build_done *done, struct carm_err *err)
 {
     struct carm_build_plan plan = {0};
@@ -411,6 +411,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
     }
     rc = rc ? rc : carm_observer_check(host->observer, err);
     rc = rc ? rc : carm_code_counter_check(counter, plan.image, host->topo, &host->clock, m, err);
+    rc = rc || !before ? rc : carm_model_inherit(m, before, err);
     done->seconds = carm_observer_end(host->observer);
     carm_build_plan_close(&plan);
     if (rc) {

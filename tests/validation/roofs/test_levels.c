@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -13,6 +14,7 @@
 #include "tests/models/near.h"
 #include "validation/roofs/levels.h"
 #include "validation/roofs/run.h"
+#include "validation/series.h"
 
 #define KIB 1024.0
 #define MIB (1024.0 * 1024.0)
@@ -271,6 +273,58 @@ static void levels_without_reported_caches(void **state)
     carm_topo_close(f.topo);
 }
 
+/* Neighbours slow the last cache in three rounds of four, down to the first points of memory: the plateau seems to
+ * end at 71 MiB. One round shows the true end. With the cache itself as large in all rounds, the late end stays. */
+static void a_late_end_needs_the_fastest_rounds(void **state)
+{
+    (void)state;
+    enum { POINTS = 128 };
+    static struct carm_series points[POINTS];
+    struct fixture f;
+    const double size[] = {48 * KIB, 1 * MIB, 32 * MIB, 71 * MIB};
+    const double slowed[] = {800e9, 270e9, 60e9, 57e9, 43e9};
+    const double full[] = {800e9, 270e9, 110e9, 57e9, 43e9};
+    for (int seldom = 1; seldom >= 0; seldom--) {
+        struct carm_build_levels levels;
+        struct carm_err err = {""};
+        double clocks[CARM_CURVE_POINTS_MAX];
+        struct carm_curve curve = {.npoints = 0};
+        open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
+        struct carm_build_set set = {.build = &f.build, .threads = 1};
+        struct carm_build_sweep sweep = {.set = &set, .points = points};
+        const struct carm_clock clock = {.tsc_hz = 3e9};
+        f.build.clock = &clock;
+        memset(points, 0, sizeof points);
+        draw(&f, size, slowed, 5, 2 * KIB, 1024 * MIB);
+        for (sweep.n = 0; sweep.n < f.curve.npoints; sweep.n++) {
+            struct carm_series *p = &points[sweep.n];
+            const double x = f.points[sweep.n].x;
+            const size_t level = x <= size[0]   ? 0
+                                 : x <= size[1] ? 1
+                                 : x <= size[2] ? 2
+                                 : x <= size[3] ? 3
+                                                : 4;
+            *p = (struct carm_series){
+                .shared = true, .work = x, .shape = {.windows = 1, .window_bytes = (uint64_t)x}};
+            for (p->n = 0; p->n < 4; p->n++) {
+                p->rounds[p->n] =
+                    (struct carm_round){.rate = (p->n == 2 && seldom ? full : slowed)[level] *
+                                                (1.0 - 1e-3 * (double)p->n),
+                                        .clock_hz = 3e9,
+                                        .at = (double)p->n};
+            }
+        }
+        assert_int_equal(carm_build_sweep_curve(&sweep, false, &curve, clocks, &err), 0);
+        carm_build_find_levels(&f.build, 1, &curve, clocks, NULL, &levels);
+        assert_true(levels.levels[2].range.knee > 64 * MIB);
+        assert_int_equal(carm_build_doubt_late(&sweep, NULL, &levels, &err), 0);
+        assert_int_equal(levels.levels[2].range.knee < 40 * MIB, seldom);
+        assert_true(levels.levels[1].range.knee < 2 * MIB);
+        free(curve.points);
+        carm_topo_close(f.topo);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +336,7 @@ int main(void)
         cmocka_unit_test(unclear_caches_are_borrowed),
         cmocka_unit_test(a_wandering_clock_hides_nothing),
         cmocka_unit_test(levels_without_reported_caches),
+        cmocka_unit_test(a_late_end_needs_the_fastest_rounds),
     };
     return cmocka_run_group_tests_name("build", tests, NULL, NULL);
 }

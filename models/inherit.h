@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A later build never makes a model worse: what it did not measure, or measured only disturbed, stays as the model
+ * before had it. */
+#ifndef CARM_MODELS_INHERIT_H
+#define CARM_MODELS_INHERIT_H
+
+#include "models/model.h"
+
+/* Moves from a model of the same machine and mix what the new one lacks: sets, roofs of a set, ceilings, levels that
+ * the new curve does not resolve, curves and their ends, latencies, checks by counters. A roof that is disturbed in
+ * the new model and was not before is replaced by the earlier one. The configuration becomes that of both. The
+ * validation is not moved: it is of the earlier roofs.
+ * before  loses what is moved; released by its owner as ever
+ * returns 0 or -CARM_ENOMEM; both models can be released either way */
+int carm_model_inherit(struct carm_model *model, struct carm_model *before, struct carm_err *err);
+
+#endif
