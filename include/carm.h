@@ -45,5 +45,28 @@ int carm_region_flush(void);
 
 #ifdef __cplusplus
 }
+
+namespace carm
+{
+/* A region that ends with the scope of its object, also when an exception leaves it:
+ *     carm::region guard("solve");
+ * name  as of carm_region_begin; not copied here: it must live as long as the object */
+class region
+{
+    const char *name;
+    region(const region &);
+    region &operator=(const region &);
+
+  public:
+    explicit region(const char *n) : name(n)
+    {
+        carm_region_begin(name);
+    }
+    ~region()
+    {
+        carm_region_end(name);
+    }
+};
+} /* namespace carm */
 #endif
 #endif

@@ -8,6 +8,7 @@
     points = carm.run(["./app"], name="app")  # counted by carm run
     carm.place(points, model)                 # the answers of carm place
     carm.plot(model, points)                  # matplotlib
+    with carm.region("solve"): ...            # counted by itself under carm run --regions
 
 Needs the program carm in PATH, or its path in the environment variable CARM, for run(), place() and
 load() without a file. frame() needs pandas, plot() matplotlib; nothing else is needed.
@@ -15,16 +16,19 @@ Units are those of model.json: byte/s, flop/s, second."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from typing import Any, Iterable, Mapping, Sequence, Union
 
 __version__ = "0.1.0"
-__all__ = ["CarmError", "Model", "Roofs", "frame", "load", "place", "plot", "read", "run"]
+__all__ = ["CarmError", "Model", "Roofs", "frame", "load", "place", "plot", "read", "region", "run"]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -282,6 +286,46 @@ def run(command: Sequence[str], *, name: str | None = None, counters: str | None
             if done.returncode:
                 raise CarmError(_last_line(done, f"{done.args[0]} exits with {done.returncode}"))
         return read(path)
+
+
+_library: list[ctypes.CDLL] = []
+
+
+def _regions() -> ctypes.CDLL:
+    """libcarm: where the loader finds it, else beside the program carm or in the lib folder next to its own."""
+    if not _library:
+        program = shutil.which(os.environ.get("CARM", "carm"))
+        folder = os.path.dirname(os.path.realpath(program)) if program else ""
+        places = ["", *(os.path.join(folder, of) for of in ("", "../lib", "../lib64", "../lib/x86_64-linux-gnu") if folder)]
+        for place_of in places:
+            with contextlib.suppress(OSError):
+                _library.append(ctypes.CDLL(os.path.join(place_of, "libcarm.so.0")))
+                break
+        else:
+            raise CarmError("libcarm.so.0 was not found: install libcarm, or add its folder to LD_LIBRARY_PATH")
+    return _library[0]
+
+
+class region(contextlib.ContextDecorator):  # pylint: disable=invalid-name # as contextlib's own
+    """Marks what this thread does inside a with, or in a decorated function, as a region of carm run --regions
+    (include/carm.h). The interpreter's own work is part of it. Without CARM_OUT nothing happens.
+
+    name    1 to 127 bytes of UTF-8
+    raises  CarmError where CARM_OUT is set and libcarm is missing, or where the name is no region's"""
+
+    def __init__(self, name: str) -> None:
+        self.name = name.encode()
+        if not 0 < len(self.name) < 128 or b"\0" in self.name:
+            raise CarmError("a region's name has 1 to 127 bytes")
+
+    def __enter__(self) -> region:
+        if os.environ.get("CARM_OUT"):
+            _regions().carm_region_begin(self.name)
+        return self
+
+    def __exit__(self, *why: object) -> None:
+        if os.environ.get("CARM_OUT"):
+            _regions().carm_region_end(self.name)
 
 
 def frame(rows: Any) -> Any:

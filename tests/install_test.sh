@@ -110,6 +110,14 @@ counts 'the example in C, with the path that make install named' "$tmp/c"
 $cc $san "$examples/region.c" $(pkg-config --cflags --static --libs carm | sed 's/-lcarm/-l:libcarm.a/') -o "$tmp/static" 2>"$tmp/err" &&
     ! ldd "$tmp/static" | grep -q libcarm && ldd "$tmp/static" | grep -q libZydis
 counts '... with libcarm.a: of its libraries, Zydis and jansson stay shared' "$tmp/static"
+if command -v g++ >/dev/null; then
+    # shellcheck disable=SC2046,SC2086
+    g++ $san -std=c++98 -pedantic -Wall -Wextra -Werror -O1 "$examples/region.cpp" $(pkg-config --cflags --libs carm) \
+        -Wl,-rpath,"$lib" -o "$tmp/cpp" 2>"$tmp/err"
+    counts 'the example in C++' "$tmp/cpp"
+else
+    skip 'the example in C++' 'no g++'
+fi
 if command -v gfortran >/dev/null; then
     # shellcheck disable=SC2046,SC2086
     (cd "$tmp" && gfortran $san -std=f2008 -Wall -O1 "$(pkg-config --variable=fortran carm)" "$examples/region.f90" \

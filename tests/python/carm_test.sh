@@ -28,6 +28,22 @@ while IFS= read -r line; do
 done <"$tmp/all"
 [ "$(grep -c '^\(not \)\{0,1\}ok ' "$tmp/all")" -eq 15 ]
 ok "all of carm_check.py ran"
+# ten times 1000 multiplications and additions, and no other work on floating-point numbers
+if ldd "${carm%/*}/libcarm.so.0" 2>/dev/null | grep -q libasan; then
+    skip "the example's region is counted exactly" "Python does not load a libcarm under sanitizers"
+else
+    (cd "$tmp" && PYTHONPATH=$top/python "$carm" run -q --regions --counters translate -o "$tmp/region.csv" -- \
+        $python "$top/docs/examples/region.py") >"$tmp/out" 2>"$tmp/err" &&
+        [ "$(grep -c . "$tmp/region.csv")" -eq 2 ] && grep -q '^axpy,20000,' "$tmp/region.csv"
+    ok "the example's region is counted exactly"
+fi
+[ "$(PYTHONPATH=$top/python $python "$top/docs/examples/region.py")" = 17.0 ] &&
+    ! env PYTHONPATH="$top/python" CARM_OUT="$tmp/none.csv" $python -c 'import carm
+def fails(path):
+    raise OSError(path)
+carm.ctypes.CDLL = fails
+with carm.region("x"): pass' 2>"$tmp/err" && grep -q 'libcarm.so.0 was not found: ' "$tmp/err"
+ok "... nothing happens without CARM_OUT; a missing library is named"
 # installed PYTHON: the module that it imports is the one of this version
 version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 installed() {

@@ -4,20 +4,7 @@
 
 #include <stdexcept>
 
-class region
-{
-    const char *name;
-
-  public:
-    explicit region(const char *n) : name(n)
-    {
-        carm_region_begin(name);
-    }
-    ~region()
-    {
-        carm_region_end(name);
-    }
-};
+using carm::region;
 
 struct late {
     ~late()
