@@ -94,13 +94,15 @@ static json_t *make_diff(const void *arg, size_t i)
         return json_null();
     }
     json_t *o = json_object();
-    const bool ok = carm_jwrite_text(o, "verdict", carm_compare_verdict_name(d->verdict)) &&
-                    carm_jwrite_number(o, "change", d->change) &&
-                    carm_jwrite_number(o, "error", d->error) &&
-                    carm_jwrite_number(o, "noise", d->floor) &&
-                    carm_jwrite_value(o, "cycle_change",
-                                      d->has_cycles ? json_real(d->cycle_change) : json_null()) &&
-                    carm_jwrite_bool(o, "same_per_cycle", d->same_per_cycle);
+    const bool ok =
+        carm_jwrite_text(o, "verdict", carm_compare_verdict_name(d->verdict)) &&
+        carm_jwrite_number(o, "change", d->change) &&
+        carm_jwrite_value(o, "error",
+                          d->error <= CARM_COMPARE_NOT_KNOWN ? json_real(d->error) : json_null()) &&
+        carm_jwrite_number(o, "noise", d->floor) &&
+        carm_jwrite_value(o, "cycle_change",
+                          d->has_cycles ? json_real(d->cycle_change) : json_null()) &&
+        carm_jwrite_bool(o, "same_per_cycle", d->same_per_cycle);
     return carm_jwrite_done(o, ok);
 }
 

@@ -255,9 +255,14 @@ static void put_pair_row(const struct carm_compare_page *page, const struct carm
     }
     printf("  ");
     put_text(page, NAME_WIDTH, row->name);
-    printf(" %14s %14s %8s %s%5.2f%% %9s  ", rate_text(a, sizeof a, row, 0),
-           rate_text(b, sizeof b, row, 1), carm_compare_percent(change, sizeof change, d->change),
-           page->ascii ? "+-" : "±", 100.0 * d->error, cycle);
+    printf(" %14s %14s %8s ", rate_text(a, sizeof a, row, 0), rate_text(b, sizeof b, row, 1),
+           carm_compare_percent(change, sizeof change, d->change));
+    if (d->error > CARM_COMPARE_NOT_KNOWN) {
+        printf("%*s", page->ascii ? 8 : 7, "unknown");
+    } else {
+        printf("%s%5.2f%%", page->ascii ? "+-" : "±", 100.0 * d->error);
+    }
+    printf(" %9s  ", cycle);
     put_verdict(row, d);
     printf("\n");
 }

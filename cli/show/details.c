@@ -92,17 +92,27 @@ void carm_show_levels(const struct carm_show_page *page, const struct carm_model
     }
 }
 
+/* "±1.23%", or "not known". returns dst */
+static char *interval_text(const struct carm_show_page *page, char *dst, size_t size, int decimals,
+                           double value, struct carm_ci ci)
+{
+    const double percent = carm_show_interval_percent(value, ci);
+    if (percent > carm_show_not_known) {
+        snprintf(dst, size, "not known");
+    } else {
+        snprintf(dst, size, "%s%.*f%%", page->plus_minus, decimals, percent);
+    }
+    return dst;
+}
+
 /* The interval, right-aligned, with the mark of a disturbed point before it. */
 static void print_interval(const struct carm_show_page *page, double value, struct carm_ci ci,
                            bool disturbed)
 {
-    char text[CARM_TEXT_NUMBER_MAX];
-    const double percent = carm_show_interval_percent(value, ci);
-    if (percent > carm_show_not_known) {
-        snprintf(text, sizeof text, "%snot known", disturbed ? "! " : "");
-    } else {
-        snprintf(text, sizeof text, "%s%s%.2f%%", disturbed ? "! " : "", page->plus_minus, percent);
-    }
+    char interval[CARM_TEXT_NUMBER_MAX];
+    char text[CARM_TEXT_NUMBER_MAX + 2];
+    snprintf(text, sizeof text, "%s%s", disturbed ? "! " : "",
+             interval_text(page, interval, sizeof interval, 2, value, ci));
     if (page->foreign) {
         snprintf(text, sizeof text, "-");
     }
@@ -333,6 +343,7 @@ static const char *title_of(enum carm_ceiling_group group)
 static void print_ceiling(const struct carm_show_page *page, const struct carm_roofs *roofs,
                           const struct carm_ceiling_roof *c)
 {
+    char interval[CARM_TEXT_NUMBER_MAX];
     char number[CARM_TEXT_NUMBER_MAX];
     char gap[64] = "";
     const char *by = "";
@@ -348,9 +359,9 @@ static void print_ceiling(const struct carm_show_page *page, const struct carm_r
     if (times > 0.0) {
         snprintf(gap, sizeof gap, "x%.2f by %s", times, by);
     }
-    printf(" %14s  %s%s%.2f%%  ", carm_text_si(number, sizeof number, c->rate, unit_of(c->group)),
-           c->disturbed ? "! " : "  ", page->plus_minus,
-           carm_show_interval_percent(c->rate, c->ci95));
+    printf(" %14s  %s%s  ", carm_text_si(number, sizeof number, c->rate, unit_of(c->group)),
+           c->disturbed ? "! " : "  ",
+           interval_text(page, interval, sizeof interval, 2, c->rate, c->ci95));
     carm_show_put(page, 27, gap);
     printf("  ");
     carm_show_put(page, 0, c->code);
@@ -516,6 +527,7 @@ void carm_show_curves(const struct carm_show_page *page, const struct carm_model
                       const struct carm_select *sel)
 {
     char a[CARM_TEXT_NUMBER_MAX];
+    char interval[CARM_TEXT_NUMBER_MAX];
     char b[CARM_TEXT_NUMBER_MAX];
     for (size_t i = 0; i < m->ncurves; i++) {
         const struct carm_curve *c = &m->curves[i];
@@ -526,9 +538,10 @@ void carm_show_curves(const struct carm_show_page *page, const struct carm_model
                           c->precision, c->kind, c->threads, c->threads == 1 ? "" : "s");
         for (size_t k = 0; k < c->npoints; k++) {
             const struct carm_curve_point *p = &c->points[k];
-            printf("  %10s  %12s  %s%.1f%%%s\n", carm_text_bytes(a, sizeof a, (uint64_t)p->x),
-                   carm_text_si(b, sizeof b, p->value, "B/s"), page->plus_minus,
-                   carm_show_interval_percent(p->value, p->ci95), p->disturbed ? " !" : "");
+            printf("  %10s  %12s  %s%s\n", carm_text_bytes(a, sizeof a, (uint64_t)p->x),
+                   carm_text_si(b, sizeof b, p->value, "B/s"),
+                   interval_text(page, interval, sizeof interval, 1, p->value, p->ci95),
+                   p->disturbed ? " !" : "");
         }
     }
     if (m->ncurves == 0) {

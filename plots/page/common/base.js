@@ -76,7 +76,13 @@ function short(v) {
   return String(Number(v.toPrecision(4)));
 }
 
+// as cli/show/page.c: an interval of more than half its middle to each side tells nothing
+function isKnown(ci) {
+  return 2 * (ci[1] - ci[0]) <= ci[1] + ci[0];
+}
+
 function intervalText(ci, unit) {
+  if (ci && ci[1] > 0 && !isKnown(ci)) return "95% interval not known";
   return ci && ci[1] > 0 ? `95% interval ${si(ci[0], unit)} to ${si(ci[1], unit)}` : "";
 }
 

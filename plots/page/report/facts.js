@@ -115,7 +115,7 @@ function makeWarnings(report) {
 
 function roofRow(set, what, value, unit, r, perCycle) {
   return [
-    what, setText(set), si(value, unit), rangeText(r.ci95[0], r.ci95[1], unit),
+    what, setText(set), si(value, unit), isKnown(r.ci95) ? rangeText(r.ci95[0], r.ci95[1], unit) : "not known",
     r.spread ? rangeText(r.spread.p5, r.spread.p95, unit) : "\u2013",
     perCycle ? digits4(perCycle) : "\u2013", r.clock_hz > 0 ? si(r.clock_hz, "Hz") : "\u2013",
     r.code, `${r.counted_by}, ${r.reps}`, noteLine(r) || "\u2013",
