@@ -169,9 +169,13 @@ static int carm(int argc, char **argv)
         return code ? code : finish(code);
     }
     const struct carm_command *cmd = carm_opt_find_command(carm_commands, word);
-    return cmd ? run_command(cmd, argc - 2, argv + 2)
-               : carm_say_error(CARM_EXIT_MISUSE,
-                                "there is no command '%s'; `carm --help` lists them", word);
+    if (cmd) {
+        return run_command(cmd, argc - 2, argv + 2);
+    }
+    const char *meant = carm_opt_nearest(carm_commands, word);
+    return carm_say_error(CARM_EXIT_MISUSE,
+                          "there is no command '%s'%s%s%s; `carm --help` lists them", word,
+                          meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "");
 }
 
 /* ---- small stacks ----

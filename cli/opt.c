@@ -2,12 +2,14 @@
 #include "cli/opt.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/job.h"
@@ -148,6 +150,80 @@ const char *carm_opt_join_subs(char *dst, size_t size, const struct carm_command
     return dst;
 }
 
+/* The number of letters to add, take away, replace or swap with their neighbours that makes one word another
+ * (optimal string alignment); more than most where either is long */
+static size_t typos(const char *a, const char *b, size_t most)
+{
+    enum { LONGEST = 24 };
+    size_t d[LONGEST + 1][LONGEST + 1];
+    const size_t m = strlen(a), n = strlen(b);
+    if (m > LONGEST || n > LONGEST) {
+        return most + 1;
+    }
+    for (size_t i = 0; i <= m; i++) {
+        for (size_t k = 0; k <= n; k++) {
+            if (!i || !k) {
+                d[i][k] = i + k;
+                continue;
+            }
+            const size_t change = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+            const size_t drop = (d[i - 1][k] < d[i][k - 1] ? d[i - 1][k] : d[i][k - 1]) + 1;
+            d[i][k] = change < drop ? change : drop;
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+                d[i - 2][k - 2] + 1 < d[i][k]) {
+                d[i][k] = d[i - 2][k - 2] + 1;
+            }
+        }
+    }
+    return d[m][n];
+}
+
+/* The nearest of some names to a mistyped word, with at most a typo for each three letters. */
+struct meant {
+    const char *word;
+    const char *name; /* NULL = none is near */
+    size_t typos;     /* of the nearest so far */
+};
+
+static void try_name(struct meant *m, const char *name)
+{
+    const size_t most = m->name ? m->typos - 1 : (strlen(m->word) + 1) / 3;
+    const size_t n = typos(m->word, name, most);
+    if (n <= most && (!m->name || n < m->typos)) {
+        m->name = name;
+        m->typos = n;
+    }
+}
+
+const char *carm_opt_nearest(const struct carm_command *const *commands, const char *word)
+{
+    struct meant m = {.word = word};
+    for (const struct carm_command *const *c = commands; c && *c; c++) {
+        try_name(&m, carm_opt_last_name(*c));
+    }
+    return m.name;
+}
+
+/* The long name of the option that a word such as "--ouput" meant, or NULL. */
+static const char *nearest_option(const struct carm_command *cmd, const char *word, size_t length)
+{
+    char name[32];
+    if (length < 4 || length - 2 >= sizeof name || word[1] != '-') {
+        return NULL;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)length - 2, word + 2);
+    struct meant m = {.word = name};
+    for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
+        try_name(&m, o->name);
+    }
+    for (const struct carm_command *const *s = cmd->subs; s && *s; s++) {
+        for (const struct carm_opt *o = (*s)->opts; o && o->name; o++) {
+            try_name(&m, o->name);
+        }
+    }
+    return m.name;
+}
+
 static bool is_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
@@ -172,7 +248,8 @@ static const struct carm_command *find_sub_with(const struct carm_command *cmd, 
     return NULL;
 }
 
-/* Prints that the command has no such option; where another sub-command has it, which one. */
+/* Prints that the command has no such option; where another sub-command has it, which one, else the one that
+ * may be meant. */
 static int refuse_option(const struct carm_command *cmd, const char *word, size_t length)
 {
     const struct carm_command *other = NULL;
@@ -181,6 +258,13 @@ static int refuse_option(const struct carm_command *cmd, const char *word, size_
         for (const struct carm_command *const *s = (*c)->subs; s && *s; s++) {
             other = *s == cmd ? find_sub_with(*c, word, length, &option) : other;
         }
+    }
+    const char *meant = other ? NULL : nearest_option(cmd, word, length);
+    if (meant) {
+        carm_say_error(0, "%s has no option %.*s; did you mean --%s? `carm %s --help` lists %s",
+                       cmd->name, (int)length, word, meant, cmd->name,
+                       cmd->subs ? "its sub-commands" : "them");
+        return CARM_OPT_MISUSE;
     }
     carm_say_error(0, "%s has no option %.*s%s%s%s; `carm %s --help` lists %s", cmd->name,
                    (int)length, word, other ? " (carm " : "", other ? other->name : "",
@@ -465,7 +549,19 @@ int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err
     for (const struct carm_opt *o = command->opts; o && o->name; o++) {
         char path[PATH_MAX];
         struct carm_err why = {""};
-        if (o->arg != carm_opt_outfile || !*o->value || !strchr(*o->value, '%')) {
+        if (o->arg != carm_opt_outfile || !*o->value) {
+            continue;
+        }
+        if (!strchr(*o->value, '%')) {
+            const char *slash = strrchr(*o->value, '/');
+            struct stat st;
+            snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - *o->value) : 0, *o->value);
+            if (*path && stat(path, &st) != 0 && errno == ENOENT) {
+                return carm_fail(err, CARM_EINVAL,
+                                 "--%s %.200s: there is no folder %.200s; make it (mkdir -p), or "
+                                 "correct the name",
+                                 o->name, *o->value, path);
+            }
             continue;
         }
         const int rc = carm_outname_expand(*o->value, path, sizeof path, &why);

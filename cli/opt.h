@@ -67,6 +67,9 @@ enum { CARM_OPT_MISUSE = -1, CARM_OPT_HELP = -2 };
 const struct carm_command *carm_opt_find_command(const struct carm_command *const *commands,
                                                  const char *name);
 
+/* The name of the command that a mistyped word may mean, or NULL; as carm_opt_find_command. */
+const char *carm_opt_nearest(const struct carm_command *const *commands, const char *name);
+
 /* Replaces a command that has sub-commands by the one that argv names. Options of the
  * sub-commands may come before its name. Prints errors to standard error.
  * cmd   in and out
@@ -118,7 +121,8 @@ __attribute__((format(printf, 2, 0))) void carm_say(const char *head, const char
 __attribute__((format(printf, 2, 3))) int carm_say_error(int code, const char *fmt, ...);
 
 /* Expands the values of a command's options that name output files (arg is carm_opt_outfile), but
- * for "-". They stay for the rest of the program.
+ * for "-". They stay for the rest of the program. Folders of names with %h and the like, which many jobs
+ * write, are made later; any other file's folder must be there, as it may be mistyped.
  * returns 0, -CARM_EINVAL (the sentence names the option) or -CARM_ENOMEM */
 int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err);
 

@@ -57,7 +57,7 @@ static const struct carm_opt options[] = {
      "that had a figure in time. Two quiet cores need some 30 s; a shorter budget means fewer repetitions. Less than 5 s "
      "counts as 5 s.",
      &words.budget, NULL},
-    {"memory", 'm', "LIMIT", "half of what is available",
+    {"memory", 0, "LIMIT", "half of what is available",
      "Memory that the working sets may take, for example 512M or 2G.", &words.memory, NULL},
     {"ceilings", 0, "[=LIST]", NULL,
      "Measure the Roofline paper's ceilings as well, for optimisation advice: in-core (ILP, SIMD, "

@@ -229,9 +229,11 @@ static int run_points(int n, char **operands)
     }
     if (files != 2 || (job.model && !*job.model)) {
         return carm_say_error(
-            CARM_EXIT_MISUSE,
-            "points are compared two files at a time: carm compare old.csv new.csv "
-            "[MODEL]");
+            CARM_EXIT_MISUSE, "%s",
+            files == 1 ? "one file of points has nothing to compare with: carm compare old.csv "
+                         "new.csv [MODEL]; carm place shows it under a model"
+                       : "points are compared two files at a time: carm compare old.csv new.csv "
+                         "[MODEL]");
     }
     if (carm_import_find(how.format, &format, &err)) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);

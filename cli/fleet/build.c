@@ -49,7 +49,7 @@ static const struct carm_opt options[] = {
     {"ceilings", 0, "[=LIST]", NULL, "As carm build.", &passed[7],
      "in-core|mix|memory|busy|traffic"},
     {"reps", 'r', "N", NULL, "As carm build.", &passed[8], NULL},
-    {"memory", 'm', "LIMIT", NULL, "As carm build.", &passed[9], NULL},
+    {"memory", 0, "LIMIT", NULL, "As carm build.", &passed[9], NULL},
     {"counters", 'c', "WORD", NULL, "As carm build.", &passed[10], "auto|papi|likwid|step|none"},
     {"wait", 0, "SECONDS", NULL, "As carm build.", &passed[11], NULL},
     {"budget", 'b', "SECONDS", NULL, "As carm build.", &passed[12], NULL},

@@ -2,12 +2,14 @@
 /* carm place: points of applications under the roofs of both models. */
 #include "cli/place/command.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "asm/isa.h"
@@ -30,12 +32,12 @@ static struct carm_points_how how;
 #define DEFAULT_RANKS "16"
 
 static const struct carm_opt options[] = {
-    {"merge", 'm', NULL, NULL,
+    {"merge", 0, NULL, NULL,
      "Sum rows with the same name, such as those of ranks or threads: flops, bytes, DRAM "
      "bytes, calls and threads are added, and the time is that of the slowest row. "
      "imbalance is the slowest row's time over the mean.",
      &opt_merge, NULL},
-    {"by", 'b', "LIST", NULL,
+    {"by", 0, "LIST", NULL,
      "Group the rows of ranks: one point for the job, for each node or for each rank "
      "(job, node, rank or several of them). Reports imbalance, the time that it costs and "
      "the ceiling that it leaves.",
@@ -413,8 +415,16 @@ static int check_operands(int n, char **operands)
                               "(- is standard input)");
     }
     struct carm_err err = {""};
-    if (carm_select_check_operands(n, operands, &err)) {
+    if (carm_select_sort_operands(n, operands, &err)) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    for (int i = 0; i < n; i++) { /* before the head of a table is printed */
+        struct stat st;
+        if (strcmp(operands[i], "-") != 0 && !carm_select_is_model(operands[i]) &&
+            stat(operands[i], &st) != 0) {
+            return carm_say_error(CARM_EXIT_FAILED, "cannot read %.400s: %s", operands[i],
+                                  strerror(errno));
+        }
     }
     const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
     if (opt_json && standard) {

@@ -84,7 +84,7 @@ static const struct carm_opt options[] = {
      "bytes then has "
      "a 95% confidence interval.",
      &opt_sample, NULL},
-    {"regions", 'r', NULL, NULL,
+    {"regions", 0, NULL, NULL,
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
      "the whole program. Their rows go to --output (default points.csv).",
      &opt_regions, NULL},

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "asm/isa.h"
@@ -151,6 +152,14 @@ static int run(int noperands, char **operands)
                                     !opt_no_plot, opt_ascii || !carm_screen_unicode(STDOUT_FILENO),
                                     &code))
         return code;
+    struct stat st;
+    if (noperands && strcmp(operands[0], "-") != 0 && stat(operands[0], &st) == 0 &&
+        S_ISREG(st.st_mode) && !carm_select_is_model(operands[0])) {
+        return carm_say_error(
+            CARM_EXIT_FAILED,
+            "%.400s is no model; if it has points, `carm place %.200s` places them", operands[0],
+            operands[0]);
+    }
     if (carm_select_open(noperands ? operands[0] : NULL, &m, &text, &err) ||
         (!opt_json && carm_select_check(&sel, m, &err))) {
         carm_say_error(code, "%s", err.text);

@@ -121,17 +121,22 @@ bool carm_select_is_model(const char *path)
     return format ? carm_import_has_roofs(format) : model || (st.st_size == 0 && named);
 }
 
-int carm_select_check_operands(int n, char **operands, struct carm_err *err)
+int carm_select_sort_operands(int n, char **operands, struct carm_err *err)
 {
-    int standard = 0;
+    int standard = 0, models = 0;
     for (int i = 0; i < n; i++) {
-        standard += strcmp(operands[i], "-") == 0;
-        if (i > 0 && carm_select_is_model(operands[i])) {
-            return carm_fail(
-                err, CARM_EINVAL,
-                "'%.400s' looks like a model: give one model only, before the files of points",
-                operands[i]);
+        char *operand = operands[i];
+        standard += strcmp(operand, "-") == 0;
+        if (!carm_select_is_model(operand)) {
+            continue;
         }
+        if (models++ > 0) {
+            return carm_fail(err, CARM_EINVAL,
+                             "'%.200s' looks like a model, as '%.200s' does: give one model only",
+                             operand, operands[0]);
+        }
+        memmove(operands + 1, operands, (size_t)i * sizeof *operands);
+        operands[0] = operand;
     }
     return standard > 1 ? carm_fail(err, CARM_EINVAL, "standard input (-) can be read once only")
                         : 0;

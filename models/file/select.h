@@ -22,8 +22,9 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
  * that the model's reader reports the error. "-" is not a model. */
 bool carm_select_is_model(const char *path);
 
-/* Operands [MODEL] POINTS...: a model comes first and alone, standard input is read once.
+/* Operands [MODEL] POINTS... in any order: the model, of which there is one at most, is moved to the front;
+ * standard input is read once.
  * returns 0 or -CARM_EINVAL */
-int carm_select_check_operands(int n, char **operands, struct carm_err *err);
+int carm_select_sort_operands(int n, char **operands, struct carm_err *err);
 
 #endif

@@ -49,6 +49,14 @@ quick="build --quick --levels L1 --threads 1 --reps 16"
 
 refuses "no such command" 2 "no command 'bild'" "$carm" bild
 refuses "no such option" 2 "has no option --nope" "$carm" build --nope
+refuses "a mistyped option" 2 "build has no option --treads; did you mean --threads?" "$carm" build --treads 1
+refuses "a mistyped option of a sub-command" 2 "did you mean --largest?" "$carm" study --lagrest 2 gemm
+refuses "a mistyped command" 2 "no command 'shwo' (did you mean show?)" "$carm" shwo
+refuses "... of which nothing is near" 2 "no command 'frobnicate'; .carm --help. lists them" "$carm" frobnicate
+refuses "a mistyped folder, before anything is measured" 2 "there is no folder $dir/no/such; make it" \
+    "$carm" $quick -o "$dir/no/such/m.json"
+[ ! -e "$dir/no" ]
+ok "... which is not made" $?
 refuses "option without its value" 2 "needs a value" "$carm" build --isa
 refuses "switch with a value" 2 "takes no value" "$carm" build --quick=yes
 refuses "too many operands" 2 "build takes no operands, 'model.json'" "$carm" build model.json

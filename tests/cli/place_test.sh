@@ -227,7 +227,9 @@ refuses "a list of threads" 2 "take one value each" --threads 1,2 "$model" "$tmp
 refuses "threads that are no number" 2 "--threads needs numbers" --threads x "$model" "$tmp/p.csv"
 refuses "no points" 2 "place needs a file of points" "$model"
 refuses "nothing" 2 "place needs a file of points"
-refuses "two models" 2 "looks like a model: give one model only" "$model" "$tmp/p.csv" "$model"
+refuses "two models" 2 "does: give one model only" "$model" "$tmp/p.csv" "$model"
+run "$model" "$tmp/p.csv" && cp "$tmp/out" "$tmp/before" && run "$tmp/p.csv" "$model" && cmp -s "$tmp/before" "$tmp/out"
+ok "a model behind the points"
 refuses "standard input twice" 2 "once only" "$model" - -
 refuses "JSON and CSV on one output" 2 "both go to standard output" --json --csv - "$model" "$tmp/p.csv"
 refuses "a model that is not there" 1 "there is no model file $tmp/none.json" "$tmp/none.json" "$tmp/p.csv"

@@ -189,7 +189,7 @@ printf 'name,flops,bytes,seconds\na,1e9,1e9,1\n' >"$tmp/p.csv"
 printf 'name,flops,bytes,seconds\n' >"$tmp/none.csv"
 printf 'name,flops,bytes,seconds\na,1,1,0\n' >"$tmp/zero.csv"
 echo '{' >"$tmp/broken.json"
-refuses "two models" 2 "looks like a model: give one model only" "$model" "$tmp/p.csv" "$model"
+refuses "two models" 2 "does: give one model only" "$model" "$tmp/p.csv" "$model"
 refuses "standard input twice" 2 "once only" "$model" - -
 refuses "an output that looks like a model" 2 "the page goes to -o FILE.html" "$model" -o "$tmp/x.json"
 refuses "an output that looks like points" 2 "the page goes to -o FILE.html" "$model" -o "$tmp/p.csv"
