@@ -29,6 +29,7 @@ die() {
 inside() {
     local root=$1 forbid=$2 enter=()
     shift 2
+    mount --bind "$root" "$root" # / is a mount point, as everywhere: unshare --mount needs it
     mount -t proc proc "$root/proc"
     mount --rbind /sys "$root/sys"
     if [ -z "$forbid" ]; then

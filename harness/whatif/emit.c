@@ -513,7 +513,7 @@ static struct accumulators find_accumulators(const struct carm_body *body, unsig
 {
     struct accumulators acc = {.n = ACCUMULATORS};
     uint64_t used = 0;
-    uint8_t spare[32];
+    uint8_t spare[16] = {0};
     size_t nspare = 0;
     for (size_t i = 0; i < body->n; i++) {
         const struct carm_flow_op *op = &body->ops[i].op;
