@@ -186,7 +186,8 @@ bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *p,
 {
     note[0] = '\0';
     if (!p->sound) {
-        const char *advice = carm_state_advice(p->state);
+        const char *advice =
+            carm_state_is_sound(p->state) ? "give more with --budget" : carm_state_advice(p->state);
         snprintf(note, size, "fewer than %d sound rounds of %zu: %s%s%s", CARM_ROUNDS_MIN, p->n,
                  carm_state_name(p->state), *advice ? "; " : "", advice);
     } else if (half_width(p) > (s->shared ? shared_max : own_max)) {

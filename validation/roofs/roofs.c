@@ -563,6 +563,10 @@ static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *
     const int n = more->set->threads;
     if (is_private(fewer) && is_private(more) && n <= cores) {
         const double ratio = per_core(more) / per_core(fewer);
+        if (fabs(ratio - 1.0) <= round_margin && fewer->pooled.sound && more->pooled.sound) {
+            fewer->alike += more->pooled.used;
+            more->alike += fewer->pooled.used;
+        }
         if (ratio < 1.0 - rule_slack && !more->note[0]) {
             snprintf(more->note, sizeof more->note,
                      "%.0f%% of %d times what %d thread%s reach%s, although each has a core for "
@@ -593,6 +597,7 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
     for (size_t i = 0; i < n; i++) {
         assert(roofs[i].set);
         roofs[i].note[0] = '\0';
+        roofs[i].alike = 0;
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < n; k++) {
@@ -607,13 +612,13 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 
 /* ---- more rounds -------------------------------------------------------------------------------- */
 
-/* Whether a mixture of operations has too few sound rounds. A mixture settles in one of several
- * schedules and keeps it for a round (77.8 or 69.2 Gflop/s on a Zen 3), so several rounds are
- * needed to see the best. */
+/* Whether a mixture of operations has too few sound rounds, those with other numbers of threads at the same
+ * rate per core included. A mixture settles in one of several schedules and keeps it for a round (77.8 or 69.2
+ * Gflop/s on a Zen 3), so several rounds are needed to see the best. */
 static bool is_unsettled(const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
-    size_t sound = 0;
+    size_t sound = r->alike;
     for (size_t i = 0; i < s->n; i++) {
         sound += carm_state_is_sound(s->rounds[i].state) ? 1 : 0;
     }

@@ -27,7 +27,8 @@ struct carm_build_roof {
     const struct carm_code *usual; /* of a search: the best candidate of other builds; else NULL */
     double gain;                   /* gain over the usual code in the same rounds; 0 = not known */
     bool unsearched;               /* the time for searches ended before each candidate had run */
-    size_t barren;                 /* repeated rounds in a row without effect */
+    size_t alike;  /* sound rounds of other numbers of threads with the same rate per core */
+    size_t barren; /* repeated rounds in a row without effect */
 };
 
 /* Measures all roofs of all sets in interleaved rounds, adds them to the model, which has the
@@ -52,7 +53,7 @@ bool carm_build_roof_winner(const struct carm_build_roof *roof, struct carm_winn
 
 /* Checks the rules between numbers of threads. In resources of one core, n threads with own cores
  * reach n times one thread's rate at the same clock. More threads never reach less than fewer.
- * Fills in the notes of roofs that are too slow by a rule.
+ * Fills in the notes of roofs that are too slow by a rule, and counts the rounds of those that are alike.
  * returns the number of such roofs */
 size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n);
 

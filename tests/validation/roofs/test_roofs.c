@@ -106,6 +106,27 @@ static void rules_are_per_cycle(void **state)
     carm_topo_close(r.topo);
 }
 
+/* Rounds of another number of threads confirm a rate within 1% per core, and no other. */
+static void equal_rates_confirm(void **state)
+{
+    struct rules r;
+    (void)state;
+    open_rules(&r, -1, 100, 402, 420);
+    r.roofs[0].pooled.used = 4;
+    carm_build_check_roofs(r.roofs, 3);
+    assert_int_equal(r.roofs[0].alike, 16);
+    assert_int_equal(r.roofs[1].alike, 4);
+    assert_int_equal(r.roofs[2].alike, 0); /* two threads to a core */
+    r.roofs[1].pooled.rate = 392;
+    carm_build_check_roofs(r.roofs, 3);
+    assert_int_equal(r.roofs[0].alike, 0);
+    r.roofs[1].pooled.rate = 402;
+    r.roofs[1].pooled.sound = false;
+    carm_build_check_roofs(r.roofs, 3);
+    assert_int_equal(r.roofs[0].alike, 0);
+    carm_topo_close(r.topo);
+}
+
 /* ---- series ------------------------------------------------------------------------------------ */
 
 static struct carm_topo *topo;
@@ -288,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_with_cores_of_their_own),
         cmocka_unit_test(rules_are_per_cycle),
+        cmocka_unit_test(equal_rates_confirm),
         cmocka_unit_test(rounds_are_noted),
         cmocka_unit_test(a_shared_core_is_named),
         cmocka_unit_test(codes_are_compared_beside_one_another),
