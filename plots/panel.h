@@ -55,6 +55,9 @@ int carm_plot_latency(const struct carm_plot_canvas *canvas, struct carm_plot_bo
 int carm_plot_loaded(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                      struct carm_err *err);
 
+int carm_plot_core_to_core(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                           struct carm_err *err);
+
 /* A validation's points against one model, and below them that model's residuals over the same x
  * axis: of the selected sets that have points, the one with the highest peak. */
 int carm_plot_cache_aware(const struct carm_plot_canvas *canvas, struct carm_plot_box box,

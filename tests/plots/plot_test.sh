@@ -114,7 +114,9 @@ ok "an axis of less than a decade has more than one number"
 python3 - "$model" "$top/tests/data/latency-model.json" >"$tmp/latency.json" <<'PY'
 import json, sys
 model, latency = (json.load(open(p)) for p in sys.argv[1:])
-json.dump({**model, "latency_curves": latency["latency_curves"], "loaded": latency["loaded"]}, sys.stdout)
+json.dump({**model, "latency_curves": latency["latency_curves"], "loaded": latency["loaded"],
+           "core_to_core": [{"from": a, "to": b, "seconds": s, "ci95": [s, s], "disturbed": s > 9e-8}
+                            for a, b, s in ((0, 2, 3e-8), (0, 5, 1e-7), (2, 5, 5e-8))]}, sys.stdout)
 PY
 run plot "$tmp/latency.json" --kind latency --script && grep -q 'latency, ns"' "$tmp/out" &&
     grep -qx '|pages, 4 KiB pages' "$tmp/out" && grep -q '^4096 1 1 1 0$' "$tmp/out"
@@ -122,6 +124,11 @@ ok "latency over working set"
 run plot "$tmp/latency.json" --kind loaded --script && grep -q 'latency_over = "bandwidth of all threads, GB/s"' "$tmp/out" &&
     grep -qx '|1:0, 2 threads' "$tmp/out" && grep -q '^10 100 100 100 0$' "$tmp/out"
 ok "latency beside streams"
+run plot "$tmp/latency.json" --kind core-to-core --script && grep -qx 'set xtics ("0" 0, "2" 1, "5" 2)' "$tmp/out" &&
+    sed -n '/^\$cells/,/^CARM_END/p' "$tmp/out" | grep -qx '1 0 30' && grep -qx 'heat_high = 100' "$tmp/out" &&
+    sed -n '/^\$marks/,/^CARM_END/p' "$tmp/out" | grep -c '100$' | grep -qx 2
+ok "a line from core to core"
+refuses "times from core to core that were not measured" 1 "two cores" plot "$model" --kind core-to-core -o "$tmp/p.svg"
 refuses "latencies that were not measured" 1 "carm build" plot "$model" --kind latency -o "$tmp/p.svg"
 mkdir "$tmp/folder"
 awk '/"precision": "dp"/ && ++n == 2 { sub("dp", "int8") } 1' "$model" >"$tmp/int8.json"
