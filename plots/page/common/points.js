@@ -46,6 +46,7 @@ function drawElements(plot, shown) {
     circles.sort((a, b) => pointRadius(plot, b, 0) - pointRadius(plot, a, 0) || a.index - b.index);
   }
   const plain = shown.length > 200 || plot.size.width < 480 ? 3.8 : 5;
+  plot.pointLayer.classed("many", shown.length > 200);
   circles.attr("tabindex", (p, i) => (i === 0 ? 0 : -1)).attr("cx", (p) => x(p.x)).attr("cy", (p) => y(p.y))
     .attr("r", (p) => pointRadius(plot, p, plain))
     .attr("class", (p) => `point${p.over ? " over" : ""}${isPale(plot, p) ? " pale" : ""}${p.place.part ? " part" : ""}`);

@@ -11,7 +11,7 @@ function applyView(report) {
   }
   report.shownSets = report.data.model.roofs.filter((s) => setIsOn(view, s));
   report.shownSets.sort((a, b) => peakOf(b) - peakOf(a));
-  showToggles(view);
+  showToggles(report);
 }
 
 function drawAll(report) {
@@ -53,7 +53,7 @@ function start() {
   }
   const data = readData();
   const values = toggleValues(data);
-  const report = { data, values, view: newView(defaultToggles(data, values)), plots: [], hot: null, shownSets: [] };
+  const report = { data, values, view: newView(defaultToggles(data, values), firstModelOf(data.places)), plots: [], hot: null, shownSets: [] };
   report.changed = () => {
     hideTip();
     sortPlaces(report);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The table of points: where each stands, what binds it, what to try. Sorts by its heads.
 
-const ROWS_AT_ONCE = 250;
+const ROWS_AT_ONCE = 50;
 
 // The text has null for what is infinite: the intensity of a placed point without bytes.
 function intensityOf(place) {
@@ -53,11 +53,13 @@ const COLUMNS = [
   { key: "advice", title: "what to try, notes", long: true, value: adviceOf, cell: adviceCell },
 ];
 
-// Row numbers in the view's order; what is not known comes last either way.
+// Row numbers in the view's order; what is not known comes last either way. Of points that are too many to be
+// shown at once, those that took longest come first.
 function sortedRows(places, sort) {
   const order = places.map((p, i) => i);
   if (!sort) {
-    return order;
+    const time = (p) => (p.part ? p.part.time_share : p.seconds) || 0;
+    return places.length > ROWS_AT_ONCE ? order.sort((a, b) => time(places[b]) - time(places[a]) || a - b) : order;
   }
   const column = COLUMNS.find((c) => c.key === sort[0]);
   const values = places.map(column.value);
@@ -100,7 +102,9 @@ function placeRow(report, index) {
 // Fills the table up to so many rows.
 function fillRows(report) {
   const body = document.querySelector("#places tbody");
-  const order = report.order.slice(0, report.rowsShown);
+  const word = report.search.toLowerCase();
+  const found = report.order.filter((i) => report.data.places[i].name.toLowerCase().includes(word));
+  const order = found.slice(0, report.rowsShown);
   report.rows = new Map();
   body.replaceChildren(...order.map((index, i) => {
     const row = placeRow(report, index);
@@ -108,9 +112,10 @@ function fillRows(report) {
     report.rows.set(index, row);
     return row;
   }));
-  const rest = report.order.length - order.length;
+  const rest = found.length - order.length;
   const more = byId("more");
-  byId("places-count").textContent = plural(report.order.length, "point") + (rest ? `, of which ${order.length} are shown` : "");
+  byId("places-count").textContent = (word ? `${found.length} of ` : "") + plural(report.order.length, "point") +
+    (rest ? `, of which ${order.length} are shown${report.view.sort || word ? "" : ", longest time first"}` : "");
   more.hidden = rest === 0;
   more.textContent = `Show ${Math.min(rest, ROWS_AT_ONCE)} more of ${rest}`;
 }
@@ -130,9 +135,9 @@ function sortPlaces(report) {
 
 // Goes to a point's row, which may not have been shown yet.
 function showRow(report, index) {
-  const at = report.order.indexOf(index);
-  if (at >= report.rowsShown) {
-    report.rowsShown = at + 1;
+  if (!report.rows.has(index)) {
+    report.search = byId("search").value = "";
+    report.rowsShown = Math.max(report.rowsShown, report.order.indexOf(index) + 1);
     fillRows(report);
   }
   report.rows.get(index).scrollIntoView({ block: "center" });
@@ -144,6 +149,7 @@ function makePlaces(report) {
   const { places } = report.data;
   report.rows = new Map();
   report.rowsShown = ROWS_AT_ONCE;
+  report.search = "";
   if (!places.length) {
     section.append(el("p", { class: "hint" }, "No points were given: carm report MODEL points.csv places them."));
     return;
@@ -166,7 +172,14 @@ function makePlaces(report) {
     report.rowsShown += ROWS_AT_ONCE;
     fillRows(report);
   });
-  section.append(
+  const search = el("input", { type: "search", id: "search", placeholder: "find a point", "aria-label": "find a point by its name" });
+  search.addEventListener("input", () => {
+    report.search = search.value;
+    report.rowsShown = ROWS_AT_ONCE;
+    fillRows(report);
+  });
+  search.hidden = places.length <= ROWS_AT_ONCE;
+  section.append(search,
     // the style sheet lays the rows out as grids, which would take the roles of a table from it
     el("div", { class: "scroll" }, el("table", { id: "places", class: "cards", role: "table" },
       el("caption", {}, el("span", { id: "places-count" }), el("span", { class: "screen" },

@@ -36,17 +36,16 @@ function defaultToggles(data, values) {
 
 function makeToggles(report) {
   const form = byId("toggles");
-  form.addEventListener("submit", (event) => event.preventDefault());
-  const models = el("fieldset", {}, el("legend", {}, "Model"));
+  const models = byId("models");
+  [form, models].forEach((f) => f.addEventListener("submit", (event) => event.preventDefault()));
   for (const shown of SHOWN) {
     const radio = el("input", { type: "radio", name: "model", value: shown });
     radio.addEventListener("change", () => {
       report.view.model = shown;
       report.changed();
     });
-    models.append(el("label", {}, radio, ` ${shown}`));
+    models.append(el("label", {}, radio, ` ${shown === "both" ? "both models" : shown}`));
   }
-  form.append(models);
   for (const [group, title] of GROUPS) {
     if (!report.values[group].length) {
       continue;
@@ -65,9 +64,14 @@ function makeToggles(report) {
   }
 }
 
-// The boxes as the view has them.
-function showToggles(view) {
-  for (const input of document.querySelectorAll("#toggles input")) {
+// The boxes as the view has them, and in the folded line the sets and mixes that are drawn.
+function showToggles(report) {
+  const { view } = report;
+  for (const input of document.querySelectorAll("#models input, #toggles input")) {
     input.checked = input.type === "radio" ? input.value === view.model : view.toggles[input.dataset.toggle];
   }
+  const sets = report.shownSets.map(setText);
+  const mixes = report.values.mix.filter((mix) => isOn(view, `mix:${mix}`));
+  const some = (texts) => texts.slice(0, 3).join(", ") + (texts.length > 3 ? ` and ${texts.length - 3} more` : "");
+  byId("drawn-now").textContent = sets.length ? `: ${some(sets)}; loads to stores ${some(mixes)}` : ": no roofs";
 }

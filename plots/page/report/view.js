@@ -4,11 +4,18 @@
 
 const SHOWN = ["both", ...MODELS];
 
-function newView(toggles) {
+// Both models are shown at first where there are no points, or where some have a place on both.
+function firstModelOf(places) {
+  return !places.length || places.some((p) => p.original) ? "both" : "cache-aware";
+}
+
+// firstModel: which model is shown at first
+function newView(toggles, firstModel) {
   return {
     defaults: toggles, // name -> ticked at first
     toggles: { ...toggles },
-    model: "both",
+    firstModel,
+    model: firstModel,
     theme: "auto",
     sort: null, // [column, descending]
     zoom: {}, // model -> [scale, x, y], x and y as shares of the plot's width and height
@@ -26,7 +33,7 @@ function viewObject(view) {
       out.zoom = { ...out.zoom, [which]: view.zoom[which] };
     }
   }
-  if (view.model !== "both") {
+  if (view.model !== view.firstModel) {
     out.model = view.model;
   }
   if (view.theme !== "auto") {
@@ -40,7 +47,7 @@ function viewObject(view) {
 
 // Takes from the address what makes sense; what does not is as at first.
 function readHash(view) {
-  Object.assign(view, newView(view.defaults));
+  Object.assign(view, newView(view.defaults, view.firstModel));
   const object = hashObject();
   for (const [name, on] of Object.entries(object.toggles || {})) {
     if (Object.hasOwn(view.defaults, name) && typeof on === "boolean") {
@@ -52,7 +59,7 @@ function readHash(view) {
       view.zoom[which] = object.zoom[which];
     }
   }
-  view.model = SHOWN.includes(object.model) ? object.model : "both";
+  view.model = SHOWN.includes(object.model) ? object.model : view.firstModel;
   view.theme = THEMES.includes(object.theme) ? object.theme : "auto";
   const sort = object.sort;
   if (Array.isArray(sort) && COLUMNS.some((c) => c.key === sort[0]) && typeof sort[1] === "boolean") {

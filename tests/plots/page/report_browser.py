@@ -66,6 +66,7 @@ def crowd_of_500(b, _url, pages):
     drawn.loads(b, pages.make("500", pages.model, many(500)), pages)
     n = b.js("return document.querySelectorAll('#plot-cache-aware .point').length")
     assert n == 500, "%d of 500 points are drawn" % n
+    table.many_rows(b)
 
 
 def before_and_after(b, _url, pages):

@@ -57,6 +57,7 @@ def hostile_names_are_text(b, url, _pages):
         nothing_ran(b)
     marks_stay_inside(b)
 
+    read(b, "document.getElementById('drawn').open = true")
     all_on(b)
     names = read(b, "return roofs('cache-aware').map(r => r.name)")
     for name in (HOSTILE[0], HOSTILE[3]):

@@ -7,6 +7,9 @@ from report_page import look, opened, read
 
 
 def narrow(b, url, _pages):
+    opened(b, url, unfolded=False, width=400, height=800)
+    top = read(b, "return svgOf('cache-aware').getBoundingClientRect().top")
+    assert top < 600, "the plot begins at %d px of a phone's screen" % top
     opened(b, url, width=400, height=800)
     wide = b.js("""const w = innerWidth, r = [document.documentElement.scrollWidth, w];
         const out = [...document.body.querySelectorAll('*')].filter(e => {

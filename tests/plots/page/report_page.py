@@ -323,6 +323,9 @@ def look(b, what, script, *arguments, seconds=5):
     return b.wait(what, JS + script, *arguments, seconds=seconds)
 
 
-def opened(b, url, **how):
+def opened(b, url, unfolded=True, **how):
+    """The page, drawn; its toggles are folded at first."""
     b.fresh(url, **how)
     ready(b)
+    if unfolded:
+        read(b, "document.getElementById('drawn').open = true")

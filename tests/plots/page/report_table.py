@@ -35,6 +35,21 @@ def table_sorts(b, url, _pages):
     assert orders <= seen, "never sorted as %s" % (sorted(orders - seen)[0],)
 
 
+def many_rows(b):
+    """Of many points the table has 50, those that took longest, and finds the others."""
+    rows = "return [...document.querySelectorAll('#places tbody tr')].map(r => r.dataset.name)"
+    shown = read(b, rows)
+    times = read(b, """const all = JSON.parse(document.getElementById('carm-data').textContent).places;
+        const order = all.map((p, i) => i).sort((a, b) => all[b].seconds - all[a].seconds || a - b);
+        return order.map(i => all[i].name)""")
+    assert shown == times[:50], "the rows are %s ..." % shown[:3]
+    found = read(b, """const s = document.getElementById('search'); s.value = arguments[0].toUpperCase();
+        s.dispatchEvent(new Event('input')); """ + rows, times[400])
+    assert times[400] in found and all(times[400].lower() in name.lower() for name in found), "found %s" % found[:3]
+    read(b, "document.querySelectorAll('#plot-cache-aware .point')[0].dispatchEvent(new MouseEvent('click'))")
+    assert len(read(b, rows)) >= 50, "a point that was not found does not lead to its row"
+
+
 def table_is_linked(b, url, _pages):
     opened(b, url)
     near = """const center = e => {
