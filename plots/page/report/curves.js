@@ -75,15 +75,18 @@ function drawCurves(report) {
   }
 }
 
+function curveFigure(id, title) {
+  return el("figure", { id }, el("figcaption", {}, title), el("div", { class: "frame" }), el("ul", { class: "key" }));
+}
+
 function makeCurves(report) {
   const { model } = report.data;
   const host = document.querySelector("#curves .plots");
-  const figure = (id, title) => el("figure", { id }, el("figcaption", {}, title), el("div", { class: "frame" }), el("ul", { class: "key" }));
   if (model.curves.length) {
-    host.append(figure("curve-bandwidth", "B(\u03b2): bandwidth over the working set; dashed: the OS's sizes, lines: knees"));
+    host.append(curveFigure("curve-bandwidth", "B(\u03b2): bandwidth over the working set; dashed: the OS's sizes, lines: knees"));
   }
   if (model.flop_curves.length) {
-    host.append(figure("curve-flops", "F(\u03c6): performance over the flops of one run"));
+    host.append(curveFigure("curve-flops", "F(\u03c6): performance over the flops of one run"));
   }
   if (!host.childElementCount) {
     host.append(el("p", {}, "The model has no curves."));

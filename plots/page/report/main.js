@@ -20,6 +20,7 @@ function drawAll(report) {
   drawKey(report);
   drawResiduals(report);
   drawCurves(report);
+  drawLatencies(report);
   drawRoofs(report);
 }
 
@@ -68,6 +69,7 @@ function start() {
   makePlaces(report);
   makeValidation(report);
   makeCurves(report);
+  makeLatencies(report);
   makeRoofs(report);
   readHash(report.view);
   report.plots = MODELS.map((which) => makePlot(report, which));

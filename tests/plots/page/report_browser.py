@@ -3,6 +3,8 @@
 
 usage: report_browser.py CARM TOP [WORD]  (WORD: only the tests whose names have it)"""
 import functools
+import json
+import os
 import sys
 
 import report_drawn as drawn
@@ -13,7 +15,7 @@ import report_table as table
 from browser_run import caught, main
 from report_faults import CROWD_FAULTS, FAULTS, NASTY_FAULTS, READY
 from report_hostile import AS_MARKUP, hostile_names_are_text, policy_stops_script
-from report_page import POINTS, Pages, many, scaled, unescaped
+from report_page import HOSTILE, POINTS, Pages, many, scaled, unescaped
 
 
 def bare(b, _url, pages):
@@ -25,6 +27,28 @@ def bare(b, _url, pages):
     drawn.loads(b, url, pages)
     for plot in drawn.PLOTS:
         drawn.drawn_at_values(b, plot)
+
+
+LATENCIES = ("core", "latency", "latency_curves", "in_flight", "loaded", "core_to_core")
+
+
+def latencies(b, _url, pages):
+    """Curves with each point, a row for each figure, and names that are text; the sample says that it has none."""
+    with open(os.path.join(pages.top, "tests", "data", "latency-model.json"), encoding="utf-8") as f:
+        measured = json.load(f)
+    model = dict(pages.model, **{key: measured[key] for key in LATENCIES})
+    model["latency"][0]["note"] = model["loaded"][0]["ldst"] = HOSTILE[0]
+    drawn.loads(b, pages.make("latencies", model, POINTS[:1]), pages)
+    assert b.js("return window.pwned") is None, "a name is markup"
+    for figure, key in (("curve-latency", "latency_curves"), ("curve-loaded", "loaded")):
+        want = sum(len(c["points"]) for c in model[key])
+        there = b.js("return document.querySelectorAll('#%s svg circle').length" % figure)
+        assert there >= want > 0, "%s has %s of %s points" % (figure, there, want)
+    rows = b.js("return [...document.querySelectorAll('#latency table')].map(t => t.tBodies[0].rows.length)")
+    ids = {p[end] for p in model["core_to_core"] for end in ("from", "to")}
+    assert rows == [len(model["latency"]), len(model["in_flight"]), len(ids), len(model["core"])], rows
+    drawn.loads(b, pages.make("without", dict(pages.model), POINTS[:1]), pages)
+    assert "no latencies" in b.js("return document.querySelector('#latency').textContent")
 
 
 def one_point(b, _url, pages):
@@ -125,6 +149,7 @@ def tests():
     yield "... with hostile names, too", on("nasty", drawn.texts_do_not_collide)
     yield "narrower vectors that are faster", lambda b, pages: narrower(b, None, pages)
     yield "arrows from before to after", lambda b, pages: before_and_after(b, None, pages)
+    yield "latencies", lambda b, pages: latencies(b, None, pages)
     yield "one point", lambda b, pages: one_point(b, None, pages)
     yield "operations that are no flops stay off the plots", lambda b, pages: integers(b, None, pages)
     yield "no bytes is an infinite intensity, no empty cell", lambda b, pages: without_bytes(b, None, pages)

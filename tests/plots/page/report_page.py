@@ -113,7 +113,7 @@ class Pages:
     """Makes pages in a folder; what is asked for again comes from there."""
 
     def __init__(self, carm, top, folder):
-        self.carm, self.folder = carm, folder
+        self.carm, self.top, self.folder = carm, top, folder
         self.model, self.hostile = sample_model(top), hostile_model(top)
 
     def path(self, name):
