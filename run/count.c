@@ -717,7 +717,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
                           const char *announce, struct carm_err *err)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
-    struct carm_translation translation = {.stock = CARM_STOCK_KEPT,
+    struct carm_translation translation = {.stock = run->cpu ? CARM_STOCK_USED : CARM_STOCK_KEPT,
                                            .interrupted = &carm_interrupted,
                                            .ended = unwatch_signals,
                                            .blocks = run->by_code ? &run->blocks : NULL};
@@ -773,8 +773,14 @@ static int run_asked(struct carm_run *run, struct carm_err *err)
     struct carm_translator *translator = NULL;
     struct carm_regions regions = {-1, -1};
     int rc = carm_translator_open(&translator, run->sink, err);
+    rc = rc || !run->cpu ? rc : carm_translator_see(translator, run->cpu, err);
     rc = rc || !run->regions ? rc : carm_regions_open(&regions, err);
     rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, NULL, err);
+    if (!rc && run->cpu && carm_count_has(&run->row.counts, CARM_Q_INSTRUCTIONS)) {
+        const size_t used = strlen(run->row.note);
+        snprintf(run->row.note + used, sizeof run->row.note - used, "%sas on %s", used ? "; " : "",
+                 run->cpu);
+    }
     carm_regions_close(&regions);
     carm_translator_close(translator);
     return rc;

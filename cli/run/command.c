@@ -21,6 +21,7 @@
 #include "cli/run/verdict.h"
 #include "cli/run/whatif.h"
 #include "harness/machine/cpu.h"
+#include "harness/translate/cpu.h"
 #include "models/file/select.h"
 #include "models/model.h"
 #include "models/theory.h"
@@ -38,7 +39,8 @@
 #define DEFAULT_HZ        "499" /* prime: a program's own timers do not keep step with it */
 #define DEFAULT_MIN_SHARE "1"
 
-static const char *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads, *opt_budget;
+static const char *opt_cpu, *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads,
+    *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
     *opt_repeat, *opt_report, *opt_what_if, *opt_memory, *opt_no_measure, *opt_verbose;
@@ -63,6 +65,11 @@ static const struct carm_opt options[] = {
      &opt_no_measure, NULL},
     {"threads", 't', "N", "processor time / time",
      "Number of threads that the program computes with.", &opt_threads, NULL},
+    {"cpu", 0, "NAME", NULL,
+     "Count what the program does on another CPU: it sees that one in cpuid, the kernel's auxiliary vector and "
+     "/proc/cpuinfo, so that its libraries choose the same code on every machine. An instruction that this CPU lacks "
+     "ends the counting, and is named. Counts only, as --counters translate --no-time.",
+     &opt_cpu, CARM_CPU_WORDS},
     {"budget", 0, "N", DEFAULT_BUDGET, "Largest number of instructions to step (--counters step).",
      &opt_budget, NULL},
     {"no-time", 0, NULL, NULL,
@@ -260,6 +267,17 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_levels && run->provider == CARM_PROVIDER_AUTO) {
         run->provider = CARM_PROVIDER_TRANSLATE;
     }
+    if (!rc && opt_cpu && run->provider == CARM_PROVIDER_AUTO) {
+        run->provider = CARM_PROVIDER_TRANSLATE;
+    }
+    if (!rc && opt_cpu && (run->provider != CARM_PROVIDER_TRANSLATE || opt_what_if || opt_repeat)) {
+        rc = carm_fail(err, CARM_EINVAL, "--cpu counts by translation, once: leave %s out",
+                       opt_what_if  ? "--what-if"
+                       : opt_repeat ? "--repeat"
+                                    : "--counters");
+    }
+    struct carm_cpu_view seen;
+    rc = rc || !opt_cpu ? rc : carm_cpu_find(opt_cpu, &seen, err);
     const bool twice =
         run->provider == CARM_PROVIDER_STEP || run->provider == CARM_PROVIDER_TRANSLATE;
     if (!rc && opt_no_time && !twice) {
@@ -274,7 +292,8 @@ static int configure(struct carm_run *run, struct carm_err *err)
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
-    run->no_time = opt_no_time != NULL;
+    run->cpu = opt_cpu;
+    run->no_time = opt_no_time != NULL || opt_cpu != NULL;
     return rc;
 }
 

@@ -352,9 +352,48 @@ void carm_inject_random(pid_t pid)
     }
 }
 
+/* AT_HWCAP and AT_HWCAP2 of the CPU that the program is to see. */
+static void tell_kernels_view(const struct target *t, const struct carm_cpu_view *cpu)
+{
+    enum { WORDS = 512, TURNS = 1 << 12, LISTS = 2 }; /* 16 MiB: more than exec passes on */
+    uint64_t words[WORDS];
+    uint64_t at = t->regs.rsp, hwcap = 0, key = AT_NULL;
+    int lists = 0; /* arguments and environment that have ended */
+    bool is_key = true;
+    for (uint32_t i = 0; i < cpu->nleaves; i++) {
+        hwcap = cpu->leaves[i].leaf == 1 ? cpu->leaves[i].reg[3] : hwcap;
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        const ssize_t got = t->mem >= 0 ? pread(t->mem, words, sizeof words, (off_t)at) : 0;
+        const ssize_t n = got / (ssize_t)sizeof *words;
+        for (ssize_t i = 0; i < n; i++, at += sizeof *words) {
+            if (at == t->regs.rsp) {
+                continue; /* the number of arguments */
+            }
+            if (lists < LISTS) {
+                lists += words[i] == 0;
+                continue;
+            }
+            if (is_key && words[i] == AT_NULL) {
+                return;
+            }
+            const uint64_t told = key == AT_HWCAP ? hwcap : words[i] & FSGSBASE;
+            if (!is_key && (key == AT_HWCAP || key == AT_HWCAP2)) {
+                (void)poke(t, at, &told, sizeof told);
+            }
+            key = is_key ? words[i] : AT_NULL;
+            is_key = !is_key;
+        }
+        if (n <= 0) {
+            return;
+        }
+    }
+}
+
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
                 int control, int records, int stock, uint32_t program,
-                const struct carm_record_sample *sample, struct carm_err *err)
+                const struct carm_record_sample *sample, const struct carm_cpu_view *cpu,
+                struct carm_err *err)
 {
     struct target t = {.pid = pid, .mem = -1};
     static struct carm_boot boot; /* of some KiB */
@@ -372,7 +411,8 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
                               .stack = t.regs.rsp,
                               .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0,
                               .addresses = records >= 0,
-                              .program = program};
+                              .program = program,
+                              .cpu = *cpu};
     if (records >= 0) {
         boot.sample = *sample;
     }
@@ -380,6 +420,9 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
         return refuse(&t, err, "its memory cannot be read (/proc)");
     }
     carm_inject_random(pid);
+    if (cpu->on) {
+        tell_kernels_view(&t, cpu);
+    }
     errno = 0;
     t.text = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)t.regs.rip, NULL);
     const uint64_t patched = (t.text & ~UINT64_C(0xffffff)) | SYSCALL_INT3;

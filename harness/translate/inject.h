@@ -13,19 +13,22 @@
 #include "harness/translate/records.h"
 
 struct carm_boot;
+struct carm_cpu_view;
 
 /* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards the program is
  * no longer traced, and runs: counted, or as it would run without carm.
  * low  image at CARM_IMAGE_LOW, for a program that uses the addresses of `image`; opened on demand
  * tally, control  file descriptors (harness/translate/tally.h)
  * records  file descriptor of the records (harness/translate/records.h); -1 = no addresses wanted
+ * cpu  that the program sees
  * stock  file descriptor of the shared blocks (harness/translate/layout.h); -1 = none
  * program, sample  of the records
  * returns 0, -CARM_ENOTSUP (not counted; err has the reason as a phrase), -CARM_EIO (it has
  * gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
                 int control, int records, int stock, uint32_t program,
-                const struct carm_record_sample *sample, struct carm_err *err);
+                const struct carm_record_sample *sample, const struct carm_cpu_view *cpu,
+                struct carm_err *err);
 
 /* Sets boot->ranges to the executable memory of /proc/PID/maps. returns false when there are no
  * ranges, or too many */

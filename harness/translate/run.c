@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "harness/translate/cpu.h"
 #include "harness/translate/kept.h"
 #include "harness/translate/memory_file.h"
 #include "harness/translate/image.h"
@@ -49,6 +50,8 @@ struct carm_translator {
     uint64_t key; /* of its file */
     bool root_ended;
     struct carm_translation *translation;
+    struct carm_cpu_view cpu;
+    int cpu_info; /* a file in memory, in place of /proc/cpuinfo; -1 = none */
 };
 
 static void note(struct carm_translator *tr, const char *why)
@@ -67,6 +70,7 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
     tr->image.fd = tr->low.fd = -1;
+    tr->cpu_info = -1;
     tr->root = -1;
     tr->control = MAP_FAILED;
     tr->control_fd = carm_memory_file("carm-control", sizeof *tr->control);
@@ -107,9 +111,36 @@ void carm_translator_close(struct carm_translator *tr)
     if (tr->control_fd >= 0) {
         close(tr->control_fd);
     }
+    if (tr->cpu_info >= 0) {
+        close(tr->cpu_info);
+    }
     carm_engine_close(&tr->image);
     carm_engine_close(&tr->low);
     free(tr);
+}
+
+int carm_translator_see(struct carm_translator *tr, const char *name, struct carm_err *err)
+{
+    enum { EACH = 2048, MOST = 1024 };
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const int cpus = online < 1 ? 1 : online > MOST ? MOST : (int)online;
+    const int rc = carm_cpu_find(name, &tr->cpu, err);
+    if (rc || !tr->cpu.on) {
+        return rc;
+    }
+    const size_t size = (size_t)cpus * EACH;
+    char *text = malloc(size);
+    tr->cpu_info = text ? memfd_create("carm-cpuinfo", MFD_CLOEXEC) : -1;
+    if (tr->cpu_info >= 0) {
+        carm_cpu_info(text, size, name, &tr->cpu, cpus);
+        const size_t n = strlen(text);
+        if (write(tr->cpu_info, text, n) == (ssize_t)n) {
+            snprintf(tr->cpu.info, sizeof tr->cpu.info, "/proc/%d/fd/%d", (int)getpid(),
+                     tr->cpu_info);
+        }
+    }
+    free(text);
+    return 0;
 }
 
 /* ---- tracing to an exec ---- */
@@ -281,7 +312,7 @@ static void inject(struct carm_translator *tr, pid_t pid)
         carm_inject_let_go(pid, PTRACE_DETACH, 0);
     } else if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records,
                            carm_stock_fd(tr->stock), program,
-                           tr->addresses ? carm_addresses_sample(tr->addresses) : NULL,
+                           tr->addresses ? carm_addresses_sample(tr->addresses) : NULL, &tr->cpu,
                            &why) != 0) {
         note(tr, why.text);
     }

@@ -49,6 +49,11 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
                          struct carm_err *err);
 void carm_translator_close(struct carm_translator *translator); /* NULL allowed */
 
+/* From the next program on: it sees the CPU of that name (harness/translate/cpu.h) in cpuid, xgetbv, AT_HWCAP,
+ * AT_HWCAP2 and /proc/cpuinfo; an instruction that this CPU lacks ends the counting, and is named.
+ * returns as carm_cpu_find */
+int carm_translator_see(struct carm_translator *translator, const char *name, struct carm_err *err);
+
 /* Attaches to a program before its exec: to a child of the calling thread that waits (run/launch.h)
  * and is not traced.
  * path  the program, as given to exec

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <Zydis/Zydis.h>
+
 #include "harness/translate/memory_file.h"
 #include "harness/count/step/counts.h"
 #include "harness/translate/tally.h"
@@ -302,6 +304,16 @@ static void take_reason(struct carm_sums *sums, const struct carm_tally *h)
     }
     if (*at || at == sums->incomplete || h->reason[sizeof h->reason - 1]) {
         snprintf(sums->incomplete, sizeof sums->incomplete, "it has overwritten its counts");
+    }
+    const size_t used = strlen(sums->incomplete);
+    if (strcmp(sums->incomplete, CARM_REASON_LACKS) == 0) {
+        ZydisDisassembledInstruction x;
+        if (ZYAN_SUCCESS(ZydisDisassembleIntel(ZYDIS_MACHINE_MODE_LONG_64, 0, h->unknown_code,
+                                               sizeof h->unknown_code, &x))) {
+            snprintf(sums->incomplete + used, sizeof sums->incomplete - used, " (%s of %s)",
+                     ZydisMnemonicGetString(x.info.mnemonic),
+                     ZydisISASetGetString(x.info.meta.isa_set));
+        }
     }
 }
 

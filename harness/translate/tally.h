@@ -177,6 +177,22 @@ struct carm_control {
     } requests[CARM_CONTROL_REQUESTS];
 };
 
+/* carm adds which instruction it is (unknown_code). */
+#define CARM_REASON_LACKS "it executes an instruction that the CPU of --cpu lacks"
+
+/* The CPU that a program sees (harness/translate/cpu.h). A leaf of cpuid that is not there is zero. */
+enum { CARM_CPU_LEAVES = 56, CARM_CPU_SETS = 8, CARM_CPU_PATH = 48 };
+struct carm_cpu_view {
+    uint32_t on; /* 0: the machine's own, and nothing else here matters */
+    uint32_t nleaves;
+    uint64_t xcr0;
+    uint64_t lacks[CARM_CPU_SETS]; /* bits: sets of instructions (ZydisISASet) that it lacks */
+    struct carm_cpu_leaf {
+        uint32_t leaf, sub, reg[4]; /* eax, ebx, ecx, edx */
+    } leaves[CARM_CPU_LEAVES];
+    char info[CARM_CPU_PATH]; /* what is opened for /proc/cpuinfo; "" = that file */
+};
+
 /* What inject.c writes into the engine's memory at the start of a program. */
 enum {
     CARM_BOOT_RANGES = 256,
@@ -197,6 +213,7 @@ struct carm_boot {
     uint32_t program;              /* number of the program's tally */
     uint32_t stock;                /* is mapped (harness/translate/layout.h) */
     struct carm_record_sample sample;
+    struct carm_cpu_view cpu;
     uint32_t nranges;
     struct carm_range {
         uint64_t begin, end; /* executable memory */

@@ -139,6 +139,7 @@ enum carm_exit {
     EXIT_TURN,    /* no room for records before an instruction, or a window begins or ends */
     EXIT_CHANGED, /* the program's code differs from the translated code */
     EXIT_ACCOUNT, /* an instruction whose counts depend on registers */
+    EXIT_CPU,     /* cpuid, xgetbv */
     EXIT_WHERE,   /* what stores the address of the latest x87 instruction */
     EXIT_FLAGS,   /* pushf and popf: code of the cache cannot run with some flags */
 };
@@ -234,6 +235,8 @@ bool carm_insn_ends_block(const struct carm_insn_full *x);
 bool carm_insn_moves_flags(const struct carm_insn_full *x);
 /* fnstenv, fnsave, fxsave: they store the address of the latest x87 instruction, which is in the cache. */
 bool carm_insn_tells_where(const struct carm_insn_full *x);
+/* cpuid, xgetbv: they tell which CPU it is (carm_boot.cpu). */
+bool carm_insn_tells_cpu(const struct carm_insn_full *x);
 
 /* Sets insn->account of a decoded instruction. The functions below read it. */
 void carm_account_fill(struct carm_insn_full *insn);

@@ -74,6 +74,11 @@ bool carm_insn_tells_where(const struct carm_insn_full *x)
     }
 }
 
+bool carm_insn_tells_cpu(const struct carm_insn_full *x)
+{
+    return x->in.mnemonic == ZYDIS_MNEMONIC_CPUID || x->in.mnemonic == ZYDIS_MNEMONIC_XGETBV;
+}
+
 static bool is_dynamic(const struct carm_account *e)
 {
     return e->masked.how != CARM_MASKED_NOT || e->compute.mask != 0 ||

@@ -70,6 +70,17 @@ static const char *refused(const struct carm_insn_full *x)
     return NULL;
 }
 
+/* Whether the CPU that the program sees has no such instruction; notes the first one. */
+static bool lacking(const struct carm_insn_full *x)
+{
+    const unsigned set = (unsigned)x->in.meta.isa_set;
+    if (!carm_boot.cpu.on || !(carm_boot.cpu.lacks[set / 64] >> set % 64 & 1)) {
+        return false;
+    }
+    carm_account_note_unknown(x);
+    return true;
+}
+
 /* Whether the instruction writes memory and so may change the code that follows it. */
 static bool writes_memory(const struct carm_insn_full *x)
 {
@@ -179,14 +190,15 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
             *why = n == 0 ? "it executes bytes that the disassembler does not know" : NULL;
             break;
         }
-        *why = refused(&insns[n]);
+        *why = lacking(&insns[n]) ? CARM_REASON_LACKS : refused(&insns[n]);
         if (*why) {
             break;
         }
         carm_account_fill(&insns[n]);
         at += insns[n].in.length;
         if (carm_insn_ends_block(&insns[n]) || carm_insn_moves_flags(&insns[n]) ||
-            carm_insn_tells_where(&insns[n]) || (checked && writes_memory(&insns[n]))) {
+            carm_insn_tells_where(&insns[n]) || carm_insn_tells_cpu(&insns[n]) ||
+            (checked && writes_memory(&insns[n]))) {
             n++;
             break;
         }

@@ -63,6 +63,8 @@ _Static_assert(CARM_BLOCK_INSNS <= 64, "a bit for each");
 
 /* Accounts (tallies.c). */
 bool carm_account_open(void);
+/* Notes the bytes of the first instruction that is not understood. */
+void carm_account_note_unknown(const struct carm_insn_full *insn);
 /* Allocates the counters of lanes. file_map: of the block. returns false when there are too many
  * counters */
 bool carm_account_lanes_counters(const struct carm_insn_full *insn, uint16_t file_map,

@@ -13,7 +13,7 @@ bool carm_account_open(void)
     return carm_accounts_open(&accounts, NULL) == 0;
 }
 
-static void note_unknown(const struct carm_insn_full *insn)
+void carm_account_note_unknown(const struct carm_insn_full *insn)
 {
     struct carm_tally *tally = CARM_TALLY;
     uint32_t none = 0;
@@ -149,7 +149,7 @@ void carm_account_add(const struct carm_insn_full *insn, bool iterations,
     /* lanes of tiles would need the tiles' shapes before each instruction, which is far slower
      * than the instruction */
     if ((e->flags & CARM_ACCOUNT_UNKNOWN) || e->tiled.how != CARM_TILED_NOT) {
-        note_unknown(insn);
+        carm_account_note_unknown(insn);
         counts->instructions++;
         counts->unknown++;
         return;

@@ -542,6 +542,8 @@ static void instruction(struct writer *w, const struct carm_insn_full *x, unsign
         with_callout(w, x, EXIT_FLAGS);
     } else if (carm_insn_tells_where(x)) {
         with_callout(w, x, EXIT_WHERE);
+    } else if (carm_insn_tells_cpu(x)) {
+        with_callout(w, x, EXIT_CPU);
     } else {
         note_place(w, x, 0);
         copy(w, x);

@@ -225,6 +225,45 @@ static void tell_where(struct carm_thread *t, const struct carm_block *block, ui
     }
 }
 
+/* cpuid and xgetbv of the CPU that the program is to see. Another extended control register is the machine's. */
+static void tell_cpu(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
+{
+    const struct carm_cpu_view *cpu = &carm_boot.cpu;
+    struct carm_insn_full x;
+    if (!cpu->on) {
+        return;
+    }
+    carm_vectors_save(t);
+    carm_lock();
+    const bool decoded = carm_decode_of(block, pc, &x);
+    carm_unlock();
+    carm_vectors_load(t);
+    t->mid_records = 0;
+    const uint32_t sub = (uint32_t)t->reg[RCX];
+    if (!decoded || (x.in.mnemonic == ZYDIS_MNEMONIC_XGETBV && (sub != 0 || !cpu->xcr0))) {
+        return;
+    }
+    if (x.in.mnemonic == ZYDIS_MNEMONIC_XGETBV) {
+        t->reg[RAX] = (uint32_t)cpu->xcr0;
+        t->reg[RDX] = cpu->xcr0 >> 32;
+    } else {
+        static const uint32_t zero[4];
+        const uint32_t *reg = zero;
+        const uint32_t leaf = (uint32_t)t->reg[RAX];
+        const bool has_subs = leaf == 4 || leaf == 7 || leaf == 0xd || leaf == 0x8000001d;
+        for (uint32_t i = 0; i < cpu->nleaves && i < CARM_CPU_LEAVES; i++) {
+            if (cpu->leaves[i].leaf == leaf && (!has_subs || cpu->leaves[i].sub == sub)) {
+                reg = cpu->leaves[i].reg;
+            }
+        }
+        t->reg[RAX] = reg[0];
+        t->reg[RBX] = reg[1];
+        t->reg[RCX] = reg[2];
+        t->reg[RDX] = reg[3];
+    }
+    go_on(t, pc + x.in.length, false, NULL);
+}
+
 void carm_engine_callout(struct carm_thread *t)
 {
     const struct carm_link *link = &carm_links[t->link];
@@ -244,6 +283,9 @@ void carm_engine_callout(struct carm_thread *t)
         break;
     case EXIT_WHERE:
         tell_where(t, block, link->target);
+        break;
+    case EXIT_CPU:
+        tell_cpu(t, block, link->target);
         break;
     case EXIT_FLAGS:
         flags(t, block, link->target);
