@@ -40,8 +40,9 @@ double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual);
 
 /* How far builds of one machine in a row scatter beyond the scatter that the rounds of each show, as a
  * relative standard deviation: neighbours in a virtual machine's memory and last cache come and go for
- * minutes, in which a build has all of its rounds. 0 on a machine of one's own. */
-double carm_compare_between(enum carm_compare_noise noise, bool is_virtual);
+ * minutes, in which a build has all of its rounds. 0 on a machine of one's own.
+ * quick  the model is of a quick build */
+double carm_compare_between(enum carm_compare_noise noise, bool is_virtual, bool quick);
 
 /* A roof in one model. */
 struct carm_compare_value {
@@ -54,6 +55,7 @@ struct carm_compare_value {
     double
         between; /* carm_compare_between; 0 where the rounds are of several runs, which show it */
     double clock_hz;  /* core clock beside it; 0 = not known, or no matter (memory) */
+    bool apart;       /* its rounds had the threads on two core complexes */
     bool disturbed;   /* while it was measured */
     const char *code; /* borrowed from the model, as are note and isa */
     const char *note;
@@ -219,6 +221,11 @@ bool carm_compare_next_score(const struct carm_compare *compare,
 
 /* "A", "B", ... */
 char carm_compare_letter(size_t model);
+
+/* Relative standard deviation of what threads share, between builds whose threads ran on cores that lie differently:
+ * of twelve default builds in a row memory with two threads gave 36 to 40 GB/s in eleven, on one core complex, and
+ * 63 GB/s in one, on two; four of ten quick ones gave 52 to 62 (docs/results.md). */
+#define CARM_COMPARE_PLACES 0.32
 
 /* True where a cache line takes so different a time from thread to thread that the threads must have
  * run on cores that lie differently. */

@@ -108,8 +108,9 @@ static double least_spread(const struct maker *m, size_t j, size_t n)
 {
     enum { MANY = 20 }; /* from 8 degrees of freedom on (carm_fleet_p) the estimate serves */
     const struct sheet *s = m->sheet;
-    const double between =
-        n < MANY && !s->without[j] ? carm_compare_between(s->roofs[j]->noise, s->is_virtual) : 0.0;
+    const double between = n < MANY && !s->without[j]
+                               ? carm_compare_between(s->roofs[j]->noise, s->is_virtual, true)
+                               : 0.0;
     const double unseen = (s->change ? 2.0 : 1.0) * between * between - m->own2[j];
     const double least = unseen > 0.0 ? sqrt(unseen) : 0.0;
     return n < CARM_FLEET_FEW ? fmax(least, floor_of(m, j)) : least;

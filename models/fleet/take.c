@@ -178,6 +178,9 @@ static void take_latencies(struct taker *t)
         char name[2 * CARM_NAME_MAX];
         struct carm_fleet_roof roof = {
             .kind = CARM_COMPARE_MEMORY, .unit = "load/s", .noise = level_noise(t, x->level)};
+        if (roof.noise == CARM_COMPARE_SHARED) { /* it moves from build to build as memory's does */
+            roof.noise = CARM_COMPARE_DRAM;
+        }
         if (x->order != CARM_LATENCY_RANDOM || x->page_bytes != m->machine.page_bytes ||
             !(x->seconds > 0.0) || !(x->ci95.lo > 0.0)) {
             continue;

@@ -504,6 +504,33 @@ static void latencies(void **state)
     assert_string_equal(facts[0].text[2], "16 ns (no difference)");
     assert_string_equal(facts[1].text[0], "20");
     assert_string_equal(facts[1].text[1], "-");
+    /* clear intervals 8% apart: of a virtual machine's memory no difference, 100% are one */
+    static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}, {.level = "L3"}};
+    struct carm_model of[3];
+    static struct carm_latency off[] = {{.level = "L3",
+                                         .order = CARM_LATENCY_RANDOM,
+                                         .page_bytes = 4096,
+                                         .seconds = 1.62e-8,
+                                         .ci95 = {1.61e-8, 1.63e-8}}};
+    for (int is_virtual = 0; is_virtual < 2; is_virtual++) {
+        for (size_t i = 0; i < 3; i++) {
+            of[i] = models[i];
+            of[i].levels = levels;
+            of[i].nlevels = 3;
+        }
+        of[2].latency = off;
+        name(of[0].machine.hypervisor, sizeof of[0].machine.hypervisor, is_virtual ? "KVM" : "");
+        const struct carm_compare v = {.models = {&of[0], &of[1], &of[2]}, .n = 3};
+        const size_t n = carm_compare_level_facts(&v, false, facts);
+        size_t at = 0;
+        while (at < n && !strstr(facts[at].name, "latency")) {
+            at++;
+        }
+        assert_true(at < n);
+        assert_string_equal(facts[at].text[1], "30 ns (+100%)");
+        assert_string_equal(facts[at].text[2],
+                            is_virtual ? "16.2 ns (no difference)" : "16.2 ns (+8%)");
+    }
 }
 
 /* Roofs without an ISA take ISA and operation of the other model's highest set with as many threads. */

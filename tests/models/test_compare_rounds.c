@@ -195,6 +195,43 @@ static void drops_are_found(void **state)
     assert_true(compare(STATES, "L1", 0.10, 50).any >= 0.95);
 }
 
+/* Memory of several threads on two core complexes, by its rounds or by the time of a line, against one: nothing can be
+ * said, while the same states tell 60%. */
+static void other_places_tell_nothing(void **state)
+{
+    (void)state;
+    static struct machine a, b;
+    const struct carm_model *const models[] = {&a.model, &b.model};
+    const struct carm_compare_options options = {.noise = -1.0};
+    const struct truth truth = draw_truth();
+    gsl_rng_set(rng, 5);
+    for (int kind = 0; kind < 4; kind++) { /* same, by rounds, by the line's time, one thread */
+        struct carm_compare *c = NULL;
+        struct carm_err err = {""};
+        build(&a, &truth, STATES, NULL, 0.0);
+        build(&b, &truth, STATES, NULL, 0.0);
+        const size_t s = kind == 3 ? 0 : 1;
+        struct carm_memory_roof *x = &b.memory[s][15];
+        x->bandwidth *= 1.6;
+        x->ci95 = (struct carm_ci){x->ci95.lo * 1.6, x->ci95.hi * 1.6};
+        for (size_t i = 0; i < ROUNDS; i++) {
+            b.rounds[s][15][i].rate *= 1.6;
+            b.rounds[s][15][i].state = kind == 1 ? CARM_STATE_APART : CARM_STATE_QUIET;
+        }
+        a.roofs[1].core_to_core_seconds = 27e-9;
+        b.roofs[1].core_to_core_seconds = kind == 2 ? 160e-9 : 26e-9;
+        assert_int_equal(carm_compare_make(models, 2, &options, &c, &err), 0);
+        for (size_t i = 0; i < c->sets[s].nrows; i++) {
+            const struct carm_compare_row *row = &c->sets[s].rows[i];
+            if (strcmp(row->name, "DRAM 3:1") == 0) {
+                assert_int_equal(row->diffs[1].verdict == CARM_COMPARE_SIGNIFICANT,
+                                 kind == 0 || kind == 3);
+            }
+        }
+        carm_compare_free(c);
+    }
+}
+
 /* Rounds of three builds show what moves from build to build: a model of many builds finds 10% in memory. */
 static void builds_narrow(void **state)
 {
@@ -334,9 +371,13 @@ static void what_decides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_equal_intervals), cmocka_unit_test(scatter_widens),
-        cmocka_unit_test(what_decides),        cmocka_unit_test(one_machine_raises_no_alarm),
-        cmocka_unit_test(drops_are_found),     cmocka_unit_test(builds_narrow),
+        cmocka_unit_test(two_equal_intervals),
+        cmocka_unit_test(scatter_widens),
+        cmocka_unit_test(what_decides),
+        cmocka_unit_test(one_machine_raises_no_alarm),
+        cmocka_unit_test(drops_are_found),
+        cmocka_unit_test(builds_narrow),
+        cmocka_unit_test(other_places_tell_nothing),
     };
     rng = gsl_rng_alloc(gsl_rng_mt19937);
     if (!rng) {
