@@ -421,6 +421,20 @@ static bool is_answered(const struct carm_profile *profile, const struct carm_ru
     return answered;
 }
 
+/* Of a model without roofs of memory the answer would say "not known" of what waits for a cache or DRAM. */
+static void note_memory(const struct carm_model *roofs)
+{
+    bool has = !roofs;
+    for (size_t i = 0; roofs && i < roofs->nroofs; i++) {
+        has = has || roofs->roofs[i].nmemory > 0;
+    }
+    if (!has) {
+        carm_say_error(
+            0, "the model has no roofs of caches and memory, so nothing can be said of loops that "
+               "wait for them: `carm build` measures them");
+    }
+}
+
 /* The answer first. Counts, rates and roofs follow where there is none, or they were asked for. */
 static void show(const struct carm_run *run, const struct carm_profile *profile,
                  const struct carm_run_levels *levels, const struct carm_model *roofs,
@@ -435,6 +449,7 @@ static void show(const struct carm_run *run, const struct carm_profile *profile,
         carm_run_report_briefly(run);
         if (first_rank) {
             carm_run_show_notes(run, profile, roofs, why);
+            note_memory(roofs);
             carm_say_error(0, "--verbose adds counts, rates and roofs");
         }
         return;

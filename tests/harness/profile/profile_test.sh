@@ -310,6 +310,19 @@ if once["iterations"] != 60000000 or not once["differs"] or abs(once["counts_spr
     grep -q 'runs differ  .*once loop' "$tmp/err" && grep -q 'two counted runs differ by 25% here' "$tmp/twice.csv"
 ok "... and of another one, the rows that differ are marked"
 
+python3 - "$top/tests/data/sample-model.json" >"$tmp/bare.json" <<'END'
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    model = json.load(file)
+for roofs in model["roofs"]:
+    roofs["memory"] = []
+json.dump(model, sys.stdout)
+END
+run --model "$tmp/bare.json" "$tmp/more" times 30000000
+grep -q '^carm: the model has no roofs of caches and memory, so nothing can be said of loops ' "$tmp/err" &&
+    run "$tmp/more" times 30000000 && ! grep -q 'no roofs of caches' "$tmp/err"
+ok "a model without roofs of memory is named as the reason"
+
 cat >"$tmp/fft.c" <<'END'
 #include <dlfcn.h>
 #include <stdlib.h>
