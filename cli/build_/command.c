@@ -83,7 +83,7 @@ static const struct carm_opt options[] = {
      "Also write the model for others: without names of hosts, users and paths.", &opt_share, NULL},
     {"fresh", 0, NULL, NULL,
      "Start over. Without this option, the new rounds are added to those of an existing model of "
-     "this machine with the same configuration.",
+     "this machine with the same first mix, and what this build does not measure is kept.",
      &opt_fresh, NULL},
     CARM_OPT_WAIT(&opt_wait),
     {"json", 0, NULL, NULL, "Print the text of the model file as well, instead of the summary.",
