@@ -83,7 +83,7 @@ MPI_PROGRAM := $(B)/carm-mpi
 endif
 
 # carm.1, and a page for each command: a folder of cli/ (build_ is that of carm build, as build/ is taken for output)
-MAN_PAGES := $(B)/carm.1 $(patsubst %,$(B)/carm-%.1,$(patsubst %_,%,$(patsubst cli/%/command.h,%,$(sort $(wildcard cli/*/command.h)))))
+MAN_PAGES := $(B)/carm.1 $(patsubst %,$(B)/carm-%.1,$(patsubst %_,%,$(patsubst cli/%/command.c,%,$(sort $(wildcard cli/*/command.c)))))
 
 .PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
 .PHONY: mutants tests test-objects ci check-short check-abi abi install-strip dist distcheck

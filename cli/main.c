@@ -13,22 +13,10 @@
 #include <unistd.h>
 
 #include "base/version.h"
-#include "cli/asm/command.h"
-#include "cli/build_/command.h"
-#include "cli/compare/command.h"
+#include "cli/commands.h"
 #include "cli/completion.h"
-#include "cli/fleet/command.h"
-#include "cli/info/command.h"
 #include "cli/man.h"
 #include "cli/opt.h"
-#include "cli/place/command.h"
-#include "cli/plot/command.h"
-#include "cli/report/command.h"
-#include "cli/run/command.h"
-#include "cli/show/command.h"
-#include "cli/sol/command.h"
-#include "cli/study/command.h"
-#include "cli/validate/command.h"
 
 static const struct carm_command *const commands[] = {
     &carm_command_info,     &carm_command_build,
@@ -71,10 +59,11 @@ static void watch_file_size(void)
 /* Results that did not reach their file or pipe are no results. A command that has failed has said why. */
 static int finish(int code)
 {
+    errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == CARM_EXIT_OK) {
-        return carm_say_error(CARM_EXIT_FAILED,
-                              "cannot write the output: is standard output closed, "
-                              "or the disk full?");
+        return carm_say_error(CARM_EXIT_FAILED, "cannot write the output: %s",
+                              errno ? strerror(errno)
+                                    : "is standard output closed, or the disk full?");
     }
     return code;
 }
@@ -136,8 +125,7 @@ static int run_command(const struct carm_command *cmd, int argc, char **argv)
     struct carm_err err = {""};
     const int rc = carm_opt_expand_outnames(cmd, &err);
     if (rc) {
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
+        return carm_say_outcome(rc, &err);
     }
     return finish(cmd->run(n, argv));
 }

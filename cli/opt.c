@@ -100,6 +100,13 @@ int carm_say_error(int code, const char *fmt, ...)
     return code;
 }
 
+int carm_say_outcome(int rc, const struct carm_err *err)
+{
+    return rc == 0 ? CARM_EXIT_OK
+                   : carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
+                                    err->text);
+}
+
 /* ---- parsing -------------------------------------------------------------------------------- */
 
 static const struct carm_opt *find_option(const struct carm_command *cmd, const char *word,

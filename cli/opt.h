@@ -120,6 +120,10 @@ __attribute__((format(printf, 2, 0))) void carm_say(const char *head, const char
 /* Prints "carm: <sentence>" to standard error and returns code. */
 __attribute__((format(printf, 2, 3))) int carm_say_error(int code, const char *fmt, ...);
 
+/* The exit code of a command whose last call returned rc. Where rc is not 0, it prints the error: -CARM_EINVAL is
+ * misuse, any other a failure. */
+int carm_say_outcome(int rc, const struct carm_err *err);
+
 /* Expands the values of a command's options that name output files (arg is carm_opt_outfile), but
  * for "-". They stay for the rest of the program. Folders of names with %h and the like, which many jobs
  * write, are made later; any other file's folder must be there, as it may be mistyped.

@@ -2,7 +2,6 @@
 #include "cli/screen.h"
 
 #include <langinfo.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,7 +9,6 @@
 
 bool carm_screen_utf8(void)
 {
-    setlocale(LC_CTYPE, "");
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 

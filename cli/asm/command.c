@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/asm/command.h"
+#include "cli/commands.h"
 
 #include <inttypes.h>
 #include <math.h>

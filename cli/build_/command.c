@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/build_/command.h"
+#include "cli/commands.h"
 
 #include <limits.h>
 #include <math.h>
@@ -460,11 +460,7 @@ static int run(int noperands, char **operands)
     carm_host_close(&host);
     carm_winners_close(&known);
     carm_winners_close(&found);
-    if (rc < 0) {
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
-    }
-    return CARM_EXIT_OK;
+    return carm_say_outcome(rc < 0 ? rc : 0, &err);
 }
 
 const struct carm_command carm_command_build = {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm compare: models against the first of them. */
-#include "cli/compare/command.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,7 +258,6 @@ static int run_points(int n, char **operands)
     if (opt_json && opt_markdown) {
         return carm_say_error(CARM_EXIT_MISUSE, "--json and --markdown both go to standard output");
     }
-    setlocale(LC_NUMERIC, "C");
     return carm_compare_points_run(&job);
 }
 
@@ -284,7 +282,6 @@ static int run(int noperands, char **operands)
     if (!j) {
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to compare models");
     }
-    setlocale(LC_NUMERIC, "C");
     const char *wrong = misuse(noperands, j);
     int code = CARM_EXIT_OK;
     if (wrong) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm fleet build: every node of an MPI job measured once, all models gathered into one file. */
-#include "cli/fleet/command.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +14,6 @@
 #include "base/number.h"
 #include "base/observer.h"
 #include "cli/fleet/nodes.h"
-
-int carm_fleet_finish(int rc, const struct carm_err *err)
-{
-    return !rc ? CARM_EXIT_OK
-               : carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                                err->text);
-}
 
 /* ---- options ------------------------------------------------------------------------------------- */
 
@@ -197,9 +189,8 @@ static int run_build(int noperands, char **operands)
     struct carm_err err = {""};
     (void)noperands;
     (void)operands;
-    setlocale(LC_NUMERIC, "C");
     const int rc = build(&err);
-    return carm_fleet_finish(rc, &err);
+    return carm_say_outcome(rc, &err);
 }
 
 const struct carm_command carm_command_fleet_build = {

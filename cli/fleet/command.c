@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/fleet/command.h"
+#include "cli/commands.h"
 
 #include <limits.h>
-#include <locale.h>
 #include <stdlib.h>
 
 #include "asm/isa.h"
@@ -159,9 +158,8 @@ static int judge(int noperands, char **operands,
     struct carm_err err = {""};
     given.paths = operands;
     given.npaths = noperands;
-    setlocale(LC_NUMERIC, "C");
     const int rc = run(&given, &err);
-    return carm_fleet_finish(rc, &err);
+    return carm_say_outcome(rc, &err);
 }
 
 static int run_show(int noperands, char **operands)

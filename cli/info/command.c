@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/info/command.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm place: points of applications under the roofs of both models. */
-#include "cli/place/command.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -490,7 +489,6 @@ static int run(int noperands, char **operands)
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
     }
     const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
-    setlocale(LC_NUMERIC, "C");
     c->fail_under = -1.0;
     if (opt_fail_under) {
         read_percent(opt_fail_under, &c->fail_under);
@@ -524,11 +522,7 @@ static int run(int noperands, char **operands)
     carm_place_choices_close(c->choices);
     carm_model_free(model);
     free(c);
-    if (rc) {
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
-    }
-    return failed ? CARM_EXIT_FAILED : CARM_EXIT_OK;
+    return rc || !failed ? carm_say_outcome(rc, &err) : CARM_EXIT_FAILED;
 }
 
 const struct carm_command carm_command_place = {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm plot: a model's curves and roofs as svg, png or pdf, drawn by gnuplot. */
-#include "cli/plot/command.h"
+#include "cli/commands.h"
 
 #include <limits.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,7 +301,6 @@ static int run(int noperands, char **operands)
     if (read_words(&q, &err)) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
-    setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
     int rc = carm_published_operand(noperands && strcmp(operands[0], "-") != 0 ? operands[0] : NULL,
                                     &published, &machine, &err);
     const char *wrong = rc < 0 ? NULL : misuse(rc == 1, q.kind);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm report: a model, and points on it, as one interactive page. */
-#include "cli/report/command.h"
+#include "cli/commands.h"
 
 #include <limits.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +41,6 @@ static int run(int noperands, char **operands)
         return code;
     }
     const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
-    setlocale(LC_NUMERIC, "C");
     int rc = carm_report_ready(&err);
     rc = rc ? rc : carm_select_open(first ? operands[0] : NULL, &model, &text, &err);
     if (!rc && !text) {
@@ -68,11 +66,7 @@ static int run(int noperands, char **operands)
     free(data);
     free(text);
     carm_model_free(model);
-    if (rc) {
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
-    }
-    return CARM_EXIT_OK;
+    return carm_say_outcome(rc, &err);
 }
 
 static const struct carm_opt opts[] = {

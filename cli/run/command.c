@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/lacking.h"
-#include "cli/run/command.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -612,8 +612,7 @@ static int run_command(int noperands, char **operands)
     }
     if (rc) {
         free(argv);
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
+        return carm_say_outcome(rc, &err);
     }
     const long rows = opt_regions && output ? carm_run_rows_count(output) : 0;
     observer = carm_progress_open();

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm show: a model as text, with its roofline drawn in the terminal. */
-#include "cli/show/command.h"
+#include "cli/commands.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,9 +122,7 @@ static int list_machines(void)
     if (carm_show_machines(opt_ascii || !carm_screen_unicode(STDOUT_FILENO), &err)) {
         return carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
     }
-    return fflush(stdout) != 0 || ferror(stdout)
-               ? carm_say_error(CARM_EXIT_FAILED, "cannot write the output: %s", strerror(errno))
-               : CARM_EXIT_OK;
+    return CARM_EXIT_OK;
 }
 
 static int run(int noperands, char **operands)
@@ -141,7 +137,6 @@ static int run(int noperands, char **operands)
         return carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
     if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
-    setlocale(LC_NUMERIC, "C");
     if (opt_list)
         return list_machines();
     const char *misplaced = opt_share       ? "--share"
@@ -178,10 +173,7 @@ static int run(int noperands, char **operands)
         fputs(text, stdout);
     else if (!output_is_taken())
         show(m, &sel, noperands ? operands[0] : NULL);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        carm_say_error(code, "cannot write the output: %s", strerror(errno));
-    else
-        code = CARM_EXIT_OK;
+    code = CARM_EXIT_OK;
 out:
     free(text);
     carm_model_free(m);

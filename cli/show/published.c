@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/show/published.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,13 +232,7 @@ bool carm_show_published_operand(const char *operand, const char *misplaced, boo
             rc = carm_show_published(published, machine, plot, ascii, &err);
         }
     }
-    if (rc) {
-        *code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
-    } else if (fflush(stdout) != 0 || ferror(stdout)) {
-        *code = carm_say_error(CARM_EXIT_FAILED, "cannot write the output: %s", strerror(errno));
-    } else {
-        *code = CARM_EXIT_OK;
-    }
+    *code = rc ? carm_say_error(CARM_EXIT_FAILED, "%s", err.text) : CARM_EXIT_OK;
     carm_published_close(published);
     return true;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm sol: estimates of a neural network's run time. */
-#include "cli/sol/command.h"
+#include "cli/commands.h"
 
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,7 +209,6 @@ static int run(int noperands, char **operands)
     if (is_standard(operands[0]) && is_standard(opt_arch)) {
         return carm_say_error(CARM_EXIT_MISUSE, "standard input (-) can be read once only");
     }
-    setlocale(LC_NUMERIC, "C");
     int rc = carm_sol_machine_open(opt_arch, request.isa, request.threads, &arch, &err);
     rc = rc || !opt_set ? rc : carm_sol_set(&arch, opt_set, &err);
     rc = rc ? rc : carm_sol_arch_precision(&arch, request.precision, &precision, &err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/study/command.h"
+#include "cli/commands.h"
 
-#include <locale.h>
 #include <stdlib.h>
 
 #include "asm/isa.h"
@@ -192,7 +191,6 @@ static int run(const struct kind *kind)
     if (rc) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
-    setlocale(LC_NUMERIC, "C"); /* gnuplot reads 0.5, never 0,5 */
     rc = carm_host_open(&host, &observer, &err);
     /* before the model is read: who has the lock may be writing it */
     rc = rc ? rc
@@ -203,11 +201,7 @@ static int run(const struct kind *kind)
     carm_host_leave(&host, rc == 0);
     carm_host_close(&host);
     carm_study_close(study);
-    if (rc < 0) { /* above 0: another rank does it */
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
-    }
-    return CARM_EXIT_OK;
+    return carm_say_outcome(rc < 0 ? rc : 0, &err); /* above 0: another rank does it */
 }
 
 /* ---- sub-commands -------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm validate: how well both models predict the machine. */
-#include "cli/validate/command.h"
+#include "cli/commands.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -245,11 +245,7 @@ static int run(int noperands, char **operands)
     carm_model_free(model);
     carm_host_close(&host);
     free(config);
-    if (rc < 0) {
-        return carm_say_error(rc == -CARM_EINVAL ? CARM_EXIT_MISUSE : CARM_EXIT_FAILED, "%s",
-                              err.text);
-    }
-    return CARM_EXIT_OK;
+    return carm_say_outcome(rc < 0 ? rc : 0, &err);
 }
 
 const struct carm_command carm_command_validate = {
