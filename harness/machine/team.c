@@ -86,6 +86,9 @@ static void *worker_main(void *arg)
     memset(w->end, 0, team->max_reps * sizeof *w->end);
     for (;;) {
         pthread_mutex_lock(&team->lock);
+        /* all jobs until the latest change of n have ended, also for a thread that comes back so late that it missed
+         * some of them: their arguments are gone */
+        seen = seen < team->joined ? team->joined : seen;
         while (!team->closing && (w->index >= team->n || team->generation == seen)) {
             if (w->index < team->n) {
                 pthread_cond_wait(&team->wake, &team->lock);

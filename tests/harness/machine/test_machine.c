@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The harness: buffers, clocks, teams and the repetition engine. Counts and invariants decide, never
  * a time. */
+#include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -473,6 +476,69 @@ static void a_team_works_in_part(void **state)
     carm_team_close(team);
 }
 
+static atomic_int current, stale;
+static atomic_bool released;
+static _Thread_local int locks_left; /* until this thread is held, before it has the lock */
+
+/* In place of the library's: holds a thread as a full machine may. */
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    static int (*real)(pthread_mutex_t *);
+    void *const found = real ? NULL : dlsym(RTLD_NEXT, "pthread_mutex_lock");
+    if (found) {
+        memcpy(&real, &found, sizeof real);
+    }
+    while (locks_left > 0 && !atomic_load(&released)) {
+        if (locks_left > 1) {
+            locks_left--;
+            break;
+        }
+        sched_yield();
+    }
+    return real(mutex);
+}
+
+static void check_arg(struct carm_worker *w, void *arg)
+{
+    (void)w;
+    atomic_fetch_add(&stale, *(const int *)arg != atomic_load(&current));
+}
+
+/* Thread 1 ends the job, and is held before it looks for another. */
+static void be_late(struct carm_worker *w, void *arg)
+{
+    (void)arg;
+    locks_left = w->index == 1 ? 2 : 0;
+}
+
+/* A thread that comes back late, after the team has worked without it and uses it again, does not run the job that
+ * has ended meanwhile, whose argument is gone. */
+static void late_threads_run_no_old_job(void **state)
+{
+    (void)state;
+    if (topo->pus < 2) {
+        skip();
+    }
+    struct carm_team *team = NULL;
+    struct carm_err err = {""};
+    const struct timespec nap = {0, 50000000};
+    int arg = 1;
+    assert_int_equal(carm_team_open(&team, topo, &tsc, 2, MIB, 64, &err), 0);
+    atomic_store(&current, arg);
+    carm_team_run(team, be_late, NULL);
+    carm_team_use(team, 1);
+    carm_team_run(team, check_arg, &arg);
+    carm_team_use(team, 2);
+    arg = 2;
+    atomic_store(&released, true);
+    nanosleep(&nap, NULL); /* in which the thread would run the old job */
+    assert_int_equal(atomic_load(&stale), 0);
+    atomic_store(&current, arg);
+    carm_team_run(team, check_arg, &arg);
+    assert_int_equal(atomic_load(&stale), 0);
+    carm_team_close(team);
+}
+
 /* A measurement of operations (with the account of an iteration: `n` of them) at `rate` of them a cycle. */
 static struct carm_measurement at_rate(struct carm_code *code, double rate)
 {
@@ -621,6 +687,7 @@ int main(void)
         cmocka_unit_test(threads_count_by_themselves),
         cmocka_unit_test(widths_that_repeat_count),
         cmocka_unit_test(a_team_works_in_part),
+        cmocka_unit_test(late_threads_run_no_old_job),
         cmocka_unit_test(catches_an_impossible_figure),
         cmocka_unit_test(names_what_disturbed),
         cmocka_unit_test(chooses_the_better_code),
