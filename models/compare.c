@@ -826,7 +826,7 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
 static double latency_noise(const struct carm_compare *c, size_t model, const char *level)
 {
     enum { LATENCIES = 8 };
-    static const double between = 0.07;
+    static const double between = 0.07; /* the largest standard deviation that was seen: above */
     const struct carm_model *m = c->models[model];
     const bool is_virtual = *m->machine.hypervisor || *c->models[0]->machine.hypervisor;
     size_t i = 0;
