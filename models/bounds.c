@@ -66,13 +66,13 @@ double carm_rates_throughput(const struct carm_rates *rates, enum carm_core_kind
 
 /* ---- bounds ---- */
 
-void carm_bounds_add(struct carm_bounds *bounds, enum carm_limit limit, double seconds,
-                     bool estimate, const char *origin, ...)
+struct carm_lower_bound *carm_bounds_add(struct carm_bounds *bounds, enum carm_limit limit,
+                                         double seconds, bool estimate, const char *origin, ...)
 {
     size_t at = bounds->n;
     va_list ap;
     if (!(seconds > 0.0) || !isfinite(seconds) || bounds->n == CARM_BOUNDS_MAX) {
-        return;
+        return NULL;
     }
     while (at > 0 && bounds->of[at - 1].seconds < seconds) {
         bounds->of[at] = bounds->of[at - 1];
@@ -84,6 +84,7 @@ void carm_bounds_add(struct carm_bounds *bounds, enum carm_limit limit, double s
     va_start(ap, origin);
     vsnprintf(bounds->of[at].origin, sizeof bounds->of[at].origin, origin, ap);
     va_end(ap);
+    return &bounds->of[at];
 }
 
 static const char *origin_of(bool measured)
@@ -200,8 +201,23 @@ static void bound_issue(const struct carm_bounds_input *in, struct carm_bounds *
                     "%.4g instructions at %.3g in a cycle: %s", in->slots,
                     each > 0.0 ? 1.0 / each : 0.0, origin_of(measured));
     double jump = carm_rates_throughput(&in->rates, CARM_CORE_BRANCH_TAKEN, "", "", &measured);
-    carm_bounds_add(out, CARM_LIMIT_ISSUE, in->taken * jump / in->clock_hz, false,
-                    "%.3g taken branches of %.3g cycles: %s", in->taken, jump, origin_of(measured));
+    struct carm_lower_bound *taken = carm_bounds_add(
+        out, CARM_LIMIT_ISSUE, in->taken * jump / in->clock_hz, false,
+        "%.3g taken branches of %.3g cycles: %s", in->taken, jump, origin_of(measured));
+    if (taken) {
+        taken->unrolls = true;
+    }
+    /* A core that fetches a line of code in a cycle needs one more where a loop crosses lines. */
+    if (in->rates.theory && in->rates.theory->code_line > 0.0 && in->fetched > in->taken) {
+        struct carm_lower_bound *lines = carm_bounds_add(
+            out, CARM_LIMIT_ISSUE, in->fetched / in->clock_hz, false,
+            "%.3g lines of code of %.0f bytes entered, one in a cycle: measured on the "
+            "microarchitecture",
+            in->fetched, in->rates.theory->code_line);
+        if (lines) {
+            lines->unrolls = true;
+        }
+    }
 }
 
 /* ---- loads and stores ---- */
@@ -365,6 +381,51 @@ static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds 
     }
 }
 
+enum { SMALL_PAGE = 4096 };
+
+/* Lines a second that one core streams through memory with 4 KiB pages, at a share of written lines.
+ * 0 = not measured */
+static double small_stream(const struct carm_model *model, double written)
+{
+    static const double mixed = 0.25; /* of 2:1: of four lines, one is written back */
+    const struct carm_in_flight *loads =
+        model ? carm_in_flight_of(model, "DRAM", CARM_STREAM_LOADS, SMALL_PAGE) : NULL;
+    const struct carm_in_flight *both =
+        model ? carm_in_flight_of(model, "DRAM", CARM_STREAM_MIXED, SMALL_PAGE) : NULL;
+    const double share = fmin(1.0, written / mixed);
+    return loads && both ? 1.0 / ((1.0 - share) / loads->rate + share / both->rate) : 0.0;
+}
+
+/* Pages of 4 KiB, which a program has unless it asks for others: prefetchers stop at the end of each. A program
+ * with larger pages refutes these bounds by its time. */
+static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    const double stream = small_stream(in->rates.model, in->written);
+    const bool one = !in->roofs || in->roofs->threads == 1; /* it is the rate of one core */
+    struct carm_lower_bound *b = NULL;
+    if (stream > 0.0 && one) {
+        b = carm_bounds_add(out, CARM_LIMIT_DRAM, in->bytes[CARM_FROM_DRAM] / 64.0 / stream, false,
+                            "%.4g bytes, simulated, at %.4g GB/s of DRAM with pages of 4 KiB for a "
+                            "mix with %.0f%% written: measured",
+                            in->bytes[CARM_FROM_DRAM], 64e-9 * stream, 100.0 * in->written);
+    }
+    if (b) {
+        b->small_pages = true;
+    }
+    const struct carm_in_flight *f =
+        in->rates.model ? carm_in_flight_of(in->rates.model, "DRAM", "scalar", SMALL_PAGE) : NULL;
+    b = NULL;
+    if (f && f->rate > 0.0) {
+        b = carm_bounds_add(out, CARM_LIMIT_LATENCY, in->scattered[CARM_FROM_DRAM] / f->rate, false,
+                            "%.3g lines of DRAM at scattered addresses, simulated, at the rate of "
+                            "independent misses with pages of 4 KiB: measured",
+                            in->scattered[CARM_FROM_DRAM]);
+    }
+    if (b) {
+        b->small_pages = true;
+    }
+}
+
 /* Iterations that do not depend on one another, but of which only so many fit into the core at a time. */
 static void bound_window(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
@@ -439,7 +500,22 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
                     "%.3g loads of bytes of two stores, %.3g cycles each: %s", in->straddles,
                     blocked, origin_of(measured));
     bound_levels(in, out);
+    bound_small_pages(in, out);
     bound_latency(in, out);
+    if (in->gathered > 0.0 && in->gather_seconds > 0.0) {
+        carm_bounds_add(out, CARM_LIMIT_LOADS, in->gathered * in->gather_seconds, false,
+                        "%.3g elements of gathers, %.3g ns each in L1: measured", in->gathered,
+                        1e9 * in->gather_seconds);
+    }
+    /* every access may wait for the other core once; stores wait in a queue, so that few do */
+    struct carm_lower_bound *waits = carm_bounds_add(
+        out, CARM_LIMIT_LATENCY, in->contended * in->transfer_seconds, true,
+        "%.3g accesses to lines that other threads write, which may wait %.3g ns for "
+        "the other core: measured",
+        in->contended, 1e9 * in->transfer_seconds);
+    if (waits) {
+        waits->at_most = true;
+    }
     const double miss =
         carm_rates_latency(&in->rates, CARM_CORE_BRANCH_MISPREDICTED, "", "", &measured);
     /* the instructions that decide the next branch are fetched again, too, and start only then */
@@ -484,7 +560,10 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
     case CARM_LIMIT_LOADS:
     case CARM_LIMIT_STORES:
     case CARM_LIMIT_L1:
-        if (code->scalar) {
+        if (v->limit == CARM_LIMIT_LOADS && code->whole_lines > 0.0 &&
+            code->whole_lines < CARM_VERDICT_BOTH) {
+            advise(v, CARM_ADVICE_ALIGN);
+        } else if (code->scalar) {
             advise(v, CARM_ADVICE_VECTORISE);
         } else if (code->narrow) {
             advise(v, CARM_ADVICE_WIDEN);
@@ -502,6 +581,9 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
         break;
     case CARM_LIMIT_CHAIN:
         advise(v, CARM_ADVICE_BREAK_CHAIN);
+        if (code->scalar && code->widening > 1.0) {
+            advise(v, CARM_ADVICE_VECTORISE);
+        }
         break;
     case CARM_LIMIT_L2:
     case CARM_LIMIT_L3:
@@ -551,6 +633,72 @@ static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool 
     return NULL;
 }
 
+static bool is_memory(enum carm_limit limit)
+{
+    return limit == CARM_LIMIT_L2 || limit == CARM_LIMIT_L3 || limit == CARM_LIMIT_DRAM ||
+           limit == CARM_LIMIT_LATENCY || limit == CARM_LIMIT_TLB;
+}
+
+static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
+{
+    bool any = false;
+    for (size_t i = 0; i < v->nadvice; i++) {
+        any = any || v->advice[i].code == code;
+    }
+    return any;
+}
+
+/* The least seconds of a bound that remain after the change that removes the limit. */
+static double remains(const struct carm_verdict *v, const struct carm_lower_bound *b,
+                      const struct carm_verdict_code *code)
+{
+    const double wider = code->widening > 1.0 ? code->widening : 1.0;
+    const bool removed = b->limit == v->limit;
+    if (is_memory(v->limit) && !is_memory(b->limit)) {
+        return b->seconds;
+    }
+    if (is_memory(v->limit) && advises(v, CARM_ADVICE_PREFETCH)) {
+        return !removed ? b->seconds : code->independent;
+    }
+    if (is_memory(v->limit) && advises(v, CARM_ADVICE_UNIT_STRIDE)) {
+        return b->limit == CARM_LIMIT_LATENCY || b->limit == CARM_LIMIT_TLB
+                   ? 0.0
+                   : b->seconds * (code->used > 0.0 ? code->used : 0.0);
+    }
+    if (is_memory(v->limit) || is_memory(b->limit)) {
+        return is_memory(v->limit) ? 0.0 : b->seconds; /* blocked for L1 */
+    }
+    if (v->limit == CARM_LIMIT_FORWARDING) { /* without variables on the stack */
+        return b->limit == CARM_LIMIT_FP || b->limit == CARM_LIMIT_DIVIDER ? b->seconds / wider
+                                                                           : 0.0;
+    }
+    if (removed && advises(v, CARM_ADVICE_ALIGN)) {
+        return b->seconds * code->whole_lines;
+    }
+    return b->unrolls || (removed && !(wider > 1.0)) ? 0.0 : b->seconds / wider;
+}
+
+/* At most: the largest bound that the change leaves, with the machine's widest vectors where the code has
+ * narrower ones. At least: the next bound stays as it is, the work in place of the limit's costs as much again, and
+ * time that no bound explains stays. */
+static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *first,
+                      const struct carm_verdict_code *code)
+{
+    const struct carm_lower_bound *next = largest(&v->bounds, false, v->limit);
+    const double rest = v->seconds - fmin(v->seconds, first->seconds);
+    const double stays = rest + 2.0 * (next ? next->seconds : 0.0);
+    double left = 0.0;
+    for (size_t i = 0; i < v->bounds.n; i++) {
+        const struct carm_lower_bound *b = &v->bounds.of[i];
+        left = b->refuted || b->estimate ? left : fmax(left, remains(v, b, code));
+    }
+    v->loop.high = left > 0.0 ? fmax(1.0, v->seconds / left) : INFINITY;
+    v->loop.low = stays > 0.0 ? fmin(v->loop.high, fmax(1.0, v->seconds / stays)) : 1.0;
+    if (v->limit == CARM_LIMIT_KERNEL || v->limit == CARM_LIMIT_WAITING || first->at_most) {
+        v->loop.low = 1.0; /* the removable part is not known */
+    }
+}
+
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
                        const struct carm_verdict_code *code, struct carm_verdict *out)
 {
@@ -560,12 +708,14 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     out->limit = out->second = CARM_LIMIT_UNKNOWN;
     out->loop.low = out->loop.high = out->program.low = out->program.high = 1.0;
     for (size_t i = 0; i < out->bounds.n; i++) {
-        out->bounds.of[i].refuted = out->bounds.of[i].seconds > CARM_VERDICT_OVER * seconds;
+        out->bounds.of[i].refuted =
+            out->bounds.of[i].seconds > CARM_VERDICT_OVER * seconds && !out->bounds.of[i].at_most;
     }
     const struct carm_lower_bound *first = largest(&out->bounds, false, CARM_LIMIT_UNKNOWN);
     const struct carm_lower_bound *guess = largest(&out->bounds, true, CARM_LIMIT_UNKNOWN);
     double explained = first ? first->seconds : 0.0;
-    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's. */
+    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's. An estimate of the
+     * most that a cause may take explains no more than the time that is left. */
     if (explained < CARM_VERDICT_EXPLAINS * seconds && guess &&
         (guess->seconds + explained >= CARM_VERDICT_EXPLAINS * seconds) &&
         guess->seconds > explained) {
@@ -582,19 +732,19 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         return;
     }
     out->limit = first->limit;
+    out->estimate = first->estimate;
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !first->estimate) {
         out->second = next->limit;
     }
-    /* Without the limit the next bound is left; time that no bound explains may stay. No next bound: the gain
-     * has no upper end. */
-    const double least = next ? next->seconds : 0.0;
-    const double rest = seconds - fmin(seconds, first->seconds);
-    out->loop.high = least > 0.0 ? fmax(1.0, seconds / least) : INFINITY;
-    out->loop.low = least + rest > 0.0 ? fmax(1.0, seconds / (least + rest)) : 1.0;
-    if (first->limit == CARM_LIMIT_KERNEL || first->limit == CARM_LIMIT_WAITING) {
-        out->loop.low = 1.0; /* the removable part is not known */
+    if (first->at_most) {
+        advise(out, CARM_ADVICE_APART);
+    } else {
+        find_advice(out, code);
     }
-    find_advice(out, code);
+    if (first->small_pages) {
+        advise(out, CARM_ADVICE_HUGE_PAGES);
+    }
+    find_gain(out, first, code);
     if (out->nadvice == 1 && out->advice[0].code == CARM_ADVICE_NOTHING) {
         out->loop.low = out->loop.high = 1.0;
     }

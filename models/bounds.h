@@ -62,6 +62,9 @@ struct carm_lower_bound {
     enum carm_limit limit;
     double seconds; /* of an iteration */
     bool estimate, refuted;
+    bool at_most;     /* an estimate of the most that the cause may take; its time has less of it */
+    bool small_pages; /* with pages of 4 KiB */
+    bool unrolls;     /* an unrolled loop has hardly any of it: its counter and its jump */
     char origin[CARM_BOUND_ORIGIN_MAX]; /* counts, rates and where they are from */
 };
 
@@ -102,8 +105,9 @@ struct carm_bounds_input {
     int threads;
     const struct carm_bounds_unit *units; /* [nunits] */
     size_t nunits;
-    double slots; /* instructions as they are issued: a compare and its jump are one */
-    double taken; /* taken branches */
+    double slots;   /* instructions as they are issued: a compare and its jump are one */
+    double taken;   /* taken branches */
+    double fetched; /* lines of code that are entered, by a jump or from the line before */
     double loads[CARM_BOUNDS_WIDTHS]; /* general registers; vectors of 8, 16, 32, 64 bytes */
     double stores[CARM_BOUNDS_WIDTHS];
     double split_loads[CARM_BOUNDS_WIDTHS]; /* part of the loads that is of two lines */
@@ -117,7 +121,11 @@ struct carm_bounds_input {
     double bytes[CARM_FROM_PLACES];     /* simulated: across the border to that place */
     double written;                     /* share of the lines that is written back, 0 .. 0.5 */
     double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
+    double chained[CARM_FROM_PLACES];   /* likewise of loads with the address of the next */
     double walks;                       /* accesses whose page is in no TLB */
+    double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
+    double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds
+                                         * from core to core */
     double resolve_cycles; /* from the fetch of a mispredicted branch's condition to its outcome */
     double mispredicted;   /* branches that may be, by how often they jump; an estimate */
 };
@@ -125,10 +133,10 @@ struct carm_bounds_input {
 /* All bounds that are known, from the largest. */
 void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *out);
 
-/* Adds one: origin as printf. */
-__attribute__((format(printf, 5, 6))) void carm_bounds_add(struct carm_bounds *bounds,
-                                                           enum carm_limit limit, double seconds,
-                                                           bool estimate, const char *origin, ...);
+/* Adds one: origin as printf. returns it, valid until the next one is added; NULL = 0 seconds, or no room */
+__attribute__((format(printf, 5, 6))) struct carm_lower_bound *carm_bounds_add(
+    struct carm_bounds *bounds, enum carm_limit limit, double seconds, bool estimate,
+    const char *origin, ...);
 
 /* Advice: a code for programs; words are made of it once. */
 #define CARM_ADVICE_TABLE(ROW)                                                                   \
@@ -147,6 +155,8 @@ __attribute__((format(printf, 5, 6))) void carm_bounds_add(struct carm_bounds *b
         "more independent misses at a time: several searches side by side, or prefetches")       \
     ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                          \
     ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")         \
+    ROW(APART, "apart", "give the data of each thread lines of their own")                       \
+    ROW(ALIGN, "align", "align the data to lines of 64 bytes")                                   \
     ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")              \
     ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")             \
     ROW(FEWER_CALLS, "fewer-calls",                                                              \
@@ -170,6 +180,7 @@ enum { CARM_VERDICT_ADVICE_MAX = 4 };
 
 struct carm_verdict {
     enum carm_limit limit;
+    bool estimate; /* the limit is an estimate: it may limit */
     /* share of the measured time, 0 .. 1; of an unknown limit, by the largest bound */
     double explains;
     /* nearly as large, or where the limit is not known the largest; CARM_LIMIT_UNKNOWN = none */
@@ -186,11 +197,17 @@ struct carm_verdict {
 
 /* Properties of the code that advice depends on, beside the limit. */
 struct carm_verdict_code {
-    bool scalar;       /* nearly all of its flops or elements are computed one by one */
-    bool strided;      /* a load or store moves by more than a line */
-    bool narrow;       /* its vectors are narrower than the machine's */
-    bool faults;       /* of time in the kernel: page faults take most of it */
-    bool plain_stores; /* it overwrites lines that it does not load */
+    double
+        widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
+    double used; /* share of the bytes of the lines that come which is used; 0 = not known */
+    double
+        whole_lines; /* share of the load ports' time without loads across two lines; 0 = not known */
+    double independent; /* seconds of its lines at scattered addresses, if all were independent */
+    bool scalar;        /* nearly all of its flops or elements are computed one by one */
+    bool strided;       /* a load or store moves by more than a line */
+    bool narrow;        /* its vectors are narrower than the machine's */
+    bool faults;        /* of time in the kernel: page faults take most of it */
+    bool plain_stores;  /* it overwrites lines that it does not load */
 };
 
 /* bounds   of an iteration

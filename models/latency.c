@@ -35,6 +35,19 @@ const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model,
     return best;
 }
 
+const struct carm_in_flight *carm_in_flight_of(const struct carm_model *model, const char *level,
+                                               const char *code, uint64_t page_bytes)
+{
+    for (size_t i = 0; i < model->nin_flight; i++) {
+        const struct carm_in_flight *f = &model->in_flight[i];
+        if (strcmp(f->level, level) == 0 && strcmp(f->code, code) == 0 &&
+            f->page_bytes == page_bytes && f->rate > 0.0) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
 double carm_in_flight_rate(const struct carm_in_flight *flight, double chains)
 {
     const struct carm_in_flight_point *before = NULL;

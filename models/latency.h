@@ -62,9 +62,13 @@ struct carm_in_flight_point {
     bool disturbed;
 };
 
+#define CARM_STREAM_LOADS "stream.1:0"
+#define CARM_STREAM_MIXED "stream.2:1"
+
 struct carm_in_flight {
     char level[CARM_NAME_MAX];
-    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512" */
+    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_STREAM_LOADS and
+     * CARM_STREAM_MIXED: lines that a stream loads or writes back, in one chain */
     char code[CARM_NAME_MAX];
     uint64_t page_bytes;
     uint64_t working_set_bytes;
@@ -111,6 +115,10 @@ const struct carm_latency *carm_latency_find(const struct carm_model *model, con
 /* The chains in flight of one core on a level, with scalar loads, borrowed from the model; of
  * several page sizes the one with the largest rate; NULL = not measured. */
 const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model, const char *level);
+
+/* Likewise with one code and one size of pages. */
+const struct carm_in_flight *carm_in_flight_of(const struct carm_model *model, const char *level,
+                                               const char *code, uint64_t page_bytes);
 
 /* Loads/s of k chains on a level: interpolated between the points that were measured, and never more than the
  * saturated rate. chains  >= 1

@@ -49,6 +49,8 @@ struct carm_microarchitecture {
     double issue; /* instructions a cycle through rename, 0 = not known */
     /* instructions that are in flight at most, and those on vectors that wait for operands; 0 = not known */
     double reorder, vector_queue;
+    double
+        code_line; /* bytes of a line of code, of which one is fetched in a cycle; 0 = not known */
     struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
     struct carm_theory_core core[CARM_THEORY_CORE_MAX];
     size_t ncore;

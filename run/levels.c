@@ -34,6 +34,7 @@ struct instruction {
     uint32_t program, counter, at;
     bool varies;
     uint32_t seen, splits;     /* recorded accesses, and those of two lines */
+    uint32_t contended;        /* those to lines that another thread writes */
     uint8_t pages[PAGES_KEPT]; /* a sketch of its pages: carm_run_levels_lines counts them */
 };
 
@@ -43,6 +44,14 @@ struct recent {
     uint32_t number;
 };
 enum { RECENT = 1 << 16 };
+
+/* Who wrote a line lately. */
+struct writer {
+    uint64_t line;
+    uint32_t thread;
+    bool several;
+};
+enum { WRITERS = 1 << 12 };
 
 /* Where an instruction is. */
 struct where {
@@ -63,6 +72,7 @@ struct carm_run_levels {
     bool by_code;
     struct carm_linemap numbers;
     struct recent recent[RECENT];
+    struct writer writers[WRITERS];
     struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
     struct carm_run_figures *rows; /* [nrows] of the profile */
@@ -94,14 +104,30 @@ static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind
     return recent->number;
 }
 
-static void note_access(struct carm_run_levels *l, uint32_t number, uint64_t address,
-                        uint32_t bytes)
+/* Whether threads write to a line in turn, of which this one accesses it. */
+static bool is_contended(struct carm_run_levels *l, uint32_t thread, uint64_t line, bool stores)
+{
+    struct writer *w = &l->writers[line * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+    const bool same = w->line == line + 1;
+    if (stores && !same) {
+        *w = (struct writer){line + 1, thread, false};
+        return false;
+    }
+    const bool other = same && (w->several || w->thread != thread);
+    w->several = w->several || (stores && other);
+    return same && w->several;
+}
+
+static void note_access(struct carm_run_levels *l, uint32_t number, uint32_t thread,
+                        uint64_t address, uint32_t bytes, bool stores)
 {
     enum { LINE = 64, PAGE = 4096 };
     struct instruction *i = number ? &l->instructions[number] : NULL;
     if (i && i->seen < UINT32_MAX) {
         i->seen++;
         i->splits += address % LINE + bytes > LINE;
+        i->contended +=
+            l->about.threads > 1 && is_contended(l, thread, address / LINE, stores) ? 1 : 0;
         const uint64_t hash = (address / PAGE + 1) * UINT64_C(0x9e3779b97f4a7c15);
         const uint64_t mixed = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
         const uint8_t rank = (uint8_t)(1 + __builtin_clzll(mixed << PAGES_BITS | 1));
@@ -126,7 +152,8 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
     }
     const uint32_t number = l->sampled || l->by_code ? number_of(l, kind, by) : 0;
     if (!by->repeated) {
-        note_access(l, number, address, bytes);
+        note_access(l, number, thread, address, bytes,
+                    as == CARM_ACCESS_STORE || as == CARM_ACCESS_STORE_NT);
     }
     if (l->sampled) {
         carm_sampled_access(l->sampled, thread, core, address, bytes, as, by->window, by->repeated,
@@ -462,8 +489,8 @@ static double count_pages(const uint8_t pages[PAGES_KEPT])
 }
 
 bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_blocks *blocks,
-                           uint32_t module, uint64_t at, double *lines, double *split,
-                           double *npages)
+                           uint32_t module, uint64_t at, double *lines,
+                           struct carm_run_places *places)
 {
     struct carm_level_estimate levels[CARM_HIERARCHY_LEVELS_MAX];
     struct carm_hierarchy_counts counts = {.nlevels = 0};
@@ -472,7 +499,8 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     double seen = 0.0, splits = 0.0;
     memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
     uint8_t pages[PAGES_KEPT] = {0};
-    *split = *npages = 0.0;
+    memset(places, 0, sizeof *places);
+    double contended = 0.0;
     const struct where key = {.module = module, .at = at};
     size_t low = 0;
     size_t high = l && l->about.counted ? l->nwhere : 0;
@@ -491,6 +519,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
         found = true;
         seen += by->seen;
         splits += by->splits;
+        contended += by->contended;
         for (size_t r = 0; r < PAGES_KEPT; r++) {
             pages[r] = by->pages[r] > pages[r] ? by->pages[r] : pages[r];
         }
@@ -505,11 +534,12 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     if (!found) {
         return false;
     }
+    places->contended = seen > 0.0 ? contended / seen : 0.0;
     /* an access to two lines is in a sample of lines twice as often */
     splits *= l->sampled ? 0.5 : 1.0;
     seen -= l->sampled ? splits : 0.0;
-    *npages = count_pages(pages);
-    *split = seen > 0.0 ? splits / seen : 0.0;
+    places->pages = count_pages(pages);
+    places->split = seen > 0.0 ? splits / seen : 0.0;
     memset(levels, 0, sizeof levels);
     if (l->sampled) {
         carm_sampled_read(l->sampled, &sum, levels);

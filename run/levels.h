@@ -77,15 +77,20 @@ void carm_run_levels_put(const struct carm_run_levels *levels, size_t row, struc
 /* The figures of a row of the profile; NULL where nothing was simulated, or levels is NULL. */
 const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *levels,
                                                    size_t row);
+/* Where an instruction's recorded accesses go. */
+struct carm_run_places {
+    double split;     /* share of them that is of two lines */
+    double contended; /* share to lines that several threads write */
+    double pages;     /* number of pages of 4 KiB, within some 13% */
+};
+
 /* Lines that one instruction's loads and stores brought into L1 from each level behind L1.
  * module, at  of the instruction, in the blocks of the run
  * lines       out: [CARM_HIERARCHY_LEVELS_MAX] by the level that held the line; the last: memory
- * split       out: share of its accesses that are of two lines
- * npages      out: pages of 4 KiB that it accesses, as far as they were recorded, within some 13%
  * returns whether the instruction has figures */
 bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
-                           uint32_t module, uint64_t at, double *lines, double *split,
-                           double *npages);
+                           uint32_t module, uint64_t at, double *lines,
+                           struct carm_run_places *places);
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
 
 #endif

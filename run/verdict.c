@@ -109,6 +109,40 @@ static void chain_text(char *dst, size_t size, const struct carm_graph *g)
     }
 }
 
+/* Lines of code that a piece's executions enter: where it begins, unless the piece before it falls into it on the
+ * same line, and where it crosses to the next line. Jumps are counted by those that jump.
+ * returns lines, of all executions */
+static double lines_entered(const struct carm_code_piece *p, double line)
+{
+    const uint64_t size = (uint64_t)line, last = p->end - 1;
+    const double crossed = (double)(last / size - p->at / size);
+    const double follows =
+        p->falls && p->end % size == 0 ? p->executions - fmax(0.0, p->jumps ? p->taken : 0.0) : 0.0;
+    return crossed * p->executions + fmax(0.0, follows);
+}
+
+/* Mispredictions of the indirect jumps of a loop, if outcomes are independent: a predictor that always says the most
+ * frequent target is wrong for the others. */
+static double indirect_misses(const struct carm_flow_code *code)
+{
+    double jumps = 0.0, entered = 0.0, most = 0.0;
+    for (size_t i = 0; i < code->npieces; i++) {
+        const struct carm_code_piece *p = &code->pieces[i];
+        jumps += p->indirect ? p->executions : 0.0;
+        entered += p->entered ? p->executions : 0.0;
+        most = p->entered ? fmax(most, p->executions) : most;
+    }
+    return entered > 0.0 ? jumps * (1.0 - most / entered) : 0.0;
+}
+
+/* Elements that a gather loads. */
+static double elements_of(const struct carm_flow_op *insn)
+{
+    static const double bytes[CARM_OPCODE_WIDTHS] = {0.0, 8.0, 16.0, 32.0, 64.0};
+    const bool wide = insn->precision == CARM_OPCODE_DP || insn->precision == CARM_OPCODE_INT64;
+    return bytes[insn->width] / (wide ? 8.0 : 4.0);
+}
+
 int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *graph,
                         struct carm_bounds_input *in, struct carm_bounds_unit *units,
                         char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err)
@@ -133,12 +167,16 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         if (insn->stores && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->stores[width_of(insn, insn->store_bytes)] += times;
         }
+        in->gathered +=
+            insn->loads && insn->flags & CARM_OPCODE_GATHER ? times * elements_of(insn) : 0.0;
     }
+    const double line = in->rates.theory ? in->rates.theory->code_line : 0.0;
     for (size_t i = 0; i < code->npieces; i++) {
         const struct carm_code_piece *p = &code->pieces[i];
         const bool branches = p->jumps && p->falls;
         const double taken = !branches ? (p->jumps ? p->executions : 0.0) : p->taken;
         in->taken += taken > 0.0 ? taken / n : 0.0;
+        in->fetched += line > 0.0 ? lines_entered(p, line) / n : 0.0;
         if (branches && p->n && taken >= 0.0) {
             const enum carm_access_pattern by = graph->accesses[p->first + p->n - 1].pattern;
             const double rare = fmin(taken, p->executions - taken) / n;
@@ -146,6 +184,8 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
                 by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED ? fmax(0.0, rare) : 0.0;
         }
     }
+    in->fetched += in->taken;
+    in->mispredicted += indirect_misses(code) / n;
     in->resolve_cycles = latencies.load + 1.0; /* a load and a comparison */
     in->chain_cycles = code->inner ? graph->cycles : 0.0;
     in->forward_cycles = graph->of[CARM_OPCODE_FORWARD] + graph->of[CARM_OPCODE_FORWARD_STRADDLING];
@@ -265,13 +305,15 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         loaded += insn->loads ? insn->load_bytes * insn->executions : 0.0;
         stored += insn->stores ? insn->store_bytes * insn->executions : 0.0;
         updated += insn->stores && a->updates ? insn->store_bytes * insn->executions : 0.0;
-        double split = 0.0, npages = 0.0;
-        if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought, &split,
-                                   &npages)) {
+        struct carm_run_places places;
+        if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought,
+                                   &places)) {
             continue;
         }
+        in->contended += places.contended * insn->executions / n;
         if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
-            in->split_loads[width_of(insn, insn->load_bytes)] += split * insn->executions / n;
+            in->split_loads[width_of(insn, insn->load_bytes)] +=
+                places.split * insn->executions / n;
         }
         double lines[CARM_FROM_PLACES] = {0.0}, all = 0.0;
         for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
@@ -285,7 +327,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             extra[i] = beyond(in, lines, insn->executions);
             if (jumps && all > often * insn->executions) {
                 const double share = fmin(1.0, all / insn->executions);
-                extra[i] = fmax(extra[i], share * random_beyond(in, npages * PAGE));
+                extra[i] = fmax(extra[i], share * random_beyond(in, places.pages * PAGE));
             }
             any = any || extra[i] > 0.0;
             /* prefetchers foresee the others */
@@ -293,6 +335,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         }
         for (int k = 0; k < CARM_FROM_PLACES; k++) {
             in->scattered[k] += jumps && !a->on_chain ? lines[k] / n : 0.0;
+            in->chained[k] += jumps && a->on_chain ? lines[k] / n : 0.0;
         }
         v->scattered = v->scattered || jumps;
     }
@@ -316,6 +359,24 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     }
     free(extra);
     return rc;
+}
+
+/* Rates of gathers in L1 and of lines between cores, of the model. */
+static void add_rates(struct carm_bounds_input *in)
+{
+    const struct carm_model *model = in->rates.model;
+    double best = 0.0;
+    for (size_t i = 0; model && i < model->nin_flight; i++) {
+        const struct carm_in_flight *f = &model->in_flight[i];
+        const bool gathers = strncmp(f->code, "gather.", 7) == 0 && strcmp(f->level, "L1") == 0;
+        best = gathers ? fmax(best, f->rate) : best;
+    }
+    in->gather_seconds = best > 0.0 ? 1.0 / best : 0.0;
+    in->transfer_seconds = 0.0;
+    for (size_t i = 0; model && i < model->ncore_to_core; i++) {
+        const double each = model->core_to_core[i].seconds;
+        in->transfer_seconds = in->transfer_seconds > 0.0 ? fmin(in->transfer_seconds, each) : each;
+    }
 }
 
 /* ---- rows ---- */
@@ -395,6 +456,71 @@ static double clock_of(const struct carm_model *model, const struct carm_roofs *
     return roofs ? roofs->clock_hz : model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
 }
 
+/* Bytes of the widest vectors that a model has roofs of; 0 = none */
+static double widest_bytes(const struct carm_model *model)
+{
+    double most = 0.0;
+    for (size_t i = 0; model && i < model->nroofs; i++) {
+        const char *isa = model->roofs[i].isa;
+        most = fmax(most, strcmp(isa, "avx512") == 0    ? 64.0
+                          : strncmp(isa, "avx", 3) == 0 ? 32.0
+                          : strcmp(isa, "sse") == 0     ? 16.0
+                                                        : 0.0);
+    }
+    return most;
+}
+
+/* How many times as many elements the widest vectors have as the code's operations, or where it computes none the
+ * code's loads. */
+static double widening(const struct carm_flow_code *code, const struct carm_bounds_input *in)
+{
+    const double most = widest_bytes(in->rates.model);
+    double bytes = 0.0, count = 0.0;
+    for (size_t i = 0; i < in->nunits; i++) {
+        const struct carm_bounds_unit *u = &in->units[i];
+        const double each = strcmp(u->isa, "scalar") == 0
+                                ? strcmp(u->precision, "sp") == 0 ? 4.0 : 8.0
+                            : strcmp(u->isa, "sse") == 0    ? 16.0
+                            : strcmp(u->isa, "avx2") == 0   ? 32.0
+                            : strcmp(u->isa, "avx512") == 0 ? 64.0
+                                                            : 0.0;
+        if (carm_core_kind_group(u->kind) == CARM_CORE_GROUP_FP && each > 0.0) {
+            bytes += u->count * each;
+            count += u->count;
+        }
+    }
+    const bool computes = count > 0.0;
+    for (size_t i = 0; i < code->nops && !computes; i++) {
+        const struct carm_flow_op *op = &code->ops[i];
+        bytes += op->loads ? op->executions * op->load_bytes : 0.0;
+        count += op->loads ? op->executions : 0.0;
+    }
+    return bytes > 0.0 && count > 0.0 && most > 0.0 ? fmax(1.0, most * count / bytes) : 0.0;
+}
+
+/* The share of the lines' bytes that is used, and what independent misses would take. */
+static void describe_memory(const struct carm_bounds_input *in,
+                            const struct carm_run_figures *figures, struct carm_verdict_code *out)
+{
+    static const char *const names[] = {"L2", "L3", "DRAM"};
+    const struct carm_level_estimate *first = figures ? &figures->levels[0] : NULL;
+    double split = 0.0, loads = 0.0;
+    if (first && first->misses > 0.0) {
+        out->used = fmin(1.0, fmax(0.0, 1.0 - first->unused / (LINE * first->misses)));
+    }
+    for (int k = 0; k < CARM_FROM_PLACES && in->rates.model; k++) {
+        const struct carm_in_flight *f = carm_in_flight_find(in->rates.model, names[k]);
+        out->independent +=
+            f && f->rate > 0.0 ? (in->scattered[k] + in->chained[k]) / f->rate : 0.0;
+    }
+    for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
+        split += in->split_loads[w];
+        loads += in->loads[w];
+    }
+    /* one of two lines takes its port about as long as two loads */
+    out->whole_lines = loads > 0.0 ? loads / (loads + split) : 0.0;
+}
+
 static void describe_code(const struct carm_flow_code *code, const struct carm_graph *graph,
                           const struct carm_bounds_input *in, struct carm_verdict_code *out,
                           struct carm_run_verdict *v)
@@ -418,6 +544,7 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
         out->plain_stores = out->plain_stores || (code->ops[i].stores && !a->updates);
     }
     out->strided = v->stride != 0;
+    out->widening = widening(code, in);
 }
 
 /* Whether counters alone decide the loop's branches, so that its end does not wait for what it computes. */
@@ -481,12 +608,14 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     if (in.window_cycles > 0.0 && in.window_cycles < in.chain_cycles) {
         in.chain_cycles = in.window_cycles; /* the loop is left before a longer chain shows */
     }
+    add_rates(&in);
     const struct carm_run_figures *figures = carm_run_levels_row(levels, i);
     if (figures && !rc) {
         rc = add_memory(run, &of, trips, &graph, levels, figures, &in, v, err);
     }
     if (!rc) {
         describe_code(&of, &graph, &in, &about, v);
+        describe_memory(&in, figures, &about);
         carm_bounds_find(&in, &bounds);
         const double threads = row->threads > 0 ? row->threads : 1;
         carm_verdict_find(&bounds, row->seconds * threads / of.iterations, row->share, &about,

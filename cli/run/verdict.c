@@ -97,7 +97,7 @@ static const char *limited_by(char *dst, size_t size, const struct carm_verdict 
     } else if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
         snprintf(dst, size, "not known (%s)", carm_limit_words(v->second));
     } else {
-        snprintf(dst, size, "%s", first);
+        snprintf(dst, size, "%s%s", v->estimate ? "maybe " : "", first);
     }
     return dst;
 }
@@ -137,6 +137,8 @@ static void time_text(char *dst, size_t size, const struct carm_run *run,
 static void show_answer(const struct carm_run *run, const struct carm_profile_row *row,
                         const struct carm_run_verdict *of)
 {
+    static const double large =
+        0.15; /* of the time: a gain there is up to 1.2 times for the program */
     const struct carm_verdict *v = &of->verdict;
     char limit[128], gain[32], stride[96] = "", time[320], name[256];
     time_text(time, sizeof time, run, row);
@@ -148,6 +150,11 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         snprintf(stride, sizeof stride, " (an access moves by %lld bytes each iteration)",
                  (long long)of->stride);
     }
+    if (row->share < large) {
+        say("%s%s No loop or function has more than %.0f%% of it: time is spread over many", time,
+            dot, 100.0 * row->share);
+        return;
+    }
     if (v->limit == CARM_LIMIT_UNKNOWN) {
         say("%s%s %.0f%% in %s: what limits it is not known; the largest bound explains %.0f%%%s%s%s",
             time, dot, 100.0 * row->share, name, 100.0 * v->explains,
@@ -157,9 +164,11 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         return;
     }
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
-    say("%s%s %.0f%% in %s, limited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
-        limited_by(limit, sizeof limit, v), stride, v->nadvice ? ": " : "",
-        v->nadvice ? carm_advice_words(v->advice[0].code) : "", gains ? ", " : "",
+    say("%s%s %.0f%% in %s, %slimited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
+        v->estimate ? "which may be " : "",
+        limited_by(limit, sizeof limit, v) + (v->estimate ? strlen("maybe ") : 0), stride,
+        v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
+        gains ? ", " : "",
         gains ? gain_text(gain, sizeof gain, v->program.low, v->program.high) : "",
         gains ? " for the program" : "");
 }
@@ -234,6 +243,7 @@ bool carm_run_verdict_json(const struct carm_run_verdict *of, json_t *part)
     const char *second = v->second != CARM_LIMIT_UNKNOWN ? carm_limit_name(v->second) : "";
     const bool ok = carm_jwrite_text(o, "limit", carm_limit_name(v->limit)) &&
                     carm_jwrite_number(o, "explains", v->explains) &&
+                    carm_jwrite_bool(o, "estimate", v->estimate) &&
                     carm_jwrite_text_or_null(o, "second", second) &&
                     carm_jwrite_number(o, "iteration_seconds", v->seconds) &&
                     carm_jwrite_array(o, "bounds", &v->bounds, v->bounds.n, bound_json) &&

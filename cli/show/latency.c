@@ -48,10 +48,14 @@ static void print_flights(const struct carm_model *m, bool ascii)
         const struct carm_in_flight *f = &m->in_flight[i];
         char level[CARM_NAME_MAX];
         char code[CARM_NAME_MAX];
+        char text[CARM_NAME_MAX + 8];
+        const bool small = f->page_bytes < 2 << 20;
+        carm_text_clean(code, sizeof code, f->code, ascii);
+        (void)snprintf(text, sizeof text, "%s, 4K", code);
         printf("  %-5s  %-14s  %11.2f  %16.2f  %6d  %15.1f%s\n",
-               carm_text_clean(level, sizeof level, f->level, ascii),
-               carm_text_clean(code, sizeof code, f->code, ascii), 1e9 * f->latency_seconds,
-               1e9 / f->rate, f->chains, f->lines, f->disturbed ? " !" : "");
+               carm_text_clean(level, sizeof level, f->level, ascii), small ? text : code,
+               1e9 * f->latency_seconds, 1e9 / f->rate, f->chains, f->lines,
+               f->disturbed ? " !" : "");
     }
 }
 

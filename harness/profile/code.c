@@ -33,7 +33,9 @@ static int add_piece(struct carm_flow_code *code, const struct carm_piece *from,
                                   .first = code->nops,
                                   .executions = (double)from->executions,
                                   .target = from->target,
-                                  .taken = from->taken};
+                                  .taken = from->taken,
+                                  .entered = from->entered,
+                                  .indirect = from->ends == CARM_END_INDIRECT_JUMP};
     p->jumps = from->ends == CARM_END_JUMP || from->ends == CARM_END_BRANCH;
     p->falls = from->ends != CARM_END_JUMP && from->ends != CARM_END_INDIRECT_JUMP &&
                from->ends != CARM_END_RETURN;

@@ -19,6 +19,8 @@ struct carm_code_piece {
     uint64_t target; /* target of a direct branch at the piece's end */
     double taken;    /* jumps of a conditional branch at the piece's end; -1 = not known */
     bool jumps;      /* the piece ends with a direct jump */
+    bool entered;    /* by an indirect branch or a return */
+    bool indirect;   /* the piece ends with an indirect jump */
     bool falls;      /* the next instruction may follow, also after a call */
 };
 

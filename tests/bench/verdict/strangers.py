@@ -168,7 +168,8 @@ def main():
                                                       text=True).stdout) for _ in range(2)))
             low, high = verdict["gain"]["loop"]["low"], verdict["gain"]["loop"]["high"]
             true = times[0] / times[1]
-            hit = low is not None and 0.95 * low <= true <= 1.05 * (high if high is not None else 1e9)
+            known_gain = limit != "unknown"
+            hit = known_gain and low is not None and 0.95 * low <= true <= 1.05 * (high if high is not None else 1e9)
             twins += 1
             inside += hit
             gain = f" twin {true:.2f}x {'in' if hit else 'NOT in'} {low:.2f}..{high if high is None else round(high, 2)}"
