@@ -669,8 +669,8 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
         return is_memory(v->limit) ? 0.0 : b->seconds; /* blocked for L1 */
     }
     if (v->limit == CARM_LIMIT_FORWARDING) { /* without variables on the stack */
-        return b->limit == CARM_LIMIT_FP || b->limit == CARM_LIMIT_DIVIDER ? b->seconds / wider
-                                                                           : 0.0;
+        const bool unit = b->limit == CARM_LIMIT_FP || b->limit == CARM_LIMIT_DIVIDER;
+        return removed ? code->chain_left : unit ? b->seconds : 0.0;
     }
     if (removed && advises(v, CARM_ADVICE_ALIGN)) {
         return b->seconds * code->whole_lines;

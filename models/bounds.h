@@ -202,6 +202,7 @@ struct carm_verdict_code {
     double used; /* share of the bytes of the lines that come which is used; 0 = not known */
     double
         whole_lines; /* share of the load ports' time without loads across two lines; 0 = not known */
+    double chain_left;  /* seconds of the carried chain without the loads of bytes just stored */
     double independent; /* seconds of its lines at scattered addresses, if all were independent */
     bool scalar;        /* nearly all of its flops or elements are computed one by one */
     bool strided;       /* a load or store moves by more than a line */

@@ -470,9 +470,8 @@ static double widest_bytes(const struct carm_model *model)
     return most;
 }
 
-/* How many times as many elements the widest vectors have as the code's operations, or where it computes none the
- * code's loads. */
-static double widening(const struct carm_flow_code *code, const struct carm_bounds_input *in)
+/* How many times as many elements the widest vectors have as the code's floating-point operations. */
+static double widening(const struct carm_bounds_input *in)
 {
     const double most = widest_bytes(in->rates.model);
     double bytes = 0.0, count = 0.0;
@@ -488,12 +487,6 @@ static double widening(const struct carm_flow_code *code, const struct carm_boun
             bytes += u->count * each;
             count += u->count;
         }
-    }
-    const bool computes = count > 0.0;
-    for (size_t i = 0; i < code->nops && !computes; i++) {
-        const struct carm_flow_op *op = &code->ops[i];
-        bytes += op->loads ? op->executions * op->load_bytes : 0.0;
-        count += op->loads ? op->executions : 0.0;
     }
     return bytes > 0.0 && count > 0.0 && most > 0.0 ? fmax(1.0, most * count / bytes) : 0.0;
 }
@@ -544,7 +537,8 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
         out->plain_stores = out->plain_stores || (code->ops[i].stores && !a->updates);
     }
     out->strided = v->stride != 0;
-    out->widening = widening(code, in);
+    out->widening = widening(in);
+    out->chain_left = fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }
 
 /* Whether counters alone decide the loop's branches, so that its end does not wait for what it computes. */

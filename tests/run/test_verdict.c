@@ -436,6 +436,13 @@ static void test_gains(void **state)
     carm_verdict_find(&b, 10.0, 1.0, &code, &v);
     assert_int_equal(v.advice[0].code, CARM_ADVICE_ALIGN);
     assert_near(v.loop.high, 10.0 / 4.5, 1e-9);
+    /* variables on the stack: the chain of the operations themselves stays */
+    b.n = 0;
+    carm_bounds_add(&b, CARM_LIMIT_FORWARDING, 9.0, false, "x");
+    carm_bounds_add(&b, CARM_LIMIT_ISSUE, 3.0, false, "x");
+    code = (struct carm_verdict_code){.scalar = true, .widening = 8.0, .chain_left = 2.5};
+    carm_verdict_find(&b, 10.0, 1.0, &code, &v);
+    assert_near(v.loop.high, 4.0, 1e-9);
     /* lines that threads write in turn: the estimate is of the most, and the verdict says "may" */
     struct carm_bounds_input in = {
         .clock_hz = clock_hz, .contended = 2.0, .transfer_seconds = 50e-9};
