@@ -520,11 +520,16 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
         carm_rates_latency(&in->rates, CARM_CORE_BRANCH_MISPREDICTED, "", "", &measured);
     /* the instructions that decide the next branch are fetched again, too, and start only then */
     const double each = miss > 0.0 ? miss + in->resolve_cycles : 0.0;
-    carm_bounds_add(
-        out, CARM_LIMIT_BRANCHES, in->mispredicted * each / clock, true,
+    struct carm_lower_bound *branches = carm_bounds_add(
+        out, CARM_LIMIT_BRANCHES, (in->mispredicted * each + in->resolve_missing) / clock, true,
         "%.3g mispredictions if outcomes are independent, %.3g cycles each (%.3g until the "
-        "condition is known): %s",
-        in->mispredicted, each, in->resolve_cycles, origin_of(measured));
+        "condition is known, and %.3g by its misses): %s",
+        in->mispredicted, each, in->resolve_cycles,
+        in->mispredicted > 0.0 ? in->resolve_missing / in->mispredicted : 0.0, origin_of(measured));
+    /* loads beyond a wrong prediction often bring lines that the right way needs, too */
+    if (branches && in->resolve_missing > in->mispredicted * each) {
+        branches->at_most = true;
+    }
 }
 
 /* ---- the verdict ---- */
@@ -736,7 +741,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !first->estimate) {
         out->second = next->limit;
     }
-    if (first->at_most) {
+    if (first->at_most && first->limit == CARM_LIMIT_LATENCY) {
         advise(out, CARM_ADVICE_APART);
     } else {
         find_advice(out, code);

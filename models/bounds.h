@@ -126,8 +126,10 @@ struct carm_bounds_input {
     double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
     double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds
                                          * from core to core */
-    double resolve_cycles; /* from the fetch of a mispredicted branch's condition to its outcome */
-    double mispredicted;   /* branches that may be, by how often they jump; an estimate */
+    double resolve_cycles;  /* from the fetch of a mispredicted branch's condition to its outcome */
+    double resolve_missing; /* cycles by misses of the conditions of an iteration's mispredicted
+                             * branches: the next instructions wait for them */
+    double mispredicted;    /* branches that may be, by how often they jump; an estimate */
 };
 
 /* All bounds that are known, from the largest. */

@@ -135,6 +135,18 @@ static double indirect_misses(const struct carm_flow_code *code)
     return entered > 0.0 ? jumps * (1.0 - most / entered) : 0.0;
 }
 
+/* How often the rarer side of a branch is taken whose outcome data decide; 0 = another piece. */
+static double rarely(const struct carm_code_piece *p, const struct carm_graph *graph)
+{
+    if (!p->jumps || !p->falls || !p->n || p->taken < 0.0) {
+        return 0.0;
+    }
+    const enum carm_access_pattern by = graph->accesses[p->first + p->n - 1].pattern;
+    return by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED
+               ? fmax(0.0, fmin(p->taken, p->executions - p->taken))
+               : 0.0;
+}
+
 /* Elements that a gather loads. */
 static double elements_of(const struct carm_flow_op *insn)
 {
@@ -177,12 +189,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         const double taken = !branches ? (p->jumps ? p->executions : 0.0) : p->taken;
         in->taken += taken > 0.0 ? taken / n : 0.0;
         in->fetched += line > 0.0 ? lines_entered(p, line) / n : 0.0;
-        if (branches && p->n && taken >= 0.0) {
-            const enum carm_access_pattern by = graph->accesses[p->first + p->n - 1].pattern;
-            const double rare = fmin(taken, p->executions - taken) / n;
-            in->mispredicted +=
-                by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED ? fmax(0.0, rare) : 0.0;
-        }
+        in->mispredicted += rarely(p, graph) / n;
     }
     in->fetched += in->taken;
     in->mispredicted += indirect_misses(code) / n;
@@ -338,6 +345,15 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->chained[k] += jumps && a->on_chain ? lines[k] / n : 0.0;
         }
         v->scattered = v->scattered || jumps;
+    }
+    /* a mispredicted branch waits for the slowest load of its piece */
+    for (size_t i = 0; i < code->npieces; i++) {
+        const struct carm_code_piece *p = &code->pieces[i];
+        double most = 0.0;
+        for (size_t k = 0; k < p->n; k++) {
+            most = fmax(most, extra[p->first + k]);
+        }
+        in->resolve_missing += rarely(p, graph) / n * most;
     }
     /* lines come for loads and stores, and those that were stored to go back */
     const double lines = loaded + stored - updated;

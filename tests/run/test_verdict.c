@@ -443,6 +443,21 @@ static void test_gains(void **state)
     code = (struct carm_verdict_code){.scalar = true, .widening = 8.0, .chain_left = 2.5};
     carm_verdict_find(&b, 10.0, 1.0, &code, &v);
     assert_near(v.loop.high, 4.0, 1e-9);
+    /* a branch whose condition comes from memory: half of the outcomes cost the miss */
+    struct carm_bounds_input branch = {.rates.theory = &zen,
+                                       .clock_hz = clock_hz,
+                                       .mispredicted = 0.5,
+                                       .resolve_cycles = 5.0,
+                                       .resolve_missing = 300.0};
+    carm_bounds_find(&branch, &b);
+    assert_int_equal(b.n, 1);
+    assert_int_equal(b.of[0].limit, CARM_LIMIT_BRANCHES);
+    assert_true(b.of[0].estimate && b.of[0].at_most);
+    carm_verdict_find(&b, 100.0 / clock_hz, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_BRANCHES);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_NO_BRANCH);
+    assert_true(v.estimate);
+    assert_near(b.of[0].seconds * clock_hz, 0.5 * (16.0 + 5.0) + 300.0, 1e-6);
     /* lines that threads write in turn: the estimate is of the most, and the verdict says "may" */
     struct carm_bounds_input in = {
         .clock_hz = clock_hz, .contended = 2.0, .transfer_seconds = 50e-9};
