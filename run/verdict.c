@@ -345,6 +345,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->chained[k] += jumps && a->on_chain ? lines[k] / n : 0.0;
         }
         v->scattered = v->scattered || jumps;
+        v->leaps = v->leaps || (jumps && a->pattern == CARM_PATTERN_REGULAR);
     }
     /* a mispredicted branch waits for the slowest load of its piece */
     for (size_t i = 0; i < code->npieces; i++) {
@@ -552,7 +553,7 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
             accesses && moves && llabs(a->stride) > llabs(v->stride) ? a->stride : v->stride;
         out->plain_stores = out->plain_stores || (code->ops[i].stores && !a->updates);
     }
-    out->strided = v->stride != 0;
+    out->strided = v->stride != 0 || v->leaps;
     out->widening = widening(in);
     out->chain_left = fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }

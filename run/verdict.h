@@ -15,6 +15,7 @@ struct carm_run_verdict {
     struct carm_verdict verdict;
     /* bytes by which the farthest load or store moves in an iteration; 0 = less than a line */
     int64_t stride;
+    bool leaps;     /* one moves by lines, by a number in a register */
     bool scattered; /* a load or store goes to addresses made of loaded or computed numbers */
 };
 
