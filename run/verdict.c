@@ -150,6 +150,7 @@ static double rarely(const struct carm_code_piece *p, const struct carm_graph *g
 /* Elements that a gather loads. */
 static double elements_of(const struct carm_flow_op *insn)
 {
+    /* of xmm, ymm and zmm registers */
     static const double bytes[CARM_OPCODE_WIDTHS] = {0.0, 8.0, 16.0, 32.0, 64.0};
     const bool wide = insn->precision == CARM_OPCODE_DP || insn->precision == CARM_OPCODE_INT64;
     return bytes[insn->width] / (wide ? 8.0 : 4.0);
