@@ -110,8 +110,7 @@ bool carm_code_table_find(const struct carm_code_table *table, const char *name,
     return false;
 }
 
-/* ---- the built-in codes
- * ------------------------------------------------------------------------ */
+/* ---- the built-in codes ---------------------------------------------------------------------- */
 
 enum { ROW_BYTES = 64 }; /* of the table of constants, and its alignment */
 

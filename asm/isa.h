@@ -182,8 +182,7 @@
 #define CARM_LIST(TABLE)                         TABLE(CARM_ROW_NAME, CARM_ROW_COMMA_NAME)
 #define CARM_HELP(TABLE)                         TABLE(CARM_ROW_HELP, CARM_ROW_COMMA_HELP)
 
-/* ---- contents of the tables
- * ------------------------------------------------------------------------------ */
+/* ---- contents of the tables ------------------------------------------------------------------ */
 
 #define CARM_ROW_ID(id, ...) CARM_##id,
 enum carm_isa { CARM_ISA_TABLE(CARM_ROW_ID, CARM_ROW_ID) CARM_ISA_COUNT };

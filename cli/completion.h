@@ -12,8 +12,7 @@
  * returns an exit code; errors go to standard error */
 int carm_completion_print(const char *shell);
 
-/* ---- words that an operand or an option's argument may be
- * ---------------------------------------- */
+/* ---- words that an operand or an option's argument may be ------------------------------------ */
 
 enum { CARM_COMPLETION_WORDS_MAX = 64, CARM_COMPLETION_WORD_MAX = 64 };
 

@@ -35,8 +35,7 @@ int carm_repeat(const struct carm_clock *clock, int threads, struct carm_run_lim
                 int (*run)(void *context, int rep, struct carm_err *err), void *context,
                 struct carm_run_times *out, struct carm_err *err);
 
-/* ---- single steps, for runs that are timed otherwise
- * ----------------------------------------------- */
+/* ---- single steps, for runs that are timed otherwise ----------------------------------------- */
 
 /* Median and range of seconds[n], which it sorts. */
 void carm_run_describe(double *seconds, int n, struct carm_run_times *out);

@@ -200,8 +200,7 @@ int carm_ceilings_add(struct carm_roofs *roofs, const struct carm_ceiling_roof *
     return rc;
 }
 
-/* ---- arithmetic: ceilings around a point, and optimisations in reach
- * ----------------------------- */
+/* ---- arithmetic: ceilings around a point, and optimisations in reach ------------------------- */
 
 static const struct carm_ceiling *last_of_chain(const struct carm_ceiling *list, size_t n)
 {

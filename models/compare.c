@@ -674,8 +674,7 @@ size_t carm_compare_same_per_cycle(const struct carm_compare *compare)
     return n;
 }
 
-/* ---- properties of each model besides its roofs
- * -------------------------------------------------- */
+/* ---- properties of each model besides its roofs ---------------------------------------------- */
 
 char carm_compare_letter(size_t model)
 {

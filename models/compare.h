@@ -178,8 +178,7 @@ size_t carm_compare_by_rounds(const struct carm_compare *compare);
 /* How many differ by the core clock alone. */
 size_t carm_compare_same_per_cycle(const struct carm_compare *compare);
 
-/* ---- properties of each model besides its roofs
- * -------------------------------------------------- */
+/* ---- properties of each model besides its roofs ---------------------------------------------- */
 
 enum { CARM_COMPARE_FACT_MAX = 300, CARM_COMPARE_FACTS_MAX = 64 };
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 static const struct row {
-    const char *name, *help;
+    const char *name;
     enum carm_core_group group;
 } rows[] = {
-#define CARM_CORE_ROW(id, word, in, text) {word, text, CARM_CORE_GROUP_##in},
+#define CARM_CORE_ROW(id, word, in, text) {word, CARM_CORE_GROUP_##in},
     CARM_CORE_TABLE(CARM_CORE_ROW)
 #undef CARM_CORE_ROW
 };
@@ -16,11 +16,6 @@ static const struct row {
 const char *carm_core_kind_name(enum carm_core_kind kind)
 {
     return rows[kind].name;
-}
-
-const char *carm_core_kind_help(enum carm_core_kind kind)
-{
-    return rows[kind].help;
 }
 
 enum carm_core_group carm_core_kind_group(enum carm_core_kind kind)

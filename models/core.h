@@ -89,7 +89,6 @@ enum carm_core_kind { CARM_CORE_TABLE(CARM_CORE_ID) CARM_CORE_KIND_COUNT };
 
 /* The word of the file; of kinds from 0 to CARM_CORE_KIND_COUNT - 1. */
 const char *carm_core_kind_name(enum carm_core_kind kind);
-const char *carm_core_kind_help(enum carm_core_kind kind);
 enum carm_core_group carm_core_kind_group(enum carm_core_kind kind);
 
 /* The kind with a name. returns false for an unknown name; *kind is untouched */

@@ -478,8 +478,7 @@ int carm_sol_print_layers(const struct carm_sol_view *view, size_t most, struct 
     return 0;
 }
 
-/* ---- the built-in files
- * ------------------------------------------------------------------------ */
+/* ---- the built-in files ---------------------------------------------------------------------- */
 
 static void list_arch(const char *name)
 {

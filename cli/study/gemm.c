@@ -378,8 +378,7 @@ static void print_variants(FILE *out, const struct carm_gemm_study *s)
     free(known);
 }
 
-/* ---- the whole output
- * -------------------------------------------------------------------------------- */
+/* ---- the whole output ------------------------------------------------------------------------ */
 
 static void print_foot(FILE *out, const struct carm_gemm_study *s)
 {

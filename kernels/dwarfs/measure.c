@@ -170,8 +170,7 @@ static int simulate(struct run *run, struct carm_err *err)
     return rc;
 }
 
-/* ---- the whole study
- * ----------------------------------------------------------------------------- */
+/* ---- the whole study ------------------------------------------------------------------------- */
 
 static double estimate(const struct carm_dwarf_study *study)
 {

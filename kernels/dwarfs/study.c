@@ -52,8 +52,7 @@ static void add_items(struct carm_dwarf_study *study, enum carm_dwarf_kernel ker
     }
 }
 
-/* ---- the machine and its model
- * ----------------------------------------------------------------- */
+/* ---- the machine and its model --------------------------------------------------------------- */
 
 static void limit_isa(struct carm_cpu *cpu, enum carm_isa most)
 {

@@ -31,8 +31,7 @@ const char *carm_blas_kind(int i); /* "OpenBLAS", ... */
 void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k, const double *a,
                      size_t a_stride, const double *b, size_t b_stride, double *c, size_t c_stride);
 
-/* ---- the library's instructions: its code is not ours, so small products are stepped
- * --------------- */
+/* ---- the library's instructions: its code is not ours, so small products are stepped --------- */
 
 /* Up to here the product itself is stepped, in some 10 s. Beyond, two parts of it are, which are as deep
  * as libraries' blocks or deeper, and large enough that libraries leave their paths for small matrices

@@ -10,8 +10,7 @@
 
 enum { USUAL_N = 2304 }; /* the paper's */
 
-/* ---- the machine and its model
- * ------------------------------------------------------------------- */
+/* ---- the machine and its model --------------------------------------------------------------- */
 
 static int choose_kernels(struct carm_gemm_study *study, const struct carm_study_options *options,
                           const struct carm_cpu *cpu, struct carm_err *err)

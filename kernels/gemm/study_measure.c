@@ -285,8 +285,7 @@ static int measure_libraries(struct run *run, struct carm_err *err)
     return rc;
 }
 
-/* ---- the whole study
- * ----------------------------------------------------------------------------- */
+/* ---- the whole study ------------------------------------------------------------------------- */
 
 static double estimate(const struct carm_gemm_study *study)
 {

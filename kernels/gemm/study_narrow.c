@@ -14,8 +14,7 @@
 static const double run_seconds = 3.5;    /* that the repetitions may take, roughly */
 static const double count_seconds = 15.0; /* stepping parts of the product */
 
-/* ---- the library
- * ----------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 /* Precisions of which a CPU has vectors or tiles; or their dot products alone. */
 static bool cpu_has(const struct carm_cpu *cpu, enum carm_precision precision, bool dot)

@@ -44,8 +44,7 @@ static inline void touch(const struct simulation *s, int core, uint64_t address,
     }
 }
 
-/* ---- the lines that are touched
- * ------------------------------------------------------------------ */
+/* ---- the lines that are touched -------------------------------------------------------------- */
 
 static uint64_t address(const struct carm_buffer *matrix, size_t element)
 {

@@ -42,8 +42,7 @@ static int step_rows(const struct carm_spmv *s, uint32_t first, uint32_t end, st
     return rc;
 }
 
-/* ---- instructions of a row, a block and a call
- * ----------------------------------------------------- */
+/* ---- instructions of a row, a block and a call ----------------------------------------------- */
 
 /* What a stretch executes is fitted to: the sum of rate x number. Plain code follows blocks and rows
  * exactly; kernels with vectors may take a pointer more from the stack in some rows, above all in those

@@ -244,18 +244,6 @@ const char *carm_matrix_kind_name(enum carm_matrix_kind kind)
     return names[kind];
 }
 
-int carm_matrix_kind_parse(const char *name, enum carm_matrix_kind *kind, struct carm_err *err)
-{
-    for (int k = 0; k < CARM_MATRIX_KINDS; k++) {
-        if (strcmp(name, carm_matrix_kind_name((enum carm_matrix_kind)k)) == 0) {
-            *kind = (enum carm_matrix_kind)k;
-            return 0;
-        }
-    }
-    return carm_fail(err, CARM_EINVAL,
-                     "no matrix is called \"%s\": fem, grid7, grid27, random, power", name);
-}
-
 int carm_matrix_generate(const struct carm_matrix_spec *spec, struct carm_csr *a,
                          struct carm_err *err)
 {

@@ -26,8 +26,6 @@ struct carm_matrix_spec {
 
 /* "fem", "grid7", "grid27", "random", "power" */
 const char *carm_matrix_kind_name(enum carm_matrix_kind kind);
-/* returns 0 or -CARM_EINVAL with the list of generators */
-int carm_matrix_kind_parse(const char *name, enum carm_matrix_kind *kind, struct carm_err *err);
 
 /* a  out, closed by the caller; untouched on error
  * returns 0, -CARM_EINVAL, -CARM_ENOMEM */

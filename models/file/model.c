@@ -77,8 +77,7 @@ enum {
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* ---- members that no row can describe
- * -------------------------------------------------------------- */
+/* ---- members that no row can describe -------------------------------------------------------- */
 
 static const char *name_at(const void *object, const struct carm_member *member)
 {

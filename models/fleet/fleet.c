@@ -64,8 +64,7 @@ void carm_fleet_free(struct carm_fleet *fleet)
     free(fleet);
 }
 
-/* ---- rows of reports
- * ----------------------------------------------------------------------------- */
+/* ---- rows of reports ------------------------------------------------------------------------- */
 
 const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict)
 {

@@ -19,8 +19,7 @@
 
 enum { CARM_FLEET_NONE = -1 };
 
-/* ---- rows and roofs that were read
- * -------------------------------------------------------------- */
+/* ---- rows and roofs that were read ----------------------------------------------------------- */
 
 /* A roof as all models know it. */
 struct carm_fleet_roof {
@@ -75,8 +74,7 @@ struct carm_fleet_broken {
     const char *reason;
 };
 
-/* ---- the judgement
- * ------------------------------------------------------------------------------- */
+/* ---- the judgement --------------------------------------------------------------------------- */
 
 struct carm_fleet_test {
     float share; /* above the centre; NaN = the node has no such roof */
@@ -182,8 +180,7 @@ static inline const struct carm_fleet_test *carm_fleet_test_of(const struct carm
     return &table->tests[node * table->ncolumns + column];
 }
 
-/* ---- rows of reports
- * ----------------------------------------------------------------------------- */
+/* ---- rows of reports ------------------------------------------------------------------------- */
 
 /* "sound", "suspect", "small", "slow", "fast" */
 const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict);

@@ -148,18 +148,12 @@ int carm_import_find(const char *word, const struct carm_import_format **out, st
                      word);
 }
 
-const char *carm_import_title(const struct carm_import_format *format)
-{
-    return format->title;
-}
-
 bool carm_import_has_roofs(const struct carm_import_format *format)
 {
     return format->roofs != NULL;
 }
 
-/* ---- reading the contents
- * ------------------------------------------------------------------------ */
+/* ---- reading the contents -------------------------------------------------------------------- */
 
 int carm_import_points(const struct carm_import_format *format, struct carm_csv *csv, bool runs,
                        struct carm_import_rows **rows, struct carm_err *err)

@@ -27,9 +27,6 @@ const struct carm_import_format *carm_import_detect(const char *text, size_t n);
  * returns 0 or -CARM_EINVAL with the words */
 int carm_import_find(const char *word, const struct carm_import_format **out, struct carm_err *err);
 
-/* "Google Benchmark", "likwid-perfctr", ... */
-const char *carm_import_title(const struct carm_import_format *format);
-
 /* Whether it is a file of roofs, not of points. */
 bool carm_import_has_roofs(const struct carm_import_format *format);
 

@@ -420,8 +420,7 @@ void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *
     find_prefetch(roofs, mix, &out->ceilings[CARM_RUNTIME_PREFETCH]);
 }
 
-/* ---- the factors that ceilings cost a point, and their words
- * ------------------------------------- */
+/* ---- the factors that ceilings cost a point, and their words --------------------------------- */
 
 double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_place_which which,
                           const struct carm_place *place)

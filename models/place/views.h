@@ -78,8 +78,7 @@ void carm_views_get(const struct carm_views *views, enum carm_view_kind kind, si
 void carm_views_whole(const struct carm_views *views, size_t i, struct carm_view *out);
 void carm_views_close(struct carm_views *views); /* NULL allowed */
 
-/* ---- the cost of imbalance: appendix A.2 as a ceiling of the point of a job or a node
- * ------------ */
+/* ---- the cost of imbalance: appendix A.2 as a ceiling of the point of a job or a node -------- */
 
 struct carm_imbalance_cost {
     /* flop/s that the roof allows such work, by enum carm_place_which; 0 = no place */

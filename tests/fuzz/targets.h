@@ -687,7 +687,6 @@ static void run_options(const char *text, size_t size)
     struct carm_sol_arch arch = {.freq_ghz = 1.0, .dram_byte_per_cycle = 1.0};
     struct carm_plot_look look;
     enum carm_view_kind kinds[CARM_VIEW_COUNT];
-    enum carm_matrix_kind matrix;
     enum carm_ceiling_group group;
     enum carm_provider provider;
     size_t n = 0;
@@ -712,7 +711,6 @@ static void run_options(const char *text, size_t size)
         promise(sweep.steps > 0 && sweep.steps <= CARM_SOL_STEPS_MAX, "steps");
     }
     (void)accepted(carm_sol_set(&arch, words[0], &err), &err);
-    (void)accepted(carm_matrix_kind_parse(words[0], &matrix, &err), &err);
     (void)accepted(carm_ceiling_group_parse(words[0], &group, &err), &err);
     (void)accepted(carm_provider_parse(words[0], &provider, &err), &err);
 }

@@ -156,13 +156,16 @@ static int read_map(struct reader *r)
     return rc ? rc : check_missing(r);
 }
 
-/* Takes yaml. */
-static int read_arch(struct carm_yaml *yaml, const char *name, struct carm_sol_arch *arch,
-                     struct carm_err *err)
+int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
+                        struct carm_sol_arch *arch, struct carm_err *err)
 {
-    struct reader r = {.yaml = yaml, .err = err};
-    const int rc = read_map(&r);
-    carm_yaml_close(yaml);
+    struct reader r = {.err = err};
+    int rc = carm_yaml_open_text(text, size_bytes, name, &r.yaml, err);
+    if (rc) {
+        return rc;
+    }
+    rc = read_map(&r);
+    carm_yaml_close(r.yaml);
     if (rc) {
         return rc;
     }
@@ -171,19 +174,4 @@ static int read_arch(struct carm_yaml *yaml, const char *name, struct carm_sol_a
     }
     *arch = r.arch;
     return 0;
-}
-
-int carm_sol_arch_read(const char *path, struct carm_sol_arch *arch, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    const int rc = carm_yaml_open(path, &yaml, err);
-    return rc ? rc : read_arch(yaml, path, arch, err);
-}
-
-int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
-                        struct carm_sol_arch *arch, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    const int rc = carm_yaml_open_text(text, size_bytes, name, &yaml, err);
-    return rc ? rc : read_arch(yaml, name, arch, err);
 }

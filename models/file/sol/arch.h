@@ -16,9 +16,9 @@
  * fp64_sm, where given, is both for fp64.
  * Refused: missing keys, zero, negative or absurd values (a bandwidth in byte/s where byte/cycle
  * belongs), unknown MAC_per_cycle_ keys; other unknown keys are passed over.
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason. arch is untouched on
+ * name  the file's, for messages and as the source
+ * returns 0; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason. arch is untouched on
  * failure */
-int carm_sol_arch_read(const char *path, struct carm_sol_arch *arch, struct carm_err *err);
 int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
                         struct carm_sol_arch *arch, struct carm_err *err);
 
