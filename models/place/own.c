@@ -559,7 +559,9 @@ char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
             "faster than the measured vector ones (integer registers, lines stored whole)");
         return dst;
     }
-    if (roof->share < 1.0 - CARM_PLACE_TOLERANCE) {
+    if (roof->share < 1e-3) {
+        append(dst, size, "; with these instructions over 1000x is left");
+    } else if (roof->share < 1.0 - CARM_PLACE_TOLERANCE) {
         append(dst, size, "; with these instructions at most %.2gx is left", 1.0 / roof->share);
     } else {
         append(dst, size, "; with these instructions nothing is left");
