@@ -289,11 +289,29 @@ void carm_inject_let_go(pid_t pid, int request, int signo)
     }
 }
 
+/* Whether SIGCONT has come, but is not delivered yet. */
+static bool is_continued(pid_t pid)
+{
+    for (uint32_t flags = 0; flags <= PTRACE_PEEKSIGINFO_SHARED; flags++) {
+        struct __ptrace_peeksiginfo_args which = {.flags = flags, .nr = 1};
+        siginfo_t info;
+        for (; ptrace(PTRACE_PEEKSIGINFO, pid, &which, &info) == 1; which.off++) {
+            if (info.si_signo == SIGCONT) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Detaches with the kept signal. The kernel drops a stop given to PTRACE_DETACH when SIGCONT has
- * come meanwhile. A stop sent by kill() would instead discard this SIGCONT, and the program
- * would stay stopped for ever. */
+ * come since the program's latest stop; a SIGCONT before that is seen here. A stop sent by kill()
+ * would instead discard this SIGCONT, and the program would stay stopped for ever. */
 static void release(struct target *t)
 {
+    if (t->stop && is_continued(t->pid)) {
+        t->stop = 0;
+    }
     if (t->mem >= 0) {
         close(t->mem);
         t->mem = -1;
