@@ -19,7 +19,6 @@ enum {
     NAME = 32,
     BYTES_MAX = 48 * 15, /* of a block: as many instructions (engine/cache/cache.h) */
     CODE_MAX = 16 << 10, /* CARM_BLOCK_CODE_MAX */
-    EXITS = 6,           /* enum carm_exit */
     COPIES_MAX = 4,      /* of a loop (engine/emit/write.c) */
 };
 
@@ -94,7 +93,7 @@ static bool links_fit(const struct carm_stock_block *b, const struct carm_stock_
         if ((l[i].patch != CARM_STOCK_NONE &&
              (l[i].patch + 4 > b->code || l[i].stub == CARM_STOCK_NONE)) ||
             (l[i].stub != CARM_STOCK_NONE && l[i].stub >= b->rare) ||
-            (l[i].resume != CARM_STOCK_NONE && l[i].resume >= b->code) || l[i].exit > EXITS) {
+            (l[i].resume != CARM_STOCK_NONE && l[i].resume >= b->code) || l[i].exit >= CARM_STOCK_EXITS) {
             return false;
         }
     }

@@ -49,7 +49,10 @@ struct carm_stock_link {
     uint16_t exit;
 };
 
-enum { CARM_STOCK_NONE = 0xffff };
+enum {
+    CARM_STOCK_NONE = 0xffff,
+    CARM_STOCK_EXITS = 10, /* reasons to leave a block: of enum carm_exit, in the engine */
+};
 
 /* What a copy of the code at another place has otherwise. */
 enum carm_stock_how {

@@ -140,7 +140,8 @@ enum carm_exit {
     EXIT_CHANGED, /* the program's code differs from the translated code */
     EXIT_ACCOUNT, /* an instruction whose counts depend on registers */
     EXIT_CPU,     /* cpuid, xgetbv */
-    EXIT_WHERE,   /* what stores the address of the latest x87 instruction */
+    EXIT_WHERE,   /* stores the address of the latest x87 instruction */
+    EXIT_XSAVE,   /* as EXIT_ACCOUNT and EXIT_WHERE */
     EXIT_FLAGS,   /* pushf and popf: code of the cache cannot run with some flags */
 };
 
@@ -233,7 +234,7 @@ bool carm_insn_branches(const struct carm_insn_full *x);
 bool carm_insn_ends_block(const struct carm_insn_full *x);
 /* pushf and popf: code of the cache cannot run with all flags. */
 bool carm_insn_moves_flags(const struct carm_insn_full *x);
-/* fnstenv, fnsave, fxsave: they store the address of the latest x87 instruction, which is in the cache. */
+/* fnstenv, fnsave, fxsave, xsave: they store the address of the latest x87 instruction, which is in the cache. */
 bool carm_insn_tells_where(const struct carm_insn_full *x);
 /* cpuid, xgetbv: they tell which CPU it is (carm_boot.cpu). */
 bool carm_insn_tells_cpu(const struct carm_insn_full *x);
@@ -247,6 +248,7 @@ bool carm_account_dynamic(const struct carm_insn_full *insn);
 struct carm_lanes {
     uint8_t reg;          /* of the mask: a mask register, or ... */
     uint16_t vector_bits; /* ... a vector of so many bits, the signs of whose elements are the
+bool carm_insn_xsaves(const struct carm_insn_full *x); /* xsave, xsavec, xsaveopt */
                            * mask */
     uint8_t bytes;        /* of an element of this vector */
     uint8_t lanes;

@@ -70,6 +70,21 @@ bool carm_insn_tells_where(const struct carm_insn_full *x)
     case ZYDIS_MNEMONIC_FXSAVE64:
         return true;
     default:
+        return carm_insn_xsaves(x);
+    }
+}
+
+bool carm_insn_xsaves(const struct carm_insn_full *x)
+{
+    switch (x->in.mnemonic) {
+    case ZYDIS_MNEMONIC_XSAVE:
+    case ZYDIS_MNEMONIC_XSAVE64:
+    case ZYDIS_MNEMONIC_XSAVEC:
+    case ZYDIS_MNEMONIC_XSAVEC64:
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+        return true;
+    default:
         return false;
     }
 }

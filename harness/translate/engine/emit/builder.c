@@ -5,6 +5,8 @@
 
 #include "harness/translate/engine/emit/emit.h"
 
+_Static_assert(EXIT_FLAGS + 1 == CARM_STOCK_EXITS, "the last reason to leave a block");
+
 static struct carm_notes notes;
 
 __attribute__((visibility("default"))) void carm_engine_build(struct carm_stock *to,

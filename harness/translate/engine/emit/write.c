@@ -501,7 +501,7 @@ static void called_out(struct writer *w, const struct carm_insn_full *x, unsigne
     if (is_sampled()) {
         carm_sample_back(&w->e, i);
     }
-    with_callout(w, x, EXIT_ACCOUNT);
+    with_callout(w, x, carm_insn_xsaves(x) ? EXIT_XSAVE : EXIT_ACCOUNT);
     if (call) {
         carm_aim(&w->e, on, w->e.at);
     }

@@ -264,6 +264,79 @@ static void tell_cpu(struct carm_thread *t, const struct carm_block *block, uint
     go_on(t, pc + x.in.length, false, NULL);
 }
 
+/* A byte that the program could write itself. */
+static bool is_writable(uint64_t at)
+{
+    uint8_t byte;
+    return carm_copy_from(&byte, at, sizeof byte) == 0 && carm_copy_to(at, &byte, sizeof byte) == 0;
+}
+
+/* Instruction by instruction, since each has an encoding of its own; the vectors and eax, edx are the program's. */
+static void execute_xsave(ZydisMnemonic mnemonic, uint64_t at, uint32_t eax, uint32_t edx)
+{
+#define XSAVE(name)                                                            \
+    __asm__ volatile(name " (%0)" : : "r"(at), "a"(eax), "d"(edx) : "memory"); \
+    break
+    switch (mnemonic) { // NOLINT(bugprone-branch-clone)
+    case ZYDIS_MNEMONIC_XSAVE:
+        XSAVE("xsave");
+    case ZYDIS_MNEMONIC_XSAVEC:
+        XSAVE("xsavec");
+    case ZYDIS_MNEMONIC_XSAVEOPT:
+        XSAVE("xsaveopt");
+    case ZYDIS_MNEMONIC_XSAVEC64:
+        XSAVE("xsavec64");
+    case ZYDIS_MNEMONIC_XSAVEOPT64:
+        XSAVE("xsaveopt64");
+    default:
+        XSAVE("xsave64");
+    }
+#undef XSAVE
+}
+
+/* The engine executes an xsave of x87 state, and corrects the address of the latest x87 instruction in it. What faults,
+ * or might, the cache executes. */
+static void xsave(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
+{
+    enum { X87 = 1, IP = 8, ALIGNED = 64 };
+    struct carm_insn_full x;
+    uint64_t at = 0;
+    if (!(t->reg[RAX] & X87)) { /* such as the one of ld.so, at each lazy binding */
+        return;
+    }
+    carm_vectors_save(t);
+    carm_lock();
+    const bool decoded = carm_decode_of(block, pc, &x);
+    if (decoded) {
+        at = carm_access_of(t, &x, &x.op[0]);
+    }
+    carm_vectors_load(t);
+    bool done = decoded && at % ALIGNED == 0;
+    uint32_t a = 0xd; /* Intel's manual, 13.2: ebx of leaf 0xd, the bytes of all state */
+    uint32_t b = 0;
+    uint32_t c = 0;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c) : : "edx");
+    const uint64_t last = at + b - 1;
+    for (uint64_t page = at; done && page <= last; page = (page | (CARM_PAGE - 1)) + 1) {
+        done = is_writable(page);
+    }
+    if (done) {
+        const bool half = x.in.mnemonic == ZYDIS_MNEMONIC_XSAVE ||
+                          x.in.mnemonic == ZYDIS_MNEMONIC_XSAVEC ||
+                          x.in.mnemonic == ZYDIS_MNEMONIC_XSAVEOPT;
+        const size_t bytes = half ? sizeof(uint32_t) : sizeof(uint64_t);
+        uint64_t ip = 0;
+        execute_xsave(x.in.mnemonic, at, (uint32_t)t->reg[RAX], (uint32_t)t->reg[RDX]);
+        memcpy(&ip, (const void *)(at + IP), bytes);
+        ip = carm_cache_original(ip, half);
+        memcpy((void *)(at + IP), &ip, bytes);
+    }
+    carm_unlock();
+    if (done) {
+        go_on(t, pc + x.in.length, false, NULL);
+    }
+}
+
 void carm_engine_callout(struct carm_thread *t)
 {
     const struct carm_link *link = &carm_links[t->link];
@@ -295,6 +368,9 @@ void carm_engine_callout(struct carm_thread *t)
         carm_account_now(t, block, link->target, &t->mid_delta);
         carm_unlock();
         carm_account_extra(t, block, link->target, &t->mid_delta, 1);
+        if (link->exit == EXIT_XSAVE) {
+            xsave(t, block, link->target);
+        }
         break;
     }
     t->rip = link->target;

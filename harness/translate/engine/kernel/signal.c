@@ -206,7 +206,7 @@ struct software {
     uint32_t size, pad[7];
 };
 
-enum { LEGACY = 512, SOFTWARE_AT = 464, MXCSR_AT = 24, FEATURES_AT = 512 };
+enum { X87_IP_AT = 8, MXCSR_AT = 24, SOFTWARE_AT = 464, LEGACY = 512, FEATURES_AT = 512 };
 enum { MAGIC = 0x46505853, USUAL_MXCSR = 0x1f80 };
 
 static bool writable(uint64_t at)
@@ -219,6 +219,17 @@ static void send_again(const struct carm_thread *t, const struct carm_siginfo *i
 {
     carm_sys4(SYS_rt_tgsigqueueinfo, (uint64_t)t->slot->pid, (uint64_t)carm_sys2(SYS_gettid, 0, 0),
               (uint64_t)info->signo, (uint64_t)info);
+}
+
+/* The address of the latest x87 instruction in a frame: the program's, in place of the cache's. */
+static void tell_x87(uint64_t at)
+{
+    uint64_t ip;
+    memcpy(&ip, (const void *)at, sizeof ip);
+    carm_lock();
+    ip = carm_cache_original(ip, false);
+    carm_unlock();
+    memcpy((void *)at, &ip, sizeof ip);
 }
 
 /* uc is exact: the program's handler is called when on_signal has returned.
@@ -269,6 +280,9 @@ static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
     }
     struct carm_ucontext *copy = (struct carm_ucontext *)(sp + 8);
     memcpy((void *)fpstate, uc->fpstate, bytes);
+    if (!t->detached) {
+        tell_x87(fpstate + X87_IP_AT);
+    }
     *copy = *uc;
     copy->fpstate = (uint8_t *)fpstate;
     copy->stack = t->alt;
