@@ -93,7 +93,8 @@ static bool links_fit(const struct carm_stock_block *b, const struct carm_stock_
         if ((l[i].patch != CARM_STOCK_NONE &&
              (l[i].patch + 4 > b->code || l[i].stub == CARM_STOCK_NONE)) ||
             (l[i].stub != CARM_STOCK_NONE && l[i].stub >= b->rare) ||
-            (l[i].resume != CARM_STOCK_NONE && l[i].resume >= b->code) || l[i].exit >= CARM_STOCK_EXITS) {
+            (l[i].resume != CARM_STOCK_NONE && l[i].resume >= b->code) ||
+            l[i].exit >= CARM_STOCK_EXITS) {
             return false;
         }
     }

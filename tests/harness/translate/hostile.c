@@ -474,6 +474,47 @@ static void forks(int levels)
     exit(sum & 127);
 }
 
+/* Parent and child go on with code that neither has executed before the fork, so that both write to the translated
+ * code that they share; often enough that each makes it its own. */
+#define PART(n)                                                          \
+    __attribute__((noinline)) static unsigned part##n(unsigned x)        \
+    {                                                                    \
+        return x % (n + 2U) ? x * (2U * n + 3U) + 1U : x / (n + 2U) ^ n; \
+    }
+PART(0)
+PART(1)
+PART(2)
+PART(3)
+PART(4)
+PART(5)
+PART(6)
+PART(7)
+
+static void divided(void)
+{
+    enum { PARTS = 8, TURNS = 3000 };
+    static unsigned (*const parts[PARTS])(unsigned) = {part0, part1, part2, part3,
+                                                       part4, part5, part6, part7};
+    unsigned sum = 7;
+    for (unsigned i = 0; i < PARTS; i += 2) {
+        int status = 0;
+        const pid_t pid = fork();
+        const unsigned to = pid == 0 ? i + 2 : i + 1;
+        for (unsigned k = pid == 0 ? i + 1 : i; k < to; k++) {
+            for (unsigned turn = 0; turn < TURNS; turn++) {
+                sum = parts[(turn & 1) ? k : turn % (k + 1)](sum + turn);
+            }
+        }
+        if (pid == 0) {
+            const pid_t second = fork();
+            _exit(second ? (waitpid(second, &status, 0), (int)(sum & 0x3f) ^ status >> 8)
+                         : (int)(part7(sum) & 0x3f));
+        }
+        waitpid(pid, &status, 0);
+        printf("%u %x\n", sum, status);
+    }
+}
+
 /* Children are stopped and continued while they execute a program. */
 static void stops(void)
 {
@@ -869,6 +910,17 @@ static void limit(void)
     printf(" %d\n", n);
 }
 
+/* The same beside a thread. */
+static void limit_beside(void)
+{
+    pthread_t thread;
+    (void)pthread_create(&thread, NULL, nap, &thread);
+    limit();
+    struct rlimit is;
+    printf("%d\n", getrlimit(RLIMIT_AS, &is) == 0 && !malloc(is.rlim_cur));
+    (void)pthread_join(thread, NULL);
+}
+
 /* Memory that is writable and executable: there is none, neither of the program nor of what counts it. */
 static void writable_code(void)
 {
@@ -895,52 +947,6 @@ static void tell_fault(int signo, siginfo_t *info, void *context)
     siglongjmp(back, 1);
 }
 
-/* Position-independent code asks the x87 unit where it is. */
-static void x87(void)
-{
-    struct {
-        uint32_t control, status, tag, ip, rest[3];
-    } environment;
-    uint8_t state[512] __attribute__((aligned(64))) = {0};
-    uint64_t here = 0;
-    for (int i = 0; i < 3; i++) {
-        __asm__ volatile("1: fldz; fnstenv %0; fxsave64 %1; fstp %%st; lea 1b(%%rip), %2"
-                         : "=m"(environment), "=m"(state), "=r"(here));
-    }
-    const uint32_t control = environment.control & 0xffff;
-    uint64_t ip = 0;
-    memcpy(&ip, state + 8, sizeof ip);
-    printf("%d %d %x\n", environment.ip == (uint32_t)here, ip == 0 || ip == here, control);
-    const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
-    void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, zero, 0);
-    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = tell_fault};
-    (void)sigaction(SIGSEGV, &act, NULL);
-    fault_page = page;
-    if (sigsetjmp(back, 1) == 0) {
-        __asm__ volatile("fldz; fnsave %0" : "=m"(*(char(*)[108])page));
-    }
-}
-
-static void tell_where(int signo, siginfo_t *info, void *context)
-{
-    const ucontext_t *uc = context;
-    printf("%d at its instruction: %d\n", signo,
-           (uintptr_t)info->si_addr == (uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
-    siglongjmp(back, 1);
-}
-
-static void fault_addresses(void)
-{
-    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = tell_where};
-    (void)sigaction(SIGFPE, &act, NULL);
-    (void)sigaction(SIGILL, &act, NULL);
-    volatile int zero = 0;
-    if (sigsetjmp(back, 1) == 0) {
-        printf("%d\n", 5 / zero);
-    }
-    if (sigsetjmp(back, 1) == 0) {
-        __asm__ volatile("ud2");
-    }
 /* With an exception that waits, since AMD's processors give the address only then: in the images of xsave, and in the
  * frame of the signal. */
 static uint64_t divides_at;
@@ -981,6 +987,53 @@ static void x87_state(void)
     }
 }
 
+/* Position-independent code asks the x87 unit where it is. */
+static void x87(void)
+{
+    struct {
+        uint32_t control, status, tag, ip, rest[3];
+    } environment;
+    uint8_t state[512] __attribute__((aligned(64))) = {0};
+    uint64_t here = 0;
+    for (int i = 0; i < 3; i++) {
+        __asm__ volatile("1: fldz; fnstenv %0; fxsave64 %1; fstp %%st; lea 1b(%%rip), %2"
+                         : "=m"(environment), "=m"(state), "=r"(here));
+    }
+    const uint32_t control = environment.control & 0xffff;
+    uint64_t ip = 0;
+    memcpy(&ip, state + 8, sizeof ip);
+    printf("%d %d %x\n", environment.ip == (uint32_t)here, ip == 0 || ip == here, control);
+    const int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, zero, 0);
+    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = tell_fault};
+    (void)sigaction(SIGSEGV, &act, NULL);
+    fault_page = page;
+    if (sigsetjmp(back, 1) == 0) {
+        __asm__ volatile("fldz; fnsave %0" : "=m"(*(char(*)[108])page));
+    }
+    x87_state();
+}
+
+static void tell_where(int signo, siginfo_t *info, void *context)
+{
+    const ucontext_t *uc = context;
+    printf("%d at its instruction: %d\n", signo,
+           (uintptr_t)info->si_addr == (uintptr_t)uc->uc_mcontext.gregs[REG_RIP]);
+    siglongjmp(back, 1);
+}
+
+static void fault_addresses(void)
+{
+    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = tell_where};
+    (void)sigaction(SIGFPE, &act, NULL);
+    (void)sigaction(SIGILL, &act, NULL);
+    volatile int zero = 0;
+    if (sigsetjmp(back, 1) == 0) {
+        printf("%d\n", 5 / zero);
+    }
+    if (sigsetjmp(back, 1) == 0) {
+        __asm__ volatile("ud2");
+    }
 }
 
 /* time() of the page of system calls that old programs use, where the kernel has it */
@@ -1005,7 +1058,6 @@ static void old_page(void)
 
 int main(int argc, char **argv)
 {
-    x87_state();
     static const struct {
         const char *name;
         void (*run)(void);
@@ -1046,7 +1098,9 @@ int main(int argc, char **argv)
         {"lock", lock_all},
         {"lock-behind", lock_behind},
         {"lock-beside", lock_beside},
+        {"divided", divided},
         {"limit", limit},
+        {"limit-beside", limit_beside},
         {"wx", writable_code},
         {"where", fault_addresses},
         {"vsyscall", old_page},

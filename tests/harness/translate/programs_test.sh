@@ -57,7 +57,7 @@ names() {
 # shellcheck disable=SC2086 # words
 if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
     for task in rewrite remap jit alias cross middle edge overflow resume divide storm storm-of-code flags crossfire \
-        nested interrupted children contexts branches libraries forks stops space wx where vsyscall x87; do
+        nested interrupted children contexts branches libraries forks divided stops space wx where vsyscall x87; do
         counts "$task" ./hostile $task
     done
     counts 'a chain of execs' ./hostile chain 20
@@ -80,6 +80,7 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     names 'memory locked behind a thread' 'it locks its memory' ./hostile lock-behind
     counts 'memory locked beside a thread' ./hostile lock-beside
     names 'a limited address space' 'it limits its address space' ./hostile limit
+    names 'a limited address space beside a thread' 'it limits its address space' ./hostile limit-beside
     names 'seccomp' 'it restricts its own system calls' ./hostile seccomp
     names 'ptrace' 'it traces another process' ./hostile ptrace
     for end in 'death 139 signal 11' 'killed 137 signal 9'; do

@@ -30,17 +30,21 @@ void *carm_pages(uint64_t bytes, int prot);
 void *carm_pages_alias(uint64_t bytes); /* that can be written. NULL: none */
 /* Address space for the other. at: 0 = anywhere. NULL: it is not free */
 void *carm_pages_reserve(uint64_t at, uint64_t bytes);
-/* Makes it so, in the place of anything there. returns false: the kernel refuses */
+/* Makes it so, in the place of anything there, which other threads may be executing. returns false: the kernel refuses */
 bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
-/* Memory that fills up from its begin: pages come 16 at a time, as page faults would take three times as long. */
+/* Memory that fills up from its begin: pages come 16 at a time, as page faults would take three times as long. The
+ * first are 2, enough for most forked children. */
 struct carm_ahead {
     uint64_t until; /* pages are there; 0 = none yet */
+    uint64_t bytes; /* of the latest pages */
 };
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used);
 void carm_pages_now(void *at, uint64_t bytes); /* all of them */
 bool carm_pages_known(void); /* whether carm_pages_free_all knows all of the engine's pages */
 void carm_pages_free_all(void);
+/* Of these pages; data: only those that are private and can be written */
+uint64_t carm_pages_bytes(bool data);
 extern bool carm_pages_shared;  /* another process may use the engine's pages */
 extern uint64_t carm_tally_end; /* end of the mapped part of the tally */
 void carm_lock(void);
@@ -154,12 +158,20 @@ struct carm_link {
     uint32_t next;                /* next link to the same block, link + 1 */
 };
 
+/* Whose memory a region is, which processes share after a fork. */
+enum carm_region_holder {
+    CARM_REGION_OWN,      /* of this process alone */
+    CARM_REGION_LENT,     /* its children execute it, too: written after a copy */
+    CARM_REGION_BORROWED, /* an ancestor's, without an alias */
+};
+
 struct carm_region {
     uint8_t *begin, *end, *at;
     struct carm_ahead ahead, rare_ahead;
     ptrdiff_t alias;            /* from an address of its code to where it is written */
     uint8_t *rare_begin, *rare; /* rarely executed code, from here to the region's end */
-    uint32_t nblocks;           /* in order of their code */
+    enum carm_region_holder holder;
+    uint32_t nblocks; /* in order of their code */
     uint32_t *blocks;
 };
 
@@ -172,11 +184,9 @@ enum { CARM_BLOCKS_MAX = 1 << 20, CARM_LINKS_MAX = 3 << 20, CARM_MAPS_MAX = 12 <
 extern void *carm_table[1 << 16];
 
 bool carm_cache_open(void);
-/* A forked child shares memory that both would write, so it gets a copy: made before the fork, under the lock that
- * the child begins with. returns false: no memory */
-bool carm_cache_fork(void);
-void carm_cache_fork_parent(void); /* the parent lets go of the copy */
-bool carm_cache_fork_child(void);  /* the child goes on with it; false: the kernel refuses */
+/* After a fork, under the lock that the child begins with: both share the code. */
+void carm_cache_fork_parent(void);
+void carm_cache_fork_child(void);
 /* A region near pc with room for a block. NULL: no memory */
 struct carm_region *carm_cache_room(uint64_t pc);
 struct carm_block *carm_cache_find(uint64_t pc);
@@ -238,6 +248,7 @@ bool carm_insn_moves_flags(const struct carm_insn_full *x);
 bool carm_insn_tells_where(const struct carm_insn_full *x);
 /* cpuid, xgetbv: they tell which CPU it is (carm_boot.cpu). */
 bool carm_insn_tells_cpu(const struct carm_insn_full *x);
+bool carm_insn_xsaves(const struct carm_insn_full *x); /* xsave, xsavec, xsaveopt */
 
 /* Sets insn->account of a decoded instruction. The functions below read it. */
 void carm_account_fill(struct carm_insn_full *insn);
@@ -248,7 +259,6 @@ bool carm_account_dynamic(const struct carm_insn_full *insn);
 struct carm_lanes {
     uint8_t reg;          /* of the mask: a mask register, or ... */
     uint16_t vector_bits; /* ... a vector of so many bits, the signs of whose elements are the
-bool carm_insn_xsaves(const struct carm_insn_full *x); /* xsave, xsavec, xsaveopt */
                            * mask */
     uint8_t bytes;        /* of an element of this vector */
     uint8_t lanes;

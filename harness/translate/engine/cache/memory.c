@@ -23,28 +23,45 @@ EXPORTED void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
     char *a = to;
     const char *b = from;
-    for (; n >= 8 && n < BULK; n -= 8, a += 8, b += 8) { /* rep takes a while to begin */
-        *(piece *)(void *)a = *(const piece *)(const void *)b;
+    if (n >= BULK) { /* rep takes a while to begin, for no bytes, too */
+        __asm__ volatile("rep movsb" : "+D"(a), "+S"(b), "+c"(n) : : "memory");
+        return to;
     }
-    for (; n && n < BULK; n--) {
+    for (; n > 8; n -= 8, a += 8, b += 8) {
+        *(piece *)(void *)a = *(const piece *)(const void *)b;
+        __asm__ volatile("" ::: "memory"); /* else a compiler makes it a call of memcpy */
+    }
+    if (a != to || n == 8) { /* the last 8, some of them again */
+        *(piece *)(void *)(a + n - 8) = *(const piece *)(const void *)(b + n - 8);
+        return to;
+    }
+    for (; n; n--) {
         *a++ = *b++;
         __asm__ volatile("" ::: "memory");
     }
-    __asm__ volatile("rep movsb" : "+D"(a), "+S"(b), "+c"(n) : : "memory");
     return to;
 }
 
 EXPORTED void *memset(void *to, int byte, size_t n)
 {
     char *at = to;
-    for (; n >= 8 && n < BULK; n -= 8, at += 8) {
-        *(piece *)(void *)at = 0x0101010101010101U * (unsigned char)byte;
+    const piece bytes = 0x0101010101010101U * (unsigned char)byte;
+    if (n >= BULK) {
+        __asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte) : "memory");
+        return to;
     }
-    for (; n && n < BULK; n--) {
+    for (; n > 8; n -= 8, at += 8) {
+        *(piece *)(void *)at = bytes;
+        __asm__ volatile("" ::: "memory");
+    }
+    if (at != to || n == 8) {
+        *(piece *)(void *)(at + n - 8) = bytes;
+        return to;
+    }
+    for (; n; n--) {
         *at++ = (char)byte;
         __asm__ volatile("" ::: "memory");
     }
-    __asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte) : "memory");
     return to;
 }
 
@@ -52,8 +69,12 @@ EXPORTED void *memmove(void *to, const void *from, size_t n)
 {
     char *a = to;
     const char *b = from;
-    if (a <= b) {
+    if (a <= b && b - a >= 8) { /* its pieces overwrite no byte that a later one reads */
         return memcpy(to, from, n);
+    }
+    for (; a < b && n; n--) {
+        *a++ = *b++;
+        __asm__ volatile("" ::: "memory");
     }
     while (n--) {
         a[n] = b[n];
@@ -198,13 +219,14 @@ int carm_fail(struct carm_err *err, enum carm_error code, const char *fmt, ...)
 enum { OWN_MAX = 512 };
 static struct {
     uint64_t begin, bytes;
+    bool data; /* private and writable */
 } own[OWN_MAX];
 static bool own_lost; /* the table was full */
 bool carm_pages_shared;
 uint64_t carm_tally_end;
 
 /* Notes a mapping, and keeps hundreds of MB out of a core file. */
-static void *note(uint64_t begin, uint64_t bytes)
+static void *note(uint64_t begin, uint64_t bytes, bool data)
 {
     carm_sys4(SYS_madvise, begin, bytes, MADV_DONTDUMP, 0);
     for (uint32_t i = 0; i < OWN_MAX; i++) {
@@ -212,6 +234,7 @@ static void *note(uint64_t begin, uint64_t bytes)
         if (__atomic_compare_exchange_n(&own[i].begin, &is, begin, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
             own[i].bytes = bytes;
+            own[i].data = data;
             return (void *)begin;
         }
     }
@@ -238,7 +261,7 @@ static uint64_t map(uint64_t at, uint64_t bytes, int prot, uint64_t flags)
 void *carm_pages(uint64_t bytes, int prot)
 {
     const uint64_t got = map(0, bytes, prot, MAP_PRIVATE);
-    return got ? note(got, bytes) : NULL;
+    return got ? note(got, bytes, prot & PROT_WRITE) : NULL;
 }
 
 /* Where an alias may lie: between the tally and the mappings that the kernel gives out, where thread and memory
@@ -258,7 +281,7 @@ void *carm_pages_alias(uint64_t bytes)
         const uint64_t got = map(ALIAS_BEGIN + random % ALIAS_PAGES * CARM_PAGE, bytes,
                                  PROT_READ | PROT_WRITE, MAP_SHARED);
         if (got) {
-            return note(got, bytes);
+            return note(got, bytes, false);
         }
     }
     return NULL;
@@ -267,16 +290,24 @@ void *carm_pages_alias(uint64_t bytes)
 bool carm_pages_execute(const void *alias, void *at, uint64_t bytes)
 {
     const uint64_t place = (uint64_t)at;
-    return carm_sys6(SYS_mremap, (uint64_t)alias, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place,
-                     0) == (long)place &&
-           carm_sys4(SYS_mprotect, place, bytes, PROT_READ | PROT_EXEC, 0) == 0 &&
-           carm_sys4(SYS_madvise, place, bytes, MADV_DONTDUMP, 0) == 0;
+    const long twin = carm_sys6(SYS_mremap, (uint64_t)alias, 0, bytes, MREMAP_MAYMOVE, 0, 0);
+    if (twin < 0 && twin > -4096) {
+        return false;
+    }
+    if (carm_sys4(SYS_mprotect, (uint64_t)twin, bytes, PROT_READ | PROT_EXEC, 0) != 0 ||
+        carm_sys6(SYS_mremap, (uint64_t)twin, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place,
+                  0) != (long)place) {
+        carm_sys2(SYS_munmap, (uint64_t)twin, bytes);
+        return false;
+    }
+    carm_sys4(SYS_madvise, place, bytes, MADV_DONTDUMP, 0);
+    return true;
 }
 
 void *carm_pages_reserve(uint64_t at, uint64_t bytes)
 {
     const uint64_t got = map(at, bytes, PROT_NONE, MAP_PRIVATE);
-    return got ? note(got, bytes) : NULL;
+    return got ? note(got, bytes, false) : NULL;
 }
 
 void carm_pages_free(void *pages, uint64_t bytes)
@@ -299,13 +330,23 @@ void carm_pages_now(void *at, uint64_t bytes)
 
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used)
 {
-    enum { AHEAD = 64 << 10 };
+    enum { FIRST = 2 * CARM_PAGE, MOST = 16 * CARM_PAGE };
     const uint64_t at = (uint64_t)used & ~(uint64_t)(CARM_PAGE - 1);
     if (at + 2 * CARM_PAGE > ahead->until) {
+        ahead->bytes = !ahead->bytes ? FIRST : ahead->bytes < MOST ? 2 * ahead->bytes : MOST;
         ahead->until = ahead->until > at ? ahead->until : at;
-        carm_pages_now((void *)ahead->until, AHEAD);
-        ahead->until += AHEAD;
+        carm_pages_now((void *)ahead->until, ahead->bytes);
+        ahead->until += ahead->bytes;
     }
+}
+
+uint64_t carm_pages_bytes(bool data)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < OWN_MAX; i++) {
+        bytes += !data || own[i].data ? own[i].bytes : 0;
+    }
+    return bytes;
 }
 
 bool carm_pages_known(void)

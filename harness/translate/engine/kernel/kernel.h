@@ -21,6 +21,8 @@ _Noreturn void carm_detach(struct carm_thread *t, uint64_t pc);
 _Noreturn void carm_release(struct carm_thread *t);
 /* Whether nobody else uses the engine's memory: no other thread, and no process that shares it. */
 bool carm_release_alone(const struct carm_thread *t);
+/* Address space that it would unmap; data: private memory that can be written, which RLIMIT_DATA limits */
+uint64_t carm_release_bytes(bool data);
 /* Flags of clone that make a process, not a thread, in the memory of another process. */
 static inline bool carm_memory_borrowed(uint32_t flags)
 {

@@ -47,6 +47,17 @@ static _Noreturn void unmap_all(void)
     carm_go_native((struct carm_thread *)kept);
 }
 
+uint64_t carm_release_bytes(bool data)
+{
+    const struct carm_boot *boot = &carm_boot;
+    const uint64_t tally = carm_tally_end - CARM_TALLY_AT;
+    const uint64_t slots = (tally - CARM_TALLY_SLOTS_AT) / CARM_TALLY_SLOT_BYTES;
+    const uint64_t bytes = boot->own_end - boot->own_begin + carm_pages_bytes(data);
+    return data ? bytes + slots * CARM_TALLY_STATE_BYTES
+                : bytes + tally + CARM_PAGE + (boot->stock ? CARM_STOCK_BYTES : 0) +
+                      (boot->addresses ? CARM_RECORDS_BYTES : 0);
+}
+
 /* A thread that has ended has given its slot back, and touches nothing but the engine's code from then on. */
 bool carm_release_alone(const struct carm_thread *t)
 {

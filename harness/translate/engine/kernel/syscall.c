@@ -25,6 +25,8 @@ enum { PAGE = 4096, SYS_CALL_BYTES = 2 };
 
 /* ---- calls that end the counting ---- */
 
+static const char limits_memory[] = "it limits its address space (setrlimit)";
+
 /* Whether a limit of address space or data is below 4 GiB. Then the program might not get the
  * memory that it has without the engine, which takes 0.6 GiB.
  * at  address of the new limit; 0 = none */
@@ -34,7 +36,7 @@ static const char *limits(uint64_t resource, uint64_t at)
     return (resource == RLIMIT_AS || resource == RLIMIT_DATA) && at &&
                    carm_copy_from(&limit, at, sizeof limit) == 0 &&
                    limit.rlim_cur < UINT64_C(4) << 30
-               ? "it limits its address space (setrlimit)"
+               ? limits_memory
                : NULL;
 }
 
@@ -286,6 +288,37 @@ static _Noreturn void lock_all(struct carm_thread *t)
     finish(t, result);
 }
 
+/* A limit that leaves the program as much memory as without the engine's, but not above the present hard limit. */
+static uint64_t raised(uint64_t limit, uint64_t more, uint64_t most)
+{
+    const uint64_t room = most > limit ? most - limit : 0;
+    return limit + (more < room ? more : room);
+}
+
+/* While other threads need the engine's memory, it stays, and the limit is higher by it. */
+static _Noreturn void limit_beside(struct carm_thread *t)
+{
+    const uint64_t *r = t->reg;
+    const bool is_old = r[RAX] == SYS_setrlimit;
+    const uint64_t resource = is_old ? r[RDI] : r[RSI];
+    const uint64_t former = is_old ? 0 : r[R10];
+    const uint64_t more = carm_release_bytes(resource == RLIMIT_DATA);
+    struct rlimit limit;
+    struct rlimit before;
+    long result = carm_copy_from(&limit, is_old ? r[RSI] : r[RDX], sizeof limit);
+    result = result ? result : carm_sys4(SYS_prlimit64, 0, resource, 0, (uint64_t)&before);
+    if (result == 0) {
+        limit.rlim_cur = raised(limit.rlim_cur, more, before.rlim_max);
+        limit.rlim_max = raised(limit.rlim_max, more, before.rlim_max);
+        result = carm_sys4(SYS_prlimit64, 0, resource, (uint64_t)&limit, 0);
+    }
+    if (result == 0 && former) {
+        result = carm_copy_to(former, &before, sizeof before);
+    }
+    carm_give_up(limits_memory);
+    finish(t, result);
+}
+
 void carm_engine_syscall(struct carm_thread *t)
 {
     const uint64_t pc = carm_links[t->link].target;
@@ -294,6 +327,9 @@ void carm_engine_syscall(struct carm_thread *t)
     t->rip = pc;
     t->next_rip = pc + SYS_CALL_BYTES;
     t->nr = nr;
+    if (why == limits_memory && !carm_release_alone(t) && (nr == SYS_setrlimit || !t->reg[RDI])) {
+        limit_beside(t);
+    }
     if (why) {
         carm_give_up(why);
         carm_detach(t, pc);

@@ -201,13 +201,6 @@ long carm_thread_clone(struct carm_thread *t, long nr)
     prepare(child, t, &request, mask);
     if (forks) {
         carm_lock(); /* the child finds everything in order */
-        if (!carm_cache_fork()) {
-            carm_unlock();
-            forget_child(child);
-            carm_signals_mask(mask);
-            carm_give_up("there is no memory for the code of a forked process");
-            return -EAGAIN;
-        }
     }
     const long result =
         carm_clone(child, nr, t->reg[RDI], t->reg[RSI], t->reg[RDX], t->reg[R10], t->reg[R8]);
@@ -229,9 +222,7 @@ void carm_clone_child(struct carm_thread *t)
 {
     carm_set_gs(t);
     if (!(t->clone_flags & CLONE_VM)) {
-        if (!carm_cache_fork_child()) {
-            carm_give_up("there is no memory for the code of a forked process");
-        }
+        carm_cache_fork_child();
         carm_lock_reset();
         carm_pages_shared = false;
     }
