@@ -404,6 +404,10 @@ static void loop(struct carm_translator *tr)
             on_report(tr, pid, status);
         } else if (pid == 0) {
             wait_for_bell(tr, bell);
+            if (tr->translation->stock != CARM_STOCK_WAITED && carm_sums_forks(tr->sums) &&
+                carm_stock_worth(tr->stock, tr->sums)) {
+                carm_stock_build(tr->stock, &tr->image, tr->sums);
+            }
         } else if (errno != EINTR) {
             break;
         }
@@ -466,6 +470,7 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     tr->translation = translation;
     translation->incomplete[0] = '\0';
     translation->status = 0;
+    carm_sums_want(tr->sums, translation->blocks != NULL, tr->addresses != NULL);
     if (translation->stock == CARM_STOCK_UNUSED) {
         carm_stock_close(tr->stock);
         tr->stock = NULL;

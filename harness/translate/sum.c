@@ -21,7 +21,12 @@
 #include "harness/count/step/counts.h"
 #include "harness/translate/tally.h"
 
-enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, CHUNK = 8192 };
+enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, MERGE_FROM = 1 << 15, CHUNK = 8192 };
+
+struct located {
+    uint64_t base;   /* address of the file's byte 0 */
+    uint32_t module; /* number + 1; 0 = not found yet */
+};
 
 struct tally {
     int fd;
@@ -32,9 +37,8 @@ struct tally {
     bool cut;        /* a slot could not be added: no memory */
     int root;        /* directory at which the program's paths begin; -1 = carm's own root */
     uint32_t file;   /* module of the program + 1; 0 = unknown */
-    /* [CARM_TALLY_MAPS] number + 1 of the module of each map; 0 = not found yet; only while the
-     * tally is folded */
-    uint32_t *located;
+    struct located
+        *located;        /* [CARM_TALLY_MAPS + 1] by the map's number; only while it is folded */
     char *header;        /* header and rows */
     uint32_t passed;     /* counters: their code has been given away (carm_sums_codes) */
     uint32_t translated; /* of these, without those that came from the stock */
@@ -43,8 +47,10 @@ struct tally {
 struct carm_sums {
     struct tally tallies[OPEN_MAX_TALLIES];
     int n;
-    struct carm_step_counts counts; /* counts of the closed tallies */
-    struct carm_blocks blocks;      /* and their code */
+    struct carm_step_counts counts;  /* counts of the closed tallies */
+    struct carm_blocks blocks;       /* and their code ... */
+    bool wants_blocks, wants_places; /* ... where wanted */
+    size_t merged;                   /* blocks at the latest merging of equal ones */
     uint64_t threads, processes;
     uint64_t taken, counters;
     uint64_t compared; /* instructions */
@@ -94,8 +100,15 @@ int carm_sums_open(struct carm_sums **out, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
     carm_blocks_open(&(*out)->blocks);
+    (*out)->wants_blocks = (*out)->wants_places = true;
     clock_gettime(CLOCK_MONOTONIC, &(*out)->since);
     return 0;
+}
+
+void carm_sums_want(struct carm_sums *sums, bool blocks, bool places)
+{
+    sums->wants_blocks = blocks;
+    sums->wants_places = places;
 }
 
 static struct carm_tally *head(const struct tally *t)
@@ -202,7 +215,7 @@ static bool is_program(const struct carm_sums *sums, const struct tally *t, cons
 }
 
 /* The module of a map. The program's own file was opened when the program began. */
-static int module_of(struct carm_sums *sums, const struct tally *t, uint32_t number,
+static int module_of(struct carm_sums *sums, const struct tally *t,
                      const struct carm_tally_map *map, uint32_t *module)
 {
     const struct carm_mapping mapping = {.root = t->root,
@@ -210,22 +223,12 @@ static int module_of(struct carm_sums *sums, const struct tally *t, uint32_t num
                                          .end = map->end,
                                          .inode = map->inode,
                                          .time_ns = map->time_ns};
-    uint32_t *known = t->located && number <= CARM_TALLY_MAPS ? &t->located[number] : NULL;
     const size_t length = strnlen(map->path, sizeof map->path - 1);
-    int rc = 0;
-    if (known && *known) {
-        *module = *known - 1;
-        return 0;
-    }
     if (is_program(sums, t, map->path, length)) {
         *module = t->file - 1;
-    } else {
-        rc = carm_modules_find(&sums->blocks.modules, map->path, length, &mapping, module);
+        return 0;
     }
-    if (known && !rc) {
-        *known = *module + 1;
-    }
-    return rc;
+    return carm_modules_find(&sums->blocks.modules, map->path, length, &mapping, module);
 }
 
 /* A place of the program as file and offset.
@@ -233,15 +236,24 @@ static int module_of(struct carm_sums *sums, const struct tally *t, uint32_t num
 static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number, uint64_t pc,
                   uint32_t *module, uint64_t *at, uint64_t *base)
 {
-    struct carm_tally_map map = {.begin = 0};
-    const struct carm_tally_map *maps =
-        (const struct carm_tally_map *)(const void *)(t->header + CARM_TALLY_MAPS_AT);
-    if (number && number <= number_in(&head(t)->maps, CARM_TALLY_MAPS)) {
-        memcpy(&map, &maps[number - 1], sizeof map);
+    const uint32_t maps = number_in(&head(t)->maps, CARM_TALLY_MAPS);
+    struct located *known = &t->located[number <= maps ? number : 0];
+    int rc = 0;
+    if (!known->module) {
+        struct carm_tally_map map = {.begin = 0};
+        if (number && number <= maps) {
+            memcpy(&map, t->header + CARM_TALLY_MAPS_AT + (size_t)(number - 1) * sizeof map,
+                   sizeof map);
+        }
+        rc = module_of(sums, t, &map, module);
+        known->base = map.begin - map.offset;
+        known->module = rc ? 0 : *module + 1;
+    } else {
+        *module = known->module - 1;
     }
-    *base = map.begin - map.offset;
+    *base = known->base;
     *at = pc - *base;
-    return module_of(sums, t, number, &map, module);
+    return rc;
 }
 
 static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint64_t *counters,
@@ -265,11 +277,20 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
         block.executions = counters[i] * block.row.times;
         block.row.times = 1;
         sums->compared += block.row.compared ? block.executions * block.row.instructions : 0;
+        if (!sums->wants_blocks) {
+            continue;
+        }
         rc = locate(sums, t, block.row.map, block.row.pc, &block.module, &block.at, &base);
         block.row.pc = block.at;
         block.row.target -= base;
         rc = rc ? rc : carm_blocks_add(&sums->blocks, &block, NULL);
-        rc = rc ? rc : carm_blocks_add_place(&sums->blocks, t->program, i, &block, NULL);
+        if (!rc && sums->wants_places) {
+            rc = carm_blocks_add_place(&sums->blocks, t->program, i, &block, NULL);
+        }
+    }
+    if (sums->blocks.nblocks > MERGE_FROM + 2 * sums->merged) {
+        carm_blocks_sort(&sums->blocks);
+        sums->merged = sums->blocks.nblocks;
     }
     return rc;
 }
@@ -280,7 +301,7 @@ static int fold_extras(struct carm_sums *sums, const struct tally *t,
     const struct carm_tally_site *sites =
         (const struct carm_tally_site *)(const void *)(t->header + CARM_TALLY_SITES_AT);
     int rc = 0;
-    for (uint32_t i = 0; i < n && !rc; i++) {
+    for (uint32_t i = 0; sums->wants_blocks && i < n && !rc; i++) {
         uint64_t base = 0;
         struct carm_extra extra = {.counts = extras[i]};
         extra.counts.unknown_text[0] = '\0';
@@ -333,7 +354,7 @@ static void fold(struct carm_sums *sums, struct tally *t)
         add_words(t, slot_offset(i) + CARM_TALLY_COUNTS_AT, n, counters);
         add_words(t, slot_offset(i) + CARM_TALLY_EXTRAS_AT, words, counters + n);
     }
-    if (!counters || t->cut || fold_blocks(sums, t, counters, n) != 0 ||
+    if (!counters || !t->located || t->cut || fold_blocks(sums, t, counters, n) != 0 ||
         fold_extras(sums, t, (const struct carm_step_counts *)(const void *)(counters + n),
                     sites) != 0) {
         snprintf(sums->incomplete, sizeof sums->incomplete, "there is no memory for its counts");
@@ -536,6 +557,17 @@ static void give_map(const struct tally *t, uint32_t number, uint32_t end, uint3
     if (code.n) {
         take(arg, &code);
     }
+}
+
+bool carm_sums_forks(const struct carm_sums *sums)
+{
+    enum { FORKS = 8 };
+    for (int i = 0; i < sums->n; i++) {
+        if (number_in(&head(&sums->tallies[i])->processes, UINT32_MAX) > FORKS) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),

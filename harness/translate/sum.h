@@ -22,6 +22,8 @@ struct carm_sum {
 
 /* returns 0 or -CARM_ENOMEM */
 int carm_sums_open(struct carm_sums **out, struct carm_err *err);
+/* Leaves out the blocks, or their counters (carm_blocks_place). A run of many programs has them many times. */
+void carm_sums_want(struct carm_sums *sums, bool blocks, bool places);
 void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
 
 /* Creates a tally for the program that pid executes now.
@@ -41,6 +43,8 @@ struct carm_sums_code {
 
 /* Blocks since the latest carm_sums_codes. */
 uint64_t carm_sums_new_blocks(struct carm_sums *sums);
+/* Whether a program forks again and again, so that its children execute the same code anew. */
+bool carm_sums_forks(const struct carm_sums *sums);
 /* Gives their code to take. take NULL: passes over it */
 void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
                      void *arg);
