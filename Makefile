@@ -85,7 +85,7 @@ endif
 # carm.1, and a page for each command: a folder of cli/ (build_ is that of carm build, as build/ is taken for output)
 MAN_PAGES := $(B)/carm.1 $(patsubst %,$(B)/carm-%.1,$(patsubst %_,%,$(patsubst cli/%/command.c,%,$(sort $(wildcard cli/*/command.c)))))
 
-.PHONY: all check soak fuzz demo bench lint format install uninstall deps clean FORCE
+.PHONY: all check soak fuzz demo bench lint format install uninstall deps clean distclean FORCE
 .PHONY: mutants tests test-objects ci check-short check-abi abi install-strip dist distcheck
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -678,7 +678,7 @@ deps:
 	@echo "make bench:    likwid          make lint: clang-tidy, clang-format, cppcheck, shellcheck, abigail-tools"
 	@echo "make fuzz, make ci: clang with libFuzzer and its sanitizers (Debian: clang libclang-rt-dev)"
 
-clean:
+clean distclean:
 	rm -rf build build-*
 
 # dependencies of an earlier build may name a source that has moved since: its object is made again

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-int carm_fail(struct carm_err *e, enum carm_error code, const char *fmt, ...)
+int(carm_fail)(struct carm_err *e, enum carm_error code, const char *fmt, ...)
 {
     if (e) {
         va_list ap;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/latency.h"
@@ -304,14 +304,15 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
  * a mix that streams. returns false: another kind of name */
 static bool traffic_of(const char *ldst, double *bytes, double *written)
 {
-    double loads = 0.0, stores = 0.0;
-    char rest = '\0';
+    char *colon = NULL, *end = NULL;
     if (strcmp(ldst, "update") == 0) {
         *bytes = 1.0;
         *written = 0.5;
         return true;
     }
-    if (sscanf(ldst, "%lf:%lf%c", &loads, &stores, &rest) != 2 || !(loads + stores > 0.0)) {
+    const double loads = strtod(ldst, &colon);
+    const double stores = colon != ldst && *colon == ':' ? strtod(colon + 1, &end) : 0.0;
+    if (!end || end == colon + 1 || *end || !(loads + stores > 0.0)) {
         return false;
     }
     *bytes = (loads + 2.0 * stores) / (loads + stores);

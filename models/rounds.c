@@ -58,13 +58,11 @@ const char *carm_state_advice(enum carm_state state)
         [CARM_STATE_UNSTEADY] = "fix the clock, or let the CPU cool",
         [CARM_STATE_UNEVEN] = "build again when fewer interrupts or guests disturb",
         [CARM_STATE_HELD_UP] =
-            "other processes ran on its CPUs, or carm was stopped: end them, and "
-            "build again",
+            "other processes ran on its CPUs, or carm was stopped: end them, and build again",
         [CARM_STATE_STOLEN] = "build again when the host has time",
         [CARM_STATE_MIGRATED] = "leave carm's threads on their CPUs",
         [CARM_STATE_SHARED] =
-            "build again when the host, or the process on that hardware thread, is "
-            "quiet",
+            "build again when the host, or the process on that hardware thread, is quiet",
         [CARM_STATE_ONE_CORE] = "build again when the host gives each CPU a core",
         [CARM_STATE_CUT] = "give more with --budget",
     };

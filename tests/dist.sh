@@ -59,4 +59,7 @@ left=$(find "$tmp/root" ! -type d)
 say 'a short part of the tests'
 make -s -j"$jobs" -C "$tmp/one/$name" check-short >"$tmp/log" 2>&1 || { tail -n 40 "$tmp/log"; die 'make check-short failed'; }
 tail -n 1 "$tmp/log"
+# a package's build begins with it
+make -s -C "$tmp/one/$name" distclean || die 'make distclean failed'
+[ ! -e "$tmp/one/$name/build" ] || die 'make distclean leaves build/'
 say "$name.tar.gz is ready: $(wc -c <"$name.tar.gz") bytes, sha256 $(sha256sum <"$name.tar.gz" | cut -c1-64)"

@@ -60,7 +60,7 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
     snprintf(time, sizeof time, "%.0f%%", 100.0 * row->share);
     carm_text_cut(name, sizeof name, row->name, loop->nest ? 19 : 24, false);
     if (loop->nest) {
-        strcat(name, " nest");
+        snprintf(name + strlen(name), sizeof name - strlen(name), " nest");
     }
     if (loop->why[0]) {
         snprintf(text, sizeof text, "%5s  %-24s  not tried: %s", time, name, loop->why);

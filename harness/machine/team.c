@@ -47,13 +47,12 @@ static struct usage usage_of(int schedstat)
     struct usage u = {.wall = carm_seconds_now()};
     struct timespec ran;
     char text[96];
-    unsigned long long ran_ns = 0;
-    unsigned long long queued_ns = 0;
     const ssize_t n = schedstat < 0 ? -1 : pread(schedstat, text, sizeof text - 1, 0);
     if (n > 0) {
+        char *queued = NULL; /* the second word, in ns; the first is the time that it ran */
         text[n] = '\0';
-        u.queued =
-            sscanf(text, "%llu %llu", &ran_ns, &queued_ns) == 2 ? 1e-9 * (double)queued_ns : 0.0;
+        (void)strtoull(text, &queued, 10);
+        u.queued = 1e-9 * (double)strtoull(queued, NULL, 10);
     }
     if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) == 0) { /* schedstat's lags by a tick */
         u.ran = (double)ran.tv_sec + 1e-9 * (double)ran.tv_nsec;

@@ -560,9 +560,9 @@ static int put_renamed(struct carm_region *region, const struct carm_body *body,
             (c != ZYDIS_REGCLASS_XMM && c != ZYDIS_REGCLASS_YMM && c != ZYDIS_REGCLASS_ZMM)) {
             continue;
         }
-        const int id = ZydisRegisterGetId(reg);
+        const ZyanI8 id = ZydisRegisterGetId(reg);
         for (size_t k = 0; k < body->ncarried; k++) {
-            if (body->carried[k] == id) {
+            if ((ZyanI8)body->carried[k] == id) {
                 r.operands[i].reg.value = (ZydisRegister)((int)reg - id + acc->of[k][turn]);
                 any = true;
             }

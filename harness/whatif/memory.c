@@ -101,7 +101,7 @@ uint64_t carm_memory_gap(const struct carm_memory *memory, uint64_t near, uint64
         const uint64_t after = i < memory->n ? memory->areas[i].begin : UINT64_C(1) << 47;
         const uint64_t low = before + GAP_MARGIN;
         const uint64_t high = after - GAP_MARGIN - bytes; /* the last begin */
-        if (after > before + 2 * GAP_MARGIN + bytes) {
+        if (after > before + UINT64_C(2) * GAP_MARGIN + bytes) {
             const uint64_t at = near < low ? low : near > high ? high : near;
             const uint64_t begin = at & ~(uint64_t)(PAGE - 1);
             const uint64_t far = begin > near ? begin + bytes - near : near - begin;
@@ -229,7 +229,7 @@ int carm_memory_pages(pid_t origin, pid_t ran, const struct carm_memory *memory,
 {
     const int a = open_pagemap(origin);
     const int b = open_pagemap(ran);
-    uint64_t *x = malloc(2 * CHUNK * sizeof *x);
+    uint64_t *x = malloc((size_t)2 * CHUNK * sizeof *x);
     uint64_t *y = x ? x + CHUNK : NULL;
     size_t room = 0;
     int rc = !x               ? carm_fail(err, CARM_ENOMEM, "not enough memory")
@@ -277,7 +277,7 @@ bool carm_memory_present(pid_t pid, uint64_t begin, uint64_t end)
     uint64_t entries[512];
     const int fd = open_pagemap(pid);
     bool any = false;
-    for (uint64_t at = begin; fd >= 0 && at < end && !any; at += 512 * PAGE) {
+    for (uint64_t at = begin; fd >= 0 && at < end && !any; at += UINT64_C(512) * PAGE) {
         const uint64_t left = (end - at) / PAGE;
         const size_t some = left < 512 ? left : 512;
         if (!read_entries(fd, at, entries, some)) {

@@ -365,7 +365,7 @@ static bool write_scratch(struct snapshot *s)
     }
     for (size_t k = 0; k < body->ncarried && good; k++) {
         good = carm_child_write(s->origin.pid, s->region.data_at + carm_region_carried(k),
-                                (const uint8_t *)fp.xmm_space + 16 * (body->carried[k] & 15), 16);
+                                (const uint8_t *)fp.xmm_space + (size_t)16 * (body->carried[k] & 15), 16);
     }
     return good || FAIL(s, "a copy cannot be written");
 }
@@ -762,7 +762,7 @@ static bool huge_fits(struct snapshot *s)
     t->huge_already = present > 0 && (double)huge > 0.5 * (double)present;
     if (t->huge_already) {
         snprintf(why, size, "its pages are huge already");
-    } else if (!room || present < 4 * HUGE_PAGE) {
+    } else if (!room || present < UINT64_C(4) * HUGE_PAGE) {
         snprintf(why, size, "its data take less than a few huge pages, or are a file's");
     } else if (room > (UINT64_C(4) << 30)) {
         snprintf(why, size, "its data take more than 4 GiB");

@@ -231,7 +231,7 @@ extern const struct carm_point_column carm_point_columns[CARM_POINT_COLUMNS];
 
 bool carm_point_is_text(const struct carm_point_column *column);
 void carm_point_put_text(struct carm_point *point, const struct carm_point_column *column,
-                         const char *text);
+                         const char *s);
 /* value  a whole number where the column's kind is CARM_POINT_WHOLE */
 void carm_point_put_number(struct carm_point *point, const struct carm_point_column *column,
                            double value);

@@ -203,7 +203,7 @@ void carm_sol_graph_close(struct carm_sol_graph *graph)
     free(graph);
 }
 
-int carm_sol_no_memory(uint32_t layers, struct carm_err *err)
+int(carm_sol_no_memory)(uint32_t layers, struct carm_err *err)
 {
     return carm_fail(err, CARM_ENOMEM, "not enough memory for a graph of %u layers", layers);
 }

@@ -123,5 +123,8 @@ void carm_sol_graph_close(struct carm_sol_graph *graph); /* NULL allowed */
 
 /* Fills err: out of memory for a graph of `layers` layers. returns -CARM_ENOMEM */
 int carm_sol_no_memory(uint32_t layers, struct carm_err *err);
+#ifdef __clang_analyzer__ /* as carm_fail */
+#define carm_sol_no_memory(...) (carm_sol_no_memory(__VA_ARGS__), -CARM_ENOMEM)
+#endif
 
 #endif

@@ -150,7 +150,9 @@ fleet() {
         shift
     done
     shift
-    exec timeout -k 5 600 mpirun --mca plm_rsh_agent "$here/fleet_rsh.sh" --oversubscribe --host "$hosts" "${args[@]}" \
+    # The nodes are one machine: what one sends another goes through lo. Open MPI 5 finds no pair of interfaces
+    # otherwise, as the kernel's route to the machine's own address of eth0 is not by eth0.
+    exec timeout -k 5 600 mpirun --mca plm_rsh_agent "$here/fleet_rsh.sh" --mca btl_tcp_if_include lo --host "$hosts" "${args[@]}" \
         ./node.sh fleet build $quick --budget $budget "$@"
 }
 

@@ -15,4 +15,7 @@ exec unshare $user --uts --mount sh -c '
         [ ! -d "$folder" ] || mount -t tmpfs -o mode=1777 none "$folder" || exit 1
     done
     [ ! -d /dev/shm ] || export TMPDIR=/dev/shm # of the daemon itself
-    eval "exec $*"' sh "$host" "$@"
+    case $* in
+    *\;*) eval "$*" ;; # Open MPI 5: variables, then the daemon
+    *) eval "exec $*" ;;
+    esac' sh "$host" "$@"

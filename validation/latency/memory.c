@@ -87,9 +87,9 @@ static void point_job(struct carm_worker *w, void *arg)
     double once = 0.0;
     if (p->warm) {
         set_out(p, p->lines / chains);
-        p->code->run(p->window, 2 + p->laps * p->lines / (p->code->units * chains), 0);
+        p->code->run(p->window, 2 + p->laps * p->lines / ((size_t)p->code->units * chains), 0);
     } else { /* the time of a load, on lines that no repetition reads */
-        set_out(p, 64 * p->code->units);
+        set_out(p, (size_t)64 * p->code->units);
         p->code->run(p->window, 8, 0);
     }
     carm_latency_cycles(w, p->code, p->window, 16, 0, &once);
