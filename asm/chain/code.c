@@ -189,7 +189,8 @@ static size_t add_row(struct carm_chain_code *codes, const struct carm_chain_row
 int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *err)
 {
     enum { EACH = 2 * CARM_VECTOR_ISAS * 2 }; /* of a row, at most: two precisions */
-    struct carm_chain_code *c = calloc(carm_chain_nrows * EACH + NCHASES + (size_t)2 * GATHERS, sizeof *c);
+    struct carm_chain_code *c =
+        calloc(carm_chain_nrows * EACH + NCHASES + (size_t)2 * GATHERS, sizeof *c);
     size_t k = 0;
     if (!c) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the list of latency codes");

@@ -364,8 +364,9 @@ static bool write_scratch(struct snapshot *s)
         }
     }
     for (size_t k = 0; k < body->ncarried && good; k++) {
-        good = carm_child_write(s->origin.pid, s->region.data_at + carm_region_carried(k),
-                                (const uint8_t *)fp.xmm_space + (size_t)16 * (body->carried[k] & 15), 16);
+        good = carm_child_write(
+            s->origin.pid, s->region.data_at + carm_region_carried(k),
+            (const uint8_t *)fp.xmm_space + (size_t)16 * (body->carried[k] & 15), 16);
     }
     return good || FAIL(s, "a copy cannot be written");
 }

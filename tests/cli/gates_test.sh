@@ -106,7 +106,7 @@ run compare "$data/import/google-benchmark.json" "$data/import/google-benchmark.
 ok "repetitions of Google Benchmark are runs"
 
 refuses "three files of points" 2 "two files at a time" compare "$a" "$b" "$a"
-refuses "a single file of points" 2 "two files at a time" compare "$a" "$model"
+refuses "a single file of points" 2 "nothing to compare with" compare "$a" "$model"
 refuses "a column that is none" 2 "--exact takes" compare "$a" "$b" --exact=time:1%
 refuses "options of models" 2 "are for models" compare "$a" "$b" --isa avx2
 refuses "options of points" 2 "are for two files of points" compare "$model" "$model" --markdown

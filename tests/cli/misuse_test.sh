@@ -43,7 +43,8 @@ refuses() {
   ok "$name" "$good"
 }
 
-quick="build --quick --levels L1 --threads 1 --reps 16"
+# --budget: a busy machine may take longer than the 5 s of --quick
+quick="build --quick --budget 60 --levels L1 --threads 1 --reps 16"
 
 # ---- misuse ------------------------------------------------------------------------------------
 
@@ -167,7 +168,7 @@ ok "the default plan needs no nasm" $?
 env PATH="$dir" "$carm" $quick --latency yes -o "$dir/builtin-latency.json" >"$dir/out" 2>"$dir/err" &&
   { grep -q '"in_flight"' "$dir/builtin-latency.json" || grep -q 'budget left no time' "$dir/err"; }
 ok "nor do latencies" $?
-env PATH="$dir" "$carm" validate --quick --reps 16 --levels L1 "$dir/builtin.json" >"$dir/out" \
+env PATH="$dir" "$carm" validate --quick --budget 60 --reps 16 --levels L1 "$dir/builtin.json" >"$dir/out" \
   2>"$dir/err" && [ ! -s "$dir/err" ]
 ok "nor does its validation" $?
 rm -f "$dir"/builtin*
@@ -233,7 +234,7 @@ ok "... and no temporary file behind" $?
 # ---- the main road -----------------------------------------------------------------------------
 
 # in little memory: the figures prove nothing here
-"$carm" build --quick --reps 64 --memory 64M >"$dir/out" 2>"$dir/err"
+"$carm" build --quick --budget 60 --reps 64 --memory 64M >"$dir/out" 2>"$dir/err"
 status=$?
 model=$(find "$dir/data/carm" -name '*.json')
 [ "$status" -eq 0 ] && [ -s "$model" ] && [ ! -s "$dir/err" ] && grep -q "roofs from 64" "$dir/out"
@@ -242,7 +243,7 @@ ok "build without -o writes the default model, quiet in a pipe" $?
 ok "show finds it" $?
 "$carm" info >"$dir/out" 2>"$dir/err" && grep -q "$model" "$dir/out" && grep -q "^counters" "$dir/out"
 ok "info names it" $?
-"$carm" build --quick --reps 64 --levels L1 --threads 1 --json -o "$dir/j.json" >"$dir/out" 2>"$dir/err" &&
+"$carm" build --quick --budget 60 --reps 64 --levels L1 --threads 1 --json -o "$dir/j.json" >"$dir/out" 2>"$dir/err" &&
   cmp -s "$dir/out" "$dir/j.json"
 ok "build --json prints what it wrote" $?
 if python3 -c 'import jsonschema' 2>/dev/null; then
@@ -254,7 +255,7 @@ PY
 else
   skip "a measured model follows the published schema" "no python3-jsonschema"
 fi
-"$carm" build --quick --reps 64 --isa all --precision dp,sp --levels L1 --ops mad,fma,add,mul,div \
+"$carm" build --quick --budget 60 --reps 64 --isa all --precision dp,sp --levels L1 --ops mad,fma,add,mul,div \
   --ldst 2:1,1:1,1:0,0:1,update,nt,3:2,2:1nt --threads 1 -o "$dir/all.json" >"$dir/out" 2>"$dir/err"
 ok "all ISAs, precisions, mixes and operations" $?
 # of every ISA and precision: seven mixes in L1 (nt has no roof there), five operations or four
@@ -268,7 +269,7 @@ ok "... and is silent about levels that were not asked for" $?
 l3=$("$carm" info --json | awk '/"level": 3/ { l3 = 1 } l3 && /"os_size_bytes"/ {
   gsub(/[^0-9]/, ""); print; exit }')
 if [ "${l3:-0}" -ge 16777216 ]; then
-  "$carm" build --quick --reps 64 --memory 16M --threads 1 -o "$dir/m.json" >"$dir/out" 2>"$dir/err"
+  "$carm" build --quick --budget 60 --reps 64 --memory 16M --threads 1 -o "$dir/m.json" >"$dir/out" 2>"$dir/err"
   grep -q "DRAM not resolved.*--memory" "$dir/out"
   ok "a memory limit that forbids reaching DRAM is said" $?
 else
@@ -279,7 +280,7 @@ fi
 
 # Single points are compared with room for a machine that is busy; what stands between two steps of
 # the ladder, several times, is more. Where a point stayed disturbed, nothing is concluded from it.
-"$carm" build --quick --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
+"$carm" build --quick --budget 60 --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
   grep -q '^[0-9]* ceilings' "$dir/out" && [ ! -s "$dir/err" ]
 ok "build --ceilings" $?
 if python3 -c '' 2>/dev/null; then
@@ -332,13 +333,13 @@ fi
 "$carm" show --verbose --no-plot "$dir/c.json" >"$dir/out" 2>"$dir/err" && grep -q "tlp add" "$dir/out" &&
   grep -q "in order, balance on top: " "$dir/out" && grep -q "^    fp 1/4 " "$dir/out"
 ok "show lists them" $?
-"$carm" build --quick --reps 64 --threads 1 --levels L1 --ceilings=busy,traffic,memory -o "$dir/c1.json" \
+"$carm" build --quick --budget 60 --reps 64 --threads 1 --levels L1 --ceilings=busy,traffic,memory -o "$dir/c1.json" \
   >"$dir/out" 2>"$dir/err" && "$carm" show --verbose --no-plot "$dir/c1.json" >"$dir/out" 2>"$dir/err" &&
   grep -q "busy 1/2 .*not measurable: the set has one thread" "$dir/out" &&
   grep -q "random .*not measured: memory is not among the levels of this build" "$dir/out" &&
   ! grep -q "tlp add" "$dir/out"
 ok "... with the reasons of those that cannot be measured" $?
-"$carm" build --quick --reps 64 --levels L1 --ceilings=in-core --json -o "$dir/c2.json" >"$dir/out" 2>"$dir/err" &&
+"$carm" build --quick --budget 60 --reps 64 --levels L1 --ceilings=in-core --json -o "$dir/c2.json" >"$dir/out" 2>"$dir/err" &&
   cmp -s "$dir/out" "$dir/c2.json" && [ "$(grep -o '"group": "[a-z-]*"' "$dir/c2.json" | sort -u)" = '"group": "in-core"' ]
 ok "... and the chosen groups alone" $?
 if python3 -c 'import jsonschema' 2>/dev/null; then

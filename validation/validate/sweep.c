@@ -32,7 +32,8 @@ static double intensity_of(const struct carm_code *code)
 int carm_sweep_open(struct carm_sweep *s, struct carm_err *err)
 {
     const double target = carm_level_target(s->level, s->model->nlevels);
-    s->points = calloc((size_t)2 * CARM_GRID_POINTS, sizeof *s->points); /* second half: the points before a
+    s->points =
+        calloc((size_t)2 * CARM_GRID_POINTS, sizeof *s->points); /* second half: the points before a
                                                           * repair */
     if (!s->points) {
         carm_fail(err, CARM_ENOMEM, "not enough memory for the points of a level");

@@ -90,9 +90,11 @@ check() {
     python3 "$tmp/check.py" "$tmp/json" "$1" >>"$tmp/err" 2>&1
 }
 
+# The numbers of instructions are of GCC's code: clang 14 keeps a sum in memory where GCC has a register.
+${CC:-cc} --version 2>/dev/null | grep -q 'Free Software Foundation' || CC=gcc
 echo 'int main(void) { return 0; }' >"$tmp/true.c"
 if ! ${CC:-cc} -o "$tmp/true" "$tmp/true.c" 2>/dev/null; then
-    echo "1..0 # SKIP no compiler"
+    echo "1..0 # SKIP no GCC"
     exit 0
 fi
 if ! run --no-time "$tmp/true"; then

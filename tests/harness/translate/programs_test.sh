@@ -78,7 +78,11 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         sh -c './hostile unaligned; echo "$?"'
     names 'locked memory' 'it locks its memory' ./hostile lock
     names 'memory locked behind a thread' 'it locks its memory' ./hostile lock-behind
-    counts 'memory locked beside a thread' ./hostile lock-beside
+    if ./hostile lock-beside 2>err | grep -q '^0'; then
+        counts 'memory locked beside a thread' ./hostile lock-beside
+    else
+        skip 'memory locked beside a thread' 'all memory cannot be locked here'
+    fi
     names 'a limited address space' 'it limits its address space' ./hostile limit
     names 'a limited address space beside a thread' 'it limits its address space' ./hostile limit-beside
     names 'seccomp' 'it restricts its own system calls' ./hostile seccomp
@@ -272,7 +276,13 @@ for bytes in 1800000000 2200000000; do
     fi
 done
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups true 2>err; then
-    counts 'a program that executes another one as another user' setpriv --reuid=65534 --clear-groups id -u
+    # root within a container may not trace others' processes
+    if [ $((0x$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status) >> 19 & 1)) -eq 1 ]; then
+        counts 'a program that executes another one as another user' setpriv --reuid=65534 --clear-groups id -u
+    else
+        names 'a program that executes another one as another user' 'a program that it starts cannot be traced' \
+            setpriv --reuid=65534 --clear-groups id -u
+    fi
 else
     skip 'a program that executes another one as another user' 'not root, or no setpriv'
 fi

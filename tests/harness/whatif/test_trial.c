@@ -504,6 +504,28 @@ static void codes_are_refused(void **state)
     code_is_refused("\x06", 1, "not known");
 }
 
+/* Whether this process has a filter of system calls: its children cannot be copied. */
+static bool is_filtered(void)
+{
+    FILE *status = fopen("/proc/self/status", "re");
+    char line[256];
+    int mode = 0;
+    while (status && fgets(line, sizeof line, status)) {
+        mode = strncmp(line, "Seccomp:", 8) == 0 ? (int)strtol(line + 8, NULL, 10) : mode;
+    }
+    if (status) {
+        fclose(status);
+    }
+    return mode != 0;
+}
+
+static void all_is_refused_behind_a_filter(void **state)
+{
+    const struct what plain = {triad, NULL};
+    (void)state;
+    refused(&plain, triad_head, triad_end, 0, "seccomp");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,5 +537,13 @@ int main(void)
         cmocka_unit_test(traps_are_ignored),          cmocka_unit_test(it_is_traced_already),
         cmocka_unit_test(it_ends_meanwhile),          cmocka_unit_test(codes_are_refused),
     };
+    const struct CMUnitTest filtered[] = {
+        cmocka_unit_test(all_is_refused_behind_a_filter),
+        cmocka_unit_test(codes_are_refused),
+    };
+    if (is_filtered()) { /* as in a container */
+        printf("skipped: nothing is copied behind a filter of system calls\n");
+        return cmocka_run_group_tests_name("tests", filtered, NULL, NULL);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
