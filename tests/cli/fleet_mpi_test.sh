@@ -192,8 +192,15 @@ twins() {
     (fleet twin1:1,twin2:1 -- -o twins.jsonl) >out 2>err && [ "$(count twins.jsonl ok twin)" = 2 ] &&
         grep -q '"rank":0' twins.jsonl && grep -q '"rank":1' twins.jsonl
 }
-patient twins
-ok "two nodes of the same name: two rows, told apart by rank"
+five=
+if mpirun --version | grep -q 'Open MPI) [5-9]'; then
+    five=1
+    # its ranks take one another for neighbours and wait for memory that they do not share: 5.0.7 hangs in a sum
+    skip "two nodes of the same name" "Open MPI 5 takes them for one"
+else
+    patient twins
+    ok "two nodes of the same name: two rows, told apart by rank"
+fi
 
 # one node is killed, one hangs, one has no room, one is well
 mkdir -p tmp.nd
@@ -235,10 +242,15 @@ recovery() {
         [ "$(count recovery.jsonl ok na)$(count recovery.jsonl ok nc)" = 11 ] &&
         reason recovery.jsonl lost nb | grep -q 'has not reported' && grep -q 'with status 0 all the same' err
 }
-patient recovery
-ok "a rank is killed under --enable-recovery: nothing is lost but its row, which says so"
-! child nb
-ok "its measurement is gone with it"
+# 5.0.7 aborts all ranks, whatever their error handlers: "Socket closed ... on a NULL communicator"
+if [ "$five" ]; then
+    skip "a rank is killed under --enable-recovery" "Open MPI 5 ends the job"
+else
+    patient recovery
+    ok "a rank is killed under --enable-recovery: nothing is lost but its row, which says so"
+    ! child nb
+    ok "its measurement is gone with it"
+fi
 
 # ... and where that ends the whole job: what was gathered stays, the others say what happened
 ended() {
@@ -251,8 +263,13 @@ ended() {
     [ $rc -ne 0 ] && [ "$(wc -l <ended.jsonl)" = 3 ] && valid ended.jsonl && [ "$(count ended.jsonl ok na)" = 1 ] &&
         [ "$(count ended.jsonl killed)" = 2 ] && reason ended.jsonl killed nb | grep -q -- --enable-recovery
 }
-patient ended
-ok "a rank is killed, and mpirun ends the job: rows are kept, the others say why they lack"
+if [ "$five" ]; then
+    ended
+    skip "a rank is killed, and mpirun ends the job" "Open MPI 5 aborts the rank that writes the rows, too"
+else
+    patient ended
+    ok "a rank is killed, and mpirun ends the job: rows are kept, the others say why they lack"
+fi
 
 # the disk of rank 0 is full after two rows: it has whole pages, the last of which a third row does not fit into
 mkdir small
@@ -279,6 +296,6 @@ PMI_RANK=0 PMI_SIZE=3 timeout 600 "$carm" fleet build $quick -o other.jsonl >out
 [ $? -eq 1 ] && grep -q 'belongs to another MPI than the one carm was built with' err && [ ! -e other.jsonl ]
 ok "ranks of another MPI's mpirun: refused"
 
-[ -z "$(find . -path './tmp.n[bc]' -prune -o -name 'carm-fleet-*' -print)" ]
+[ -z "$(find . -path "./tmp.n[${five:+a}bc]" -prune -o -name 'carm-fleet-*' -print)" ]
 ok "no folder is left behind but those of killed ranks"
 finish

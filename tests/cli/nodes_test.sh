@@ -11,8 +11,8 @@ export XDG_DATA_HOME
 for v in $(env | sed -n 's/^\(\(SLURM\|OMPI\|PMIX\|PMI\|PBS\|LSB\)_[A-Z_a-z]*\)=.*/\1/p'); do unset "$v"; done
 
 # where a busy machine may take longer than the 5 s of --quick
-long="--budget 60"
-build() { "$carm" build --quick $long --levels L1 --threads 1 --reps 64 "$@" >out 2>err; }
+long=--budget=60
+build() { "$carm" build --quick "$long" --levels L1 --threads 1 --reps 64 "$@" >out 2>err; }
 short="--quick $long --levels L1 --threads 1 --reps 64"
 host=$(uname -n)
 # other sessions of this machine may measure: what they make us say is no error
@@ -143,8 +143,8 @@ fi
 
 # ---- no nasm -----------------------------------------------------------------------------------
 
-PATH=/nonexistent "$carm" build --quick $long --reps 64 -o builtin.json >out 2>err && quiet &&
-    PATH=/nonexistent "$carm" validate --quick $long --reps 16 --threads 1 --levels L1 builtin.json \
+PATH=/nonexistent "$carm" build --quick "$long" --reps 64 -o builtin.json >out 2>err && quiet &&
+    PATH=/nonexistent "$carm" validate --quick "$long" --reps 16 --threads 1 --levels L1 builtin.json \
         >out 2>err && quiet
 ok "build and validate without nasm"
 PATH=/nonexistent "$carm" build --quick --ldst 3:2 -o builtin.json >out 2>err

@@ -328,4 +328,4 @@ def opened(b, url, unfolded=True, **how):
     b.fresh(url, **how)
     ready(b)
     if unfolded:
-        read(b, "document.getElementById('drawn').open = true")
+        read(b, "document.querySelectorAll('#drawn').forEach(d => d.open = true)")  # a page of a fleet has none
