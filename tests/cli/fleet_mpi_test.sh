@@ -88,7 +88,7 @@ patient() {
 
 # ---- without MPI
 
-"$carm" fleet build $quick -o one.jsonl >out 2>err
+"$carm" fleet build $quick --budget 60 -o one.jsonl >out 2>err
 [ $? -eq 0 ] && [ "$(count one.jsonl ok)" = 1 ] && grep -q 'no MPI job here' err && grep -q '^1 of 1 node measured' out
 ok "without mpirun, this node alone"
 valid one.jsonl
