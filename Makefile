@@ -12,7 +12,7 @@
 #                 translation against free, functions against perf record, simulated bytes against the roofs of DRAM:
 #                 some 20 minutes; REPEAT=10: spread of ten builds
 # make mutants    changes one operator, constant, comparison or call at a time, and says which changes no suite finds:
-#                 nightly, some hours
+#                 nightly, minutes for a room and seconds for each change
 # make lint       rooms and cycles, headers alone, format, cppcheck, clang-tidy, shellcheck, eslint, mypy, pylint
 # make install    GNU's directory variables (prefix=/usr/local, libdir, ...), DESTDIR, PROGRAM_PREFIX
 # make dist       carm-VERSION.tar.gz of the last commit; make distcheck: builds, tests and installs it elsewhere
