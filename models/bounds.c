@@ -709,6 +709,8 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
                        const struct carm_verdict_code *code, struct carm_verdict *out)
 {
+    static const double half =
+        0.5; /* no other cause takes as much, and most of each line is not used */
     memset(out, 0, sizeof *out);
     out->bounds = *bounds;
     out->seconds = seconds;
@@ -736,6 +738,16 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const struct carm_lower_bound *next = largest(&out->bounds, false, first->limit);
     if (out->explains < CARM_VERDICT_EXPLAINS) {
         out->second = first->limit;
+        if (is_memory(first->limit) && out->explains >= half && code->strided &&
+            code->used < half) {
+            /* the order of its accesses is known, whatever takes the rest of its time */
+            out->limit = first->limit;
+            advise(out, CARM_ADVICE_UNIT_STRIDE);
+            find_gain(out, first, code);
+            out->limit = CARM_LIMIT_UNKNOWN;
+            out->program.low = amdahl(share, out->loop.low);
+            out->program.high = amdahl(share, out->loop.high);
+        }
         return;
     }
     out->limit = first->limit;

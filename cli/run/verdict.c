@@ -144,9 +144,10 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     time_text(time, sizeof time, run, row);
     carm_run_name_cut(name, sizeof name, row, 100);
     const char *dot = strstr(time, "Of that") ? "" : ".";
-    if (of->stride &&
-        (v->limit == CARM_LIMIT_L2 || v->limit == CARM_LIMIT_L3 || v->limit == CARM_LIMIT_DRAM ||
-         v->limit == CARM_LIMIT_LATENCY || v->limit == CARM_LIMIT_TLB)) {
+    const bool unknown = v->limit == CARM_LIMIT_UNKNOWN;
+    const enum carm_limit most = unknown ? v->second : v->limit;
+    if (of->stride && (most == CARM_LIMIT_L2 || most == CARM_LIMIT_L3 || most == CARM_LIMIT_DRAM ||
+                       most == CARM_LIMIT_LATENCY || most == CARM_LIMIT_TLB)) {
         snprintf(stride, sizeof stride, " (an access moves by %lld bytes each iteration)",
                  (long long)of->stride);
     }
@@ -155,15 +156,21 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             dot, 100.0 * row->share);
         return;
     }
-    if (v->limit == CARM_LIMIT_UNKNOWN) {
-        say("%s%s %.0f%% in %s: what limits it is not known; the largest bound explains %.0f%%%s%s%s",
-            time, dot, 100.0 * row->share, name, 100.0 * v->explains,
-            v->second != CARM_LIMIT_UNKNOWN ? " (" : "",
-            v->second != CARM_LIMIT_UNKNOWN ? carm_limit_words(v->second) : "",
-            v->second != CARM_LIMIT_UNKNOWN ? ")" : "");
+    const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
+    if (unknown && v->second == CARM_LIMIT_UNKNOWN) {
+        say("%s%s %.0f%% in %s: what limits it is not known", time, dot, 100.0 * row->share, name);
         return;
     }
-    const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
+    if (unknown) {
+        say("%s%s %.0f%% in %s: %s explains %.0f%% of its time%s, the rest is not known%s%s%s%s%s",
+            time, dot, 100.0 * row->share, name, carm_limit_words(v->second), 100.0 * v->explains,
+            stride, v->nadvice ? "; may help: " : "",
+            v->nadvice ? carm_advice_words(v->advice[0].code) : "", v->nadvice && gains ? ", " : "",
+            v->nadvice && gains ? gain_text(gain, sizeof gain, v->program.low, v->program.high)
+                                : "",
+            v->nadvice && gains ? " for the program" : "");
+        return;
+    }
     say("%s%s %.0f%% in %s, %slimited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
         v->estimate ? "which may be " : "",
         limited_by(limit, sizeof limit, v) + (v->estimate ? strlen("maybe ") : 0), stride,
