@@ -68,7 +68,7 @@ const struct carm_command *carm_opt_find_command(const struct carm_command *cons
                                                  const char *name);
 
 /* The name of the command that a mistyped word may mean, or NULL; as carm_opt_find_command. */
-const char *carm_opt_nearest(const struct carm_command *const *commands, const char *name);
+const char *carm_opt_nearest(const struct carm_command *const *commands, const char *word);
 
 /* Replaces a command that has sub-commands by the one that argv names. Options of the
  * sub-commands may come before its name. Prints errors to standard error.

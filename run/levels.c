@@ -437,7 +437,7 @@ int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *bl
     for (size_t i = 1; i < n && l->where; i++) {
         l->where[l->nwhere++] = (struct where){places[i].module, (uint32_t)i, places[i].at};
     }
-    if (l->nwhere) {
+    if (l->where && l->nwhere) {
         qsort(l->where, l->nwhere, sizeof *l->where, by_place);
     }
     if (l->sampled) {

@@ -115,10 +115,10 @@ static void chain_text(char *dst, size_t size, const struct carm_graph *g)
 static double lines_entered(const struct carm_code_piece *p, double line)
 {
     const uint64_t size = (uint64_t)line, last = p->end - 1;
-    const double crossed = (double)(last / size - p->at / size);
+    const uint64_t crossed = last / size - p->at / size;
     const double follows =
         p->falls && p->end % size == 0 ? p->executions - fmax(0.0, p->jumps ? p->taken : 0.0) : 0.0;
-    return crossed * p->executions + fmax(0.0, follows);
+    return (double)crossed * p->executions + fmax(0.0, follows);
 }
 
 /* Mispredictions of the indirect jumps of a loop, if outcomes are independent: a predictor that always says the most

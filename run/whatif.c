@@ -266,7 +266,7 @@ static uint64_t place_of(const struct carm_memory *memory, const char *path, uin
 static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, pid_t pid,
                            const struct carm_memory *memory)
 {
-    const uint64_t at = c->code->at;
+    const uint64_t at = c->code ? c->code->at : 0;
     const uint64_t head = place_of(memory, c->path, at);
     size_t size = 0, used = 0, npieces = 0;
     struct carm_err err = {""};
@@ -280,7 +280,7 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
         npieces += c->codes[k]->npieces;
     }
     c->bytes = malloc(size + 1);
-    c->pieces = calloc(npieces, sizeof *c->pieces);
+    c->pieces = calloc(npieces + 1, sizeof *c->pieces);
     if (!c->bytes || !c->pieces) {
         snprintf(loop->why, sizeof loop->why, "not enough memory");
         return;
@@ -486,8 +486,8 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
         [CARM_WHATIF_STORES] = CARM_VARIANT_STORES,
         [CARM_WHATIF_ARITHMETIC] = CARM_VARIANT_ARITHMETIC,
     };
-    double nulls[CARM_WHATIF_SNAPSHOTS];
-    double seconds[CARM_WHATIF_SNAPSHOTS];
+    double nulls[CARM_WHATIF_SNAPSHOTS] = {0};
+    double seconds[CARM_WHATIF_SNAPSHOTS] = {0};
     const char *why = "";
     size_t good = 0;
     for (size_t i = 0; i < c->n; i++) {
@@ -500,7 +500,7 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
     }
     loop->snapshots = (unsigned)good;
     loop->null = median_of(nulls, c->n);
-    if (c->row->executions && c->seconds > 0.0) {
+    if (c->row && c->row->executions && c->seconds > 0.0) {
         const double threads = c->row->threads > 0 ? c->row->threads : 1;
         const double inside = isnan(loop->inside) ? 1.0 : loop->inside;
         loop->copied =

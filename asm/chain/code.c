@@ -299,7 +299,8 @@ unsigned carm_chain_units(const struct carm_chain_code *code)
     if (code->form == CARM_CHAIN_GATHER) {
         return 4; /* an even number: two registers of a chain take turns */
     }
-    const unsigned each = carm_chain_measured(code);
+    const unsigned lines = carm_chain_measured(code);
+    const unsigned each = lines ? lines : 1;
     if (code->form == CARM_CHAIN_LATENCY) {
         return code->row->units ? code->row->units : CARM_CHAIN_LOOP / each;
     }

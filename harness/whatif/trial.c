@@ -816,7 +816,7 @@ static bool compare_flow(struct snapshot *s)
     double units = floor(fmin(FLOW_UNITS, 0.5 * s->most));
     double done = 0.0;
     uint64_t *counts = calloc(2 * t->body.n, sizeof *counts);
-    struct carm_child_outcome outcome;
+    struct carm_child_outcome outcome = {0}; /* where a copy cannot be made */
     char text[80];
     if (!counts) {
         return FAIL(s, "not enough memory");

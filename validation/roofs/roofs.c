@@ -119,7 +119,7 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
 /* Whether the roof is of an ISA beside the widest, which gets fewer rounds and candidates. */
 static bool is_beside(const struct carm_build_roof *r)
 {
-    const struct carm_build_config *c = r->set->build->config;
+    const struct carm_build_config *c = r->set->build->config; // NOLINT: each roof has its set
     size_t isa = 0;
     while (isa < c->nisas && c->isas[isa] != r->isa) {
         isa++;

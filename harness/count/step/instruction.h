@@ -35,7 +35,7 @@ enum {
 /* clang-format off */
 #define CARM_STEP_COUNT_TABLE(X)                                                              \
     X(instructions, , 1, uint16_t, CARM_Q_INSTRUCTIONS)                                       \
-    X(flops, [2][CARM_WIDTH_COUNT], 2U * CARM_WIDTH_COUNT, uint16_t, CARM_Q_DP_SCALAR)         \
+    X(flops, [2][CARM_WIDTH_COUNT], (size_t)2 * CARM_WIDTH_COUNT, uint16_t, CARM_Q_DP_SCALAR)         \
     X(flops_other, , 1, uint16_t, CARM_Q_FLOPS_OTHER)                                         \
     X(loads, , 1, uint16_t, CARM_Q_LOADS)                                                     \
     X(stores, , 1, uint16_t, CARM_Q_STORES)                                                   \
