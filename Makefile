@@ -565,7 +565,7 @@ endif
 	else echo "no pylint: the tests' Python is not checked"; fi
 	shellcheck -x setup .ci/run harness/region/reach.sh $(addprefix debian/tests/,quick-model region python) $(shell find tests -name '*.sh')
 
-# faults planted by a tool, and the suites that find them: nightly, an hour or more (MUTANTS="--rooms asm --each 20": some)
+# faults planted by a tool, and the suites that find them: nightly, an hour or more (MUTANTS="--room asm --each 20": some)
 MUTANTS := --each 60
 mutants: tests
 	python3 tests/mutants.py $(MUTANTS)

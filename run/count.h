@@ -32,12 +32,13 @@ struct carm_run {
     char *const *argv; /* ended by NULL */
     const char *name;  /* of the row */
     enum carm_provider provider;
-    uint64_t budget;     /* of stepping, instructions */
-    const char *cpu;     /* of translation: the CPU that the program sees (harness/translate/cpu.h); NULL =
+    uint64_t budget; /* of stepping, instructions */
+    const char
+        *cpu;     /* of translation: the CPU that the program sees (harness/translate/cpu.h); NULL =
                           * this machine's */
-    bool no_time;        /* counting without the run that gives the time */
-    unsigned hz;         /* samples for each second of processor time; 0 = none */
-    bool by_code;        /* keep the counts of each block when translation counts; counters then
+    bool no_time; /* counting without the run that gives the time */
+    unsigned hz;  /* samples for each second of processor time; 0 = none */
+    bool by_code; /* keep the counts of each block when translation counts; counters then
                       * count the free run of a program that may run twice */
     unsigned repeat;     /* number of free runs, for more times and samples; 0 = one; with more than
                       * one there are two counted runs */

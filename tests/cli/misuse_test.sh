@@ -54,6 +54,7 @@ refuses "a mistyped option" 2 "build has no option --treads; did you mean --thre
 refuses "a mistyped option of a sub-command" 2 "did you mean --largest?" "$carm" study --lagrest 2 gemm
 refuses "a mistyped command" 2 "no command 'shwo' (did you mean show?)" "$carm" shwo
 refuses "... of which nothing is near" 2 "no command 'frobnicate'; .carm --help. lists them" "$carm" frobnicate
+# shellcheck disable=SC2086 # $quick is words
 refuses "a mistyped folder, before anything is measured" 2 "there is no folder $dir/no/such; make it" \
     "$carm" $quick -o "$dir/no/such/m.json"
 [ ! -e "$dir/no" ]

@@ -124,6 +124,7 @@ ok "latency over working set"
 run plot "$tmp/latency.json" --kind loaded --script && grep -q 'latency_over = "bandwidth of all threads, GB/s"' "$tmp/out" &&
     grep -qx '|1:0, 2 threads' "$tmp/out" && grep -q '^10 100 100 100 0$' "$tmp/out"
 ok "latency beside streams"
+# shellcheck disable=SC2016 # names of gnuplot's data
 run plot "$tmp/latency.json" --kind core-to-core --script && grep -qx 'set xtics ("0" 0, "2" 1, "5" 2)' "$tmp/out" &&
     sed -n '/^\$cells/,/^CARM_END/p' "$tmp/out" | grep -qx '1 0 30' && grep -qx 'heat_high = 100' "$tmp/out" &&
     sed -n '/^\$marks/,/^CARM_END/p' "$tmp/out" | grep -c '100$' | grep -qx 2
