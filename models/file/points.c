@@ -12,7 +12,6 @@
 
 #include "base/csv.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "models/file/work.h"
 #include "models/import/import.h"
 
@@ -159,17 +158,19 @@ static int read_header(struct carm_points *p, struct carm_err *err)
             : NULL;
     if (lacks) {
         const bool other = p->width == 1 && strpbrk(p->fields[0].text, ";\t|");
-        char found[160] = "", clean[sizeof found];
+        char found[160] = "";
         for (size_t i = 0; i < p->width; i++) {
             const size_t used = strlen(found);
             snprintf(found + used, sizeof found - used, "%s%s", i ? ", " : "", p->fields[i].text);
         }
-        return bad(
-            p, &p->fields[0], err,
-            "the column '%s' is missing; found: %s%s. The first line names the columns, such "
-            "as %s",
-            lacks, carm_text_clean(clean, sizeof clean, found, false),
-            other ? " (separate fields by commas, not by ';', '|' or tabs)" : "", example);
+        bool words = true; /* what is no text is not repeated */
+        for (const char *at = found; *at; at++) {
+            words = words && *at >= ' ' && *at <= '~';
+        }
+        return bad(p, &p->fields[0], err,
+                   "the column '%s' is missing%s%s%s. The first line names the columns, such as %s",
+                   lacks, words ? "; found: " : "", words ? found : "",
+                   other ? " (separate fields by commas, not by ';', '|' or tabs)" : "", example);
     }
     return 0;
 }
