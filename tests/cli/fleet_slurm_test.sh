@@ -231,6 +231,8 @@ within 100 three_idle
 # a sanitized build: MPI leaks, from libraries that it unloads, so that no suppression can name them
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# the nodes are one machine, as in fleet_mpi_test.sh
+export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_pml=ob1
 mpi=
 [ -x "${carm%/*}/carm-mpi" ] || mpi='carm was built without MPI'
 if [ -z "$mpi" ] && command -v mpirun >/dev/null; then
