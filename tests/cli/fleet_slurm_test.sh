@@ -249,15 +249,19 @@ if [ -z "$mpi" ]; then
     slurm_run -N 3 --mpi=pmix "$carm" fleet build $quick -o pmix.jsonl && rows pmix.jsonl node1=ok node2=ok node3=ok
     ok "srun --mpi=pmix: the same without mpirun"
 
-    # the good nodes of a busy machine need a longer limit
-    for limit in 6 30 100; do
-        rm -f lost.jsonl
-        (slurm_run -N 3 --mpi=pmix "$carm" fleet build $slow -o lost.jsonl --time-limit $limit) &
-        launcher=$!
-        stop node2 && kill -9 "$(ps -o ppid= -p "$(builds node2)" | tr -d ' ')"
-        ! wait $launcher && rows lost.jsonl node1=ok node2=lost node3=ok && break
-    done
-    ok "a rank is killed: nothing is lost but its row"
+    if mpirun --version 2>/dev/null | grep -q 'Open MPI) [5-9]'; then
+        skip "a rank is killed" "Open MPI 5 ends the others by a segmentation fault in its own library"
+    else
+        # the good nodes of a busy machine need a longer limit
+        for limit in 6 30 100; do
+            rm -f lost.jsonl
+            (slurm_run -N 3 --mpi=pmix "$carm" fleet build $slow -o lost.jsonl --time-limit $limit) &
+            launcher=$!
+            stop node2 && kill -9 "$(ps -o ppid= -p "$(builds node2)" | tr -d ' ')"
+            ! wait $launcher && rows lost.jsonl node1=ok node2=lost node3=ok && break
+        done
+        ok "a rank is killed: nothing is lost but its row"
+    fi
     within 100 three_idle
 
     (slurm_run -N 3 --mpi=pmix "$carm" fleet build $slow -o cancelled.jsonl) &
