@@ -13,6 +13,10 @@ struct carm_ci {
     double lo, hi; /* same unit as the value whose interval this is */
 };
 
+/* An interval with a side of more than this share of the value is of a few rounds that differ, and says nothing of
+ * another build: outputs say "not known". */
+#define CARM_NOT_KNOWN 0.5
+
 /* digits (1 .. 15) significant digits as %.*g gives them; the last one may differ where v lies on the
  * half. v is finite.
  * dst  [CARM_NUMBER_MAX]

@@ -640,7 +640,7 @@ static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool 
     return NULL;
 }
 
-static bool is_memory(enum carm_limit limit)
+bool carm_limit_is_memory(enum carm_limit limit)
 {
     return limit == CARM_LIMIT_L2 || limit == CARM_LIMIT_L3 || limit == CARM_LIMIT_DRAM ||
            limit == CARM_LIMIT_LATENCY || limit == CARM_LIMIT_TLB;
@@ -661,19 +661,19 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
 {
     const double wider = code->widening > 1.0 ? code->widening : 1.0;
     const bool removed = b->limit == v->limit;
-    if (is_memory(v->limit) && !is_memory(b->limit)) {
+    if (carm_limit_is_memory(v->limit) && !carm_limit_is_memory(b->limit)) {
         return b->seconds;
     }
-    if (is_memory(v->limit) && advises(v, CARM_ADVICE_PREFETCH)) {
+    if (carm_limit_is_memory(v->limit) && advises(v, CARM_ADVICE_PREFETCH)) {
         return !removed ? b->seconds : code->independent;
     }
-    if (is_memory(v->limit) && advises(v, CARM_ADVICE_UNIT_STRIDE)) {
+    if (carm_limit_is_memory(v->limit) && advises(v, CARM_ADVICE_UNIT_STRIDE)) {
         return b->limit == CARM_LIMIT_LATENCY || b->limit == CARM_LIMIT_TLB
                    ? 0.0
                    : b->seconds * (code->used > 0.0 ? code->used : 0.0);
     }
-    if (is_memory(v->limit) || is_memory(b->limit)) {
-        return is_memory(v->limit) ? 0.0 : b->seconds; /* blocked for L1 */
+    if (carm_limit_is_memory(v->limit) || carm_limit_is_memory(b->limit)) {
+        return carm_limit_is_memory(v->limit) ? 0.0 : b->seconds; /* blocked for L1 */
     }
     if (v->limit == CARM_LIMIT_FORWARDING) { /* without variables on the stack */
         const bool unit = b->limit == CARM_LIMIT_FP || b->limit == CARM_LIMIT_DIVIDER;
@@ -689,7 +689,7 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
  * narrower ones. At least: the next bound stays as it is, the work in place of the limit's costs as much again, and
  * time that no bound explains stays. */
 static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *first,
-                      const struct carm_verdict_code *code)
+                      const struct carm_verdict_code *code, double share)
 {
     const struct carm_lower_bound *next = largest(&v->bounds, false, v->limit);
     const double rest = v->seconds - fmin(v->seconds, first->seconds);
@@ -704,6 +704,11 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
     if (v->limit == CARM_LIMIT_KERNEL || v->limit == CARM_LIMIT_WAITING || first->at_most) {
         v->loop.low = 1.0; /* the removable part is not known */
     }
+    if (v->nadvice == 1 && v->advice[0].code == CARM_ADVICE_NOTHING) {
+        v->loop.low = v->loop.high = 1.0;
+    }
+    v->program.low = amdahl(share, v->loop.low);
+    v->program.high = amdahl(share, v->loop.high);
 }
 
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
@@ -738,15 +743,13 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const struct carm_lower_bound *next = largest(&out->bounds, false, first->limit);
     if (out->explains < CARM_VERDICT_EXPLAINS) {
         out->second = first->limit;
-        if (is_memory(first->limit) && out->explains >= half && code->strided &&
+        if (carm_limit_is_memory(first->limit) && out->explains >= half && code->strided &&
             code->used < half) {
             /* the order of its accesses is known, whatever takes the rest of its time */
             out->limit = first->limit;
             advise(out, CARM_ADVICE_UNIT_STRIDE);
-            find_gain(out, first, code);
+            find_gain(out, first, code, share);
             out->limit = CARM_LIMIT_UNKNOWN;
-            out->program.low = amdahl(share, out->loop.low);
-            out->program.high = amdahl(share, out->loop.high);
         }
         return;
     }
@@ -763,10 +766,5 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     if (first->small_pages) {
         advise(out, CARM_ADVICE_HUGE_PAGES);
     }
-    find_gain(out, first, code);
-    if (out->nadvice == 1 && out->advice[0].code == CARM_ADVICE_NOTHING) {
-        out->loop.low = out->loop.high = 1.0;
-    }
-    out->program.low = amdahl(share, out->loop.low);
-    out->program.high = amdahl(share, out->loop.high);
+    find_gain(out, first, code, share);
 }

@@ -47,6 +47,8 @@ enum carm_limit { CARM_LIMIT_TABLE(CARM_LIMIT_ID) CARM_LIMITS };
 
 const char *carm_limit_name(enum carm_limit limit);
 const char *carm_limit_words(enum carm_limit limit);
+/* Whether it is a wait for L2, L3 or memory: their bandwidth, latency or translations. */
+bool carm_limit_is_memory(enum carm_limit limit);
 
 /* The largest bound is the verdict from this share of the measured time on; two bounds are both named where the
  * smaller one has this share of the larger; from this share of the time on nothing is left but another algorithm. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "models/roofline.h"
 
 /* Points of two curves whose working sets are nearer than this are one point: validation/roofs/levels.c. */
 static const double same_point = 1.02;
@@ -44,35 +45,33 @@ static void move(void *items, size_t *n, void *from, size_t *nfrom)
 static int inherit_memory(struct carm_roofs *now, struct carm_memory_roof *was,
                           struct carm_err *err)
 {
-    for (size_t i = 0; i < now->nmemory; i++) {
-        struct carm_memory_roof *m = &now->memory[i];
-        if (strcmp(m->level, was->level) == 0 && strcmp(m->ldst, was->ldst) == 0) {
-            if (m->disturbed && !was->disturbed) {
-                const struct carm_memory_roof worse = *m;
-                *m = *was;
-                *was = worse;
-            }
-            return 0;
-        }
+    const struct carm_memory_roof *there = carm_roofs_find_memory(now, was->level, was->ldst);
+    if (!there) {
+        return append(&now->memory, &now->nmemory, was, sizeof *was, err);
     }
-    return append(&now->memory, &now->nmemory, was, sizeof *was, err);
+    struct carm_memory_roof *m = &now->memory[there - now->memory];
+    if (m->disturbed && !was->disturbed) {
+        const struct carm_memory_roof worse = *m;
+        *m = *was;
+        *was = worse;
+    }
+    return 0;
 }
 
 static int inherit_compute(struct carm_roofs *now, struct carm_compute_roof *was,
                            struct carm_err *err)
 {
-    for (size_t i = 0; i < now->ncompute; i++) {
-        struct carm_compute_roof *c = &now->compute[i];
-        if (strcmp(c->op, was->op) == 0) {
-            if (c->disturbed && !was->disturbed) {
-                const struct carm_compute_roof worse = *c;
-                *c = *was;
-                *was = worse;
-            }
-            return 0;
-        }
+    const struct carm_compute_roof *there = carm_roofs_find_compute(now, was->op);
+    if (!there) {
+        return append(&now->compute, &now->ncompute, was, sizeof *was, err);
     }
-    return append(&now->compute, &now->ncompute, was, sizeof *was, err);
+    struct carm_compute_roof *c = &now->compute[there - now->compute];
+    if (c->disturbed && !was->disturbed) {
+        const struct carm_compute_roof worse = *c;
+        *c = *was;
+        *was = worse;
+    }
+    return 0;
 }
 
 /* The peak of the original model, where its roof was moved. */

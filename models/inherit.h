@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A later build never makes a model worse: what it did not measure, or measured only disturbed, stays as the model
- * before had it. */
+/* A later build never makes a model worse: roofs, levels and latencies that it did not measure, or that were disturbed
+ * while it did, stay as in the model before. */
 #ifndef CARM_MODELS_INHERIT_H
 #define CARM_MODELS_INHERIT_H
 

@@ -474,16 +474,21 @@ static double clock_of(const struct carm_model *model, const struct carm_roofs *
     return roofs ? roofs->clock_hz : model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
 }
 
+/* Bytes of an ISA's vectors; 0 = it has none */
+static double vector_bytes(const char *isa)
+{
+    return strcmp(isa, "avx512") == 0    ? 64.0
+           : strncmp(isa, "avx", 3) == 0 ? 32.0
+           : strcmp(isa, "sse") == 0     ? 16.0
+                                         : 0.0;
+}
+
 /* Bytes of the widest vectors that a model has roofs of; 0 = none */
 static double widest_bytes(const struct carm_model *model)
 {
     double most = 0.0;
     for (size_t i = 0; model && i < model->nroofs; i++) {
-        const char *isa = model->roofs[i].isa;
-        most = fmax(most, strcmp(isa, "avx512") == 0    ? 64.0
-                          : strncmp(isa, "avx", 3) == 0 ? 32.0
-                          : strcmp(isa, "sse") == 0     ? 16.0
-                                                        : 0.0);
+        most = fmax(most, vector_bytes(model->roofs[i].isa));
     }
     return most;
 }
@@ -497,10 +502,7 @@ static double widening(const struct carm_bounds_input *in)
         const struct carm_bounds_unit *u = &in->units[i];
         const double each = strcmp(u->isa, "scalar") == 0
                                 ? strcmp(u->precision, "sp") == 0 ? 4.0 : 8.0
-                            : strcmp(u->isa, "sse") == 0    ? 16.0
-                            : strcmp(u->isa, "avx2") == 0   ? 32.0
-                            : strcmp(u->isa, "avx512") == 0 ? 64.0
-                                                            : 0.0;
+                                : vector_bytes(u->isa);
         if (carm_core_kind_group(u->kind) == CARM_CORE_GROUP_FP && each > 0.0) {
             bytes += u->count * each;
             count += u->count;

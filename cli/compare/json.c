@@ -98,7 +98,7 @@ static json_t *make_diff(const void *arg, size_t i)
         carm_jwrite_text(o, "verdict", carm_compare_verdict_name(d->verdict)) &&
         carm_jwrite_number(o, "change", d->change) &&
         carm_jwrite_value(o, "error",
-                          d->error <= CARM_COMPARE_NOT_KNOWN ? json_real(d->error) : json_null()) &&
+                          d->error <= CARM_NOT_KNOWN ? json_real(d->error) : json_null()) &&
         carm_jwrite_number(o, "noise", d->floor) &&
         carm_jwrite_value(o, "cycle_change",
                           d->has_cycles ? json_real(d->cycle_change) : json_null()) &&

@@ -20,9 +20,6 @@ struct carm_compare_page {
     bool ascii;
 };
 
-/* Half an interval, as a share, beyond which it is "not known": as cli/show/page.h. */
-#define CARM_COMPARE_NOT_KNOWN 0.5
-
 /* A change in per cent: "-12.3%", "0.0%". returns dst */
 char *carm_compare_percent(char *dst, size_t size, double share);
 

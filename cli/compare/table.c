@@ -257,7 +257,7 @@ static void put_pair_row(const struct carm_compare_page *page, const struct carm
     put_text(page, NAME_WIDTH, row->name);
     printf(" %14s %14s %8s ", rate_text(a, sizeof a, row, 0), rate_text(b, sizeof b, row, 1),
            carm_compare_percent(change, sizeof change, d->change));
-    if (d->error > CARM_COMPARE_NOT_KNOWN) {
+    if (d->error > CARM_NOT_KNOWN) {
         printf("%*s", page->ascii ? 8 : 7, "unknown");
     } else {
         printf("%s%5.2f%%", page->ascii ? "+-" : "±", 100.0 * d->error);
@@ -454,6 +454,14 @@ struct part {
     double change; /* the largest significant one, as a share of the baseline */
 };
 
+/* The largest change first. */
+static int by_change(const void *a, const void *b)
+{
+    const double x = fabs(((const struct part *)a)->change);
+    const double y = fabs(((const struct part *)b)->change);
+    return (x < y) - (x > y);
+}
+
 /* returns the number of parts in which a model differs, in the order of the largest change first */
 static size_t find_parts(const struct carm_compare *c, size_t model, struct part *parts)
 {
@@ -480,13 +488,9 @@ static size_t find_parts(const struct carm_compare *c, size_t model, struct part
             if (fabs(row->diffs[model].change) > fabs(parts[k].change)) {
                 parts[k].change = row->diffs[model].change;
             }
-            for (; k > 0 && fabs(parts[k].change) > fabs(parts[k - 1].change); k--) {
-                const struct part kept = parts[k];
-                parts[k] = parts[k - 1];
-                parts[k - 1] = kept;
-            }
         }
     }
+    qsort(parts, n, sizeof *parts, by_change);
     return n;
 }
 

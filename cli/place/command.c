@@ -2,13 +2,11 @@
 /* carm place: points of applications under the roofs of both models. */
 #include "cli/commands.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "asm/isa.h"
@@ -414,16 +412,9 @@ static int check_operands(int n, char **operands)
                               "(- is standard input)");
     }
     struct carm_err err = {""};
-    if (carm_select_sort_operands(n, operands, &err)) {
-        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
-    }
-    for (int i = 0; i < n; i++) { /* before the head of a table is printed */
-        struct stat st;
-        if (strcmp(operands[i], "-") != 0 && !carm_select_is_model(operands[i]) &&
-            stat(operands[i], &st) != 0) {
-            return carm_say_error(CARM_EXIT_FAILED, "cannot read %.400s: %s", operands[i],
-                                  strerror(errno));
-        }
+    const int rc = carm_select_sort_operands(n, operands, &err);
+    if (rc) { /* before the head of a table is printed */
+        return carm_say_outcome(rc, &err);
     }
     const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
     if (opt_json && standard) {

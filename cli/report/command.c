@@ -21,12 +21,10 @@ static int check_operands(int n, char **operands)
 {
     struct carm_err err = {""};
     const struct carm_import_format *format;
-    if (carm_import_find(how.format, &format, &err) ||
-        carm_select_sort_operands(n, operands, &err) ||
-        (opt_output && carm_report_check_output(opt_output, &err))) {
-        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
-    }
-    return 0;
+    int rc = carm_import_find(how.format, &format, &err);
+    rc = rc ? rc : carm_select_sort_operands(n, operands, &err);
+    rc = rc || !opt_output ? rc : carm_report_check_output(opt_output, &err);
+    return carm_say_outcome(rc, &err);
 }
 
 static int run(int noperands, char **operands)

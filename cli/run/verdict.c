@@ -146,8 +146,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     const char *dot = strstr(time, "Of that") ? "" : ".";
     const bool unknown = v->limit == CARM_LIMIT_UNKNOWN;
     const enum carm_limit most = unknown ? v->second : v->limit;
-    if (of->stride && (most == CARM_LIMIT_L2 || most == CARM_LIMIT_L3 || most == CARM_LIMIT_DRAM ||
-                       most == CARM_LIMIT_LATENCY || most == CARM_LIMIT_TLB)) {
+    if (of->stride && carm_limit_is_memory(most)) {
         snprintf(stride, sizeof stride, " (an access moves by %lld bytes each iteration)",
                  (long long)of->stride);
     }

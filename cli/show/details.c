@@ -97,7 +97,7 @@ static char *interval_text(const struct carm_show_page *page, char *dst, size_t 
                            double value, struct carm_ci ci)
 {
     const double percent = carm_show_interval_percent(value, ci);
-    if (percent > carm_show_not_known) {
+    if (percent > 100.0 * CARM_NOT_KNOWN) {
         snprintf(dst, size, "not known");
     } else {
         snprintf(dst, size, "%s%.*f%%", page->plus_minus, decimals, percent);

@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 
-const double carm_show_not_known = 50.0;
-
 void carm_show_put(const struct carm_show_page *page, int width, const char *s)
 {
     char clean[CARM_TEXT_MAX];

@@ -27,8 +27,4 @@ __attribute__((format(printf, 2, 3))) void carm_show_heading(const struct carm_s
 /* The longer side of an interval, in percent of the value. */
 double carm_show_interval_percent(double value, struct carm_ci ci);
 
-/* Above so many percent to each side, the interval is of a few rounds that differ, and says nothing of another
- * build. */
-extern const double carm_show_not_known;
-
 #endif

@@ -138,7 +138,7 @@ static void put_cell(const struct carm_show_page *page, double rate, const char 
     const char *mark = disturbed ? "!" : " ";
     if (page->foreign) {
         snprintf(text, sizeof text, "%s", number);
-    } else if (percent > carm_show_not_known) {
+    } else if (percent > 100.0 * CARM_NOT_KNOWN) {
         snprintf(text, sizeof text, "%s %s?  %s", number, page->plus_minus, mark);
     } else {
         snprintf(text, sizeof text, "%s %s%.1f%%%s", number, page->plus_minus, fmax(0.1, percent),

@@ -120,15 +120,19 @@ static const struct named {
 
 static uint32_t *leaf(struct carm_cpu_view *v, uint32_t number, uint32_t sub)
 {
-    for (uint32_t i = 0; i < v->nleaves; i++) {
-        if (v->leaves[i].leaf == number && v->leaves[i].sub == sub) {
-            return v->leaves[i].reg;
-        }
+    const uint32_t i = carm_cpu_view_find(v, number, sub);
+    if (i == v->nleaves) {
+        v->nleaves += v->nleaves + 1 < CARM_CPU_LEAVES;
+        v->leaves[i] = (struct carm_cpu_leaf){.leaf = number, .sub = sub};
     }
-    struct carm_cpu_leaf *new = &v->leaves[v->nleaves];
-    v->nleaves += v->nleaves + 1 < CARM_CPU_LEAVES;
-    *new = (struct carm_cpu_leaf){.leaf = number, .sub = sub};
-    return new->reg;
+    return v->leaves[i].reg;
+}
+
+/* Whether the view has a feature. */
+static bool has(const struct carm_cpu_view *v, const struct feature *f)
+{
+    const uint32_t i = carm_cpu_view_find(v, f->leaf, f->sub);
+    return i < v->nleaves && v->leaves[i].reg[f->reg] >> f->bit & 1;
 }
 
 static void put_text(struct carm_cpu_view *v, uint32_t first, const char *text, size_t n)
@@ -274,8 +278,7 @@ int carm_cpu_find(const char *name, struct carm_cpu_view *out, struct carm_err *
 char *carm_cpu_info(char *dst, size_t size, const char *name, const struct carm_cpu_view *view,
                     int cpus)
 {
-    struct carm_cpu_view v = *view;
-    const uint32_t signature = leaf(&v, LEAF_FEATURES, 0)[EAX];
+    const uint32_t signature = view->leaves[carm_cpu_view_find(view, LEAF_FEATURES, 0)].reg[EAX];
     const uint32_t family = signature >> 8 & 15;
     size_t used = 0;
     dst[0] = '\0';
@@ -290,9 +293,8 @@ char *carm_cpu_info(char *dst, size_t size, const char *name, const struct carm_
             family == 15 ? family + (signature >> 20 & 255) : family,
             (signature >> 4 & 15) | (signature >> 12 & 0xf0), name, signature & 15, cpus);
         for (int i = 0; i < NFEATURES && used < size; i++) {
-            const struct feature *f = &features[i];
-            if (*f->name && leaf(&v, f->leaf, f->sub)[f->reg] >> f->bit & 1) {
-                used += (size_t)snprintf(dst + used, size - used, " %s", f->name);
+            if (*features[i].name && has(view, &features[i])) {
+                used += (size_t)snprintf(dst + used, size - used, " %s", features[i].name);
             }
         }
         used +=

@@ -375,12 +375,11 @@ static void tell_kernels_view(const struct target *t, const struct carm_cpu_view
 {
     enum { WORDS = 512, TURNS = 1 << 12, LISTS = 2 }; /* 16 MiB: more than exec passes on */
     uint64_t words[WORDS];
-    uint64_t at = t->regs.rsp, hwcap = 0, key = AT_NULL;
+    const uint32_t features = carm_cpu_view_find(cpu, 1, 0); /* AT_HWCAP is edx of leaf 1 */
+    const uint64_t hwcap = features < cpu->nleaves ? cpu->leaves[features].reg[3] : 0;
+    uint64_t at = t->regs.rsp, key = AT_NULL;
     int lists = 0; /* arguments and environment that have ended */
     bool is_key = true;
-    for (uint32_t i = 0; i < cpu->nleaves; i++) {
-        hwcap = cpu->leaves[i].leaf == 1 ? cpu->leaves[i].reg[3] : hwcap;
-    }
     for (int turn = 0; turn < TURNS; turn++) {
         const ssize_t got = t->mem >= 0 ? pread(t->mem, words, sizeof words, (off_t)at) : 0;
         const ssize_t n = got / (ssize_t)sizeof *words;

@@ -190,8 +190,19 @@ struct carm_cpu_view {
     struct carm_cpu_leaf {
         uint32_t leaf, sub, reg[4]; /* eax, ebx, ecx, edx */
     } leaves[CARM_CPU_LEAVES];
-    char info[CARM_CPU_PATH]; /* what is opened for /proc/cpuinfo; "" = that file */
+    char info[CARM_CPU_PATH]; /* the file that is opened for /proc/cpuinfo; "" = /proc/cpuinfo */
 };
+
+/* The place of a leaf; nleaves = the leaf is zero */
+static inline uint32_t carm_cpu_view_find(const struct carm_cpu_view *v, uint32_t leaf,
+                                          uint32_t sub)
+{
+    uint32_t i = 0;
+    while (i < v->nleaves && (v->leaves[i].leaf != leaf || v->leaves[i].sub != sub)) {
+        i++;
+    }
+    return i;
+}
 
 /* What inject.c writes into the engine's memory at the start of a program. */
 enum {

@@ -163,7 +163,7 @@ static int read_header(struct carm_points *p, struct carm_err *err)
             const size_t used = strlen(found);
             snprintf(found + used, sizeof found - used, "%s%s", i ? ", " : "", p->fields[i].text);
         }
-        bool words = true; /* what is no text is not repeated */
+        bool words = true; /* bytes that are no text are not repeated */
         for (const char *at = found; *at; at++) {
             words = words && *at >= ' ' && *at <= '~';
         }

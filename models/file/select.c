@@ -124,10 +124,13 @@ bool carm_select_is_model(const char *path)
 int carm_select_sort_operands(int n, char **operands, struct carm_err *err)
 {
     int standard = 0, models = 0;
+    const char *missing = NULL;
     for (int i = 0; i < n; i++) {
+        struct stat st;
         char *operand = operands[i];
         standard += strcmp(operand, "-") == 0;
         if (!carm_select_is_model(operand)) {
+            missing = strcmp(operand, "-") != 0 && stat(operand, &st) != 0 ? operand : missing;
             continue;
         }
         if (models++ > 0) {
@@ -138,6 +141,9 @@ int carm_select_sort_operands(int n, char **operands, struct carm_err *err)
         memmove(operands + 1, operands, (size_t)i * sizeof *operands);
         operands[0] = operand;
     }
-    return standard > 1 ? carm_fail(err, CARM_EINVAL, "standard input (-) can be read once only")
-                        : 0;
+    if (standard > 1) {
+        return carm_fail(err, CARM_EINVAL, "standard input (-) can be read once only");
+    }
+    return missing ? carm_fail(err, CARM_EIO, "cannot read %.400s: %s", missing, strerror(errno))
+                   : 0;
 }

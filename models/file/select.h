@@ -23,8 +23,8 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
 bool carm_select_is_model(const char *path);
 
 /* Operands [MODEL] POINTS... in any order: the model, of which there is one at most, is moved to the front;
- * standard input is read once.
- * returns 0 or -CARM_EINVAL */
+ * standard input is read once; files of points are there.
+ * returns 0, -CARM_EINVAL or -CARM_EIO */
 int carm_select_sort_operands(int n, char **operands, struct carm_err *err);
 
 #endif

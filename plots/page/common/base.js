@@ -76,7 +76,7 @@ function short(v) {
   return String(Number(v.toPrecision(4)));
 }
 
-// as cli/show/page.c: an interval of more than half its middle to each side tells nothing
+// as CARM_NOT_KNOWN of base/number.h: an interval of more than half its middle to each side tells nothing
 function isKnown(ci) {
   return 2 * (ci[1] - ci[0]) <= ci[1] + ci[0];
 }

@@ -244,14 +244,14 @@ bool carm_insn_branches(const struct carm_insn_full *x);
 bool carm_insn_ends_block(const struct carm_insn_full *x);
 /* pushf and popf: code of the cache cannot run with all flags. */
 bool carm_insn_moves_flags(const struct carm_insn_full *x);
-/* fnstenv, fnsave, fxsave, xsave: they store the address of the latest x87 instruction, which is in the cache. */
-bool carm_insn_tells_where(const struct carm_insn_full *x);
 /* cpuid, xgetbv: they tell which CPU it is (carm_boot.cpu). */
 bool carm_insn_tells_cpu(const struct carm_insn_full *x);
-bool carm_insn_xsaves(const struct carm_insn_full *x); /* xsave, xsavec, xsaveopt */
 
 /* Sets insn->account of a decoded instruction. The functions below read it. */
 void carm_account_fill(struct carm_insn_full *insn);
+/* fnstenv, fnsave, fxsave, xsave: they store the address of the latest x87 instruction, which is in the cache. */
+bool carm_insn_tells_where(const struct carm_insn_full *x);
+bool carm_insn_xsaves(const struct carm_insn_full *x); /* xsave, xsavec, xsaveopt */
 /* Whether the instruction's counts depend on registers other than the count of repetitions. */
 bool carm_account_dynamic(const struct carm_insn_full *insn);
 /* A dynamic instruction whose counts depend on a mask alone: translated code counts the active

@@ -76,17 +76,7 @@ bool carm_insn_tells_where(const struct carm_insn_full *x)
 
 bool carm_insn_xsaves(const struct carm_insn_full *x)
 {
-    switch (x->in.mnemonic) {
-    case ZYDIS_MNEMONIC_XSAVE:
-    case ZYDIS_MNEMONIC_XSAVE64:
-    case ZYDIS_MNEMONIC_XSAVEC:
-    case ZYDIS_MNEMONIC_XSAVEC64:
-    case ZYDIS_MNEMONIC_XSAVEOPT:
-    case ZYDIS_MNEMONIC_XSAVEOPT64:
-        return true;
-    default:
-        return false;
-    }
+    return x->account.flags & CARM_ACCOUNT_XSAVE;
 }
 
 bool carm_insn_tells_cpu(const struct carm_insn_full *x)

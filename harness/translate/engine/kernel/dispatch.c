@@ -173,6 +173,19 @@ static void flags(struct carm_thread *t, const struct carm_block *block, uint64_
     }
 }
 
+/* Decodes an instruction that stores state, and takes the lock.
+ * at  out: address that it stores to */
+static bool decode_store(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
+                         struct carm_insn_full *x, uint64_t *at)
+{
+    carm_vectors_save(t);
+    carm_lock();
+    const bool decoded = carm_decode_of(block, pc, x);
+    *at = decoded ? carm_access_of(t, x, &x->op[0]) : 0;
+    carm_vectors_load(t);
+    return decoded;
+}
+
 /* The engine executes fnstenv and its like, with the address that the latest x87 instruction has in the program:
  * position-independent code learns its own address so. Where the memory cannot be written, the instruction itself
  * is executed, and faults. */
@@ -183,13 +196,7 @@ static void tell_where(struct carm_thread *t, const struct carm_block *block, ui
     struct carm_insn_full x;
     uint64_t at = 0;
     uint64_t ip = 0;
-    carm_vectors_save(t);
-    carm_lock();
-    const bool decoded = carm_decode_of(block, pc, &x);
-    if (decoded) {
-        at = carm_access_of(t, &x, &x.op[0]);
-    }
-    carm_vectors_load(t);
+    const bool decoded = decode_store(t, block, pc, &x, &at);
     const bool extended =
         x.in.mnemonic == ZYDIS_MNEMONIC_FXSAVE || x.in.mnemonic == ZYDIS_MNEMONIC_FXSAVE64;
     const bool half = x.in.mnemonic != ZYDIS_MNEMONIC_FXSAVE64;
@@ -248,14 +255,10 @@ static void tell_cpu(struct carm_thread *t, const struct carm_block *block, uint
         t->reg[RDX] = cpu->xcr0 >> 32;
     } else {
         static const uint32_t zero[4];
-        const uint32_t *reg = zero;
         const uint32_t leaf = (uint32_t)t->reg[RAX];
         const bool has_subs = leaf == 4 || leaf == 7 || leaf == 0xd || leaf == 0x8000001d;
-        for (uint32_t i = 0; i < cpu->nleaves && i < CARM_CPU_LEAVES; i++) {
-            if (cpu->leaves[i].leaf == leaf && (!has_subs || cpu->leaves[i].sub == sub)) {
-                reg = cpu->leaves[i].reg;
-            }
-        }
+        const uint32_t i = carm_cpu_view_find(cpu, leaf, has_subs ? sub : 0);
+        const uint32_t *reg = i < cpu->nleaves ? cpu->leaves[i].reg : zero;
         t->reg[RAX] = reg[0];
         t->reg[RBX] = reg[1];
         t->reg[RCX] = reg[2];
@@ -304,14 +307,7 @@ static void xsave(struct carm_thread *t, const struct carm_block *block, uint64_
     if (!(t->reg[RAX] & X87)) { /* such as the one of ld.so, at each lazy binding */
         return;
     }
-    carm_vectors_save(t);
-    carm_lock();
-    const bool decoded = carm_decode_of(block, pc, &x);
-    if (decoded) {
-        at = carm_access_of(t, &x, &x.op[0]);
-    }
-    carm_vectors_load(t);
-    bool done = decoded && at % ALIGNED == 0;
+    bool done = decode_store(t, block, pc, &x, &at) && at % ALIGNED == 0;
     uint32_t a = 0xd; /* Intel's manual, 13.2: ebx of leaf 0xd, the bytes of all state */
     uint32_t b = 0;
     uint32_t c = 0;
