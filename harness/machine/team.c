@@ -85,16 +85,11 @@ static void *worker_main(void *arg)
     memset(w->end, 0, team->max_reps * sizeof *w->end);
     for (;;) {
         pthread_mutex_lock(&team->lock);
-        /* all jobs until the latest change of n have ended, also for a thread that comes back so late that it missed
-         * some of them: their arguments are gone */
-        seen = seen < team->joined ? team->joined : seen;
-        while (!team->closing && (w->index >= team->n || team->generation == seen)) {
-            if (w->index < team->n) {
-                pthread_cond_wait(&team->wake, &team->lock);
-            } else { /* a job of fewer threads does not wake this one */
-                pthread_cond_wait(&team->rest, &team->lock);
-                seen = team->joined;
-            }
+        /* All jobs until the latest change of n have ended, and their arguments are gone: a thread that comes back or
+         * wakes late may have missed some of them. A job of fewer threads does not wake those at rest. */
+        while (!team->closing && (w->index >= team->n || team->generation == seen ||
+                                  team->generation == team->joined)) {
+            pthread_cond_wait(w->index < team->n ? &team->wake : &team->rest, &team->lock);
         }
         seen = team->generation;
         carm_job_fn *job = team->job;
