@@ -80,8 +80,8 @@ struct carm_lower_bound *carm_bounds_add(struct carm_bounds *bounds, enum carm_l
         at--;
     }
     bounds->n++;
-    bounds->of[at] =
-        (struct carm_lower_bound){.limit = limit, .seconds = seconds, .estimate = estimate};
+    bounds->of[at] = (struct carm_lower_bound){
+        .limit = limit, .seconds = seconds, .estimate = estimate, .form = origin};
     va_start(ap, origin);
     vsnprintf(bounds->of[at].origin, sizeof bounds->of[at].origin, origin, ap);
     va_end(ap);

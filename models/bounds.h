@@ -67,6 +67,8 @@ struct carm_lower_bound {
     bool at_most;     /* an estimate of the most that the cause may take; its time has less of it */
     bool small_pages; /* with pages of 4 KiB */
     bool unrolls;     /* an unrolled loop has hardly any of it: its counter and its jump */
+    const char *
+        form; /* of the origin, without its numbers: the same for one kind of bound on every machine */
     char origin[CARM_BOUND_ORIGIN_MAX]; /* counts, rates and where they are from */
 };
 

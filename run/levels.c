@@ -67,6 +67,7 @@ struct carm_run_levels {
     struct carm_hierarchy *hierarchy;
     struct carm_sampled *sampled;
     struct carm_address_sink *sink;
+    struct carm_run_levels *changed; /* NULL, or other caches for the same accesses */
     /* keep instructions apart, numbered from 1; number 0 = all instructions for which memory was
      * lacking */
     bool by_code;
@@ -166,6 +167,14 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
     carm_hierarchy_access(l->hierarchy, core, address, bytes, as);
 }
 
+static void take_both(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                      enum carm_address_kind kind, const struct carm_address_by *by)
+{
+    struct carm_run_levels *l = arg;
+    take(l, thread, address, bytes, kind, by);
+    take(l->changed, thread, address, bytes, kind, by);
+}
+
 /* The caches of this machine. returns their number */
 static size_t read_ways(struct carm_cache_ways *out, size_t room)
 {
@@ -197,21 +206,37 @@ const struct carm_run_prefetch *carm_run_prefetch_find(const char *word)
     return NULL;
 }
 
-static int open_sampled(struct carm_run_levels *l, double share, struct carm_err *err)
+/* beside  the other caches of the same accesses; NULL = none */
+static int sample(struct carm_run_levels *l, const struct carm_run_levels *beside, double share,
+                  struct carm_err *err)
 {
-    struct carm_record_sample *sample = &l->sink->sample;
-    const int rc = carm_sampled_open(&l->sampled, &l->about.config, share, 0, &l->about.plan, err);
+    struct carm_record_sample *of = &l->sink->sample;
+    const int rc =
+        carm_sampled_open(&l->sampled, &l->about.config, beside ? &beside->about.config : NULL,
+                          share, 0, &l->about.plan, err);
     if (!rc) {
         l->about.sampled = true;
-        sample->wanted = 1;
-        sample->half = l->about.plan.half_records;
-        sample->between = l->about.plan.between_records;
-        sample->dense = l->about.plan.dense;
-        sample->turns = l->about.plan.turns;
-        memcpy(sample->turn, l->about.plan.turn, sizeof sample->turn);
-        memcpy(sample->classes, l->about.plan.classes, sizeof sample->classes);
+        of->wanted = 1;
+        of->half = l->about.plan.half_records;
+        of->between = l->about.plan.between_records;
+        of->dense = l->about.plan.dense;
+        of->turns = l->about.plan.turns;
+        memcpy(of->turn, l->about.plan.turn, sizeof of->turn);
+        memcpy(of->classes, l->about.plan.classes, sizeof of->classes);
     }
     return rc;
+}
+
+static int open_sampled(struct carm_run_levels *l, double share, struct carm_err *err)
+{
+    const int rc = l->changed ? sample(l->changed, l, share, err) : 0;
+    return rc ? rc : sample(l, l->changed, share, err);
+}
+
+static void close_hierarchy(struct carm_run_levels *l)
+{
+    carm_hierarchy_close(l->hierarchy);
+    l->hierarchy = NULL;
 }
 
 void carm_run_levels_timed(void *levels, double cpu_seconds)
@@ -220,36 +245,55 @@ void carm_run_levels_timed(void *levels, double cpu_seconds)
     struct carm_err none = {""};
     if (l->about.by_length && cpu_seconds > CARM_RUN_LEVELS_WHOLE_SECONDS &&
         carm_addresses_sampled_here() && open_sampled(l, long_share, &none) == 0) {
-        carm_hierarchy_close(l->hierarchy);
-        l->hierarchy = NULL;
+        close_hierarchy(l);
+        if (l->changed) {
+            close_hierarchy(l->changed);
+        }
     }
 }
 
-int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
-                         const struct carm_run_prefetch *prefetch, double share, bool by_code,
-                         struct carm_address_sink *sink, struct carm_err *err)
+/* One simulation, whose caches are known but not there yet. */
+static int create(struct carm_run_levels **out, const struct carm_model *model,
+                  const struct carm_run_prefetch *prefetch, bool by_code,
+                  struct carm_address_sink *sink, struct carm_err *err)
 {
     enum { NUMBER_BITS = 12 };
     struct carm_cache_ways ways[CARM_TOPO_CACHES_MAX];
     struct carm_run_levels *l = calloc(1, sizeof *l);
-    if (!l) {
+    *out = l;
+    if (!l || !carm_linemap_open(&l->numbers, NUMBER_BITS, 1)) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
-    *sink = (struct carm_address_sink){.take = take, .arg = l};
     l->sink = sink;
-    l->about.by_length = share <= 0.0;
     l->by_code = by_code;
     const size_t n = read_ways(ways, CARM_TOPO_CACHES_MAX);
-    int rc = carm_caches_of_model(model, ways, n, &l->about.config, l->about.caches, err);
+    const int rc = carm_caches_of_model(model, ways, n, &l->about.config, l->about.caches, err);
     l->about.config.next_line = prefetch->next_line;
     l->about.config.streams = prefetch->streams;
-    if (!rc && share > 0.0 && share < 1.0) {
-        rc = open_sampled(l, share, err);
-    } else if (!rc) {
-        rc = carm_hierarchy_open(&l->hierarchy, &l->about.config, err);
+    return rc;
+}
+
+int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
+                         const struct carm_model *changed, const struct carm_run_prefetch *prefetch,
+                         double share, bool by_code, struct carm_address_sink *sink,
+                         struct carm_err *err)
+{
+    struct carm_run_levels *l = NULL;
+    int rc = create(&l, model, prefetch, by_code, sink, err);
+    rc = rc || !changed ? rc : create(&l->changed, changed, prefetch, by_code, sink, err);
+    if (rc) {
+        carm_run_levels_close(l);
+        return rc;
     }
-    if (!rc && !carm_linemap_open(&l->numbers, NUMBER_BITS, 1)) {
-        rc = carm_fail(err, CARM_ENOMEM, "not enough memory");
+    *sink = (struct carm_address_sink){.take = l->changed ? take_both : take, .arg = l};
+    l->about.by_length = share <= 0.0;
+    if (share > 0.0 && share < 1.0) {
+        rc = open_sampled(l, share, err);
+    } else {
+        rc = carm_hierarchy_open(&l->hierarchy, &l->about.config, err);
+        rc = rc || !changed
+                 ? rc
+                 : carm_hierarchy_open(&l->changed->hierarchy, &l->changed->about.config, err);
     }
     if (rc) {
         carm_run_levels_close(l);
@@ -259,16 +303,24 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
     return 0;
 }
 
+static void close_one(struct carm_run_levels *l)
+{
+    if (l) {
+        carm_hierarchy_close(l->hierarchy);
+        carm_sampled_close(l->sampled);
+        carm_linemap_close(&l->numbers);
+        free(l->instructions);
+        free(l->rows);
+        free(l->where);
+        free(l);
+    }
+}
+
 void carm_run_levels_close(struct carm_run_levels *levels)
 {
     if (levels) {
-        carm_hierarchy_close(levels->hierarchy);
-        carm_sampled_close(levels->sampled);
-        carm_linemap_close(&levels->numbers);
-        free(levels->instructions);
-        free(levels->rows);
-        free(levels->where);
-        free(levels);
+        close_one(levels->changed);
+        close_one(levels);
     }
 }
 
@@ -358,12 +410,9 @@ static int read_all(struct carm_run_levels *l, struct carm_err *err)
     return rc;
 }
 
-void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool rows)
+static void take_figures(struct carm_run_levels *l, struct carm_run *run, bool rows)
 {
     struct carm_err err = {""};
-    if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
-        return; /* the row has the reason why it was not counted */
-    }
     const int rc = l->sampled ? read_sampled(l, run, &err) : read_all(l, &err);
     if (rc && rows) {
         add_note(run, err.text);
@@ -377,22 +426,43 @@ void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool 
     }
 }
 
+void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool rows)
+{
+    if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
+        return; /* the row has the reason why it was not counted */
+    }
+    take_figures(l, run, rows);
+    if (l->changed) {
+        take_figures(l->changed, run, false);
+    }
+}
+
 /* ---- rows of the profile ---- */
+
+static void place_each(const struct carm_run_levels *l, const struct carm_blocks *blocks,
+                       struct carm_profile_place *places)
+{
+    for (size_t i = 0; i <= l->ninstructions; i++) {
+        const struct instruction *by = i ? &l->instructions[i] : NULL;
+        const struct carm_block_place *block =
+            by ? carm_blocks_place(blocks, by->program, by->counter) : NULL;
+        places[i].module = block ? block->module : CARM_PROFILE_NOWHERE;
+        places[i].at = block ? block->at + by->at : 0;
+    }
+}
 
 int carm_run_levels_places(const struct carm_run_levels *l, const struct carm_blocks *blocks,
                            struct carm_profile_place **places, size_t *n, struct carm_err *err)
 {
-    *n = l->ninstructions + 1;
+    const size_t own = l->ninstructions + 1;
+    *n = own + (l->changed ? l->changed->ninstructions + 1 : 0);
     *places = calloc(*n, sizeof **places);
     if (!*places) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
     }
-    for (size_t i = 0; i < *n; i++) {
-        const struct instruction *by = i ? &l->instructions[i] : NULL;
-        const struct carm_block_place *block =
-            by ? carm_blocks_place(blocks, by->program, by->counter) : NULL;
-        (*places)[i].module = block ? block->module : CARM_PROFILE_NOWHERE;
-        (*places)[i].at = block ? block->at + by->at : 0;
+    place_each(l, blocks, *places);
+    if (l->changed) {
+        place_each(l->changed, blocks, *places + own);
     }
     return 0;
 }
@@ -422,10 +492,10 @@ static int by_place(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
-                         const struct carm_profile_place *places, size_t n, size_t nrows,
-                         struct carm_err *err)
+static int fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
+                const struct carm_profile_place *places, size_t nrows, struct carm_err *err)
 {
+    const size_t n = l->ninstructions + 1;
     struct carm_sampled_sum *sums = calloc(nrows + 1, sizeof *sums);
     l->rows = calloc(nrows + 1, sizeof *l->rows);
     if (!l->rows || !sums) {
@@ -456,6 +526,15 @@ int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *bl
     return 0;
 }
 
+int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t nrows,
+                         struct carm_err *err)
+{
+    const int rc = fold(l, blocks, places, nrows, err);
+    return rc || !l->changed ? rc
+                             : fold(l->changed, blocks, places + l->ninstructions + 1, nrows, err);
+}
+
 const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *l, size_t row)
 {
     return l && l->about.counted && row < l->nrows ? &l->rows[row] : NULL;
@@ -464,6 +543,11 @@ const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels 
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *l)
 {
     return &l->about;
+}
+
+const struct carm_run_levels *carm_run_levels_changed(const struct carm_run_levels *l)
+{
+    return l ? l->changed : NULL;
 }
 
 void carm_run_levels_put(const struct carm_run_levels *l, size_t row, struct carm_counts *c)

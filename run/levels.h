@@ -38,15 +38,17 @@ struct carm_run_prefetch {
 /* The prefetchers with a name, or NULL. */
 const struct carm_run_prefetch *carm_run_prefetch_find(const char *word);
 
-/* prefetch  prefetchers to simulate
+/* changed   NULL, or a model with other caches, which get the same accesses (models/place/settings.h)
+ * prefetch  prefetchers to simulate
  * share     share of accesses and sets to simulate; 1 = all; 0 = all of a short program, 1% of a
  *           long one
  * by_code   keep the accesses of instructions apart, for the loops
  * sink      out: for struct carm_run; borrowed until carm_run_levels_close
  * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
-                         const struct carm_run_prefetch *prefetch, double share, bool by_code,
-                         struct carm_address_sink *sink, struct carm_err *err);
+                         const struct carm_model *changed, const struct carm_run_prefetch *prefetch,
+                         double share, bool by_code, struct carm_address_sink *sink,
+                         struct carm_err *err);
 void carm_run_levels_close(struct carm_run_levels *levels); /* NULL allowed */
 
 /* Processor time of a free run up to which all accesses are simulated by default. Simulating
@@ -68,7 +70,7 @@ void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run, 
 int carm_run_levels_places(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
                            struct carm_profile_place **places, size_t *n, struct carm_err *err);
 int carm_run_levels_fold(struct carm_run_levels *levels, const struct carm_blocks *blocks,
-                         const struct carm_profile_place *places, size_t n, size_t nrows,
+                         const struct carm_profile_place *places, size_t nrows,
                          struct carm_err *err);
 
 /* Adds the bytes of the levels of a row of the profile to its counts. levels may be NULL. */
@@ -92,5 +94,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct ca
                            uint32_t module, uint64_t at, double *lines,
                            struct carm_run_places *places);
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
+/* The same of the other caches; NULL where there are none. */
+const struct carm_run_levels *carm_run_levels_changed(const struct carm_run_levels *levels);
 
 #endif

@@ -35,7 +35,7 @@ int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
                  : 0;
     rc = rc ? rc : carm_parts_open(profile, run, by, min_share, places, n, err);
     if (!rc && places) {
-        rc = carm_run_levels_fold(levels, &run->blocks, places, n, profile->nrows, err);
+        rc = carm_run_levels_fold(levels, &run->blocks, places, profile->nrows, err);
     }
     free(places);
     return rc;

@@ -19,10 +19,12 @@
 #include "cli/screen.h"
 #include "models/file/points.h"
 #include "models/file/select.h"
+#include "models/place/settings.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
-static const char *opt_no_measure;
+static const char *opt_no_measure, *opt_set;
+static struct carm_settings settings; /* of --set */
 static const char *opt_by, *opt_ranks, *opt_benchmark, *opt_fail_under, *opt_only;
 static struct carm_points_how how;
 
@@ -72,6 +74,10 @@ static const struct carm_opt options[] = {
      "Do not measure roofs. Without this option, sets of roofs that this machine's model lacks for the points (an "
      "ISA, a precision, a number of threads) are measured and added to it, a second each.",
      &opt_no_measure, NULL},
+    {"set", 0, "CHANGES", NULL,
+     "Place under the roofs of a changed machine, and say what each point would gain: a list of changes such as "
+     "dram.bandwidth=2x, L2.bandwidth=1.5x, peak=2x, clock=1.2x. Other sizes of caches need the program: carm run --set.",
+     &opt_set, NULL},
     CARM_OPT_FORMAT(&how.format),
     CARM_OPT_WORK(&how.work),
     {"intensity", 0, "I[,I...]", NULL,
@@ -117,6 +123,9 @@ struct context {
     const char *metric;        /* "" = flops */
     struct carm_point counted; /* the point, of a metric with its operations as flops */
     struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
+    struct carm_place_choices *today; /* of the model without --set; NULL = not asked for */
+    struct carm_placed before;
+    char gain[CARM_SETTINGS_TEXT_MAX + 128];
 };
 
 /* ---- where points come from ------------------------------------------------------------------ */
@@ -198,6 +207,28 @@ static void judge(struct context *c, const struct carm_placed *d)
     }
 }
 
+/* --set: what the changed machine would bring the point, by its bounds today and there. */
+static void put_gain(struct context *c, const struct carm_point *point, struct carm_placed *d)
+{
+    struct carm_place_choice choice;
+    struct carm_point counted;
+    char list[CARM_SETTINGS_TEXT_MAX], times[32];
+    carm_settings_text(list, sizeof list, &settings);
+    carm_place_choose(c->today, point, &choice);
+    const char *unplaced = carm_placed_count(&counted, point, &choice);
+    carm_placed_fill(&c->before, &counted, &choice, unplaced, "");
+    const double before = carm_placed_explains(&c->before), after = carm_placed_explains(d);
+    if (before < CARM_VERDICT_EXPLAINS || !(after > 0.0)) {
+        snprintf(c->gain, sizeof c->gain,
+                 "what %s would bring is not known: its bounds explain %.0f%% of its time", list,
+                 100.0 * before);
+    } else {
+        snprintf(c->gain, sizeof c->gain, "with %s it would be %s as fast", list,
+                 carm_setting_words(times, sizeof times, carm_setting_gain(1.0, before, after)));
+    }
+    d->notes[3] = c->gain;
+}
+
 static void put_point(struct context *c, const struct carm_point *point,
                       const struct carm_merged *merged)
 {
@@ -217,6 +248,9 @@ static void put_point(struct context *c, const struct carm_point *point,
     }
     if (c->views) {
         put_view(c, d);
+    }
+    if (c->today) {
+        put_gain(c, point, d);
     }
     adjust(c, d);
     for (size_t i = 0; i < c->outputs.n; i++) {
@@ -394,6 +428,14 @@ static int check_operands(int n, char **operands)
             CARM_EXIT_MISUSE,
             "--runtime is about flops and cannot be combined with another --metric");
     }
+    if (opt_set && carm_settings_parse(opt_set, &settings, &why)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--set: %s", why.text);
+    }
+    if (carm_settings_size(&settings)) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--set: what another size of a cache brings depends on the "
+                              "program's addresses: carm run --set ... -- ./app");
+    }
     if (opt_merge && opt_by) {
         return carm_say_error(
             CARM_EXIT_MISUSE,
@@ -487,8 +529,14 @@ static int run(int noperands, char **operands)
     if (!opt_no_measure && !opt_intensity && !words.metric) {
         measure_lacking(first ? operands[0] : NULL, noperands - first, operands + first);
     }
+    struct carm_model *today = NULL;
     int rc = carm_select_open(first ? operands[0] : NULL, &model, NULL, &err);
     c->model = model;
+    if (!rc && opt_set) {
+        rc = carm_select_open(first ? operands[0] : NULL, &today, NULL, &err);
+        rc = rc ? rc : carm_place_choices_open(&c->today, today, &words, &err);
+        rc = rc ? rc : carm_settings_apply(&settings, model, &err);
+    }
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
     c->metric = rc ? "" : carm_place_choices_metric(c->choices);
     rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);
@@ -511,7 +559,9 @@ static int run(int noperands, char **operands)
     carm_merge_close(c->merge);
     carm_views_close(c->views);
     carm_place_choices_close(c->choices);
+    carm_place_choices_close(c->today);
     carm_model_free(model);
+    carm_model_free(today);
     free(c);
     return rc || !failed ? carm_say_outcome(rc, &err) : CARM_EXIT_FAILED;
 }
@@ -579,6 +629,7 @@ const struct carm_command carm_command_place = {
                 "carm place points.csv\ncarm place --merge other-machine.json rank*.csv\n"
                 "carm place --by job,node points.csv\ncarm place --by rank --ranks 8 points.csv\n"
                 "carm place --csv places.csv points.csv\nzcat points.csv.gz | carm place -\n"
+                "carm place --set dram.bandwidth=2x,peak=1.5x points.csv\n"
                 "carm place --runtime points.csv\ncarm place --intensity 0.25,1/2,8\n"
                 "carm place --metric exchange --peak 2e9 transpose.csv",
     .opts = options,

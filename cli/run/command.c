@@ -15,6 +15,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "cli/progress.h"
+#include "cli/run/change.h"
 #include "cli/run/levels.h"
 #include "cli/run/parts.h"
 #include "cli/run/report.h"
@@ -43,7 +44,7 @@ static const char *opt_cpu, *opt_name, *opt_counters, *opt_output, *opt_model, *
     *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
-    *opt_repeat, *opt_report, *opt_what_if, *opt_memory, *opt_no_measure, *opt_verbose;
+    *opt_repeat, *opt_report, *opt_what_if, *opt_set, *opt_memory, *opt_no_measure, *opt_verbose;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -117,6 +118,11 @@ static const struct carm_opt options[] = {
      "Changed machine code of a loop runs in copies of the program; the program itself is only held, for some "
      "seconds a loop.",
      &opt_what_if, NULL},
+    {"set", 0, "CHANGES", NULL,
+     "Say what another machine would bring: a list of changes such as L2=2M (a level's size), L3=2x, "
+     "dram.bandwidth=2x, L3.latency=0.5x, peak=2x, clock=1.2x. Caches of the changed sizes are simulated beside the "
+     "model's, and the lower bounds of each loop's time change with the rates. Nothing runs differently.",
+     &opt_set, NULL},
     {"memory", 0, "GIB", "half of what is free",
      "With --what-if: the most memory that the program and its copies may take.", &opt_memory,
      NULL},
@@ -249,6 +255,29 @@ static int configure_what_if(const struct carm_run *run, struct carm_err *err)
     return 0;
 }
 
+static struct carm_run_changed changed; /* of --set */
+
+/* --set, and what it needs */
+static int configure_set(const struct carm_run *run, struct carm_err *err)
+{
+    const char *without = opt_no_time   ? "--no-time"
+                          : opt_cpu     ? "--cpu"
+                          : opt_whole   ? "--whole"
+                          : opt_regions ? "--regions"
+                                        : NULL;
+    if (opt_set && without) {
+        return carm_fail(err, CARM_EINVAL, "--set is about the time of loops: leave %s out",
+                         without);
+    }
+    if (opt_set && run->provider != CARM_PROVIDER_TRANSLATE) {
+        return carm_fail(err, CARM_EINVAL, "--set needs the loops: --counters translate");
+    }
+    struct carm_err why = {""};
+    return opt_set && carm_settings_parse(opt_set, &changed.changes, &why)
+               ? carm_fail(err, CARM_EINVAL, "--set: %s", why.text)
+               : 0;
+}
+
 static int configure(struct carm_run *run, struct carm_err *err)
 {
     unsigned long long budget = 0;
@@ -264,7 +293,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_name && carm_text_has_controls(opt_name)) {
         rc = carm_fail(err, CARM_EINVAL, "--name has control characters: use letters and blanks");
     }
-    if (!rc && opt_levels && run->provider == CARM_PROVIDER_AUTO) {
+    if (!rc && (opt_levels || opt_set) && run->provider == CARM_PROVIDER_AUTO) {
         run->provider = CARM_PROVIDER_TRANSLATE;
     }
     if (!rc && opt_cpu && run->provider == CARM_PROVIDER_AUTO) {
@@ -289,6 +318,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
     rc = rc ? rc : configure_parts(run, err);
     rc = rc ? rc : configure_levels(run, err);
     rc = rc ? rc : configure_what_if(run, err);
+    rc = rc ? rc : configure_set(run, err);
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
     run->threads = (int)threads;
@@ -343,36 +373,32 @@ static int write_report(const struct carm_run *run, const struct carm_profile *p
     return rc;
 }
 
-struct json_context {
-    const struct carm_run *run;
-    const struct carm_profile *profile;
-    const struct carm_run_levels *levels;
-    const struct carm_model *model;
-    const struct carm_run_verdict *verdicts;
-    const struct carm_run_whatif *whatif;
-};
-
-static int put_json(FILE *out, const void *context, struct carm_err *err)
+/* The model with the changes of --set. */
+static int open_changed(struct carm_model **out, struct carm_err *err)
 {
-    const struct json_context *c = context;
-    return carm_run_write_parts(out, c->run, c->profile, c->levels, c->model, c->verdicts,
-                                c->whatif, err);
+    *out = NULL;
+    int rc = opt_set ? carm_select_open(opt_model, out, NULL, err) : 0;
+    return rc || !opt_set ? rc : carm_settings_apply(&changed.changes, *out, err);
 }
 
-/* The verdict on each row of the profile. */
+/* The verdict on each row of the profile, and what --set would bring. */
 static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
                          const struct carm_model *model, struct carm_err *err)
 {
-    const char *theory = carm_asset_data_microarchitectures;
+    const char *text = carm_asset_data_microarchitectures;
     struct carm_theory_table *table = NULL;
+    struct carm_model *other = NULL;
     struct carm_cpu cpu;
-    int rc = carm_theory_open(theory, strlen(theory), "data/microarchitectures.json", &table, err);
+    int rc = carm_theory_open(text, strlen(text), "data/microarchitectures.json", &table, err);
     carm_cpu_read(&cpu);
-    rc =
-        rc ? rc
-           : carm_run_verdicts(out, run, profile, levels, model,
-                               carm_theory_find_cpu(table, cpu.vendor, cpu.family, cpu.model), err);
+    const struct carm_microarchitecture *theory =
+        carm_theory_find_cpu(table, cpu.vendor, cpu.family, cpu.model);
+    rc = rc ? rc : carm_run_verdicts(out, run, profile, levels, model, theory, err);
+    rc = rc ? rc : open_changed(&other, err);
+    rc = rc || !opt_set ? rc
+                        : carm_run_change(&changed, run, profile, *out, levels, other, theory, err);
+    carm_model_free(other);
     carm_theory_close(table);
     return rc;
 }
@@ -497,6 +523,13 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
                          : 0;
     if (!opt_quiet && !rc) {
         show(run, &profile, levels, roofs, verdicts, why.text);
+        if (changed.parts && verdicts && first_rank) {
+            carm_run_change_show(&changed, &profile, verdicts);
+        } else if (opt_set && first_rank) {
+            carm_say_error(
+                0,
+                "--set: no loop has a share of the time, so nothing is known of another machine");
+        }
         if (opt_what_if) {
             carm_run_whatif_show(&whatif, &profile);
         }
@@ -509,10 +542,15 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     }
     rc = rc ? rc : kept;
     if (!rc && opt_json) {
-        const struct json_context context = {run,   &profile, levels,
-                                             roofs, verdicts, opt_what_if ? &whatif : NULL};
-        rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, put_json, &context,
-                                err);
+        const struct carm_run_found found = {.run = run,
+                                             .profile = &profile,
+                                             .levels = levels,
+                                             .model = roofs,
+                                             .verdicts = verdicts,
+                                             .whatif = opt_what_if ? &whatif : NULL,
+                                             .changed = changed.parts ? &changed : NULL};
+        rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, carm_run_write_parts,
+                                &found, err);
     }
     if (!rc && opt_report && no_model) { /* it went while the program ran */
         rc = carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text);
@@ -520,6 +558,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         rc = write_report(run, &profile, levels, model, text, err);
     }
     free(verdicts);
+    free(changed.parts);
     carm_profile_close(&profile);
     free(text);
     carm_model_free(model);
@@ -530,10 +569,16 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
 static int open_levels(struct carm_run_levels **out, bool by_code, struct carm_address_sink *sink,
                        struct carm_err *err)
 {
-    struct carm_model *model = NULL;
+    static const double some = 0.01; /* for the verdicts alone */
+    const double share = opt_levels ? sampled_share : carm_addresses_sampled_here() ? some : 0.0;
+    struct carm_model *model = NULL, *other = NULL;
     int rc = carm_select_open(opt_model, &model, NULL, err);
-    rc = rc ? rc : carm_run_levels_open(out, model, prefetch, sampled_share, by_code, sink, err);
+    rc = rc ? rc : open_changed(&other, err);
+    rc = rc ? rc
+            : carm_run_levels_open(out, model, carm_settings_size(&changed.changes) ? other : NULL,
+                                   prefetch, share, by_code || opt_set, sink, err);
     carm_model_free(model);
+    carm_model_free(other);
     return rc;
 }
 
@@ -551,7 +596,7 @@ static void open_sample(struct carm_run_levels **out, struct carm_run *run,
         carm_select_open(opt_model, &model, NULL, &none) != 0) {
         return;
     }
-    if (carm_run_levels_open(out, model, without, share, true, sink, &none) == 0) {
+    if (carm_run_levels_open(out, model, NULL, without, share, true, sink, &none) == 0) {
         run->sink = sink;
         run->timed = carm_run_levels_timed;
         run->timed_arg = *out;
@@ -600,14 +645,14 @@ static int run_command(int noperands, char **operands)
     if (!rc && opt_regions && output) {
         rc = carm_run_rows_by_regions(&run, output, opt_budget, full, &err);
     }
-    if (!rc && opt_levels) {
+    if (!rc && (opt_levels || opt_set)) {
         rc = open_levels(&levels, run.by_code, &sink, &err);
         run.by_code = true; /* samples are scaled by how often each instruction was executed */
         run.sink = &sink;
         run.timed = carm_run_levels_timed;
         run.timed_arg = levels;
     }
-    if (!rc && !opt_levels && !opt_regions) {
+    if (!rc && !opt_levels && !opt_set && !opt_regions) {
         open_sample(&levels, &run, &sink);
     }
     if (rc) {
@@ -671,6 +716,7 @@ const struct carm_command carm_command_run = {
                 "carm run --counters translate --functions -o points.csv -- ./app\n"
                 "carm run --counters translate --json loops.json -- python3 x.py\n"
                 "carm run --levels -- ./app input.dat\n"
+                "carm run --set L2=2M,dram.bandwidth=2x -- ./app input.dat\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters translate -- ./app\n"
                 "srun carm run -o points.csv -- ./app",

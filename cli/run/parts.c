@@ -11,6 +11,7 @@
 #include "cli/opt.h"
 #include "cli/run/levels.h"
 #include "cli/run/verdict.h"
+#include "cli/run/change.h"
 #include "cli/run/whatif.h"
 #include "harness/count/step/counts.h"
 #include "models/place/place.h"
@@ -421,12 +422,12 @@ static json_t *make_totals(const struct carm_totals *totals)
     return carm_jwrite_done(o, ok);
 }
 
-int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
-                         const struct carm_run_levels *levels, const struct carm_model *model,
-                         const struct carm_run_verdict *verdicts,
-                         const struct carm_run_whatif *whatif, struct carm_err *err)
+int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
 {
-    const struct showing of = {run, profile, levels, model, verdicts, false};
+    const struct carm_run_found *f = context;
+    const struct carm_run *run = f->run;
+    const struct carm_profile *profile = f->profile;
+    const struct showing of = {run, profile, f->levels, f->model, f->verdicts, false};
     struct carm_run_placed *s = calloc(1, sizeof *s);
     json_t *o = s ? json_object() : NULL;
     json_t *parts = s ? json_array() : NULL;
@@ -448,7 +449,8 @@ int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct car
          (!run->has_totals || carm_jwrite_value(o, "counters", make_totals(&run->totals))) &&
          carm_jwrite_value(o, "whole",
                            carm_jwrite_done(whole, put_counts(whole, &run->row.counts))) &&
-         (!whatif || carm_run_whatif_json(whatif, profile, o)) &&
+         (!f->whatif || carm_run_whatif_json(f->whatif, profile, o)) &&
+         (!f->changed || carm_run_change_json(f->changed, profile, o)) &&
          carm_jwrite_value(o, "parts", json_incref(parts));
     json_decref(parts);
     char *text = ok ? carm_jwrite_line(o, JSON_INDENT(1)) : NULL;

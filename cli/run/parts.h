@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "models/model.h"
+#include "run/change.h"
 #include "run/levels.h"
 #include "run/parts.h"
 #include "run/verdict.h"
@@ -23,12 +24,19 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
 void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_model *model, const char *why);
 
-/* An object with the run and an array of its parts. verdicts: [profile->nrows], NULL = none
- * whatif  NULL = not asked for
+/* All that was found out about a run. */
+struct carm_run_found {
+    const struct carm_run *run;
+    const struct carm_profile *profile;
+    const struct carm_run_levels *levels;    /* NULL = the bytes of the levels were not asked for */
+    const struct carm_model *model;          /* NULL = none */
+    const struct carm_run_verdict *verdicts; /* [profile->nrows]; NULL = none */
+    const struct carm_run_whatif *whatif;    /* NULL = not asked for */
+    const struct carm_run_changed *changed;  /* likewise */
+};
+
+/* An object with the run and an array of its parts. context: a struct carm_run_found
  * returns 0 or -CARM_ENOMEM, -CARM_EIO */
-int carm_run_write_parts(FILE *out, const struct carm_run *run, const struct carm_profile *profile,
-                         const struct carm_run_levels *levels, const struct carm_model *model,
-                         const struct carm_run_verdict *verdicts,
-                         const struct carm_run_whatif *whatif, struct carm_err *err);
+int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err);
 
 #endif

@@ -146,7 +146,7 @@ static int open_simulation(struct simulation *s, const struct carm_hierarchy_con
                            double share, struct carm_err *err)
 {
     struct carm_sampled_plan plan;
-    const int rc = share < share_of_all ? carm_sampled_open(&s->some, caches, share, 0, &plan, err)
+    const int rc = share < share_of_all ? carm_sampled_open(&s->some, caches, NULL, share, 0, &plan, err)
                                         : -CARM_ENOTSUP;
     return rc == -CARM_ENOTSUP ? carm_hierarchy_open(&s->all, caches, err) : rc;
 }

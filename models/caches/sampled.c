@@ -86,10 +86,10 @@ static uint64_t mix(uint64_t x)
 }
 
 /* Lines that differ in these bits never share a set. */
-static uint32_t groups_of_sets(const struct carm_hierarchy_config *config)
+static uint32_t groups_of_sets(const struct carm_hierarchy_config *config, uint32_t most)
 {
-    uint64_t of = SETS_MOST;
-    for (size_t k = 1; k < config->nlevels; k++) {
+    uint64_t of = most;
+    for (size_t k = 1; config && k < config->nlevels; k++) {
         const struct carm_hierarchy_level *l = &config->levels[k];
         const uint64_t sets = l->size_bytes / LINE / l->ways;
         while (sets % of) {
@@ -134,13 +134,19 @@ static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
     }
 }
 
+static uint64_t first_sets(const struct carm_hierarchy_config *config)
+{
+    return config->levels[0].size_bytes / LINE / config->levels[0].ways;
+}
+
 /* Pairs of neighbouring sets take turns. */
-static void make_turns(struct carm_sampled *s, double share, uint64_t seed)
+static void make_turns(struct carm_sampled *s, const struct carm_hierarchy_config *beside,
+                       double share, uint64_t seed)
 {
     struct carm_sampled_plan *p = &s->plan;
-    const uint64_t sets = s->config.levels[0].size_bytes / LINE / s->config.levels[0].ways;
     p->turns = 1;
-    while (p->turns < TURNS_MOST && sets % (4ULL * p->turns) == 0 &&
+    while (p->turns < TURNS_MOST && s->sets % (4ULL * p->turns) == 0 &&
+           (!beside || first_sets(beside) % (4ULL * p->turns) == 0) &&
            share * DENSER * p->turns * 2 <= 1.0) {
         p->turns *= 2;
     }
@@ -158,12 +164,12 @@ static void make_turns(struct carm_sampled *s, double share, uint64_t seed)
 }
 
 int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
-                      double share, uint64_t seed, struct carm_sampled_plan *plan,
-                      struct carm_err *err)
+                      const struct carm_hierarchy_config *beside, double share, uint64_t seed,
+                      struct carm_sampled_plan *plan, struct carm_err *err)
 {
     enum { PAIR_BITS = 12 };
     struct carm_hierarchy_config others = *config;
-    const uint32_t of = groups_of_sets(config);
+    const uint32_t of = groups_of_sets(beside, groups_of_sets(config, SETS_MOST));
     int rc = carm_hierarchy_check(config, err);
     if (!rc && (config->nlevels < 2 || of < SETS_LEAST)) {
         rc = carm_fail(err, CARM_ENOTSUP,
@@ -186,9 +192,9 @@ int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_con
         carm_sampled_close(s);
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
-    s->sets = config->levels[0].size_bytes / LINE / config->levels[0].ways;
+    s->sets = first_sets(config);
     make_plan(s, share, seed);
-    make_turns(s, share, seed);
+    make_turns(s, beside, share, seed);
     others.share = (double)s->plan.sets / of;
     const uint64_t lines = config->levels[0].size_bytes / LINE;
     uint32_t few = (uint32_t)lround(others.share * (double)lines);

@@ -59,12 +59,13 @@ static inline uint32_t carm_sampled_turn(const struct carm_sampled_plan *plan, u
     return window / 2 & (plan->turns - 1);
 }
 
-/* share  of the accesses and of the sets, above 0, at most 1
- * seed   which sets: any number
+/* beside  other caches that get the same accesses, by the same plan; NULL = none
+ * share   of the accesses and of the sets, above 0, at most 1
+ * seed    which sets: any number
  * returns 0; -CARM_ENOTSUP (caches of too few sets, prefetching); -CARM_EINVAL, -CARM_ENOMEM */
 int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
-                      double share, uint64_t seed, struct carm_sampled_plan *plan,
-                      struct carm_err *err);
+                      const struct carm_hierarchy_config *beside, double share, uint64_t seed,
+                      struct carm_sampled_plan *plan, struct carm_err *err);
 void carm_sampled_close(struct carm_sampled *s); /* NULL allowed */
 
 /* Whether an access concerns the sets that are sampled in this window: others need no call. */

@@ -297,6 +297,18 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
         (struct carm_place_choice){c->model, c->kinds[i].set, c->kinds[i].note, &c->kinds[i].told};
 }
 
+double carm_placed_explains(const struct carm_placed *placed)
+{
+    double most = 0.0;
+    for (int i = 0; i < 2; i++) {
+        most = placed->has[i] ? fmax(most, placed->place[i].share) : most;
+    }
+    for (size_t i = 0; placed->has_levels && i < placed->levels.n; i++) {
+        most = fmax(most, placed->levels.at[i].share);
+    }
+    return fmin(1.0, most);
+}
+
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
                            char *note, size_t size)
 {
@@ -412,7 +424,7 @@ void carm_placed_places(struct carm_placed *placed, const struct carm_point *poi
     placed->unplaced = unplaced;
     placed->notes[0] = unplaced ? "" : choice->note; /* about the roofs */
     placed->notes[1] = host;
-    placed->notes[2] = "";
+    placed->notes[2] = placed->notes[3] = "";
     placed->fresh = !unplaced && !*choice->told;
     *choice->told = *choice->told || !unplaced;
     placed->view = placed->whole = NULL;
@@ -491,7 +503,8 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
         samples,
         only_fresh && !placed->fresh ? "" : placed->notes[0],
         placed->notes[1],
-        placed->notes[2]};
+        placed->notes[2],
+        placed->notes[3]};
     size_t used = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -69,12 +69,17 @@ struct carm_placed {
     struct carm_own_roof own_roof[2];
     bool has_levels; /* bytes of more than one level are known: */
     struct carm_levels levels;
-    const char *notes[3];         /* about the choice of roofs, the host, the merge; "" = nothing */
-    bool fresh;                   /* the first note is a new one */
-    const struct carm_view *view; /* its place in a parallel program, NULL = rows by themselves */
-    const struct carm_view *whole;   /* the job whose last rank it is, else NULL */
+    /* about the choice of roofs, the host, the merge, a changed machine; "" = nothing */
+    const char *notes[4];
+    bool fresh;                    /* the first note is a new one */
+    const struct carm_view *view;  /* its place in a parallel program, NULL = rows by themselves */
+    const struct carm_view *whole; /* the job whose last rank it is, else NULL */
     struct carm_imbalance_cost cost; /* of a view's imbalance */
 };
+
+/* The share of a point's time that its largest bound explains: of both models and of the levels whose bytes are known;
+ * 0 = it has no place. */
+double carm_placed_explains(const struct carm_placed *placed);
 
 /* Whether a point tells another host than the model's; node7 and node7.cluster.example are one.
  * note  [size] out: a sentence about it, "" where it does not */

@@ -162,6 +162,36 @@ assert [first[k] for k in ["lookups", "compulsory", "capacity", "conflict"]] == 
 END
 ok 'each loop has exactly the bytes that it causes, and their sum is the whole'
 
+# ---- other caches ---------------------------------------------------------------------------------
+
+refuses '--set without time' 2 '--set is about the time of loops: leave --no-time out' \
+    run --set peak=2x --no-time --counters translate -- true
+refuses '--set of no machine' 2 "--set: 'L2=big' is no change of a machine" run --set L2=big -- true
+levels --set L3=16M,dram.bandwidth=2x --json set.json -m small.json -- ./walk 2
+python3 - >out 2>>err <<'END'
+import json
+run = json.load(open("set.json"))
+there = run["set"]
+assert there["changes"] == ["L3 16 MiB (256 KiB today)", "DRAM bandwidth 2x"], there
+then = {level["level"]: level["bytes"] for level in there["bytes"]}
+LINES, LINE = 65536, 64
+cold = 2 * LINES * LINE + LINES / 4 * LINE + 64 * LINE  # stored lines come and go once, loaded ones come
+assert abs(then["DRAM"] - cold) < 0.02 * cold, (then, cold)
+for level in ("L2", "L3"):  # behind caches that are the same
+    now = run["whole"][level.lower() + "_bytes"]
+    assert abs(then[level] - now) < 0.001 * now, (level, then, now)
+assert run["whole"]["dram_bytes"] > 1.8 * cold, run["whole"]
+assert len(there["parts"]) == len(run["parts"]), there
+END
+ok 'caches of other sizes are simulated beside those of the model'
+grep -q '^carm: with L3 16 MiB (256 KiB today) and DRAM bandwidth 2x the program would be ' err &&
+    grep -q '^carm: bytes with these caches: L2 .* today), L3 .*, DRAM ' err
+ok 'what they would bring is said'
+# a sample of both: their sets are chosen alike
+timeout 600 "$carm" run --loops --no-measure --set L1=4x,L2=0.5x -m "$sample" -- ./walk 2 >out 2>err </dev/null &&
+    grep -q '^carm: bytes with these caches: L2 ' err
+ok 'a sample of the accesses serves both'
+
 # ---- threads --------------------------------------------------------------------------------------
 
 # two threads increment their own parts of one line, or of two

@@ -67,7 +67,7 @@ static void compare(double share, bool plant, unsigned *outside, unsigned *misse
     struct carm_err err = {""};
     uint64_t x = 11, executions[KINDS] = {0};
     assert_int_equal(carm_hierarchy_open(&all, &caches, &err), 0);
-    assert_int_equal(carm_sampled_open(&some, &caches, share, 0, &plan, &err), 0);
+    assert_int_equal(carm_sampled_open(&some, &caches, NULL, share, 0, &plan, &err), 0);
     for (uint64_t i = 0; i < ACCESSES; i++) {
         const unsigned who = (unsigned)(i / 50000 % KINDS); /* phases */
         const uint64_t at = address_of(who, executions[who]++, &x);
@@ -129,7 +129,7 @@ static void test_repeated(void **state)
     struct carm_sampled_sum sum = {.cold = 0.0};
     struct carm_level_estimate got[3];
     struct carm_err err = {""};
-    assert_int_equal(carm_sampled_open(&s, &caches, 0.01, 0, &plan, &err), 0);
+    assert_int_equal(carm_sampled_open(&s, &caches, NULL, 0.01, 0, &plan, &err), 0);
     assert_true(plan.sets == 16 && plan.of == 1024 && plan.turns == 16 && plan.between > plan.half);
     for (uint64_t i = 0; i < LINES; i++) {
         carm_sampled_access(s, 0, 0, i * LINE, LINE, CARM_ACCESS_STORE, window_at(&plan, i), true,
@@ -225,7 +225,7 @@ static void sample_rows(uint64_t seed, struct carm_level_estimate out[ROWS + 1][
     struct carm_sampled_sum whole = {.cold = 0.0};
     struct carm_err err = {""};
     uint64_t executions[ROWS];
-    assert_int_equal(carm_sampled_open(&some, &caches, 0.01, seed, &plan, &err), 0);
+    assert_int_equal(carm_sampled_open(&some, &caches, NULL, 0.01, seed, &plan, &err), 0);
     simulate_rows(NULL, some, &plan, executions);
     assert_int_equal(carm_sampled_end(some, TRACE, &err), 0);
     for (uint32_t row = 0; row < ROWS; row++) {
@@ -277,15 +277,15 @@ static void test_refusals(void **state)
     struct carm_err err = {""};
     struct carm_hierarchy_config config = caches;
     config.streams = true;
-    assert_int_equal(carm_sampled_open(&s, &config, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
+    assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "prefetching cannot be sampled"));
     config = caches;
     config.levels[2] = (struct carm_hierarchy_level){(uint64_t)24 * 65 * LINE, 24, 1};
-    assert_int_equal(carm_sampled_open(&s, &config, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
+    assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "fewer than 32 sets or an odd number"));
     config = caches;
     config.nlevels = 1;
-    assert_int_equal(carm_sampled_open(&s, &config, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
+    assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
 }
 
 int main(void)

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/run/change.h"
+
+#include <stdio.h>
+
+#include "base/json_write.h"
+#include "base/text.h"
+#include "cli/run/verdict.h"
+#include "models/place/settings.h"
+
+/* "L2", "L3", "DRAM": what is behind a simulated level. returns dst */
+static char *behind(char dst[16], const struct carm_run_simulation *s, size_t level)
+{
+    snprintf(dst, 16, level + 1 < s->config.nlevels ? "L%zu" : "DRAM", level + 2);
+    return dst;
+}
+
+/* Bytes that cross to each level, today and with the changed caches. */
+static void show_bytes(const struct carm_run_changed *changed)
+{
+    const struct carm_run_simulation *then = changed->caches, *now = changed->today;
+    for (size_t k = 0; then && then->counted && now->counted && k < then->config.nlevels; k++) {
+        char level[16], before[CARM_TEXT_NUMBER_MAX], after[CARM_TEXT_NUMBER_MAX];
+        fprintf(stderr, "%s%s %s (%s today)",
+                k ? ", " : "carm: bytes with these caches: ", behind(level, then, k),
+                carm_text_si(after, sizeof after, then->whole.levels[k].bytes, "B"),
+                carm_text_si(before, sizeof before, now->whole.levels[k].bytes, "B"));
+        fprintf(stderr, "%s", k + 1 == then->config.nlevels ? "\n" : "");
+    }
+}
+
+void carm_run_change_show(const struct carm_run_changed *changed,
+                          const struct carm_profile *profile,
+                          const struct carm_run_verdict *verdicts)
+{
+    static const double worth_a_row = 0.01, few = 0.005;
+    char gain[32], name[256], list[CARM_SETTINGS_TEXT_MAX];
+    fprintf(stderr, "carm: with %s the program would be %s as fast",
+            carm_settings_text(list, sizeof list, &changed->changes),
+            carm_setting_words(gain, sizeof gain, changed->program));
+    if (changed->known < 1.0 - few) {
+        fprintf(stderr, "; what limits %.0f%% of its time is not known, and stays as it is",
+                100.0 * (1.0 - changed->known));
+    }
+    fprintf(stderr, "\ncarm: %7s  %-30s  %-30s  %-12s  %s\n", "time", "limited today by", "then by",
+            "times as fast", "where");
+    for (size_t i = 0; i < profile->nrows; i++) {
+        const struct carm_profile_row *row = &profile->rows[i];
+        const struct carm_run_change *c = &changed->parts[i];
+        if (!verdicts[i].has || row->share < worth_a_row) {
+            continue;
+        }
+        fprintf(stderr, "carm: %6.1f%%  %-30s  %-30s  %-12s  %s\n", 100.0 * row->share,
+                carm_limit_words(verdicts[i].verdict.limit),
+                c->known ? carm_limit_words(c->limit) : "-",
+                c->known ? carm_setting_words(gain, sizeof gain, c->loop) : "-",
+                carm_run_name_cut(name, sizeof name, row, 64));
+    }
+    show_bytes(changed);
+}
+
+struct rows {
+    const struct carm_run_changed *changed;
+    const struct carm_profile *profile;
+};
+
+static json_t *gain_json(const struct carm_verdict_gain *gain)
+{
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_number(o, "low", gain->low) &&
+                                   carm_jwrite_number(o, "high", gain->high));
+}
+
+static json_t *change_json(const void *changes, size_t i)
+{
+    return json_string(((const struct carm_settings *)changes)->of[i].text);
+}
+
+static json_t *part_json(const void *rows, size_t i)
+{
+    const struct rows *r = rows;
+    const struct carm_run_change *c = &r->changed->parts[i];
+    json_t *o = json_object();
+    return carm_jwrite_done(o,
+                            carm_jwrite_text(o, "name", r->profile->rows[i].name) &&
+                                carm_jwrite_text(o, "limit", carm_limit_name(c->limit)) &&
+                                (!c->known || carm_jwrite_value(o, "gain", gain_json(&c->loop))));
+}
+
+static json_t *bytes_json(const void *caches, size_t i)
+{
+    const struct carm_run_simulation *s = caches;
+    char level[16];
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_text(o, "level", behind(level, s, i)) &&
+                                   carm_jwrite_number(o, "bytes", s->whole.levels[i].bytes));
+}
+
+bool carm_run_change_json(const struct carm_run_changed *changed,
+                          const struct carm_profile *profile, json_t *o)
+{
+    const struct rows rows = {changed, profile};
+    const struct carm_run_simulation *caches = changed->caches;
+    json_t *set = json_object();
+    const bool ok =
+        carm_jwrite_array(set, "changes", &changed->changes, changed->changes.n, change_json) &&
+        carm_jwrite_number(set, "known", changed->known) &&
+        carm_jwrite_value(set, "program", gain_json(&changed->program)) &&
+        (!caches || !caches->counted ||
+         carm_jwrite_array(set, "bytes", caches, caches->config.nlevels, bytes_json)) &&
+        carm_jwrite_array(set, "parts", &rows, profile->nrows, part_json);
+    return carm_jwrite_value(o, "set", carm_jwrite_done(set, ok));
+}

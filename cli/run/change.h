@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* carm run --set: the table of what a changed machine would bring, and its JSON. */
+#ifndef CARM_CLI_RUN_CHANGE_H
+#define CARM_CLI_RUN_CHANGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "run/change.h"
+
+/* To standard error. verdicts: [profile->nrows] of today */
+void carm_run_change_show(const struct carm_run_changed *changed,
+                          const struct carm_profile *profile,
+                          const struct carm_run_verdict *verdicts);
+
+/* The member "set" of the run's object. returns false: no memory */
+bool carm_run_change_json(const struct carm_run_changed *changed,
+                          const struct carm_profile *profile, json_t *o);
+
+#endif

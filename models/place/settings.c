@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/settings.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "models/core.h"
+#include "models/latency.h"
+
+enum { LINE = 64 };
+
+static const struct {
+    const char *word;
+    bool of_level;
+} quantities[] = {
+#define CARM_SETTING_ROW(id, word, of_level, words) {word, of_level},
+    CARM_SETTING_TABLE(CARM_SETTING_ROW)};
+
+static const char forms[] =
+    "a level's size (L2=2M or L2=2x), bandwidth or latency (dram.bandwidth=2x, "
+    "L3.latency=0.5x), peak=2x or clock=1.2x";
+
+/* ---- reading ---- */
+
+/* "L2", "dram": the level in capitals. returns false: no level */
+static bool read_level(const char *word, size_t length, char level[8])
+{
+    if (length == 0 || length >= 8) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        level[i] = (char)toupper((unsigned char)word[i]);
+    }
+    level[length] = '\0';
+    return strcmp(level, "DRAM") == 0 ||
+           (length == 2 && level[0] == 'L' && level[1] >= '1' && level[1] <= '9');
+}
+
+static bool read_key(const char *key, size_t length, struct carm_setting *out)
+{
+    const char *dot = memchr(key, '.', length);
+    const size_t first = dot ? (size_t)(dot - key) : length;
+    const bool level = read_level(key, first, out->level);
+    const char *word = level && !dot ? "size" : dot ? dot + 1 : key;
+    const size_t size = level && !dot ? strlen(word) : dot ? length - first - 1 : length;
+    out->level[level ? strlen(out->level) : 0] = '\0';
+    for (int q = 0; q < CARM_SETTING_COUNT; q++) {
+        if (strlen(quantities[q].word) == size &&
+            strncasecmp(quantities[q].word, word, size) == 0 && quantities[q].of_level == level &&
+            (level || !dot)) {
+            out->quantity = (enum carm_setting_quantity)q;
+            return out->quantity != CARM_SETTING_SIZE || strcmp(out->level, "DRAM") != 0;
+        }
+    }
+    return false;
+}
+
+/* "2x", "0.5x"; of a size "2M", "512K", "1G", "2097152" as well */
+static bool read_value(const char *text, size_t length, struct carm_setting *out)
+{
+    static const double least = 0.01,
+                        most = 100.0; /* beyond them it is another machine, or a slip */
+    static const char units[] = "KMG";
+    double value = 0.0;
+    char unit[8];
+    const char *end = carm_number_scan(text, &value);
+    if (!end || end > text + length || !(value > 0.0) || !isfinite(value)) {
+        return false;
+    }
+    snprintf(unit, sizeof unit, "%.*s", (int)(text + length - end), end);
+    if (strcasecmp(unit, "x") == 0) {
+        out->factor = value;
+        return value >= least && value <= most;
+    }
+    const char *scale = *unit ? strchr(units, toupper((unsigned char)*unit)) : NULL;
+    const char *rest = scale ? unit + 1 : unit;
+    const double bytes = value * (scale ? (double)(1ULL << 10 * (scale - units + 1)) : 1.0);
+    out->bytes = bytes < 1e13 ? (uint64_t)bytes : 0;
+    return out->quantity == CARM_SETTING_SIZE && out->bytes >= LINE &&
+           (!*rest || strcasecmp(rest, "B") == 0 || strcasecmp(rest, "iB") == 0);
+}
+
+int carm_settings_parse(const char *list, struct carm_settings *changes, struct carm_err *err)
+{
+    changes->n = 0;
+    for (const char *at = list;; at++) {
+        const size_t length = strcspn(at, ",");
+        const char *equals = memchr(at, '=', length);
+        struct carm_setting *c = &changes->of[changes->n];
+        if (changes->n == CARM_SETTINGS_MAX) {
+            return carm_fail(err, CARM_EINVAL, "at most %d changes", (int)CARM_SETTINGS_MAX);
+        }
+        *c = (struct carm_setting){.factor = 0.0};
+        if (!equals || !read_key(at, (size_t)(equals - at), c) ||
+            !read_value(equals + 1, length - (size_t)(equals + 1 - at), c)) {
+            return carm_fail(err, CARM_EINVAL, "'%.*s' is no change of a machine: %s",
+                             (int)(length < 40 ? length : 40), at, forms);
+        }
+        changes->n++;
+        at += length;
+        if (!*at) {
+            return 0;
+        }
+    }
+}
+
+char *carm_settings_text(char *dst, size_t size, const struct carm_settings *changes)
+{
+    size_t used = 0;
+    dst[0] = '\0';
+    for (size_t i = 0; i < changes->n && used < size; i++) {
+        const char *before = i == 0 ? "" : i + 1 < changes->n ? ", " : " and ";
+        used += (size_t)snprintf(dst + used, size - used, "%s%s", before, changes->of[i].text);
+    }
+    return dst;
+}
+
+bool carm_settings_size(const struct carm_settings *changes)
+{
+    for (size_t i = 0; i < changes->n; i++) {
+        if (changes->of[i].quantity == CARM_SETTING_SIZE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the changed model ---- */
+
+static void scale_interval(struct carm_ci *ci, double factor)
+{
+    ci->lo *= factor;
+    ci->hi *= factor;
+}
+
+/* To sixteenths: whole numbers of sets that can be sampled. */
+static uint64_t round_size(double bytes)
+{
+    uint64_t unit = LINE;
+    while (32.0 * (double)unit <= bytes) {
+        unit *= 2;
+    }
+    return (uint64_t)llround(bytes / (double)unit) * unit;
+}
+
+static struct carm_level *level_of(const struct carm_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->nlevels; i++) {
+        if (strcmp(model->levels[i].level, name) == 0) {
+            return &model->levels[i];
+        }
+    }
+    return NULL;
+}
+
+/* A cache's bytes as the simulation takes them. 0 = not known */
+static uint64_t size_today(const struct carm_model *model, const struct carm_level *level)
+{
+    const int number = (int)strtol(level->level + 1, NULL, 10);
+    uint64_t size = level->os_size_bytes;
+    for (size_t i = 0; i < model->machine.ncaches && size == 0; i++) {
+        const struct carm_cache *c = &model->machine.caches[i];
+        size = c->level == number ? c->size_bytes : 0;
+    }
+    return size ? size : level->knee_bytes;
+}
+
+/* The curves of dependent loads: with a larger cache, working sets beyond the level before it are as fast as smaller
+ * ones are today. */
+static void move_curves(struct carm_model *model, const struct carm_level *level, double factor)
+{
+    const struct carm_level *before = level > model->levels ? level - 1 : NULL;
+    const double from = before ? (double)size_today(model, before) : 0.0;
+    for (size_t i = 0; i < model->nlatency_curves; i++) {
+        struct carm_latency_curve *c = &model->latency_curves[i];
+        for (size_t k = 0; k < c->npoints; k++) {
+            const double x = (double)c->points[k].working_set_bytes;
+            c->points[k].working_set_bytes =
+                x > from ? (uint64_t)fmax(from, x * factor) : (uint64_t)x;
+        }
+    }
+}
+
+static int change_size(struct carm_setting *c, struct carm_model *model, struct carm_err *err)
+{
+    char now[CARM_TEXT_NUMBER_MAX], then[CARM_TEXT_NUMBER_MAX];
+    struct carm_level *level = level_of(model, c->level);
+    const uint64_t size = level ? size_today(model, level) : 0;
+    if (!size) {
+        return carm_fail(err, CARM_EINVAL, "the model has no cache %s of a known size", c->level);
+    }
+    const uint64_t bytes = round_size(c->bytes ? (double)c->bytes : c->factor * (double)size);
+    level->os_size_bytes = bytes;
+    level->resolved = false; /* the measured size is of the machine as it is */
+    move_curves(model, level, (double)bytes / (double)size);
+    snprintf(c->text, sizeof c->text, "%s %s (%s today)", c->level,
+             carm_text_bytes(then, sizeof then, bytes), carm_text_bytes(now, sizeof now, size));
+    return 0;
+}
+
+/* returns how many roofs there were */
+static size_t change_bandwidth(const char *level, double factor, bool clock,
+                               struct carm_model *model)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        struct carm_roofs *r = &model->roofs[i];
+        for (size_t k = 0; k < r->nmemory; k++) {
+            struct carm_memory_roof *m = &r->memory[k];
+            if (strcmp(m->level, level) == 0) {
+                m->bandwidth *= factor;
+                scale_interval(&m->ci95, factor);
+                m->bytes_per_cycle *= clock ? 1.0 : factor;
+                n++;
+            }
+        }
+        r->dram_peak.bandwidth *= strcmp(level, "DRAM") == 0 ? factor : 1.0;
+    }
+    for (size_t i = 0; i < model->nin_flight; i++) {
+        struct carm_in_flight *f = &model->in_flight[i];
+        f->rate *=
+            strncmp(f->code, "stream", 6) == 0 && strcmp(f->level, level) == 0 ? factor : 1.0;
+    }
+    for (size_t i = 0; i < model->ncore && strcmp(level, "L1") == 0 && !clock; i++) {
+        struct carm_core_figure *f = &model->core[i];
+        f->throughput /= f->kind == CARM_CORE_LOAD || f->kind == CARM_CORE_STORE ? factor : 1.0;
+    }
+    return n;
+}
+
+/* The rate of independent misses is the number in flight over the latency (Little's law).
+ * returns how many figures there were */
+static size_t change_latency(const char *level, double factor, struct carm_model *model)
+{
+    size_t n = 0;
+    const struct carm_level *of = level_of(model, level);
+    const struct carm_level *before = of && of > model->levels ? of - 1 : NULL;
+    const double from = before ? (double)size_today(model, before) : 0.0;
+    const double to = of && size_today(model, of) ? (double)size_today(model, of) : INFINITY;
+    for (size_t i = 0; i < model->nlatency; i++) {
+        struct carm_latency *l = &model->latency[i];
+        if (strcmp(l->level, level) == 0) {
+            l->seconds *= factor;
+            l->cycles *= factor;
+            scale_interval(&l->ci95, factor);
+            n++;
+        }
+    }
+    for (size_t i = 0; i < model->nlatency_curves; i++) {
+        struct carm_latency_curve *c = &model->latency_curves[i];
+        for (size_t k = 0; k < c->npoints; k++) {
+            const double x = (double)c->points[k].working_set_bytes;
+            c->points[k].seconds *= x > from && x <= to ? factor : 1.0;
+        }
+    }
+    for (size_t i = 0; i < model->nin_flight; i++) {
+        struct carm_in_flight *f = &model->in_flight[i];
+        if (strcmp(f->level, level) == 0 && strncmp(f->code, "stream", 6) != 0) {
+            f->rate /= factor;
+            f->latency_seconds *= factor;
+        }
+    }
+    return n;
+}
+
+static void change_peak(double factor, bool clock, struct carm_model *model)
+{
+    for (size_t i = 0; i < model->nroofs; i++) {
+        for (size_t k = 0; k < model->roofs[i].ncompute; k++) {
+            struct carm_compute_roof *c = &model->roofs[i].compute[k];
+            c->rate *= factor;
+            scale_interval(&c->ci95, factor);
+            c->flops_per_cycle *= clock ? 1.0 : factor;
+        }
+    }
+    for (size_t i = 0; i < model->ncore && !clock; i++) {
+        struct carm_core_figure *f = &model->core[i];
+        f->throughput /= carm_core_kind_group(f->kind) == CARM_CORE_GROUP_FP ? factor : 1.0;
+    }
+}
+
+static void change_clock(double factor, struct carm_model *model)
+{
+    static const char *const own[] = {"L1", "L2"};
+    change_peak(factor, true, model);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        change_bandwidth(own[i], factor, true, model);
+        change_latency(own[i], 1.0 / factor, model);
+    }
+    for (size_t i = 0; i < model->nroofs; i++) {
+        model->roofs[i].clock_hz *= factor;
+    }
+    for (size_t i = 0; i < model->ncore; i++) {
+        model->core[i].clock_hz *= factor;
+    }
+}
+
+int carm_settings_apply(struct carm_settings *changes, struct carm_model *model,
+                        struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < changes->n && !rc; i++) {
+        struct carm_setting *c = &changes->of[i];
+        const char *word = quantities[c->quantity].word;
+        size_t n = 1;
+        switch (c->quantity) {
+        case CARM_SETTING_SIZE:
+            rc = change_size(c, model, err);
+            break;
+        case CARM_SETTING_BANDWIDTH:
+            n = change_bandwidth(c->level, c->factor, false, model);
+            break;
+        case CARM_SETTING_LATENCY:
+            n = change_latency(c->level, c->factor, model);
+            break;
+        case CARM_SETTING_PEAK:
+            change_peak(c->factor, false, model);
+            break;
+        default:
+            change_clock(c->factor, model);
+        }
+        if (!rc && n == 0) {
+            rc = carm_fail(err, CARM_EINVAL, "the model has no %s of %s: carm build measures it%s",
+                           word, c->level,
+                           c->quantity == CARM_SETTING_LATENCY ? " with --latency" : "");
+        }
+        if (c->quantity != CARM_SETTING_SIZE) {
+            snprintf(c->text, sizeof c->text, "%s%s%s %.4gx", c->level, *c->level ? " " : "", word,
+                     c->factor);
+        }
+    }
+    return rc;
+}
+
+/* ---- what it brings ---- */
+
+struct carm_verdict_gain carm_setting_gain(double seconds, double before, double after)
+{
+    const double rest = fmax(0.0, seconds - before);
+    const double stays = seconds / (rest + after), follows = before / after;
+    return (struct carm_verdict_gain){fmin(stays, follows), fmax(stays, follows)};
+}
+
+char *carm_setting_words(char *dst, size_t size, struct carm_verdict_gain gain)
+{
+    static const double alike = 0.03; /* an interval that is narrower reads as one number */
+    if (gain.high - gain.low < alike * gain.high) {
+        snprintf(dst, size, "%.3gx", 0.5 * (gain.low + gain.high));
+    } else {
+        snprintf(dst, size, "%.2g..%.2gx", gain.low, gain.high);
+    }
+    return dst;
+}
+
+static const struct carm_lower_bound *same_bound(const struct carm_bounds *bounds,
+                                                 const struct carm_lower_bound *like)
+{
+    for (size_t i = 0; i < bounds->n; i++) {
+        if (bounds->of[i].limit == like->limit && bounds->of[i].form == like->form) {
+            return &bounds->of[i];
+        }
+    }
+    return NULL;
+}
+
+void carm_setting_bounds(const struct carm_bounds *today, const struct carm_bounds *changed,
+                         double *before, double *after, enum carm_limit *limit)
+{
+    *before = *after = 0.0;
+    *limit = CARM_LIMIT_UNKNOWN;
+    for (size_t i = 0; i < today->n; i++) {
+        const struct carm_lower_bound *b = &today->of[i];
+        *before = b->refuted || b->estimate ? *before : fmax(*before, b->seconds);
+    }
+    for (size_t i = 0; i < changed->n; i++) {
+        const struct carm_lower_bound *b = &changed->of[i];
+        const struct carm_lower_bound *was = same_bound(today, b);
+        if (!b->estimate && !(was && was->refuted) && b->seconds > *after) {
+            *after = b->seconds;
+            *limit = b->limit;
+        }
+    }
+}
