@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/change.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static struct carm_run_change change_part(const struct carm_verdict *today,
@@ -12,6 +13,11 @@ static struct carm_run_change change_part(const struct carm_verdict *today,
     c.known = c.known && before > 0.0 && after > 0.0;
     if (c.known) {
         c.loop = carm_setting_gain(today->seconds, before, after);
+    }
+    if (c.known &&
+        c.limit !=
+            today->limit) { /* the bound of another limit explains less than all of the time, too */
+        c.loop.low = fmin(c.loop.low, CARM_VERDICT_DONE * today->seconds / after);
     }
     if (c.known && today->estimate) { /* what is estimated stays as it is */
         c.limit = today->limit;
