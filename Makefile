@@ -630,7 +630,7 @@ endif
 	$(INSTALL) -m 644 $(INSTALLED_PICTURES) "$(DESTDIR)$(docdir)/pictures"
 	$(INSTALL) -m 644 $(EXAMPLES) "$(DESTDIR)$(docdir)/examples"
 	umask 022; sed 's/get("CARM", "carm")/get("CARM", "$(PROGRAM)")/' python/carm.py >"$(DESTDIR)$(PYTHON_SITE)/carm.py"
-	$(INSTALL) -m 644 include/carm.h harness/region/carm.f90 "$(DESTDIR)$(includedir)"
+	$(INSTALL) -m 644 include/carm.h include/carm_count.h harness/region/carm.f90 "$(DESTDIR)$(includedir)"
 	$(INSTALL) -m 644 $(B)/libcarm.a "$(DESTDIR)$(libdir)/libcarm.a"
 	$(INSTALL) -m 755 $(B)/libcarm.so.0 "$(DESTDIR)$(libdir)/libcarm.so.0"
 	ln -sf libcarm.so.0 "$(DESTDIR)$(libdir)/libcarm.so"
@@ -652,7 +652,7 @@ uninstall:
 	rm -f "$(DESTDIR)$(bindir)/$(PROGRAM)" "$(DESTDIR)$(bashcompletiondir)/$(PROGRAM)" \
 	  "$(DESTDIR)$(zshcompletiondir)/_$(PROGRAM)" \
 	  $(foreach f,$(notdir $(MAN_PAGES)),"$(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$(f)") \
-	  "$(DESTDIR)$(includedir)/carm.h" "$(DESTDIR)$(includedir)/carm.f90" "$(DESTDIR)$(libdir)/libcarm.a" \
+	  "$(DESTDIR)$(includedir)/carm.h" "$(DESTDIR)$(includedir)/carm_count.h" "$(DESTDIR)$(includedir)/carm.f90" "$(DESTDIR)$(libdir)/libcarm.a" \
 	  "$(DESTDIR)$(libdir)/libcarm.so.0" "$(DESTDIR)$(libdir)/libcarm.so" "$(DESTDIR)$(pkgconfigdir)/carm.pc" \
 	  "$(DESTDIR)$(PYTHON_SITE)/carm.py"
 	rm -rf "$(DESTDIR)$(datadir)/carm" "$(DESTDIR)$(libexecdir)/carm" "$(DESTDIR)$(cmakedir)" "$(DESTDIR)$(docdir)"

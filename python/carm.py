@@ -9,6 +9,7 @@
     carm.place(points, model)                 # the answers of carm place
     carm.plot(model, points)                  # matplotlib
     with carm.region("solve"): ...            # counted by itself under carm run --regions
+    carm.measure(parse, text)                 # one iteration of a benchmark, under carm run --regions
 
 Needs the program carm in PATH, or its path in the environment variable CARM, for run(), place() and
 load() without a file. frame() needs pandas, plot() matplotlib; nothing else is needed.
@@ -20,15 +21,18 @@ import contextlib
 import csv
 import ctypes
 import json
+import mmap
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import timeit
 from typing import Any, Iterable, Mapping, Sequence, Union
 
 __version__ = "0.1.0"
-__all__ = ["CarmError", "Model", "Roofs", "frame", "load", "place", "plot", "read", "region", "run"]
+__all__ = ["CarmError", "Model", "Roofs", "frame", "load", "measure", "place", "plot", "read", "region",
+           "run", "Timer"]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -326,6 +330,70 @@ class region(contextlib.ContextDecorator):  # pylint: disable=invalid-name # as 
     def __exit__(self, *why: object) -> None:
         if os.environ.get("CARM_OUT"):
             _regions().carm_region_end(self.name)
+
+
+_marks: list[Any] = []
+
+
+def _mark_functions() -> list[Any]:
+    """Begin (name, iterations), end, and whether carm counts: the instructions of include/carm_count.h, a return behind
+    each. Empty where the system allows no code in memory: then nothing is counted."""
+    if not _marks:
+        with contextlib.suppress(OSError):
+            memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+            at = ctypes.addressof(ctypes.c_char.from_buffer(memory))  # keeps the memory
+            for kind, argtypes in ((1, (ctypes.c_char_p, ctypes.c_ulong)), (2, ()), (3, ())):
+                memory[32 * kind:32 * kind + 11] = b"\x31\xc0\x0f\x1f\x84\x37" + bytes([0x10 + kind]) + b"\xf0\xa2\x0c\xc3"
+                _marks.append(ctypes.CFUNCTYPE(ctypes.c_int, *argtypes)(at + 32 * kind))
+            _marks.append(memory)
+    return _marks
+
+
+class Timer(timeit.Timer):
+    """timeit.Timer whose loops carm run --regions --counters translate counts: without the setup, by difference of the
+    numbers of iterations.
+
+    name    of the row in points.csv"""
+
+    def __init__(self, stmt: Any = "pass", setup: Any = "pass", *arguments: Any, name: str, **options: Any) -> None:
+        super().__init__(stmt, setup, *arguments, **options)
+        self.name = name.encode()
+
+    def timeit(self, number: int = timeit.default_number) -> float:
+        marks, clock = _mark_functions(), self.timer
+        if not marks:
+            return super().timeit(number)
+        inside = False
+
+        def marked() -> float:
+            nonlocal inside
+            if inside:
+                marks[1]()
+                return clock()
+            inside, now = True, clock()
+            marks[0](self.name, number)
+            return now
+
+        self.timer = marked
+        try:
+            return super().timeit(number)
+        finally:
+            self.timer = clock
+
+
+def measure(function: Any, *args: Any, name: str = "", **options: Any) -> Any:
+    """Calls a function; under carm run --regions --counters translate, calls it 100 times more and counts one call
+    (PYTHONHASHSEED=0 keeps dicts and sets the same). The interpreter's own work is part of it.
+
+    name     of the row, else the function's
+    returns  what the function returned"""
+    result, marks = function(*args, **options), _mark_functions()
+    if marks and marks[2]():
+        timer = Timer(lambda: function(*args, **options), name=name or function.__qualname__)
+        timeit.Timer.timeit(timer, 40)  # the interpreter specializes what is executed again
+        for number in (10, 20, 30):
+            timer.timeit(number)
+    return result
 
 
 def frame(rows: Any) -> Any:

@@ -21,6 +21,7 @@
 #include "harness/profile/profile.h"
 #include "run/input.h"
 #include "run/launch.h"
+#include "run/marks.h"
 #include "run/regions.h"
 #include "run/trace.h"
 #include "harness/translate/run.h"
@@ -710,6 +711,16 @@ static void note_other_work(struct carm_run *run)
     }
 }
 
+/* The rows of marked code (include/carm_count.h). */
+static int take_marks(struct carm_run *run, const struct carm_marks *marks, struct carm_err *err)
+{
+    int rc = carm_marks_rows(marks->of, marks->n, &run->marks, &run->nmarks, err);
+    run->marks_lost = marks->lost;
+    return rc || run->nmarks == 0
+               ? rc
+               : carm_row_append(run->regions, run->marks, (int)run->nmarks, err);
+}
+
 /* regions   count the regions instead of the program; NULL = the program
  * counters  count the free run; NULL = none */
 static int run_translated(struct carm_run *run, struct carm_translator *translator,
@@ -717,8 +728,10 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
                           const char *announce, struct carm_err *err)
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
+    struct carm_marks marks = {.of = NULL};
     struct carm_translation translation = {.stock = run->cpu ? CARM_STOCK_USED : CARM_STOCK_KEPT,
                                            .interrupted = &carm_interrupted,
+                                           .marks = regions ? &marks : NULL,
                                            .ended = unwatch_signals,
                                            .blocks = run->by_code ? &run->blocks : NULL};
     struct carm_err why = {""};
@@ -753,6 +766,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         }
         if (whole && regions) {
             rc = carm_regions_take(regions, run->regions, err);
+            rc = rc ? rc : take_marks(run, &marks, err);
         } else if (whole) {
             take_both(run, counters, &translation);
             note_other_work(run);
@@ -763,6 +777,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         settle(run, timed_status, translation.threads);
     }
 out:
+    free(marks.of);
     carm_launch_close(&launch);
     return rc;
 }
@@ -977,6 +992,7 @@ void carm_run_close(struct carm_run *run)
         }
     }
     free(run->each);
+    free(run->marks);
     if (run->has_samples) {
         carm_samples_close(&run->samples);
     }

@@ -77,6 +77,10 @@ struct carm_run {
     struct carm_blocks again; /* of a second counted run */
     char counted[256];        /* a phrase that names the counter, or why nothing counted */
     char remedy[256];         /* "" = none */
+    struct carm_row *marks;   /* [nmarks] with regions: rows of marked code (run/marks.h) */
+    size_t nmarks;
+    uint64_t
+        marks_lost; /* calls of marked code that are in none: nested too deep, or too many names */
     bool has_totals;
     struct carm_totals totals; /* of counters and of translation, where both counted the program */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */

@@ -82,7 +82,7 @@ lib=$tmp/usr/lib/multi-arch
 installs install prefix="$tmp/usr" libdir="$lib" PYTHON_SITE="$tmp/usr/python" &&
     grep -qF -- "-Wl,-rpath,$lib" "$tmp/out" && grep -qF "export PKG_CONFIG_PATH=$lib/pkgconfig" "$tmp/out"
 ok 'make install prefix=... libdir=... says how programs find the library'
-for f in bin/carm lib/multi-arch/libcarm.a lib/multi-arch/libcarm.so.0 include/carm.h include/carm.f90 python/carm.py \
+for f in bin/carm lib/multi-arch/libcarm.a lib/multi-arch/libcarm.so.0 include/carm.h include/carm_count.h include/carm.f90 python/carm.py \
     lib/multi-arch/cmake/carm/carm-config.cmake share/man/man1/carm.1 share/man/man1/carm-build.1 share/doc/carm/LICENSE.MIT \
     share/doc/carm/guide.md share/doc/carm/examples/region.c share/carm/model.schema.json; do
     [ -s "$tmp/usr/$f" ] || echo "$f is not there"

@@ -21,6 +21,7 @@
 #include "cli/run/report.h"
 #include "cli/run/verdict.h"
 #include "cli/run/whatif.h"
+#include "cli/screen.h"
 #include "harness/machine/cpu.h"
 #include "harness/translate/cpu.h"
 #include "models/file/select.h"
@@ -94,7 +95,8 @@ static const struct carm_opt options[] = {
      &opt_sample, NULL},
     {"regions", 0, NULL, NULL,
      "Count the regions that the program marks with carm_region_begin and carm_region_end instead of "
-     "the whole program. Their rows go to --output (default points.csv).",
+     "the whole program, and with --counters translate also one iteration of what carm_count.h marks. "
+     "Their rows go to --output (default points.csv).",
      &opt_regions, NULL},
     {"loops", 0, NULL, "when translation counts",
      "A row for each loop, and for the code of each function outside of loops.", &opt_loops, NULL},
@@ -327,17 +329,47 @@ static int configure(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
+/* "carm: parse_number: 1203 instructions, 0 flops, 512 bytes an iteration; exact: ..." */
+static void put_mark(const struct carm_row *row)
+{
+    static const struct {
+        enum carm_quantity q;
+        const char *name;
+    } of[] = {
+        {CARM_Q_INSTRUCTIONS, "instructions"}, {CARM_Q_FLOPS, "flops"}, {CARM_Q_BYTES, "bytes"}};
+    char name[sizeof row->name];
+    fprintf(stderr,
+            "carm: %s:", carm_text_clean(name, sizeof name, row->name, !carm_screen_utf8()));
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        fprintf(stderr, "%s %.10g %s", i ? "," : "", row->counts.q[of[i].q].value, of[i].name);
+    }
+    fprintf(stderr, " an iteration; %s\n", row->note);
+}
+
 static void report_regions(const struct carm_run *run, const char *path, long before)
 {
     const long rows = carm_run_rows_count(path) - before;
     if (run->regions && run->counted[0]) {
         carm_say_error(0, "regions: %s", run->counted);
     } else if (rows > 0) {
+        for (size_t i = 0; i < run->nmarks; i++) {
+            put_mark(&run->marks[i]);
+        }
+        if (run->marks_lost) {
+            carm_say_error(
+                0,
+                "note: %llu calls of marked code are in no row: nested more than 16 deep, or "
+                "more than 800 pairs of name and number of iterations",
+                (unsigned long long)run->marks_lost);
+        }
         fprintf(stderr, "carm: %ld row%s of regions went to %s\n", rows, rows == 1 ? "" : "s",
                 path);
     } else {
-        fprintf(stderr, "carm: no region ended in the program: it must call carm_region_begin and "
-                        "carm_region_end (carm.h) and be linked with libcarm\n");
+        fprintf(
+            stderr,
+            "carm: no region ended in the program: it must call carm_region_begin and "
+            "carm_region_end (carm.h) and be linked with libcarm, or be marked by carm_count.h and "
+            "counted by --counters translate\n");
     }
 }
 
@@ -719,6 +751,7 @@ const struct carm_command carm_command_run = {
                 "carm run --set L2=2M,dram.bandwidth=2x -- ./app input.dat\n"
                 "carm run --counters step -o points.csv --name small -- ./app --size 100\n"
                 "carm run --regions --counters translate -- ./app\n"
+                "carm run --regions --counters translate --no-time -o counts.csv -- ./benchmark\n"
                 "srun carm run -o points.csv -- ./app",
     .opts = options,
     .max_operands = -1,

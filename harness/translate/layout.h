@@ -51,7 +51,7 @@ struct carm_stock_link {
 
 enum {
     CARM_STOCK_NONE = 0xffff,
-    CARM_STOCK_EXITS = 10, /* reasons to leave a block: of enum carm_exit, in the engine */
+    CARM_STOCK_EXITS = 11, /* reasons to leave a block: of enum carm_exit, in the engine */
 };
 
 /* What a copy of the code at another place has otherwise. */

@@ -494,7 +494,7 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     }
     sigaction(SIGCHLD, &before, NULL);
     struct carm_sum sum;
-    carm_sums_take(tr->sums, &sum, translation->blocks);
+    carm_sums_take(tr->sums, &sum, translation->blocks, translation->marks);
     if (tr->addresses && !carm_addresses_drain(tr->addresses)) {
         note(tr, "it has overwritten the records of its addresses");
     }

@@ -13,6 +13,7 @@
 #include "harness/count/step/instruction.h"
 #include "harness/translate/addresses.h"
 #include "harness/translate/blocks.h"
+#include "harness/translate/sum.h"
 
 /* Translated blocks that the programs of a run share (harness/translate/stock.h). */
 enum carm_stock_use {
@@ -29,6 +30,7 @@ struct carm_translation {
     struct carm_blocks *blocks;     /* out: the counts by place in the code, to be closed;
                                                * NULL = not wanted */
     struct carm_step_counts counts; /* out */
+    struct carm_marks *marks;       /* out: marked code; NULL = not wanted */
     uint64_t threads, processes;    /* out: seen */
     uint64_t compared;              /* out: instructions in code that may change (of a
                                      * just-in-time compiler), which is compared before each

@@ -51,6 +51,7 @@ struct carm_sums {
     struct carm_blocks blocks;       /* and their code ... */
     bool wants_blocks, wants_places; /* ... where wanted */
     size_t merged;                   /* blocks at the latest merging of equal ones */
+    struct carm_marks marks;
     uint64_t threads, processes;
     uint64_t taken, counters;
     uint64_t compared; /* instructions */
@@ -172,6 +173,7 @@ void carm_sums_close(struct carm_sums *sums)
     }
     if (sums) {
         carm_blocks_close(&sums->blocks);
+        free(sums->marks.of);
     }
     free(sums);
 }
@@ -338,6 +340,60 @@ static void take_reason(struct carm_sums *sums, const struct carm_tally *h)
     }
 }
 
+static void add_mark(struct carm_mark *to, const struct carm_mark *m)
+{
+    const struct carm_step_counts *again = to->calls > 1 ? &to->second : &to->first;
+    const struct carm_step_counts *of[] = {&m->first, &m->second};
+    to->differ = to->differ || m->differ;
+    for (size_t i = 0; i < 2 && i < m->calls; i++) {
+        to->differ = to->differ || memcmp(again->q, of[i]->q, sizeof again->q) != 0;
+    }
+    if (to->calls == 1) {
+        to->second = m->first;
+    }
+    to->calls += m->calls;
+    carm_step_counts_sum(&to->sum, &m->sum, 1);
+}
+
+/* The marks of one program. */
+static void fold_marks(struct carm_sums *sums, const struct tally *t)
+{
+    const struct carm_tally_mark *marks =
+        (const struct carm_tally_mark *)(const void *)(t->header + CARM_TALLY_MARKS_AT);
+    const uint32_t n = number_in(&head(t)->marks, CARM_TALLY_MARKS);
+    struct carm_mark *all = n ? realloc(sums->marks.of, (sums->marks.n + n) * sizeof *all) : NULL;
+    sums->marks.lost += number_in(&head(t)->marks_lost, UINT32_MAX);
+    if (n && !all) {
+        snprintf(sums->incomplete, sizeof sums->incomplete, "there is no memory for its counts");
+        return;
+    }
+    sums->marks.of = n ? all : sums->marks.of;
+    for (uint32_t i = 0; i < n; i++) {
+        struct carm_tally_mark of;
+        struct carm_mark m = {.calls = 0};
+        size_t k = 0;
+        memcpy(&of, &marks[i], sizeof of); /* the program can write it at any time */
+        memcpy(m.name, of.name, sizeof m.name - 1);
+        m.iterations = of.iterations;
+        m.calls = of.calls;
+        m.differ = of.differ > 0;
+        memcpy(m.first.q, of.first, sizeof of.first);
+        memcpy(m.second.q, of.second, sizeof of.second);
+        memcpy(m.sum.q, of.sum, sizeof of.sum);
+        while (k < sums->marks.n &&
+               (all[k].iterations != m.iterations || strcmp(all[k].name, m.name) != 0)) {
+            k++;
+        }
+        if (!is_possible(sums, &m.sum)) {
+            snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
+        } else if (m.calls && k < sums->marks.n) {
+            add_mark(&all[k], &m);
+        } else if (m.calls) {
+            all[sums->marks.n++] = m;
+        }
+    }
+}
+
 static void fold(struct carm_sums *sums, struct tally *t)
 {
     const struct carm_tally *h = head(t);
@@ -362,6 +418,7 @@ static void fold(struct carm_sums *sums, struct tally *t)
     free(counters);
     free(t->located);
     t->located = NULL;
+    fold_marks(sums, t);
     sums->counters += n;
     sums->taken += number_in(&h->taken, n);
     sums->threads += h->threads;
@@ -612,7 +669,8 @@ static void name_unknown(const struct carm_sums *sums, struct carm_step_counts *
     }
 }
 
-void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks)
+void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks,
+                    struct carm_marks *marks)
 {
     const struct timespec moment = {0, 2000000};
     bool outlived = false;
@@ -633,6 +691,10 @@ void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_bl
         carm_blocks_open(&sums->blocks);
     }
     out->counts = sums->counts;
+    if (marks) {
+        *marks = sums->marks;
+        sums->marks = (struct carm_marks){.of = NULL};
+    }
     out->compared = sums->compared;
     out->counters = sums->counters;
     out->taken = sums->taken;

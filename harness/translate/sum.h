@@ -12,6 +12,22 @@
 
 struct carm_sums;
 
+/* A marked piece of code (include/carm_count.h), of all threads and processes: its executions with one number of
+ * iterations. */
+struct carm_mark {
+    char name[128];
+    uint64_t iterations; /* of each call */
+    uint64_t calls;
+    bool differ; /* calls, from the second on, have different counts */
+    struct carm_step_counts first, second, sum;
+};
+
+struct carm_marks {
+    struct carm_mark *of; /* [n] in order of their first call; to be freed */
+    size_t n;
+    uint64_t lost; /* calls that found no room, or were nested too deep */
+};
+
 struct carm_sum {
     struct carm_step_counts counts;
     uint64_t threads, processes; /* seen */
@@ -56,7 +72,9 @@ void carm_sums_left(struct carm_sums *sums, pid_t pid);
 bool carm_sums_in_use(struct carm_sums *sums);
 
 /* When all has ended.
- * blocks  out: the same by place in the code, to be closed; NULL = not wanted */
-void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks);
+ * blocks  out: the same by place in the code, to be closed; NULL = not wanted
+ * marks   out; NULL = not wanted */
+void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks,
+                    struct carm_marks *marks);
 
 #endif

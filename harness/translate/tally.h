@@ -31,6 +31,8 @@ enum {
     CARM_TALLY_SITES = 8192,          /* instructions with counts of their own (struct
                                        * carm_tally_site) */
     CARM_TALLY_SITES_AT = 1088 << 10, /* struct carm_tally_site */
+    CARM_TALLY_MARKS = 800,           /* pairs of name and number of iterations */
+    CARM_TALLY_MARKS_AT = 1216 << 10, /* struct carm_tally_mark */
     CARM_TALLY_ROWS_AT = 2 << 20,     /* accounts */
     CARM_TALLY_SLOTS_AT = 128 << 20,  /* first slot */
     CARM_TALLY_SLOT_BYTES = 16 << 20, /* from one slot to the next */
@@ -40,6 +42,7 @@ enum {
     CARM_TALLY_EXTRAS_AT = 12 << 20,  /* in a slot: struct carm_step_counts for each site */
     CARM_TALLY_REASON_MAX = 192,
     CARM_TALLY_PATH_MAX = 984,
+    CARM_MARK_NAME_MAX = 128,
     CARM_CONTROL_REQUESTS = 64,
 };
 
@@ -133,6 +136,14 @@ struct carm_tally_site {
     uint32_t map, unused; /* as in a row */
 };
 
+/* A marked piece of code (include/carm_count.h): its executions ("calls") with one number of iterations. */
+struct carm_tally_mark {
+    uint64_t iterations, calls;
+    uint64_t differ; /* calls, from the third on, whose counts are not those of the second */
+    uint64_t first[CARM_STEP_WORDS], second[CARM_STEP_WORDS], sum[CARM_STEP_WORDS];
+    char name[CARM_MARK_NAME_MAX];
+};
+
 _Static_assert(CARM_TALLY_SITES * sizeof(struct carm_step_counts) <=
                    CARM_TALLY_SLOT_BYTES - CARM_TALLY_EXTRAS_AT,
                "sites fit a slot");
@@ -142,8 +153,10 @@ _Static_assert(CARM_TALLY_COUNTERS * sizeof(struct carm_tally_row) <=
 _Static_assert(CARM_TALLY_MAPS * sizeof(struct carm_tally_map) <=
                        CARM_TALLY_SITES_AT - CARM_TALLY_MAPS_AT &&
                    CARM_TALLY_SITES * sizeof(struct carm_tally_site) <=
-                       CARM_TALLY_ROWS_AT - CARM_TALLY_SITES_AT,
-               "maps and sites fit before the rows");
+                       CARM_TALLY_MARKS_AT - CARM_TALLY_SITES_AT &&
+                   CARM_TALLY_MARKS * sizeof(struct carm_tally_mark) <=
+                       CARM_TALLY_ROWS_AT - CARM_TALLY_MARKS_AT,
+               "maps, sites and marks fit before the rows");
 
 struct carm_tally {
     uint32_t counters;           /* rows in use */
@@ -152,6 +165,9 @@ struct carm_tally {
     uint32_t threads, processes; /* seen */
     uint32_t taken;              /* of the rows, from the stock (harness/translate/layout.h) */
     uint32_t incomplete;         /* not everything was counted: reason says why */
+    uint32_t marks;              /* in use */
+    uint32_t marks_lost;         /* executions of marked code that are in none of them */
+    uint32_t marks_lock;         /* 1: a thread is in the marks */
     uint32_t unknown_length;     /* of the first instruction that was not understood */
     uint8_t unknown_code[16];
     char reason[CARM_TALLY_REASON_MAX]; /* one phrase */

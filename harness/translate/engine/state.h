@@ -60,6 +60,14 @@ struct carm_actions {
 
 enum { CARM_ENGINE_STACK = 128 << 10, CARM_SIGNAL_STACK = 128 << 10, CARM_XSAVE_MAX = 16 << 10 };
 
+/* A thread's counts since its first look at its counters. */
+struct carm_look {
+    uint64_t *seen; /* value of each counter at the latest look; NULL = no look yet */
+    struct carm_step_counts seen_extra, total;
+};
+
+enum { CARM_MARKS_DEPTH = 16 };
+
 struct carm_thread {
     uint64_t reg[16];
     uint64_t rip, flags;
@@ -117,9 +125,16 @@ struct carm_thread {
     carm_sigset clone_mask;   /* the program's, in a new thread */
     struct {
         bool active;
-        uint64_t *seen; /* value of each counter at the latest look; NULL = no look yet */
-        struct carm_step_counts seen_extra, total;
+        struct carm_look look;
     } region;
+    struct { /* of include/carm_count.h: the pieces of code that the thread is in */
+        struct carm_look look;
+        uint32_t depth;
+        struct {
+            uint32_t number; /* of the struct carm_tally_mark */
+            struct carm_step_counts begin;
+        } open[CARM_MARKS_DEPTH];
+    } marks;
     uint32_t clone_flags;
     uint8_t tls[256]; /* fs points to its end while libraries of the engine run */
     uint32_t x87[7];  /* the environment of fnstenv, beside xsave */

@@ -144,6 +144,7 @@ enum carm_exit {
     EXIT_CHANGED, /* the program's code differs from the translated code */
     EXIT_ACCOUNT, /* an instruction whose counts depend on registers */
     EXIT_CPU,     /* cpuid, xgetbv */
+    EXIT_MARK,    /* an instruction of include/carm_count.h */
     EXIT_WHERE,   /* stores the address of the latest x87 instruction */
     EXIT_XSAVE,   /* as EXIT_ACCOUNT and EXIT_WHERE */
     EXIT_FLAGS,   /* pushf and popf: code of the cache cannot run with some flags */
@@ -246,6 +247,9 @@ bool carm_insn_ends_block(const struct carm_insn_full *x);
 bool carm_insn_moves_flags(const struct carm_insn_full *x);
 /* cpuid, xgetbv: they tell which CPU it is (carm_boot.cpu). */
 bool carm_insn_tells_cpu(const struct carm_insn_full *x);
+/* Which instruction of include/carm_count.h it is; CARM_MARK_NONE = another one. */
+enum carm_mark_kind { CARM_MARK_NONE, CARM_MARK_BEGIN, CARM_MARK_END, CARM_MARK_ASK };
+enum carm_mark_kind carm_insn_mark(const struct carm_insn_full *x);
 
 /* Sets insn->account of a decoded instruction. The functions below read it. */
 void carm_account_fill(struct carm_insn_full *insn);

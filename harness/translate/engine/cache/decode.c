@@ -84,6 +84,16 @@ bool carm_insn_tells_cpu(const struct carm_insn_full *x)
     return x->in.mnemonic == ZYDIS_MNEMONIC_CPUID || x->in.mnemonic == ZYDIS_MNEMONIC_XGETBV;
 }
 
+enum carm_mark_kind carm_insn_mark(const struct carm_insn_full *x)
+{
+    /* nopl 0x0ca2f010+kind(%rdi,%rsi): no compiler pads code with an offset other than 0 */
+    const uint32_t kind = (uint32_t)x->in.raw.disp.value - 0x0ca2f010;
+    return x->in.mnemonic == ZYDIS_MNEMONIC_NOP && x->in.raw.disp.size == 32 &&
+                   kind <= CARM_MARK_ASK
+               ? (enum carm_mark_kind)kind
+               : CARM_MARK_NONE;
+}
+
 static bool is_dynamic(const struct carm_account *e)
 {
     return e->masked.how != CARM_MASKED_NOT || e->compute.mask != 0 ||

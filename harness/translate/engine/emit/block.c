@@ -198,7 +198,7 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
         at += insns[n].in.length;
         if (carm_insn_ends_block(&insns[n]) || carm_insn_moves_flags(&insns[n]) ||
             carm_insn_tells_where(&insns[n]) || carm_insn_tells_cpu(&insns[n]) ||
-            (checked && writes_memory(&insns[n]))) {
+            carm_insn_mark(&insns[n]) || (checked && writes_memory(&insns[n]))) {
             n++;
             break;
         }

@@ -544,6 +544,8 @@ static void instruction(struct writer *w, const struct carm_insn_full *x, unsign
         with_callout(w, x, EXIT_WHERE);
     } else if (carm_insn_tells_cpu(x)) {
         with_callout(w, x, EXIT_CPU);
+    } else if (carm_insn_mark(x)) {
+        with_callout(w, x, EXIT_MARK);
     } else {
         note_place(w, x, 0);
         copy(w, x);

@@ -267,6 +267,21 @@ static void tell_cpu(struct carm_thread *t, const struct carm_block *block, uint
     go_on(t, pc + x.in.length, false, NULL);
 }
 
+static _Noreturn void mark(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
+{
+    struct carm_insn_full x;
+    carm_vectors_save(t);
+    carm_lock();
+    const bool decoded = carm_decode_of(block, pc, &x);
+    carm_unlock();
+    if (decoded) {
+        carm_mark(t, carm_insn_mark(&x));
+    }
+    carm_vectors_load(t);
+    t->mid_records = 0;
+    go_on(t, pc + (decoded ? x.in.length : 0), false, NULL);
+}
+
 /* A byte that the program could write itself. */
 static bool is_writable(uint64_t at)
 {
@@ -356,6 +371,8 @@ void carm_engine_callout(struct carm_thread *t)
     case EXIT_CPU:
         tell_cpu(t, block, link->target);
         break;
+    case EXIT_MARK:
+        mark(t, block, link->target);
     case EXIT_FLAGS:
         flags(t, block, link->target);
         break;

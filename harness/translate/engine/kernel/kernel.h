@@ -10,6 +10,8 @@
 /* region.c: answers a system call of libcarm */
 long carm_region_asked(struct carm_thread *t);
 void carm_region_close(struct carm_thread *t); /* the thread ends */
+/* region.c: what an instruction of include/carm_count.h asks for */
+void carm_mark(struct carm_thread *t, enum carm_mark_kind kind);
 
 /* dispatch.c: on at pc. */
 _Noreturn void carm_go_on(struct carm_thread *t, uint64_t pc, bool indirect);

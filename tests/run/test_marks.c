@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Marked code as rows: exactly, by difference, or with the reason why not. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/marks.h"
+
+/* instructions of the first call, of the others, and of all; each has a load of 8 bytes */
+static struct carm_mark mark(const char *name, uint64_t iterations, uint64_t calls, uint64_t first,
+                             uint64_t second)
+{
+    struct carm_mark m = {.iterations = iterations, .calls = calls};
+    strcpy(m.name, name);
+    m.first.instructions = first;
+    m.first.loads = first;
+    m.first.load_bytes = 8 * first;
+    m.second.instructions = calls > 1 ? second : 0;
+    m.second.loads = m.second.instructions;
+    m.second.load_bytes = 8 * m.second.loads;
+    m.sum = m.first;
+    carm_step_counts_sum(&m.sum, &m.second, (int64_t)calls - 1);
+    return m;
+}
+
+static struct carm_row *rows;
+static size_t nrows;
+
+static void look(const struct carm_mark *marks, size_t n)
+{
+    free(rows);
+    assert_int_equal(carm_marks_rows(marks, n, &rows, &nrows, NULL), 0);
+}
+
+static int done(void **state)
+{
+    (void)state;
+    free(rows);
+    rows = NULL;
+    return 0;
+}
+
+static void is(size_t i, const char *name, double instructions, const char *note)
+{
+    assert_true(i < nrows);
+    assert_string_equal(rows[i].name, name);
+    assert_true(fabs(rows[i].counts.q[CARM_Q_INSTRUCTIONS].value - instructions) < 1e-9);
+    assert_true(fabs(rows[i].counts.q[CARM_Q_BYTES].value - 8.0 * instructions) < 1e-8);
+    assert_int_equal(rows[i].counts.q[CARM_Q_BYTES].by, CARM_COUNTED_TRANSLATED);
+    assert_int_equal(rows[i].counts.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
+    if (!strstr(rows[i].note, note)) {
+        fail_msg("'%s' is not in '%s'", note, rows[i].note);
+    }
+}
+
+static void calls_of_one_number(void **state)
+{
+    (void)state;
+    struct carm_mark marks[] = {mark("same", 2, 5, 10, 10), mark("first", 1, 5, 90, 10),
+                                mark("once", 4, 1, 10, 0), mark("differ", 1, 3, 100, 10),
+                                mark("", 0, 1, 7, 0)};
+    marks[3].differ = true;
+    look(marks, 5);
+    assert_int_equal(nrows, 5);
+    is(0, "same", 5, "exact: 5 calls are equal");
+    assert_int_equal(rows[0].calls, 10);
+    is(1, "first", 10, "exact: 4 calls are equal; the first one had +80 instructions");
+    is(2, "once", 2.5, "one call of 4 iterations, with its setup");
+    is(3, "differ", 10, "not exact: the mean of 3 calls");
+    is(4, "unnamed", 7, "one call of 1 iteration,");
+}
+
+static void difference(void **state)
+{
+    (void)state;
+    /* 7 of setup and 3 an iteration; the very first call has 50 more, and other names lie between */
+    const struct carm_mark marks[] = {mark("a", 1, 1, 60, 0),      mark("b", 10, 2, 37, 37),
+                                      mark("a", 1000, 1, 3007, 0), mark("a", 10, 1, 37, 0),
+                                      mark("a", 100, 3, 307, 307), mark("b", 20, 2, 67, 67)};
+    look(marks, 6);
+    assert_int_equal(nrows, 2);
+    is(0, "a", 3, "exact: by difference of 10, 100 and 1000 iterations; setup: 7 instructions");
+    assert_int_equal(rows[0].calls, 1311);
+    is(1, "b", 3, "by difference of 10 and 20 iterations; setup: 7 instructions");
+    assert_null(strstr(rows[1].note, "exact"));
+}
+
+static void differences_that_differ(void **state)
+{
+    (void)state;
+    struct carm_mark marks[] = {mark("a", 10, 2, 37, 37), mark("a", 20, 2, 67, 67),
+                                mark("a", 30, 2, 98, 98)};
+    look(marks, 3);
+    is(0, "a", 3.1,
+       "not exact: an iteration has 3 instructions between 10 and 20 iterations, 3.1 between 20 and 30");
+    marks[2] = mark("a", 30, 2, 60, 60);
+    look(marks, 3);
+    is(0, "a", 2, "not exact: 30 iterations count less than 20");
+    marks[2] = mark("a", 30, 2, 97, 97);
+    marks[2].differ = true;
+    look(marks, 3);
+    is(0, "a", 3, "not exact: calls with 30 iterations differ");
+}
+
+static void nothing_marked(void **state)
+{
+    (void)state;
+    look(NULL, 0);
+    assert_int_equal(nrows, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(calls_of_one_number, done),
+        cmocka_unit_test_teardown(difference, done),
+        cmocka_unit_test_teardown(differences_that_differ, done),
+        cmocka_unit_test_teardown(nothing_marked, done),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
