@@ -175,6 +175,40 @@ static char *moved_text(char *dst, size_t size, const struct carm_change *c)
     return dst;
 }
 
+/* "all in parse_number", "75% in f, 30% in g, -5% in h"; "" = not known, or the count does not differ.
+ * put  writes a name of the text; NULL = as it is. returns false: nothing was written */
+static bool put_causes(const struct page *page, FILE *to, size_t i, const struct carm_change *c,
+                       enum carm_change_kind kind, const char *head,
+                       void (*put)(const struct page *page, const char *name))
+{
+    enum { MOST = 3 };
+    static const double all = 0.995;
+    struct carm_change_cause causes[MOST];
+    char name[256];
+    const struct carm_change_value *v = &c->values[kind];
+    if (c->part || kind < CARM_CHANGE_FLOPS || v->verdict != CARM_CHANGE_DIFFERENT) {
+        return false;
+    }
+    const size_t n = carm_changes_causes(page->changes, i, kind, causes, MOST);
+    for (size_t k = 0; k < n; k++) {
+        if (k && fabs(causes[k].share) < 1.0 - all) {
+            break;
+        }
+        fputs(k ? ", " : head, to);
+        if (causes[k].share >= all && causes[k].share <= 2.0 - all) {
+            fputs("all in ", to);
+        } else {
+            fprintf(to, "%.0f%% in ", 100.0 * causes[k].share);
+        }
+        if (put) {
+            put(page, causes[k].part);
+        } else {
+            fputs(carm_text_clean(name, sizeof name, causes[k].part, page->job->ascii), to);
+        }
+    }
+    return n > 0;
+}
+
 /* How many are faster, slower, with other counts, not judged. */
 struct summary {
     size_t points, parts, faster, slower, unjudged, counts, only[2];
@@ -228,7 +262,7 @@ static bool has_value(const struct carm_change_value *v)
     return v->value[0] >= 0.0 || v->value[1] >= 0.0;
 }
 
-static void put_point(const struct page *page, const struct carm_change *c)
+static void put_point(const struct page *page, size_t at, const struct carm_change *c)
 {
     char a[64], b[64], change[32], error[40], moved[160];
     carm_text_cut(moved, sizeof moved, c->name, 70, page->job->ascii);
@@ -256,6 +290,9 @@ static void put_point(const struct page *page, const struct carm_change *c)
             fputs_unlocked(verdict, stdout);
         }
         putc_unlocked('\n', stdout);
+        if (put_causes(page, stdout, at, c, kind, "    ", NULL)) {
+            putc_unlocked('\n', stdout);
+        }
     }
     if (*moved_text(moved, sizeof moved, c)) {
         printf("  %s\n", moved);
@@ -264,8 +301,8 @@ static void put_point(const struct page *page, const struct carm_change *c)
 
 /* Calls put for the points that --top shows: all, or the different ones first.
  * returns how many are left out */
-static size_t put_points(const struct page *page,
-                         void (*put)(const struct page *page, const struct carm_change *c))
+static size_t put_points(const struct page *page, void (*put)(const struct page *page, size_t i,
+                                                              const struct carm_change *c))
 {
     struct carm_change c;
     size_t n = 0, shown = 0;
@@ -276,7 +313,7 @@ static size_t put_points(const struct page *page,
     for (int rest = 0; rest < (most < n ? 2 : 1); rest++) {
         for (size_t i = 0; shown < most && carm_changes_get(page->changes, i, &c); i++) {
             if (most == n || is_worth(&c) != (rest == 1)) {
-                put(page, &c);
+                put(page, i, &c);
                 shown++;
             }
         }
@@ -370,7 +407,7 @@ static void put_words(const struct page *page, const char *text)
     }
 }
 
-static void put_counts(const struct carm_change *c)
+static void put_counts(const struct page *page, size_t i, const struct carm_change *c)
 {
     char change[32];
     size_t n = 0;
@@ -378,6 +415,9 @@ static void put_counts(const struct carm_change *c)
         if (c->values[k].verdict == CARM_CHANGE_DIFFERENT) {
             printf("%s%s %s", n++ ? ", " : "", kinds[k].title,
                    change_text(change, sizeof change, (enum carm_change_kind)k, &c->values[k]));
+            if (put_causes(page, stdout, i, c, (enum carm_change_kind)k, " (", put_name)) {
+                putchar(')');
+            }
         }
     }
     if (n == 0) {
@@ -385,7 +425,7 @@ static void put_counts(const struct carm_change *c)
     }
 }
 
-static void put_row(const struct page *page, const struct carm_change *c)
+static void put_row(const struct page *page, size_t at, const struct carm_change *c)
 {
     char a[64], b[64], change[32], moved[160];
     const struct carm_change_value *t = &c->values[CARM_CHANGE_TIME];
@@ -404,7 +444,7 @@ static void put_row(const struct page *page, const struct carm_change *c)
            significant ? "" : verdict_text(t, CARM_CHANGE_TIME),
            value_text(a, sizeof a, CARM_CHANGE_AWARE_SHARE, share->value[0]),
            value_text(b, sizeof b, CARM_CHANGE_AWARE_SHARE, share->value[1]));
-    put_counts(c);
+    put_counts(page, at, c);
     fputs(" | ", stdout);
     put_words(page, *moved_text(moved, sizeof moved, c) ? moved : c->bound[1]);
     fputs(" |\n", stdout);
@@ -448,8 +488,9 @@ static void put_value(const struct carm_change_value *v, const char *name)
     fputs_unlocked("\"}", stdout);
 }
 
-static void put_object(const struct carm_change *c)
+static void put_object(const struct page *page, size_t at, const struct carm_change *c)
 {
+    enum { CAUSES = 10 };
     char moved[160];
     putc_unlocked('{', stdout);
     carm_json_put_text(stdout, true, "name", c->name);
@@ -461,6 +502,25 @@ static void put_object(const struct carm_change *c)
     carm_json_put_text_or_null(stdout, false, "moved", moved_text(moved, sizeof moved, c));
     for (int k = 0; k < CARM_CHANGE_KINDS; k++) {
         put_value(&c->values[k], carm_change_name((enum carm_change_kind)k));
+    }
+    for (int k = CARM_CHANGE_FLOPS, n = 0; k < CARM_CHANGE_KINDS; k++) {
+        struct carm_change_cause causes[CAUSES];
+        const struct carm_change_value *v = &c->values[k];
+        const size_t most =
+            c->part || v->verdict != CARM_CHANGE_DIFFERENT
+                ? 0
+                : carm_changes_causes(page->changes, at, (enum carm_change_kind)k, causes, CAUSES);
+        for (size_t i = 0; i < most; i++) {
+            fputs_unlocked(n++ ? ", {" : ", \"causes\": [{", stdout);
+            carm_json_put_text(stdout, true, "quantity",
+                               carm_change_name((enum carm_change_kind)k));
+            carm_json_put_text(stdout, false, "part", causes[i].part);
+            put_number(false, "share", causes[i].share, true);
+            putc_unlocked('}', stdout);
+        }
+        if (n && k == CARM_CHANGE_KINDS - 1) {
+            putc_unlocked(']', stdout);
+        }
     }
     putc_unlocked('}', stdout);
 }
@@ -488,7 +548,7 @@ static void put_json(const struct page *page)
     fputs("],\n \"points\": [", stdout);
     for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
         fputs_unlocked(i ? ",\n  " : "\n  ", stdout);
-        put_object(&c);
+        put_object(page, i, &c);
     }
     fputs("\n]}\n", stdout);
 }
@@ -526,10 +586,20 @@ static size_t judge_exact(const struct page *page)
                 carm_say_error(0, "--exact: %.120s: %s: not counted in both files", name,
                                kinds[k].title);
             } else {
-                carm_say_error(0, "--exact: %.120s: %s %s, now %s (%s%s)", name, kinds[k].title,
-                               carm_number_exact(a, v->value[0]), carm_number_exact(b, v->value[1]),
+                char *why = NULL;
+                size_t size = 0;
+                FILE *text = open_memstream(&why, &size);
+                if (text) {
+                    put_causes(page, text, i, &c, kind, "; ", NULL);
+                    fclose(text);
+                }
+                carm_say_error(0, "--exact: %.120s: %s %s, now %s (%s%s)%.400s", name,
+                               kinds[k].title, carm_number_exact(a, v->value[0]),
+                               carm_number_exact(b, v->value[1]),
                                change_text(change, sizeof change, kind, v),
-                               v->varies ? "; it varies from run to run: give it a tolerance" : "");
+                               v->varies ? "; it varies from run to run: give it a tolerance" : "",
+                               why ? why : "");
+                free(why);
             }
         }
     }

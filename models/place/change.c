@@ -712,6 +712,78 @@ void carm_changes_close(struct carm_changes *changes)
     }
 }
 
+/* A part of a program, given the program's name: its own name, or NULL. */
+static const char *part_name(const struct carm_changes *c, uint32_t k, const char *program,
+                             size_t length)
+{
+    const struct side *s = c->pairs[k].side;
+    const char *name = carm_names_text(&c->names, k);
+    return (s[0].part != NO_PART || s[1].part != NO_PART) && strncmp(name, program, length) == 0 &&
+                   strncmp(name + length, ": ", 2) == 0
+               ? name + length + 2
+               : NULL;
+}
+
+static double difference(const struct pair *p, enum carm_change_kind kind)
+{
+    const double before = p->side[0].runs ? fmax(count(&p->side[0], kind), 0.0) : 0.0;
+    const double after = p->side[1].runs ? fmax(count(&p->side[1], kind), 0.0) : 0.0;
+    return after - before;
+}
+
+static void put_cause(struct carm_change_cause *out, size_t *n, size_t most,
+                      const struct carm_change_cause *cause)
+{
+    size_t at = *n;
+    while (at > 0 && fabs(out[at - 1].share) < fabs(cause->share)) {
+        at--;
+    }
+    if (at < most && cause->share != 0.0) {
+        *n = *n < most ? *n + 1 : most;
+        memmove(&out[at + 1], &out[at], (*n - at - 1) * sizeof *out);
+        out[at] = *cause;
+    }
+}
+
+size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum carm_change_kind kind,
+                           struct carm_change_cause *out, size_t most)
+{
+    static const double missing = 0.01; /* of the change, that its parts may leave unexplained */
+    const uint32_t program = changes->listed[BOTH][i];
+    const char *name = carm_names_text(&changes->names, program), *part;
+    const size_t length = strlen(name);
+    const double change = difference(&changes->pairs[program], kind);
+    struct carm_change_cause others = {"others", 0.0};
+    double sum = 0.0;
+    size_t n = 0;
+    for (uint32_t k = 0; change != 0.0 && k < changes->names.n; k++) {
+        const struct pair *p = &changes->pairs[k];
+        if ((p->side[0].part == OTHERS || p->side[1].part == OTHERS) &&
+            part_name(changes, k, name, length)) {
+            others.share += difference(p, kind) / change;
+        }
+    }
+    const double of_others = others.share;
+    for (uint32_t k = 0; change != 0.0 && k < changes->names.n; k++) {
+        const struct pair *p = &changes->pairs[k];
+        if (p->side[0].part == OTHERS || p->side[1].part == OTHERS ||
+            !(part = part_name(changes, k, name, length))) {
+            continue;
+        }
+        const struct carm_change_cause cause = {part, difference(p, kind) / change};
+        const bool single = !p->side[0].runs || !p->side[1].runs;
+        sum += cause.share;
+        /* it was one of the others in the other file */
+        if (single && cause.share * of_others < 0.0 && fabs(of_others) >= 0.5 * fabs(cause.share)) {
+            others.share += cause.share;
+        } else {
+            put_cause(out, &n, most, &cause);
+        }
+    }
+    put_cause(out, &n, most, &others);
+    return fabs(sum + of_others - 1.0) <= missing ? n : 0;
+}
+
 bool carm_changes_unended(const struct carm_changes *changes, int file)
 {
     return changes->unended[file];

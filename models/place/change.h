@@ -88,6 +88,20 @@ void carm_changes_close(struct carm_changes *changes); /* NULL allowed */
 /* Points of both files, in the order of the first. Texts are borrowed. returns false past the last */
 bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_change *out);
 
+/* Which of a program's functions or loops a change of one of its counts comes from. */
+struct carm_change_cause {
+    const char *part; /* its name without the program's; borrowed */
+    double share;     /* of the program's change; negative = the other way */
+};
+
+/* The parts of point i with the largest changes of a count, the largest first. A part that one file does not have counts
+ * as 0 there. Nothing where the parts do not add up to the change.
+ * kind  from CARM_CHANGE_FLOPS on
+ * out   [most]
+ * returns how many are in out */
+size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum carm_change_kind kind,
+                           struct carm_change_cause *out, size_t most);
+
 /* Names that only one file has, in its order; NULL past the last. Borrowed.
  * part  out: whether it is a loop or function of a program; NULL allowed */
 const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i, bool *part);
