@@ -391,7 +391,7 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 
 # The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of
 # the rooms below link, built once more.
-READER_ROOMS := base asm models models/file models/fleet models/import models/place models/sol \
+READER_ROOMS := base asm models models/file models/fleet models/import models/place models/verdict models/sol \
   models/file/fleet models/file/sol
 READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,$(addprefix machine/,buffer.c cpu.c limits.c share.c stats.c topo.c) \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \

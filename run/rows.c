@@ -110,7 +110,7 @@ static bool has_times(const struct carm_run *run, bool parts)
 
 int carm_run_rows_append(const char *path, const struct carm_run *run, enum carm_profile_by by,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
-                         struct carm_err *err)
+                         const struct carm_run_verdict *verdicts, struct carm_err *err)
 {
     int rc = 0;
     const bool each = has_times(run, profile->nrows > 0);
@@ -128,6 +128,9 @@ int carm_run_rows_append(const char *path, const struct carm_run *run, enum carm
     }
     for (size_t i = 0; i < profile->nrows; i++) {
         carm_run_part_row(run, profile, levels, i, &rows[i]);
+        if (verdicts) {
+            carm_run_verdict_row(&verdicts[i], &rows[i]);
+        }
     }
     for (size_t i = 0; each && i < run->neach && !rc; i++) {
         rc = append_once(path, run, &run->each[i], by, profile, rows, err);

@@ -9,6 +9,7 @@
 #include "harness/profile/profile.h"
 #include "run/count.h"
 #include "run/levels.h"
+#include "run/verdict.h"
 
 /* Opens the profile of a run, and sets the bytes of the levels of each row.
  * levels  NULL = not simulated
@@ -19,11 +20,12 @@ int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
 
 /* Appends to a points file the rows of the parts, or of the whole program where the profile has no
  * row. Each of several free runs with enough samples has rows of its own, with its times.
- * by  as for carm_run_rows_open
+ * by        as for carm_run_rows_open
+ * verdicts  [profile->nrows]; NULL = none
  * returns 0, -CARM_ENOMEM, or as carm_row_append */
 int carm_run_rows_append(const char *path, const struct carm_run *run, enum carm_profile_by by,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
-                         struct carm_err *err);
+                         const struct carm_run_verdict *verdicts, struct carm_err *err);
 
 /* Prepares a run whose regions write the rows: libcarm reads the points file and the way of
  * counting from the environment, and carm itself counts nothing. With translation, carm counts the

@@ -285,6 +285,28 @@ static double random_beyond(const struct carm_bounds_input *in, double bytes)
     return fmax(0.0, below - first) * in->clock_hz;
 }
 
+static void note_access(struct carm_run_verdict *v, const struct carm_flow_op *insn,
+                        const struct carm_graph_access *a, double iterations, double lines)
+{
+    const struct carm_run_access of = {.at = insn->at,
+                                       .stores = insn->stores,
+                                       .pattern = a->pattern,
+                                       .stride = a->stride,
+                                       .executions = insn->executions / iterations,
+                                       .lines = lines / insn->executions};
+    size_t at = v->naccesses;
+    while (at > 0 &&
+           v->accesses[at - 1].lines * v->accesses[at - 1].executions < of.lines * of.executions) {
+        at--;
+    }
+    if (at == CARM_RUN_ACCESSES_MAX || !(insn->executions > 0.0)) {
+        return;
+    }
+    v->naccesses += v->naccesses < CARM_RUN_ACCESSES_MAX ? 1 : 0;
+    memmove(&v->accesses[at + 1], &v->accesses[at], (v->naccesses - at - 1) * sizeof *v->accesses);
+    v->accesses[at] = of;
+}
+
 static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
                       struct carm_graph *graph, const struct carm_run_levels *levels,
                       const struct carm_run_figures *figures, struct carm_bounds_input *in,
@@ -328,6 +350,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
             all += brought[k];
         }
+        note_access(v, insn, a, n, all);
         /* an address that moves by a register brings a line nearly each time: a stride of lines or more */
         const bool jumps = is_scattered(a) ||
                            (a->pattern == CARM_PATTERN_REGULAR && all > often * insn->executions);
@@ -659,4 +682,19 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
         *out = NULL;
     }
     return rc;
+}
+
+void carm_run_verdict_row(const struct carm_run_verdict *of, struct carm_row *row)
+{
+    const struct carm_verdict_kept v = carm_verdict_keep(&of->verdict);
+    struct carm_row_part *part = &row->part;
+    if (of->has) {
+        part->limit = carm_limit_name(v.limit);
+        part->limit_by = v.estimate ? "estimate" : "bound";
+        part->explains = v.explains;
+        part->second = v.second != CARM_LIMIT_UNKNOWN ? carm_limit_name(v.second) : "";
+        part->advice = v.advice < CARM_ADVICE_COUNT ? carm_advice_name(v.advice) : "";
+        part->gain_low = v.loop.low;
+        part->gain_high = isfinite(v.loop.high) ? v.loop.high : 0.0;
+    }
 }

@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verdict on each part of a program: its counts, code, samples and simulated caches become lower bounds of its
- * time (models/bounds.h). */
+ * time (models/verdict/bounds.h). */
 #ifndef CARM_RUN_VERDICT_H
 #define CARM_RUN_VERDICT_H
 
 #include "harness/profile/graph.h"
 #include "harness/profile/profile.h"
-#include "models/bounds.h"
+#include "models/verdict/verdict.h"
 #include "run/count.h"
 #include "run/levels.h"
+
+/* How a load or store of an iteration moves, and the lines that it brings. */
+struct carm_run_access {
+    uint64_t at; /* of the instruction: offset in its file */
+    bool stores;
+    enum carm_access_pattern pattern;
+    int64_t stride;    /* bytes of an iteration */
+    double executions; /* of an iteration */
+    double lines;      /* simulated: into L1, of an execution */
+};
+
+enum { CARM_RUN_ACCESSES_MAX = 8 };
 
 struct carm_run_verdict {
     bool has;
     struct carm_verdict verdict;
+    /* those that bring most lines, from the largest; none where caches were not simulated */
+    struct carm_run_access accesses[CARM_RUN_ACCESSES_MAX];
+    size_t naccesses;
     /* bytes by which the farthest load or store moves in an iteration; 0 = less than a line */
     int64_t stride;
     bool leaps;     /* one moves by lines, by a number in a register */
@@ -29,6 +44,9 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                       const struct carm_profile *profile, const struct carm_run_levels *levels,
                       const struct carm_model *model, const struct carm_microarchitecture *theory,
                       struct carm_err *err);
+
+/* The verdict goes to the columns of a row of points.csv. */
+void carm_run_verdict_row(const struct carm_run_verdict *verdict, struct carm_row *row);
 
 /* What the bounds of a loop's iteration are made of, from its code: units, instructions, ports, chain. Pure but for
  * memory; for tests.

@@ -42,7 +42,8 @@ static void put_levels_header(FILE *out)
         fprintf(out, ",%s_intensity,%s_roof,%s_share", n, n, n);
     }
     fputs(",binds,levels_advice,l2_bytes_low,l2_bytes_high,l3_bytes_low,l3_bytes_high,"
-          "dram_bytes_low,dram_bytes_high",
+          "dram_bytes_low,dram_bytes_high,kind,time_share,limit,limit_by,explains,second,gain_low,"
+          "gain_high,advice",
           out);
 }
 
@@ -245,6 +246,20 @@ static void put_levels(FILE *out, const struct carm_placed *d)
     }
 }
 
+/* The columns of a part of a program. */
+static void put_part(FILE *out, const struct carm_point *p)
+{
+    put_next(out, p->kind);
+    put_known(out, p->time_share);
+    put_next(out, p->limit);
+    put_next(out, p->limit_by);
+    put_known(out, p->explains);
+    put_next(out, p->second);
+    put_known(out, p->gain_low);
+    put_known(out, p->gain_high);
+    put_next(out, p->advice);
+}
+
 void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed)
 {
     FILE *out = printer->out;
@@ -270,6 +285,7 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     put_place(printer, placed, CARM_PLACE_CACHE_AWARE);
     put_place(printer, placed, CARM_PLACE_ORIGINAL);
     put_levels(out, placed);
+    put_part(out, p);
     if (printer->runtime) {
         put_runtime(out, placed);
     }

@@ -563,6 +563,18 @@ static void put_advice(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
+/* The verdict of carm run. returns whether it has advice, in place of that of the place under the roofs */
+static bool put_verdict(const struct carm_place_printer *pr, const struct carm_point *point)
+{
+    char text[512];
+    struct carm_verdict_kept verdict;
+    if (!carm_point_verdict(point, &verdict)) {
+        return false;
+    }
+    carm_place_table_note(pr, "    verdict:", carm_verdict_text(text, sizeof text, &verdict));
+    return verdict.advice < CARM_ADVICE_COUNT;
+}
+
 /* What is known of the ranks together. */
 static void put_ranks(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
@@ -610,6 +622,7 @@ static void put_point(const struct carm_place_printer *printer, const struct car
             put_ceilings(printer, &placed->place[i]);
         }
     }
+    const bool advised = put_verdict(printer, placed->point);
     if (!placed->unplaced) {
         put_region(printer, placed);
     }
@@ -620,7 +633,9 @@ static void put_point(const struct carm_place_printer *printer, const struct car
         put_own(printer, placed);
         put_levels(printer, placed);
         put_runtime(printer, placed);
-        put_advice(printer, placed);
+        if (!advised) {
+            put_advice(printer, placed);
+        }
     }
     if (*carm_place_notes(notes, sizeof notes, placed, true)) {
         carm_place_table_note(printer, "    note:", notes);

@@ -383,22 +383,29 @@ static bool has_parts(const struct carm_run *run)
 /* The page has the rows as a file of points: here one in memory. */
 static int write_report(const struct carm_run *run, const struct carm_profile *profile,
                         const struct carm_run_levels *levels, const struct carm_model *model,
-                        const char *text, struct carm_err *err)
+                        const struct carm_run_verdict *verdicts, const char *text,
+                        struct carm_err *err)
 {
     struct carm_run of_all = *run; /* a circle for each part, not for each run of it */
     char path[64];
     char *paths[] = {path};
     char *data = NULL;
-    const struct carm_report_input input = {
-        .model = model, .text = text, .title = run->name, .npoints = 1, .points = paths};
+    char *loops = carm_run_loops_json(run, profile, verdicts);
+    const struct carm_report_input input = {.model = model,
+                                            .text = text,
+                                            .title = run->name,
+                                            .npoints = 1,
+                                            .points = paths,
+                                            .loops = loops};
     of_all.neach = 0;
     const int fd = memfd_create("points", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int rc = fd < 0 ? carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(errno))
-                    : carm_run_rows_append(path, &of_all, parts_by, profile, levels, err);
+                    : carm_run_rows_append(path, &of_all, parts_by, profile, levels, verdicts, err);
     rc = rc ? rc : carm_report_data(&input, &data, err);
     rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, opt_report, err);
     free(data);
+    free(loops);
     if (fd >= 0) {
         close(fd);
     }
@@ -550,9 +557,9 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     rc = rc || !profile.nrows ? rc : find_verdicts(&verdicts, run, &profile, simulated, roofs, err);
     rc = rc || !opt_what_if ? rc : try_changes(&whatif, run, &profile, input, err);
     /* before anything is printed: a run may be long, and standard error a pipe that is closed */
-    const int kept = !rc && opt_output
-                         ? carm_run_rows_append(opt_output, run, parts_by, &profile, levels, err)
-                         : 0;
+    const int kept = !rc && opt_output ? carm_run_rows_append(opt_output, run, parts_by, &profile,
+                                                              levels, verdicts, err)
+                                       : 0;
     if (!opt_quiet && !rc) {
         show(run, &profile, levels, roofs, verdicts, why.text);
         if (changed.parts && verdicts && first_rank) {
@@ -587,7 +594,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     if (!rc && opt_report && no_model) { /* it went while the program ran */
         rc = carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text);
     } else if (!rc && opt_report) {
-        rc = write_report(run, &profile, levels, model, text, err);
+        rc = write_report(run, &profile, levels, model, verdicts, text, err);
     }
     free(verdicts);
     free(changed.parts);

@@ -8,6 +8,8 @@
 #include "base/json_write.h"
 #include "base/text.h"
 #include "cli/opt.h"
+#include "harness/profile/listing.h"
+#include "harness/translate/modules.h"
 
 /* ---- text ---- */
 
@@ -86,39 +88,6 @@ char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *r
     return dst;
 }
 
-/* "divider, and load ports", "not known" */
-static const char *limited_by(char *dst, size_t size, const struct carm_verdict *v)
-{
-    const char *first = carm_limit_words(v->limit);
-    if (v->nadvice && v->advice[0].code == CARM_ADVICE_FEWER_FAULTS) {
-        snprintf(dst, size, "%s (page faults)", first);
-    } else if (v->limit != CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
-        snprintf(dst, size, "%s and %s", first, carm_limit_words(v->second));
-    } else if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
-        snprintf(dst, size, "not known (%s)", carm_limit_words(v->second));
-    } else {
-        snprintf(dst, size, "%s%s", v->estimate ? "maybe " : "", first);
-    }
-    return dst;
-}
-
-/* "1.5..2x", "up to 2x"; "-" where nothing is left, or no bound tells the gain. */
-static const char *gain_text(char *dst, size_t size, double low, double high)
-{
-    if (!(high > 1.05) || (isinf(high) && low < 1.05)) {
-        snprintf(dst, size, "-");
-    } else if (isinf(high)) {
-        snprintf(dst, size, "over %.2gx", low);
-    } else if (low < 1.05) {
-        snprintf(dst, size, "up to %.2gx", high);
-    } else if (high / low < 1.1) {
-        snprintf(dst, size, "%.2gx", high);
-    } else {
-        snprintf(dst, size, "%.2g..%.2gx", low, high);
-    }
-    return dst;
-}
-
 /* "app: 2.24 s, 2 threads", and how much of it on processors where that is little. */
 static void time_text(char *dst, size_t size, const struct carm_run *run,
                       const struct carm_profile_row *row)
@@ -140,6 +109,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     static const double large =
         0.15; /* of the time: a gain there is up to 1.2 times for the program */
     const struct carm_verdict *v = &of->verdict;
+    const struct carm_verdict_kept kept = carm_verdict_keep(v);
     char limit[128], gain[32], stride[96] = "", time[320], name[256];
     time_text(time, sizeof time, run, row);
     carm_run_name_cut(name, sizeof name, row, 100);
@@ -165,17 +135,15 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             time, dot, 100.0 * row->share, name, carm_limit_words(v->second), 100.0 * v->explains,
             stride, v->nadvice ? "; may help: " : "",
             v->nadvice ? carm_advice_words(v->advice[0].code) : "", v->nadvice && gains ? ", " : "",
-            v->nadvice && gains ? gain_text(gain, sizeof gain, v->program.low, v->program.high)
-                                : "",
+            v->nadvice && gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
             v->nadvice && gains ? " for the program" : "");
         return;
     }
     say("%s%s %.0f%% in %s, %slimited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
         v->estimate ? "which may be " : "",
-        limited_by(limit, sizeof limit, v) + (v->estimate ? strlen("maybe ") : 0), stride,
-        v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
-        gains ? ", " : "",
-        gains ? gain_text(gain, sizeof gain, v->program.low, v->program.high) : "",
+        carm_verdict_limited_by(limit, sizeof limit, &kept) + (v->estimate ? strlen("maybe ") : 0),
+        stride, v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
+        gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
         gains ? " for the program" : "");
 }
 
@@ -187,6 +155,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
         const struct carm_verdict *v = &verdicts[i].verdict;
+        const struct carm_verdict_kept kept = carm_verdict_keep(v);
         char limit[128], gain[32], text[512], name[256];
         if (!verdicts[i].has || row->share < worth_a_row) {
             continue;
@@ -198,8 +167,8 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
             answered = true;
         }
         snprintf(text, sizeof text, "%6.1f%%  %-36s %7.0f%%  %-9s  %s", 100.0 * row->share,
-                 limited_by(limit, sizeof limit, v), 100.0 * v->explains,
-                 gain_text(gain, sizeof gain, v->loop.low, v->loop.high),
+                 carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains,
+                 carm_verdict_gain_text(gain, sizeof gain, &v->loop),
                  carm_run_name_cut(name, sizeof name, row, 64));
         fprintf(stderr, "carm: %s\n", text);
     }
@@ -212,6 +181,7 @@ static json_t *bound_json(const void *bounds, size_t i)
     const struct carm_lower_bound *b = &((const struct carm_bounds *)bounds)->of[i];
     json_t *o = json_object();
     return carm_jwrite_done(o, carm_jwrite_text(o, "limit", carm_limit_name(b->limit)) &&
+                                   carm_jwrite_text(o, "words", carm_limit_words(b->limit)) &&
                                    carm_jwrite_number(o, "seconds", b->seconds) &&
                                    carm_jwrite_text(o, "origin", b->origin) &&
                                    carm_jwrite_bool(o, "estimate", b->estimate) &&
@@ -227,6 +197,24 @@ static json_t *advice_json(const void *verdict, size_t i)
                carm_jwrite_text(o, "removes", carm_limit_name(v->advice[i].removes)) &&
                carm_jwrite_number(o, "low", v->loop.low) &&
                carm_jwrite_number(o, "high", v->loop.high));
+}
+
+static json_t *access_json(const void *accesses, size_t i)
+{
+    static const char *const patterns[] = {
+        [CARM_PATTERN_NONE] = "once",         [CARM_PATTERN_STRIDE] = "stride",
+        [CARM_PATTERN_REGULAR] = "regular",   [CARM_PATTERN_INDIRECT] = "indirect",
+        [CARM_PATTERN_COMPUTED] = "computed",
+    };
+    const struct carm_run_access *a = &((const struct carm_run_access *)accesses)[i];
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_count(o, "offset", a->at) &&
+                                   carm_jwrite_text(o, "kind", a->stores ? "store" : "load") &&
+                                   carm_jwrite_text(o, "pattern", patterns[a->pattern]) &&
+                                   (a->pattern != CARM_PATTERN_STRIDE ||
+                                    carm_jwrite_number(o, "stride_bytes", (double)a->stride)) &&
+                                   carm_jwrite_number(o, "executions", a->executions) &&
+                                   carm_jwrite_number(o, "lines", a->lines));
 }
 
 static json_t *gain_json(const struct carm_verdict_gain *gain)
@@ -254,7 +242,79 @@ bool carm_run_verdict_json(const struct carm_run_verdict *of, json_t *part)
                     carm_jwrite_number(o, "iteration_seconds", v->seconds) &&
                     carm_jwrite_array(o, "bounds", &v->bounds, v->bounds.n, bound_json) &&
                     carm_jwrite_array(o, "advice", v, v->nadvice, advice_json) &&
+                    carm_jwrite_array(o, "accesses", of->accesses, of->naccesses, access_json) &&
                     (!of->stride || carm_jwrite_number(o, "stride_bytes", (double)of->stride));
     return carm_jwrite_value(o, "gain", gain) &&
            carm_jwrite_value(part, "verdict", carm_jwrite_done(o, ok));
+}
+
+/* ---- the page ---- */
+
+static json_t *line_json(const void *lines, size_t i)
+{
+    const struct carm_listing_line *l = &((const struct carm_listing_line *)lines)[i];
+    json_t *o = json_object();
+    return carm_jwrite_done(o, (l->number ? carm_jwrite_int(o, "line", l->number)
+                                          : carm_jwrite_count(o, "offset", l->at)) &&
+                                   carm_jwrite_number(o, "executions", l->executions) &&
+                                   carm_jwrite_text(o, "text", l->text));
+}
+
+/* The lines of source that the verdict's accesses are of; 0 = not known. */
+static json_t *access_lines(const struct carm_run_verdict *verdict,
+                            const struct carm_symbols_module *module)
+{
+    json_t *all = json_array();
+    bool ok = all != NULL;
+    for (size_t i = 0; i < verdict->naccesses && ok; i++) {
+        const char *file = NULL;
+        int line = 0;
+        const bool known = carm_symbols_line(module, verdict->accesses[i].at, &file, &line);
+        ok = json_array_append_new(all, json_integer(known ? line : 0)) == 0;
+    }
+    return carm_jwrite_done(all, ok);
+}
+
+/* A loop's verdict with its code. NULL = not enough memory */
+static json_t *loop_json(const struct carm_run *run, const struct carm_flow_code *code,
+                         const struct carm_run_verdict *verdict, struct carm_symbols *symbols)
+{
+    const struct carm_modules *modules = &run->blocks.modules;
+    const char *path = carm_modules_path(modules, code->module);
+    const struct carm_symbols_module *module =
+        carm_symbols_find(symbols, path, modules->list[code->module].code, -1);
+    struct carm_listing listing = {.n = 0};
+    struct carm_err none = {""};
+    json_t *o = json_object();
+    bool ok = o && module && carm_listing_open(&listing, code, module, path, &none) == 0;
+    ok = ok && carm_run_verdict_json(verdict, o) &&
+         carm_jwrite_number(o, "iterations", code->iterations) &&
+         carm_jwrite_text(o, "file", listing.file) &&
+         carm_jwrite_text(o, "why", listing.file[0] ? "" : listing.why) &&
+         carm_jwrite_count(o, "left_out", listing.left_out) &&
+         carm_jwrite_value(o, "access_lines", access_lines(verdict, module)) &&
+         carm_jwrite_array(o, "lines", listing.lines, listing.n, line_json);
+    carm_listing_close(&listing);
+    return carm_jwrite_done(o, ok);
+}
+
+char *carm_run_loops_json(const struct carm_run *run, const struct carm_profile *profile,
+                          const struct carm_run_verdict *verdicts)
+{
+    static const double worth_a_page = 0.01;
+    struct carm_symbols *symbols = NULL;
+    struct carm_err none = {""};
+    json_t *all = carm_symbols_open(&symbols, &none) == 0 ? json_array() : NULL;
+    bool ok = all != NULL;
+    for (size_t i = 0; i < profile->nrows && ok; i++) {
+        const struct carm_profile_row *row = &profile->rows[i];
+        const bool shown = verdicts && verdicts[i].has && row->code && row->share >= worth_a_page;
+        json_t *o = shown ? loop_json(run, &profile->codes[row->code - 1], &verdicts[i], symbols)
+                          : json_null();
+        ok = json_array_append_new(all, o) == 0;
+    }
+    char *text = ok ? json_dumps(all, JSON_COMPACT) : NULL;
+    json_decref(all);
+    carm_symbols_close(symbols);
+    return text;
 }

@@ -16,6 +16,13 @@ char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *r
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,
                             const struct carm_run_verdict *verdicts);
 
+/* For the page: an array with an object for each row of the profile, null for those that have no verdict or hardly any
+ * time. Each has the verdict, source lines with their executions (or instructions), and how its accesses move.
+ * verdicts  [profile->nrows]; NULL = none
+ * returns memory to be freed, or NULL */
+char *carm_run_loops_json(const struct carm_run *run, const struct carm_profile *profile,
+                          const struct carm_run_verdict *verdicts);
+
 /* The member "verdict" of a part; none where the part has no verdict. */
 bool carm_run_verdict_json(const struct carm_run_verdict *verdict, json_t *part);
 

@@ -204,6 +204,29 @@ static void put_counted_by(FILE *out, const struct carm_counts *c, const char *n
     carm_csv_put(out, text);
 }
 
+static void put_word(FILE *out, const char *word)
+{
+    fputc(',', out);
+    carm_csv_put(out, word ? word : "");
+}
+
+static void put_verdict(FILE *out, const struct carm_row_part *part)
+{
+    const double numbers[] = {part->gain_low, part->gain_high};
+    put_word(out, part->limit);
+    put_word(out, part->limit_by);
+    fputc(',', out);
+    if (part->limit && *part->limit) {
+        put_number(out, part->explains);
+    }
+    put_word(out, part->second);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        fputc(',', out);
+        put_positive(out, numbers[i]);
+    }
+    put_word(out, part->advice);
+}
+
 static void put_part(FILE *out, const struct carm_row_part *part)
 {
     const bool is = part->kind && *part->kind;
@@ -225,6 +248,7 @@ static void put_part(FILE *out, const struct carm_row_part *part)
     put_text(out, part->source);
     fputc(',', out);
     put_text(out, part->module);
+    put_verdict(out, part);
 }
 
 /* Who counted the bytes between the levels of the memory hierarchy. */
@@ -298,7 +322,9 @@ static void put_header(FILE *out)
     for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++) {
         fprintf(out, ",%s_low,%s_high", sampled[i].name, sampled[i].name);
     }
-    fputs(",note,kind,time_share,samples,entries,trips,source,module\n", out);
+    fputs(",note,kind,time_share,samples,entries,trips,source,module,"
+          "limit,limit_by,explains,second,gain_low,gain_high,advice\n",
+          out);
 }
 
 /* The header and then the rows; header_size is where these begin. */

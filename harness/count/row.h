@@ -18,6 +18,10 @@ struct carm_row_part {
         trips; /* of a loop: how often it was entered, mean iterations; 0 = unknown (empty) */
     char source[128]; /* "solve.c:42" */
     char module[128]; /* file of its code: "libopenblas.so.0" */
+    /* the verdict: codes of models/verdict/bounds.h and models/verdict/verdict.h; NULL or "" = none */
+    const char *limit, *limit_by, *second, *advice; /* limit_by: "bound" or "estimate" */
+    double explains;                                /* share of its time */
+    double gain_low, gain_high; /* of the part without the limit; 0 = unknown (empty) */
 };
 
 struct carm_row {

@@ -430,19 +430,29 @@ char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module
     return dst;
 }
 
+bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, const char **file,
+                       int *line)
+{
+    Dwarf_Addr address = 0;
+    Dwarf_Die *unit = unit_of(module, at, &address);
+    Dwarf_Line *entry = unit ? dwarf_getsrc_die(unit, address) : NULL;
+    *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
+    if (!*file || dwarf_lineno(entry, line) != 0 || *line <= 0) {
+        return false;
+    }
+    if (is_compilers(*file)) {
+        find_call(unit, address, file, line);
+    }
+    return true;
+}
+
 char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,
                           uint64_t at)
 {
-    Dwarf_Addr address = 0;
+    const char *file = NULL;
     int line = 0;
-    Dwarf_Die *unit = unit_of(module, at, &address);
-    Dwarf_Line *entry = unit ? dwarf_getsrc_die(unit, address) : NULL;
-    const char *file = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
     dst[0] = '\0';
-    if (file && dwarf_lineno(entry, &line) == 0 && line > 0) {
-        if (is_compilers(file)) {
-            find_call(unit, address, &file, &line);
-        }
+    if (carm_symbols_line(module, at, &file, &line)) {
         snprintf(dst, size, "%s:%d", carm_symbols_file(file), line);
     }
     return dst;

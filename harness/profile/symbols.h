@@ -3,6 +3,7 @@
 #ifndef CARM_HARNESS_PROFILE_SYMBOLS_H
 #define CARM_HARNESS_PROFILE_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,12 @@ char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module
  * none. returns dst */
 char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *module,
                            uint64_t at);
+
+/* The line of source of the instruction at an offset, with the file's path; of an inlined intrinsic, the line of its
+ * call. file: borrowed from the symbols
+ * returns false where it is not known */
+bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, const char **file,
+                       int *line);
 
 /* "solve.c:42" without folders; "" = not known. Of an intrinsic or a function of the C++ library that was inlined:
  * the line of its call. returns dst */

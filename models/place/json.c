@@ -262,6 +262,26 @@ static void put_part(FILE *out, const struct carm_placed *placed)
     putc_unlocked('}', out);
 }
 
+/* The verdict of carm run, with its words. */
+static void put_verdict(FILE *out, const struct carm_verdict_kept *v)
+{
+    char text[512];
+    put_name(out, false, "verdict");
+    fputs_unlocked("{\"limit\": ", out);
+    carm_json_put_string(out, carm_limit_name(v->limit));
+    put_text(out, "limited_by", carm_verdict_limited_by(text, sizeof text, v));
+    put_name(out, false, "estimate");
+    fputs_unlocked(v->estimate ? "true" : "false", out);
+    put_known(out, "explains", v->explains);
+    put_text(out, "second", v->second == CARM_LIMIT_UNKNOWN ? "" : carm_limit_name(v->second));
+    put_known(out, "gain_low", v->loop.low);
+    put_known(out, "gain_high", isfinite(v->loop.high) ? v->loop.high : CARM_POINT_UNKNOWN);
+    put_text(out, "gain", carm_verdict_gain_text(text, sizeof text, &v->loop));
+    put_text(out, "advice", v->advice < CARM_ADVICE_COUNT ? carm_advice_name(v->advice) : "");
+    put_text(out, "text", carm_verdict_text(text, sizeof text, v));
+    putc_unlocked('}', out);
+}
+
 /* A point for each level. */
 static void put_levels(FILE *out, const struct carm_levels *levels)
 {
@@ -331,6 +351,10 @@ void carm_place_json_put(struct carm_place_json *json, const struct carm_placed 
     }
     if (p->kind && *p->kind) {
         put_part(out, placed);
+    }
+    struct carm_verdict_kept verdict;
+    if (carm_point_verdict(p, &verdict)) {
+        put_verdict(out, &verdict);
     }
     if (json->file > 0) {
         put_known(out, "file", (double)json->file);

@@ -81,7 +81,8 @@ static int begin(struct entry *e, const struct carm_point *row)
 {
     memset(e, 0, sizeof *e);
     e->sum = *row;
-    e->sum.kind = e->sum.source = e->sum.module = ""; /* sums are no parts */
+    e->sum.kind = e->sum.source = e->sum.module = ""; /* sums are no parts, and have no verdict */
+    e->sum.limit = e->sum.limit_by = e->sum.second = e->sum.advice = "";
     const char **texts[] = {&e->sum.name,       &e->sum.isa, &e->sum.precision, &e->sum.rank,
                             &e->sum.counted_by, &e->sum.job, &e->sum.metric,    &e->sum.host,
                             &e->sum.note,       &e->sum.pid, &e->sum.levels_by};

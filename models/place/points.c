@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/place/points.h"
 
+#include <math.h>
 #include <string.h>
 
 const struct carm_point_column carm_point_columns[CARM_POINT_COLUMNS] = {
@@ -41,6 +42,28 @@ struct carm_point carm_point_blank(void)
         }
     }
     return point;
+}
+
+bool carm_point_verdict(const struct carm_point *p, struct carm_verdict_kept *out)
+{
+    *out = (struct carm_verdict_kept){.limit = CARM_LIMITS,
+                                      .second = CARM_LIMIT_UNKNOWN,
+                                      .estimate = strcmp(p->limit_by, "estimate") == 0,
+                                      .explains = fmax(0.0, p->explains),
+                                      .loop.low = carm_point_knows(p->gain_low) ? p->gain_low : 1.0,
+                                      .loop.high =
+                                          carm_point_knows(p->gain_high) ? p->gain_high : INFINITY,
+                                      .advice = CARM_ADVICE_COUNT};
+    for (int i = 0; i < CARM_LIMITS; i++) {
+        const char *name = carm_limit_name((enum carm_limit)i);
+        out->limit = strcmp(p->limit, name) == 0 ? (enum carm_limit)i : out->limit;
+        out->second = strcmp(p->second, name) == 0 ? (enum carm_limit)i : out->second;
+    }
+    for (int i = 0; i < CARM_ADVICE_COUNT; i++) {
+        const enum carm_advice_code code = (enum carm_advice_code)i;
+        out->advice = strcmp(p->advice, carm_advice_name(code)) == 0 ? code : out->advice;
+    }
+    return out->limit < CARM_LIMITS;
 }
 
 bool carm_metric_is_flops(const char *metric)

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "models/caches/counts.h"
+#include "models/verdict/verdict.h"
 
 /* The counted instructions behind a point: columns that `carm run` and regions write beside flops and bytes.
  *
@@ -126,6 +127,10 @@ struct carm_point {
     const char *module; /* file of its code */
     double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
     double entries, trips;      /* of a loop */
+    /* the verdict of carm run, in codes of models/verdict/bounds.h and models/verdict/verdict.h; "" = none */
+    const char *limit, *limit_by, *second, *advice;
+    double explains;            /* share of its time */
+    double gain_low, gain_high; /* of the part without the limit */
     size_t line;                /* of the file, from 1 */
     /* its line ends with a number and the file, which may be cut off; the note says so */
     bool unended;
@@ -138,6 +143,9 @@ static inline bool carm_point_knows(double value)
 
 /* A point of which nothing is known. */
 struct carm_point carm_point_blank(void);
+
+/* The verdict that a row has. returns false where it has none, or one with a limit that this version does not know */
+bool carm_point_verdict(const struct carm_point *point, struct carm_verdict_kept *out);
 
 /* Points in order. The texts of a point are borrowed until the next one.
  * returns 1; 0 at the end; a negative CARM_E* */
@@ -221,7 +229,14 @@ struct carm_point_column {
     X(samples, COUNT, samples) \
     X(entries, COUNT, entries) \
     X(trips, COUNT, trips) \
-    X(task_seconds, COUNT, task_seconds)
+    X(task_seconds, COUNT, task_seconds) \
+    X(limit, WORD, limit) \
+    X(limit_by, WORD, limit_by) \
+    X(explains, SHARE, explains) \
+    X(second, WORD, second) \
+    X(gain_low, COUNT, gain_low) \
+    X(gain_high, COUNT, gain_high) \
+    X(advice, WORD, advice)
 /* clang-format on */
 
 #define CARM_POINT_COLUMN_AT(name, kind, member) CARM_COLUMN_##name,

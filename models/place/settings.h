@@ -6,7 +6,7 @@
 #ifndef CARM_MODELS_PLACE_SETTINGS_H
 #define CARM_MODELS_PLACE_SETTINGS_H
 
-#include "models/bounds.h"
+#include "models/verdict/verdict.h"
 #include "models/model.h"
 
 /* A row: identifier, word, whether it is of a level, unit in words. */

@@ -74,7 +74,7 @@ static void append(void)
 {
     const struct carm_profile none = {.nrows = 0};
     struct carm_err err = {""};
-    if (carm_run_rows_append(path, &run, CARM_PROFILE_LOOPS, &none, NULL, &err) != 0) {
+    if (carm_run_rows_append(path, &run, CARM_PROFILE_LOOPS, &none, NULL, NULL, &err) != 0) {
         fail_msg("%s", err.text);
     }
 }

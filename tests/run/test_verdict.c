@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "models/latency.h"
+#include "models/place/points.h"
 #include "run/verdict.h"
 #include "tests/models/near.h"
 
@@ -515,6 +516,37 @@ static void test_words(void **state)
     }
 }
 
+/* A verdict goes to a row and comes back from the row's point. */
+static void test_kept(void **state)
+{
+    const struct carm_verdict_code code = {.scalar = true, .widening = 8.0};
+    struct carm_run_verdict of = {.has = true};
+    struct carm_bounds b = {.n = 0};
+    struct carm_row row = {.seconds = 1.0};
+    struct carm_point point = carm_point_blank();
+    struct carm_verdict_kept kept;
+    char text[256];
+    (void)state;
+    carm_bounds_add(&b, CARM_LIMIT_CHAIN, 9.0, false, "x");
+    carm_bounds_add(&b, CARM_LIMIT_ISSUE, 3.0, false, "x");
+    carm_verdict_find(&b, 10.0, 1.0, &code, &of.verdict);
+    assert_false(carm_point_verdict(&point, &kept));
+    carm_run_verdict_row(&of, &row);
+    point.limit = row.part.limit;
+    point.limit_by = row.part.limit_by;
+    point.second = row.part.second;
+    point.advice = row.part.advice;
+    point.explains = row.part.explains;
+    point.gain_low = row.part.gain_low;
+    point.gain_high = row.part.gain_high;
+    assert_true(carm_point_verdict(&point, &kept));
+    const struct carm_verdict_kept first = carm_verdict_keep(&of.verdict);
+    assert_memory_equal(&kept, &first, sizeof kept);
+    assert_string_equal(carm_verdict_text(text, sizeof text, &kept),
+                        "limited by dependent operations, which explains 90% of its time: several "
+                        "accumulators, or -ffast-math, shorten the chain, 1.4..8.9x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -525,7 +557,7 @@ int main(void)
         cmocka_unit_test(test_units),           cmocka_unit_test(test_order),
         cmocka_unit_test(test_half_explained),  cmocka_unit_test(test_words),
         cmocka_unit_test(test_code_lines),      cmocka_unit_test(test_small_pages),
-        cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_gains),           cmocka_unit_test(test_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

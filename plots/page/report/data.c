@@ -156,7 +156,7 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     free(ceilings);
     fputs(",\n\"places\": ", out);
     const int rc = put_places(out, in, err);
-    fputs("}\n", out);
+    fprintf(out, ",\n\"loops\": %s}\n", in->loops ? in->loops : "[]");
     return rc;
 }
 

@@ -15,10 +15,12 @@ struct carm_report_input {
     size_t npoints;
     char **points;                     /* [npoints] files of points; - is standard input */
     const struct carm_points_how *how; /* NULL = as usual */
+    const char
+        *loops; /* JSON: an array with an object or null for each point, of carm run; NULL = none */
 };
 
 /* The object as text: title, generated, version, model (the file's text), ceilings (of the sets that
- * have measured ones), places.
+ * have measured ones), places, loops.
  * *text is to be released with free
  * returns 0, -CARM_ENOMEM, -CARM_EINVAL (files without points), or as carm_points_open and
  * carm_points_next do */

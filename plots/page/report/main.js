@@ -63,6 +63,7 @@ function start() {
   };
   report.showRow = (index) => showRow(report, index);
   makeHeader(report);
+  makeVerdicts(report);
   makeWarnings(report);
   makeFacts(report);
   makeToggles(report);

@@ -209,9 +209,27 @@ if abs(sum(float(row["time_share"]) for row in rows) - 1.0) > 0.01:
 END
 ok "points.csv has a row for each part, and carm place reads it"
 
-if run -q --min-share 0 --report "$tmp/page.html" "$tmp/hot" $iterations; then
+if run -q --min-share 0 --report "$tmp/page.html" "$tmp/hot" $((20 * iterations)); then
     grep -q '"part": {"kind": "loop", "source": "hot.c:' "$tmp/page.html"
     ok "a page"
+    python3 - "$tmp/page.html" "$here/hot.c" <<'END'
+import json, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+source = open(sys.argv[2], encoding="utf-8").read().splitlines()
+data = json.loads(re.search('id="carm-data">(.*?)</script>', page, re.S).group(1))
+assert len(data["loops"]) == len(data["places"]), "loops and places differ"
+loops = [(p, l) for p, l in zip(data["places"], data["loops"]) if l and p["part"]["kind"] == "loop" and l["file"] == "hot.c"]
+assert loops, "no loop of hot.c has its code"
+for place, loop in loops:
+    assert place["verdict"]["limit"] == loop["verdict"]["limit"], place["name"]
+    assert loop["verdict"]["bounds"], place["name"]
+    begin = int(place["part"]["source"].split(":")[1])
+    counts = {l["line"]: l["executions"] for l in loop["lines"]}
+    assert counts.get(begin, 0) > 0, f"{place['name']}: its line has no count: {counts}"
+    for line in loop["lines"]:
+        assert line["text"].rstrip("\u2026") in source[line["line"] - 1].replace("\t", "  "), line
+END
+    ok "... with the source of each loop and its counts"
 else
     grep -q 'built without d3' "$tmp/err"
     ok "a page needs d3"

@@ -86,6 +86,39 @@ def parts(b, _url, pages):
         assert words in text, "%s is not in %s" % (words, text[:400])
 
 
+LOOP = {"verdict": {"limit": "l2", "iteration_seconds": 2e-9, "advice": [],
+                    "bounds": [{"limit": "l2", "words": "L2 bandwidth", "seconds": 1.8e-9, "origin": HOSTILE[0], "estimate": False, "refuted": False},
+                               {"limit": "issue", "words": "instructions", "seconds": 5e-10, "origin": "x", "estimate": True, "refuted": False}],
+                    "accesses": [{"offset": 64, "kind": "load", "pattern": "stride", "stride_bytes": 4096, "executions": 1, "lines": 1}]},
+        "iterations": 1e6, "file": "a.c", "why": "", "left_out": 0, "access_lines": [12],
+        "lines": [{"line": 11, "executions": 0, "text": "for (;;)"}, {"line": 12, "executions": 1e6, "text": HOSTILE[1]}]}
+
+
+def verdicts(b, _url, pages):
+    """The page begins with the table of verdicts; a row opens its loop with bounds, code and accesses."""
+    rows = ("name,flops,bytes,seconds,kind,time_share,limit,limit_by,explains,second,gain_low,gain_high,advice\n"
+            "cold,2e9,1e9,0.1,loop,0.1,issue,bound,0.8,,1,,\n%s,2e9,1e9,0.9,loop,0.9,l2,bound,0.9,,2,4,block\nnone,1e9,1e9,1,,,,,,,,,\n"
+            % "<b>hot</b>")
+    url = pages.make("verdicts", pages.model, rows)
+    escaped = "".join("\\u%04x" % ord(c) if c in "<>&" else c for c in json.dumps([None, LOOP, None]))
+    drawn.loads(b, pages.altered(url, "opened", lambda text: text.replace('"loops": []', '"loops": ' + escaped), policy=True), pages)
+    b.js("document.querySelector('#verdicts td button').click()")
+    seen = b.js("""const s = document.querySelector('#verdicts'), rows = [...s.querySelectorAll('tr[data-name]')];
+        return {first: document.querySelector('main').firstElementChild.id, names: rows.map(r => r.dataset.name), text: s.textContent,
+            bars: [...s.querySelectorAll('.bound i')].map(i => i.offsetWidth / i.parentNode.offsetWidth),
+            hot: s.querySelector('tr.hottest').textContent, wide: document.documentElement.scrollWidth <= innerWidth,
+            buttons: s.querySelectorAll('td button').length, pwned: window.pwned}""")
+    assert seen["first"] == "verdicts" and seen["names"] == ["<b>hot</b>", "cold"], seen
+    assert seen["text"].count("limited by L2 bandwidth, which explains 90% of its time: block the loops") == 1, seen["text"]
+    assert "load of line 12: moves by 4096 bytes each iteration, a new line of 64 bytes each time" in seen["text"], seen["text"]
+    assert all(abs(w - want) < 0.02 for w, want in zip(seen["bars"], (0.9, 0.25), strict=True)), seen["bars"]
+    assert "1.000 M12" in seen["hot"] and seen["buttons"] == 1 and seen["wide"] and seen["pwned"] is None, seen
+    b.size(390, 844)
+    assert b.js("return document.documentElement.scrollWidth <= innerWidth"), "a phone scrolls sideways"
+    drawn.loads(b, pages.make("unjudged", pages.model, POINTS[:1]), pages)
+    assert b.js("return document.querySelector('#verdicts').hidden"), "an empty table"
+
+
 def crowd_of_500(b, _url, pages):
     drawn.loads(b, pages.make("500", pages.model, many(500)), pages)
     n = b.js("return document.querySelectorAll('#plot-cache-aware .point').length")
@@ -154,6 +187,7 @@ def tests():
     yield "operations that are no flops stay off the plots", lambda b, pages: integers(b, None, pages)
     yield "no bytes is an infinite intensity, no empty cell", lambda b, pages: without_bytes(b, None, pages)
     yield "parts of a program, with and without counts", lambda b, pages: parts(b, None, pages)
+    yield "verdicts come first, and open their loops", lambda b, pages: verdicts(b, None, pages)
     yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
     yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)

@@ -10,8 +10,8 @@
  * source: Williams et al. 2009 (rates bound a program from above); Stengel et al. 2015, Quantifying performance
  * bottlenecks of stencil computations using the Execution-Cache-Memory model (the largest of the contributions of
  * a loop that overlap); DESIGN.md, bounds and verdict */
-#ifndef CARM_MODELS_BOUNDS_H
-#define CARM_MODELS_BOUNDS_H
+#ifndef CARM_MODELS_VERDICT_BOUNDS_H
+#define CARM_MODELS_VERDICT_BOUNDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,14 +49,6 @@ const char *carm_limit_name(enum carm_limit limit);
 const char *carm_limit_words(enum carm_limit limit);
 /* Whether it is a wait for L2, L3 or memory: their bandwidth, latency or translations. */
 bool carm_limit_is_memory(enum carm_limit limit);
-
-/* The largest bound is the verdict from this share of the measured time on; two bounds are both named where the
- * smaller one has this share of the larger; from this share of the time on nothing is left but another algorithm. */
-#define CARM_VERDICT_EXPLAINS 0.75
-#define CARM_VERDICT_BOTH     0.90
-#define CARM_VERDICT_DONE     0.90
-/* A bound that exceeds the measured time by more is refuted: clocks and samples are known to some 10%. */
-#define CARM_VERDICT_OVER 1.20
 
 enum { CARM_BOUNDS_MAX = 24, CARM_BOUND_ORIGIN_MAX = 200, CARM_BOUNDS_WIDTHS = 5 };
 
@@ -143,85 +135,5 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
 __attribute__((format(printf, 5, 6))) struct carm_lower_bound *carm_bounds_add(
     struct carm_bounds *bounds, enum carm_limit limit, double seconds, bool estimate,
     const char *origin, ...);
-
-/* Advice: a code for programs; words are made of it once. */
-#define CARM_ADVICE_TABLE(ROW)                                                                   \
-    ROW(NOTHING, "nothing", "nothing is left here but another algorithm")                        \
-    ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native)")                                 \
-    ROW(WIDEN, "widen", "wider vectors (-march=native)")                                         \
-    ROW(BREAK_CHAIN, "break-chain", "several accumulators, or -ffast-math, shorten the chain")   \
-    ROW(FEWER_DIVISIONS, "fewer-divisions", "multiply by a reciprocal in place of divisions")    \
-    ROW(UNIT_STRIDE, "unit-stride",                                                              \
-        "walk the data in the order in which it lies: swap the loops, or the layout")            \
-    ROW(BLOCK, "block",                                                                          \
-        "block the loops, so that data is used again while it is in a nearer cache")             \
-    ROW(STREAM_STORES, "stream-stores",                                                          \
-        "streaming stores save the loads of lines that are overwritten")                         \
-    ROW(PREFETCH, "prefetch",                                                                    \
-        "more independent misses at a time: several searches side by side, or prefetches")       \
-    ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                          \
-    ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")         \
-    ROW(APART, "apart", "give the data of each thread lines of their own")                       \
-    ROW(ALIGN, "align", "align the data to lines of 64 bytes")                                   \
-    ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")              \
-    ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")             \
-    ROW(FEWER_CALLS, "fewer-calls",                                                              \
-        "fewer page faults and system calls: reuse memory, larger reads and writes, huge pages") \
-    ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                \
-    ROW(FEWER_INSTRUCTIONS, "fewer-instructions",                                                \
-        "fewer instructions: unroll, vectorise, compute less")
-
-#define CARM_ADVICE_ID(id, ...) CARM_ADVICE_##id,
-enum carm_advice_code { CARM_ADVICE_TABLE(CARM_ADVICE_ID) CARM_ADVICE_COUNT };
-#undef CARM_ADVICE_ID
-const char *carm_advice_name(enum carm_advice_code code);
-const char *carm_advice_words(enum carm_advice_code code);
-
-struct carm_verdict_advice {
-    enum carm_advice_code code;
-    enum carm_limit removes;
-};
-
-enum { CARM_VERDICT_ADVICE_MAX = 4 };
-
-struct carm_verdict {
-    enum carm_limit limit;
-    bool estimate; /* the limit is an estimate: it may limit */
-    /* share of the measured time, 0 .. 1; of an unknown limit, by the largest bound */
-    double explains;
-    /* nearly as large, or where the limit is not known the largest; CARM_LIMIT_UNKNOWN = none */
-    enum carm_limit second;
-    struct carm_bounds bounds;
-    double seconds; /* of an iteration, measured */
-    struct carm_verdict_gain {
-        double low, high;
-    } loop,
-        program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
-    struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
-    size_t nadvice;
-};
-
-/* Properties of the code that advice depends on, beside the limit. */
-struct carm_verdict_code {
-    double
-        widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
-    double used; /* share of the bytes of the lines that come which is used; 0 = not known */
-    double
-        whole_lines; /* share of the load ports' time without loads across two lines; 0 = not known */
-    double chain_left;  /* seconds of the carried chain without the loads of bytes just stored */
-    double independent; /* seconds of its lines at scattered addresses, if all were independent */
-    bool scalar;        /* nearly all of its flops or elements are computed one by one */
-    bool strided;       /* a load or store moves by more than a line */
-    bool narrow;        /* its vectors are narrower than the machine's */
-    bool faults;        /* of time in the kernel: page faults take most of it */
-    bool plain_stores;  /* it overwrites lines that it does not load */
-};
-
-/* bounds   of an iteration
- * seconds  measured, of an iteration; > 0
- * share    of the program's time
- * out      the verdict with the bounds */
-void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
-                       const struct carm_verdict_code *code, struct carm_verdict *out);
 
 #endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/verdict/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *carm_advice_name(enum carm_advice_code code)
+{
+#define CARM_ADVICE_NAME(id, name, words) name,
+    static const char *const names[] = {CARM_ADVICE_TABLE(CARM_ADVICE_NAME)};
+    return names[code];
+}
+
+const char *carm_advice_words(enum carm_advice_code code)
+{
+#define CARM_ADVICE_WORDS(id, name, words) words,
+    static const char *const all[] = {CARM_ADVICE_TABLE(CARM_ADVICE_WORDS)};
+    return all[code];
+}
+
+static void advise(struct carm_verdict *v, enum carm_advice_code code)
+{
+    if (v->nadvice < CARM_VERDICT_ADVICE_MAX) {
+        v->advice[v->nadvice++] = (struct carm_verdict_advice){code, v->limit};
+    }
+}
+
+/* Ways to remove a limit, the most promising first. */
+static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *code)
+{
+    switch (v->limit) {
+    case CARM_LIMIT_ISSUE:
+    case CARM_LIMIT_FP:
+    case CARM_LIMIT_INTEGER:
+    case CARM_LIMIT_LOADS:
+    case CARM_LIMIT_STORES:
+    case CARM_LIMIT_L1:
+        if (v->limit == CARM_LIMIT_LOADS && code->whole_lines > 0.0 &&
+            code->whole_lines < CARM_VERDICT_BOTH) {
+            advise(v, CARM_ADVICE_ALIGN);
+        } else if (code->scalar) {
+            advise(v, CARM_ADVICE_VECTORISE);
+        } else if (code->narrow) {
+            advise(v, CARM_ADVICE_WIDEN);
+        } else if (v->limit == CARM_LIMIT_ISSUE) {
+            advise(v, CARM_ADVICE_FEWER_INSTRUCTIONS);
+        } else {
+            advise(v, CARM_ADVICE_NOTHING);
+        }
+        break;
+    case CARM_LIMIT_DIVIDER:
+        advise(v, CARM_ADVICE_FEWER_DIVISIONS);
+        if (code->scalar) {
+            advise(v, CARM_ADVICE_VECTORISE);
+        }
+        break;
+    case CARM_LIMIT_CHAIN:
+        advise(v, CARM_ADVICE_BREAK_CHAIN);
+        if (code->scalar && code->widening > 1.0) {
+            advise(v, CARM_ADVICE_VECTORISE);
+        }
+        break;
+    case CARM_LIMIT_L2:
+    case CARM_LIMIT_L3:
+    case CARM_LIMIT_DRAM:
+        advise(v, code->strided ? CARM_ADVICE_UNIT_STRIDE : CARM_ADVICE_BLOCK);
+        if (code->plain_stores && v->limit == CARM_LIMIT_DRAM) {
+            advise(v, CARM_ADVICE_STREAM_STORES);
+        }
+        break;
+    case CARM_LIMIT_LATENCY:
+        advise(v, code->strided ? CARM_ADVICE_UNIT_STRIDE : CARM_ADVICE_PREFETCH);
+        break;
+    case CARM_LIMIT_TLB:
+        advise(v, CARM_ADVICE_HUGE_PAGES);
+        break;
+    case CARM_LIMIT_BRANCHES:
+        advise(v, CARM_ADVICE_NO_BRANCH);
+        break;
+    case CARM_LIMIT_FORWARDING:
+        advise(v, CARM_ADVICE_KEEP_IN_REGISTER);
+        break;
+    case CARM_LIMIT_KERNEL:
+        advise(v, code->faults ? CARM_ADVICE_FEWER_FAULTS : CARM_ADVICE_FEWER_CALLS);
+        break;
+    case CARM_LIMIT_WAITING:
+        advise(v, CARM_ADVICE_BALANCE);
+        break;
+    default:
+        break;
+    }
+}
+
+static double amdahl(double share, double gain)
+{
+    return 1.0 / (1.0 - share + share / gain);
+}
+
+/* The largest bound of a kind that still holds; NULL = none */
+static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool estimate,
+                                              enum carm_limit but)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (!b->of[i].refuted && b->of[i].estimate == estimate && b->of[i].limit != but) {
+            return &b->of[i];
+        }
+    }
+    return NULL;
+}
+
+static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
+{
+    bool any = false;
+    for (size_t i = 0; i < v->nadvice; i++) {
+        any = any || v->advice[i].code == code;
+    }
+    return any;
+}
+
+/* The least seconds of a bound that remain after the change that removes the limit. */
+static double remains(const struct carm_verdict *v, const struct carm_lower_bound *b,
+                      const struct carm_verdict_code *code)
+{
+    const double wider = code->widening > 1.0 ? code->widening : 1.0;
+    const bool removed = b->limit == v->limit;
+    if (carm_limit_is_memory(v->limit) && !carm_limit_is_memory(b->limit)) {
+        return b->seconds;
+    }
+    if (carm_limit_is_memory(v->limit) && advises(v, CARM_ADVICE_PREFETCH)) {
+        return !removed ? b->seconds : code->independent;
+    }
+    if (carm_limit_is_memory(v->limit) && advises(v, CARM_ADVICE_UNIT_STRIDE)) {
+        return b->limit == CARM_LIMIT_LATENCY || b->limit == CARM_LIMIT_TLB
+                   ? 0.0
+                   : b->seconds * (code->used > 0.0 ? code->used : 0.0);
+    }
+    if (carm_limit_is_memory(v->limit) || carm_limit_is_memory(b->limit)) {
+        return carm_limit_is_memory(v->limit) ? 0.0 : b->seconds; /* blocked for L1 */
+    }
+    if (v->limit == CARM_LIMIT_FORWARDING) { /* without variables on the stack */
+        const bool unit = b->limit == CARM_LIMIT_FP || b->limit == CARM_LIMIT_DIVIDER;
+        return removed ? code->chain_left : unit ? b->seconds : 0.0;
+    }
+    if (removed && advises(v, CARM_ADVICE_ALIGN)) {
+        return b->seconds * code->whole_lines;
+    }
+    return b->unrolls || (removed && !(wider > 1.0)) ? 0.0 : b->seconds / wider;
+}
+
+/* At most: the largest bound that the change leaves, with the machine's widest vectors where the code has
+ * narrower ones. At least: the next bound stays as it is, the work in place of the limit's costs as much again, and
+ * time that no bound explains stays. */
+static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *first,
+                      const struct carm_verdict_code *code, double share)
+{
+    const struct carm_lower_bound *next = largest(&v->bounds, false, v->limit);
+    const double rest = v->seconds - fmin(v->seconds, first->seconds);
+    const double stays = rest + 2.0 * (next ? next->seconds : 0.0);
+    double left = 0.0;
+    for (size_t i = 0; i < v->bounds.n; i++) {
+        const struct carm_lower_bound *b = &v->bounds.of[i];
+        left = b->refuted || b->estimate ? left : fmax(left, remains(v, b, code));
+    }
+    v->loop.high = left > 0.0 ? fmax(1.0, v->seconds / left) : INFINITY;
+    v->loop.low = stays > 0.0 ? fmin(v->loop.high, fmax(1.0, v->seconds / stays)) : 1.0;
+    if (v->limit == CARM_LIMIT_KERNEL || v->limit == CARM_LIMIT_WAITING || first->at_most) {
+        v->loop.low = 1.0; /* the removable part is not known */
+    }
+    if (v->nadvice == 1 && v->advice[0].code == CARM_ADVICE_NOTHING) {
+        v->loop.low = v->loop.high = 1.0;
+    }
+    v->program.low = amdahl(share, v->loop.low);
+    v->program.high = amdahl(share, v->loop.high);
+}
+
+void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
+                       const struct carm_verdict_code *code, struct carm_verdict *out)
+{
+    static const double half =
+        0.5; /* no other cause takes as much, and most of each line is not used */
+    memset(out, 0, sizeof *out);
+    out->bounds = *bounds;
+    out->seconds = seconds;
+    out->limit = out->second = CARM_LIMIT_UNKNOWN;
+    out->loop.low = out->loop.high = out->program.low = out->program.high = 1.0;
+    for (size_t i = 0; i < out->bounds.n; i++) {
+        out->bounds.of[i].refuted =
+            out->bounds.of[i].seconds > CARM_VERDICT_OVER * seconds && !out->bounds.of[i].at_most;
+    }
+    const struct carm_lower_bound *first = largest(&out->bounds, false, CARM_LIMIT_UNKNOWN);
+    const struct carm_lower_bound *guess = largest(&out->bounds, true, CARM_LIMIT_UNKNOWN);
+    double explained = first ? first->seconds : 0.0;
+    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's. An estimate of the
+     * most that a cause may take explains no more than the time that is left. */
+    if (explained < CARM_VERDICT_EXPLAINS * seconds && guess &&
+        (guess->seconds + explained >= CARM_VERDICT_EXPLAINS * seconds) &&
+        guess->seconds > explained) {
+        first = guess;
+        explained = fmin(seconds, guess->seconds + explained);
+    }
+    if (!first) {
+        return;
+    }
+    out->explains = fmin(1.0, explained / seconds);
+    const struct carm_lower_bound *next = largest(&out->bounds, false, first->limit);
+    if (out->explains < CARM_VERDICT_EXPLAINS) {
+        out->second = first->limit;
+        if (carm_limit_is_memory(first->limit) && out->explains >= half && code->strided &&
+            code->used < half) {
+            /* the order of its accesses is known, whatever takes the rest of its time */
+            out->limit = first->limit;
+            advise(out, CARM_ADVICE_UNIT_STRIDE);
+            find_gain(out, first, code, share);
+            out->limit = CARM_LIMIT_UNKNOWN;
+        }
+        return;
+    }
+    out->limit = first->limit;
+    out->estimate = first->estimate;
+    if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !first->estimate) {
+        out->second = next->limit;
+    }
+    if (first->at_most && first->limit == CARM_LIMIT_LATENCY) {
+        advise(out, CARM_ADVICE_APART);
+    } else {
+        find_advice(out, code);
+    }
+    if (first->small_pages) {
+        advise(out, CARM_ADVICE_HUGE_PAGES);
+    }
+    find_gain(out, first, code, share);
+}
+
+/* ---- words ---- */
+
+struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *v)
+{
+    return (struct carm_verdict_kept){.limit = v->limit,
+                                      .second = v->second,
+                                      .estimate = v->estimate,
+                                      .explains = v->explains,
+                                      .loop = v->loop,
+                                      .advice = v->nadvice ? v->advice[0].code : CARM_ADVICE_COUNT};
+}
+
+char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *v)
+{
+    const char *first = carm_limit_words(v->limit);
+    if (v->advice == CARM_ADVICE_FEWER_FAULTS) {
+        snprintf(dst, size, "%s (page faults)", first);
+    } else if (v->limit != CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "%s and %s", first, carm_limit_words(v->second));
+    } else if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "not known (%s)", carm_limit_words(v->second));
+    } else {
+        snprintf(dst, size, "%s%s", v->estimate ? "maybe " : "", first);
+    }
+    return dst;
+}
+
+char *carm_verdict_gain_text(char *dst, size_t size, const struct carm_verdict_gain *gain)
+{
+    const double low = gain->low, high = gain->high;
+    if (!(high > 1.05) || (isinf(high) && low < 1.05)) {
+        snprintf(dst, size, "-");
+    } else if (isinf(high)) {
+        snprintf(dst, size, "over %.2gx", low);
+    } else if (low < 1.05) {
+        snprintf(dst, size, "up to %.2gx", high);
+    } else if (high / low < 1.1) {
+        snprintf(dst, size, "%.2gx", high);
+    } else {
+        snprintf(dst, size, "%.2g..%.2gx", low, high);
+    }
+    return dst;
+}
+
+char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *v)
+{
+    char limit[128], gain[32];
+    const bool unknown = v->limit == CARM_LIMIT_UNKNOWN;
+    const double explains = 100.0 * v->explains;
+    int used = 0;
+    if (unknown && v->second == CARM_LIMIT_UNKNOWN) {
+        used = snprintf(dst, size, "its limit is not known");
+    } else if (unknown) {
+        used = snprintf(dst, size, "%s explains %.0f%% of its time, the rest is not known",
+                        carm_limit_words(v->second), explains);
+    } else {
+        carm_verdict_limited_by(limit, sizeof limit, v);
+        used = snprintf(dst, size, "%slimited by %s, which %s %.0f%% of its time",
+                        v->estimate ? "may be " : "", limit + (v->estimate ? strlen("maybe ") : 0),
+                        v->estimate ? "would explain" : "explains", explains);
+    }
+    if (v->advice < CARM_ADVICE_COUNT && used > 0 && (size_t)used < size) {
+        carm_verdict_gain_text(gain, sizeof gain, &v->loop);
+        const bool gains = strcmp(gain, "-") != 0;
+        snprintf(dst + used, size - (size_t)used, "%s%s%s%s", unknown ? "; may help: " : ": ",
+                 carm_advice_words(v->advice), gains ? ", " : "", gains ? gain : "");
+    }
+    return dst;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verdict on a loop: the largest of its bounds (models/verdict/bounds.h), how much of the measured time that explains, the
+ * gain without it, and advice. Words for readers are made here alone. */
+#ifndef CARM_MODELS_VERDICT_VERDICT_H
+#define CARM_MODELS_VERDICT_VERDICT_H
+
+#include "models/verdict/bounds.h"
+
+/* The largest bound is the verdict from this share of the measured time on; two bounds are both named where the
+ * smaller one has this share of the larger; from this share of the time on nothing is left but another algorithm. */
+#define CARM_VERDICT_EXPLAINS 0.75
+#define CARM_VERDICT_BOTH     0.90
+#define CARM_VERDICT_DONE     0.90
+/* A bound that exceeds the measured time by more is refuted: clocks and samples are known to some 10%. */
+#define CARM_VERDICT_OVER 1.20
+
+/* Advice: a code for programs; words are made of it once. */
+#define CARM_ADVICE_TABLE(ROW)                                                                   \
+    ROW(NOTHING, "nothing", "nothing is left here but another algorithm")                        \
+    ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native)")                                 \
+    ROW(WIDEN, "widen", "wider vectors (-march=native)")                                         \
+    ROW(BREAK_CHAIN, "break-chain", "several accumulators, or -ffast-math, shorten the chain")   \
+    ROW(FEWER_DIVISIONS, "fewer-divisions", "multiply by a reciprocal in place of divisions")    \
+    ROW(UNIT_STRIDE, "unit-stride",                                                              \
+        "walk the data in the order in which it lies: swap the loops, or the layout")            \
+    ROW(BLOCK, "block",                                                                          \
+        "block the loops, so that data is used again while it is in a nearer cache")             \
+    ROW(STREAM_STORES, "stream-stores",                                                          \
+        "streaming stores save the loads of lines that are overwritten")                         \
+    ROW(PREFETCH, "prefetch",                                                                    \
+        "more independent misses at a time: several searches side by side, or prefetches")       \
+    ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                          \
+    ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")         \
+    ROW(APART, "apart", "give the data of each thread lines of their own")                       \
+    ROW(ALIGN, "align", "align the data to lines of 64 bytes")                                   \
+    ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")              \
+    ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")             \
+    ROW(FEWER_CALLS, "fewer-calls",                                                              \
+        "fewer page faults and system calls: reuse memory, larger reads and writes, huge pages") \
+    ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                \
+    ROW(FEWER_INSTRUCTIONS, "fewer-instructions",                                                \
+        "fewer instructions: unroll, vectorise, compute less")
+
+#define CARM_ADVICE_ID(id, ...) CARM_ADVICE_##id,
+enum carm_advice_code { CARM_ADVICE_TABLE(CARM_ADVICE_ID) CARM_ADVICE_COUNT };
+#undef CARM_ADVICE_ID
+const char *carm_advice_name(enum carm_advice_code code);
+const char *carm_advice_words(enum carm_advice_code code);
+
+struct carm_verdict_advice {
+    enum carm_advice_code code;
+    enum carm_limit removes;
+};
+
+enum { CARM_VERDICT_ADVICE_MAX = 4 };
+
+struct carm_verdict {
+    enum carm_limit limit;
+    bool estimate; /* the limit is an estimate: it may limit */
+    /* share of the measured time, 0 .. 1; of an unknown limit, by the largest bound */
+    double explains;
+    /* nearly as large, or where the limit is not known the largest; CARM_LIMIT_UNKNOWN = none */
+    enum carm_limit second;
+    struct carm_bounds bounds;
+    double seconds; /* of an iteration, measured */
+    struct carm_verdict_gain {
+        double low, high;
+    } loop,
+        program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
+    struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
+    size_t nadvice;
+};
+
+/* Properties of the code that advice depends on, beside the limit. */
+struct carm_verdict_code {
+    double
+        widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
+    double used; /* share of the bytes of the lines that come which is used; 0 = not known */
+    double
+        whole_lines; /* share of the load ports' time without loads across two lines; 0 = not known */
+    double chain_left;  /* seconds of the carried chain without the loads of bytes just stored */
+    double independent; /* seconds of its lines at scattered addresses, if all were independent */
+    bool scalar;        /* nearly all of its flops or elements are computed one by one */
+    bool strided;       /* a load or store moves by more than a line */
+    bool narrow;        /* its vectors are narrower than the machine's */
+    bool faults;        /* of time in the kernel: page faults take most of it */
+    bool plain_stores;  /* it overwrites lines that it does not load */
+};
+
+/* bounds   of an iteration
+ * seconds  measured, of an iteration; > 0
+ * share    of the program's time
+ * out      the verdict with the bounds */
+void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
+                       const struct carm_verdict_code *code, struct carm_verdict *out);
+
+/* What a row of points.csv keeps of a verdict, and all that its words need. */
+struct carm_verdict_kept {
+    enum carm_limit limit, second; /* as in struct carm_verdict */
+    bool estimate;
+    double explains;
+    struct carm_verdict_gain loop;
+    enum carm_advice_code advice; /* the first; CARM_ADVICE_COUNT = none */
+};
+
+struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *verdict);
+
+/* "the divider and load ports", "maybe mispredicted branches", "not known (L2 bandwidth)". returns dst */
+char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *kept);
+/* "1.5..2x", "up to 2x"; "-" where nothing is left, or no bound gives the gain. returns dst */
+char *carm_verdict_gain_text(char *dst, size_t size, const struct carm_verdict_gain *gain);
+/* "limited by memory latency, which explains 93% of its time: swap the loops, 1.2..12x". returns dst */
+char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *kept);
+
+#endif
