@@ -320,6 +320,28 @@ static bool take_codes(const struct job *j, struct carm_build_roof *r)
     return false;
 }
 
+static bool has_code(const struct carm_build_roof *r, const struct carm_code *code)
+{
+    bool has = false;
+    for (size_t k = 0; k < r->nseries; k++) {
+        has = has || r->series[k].code == code;
+    }
+    return has;
+}
+
+void carm_build_share_code(const struct carm_build_roof *roofs, size_t n, struct carm_build_roof *r)
+{
+    for (size_t i = 0; i < n && is_private(r) && r->nseries < CARM_ROOF_CODES; i++) {
+        const struct carm_build_roof *other = &roofs[i];
+        const struct carm_series *theirs = &other->series[0];
+        if (other != r && same_roof(other, r) && is_private(other) && other->nseries > 0 &&
+            !has_code(r, theirs->code)) {
+            open_series(r, theirs->code,
+                        r->memory ? carm_measure_set_bytes(theirs->code, &theirs->shape) : 0);
+        }
+    }
+}
+
 static void search_compute(struct carm_build_roof *r)
 {
     const struct carm_build_set *s = r->set;
@@ -668,11 +690,7 @@ static void adopt_code(const struct job *j, struct carm_build_roof *r)
             continue;
         }
         const struct carm_series *theirs = &other->series[other->best];
-        bool known = false;
-        for (size_t k = 0; k < r->nseries; k++) {
-            known = known || r->series[k].code == theirs->code;
-        }
-        if (!known) {
+        if (!has_code(r, theirs->code)) {
             carm_build_use(r->set);
             open_series(r, theirs->code, carm_measure_set_bytes(theirs->code, &theirs->shape));
         }
@@ -949,6 +967,7 @@ static int add(struct job *j, const struct carm_build_roof *roof, struct carm_er
         search_compute(r);
     }
     add_before(r);
+    carm_build_share_code(j->roofs, j->n, r);
     if (is_beside(r) && r->unsearched &&
         !has_known(r)) { /* the time is for the first ISA's roofs */
         free(r->series);

@@ -211,6 +211,33 @@ static void rounds_are_noted(void **state)
     }
 }
 
+/* The code of one thread's L2 is compared with four threads' own, once; that of memory, which they share, is not. */
+static void codes_of_fewer_threads_are_compared(void **state)
+{
+    static struct carm_series series[2][CARM_ROOF_CODES];
+    struct rules r;
+    (void)state;
+    need_a_machine();
+    for (int level = 1; level <= 3; level += 2) {
+        open_rules(&r, level, 100, 400, 400);
+        for (int i = 0; i < 2; i++) {
+            r.sets[i].team = team;
+            r.roofs[i].series = series[i];
+            r.roofs[i].nseries = 1;
+            carm_series_open(&series[i][0], team, &image->codes[i ? FP : LOADS], 16384, 6e-6,
+                             false);
+        }
+        carm_build_share_code(r.roofs, 2, &r.roofs[1]);
+        carm_build_share_code(r.roofs, 2, &r.roofs[1]);
+        assert_int_equal(r.roofs[1].nseries, level == 1 ? 2 : 1);
+        assert_ptr_equal(series[1][0].code, &image->codes[FP]);
+        if (level == 1) {
+            assert_ptr_equal(series[1][1].code, &image->codes[LOADS]);
+        }
+        carm_topo_close(r.topo);
+    }
+}
+
 /* n rounds of a core that looks shared. The machine's own processes may preempt a round, which is repeated then. */
 static void shared_rounds(struct carm_series *s, size_t n)
 {
@@ -315,6 +342,7 @@ int main(void)
         cmocka_unit_test(rules_are_per_cycle),
         cmocka_unit_test(equal_rates_confirm),
         cmocka_unit_test(rounds_are_noted),
+        cmocka_unit_test(codes_of_fewer_threads_are_compared),
         cmocka_unit_test(a_shared_core_is_named),
         cmocka_unit_test(codes_are_compared_beside_one_another),
         cmocka_unit_test(repetitions_come_in_rounds),
