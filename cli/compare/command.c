@@ -13,6 +13,7 @@
 #include "base/job.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "cli/compare/pairs.h"
 #include "cli/compare/points.h"
 #include "cli/compare/print.h"
 #include "cli/points.h"
@@ -23,12 +24,10 @@
 #include "plots/compare.h"
 #include "plots/gnuplot.h"
 
-/* Of --threshold: every roof was disturbed, which says nothing about the machine. */
-enum { EXIT_DISTURBED = 3 };
-
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
 static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
 static const char *opt_exact, *opt_only, *opt_markdown, *opt_top;
+static const char *opt_run, *opt_warmup, *opt_budget;
 static struct carm_points_how how;
 
 struct job {
@@ -144,7 +143,7 @@ static int judge(const struct job *j)
         }
         return disturbed
                    ? carm_say_error(
-                         EXIT_DISTURBED,
+                         CARM_COMPARE_INCOMPARABLE,
                          "--threshold has nothing to compare: all %zu roofs that the models "
                          "share were disturbed while they were measured; measure again with "
                          "carm build --fresh",
@@ -261,6 +260,46 @@ static int run_points(int n, char **operands)
     return carm_compare_points_run(&job);
 }
 
+/* Two commands in turn. */
+static int run_commands(int n, char **operands)
+{
+    double warmup = 1.0, threshold = 0.0, noise = 0.01, budget = 60.0;
+    if (n != 2) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--run needs two commands, each in quotes: carm compare --run "
+                              "'./old input' './new input'");
+    }
+    if (opt_isa || opt_threads || opt_ignore_clock || opt_csv || opt_plot || opt_exact ||
+        opt_only || opt_markdown || opt_top || how.format || how.work) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--run takes --threshold, --noise, --warmup, --budget, "
+                              "--json and --ascii");
+    }
+    if (!carm_number_percent(opt_noise, &noise) ||
+        !carm_number_percent(opt_threshold, &threshold) || !(noise > 0.0)) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--noise and --threshold need a percentage from above 0 to "
+                              "below 100, such as 5");
+    }
+    if (opt_warmup &&
+        (!carm_number_between(opt_warmup, 0.0, 1000.0, &warmup) || warmup != floor(warmup))) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--warmup needs a whole number up to 1000, not '%.40s'", opt_warmup);
+    }
+    if (opt_budget && !carm_number_between(opt_budget, 0.1, 1e6, &budget)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--budget needs seconds, from 0.1 on, not '%.40s'",
+                              opt_budget);
+    }
+    const struct carm_compare_pairs job = {.how = {.command = {operands[0], operands[1]},
+                                                   .warmup = (unsigned)warmup,
+                                                   .budget = budget,
+                                                   .threshold = threshold,
+                                                   .narrow = noise},
+                                           .json = opt_json != NULL,
+                                           .ascii = opt_ascii || !carm_screen_utf8()};
+    return carm_compare_pairs_run(&job);
+}
+
 /* Whether an operand looks like a machine's name. */
 static bool is_name(const char *operand)
 {
@@ -271,6 +310,12 @@ static int run(int noperands, char **operands)
 {
     struct carm_err err = {""};
     struct carm_model *none = NULL;
+    if (opt_run) {
+        return run_commands(noperands, operands);
+    }
+    if (opt_warmup || opt_budget) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--warmup and --budget belong to --run");
+    }
     for (int i = 0; i < noperands; i++) {
         if (!carm_select_is_model(operands[i])) {
             return is_name(operands[i]) && carm_gallery_open(operands[i], &none, &err)
@@ -340,14 +385,22 @@ static const struct carm_opt opts[] = {
      "Points: show at most so many in a table, those that differ first; 0 = all.", &opt_top, NULL},
     CARM_OPT_FORMAT(&how.format),
     CARM_OPT_WORK(&how.work),
+    {"run", 0, NULL, NULL,
+     "The operands are two commands, which run in turn, A B A B, until --threshold is decided, or the 99% interval "
+     "is narrower than --noise (1%) to each side, or --budget ends: by how much B's wall time and processor time are "
+     "longer.",
+     &opt_run, NULL},
+    {"warmup", 0, "N", "1", "With --run: runs of each command that do not count.", &opt_warmup,
+     NULL},
+    {"budget", 0, "SECONDS", "60", "With --run: time for the runs.", &opt_budget, NULL},
     {"ascii", 0, NULL, NULL, "Print plain ASCII even in a UTF-8 locale.", &opt_ascii, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
 const struct carm_command carm_command_compare = {
     .name = "compare",
-    .summary = "two or more models, or two files of points: what differs significantly",
-    .operands = "BASELINE [MODEL...] | POINTS POINTS [MODEL]",
+    .summary = "models, files of points, or two commands: what differs significantly",
+    .operands = "BASELINE [MODEL...] | POINTS POINTS [MODEL] | --run COMMAND COMMAND",
     .details =
         "Compares models with the first one, the baseline. It prints what their machines "
         "have in common and what differs, the sizes and knees of the memory levels, and, for "
@@ -385,13 +438,22 @@ const struct carm_command carm_command_compare = {
         "of carm run --counters translate or step are exact, so that any difference is real; those of "
         "performance counters differ from 1% on, and so do the simulated bytes of L2, L3 and DRAM. Each point is placed under the roofs of MODEL, or of "
         "this machine's model, and the text says when it moves, for example from DRAM-bound to "
-        "L2-bound.",
+        "L2-bound. Where the files have rows of functions or loops, a difference of the program's counts names "
+        "those that it comes from.\n\n"
+        "--run starts each command with sh, with empty input and its output discarded. What disturbs the machine for "
+        "longer than a run disturbs both commands. The change is the median of the pairs' ratios, its interval that of "
+        "order statistics. The processor time of programs that mostly wait is compared by the wall time. If the "
+        "interval does not decide within --budget, the result is \"not comparable\". The machine's state meanwhile is "
+        "printed: whether another thread shared the core, the processors that other programs and the hypervisor took, "
+        "and the core's clock. Neighbours in caches and memory are not looked for.",
     .exit_status =
         "0 success, whatever differs; 1 failure, or with --threshold a roof that is too low "
-        "or a point that is too slow, with --exact another count; 2 usage error; 3 with "
-        "--threshold: all roofs that the models share were disturbed, so that nothing is known.",
+        "or a point or command that is too slow, with --exact another count; 2 usage error; 3 not "
+        "comparable: with --threshold, all roofs that the models share were disturbed; with --run, the interval is "
+        "too wide.",
     .examples = "carm compare before.csv after.csv --threshold 5\n"
                 "carm compare main.csv branch.csv --exact=flops,bytes:1% --markdown\n"
+                "carm compare --run --threshold 5 './old input' './new input'\n"
                 "carm compare old-bios.json new-bios.json\n"
                 "carm compare zen3-kvm\n"
                 "carm compare --plot nodes.svg node1.json node2.json node3.json\n"

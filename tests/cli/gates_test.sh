@@ -220,6 +220,32 @@ run compare "$tmp/loops1.csv" "$tmp/loops2.csv" --exact --only 'b: f*'
 [ $? -eq 1 ] && grep -q 'nothing to judge' "$tmp/err"
 ok "--exact does not pass loops alone"
 
+# ---- two commands in turn: times decide nothing here that a factor of ten does not ----------------
+
+run compare --run --threshold 50 --budget 20 'sleep 0.005' 'sleep 0.1'
+code=$?
+[ $code -eq 1 ] && grep -q '^B is slower: +.*% in wall time\.$' "$tmp/out" &&
+    grep -q '^carm: more than 50% slower: B is slower: ' "$tmp/err" || { [ $code -eq 3 ] && grep -q 'Not comparable' "$tmp/err"; }
+ok "a sleep is found"
+run compare --run --json --budget 1 --warmup 0 'sleep 0.01' 'sleep 0.01'
+code=$?
+{ [ $code -eq 0 ] || [ $code -eq 3 ]; } && python3 -c 'import json, sys
+x = json.load(open(sys.argv[1]))
+assert x["schema"] == "carm-compare-run/1" and x["pairs"] >= 8 and x["before"] == "sleep 0.01"
+assert 0.01 <= x["wall"]["before"] and x["wall"]["low"] <= x["wall"]["change"] <= x["wall"]["high"]
+assert set(x["machine"]) == {"core_shared", "other_processors", "stolen_processors", "clock_variation"}' "$tmp/out" 2>"$tmp/err"
+ok "times of two commands as JSON"
+echo 'sleep 0.01; echo x >>runs; cat >>read' >"$tmp/command"
+(cd "$tmp" && echo input | "$carm" compare --run --budget 0.2 --warmup 2 'sh command' 'sh command' >out 2>err)
+code=$?
+{ [ $code -eq 0 ] || [ $code -eq 3 ]; } && [ "$(wc -l <"$tmp/runs")" -ge 20 ] && [ ! -s "$tmp/read" ]
+ok "... with warm-up, eight pairs or more, and empty input"
+refuses "a command that fails" 1 "'exit 3' ends with status 3" compare --run true 'exit 3'
+refuses "one command" 2 "--run needs two commands" compare --run true
+refuses "options of points for commands" 2 "--run takes" compare --run --exact true true
+refuses "a budget without commands" 2 "belong to --run" compare --budget 3 "$a" "$b"
+refuses "a budget that is none" 2 "--budget needs seconds" compare --run --budget x true true
+
 # ---- place ---------------------------------------------------------------------------------------
 
 run place --fail-under 1% --only 'c*' "$model" "$b"
@@ -297,12 +323,11 @@ else
     job script-1 && job script-1
     ok "the script passes one program again and again"
     cp "$model" "$ci/model.json"
-    job script-2 # without times of the main branch
-    mv "$ci/times.csv" "$ci/main-times.csv"
+    cp "$ci/bench" "$ci/main-bench"
     job script-2
     code=$?
     # a time decides nothing here: the commands are right where their gates say so, or pass
-    [ $code -le 1 ] && ! grep -q 'usage\|no option\|cannot read' "$tmp/err" && [ "$(grep -c '^bench,' "$ci/times.csv")" -eq 5 ]
+    [ $code -le 1 ] && grep -q '^  wall time ' "$tmp/out" && ! grep -q 'usage\|no option\|cannot read' "$tmp/err" && [ "$(grep -c '^bench,' "$ci/times.csv")" -eq 5 ]
     ok "the script for times and the roof"
 fi
 

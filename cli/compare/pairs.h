@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef CARM_CLI_COMPARE_PAIRS_H
+#define CARM_CLI_COMPARE_PAIRS_H
+
+#include <stdbool.h>
+
+#include "run/pairs.h"
+
+/* Exit status: what was measured cannot be compared. */
+enum { CARM_COMPARE_INCOMPARABLE = 3 };
+
+struct carm_compare_pairs {
+    struct carm_pairs_how how;
+    bool json, ascii;
+};
+
+/* Runs, prints, and judges. returns the exit status */
+int carm_compare_pairs_run(const struct carm_compare_pairs *job);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "run/pairs.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/observer.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/probe.h"
+#include "harness/machine/stats.h"
+#include "run/launch.h"
+
+const char *carm_pairs_verdict_name(enum carm_pairs_verdict verdict)
+{
+    static const char *const names[] = {"within", "slower", "faster", "not comparable"};
+    return names[verdict];
+}
+
+/* ---- judging ------------------------------------------------------------------------------------- */
+
+/* How many values of n at each end the 99% interval of their median leaves out: the number of values below the median has
+ * a binomial distribution.
+ * source: Hollander & Wolfe, Nonparametric Statistical Methods, section 3.6 */
+static size_t left_out(size_t n)
+{
+    double p = exp2(-(double)n), below = p; /* P(0 values are below) */
+    size_t k = 0;
+    while (below + p * (double)(n - k) / (double)(k + 1) <= 0.005) {
+        p *= (double)(n - k) / (double)(k + 1);
+        below += p;
+        k++;
+    }
+    return k;
+}
+
+int carm_pairs_judge(const double *times, size_t n, double threshold, struct carm_pairs_time *out,
+                     struct carm_err *err)
+{
+    struct carm_stats stats;
+    double *values = calloc(n, sizeof *values);
+    *out = (struct carm_pairs_time){.verdict = CARM_PAIRS_UNDECIDED};
+    if (!values) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the times");
+    }
+    for (int c = 0; c < 2; c++) {
+        for (size_t i = 0; i < n; i++) {
+            values[i] = times[2 * i + (size_t)c];
+        }
+        out->seconds[c] = carm_stats_median(values, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        values[i] = times[2 * i + 1] / times[2 * i] - 1.0;
+    }
+    carm_stats_describe(values, n, &stats); /* sorts them */
+    const size_t k = left_out(n);
+    out->change = stats.median;
+    out->low = values[k];
+    out->high = values[n - 1 - k];
+    out->verdict = out->low > threshold                        ? CARM_PAIRS_SLOWER
+                   : out->high < 1.0 / (1.0 + threshold) - 1.0 ? CARM_PAIRS_FASTER
+                   : out->high <= threshold && threshold > 0.0 ? CARM_PAIRS_WITHIN
+                                                               : CARM_PAIRS_UNDECIDED;
+    free(values);
+    return 0;
+}
+
+/* ---- the machine --------------------------------------------------------------------------------- */
+
+enum { PROBES = 15 }; /* before each run: some 150 us together */
+
+struct weather {
+    struct carm_clock clock;
+    bool probes; /* the clock is usable */
+    double overhead;
+    struct carm_widths widths;
+    double *width;           /* [of runs] in slots a cycle */
+    double slowest, fastest; /* core cycles per tick */
+    double busy, stolen;     /* ticks of /proc/stat at the begin */
+    double begin;
+};
+
+/* Time that all processors were busy, and that the hypervisor took of it, in seconds since the system's start. */
+static bool read_load(double *busy, double *stolen)
+{
+    double user, nice, system, idle, wait, irq, soft, steal;
+    FILE *f = fopen("/proc/stat", "re");
+    const bool read = f && fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system,
+                                  &idle, &wait, &irq, &soft, &steal) == 8;
+    if (f) {
+        (void)fclose(f);
+    }
+    const double hz = (double)sysconf(_SC_CLK_TCK);
+    *busy = read ? (user + nice + system + irq + soft) / hz : 0.0;
+    *stolen = read ? steal / hz : 0.0;
+    return read;
+}
+
+static void look(struct weather *w, size_t run)
+{
+    double ratios[PROBES], widths[PROBES];
+    for (size_t i = 0; i < PROBES && w->probes; i++) {
+        const double ratio = carm_clock_ratio(w->overhead, w->clock.imul_cycles);
+        widths[i] = carm_probe_width(w->overhead) / ratio;
+        ratios[i] = ratio;
+        carm_widths_add(&w->widths, widths[i]);
+    }
+    if (w->probes) {
+        const double ratio = carm_stats_median(ratios, PROBES);
+        w->width[run] = carm_stats_median(widths, PROBES);
+        w->slowest = w->slowest > 0.0 ? fmin(w->slowest, ratio) : ratio;
+        w->fastest = fmax(w->fastest, ratio);
+    }
+}
+
+static void sum_up(const struct weather *w, size_t runs, double own, struct carm_pairs *out)
+{
+    double busy, stolen;
+    size_t shared = 0;
+    const double full = carm_widths_full(&w->widths);
+    const double seconds = carm_seconds_now() - w->begin;
+    for (size_t i = 0; i < runs && w->probes; i++) {
+        shared += w->width[i] < CARM_WIDTH_OWN * full;
+    }
+    const bool read = read_load(&busy, &stolen) && seconds > 0.0;
+    out->shared = w->probes && full > 0.0 ? (double)shared / (double)runs : -1.0;
+    out->clock = w->slowest > 0.0 ? w->fastest / w->slowest - 1.0 : -1.0;
+    out->others = read ? fmax(busy - w->busy - own, 0.0) / seconds : -1.0;
+    out->stolen = read ? (stolen - w->stolen) / seconds : -1.0;
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static int run_once(const char *command, double *wall, double *processor, struct carm_err *err)
+{
+    static const char head[] = "exec </dev/null\n";
+    struct carm_launch launch;
+    struct rusage usage;
+    int status = 0;
+    char *text = malloc(sizeof head + strlen(command));
+    if (!text) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory");
+    }
+    memcpy(text, head, sizeof head - 1);
+    strcpy(text + sizeof head - 1, command);
+    char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, text, NULL};
+    int rc = carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_QUIET, err);
+    const double begin = carm_seconds_now();
+    rc = rc ? rc : carm_launch_go(&launch, "sh", err);
+    rc = rc ? rc : carm_launch_wait(&launch, &status, &usage, err);
+    *wall = carm_seconds_now() - begin;
+    carm_launch_close(&launch);
+    free(text);
+    if (!rc) {
+        *processor = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                     1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+        rc = !WIFEXITED(status) || WEXITSTATUS(status)
+                 ? carm_fail(err, CARM_EINVAL, "'%.100s' %s %d: times of failures say nothing",
+                             command, WIFEXITED(status) ? "ends with status" : "is ended by signal",
+                             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status))
+                 : 0;
+    }
+    return rc;
+}
+
+static bool is_narrow(const struct carm_pairs_time *t, double narrow)
+{
+    return 0.5 * (t->high - t->low) <= narrow;
+}
+
+/* The processor time as what the wall time would be if processors were all that the second command waits for. */
+static int judge_processor(const double *wall, const double *processor, size_t n, double threshold,
+                           struct carm_pairs_time *out, struct carm_err *err)
+{
+    struct carm_pairs_time plain = {.change = 0.0};
+    double *times = calloc(2 * n, sizeof *times);
+    for (size_t i = 0; times && i < n; i++) {
+        times[2 * i] = fmax(wall[2 * i], processor[2 * i]);
+        times[2 * i + 1] = times[2 * i] + processor[2 * i + 1] - processor[2 * i];
+    }
+    int rc = times ? carm_pairs_judge(processor, n, threshold, &plain, err)
+                   : carm_fail(err, CARM_ENOMEM, "not enough memory for the times");
+    rc = rc ? rc : carm_pairs_judge(times, n, threshold, out, err);
+    memcpy(out->seconds, plain.seconds, sizeof out->seconds);
+    free(times);
+    return rc;
+}
+
+/* What the pairs so far say. */
+static int judge(const struct carm_pairs_how *how, const double *wall, const double *processor,
+                 struct carm_pairs *out, struct carm_err *err)
+{
+    struct carm_pairs_time *of[] = {&out->wall, &out->processor};
+    int rc = carm_pairs_judge(wall, out->n, how->threshold, &out->wall, err);
+    rc = rc ? rc : judge_processor(wall, processor, out->n, how->threshold, &out->processor, err);
+    for (int i = 0; i < 2; i++) { /* without a threshold, a narrow interval is an answer */
+        if (of[i]->verdict == CARM_PAIRS_UNDECIDED && how->threshold == 0.0 &&
+            is_narrow(of[i], how->narrow)) {
+            of[i]->verdict = CARM_PAIRS_WITHIN;
+        }
+    }
+    const enum carm_pairs_verdict a = out->wall.verdict, b = out->processor.verdict;
+    out->verdict = a == CARM_PAIRS_SLOWER || b == CARM_PAIRS_SLOWER         ? CARM_PAIRS_SLOWER
+                   : a == CARM_PAIRS_UNDECIDED || b == CARM_PAIRS_UNDECIDED ? CARM_PAIRS_UNDECIDED
+                   : a == CARM_PAIRS_FASTER                                 ? a
+                                                                            : b;
+    return rc;
+}
+
+/* Whether more pairs would tell nothing. */
+static bool is_done(const struct carm_pairs_how *how, const struct carm_pairs *p)
+{
+    return p->verdict != CARM_PAIRS_UNDECIDED &&
+           (how->threshold > 0.0 ||
+            (is_narrow(&p->wall, how->narrow) && is_narrow(&p->processor, how->narrow)));
+}
+
+int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, struct carm_err *err)
+{
+    static const double shortest =
+        1e-3; /* of a program that does anything: starting sh takes as long */
+    struct weather w = {.probes = false};
+    double *wall = calloc(2 * CARM_PAIRS_MOST, sizeof *wall);
+    double *processor = calloc(2 * CARM_PAIRS_MOST, sizeof *processor);
+    double own = 0.0;
+    int rc = 0;
+    *out = (struct carm_pairs){.verdict = CARM_PAIRS_UNDECIDED};
+    w.width = calloc(2 * CARM_PAIRS_MOST, sizeof *w.width);
+    if (!wall || !processor || !w.width) {
+        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the times");
+        goto out;
+    }
+    w.probes = carm_clock_open(&w.clock, NULL) == 0;
+    w.overhead = w.probes ? carm_clock_overhead() : 0.0;
+    for (unsigned i = 0; i < 2 * how->warmup && !rc && !carm_interrupted; i++) {
+        rc = run_once(how->command[i % 2], &wall[0], &processor[0], err);
+    }
+    w.begin = carm_seconds_now();
+    read_load(&w.busy, &w.stolen);
+    while (!rc && out->n < CARM_PAIRS_MOST && !carm_interrupted) {
+        for (size_t c = 0; c < 2 && !rc; c++) {
+            const size_t at = 2 * out->n + c;
+            look(&w, at);
+            rc = run_once(how->command[c], &wall[at], &processor[at], err);
+            processor[at] = fmax(processor[at], 1e-6); /* the resolution */
+            own += processor[at];
+        }
+        out->n += !rc && !carm_interrupted;
+        if (out->n < CARM_PAIRS_LEAST || rc) {
+            continue;
+        }
+        rc = judge(how, wall, processor, out, err);
+        if (is_done(how, out) || carm_seconds_now() - w.begin >= how->budget) {
+            break;
+        }
+    }
+    if (!rc && out->n < CARM_PAIRS_LEAST) {
+        rc = carm_fail(err, CARM_ENOTSUP, "interrupted after %zu of %d pairs", out->n,
+                       CARM_PAIRS_LEAST);
+    } else if (!rc && fmin(out->wall.seconds[0], out->wall.seconds[1]) < shortest) {
+        rc = carm_fail(
+            err, CARM_EINVAL,
+            "the commands end within a millisecond, which is the shell's time: let them do more");
+    }
+    sum_up(&w, 2 * out->n, own, out);
+out:
+    free(wall);
+    free(processor);
+    free(w.width);
+    return rc;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two commands that run in turn, A B A B: by how much the second takes longer. What disturbs the machine for longer than
+ * a run disturbs both. */
+#ifndef CARM_RUN_PAIRS_H
+#define CARM_RUN_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* 7 pairs have no 99% interval of their median. */
+enum { CARM_PAIRS_LEAST = 8, CARM_PAIRS_MOST = 1000 };
+
+struct carm_pairs_how {
+    const char *command[2]; /* for sh -c; standard input is empty, output is discarded */
+    unsigned warmup;        /* runs of each that do not count */
+    double budget; /* seconds; the pair that runs then, and the least number, come to their end */
+    double
+        threshold; /* a share: pairs are run until it is decided; 0 = until the interval is narrow */
+    double narrow; /* half an interval, as a share */
+};
+
+enum carm_pairs_verdict {
+    CARM_PAIRS_WITHIN, /* the interval is below the threshold, or within the noise */
+    CARM_PAIRS_SLOWER,
+    CARM_PAIRS_FASTER,
+    CARM_PAIRS_UNDECIDED, /* the interval is too wide for each of these */
+};
+
+/* "within", "slower", "faster", "not comparable" */
+const char *carm_pairs_verdict_name(enum carm_pairs_verdict verdict);
+
+struct carm_pairs_time {
+    double seconds[2]; /* medians */
+    double change, low,
+        high; /* of the second to the first command, as a share: median of the pairs, 99% interval */
+    enum carm_pairs_verdict verdict;
+};
+
+struct carm_pairs {
+    size_t n; /* pairs */
+    struct carm_pairs_time wall;
+    struct carm_pairs_time
+        processor; /* its change is the difference by the wall time where that is larger: a
+                                       * program that sleeps has none to speak of */
+    enum carm_pairs_verdict verdict; /* slower where either time is */
+    /* the machine meanwhile; negative = not known */
+    double
+        shared; /* share of the runs before which the core was shared (harness/machine/probe.h) */
+    double others; /* processors that other programs took */
+    double stolen; /* processors that the hypervisor took */
+    double clock;  /* highest clock of the core by its lowest, less 1 */
+};
+
+/* returns 0; -CARM_EIO (a command cannot be run), -CARM_EINVAL (it ends with a status other than 0, or too soon for
+ * times), -CARM_ENOMEM, -CARM_ENOTSUP (interrupted before there were enough pairs) */
+int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, struct carm_err *err);
+
+/* The change of pairs of times: median of their ratios and its 99% interval by order statistics, as harness/machine/stats.h
+ * but with exact ranks.
+ * times      [2 * n], A B A B; n from CARM_PAIRS_LEAST to CARM_PAIRS_MOST
+ * threshold  a share: slower above, faster below its inverse
+ * returns 0 or -CARM_ENOMEM */
+int carm_pairs_judge(const double *times, size_t n, double threshold, struct carm_pairs_time *out,
+                     struct carm_err *err);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pairs of times, made up: what is slower, what is within, what the pairs do not decide. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "run/pairs.h"
+
+enum { MOST = CARM_PAIRS_MOST };
+
+static double times[2 * MOST];
+
+static double noise(void)
+{
+    static uint64_t x = 1;
+    x = x * 6364136223846793005U + 1442695040888963407U;
+    return (double)(x >> 11) * 0x1p-53;
+}
+
+/* Times around 1 s, `more` longer for B; scatter: up to so much longer each; drift: of the whole machine by the end */
+static struct carm_pairs_time judge(size_t n, double more, double scatter, double drift,
+                                    double threshold)
+{
+    struct carm_pairs_time t;
+    for (size_t i = 0; i < 2 * n; i++) {
+        const double machine = 1.0 + drift * (double)i / (double)(2 * n);
+        times[i] = machine * (1.0 + scatter * noise()) * (i % 2 ? 1.0 + more : 1.0);
+    }
+    assert_int_equal(carm_pairs_judge(times, n, threshold, &t, NULL), 0);
+    return t;
+}
+
+static void equal_commands(void **state)
+{
+    (void)state;
+    const struct carm_pairs_time t = judge(8, 0.0, 0.0, 0.0, 0.05);
+    assert_true(t.change == 0.0 && t.low == 0.0 && t.high == 0.0 && t.seconds[0] == 1.0);
+    assert_int_equal(t.verdict, CARM_PAIRS_WITHIN);
+    for (int i = 0; i < 1000; i++) {
+        const size_t n = CARM_PAIRS_LEAST + (size_t)(90.0 * noise());
+        assert_int_not_equal(judge(n, 0.0, 0.3, 0.0, 0.05).verdict, CARM_PAIRS_FASTER);
+        assert_int_not_equal(judge(n, 0.0, 0.1, 1.0, 0.05).verdict, CARM_PAIRS_SLOWER);
+    }
+}
+
+static void changes_are_found(void **state)
+{
+    (void)state;
+    const struct carm_pairs_time slower = judge(8, 0.1, 0.01, 0.0, 0.05);
+    assert_int_equal(slower.verdict, CARM_PAIRS_SLOWER);
+    assert_true(fabs(slower.change - 0.1) < 0.02 && slower.low > 0.05 && slower.high < 0.15);
+    assert_int_equal(judge(8, -0.1, 0.01, 0.0, 0.05).verdict, CARM_PAIRS_FASTER);
+    /* a machine that becomes 3 times slower meanwhile */
+    assert_int_equal(judge(40, 0.1, 0.02, 2.0, 0.05).verdict, CARM_PAIRS_SLOWER);
+    assert_int_equal(judge(40, 0.02, 0.02, 2.0, 0.05).verdict, CARM_PAIRS_WITHIN);
+    /* one run in five takes twice as long */
+    judge(50, 0.1, 0.0, 0.0, 0.05);
+    for (size_t i = 0; i < 100; i += 5) {
+        times[i] *= 2.0;
+    }
+    struct carm_pairs_time t;
+    assert_int_equal(carm_pairs_judge(times, 50, 0.05, &t, NULL), 0);
+    assert_int_equal(t.verdict, CARM_PAIRS_SLOWER);
+    assert_true(fabs(t.change - 0.1) < 1e-9);
+}
+
+static void too_wide(void **state)
+{
+    (void)state;
+    assert_int_equal(judge(8, 0.05, 1.0, 0.0, 0.05).verdict, CARM_PAIRS_UNDECIDED);
+    assert_int_equal(judge(8, 0.0, 0.0, 0.0, 0.0).verdict, CARM_PAIRS_UNDECIDED);
+}
+
+/* The interval holds the median in 99% of cases or more, at each number of pairs. */
+static void coverage(void **state)
+{
+    (void)state;
+    static const size_t numbers[] = {8, 9, 12, 20, 50, 300, MOST};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        int missed = 0;
+        const int tries = numbers[k] > 100 ? 400 : 2000;
+        for (int i = 0; i < tries; i++) {
+            const struct carm_pairs_time t = judge(numbers[k], 0.0, 0.2, 0.0, 0.0);
+            missed += t.low > 0.0 || t.high < 0.0;
+        }
+        assert_true(missed <= tries / 100 + (int)(3.0 * sqrt(tries * 0.01)));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_commands),
+        cmocka_unit_test(changes_are_found),
+        cmocka_unit_test(too_wide),
+        cmocka_unit_test(coverage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
