@@ -326,10 +326,18 @@ static void missing(void **state)
     assert_true(counts.q[CARM_Q_FLOPS_SP].value == 970);
     assert_true(counts.q[CARM_Q_LOADS].value == 3000);
     assert_true(counts.q[CARM_Q_DRAM_READ_BYTES].value == 64000);
+    assert_non_null(strstr(counts.note, "not counted: dp_128"));
+    assert_null(strstr(counts.note, "dram"));
     carm_recipe_free(recipe);
 
     recipe = get("zen3");
     record(recipe, readings);
+    evaluate(recipe, readings, &counts);
+    assert_null(strstr(counts.note, "not counted"));
+    reading(recipe, readings, "fills_from_dram")->present = false;
+    evaluate(recipe, readings, &counts);
+    assert_false(carm_count_has(&counts, CARM_Q_LLC_MISSES));
+    assert_non_null(strstr(counts.note, "not counted: llc_misses"));
     reading(recipe, readings, "load_stores")->present = false;
     evaluate(recipe, readings, &counts);
     assert_false(carm_count_has(&counts, CARM_Q_LOADS));

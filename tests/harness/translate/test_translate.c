@@ -99,13 +99,17 @@ static struct carm_trace step(char *const *argv)
 static void same(const char *what, const struct carm_step_counts *a,
                  const struct carm_step_counts *b)
 {
-    const uint64_t *left = a->q;
-    const uint64_t *right = b->q;
-    for (size_t i = 0; i < CARM_STEP_WORDS; i++) {
-        if (left[i] != right[i]) {
-            fail_msg("%s: quantity %zu is %llu translated, %llu stepped", what, i,
-                     (unsigned long long)left[i], (unsigned long long)right[i]);
+    char text[512] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < CARM_STEP_WORDS && used < sizeof text - 64; i++) {
+        if (a->q[i] != b->q[i]) {
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "; quantity %zu is %llu, not %llu", i,
+                                     (unsigned long long)a->q[i], (unsigned long long)b->q[i]);
         }
+    }
+    if (used) {
+        fail_msg("%s: %s", what, text + 2);
     }
 }
 
