@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Gates on points: carm compare of two files of points, carm place --fail-under, and the commands of docs/ci.md.
 # Prints TAP. CARM = the program, CARM_TOP = the sources' root. With UPDATE=1 the golden files are rewritten.
-# shellcheck disable=SC2016 # backquotes of Markdown; the benchmark expands N
+# shellcheck disable=SC2016 # backquotes of Markdown
 set -u
 # shellcheck source=tests/tap.sh
 . "${0%/*}/../tap.sh"
@@ -282,8 +282,6 @@ EOF
 chmod +x "$ci/bin/stand-in"
 for name in git gh curl unzip make sudo apt-get; do ln -s stand-in "$ci/bin/$name"; done
 ln -s "$carm" "$ci/bin/carm"
-printf '#!/bin/sh\nexec awk "BEGIN { for (i = 0; i < %s; i++) s += i * 0.5; print s }"\n' '${N:-2000}' >"$ci/bench"
-chmod +x "$ci/bench"
 LOG=$ci/log BEFORE=$ci/before.csv
 export LOG BEFORE
 
@@ -298,6 +296,8 @@ translates() {
 
 if ! python3 -c 'import yaml' 2>/dev/null; then
     skip "the commands of docs/ci.md" "no python3-yaml"
+elif ! ${CC:-cc} -g -O2 -o "$ci/bench" "$data/gate.c" 2>/dev/null; then
+    skip "the commands of docs/ci.md" "no compiler"
 elif ! translates; then
     skip "the commands of docs/ci.md" "programs cannot be counted by translation here, as x86-64-v3"
 else
@@ -315,9 +315,12 @@ else
         grep -q '^git clone' "$LOG"
         ok "job $which ran its commands"
     done
-    N=3000 && export N
+    CARM=$carm "$top/tests/cli/gate_trials.sh" 2 >"$tmp/out" 2>"$tmp/err" && grep -qx 'found ONE: 2 of 2' "$tmp/out" &&
+        grep -q -- '--exact: bench: instructions [0-9]*, now [0-9]* (+[0-9e.-]*%); all in main$' "$tmp/out"
+    ok 'trials of the script: no false alarm; one instruction and 1% of the bytes are found'
+    N=30 && export N
     job script-1
-    [ $? -eq 1 ] && grep -q -- '--exact: bench: flops .*(+50.0%); [0-9a]*% in ' "$tmp/err" && grep -q 'flops +50' "$ci/comment.md"
+    [ $? -eq 1 ] && grep -q -- '--exact: bench: flops .*(+[0-9.]*%); all in add$' "$tmp/err" && grep -q 'flops +' "$ci/comment.md"
     ok "the script fails a program that computes more"
     unset N
     job script-1 && job script-1
