@@ -568,7 +568,7 @@ static void run_tally(const char *text, size_t size)
     const int fd = carm_sums_add(sums, getpid(), &program, &(const char *){NULL});
     promise(fd >= 0, "a tally");
     write_tally(fd, (const uint8_t *)text, size);
-    carm_sums_take(sums, &sum, &blocks);
+    carm_sums_take(sums, &sum, &blocks, NULL);
     promise(memchr(sum.incomplete, 0, sizeof sum.incomplete), "a reason ends");
     for (int by = CARM_PROFILE_LOOPS; by <= CARM_PROFILE_FUNCTIONS; by++) {
         const struct carm_profile_input in = {.blocks = &blocks, .by = (enum carm_profile_by)by};
