@@ -300,19 +300,25 @@ static void put_point(const struct page *page, size_t at, const struct carm_chan
 }
 
 /* Calls put for the points that --top shows: all, or the different ones first.
+ * differing  without functions and loops that do not differ
  * returns how many are left out */
-static size_t put_points(const struct page *page, void (*put)(const struct page *page, size_t i,
-                                                              const struct carm_change *c))
+static size_t put_points(const struct page *page, bool differing,
+                         void (*put)(const struct page *page, size_t i,
+                                     const struct carm_change *c))
 {
     struct carm_change c;
     size_t n = 0, shown = 0;
-    while (carm_changes_get(page->changes, n, &c)) {
-        n++;
+    size_t equal = 0;
+    while (carm_changes_get(page->changes, n + equal, &c)) {
+        const bool left_out = differing && c.part && !is_worth(&c);
+        equal += left_out;
+        n += !left_out;
     }
     const size_t most = page->job->top && page->job->top < n ? page->job->top : n;
     for (int rest = 0; rest < (most < n ? 2 : 1); rest++) {
         for (size_t i = 0; shown < most && carm_changes_get(page->changes, i, &c); i++) {
-            if (most == n || is_worth(&c) != (rest == 1)) {
+            if (!(differing && c.part && !is_worth(&c)) &&
+                (most == n || is_worth(&c) != (rest == 1))) {
                 put(page, i, &c);
                 shown++;
             }
@@ -363,7 +369,7 @@ static void put_table(const struct page *page)
         printf("  no model, so no roofs: name one, or run carm build\n");
     }
     printf("\n  %-21s %14s %14s %9s %9s\n", "", "A", "B", "change", "95% CI");
-    const size_t left = put_points(page, put_point);
+    const size_t left = put_points(page, false, put_point);
     if (left) {
         printf("\nand %zu more points: --top 0 shows all\n", left);
     }
@@ -457,7 +463,7 @@ static void put_markdown(const struct page *page)
     fputs("\n| point | before | after | change | roof before | roof after | counts | bound by |\n"
           "|---|---:|---:|---:|---:|---:|---|---|\n",
           stdout);
-    const size_t left = put_points(page, put_row);
+    const size_t left = put_points(page, true, put_row);
     if (left) {
         printf("\nand %zu more points: `--top 0` shows all\n", left);
     }

@@ -745,6 +745,11 @@ static void put_cause(struct carm_change_cause *out, size_t *n, size_t most,
     }
 }
 
+static bool is_others(const struct pair *p)
+{
+    return p->side[0].part == OTHERS || p->side[1].part == OTHERS;
+}
+
 size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum carm_change_kind kind,
                            struct carm_change_cause *out, size_t most)
 {
@@ -755,30 +760,34 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
     const double change = difference(&changes->pairs[program], kind);
     struct carm_change_cause others = {"others", 0.0};
     double sum = 0.0;
-    size_t n = 0;
+    size_t n = 0, singles = 0;
     for (uint32_t k = 0; change != 0.0 && k < changes->names.n; k++) {
         const struct pair *p = &changes->pairs[k];
-        if ((p->side[0].part == OTHERS || p->side[1].part == OTHERS) &&
-            part_name(changes, k, name, length)) {
-            others.share += difference(p, kind) / change;
+        if (part_name(changes, k, name, length)) {
+            others.share += is_others(p) ? difference(p, kind) / change : 0.0;
+            singles += !is_others(p) && (!p->side[0].runs || !p->side[1].runs);
         }
     }
     const double of_others = others.share;
     for (uint32_t k = 0; change != 0.0 && k < changes->names.n; k++) {
         const struct pair *p = &changes->pairs[k];
-        if (p->side[0].part == OTHERS || p->side[1].part == OTHERS ||
-            !(part = part_name(changes, k, name, length))) {
+        if (is_others(p) || !(part = part_name(changes, k, name, length))) {
             continue;
         }
-        const struct carm_change_cause cause = {part, difference(p, kind) / change};
+        struct carm_change_cause cause = {part, difference(p, kind) / change};
         const bool single = !p->side[0].runs || !p->side[1].runs;
         sum += cause.share;
         /* it was one of the others in the other file */
-        if (single && cause.share * of_others < 0.0 && fabs(of_others) >= 0.5 * fabs(cause.share)) {
-            others.share += cause.share;
-        } else {
-            put_cause(out, &n, most, &cause);
+        if (single && cause.share * of_others < 0.0) {
+            if (singles == 1 && fabs(cause.share) > fabs(of_others)) {
+                cause.share += others.share;
+                others.share = 0.0;
+            } else if (fabs(of_others) >= 0.5 * fabs(cause.share)) {
+                others.share += cause.share;
+                continue;
+            }
         }
+        put_cause(out, &n, most, &cause);
     }
     put_cause(out, &n, most, &others);
     return fabs(sum + of_others - 1.0) <= missing ? n : 0;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A benchmark for tests of gates: it reads numbers, sorts and adds them (the variable N: how often). What macros add to it, a gate has to find. */
+/* A benchmark for tests of gates: it reads numbers, sorts and adds them. What macros add to it, a gate has to find. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { NUMBERS = 20000, TURNS = 20 };
+#ifndef TURNS
+#define TURNS 20
+#endif
+
+enum { NUMBERS = 20000 };
 
 static int by_value(const void *a, const void *b)
 {
@@ -37,14 +41,13 @@ int main(void)
     char *text = malloc(NUMBERS * 16), *at = text;
     double *numbers = malloc(NUMBERS * sizeof *numbers), sum = 0.0;
     unsigned seed = 1;
-    const int turns = getenv("N") ? atoi(getenv("N")) : TURNS;
     for (int i = 0; i < NUMBERS; i++) {
         seed = seed * 1664525 + 1013904223;
         at += sprintf(at, "%u.%u ", seed >> 16, seed & 4095);
     }
     const size_t n = parse_numbers(text, numbers);
     qsort(numbers, n, sizeof *numbers, by_value);
-    for (int i = 0; i < turns; i++) {
+    for (int i = 0; i < TURNS; i++) {
         sum += add(numbers, n);
     }
 #ifdef ONE
