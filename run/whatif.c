@@ -37,10 +37,10 @@ enum { SNAPSHOTS_LEAST = 3, NEST_MAX = 16 /* loops in a loop */ };
 
 /* ---- words ---- */
 
-#define ROW(id, word, words, advice, bound) {word, words, advice, bound},
+#define ROW(id, word, words, advice, code) {word, words, advice, CARM_ADVICE_##code},
 static const struct {
     const char *word, *words, *advice;
-    bool bound;
+    enum carm_advice_code code; /* CARM_ADVICE_COUNT = a bound */
 } table[] = {CARM_WHATIF_TABLE(ROW)};
 #undef ROW
 
@@ -61,7 +61,7 @@ const char *carm_whatif_advice(enum carm_whatif_kind kind)
 
 bool carm_whatif_is_bound(enum carm_whatif_kind kind)
 {
-    return table[kind].bound;
+    return table[kind].code == CARM_ADVICE_COUNT;
 }
 
 /* ---- figures ---- */
@@ -651,4 +651,46 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
     out->seconds = s->stood;
     free(s);
     return rc;
+}
+
+/* The share of the program's time that a change concerns: of a nest, more than its row has (Amdahl). */
+static double concerned(const struct carm_whatif_change *c)
+{
+    return (1.0 - 1.0 / c->program) / (1.0 - 1.0 / c->gain);
+}
+
+void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct carm_profile *profile,
+                           struct carm_run_verdict *verdicts)
+{
+    for (size_t i = 0; i < whatif->nloops; i++) {
+        const struct carm_whatif_loop *loop = &whatif->loops[i];
+        struct carm_run_verdict *v = &verdicts[loop->row];
+        const double share = profile->rows[loop->row].share;
+        const struct carm_whatif_change *best[CARM_ADVICE_COUNT] = {NULL}, *most = NULL;
+        enum carm_advice_code first = CARM_ADVICE_COUNT;
+        for (int k = 0; k < CARM_WHATIF_KINDS && v->has; k++) {
+            const struct carm_whatif_change *c = &loop->changes[k];
+            const enum carm_advice_code code = table[k].code;
+            /* two changes may be one advice (prefetches): the better one speaks */
+            if (c->measured && code < CARM_ADVICE_COUNT &&
+                (!best[code] || c->ci.lo > best[code]->ci.lo)) {
+                best[code] = c;
+            }
+            if (c->measured && code < CARM_ADVICE_COUNT && (!most || c->ci.lo > most->ci.lo)) {
+                most = c;
+                first = code;
+            }
+        }
+        for (int code = 0; code < CARM_ADVICE_COUNT; code++) {
+            if (best[code] && (enum carm_advice_code)code !=
+                                  first) { /* advice as before, unless it gains nothing */
+                carm_verdict_measured(&v->verdict, (enum carm_advice_code)code,
+                                      (struct carm_ci){1.0, best[code]->ci.hi}, share);
+            }
+        }
+        if (most) { /* last: its gain is the verdict's */
+            carm_verdict_measured(&v->verdict, first, most->ci,
+                                  most->ci.lo > 1.0 ? concerned(most) : share);
+        }
+    }
 }

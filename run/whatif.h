@@ -13,27 +13,28 @@
 #include "base/observer.h"
 #include "harness/profile/profile.h"
 #include "run/count.h"
+#include "run/verdict.h"
 
-/* A row: identifier, word of JSON, "if ...", what to try or what the figure says, whether it is a bound: a program
- * without stores or arithmetic is no program, so only the loop has a gain. */
-#define CARM_WHATIF_TABLE(ROW)                                                           \
-    ROW(HUGE_PAGES, "huge_pages", "its pages were huge",                                 \
-        "MADV_HUGEPAGE, or GLIBC_TUNABLES=glibc.malloc.hugetlb=1", false)                \
-    ROW(PREFETCH, "prefetch", "its lines were prefetched", "__builtin_prefetch", false)  \
-    ROW(INDIRECT, "prefetch_indirect", "what its indices name was prefetched",           \
-        "__builtin_prefetch(&a[index[i + 32]])", false)                                  \
-    ROW(STREAMING, "streaming_stores", "its stores bypassed the caches",                 \
-        "non-temporal stores, as _mm256_stream_pd", false)                               \
-    ROW(CHAINS, "chains_broken", "its sums had several accumulators",                    \
-        "-ffast-math, or omp simd reduction", false)                                     \
-    ROW(DIVISIONS, "divisions_cheap", "divisions and roots cost a product",              \
-        "products with reciprocals, or -mrecip", false)                                  \
-    ROW(L1, "data_in_l1", "its data came from L1", "all that memory costs it", true)     \
-    ROW(STORES, "without_stores", "it stored nothing", "all that its stores cost", true) \
-    ROW(ARITHMETIC, "without_arithmetic", "its vector arithmetic took no time",          \
-        "all that its arithmetic costs", true)
+/* A row: identifier, word of JSON, "if ...", what to try or what the figure says, its advice of verdicts. A row without
+ * such advice is a bound: a program without stores or arithmetic is no program, so only the loop has a gain. */
+#define CARM_WHATIF_TABLE(ROW)                                                             \
+    ROW(HUGE_PAGES, "huge_pages", "its pages were huge",                                   \
+        "MADV_HUGEPAGE, or GLIBC_TUNABLES=glibc.malloc.hugetlb=1", HUGE_PAGES)             \
+    ROW(PREFETCH, "prefetch", "its lines were prefetched", "__builtin_prefetch", PREFETCH) \
+    ROW(INDIRECT, "prefetch_indirect", "what its indices name was prefetched",             \
+        "__builtin_prefetch(&a[index[i + 32]])", PREFETCH)                                 \
+    ROW(STREAMING, "streaming_stores", "its stores bypassed the caches",                   \
+        "non-temporal stores, as _mm256_stream_pd", STREAM_STORES)                         \
+    ROW(CHAINS, "chains_broken", "its sums had several accumulators",                      \
+        "-ffast-math, or omp simd reduction", BREAK_CHAIN)                                 \
+    ROW(DIVISIONS, "divisions_cheap", "divisions and roots cost a product",                \
+        "products with reciprocals, or -mrecip", FEWER_DIVISIONS)                          \
+    ROW(L1, "data_in_l1", "its data came from L1", "all that memory costs it", COUNT)      \
+    ROW(STORES, "without_stores", "it stored nothing", "all that its stores cost", COUNT)  \
+    ROW(ARITHMETIC, "without_arithmetic", "its vector arithmetic took no time",            \
+        "all that its arithmetic costs", COUNT)
 
-#define CARM_WHATIF_ID(id, word, words, advice, bound) CARM_WHATIF_##id,
+#define CARM_WHATIF_ID(id, ...) CARM_WHATIF_##id,
 enum carm_whatif_kind { CARM_WHATIF_TABLE(CARM_WHATIF_ID) CARM_WHATIF_KINDS };
 #undef CARM_WHATIF_ID
 
@@ -82,6 +83,11 @@ struct carm_run_whatif {
  * returns 0, -CARM_ENOMEM, -CARM_EIO */
 int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
                     const struct carm_profile *profile, uint64_t memory, struct carm_err *err);
+
+/* What was measured goes to the verdicts of the loops: the largest gain, and changes without any.
+ * verdicts  [profile->nrows] */
+void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct carm_profile *profile,
+                           struct carm_run_verdict *verdicts);
 
 /* What the snapshots say together. Pure; for tests.
  * ratios  [n] of the snapshots; NaN = not measured

@@ -556,6 +556,9 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     const struct carm_model *roofs = no_model ? NULL : model;
     rc = rc || !profile.nrows ? rc : find_verdicts(&verdicts, run, &profile, simulated, roofs, err);
     rc = rc || !opt_what_if ? rc : try_changes(&whatif, run, &profile, input, err);
+    if (!rc && opt_what_if && verdicts) {
+        carm_run_whatif_judge(&whatif, &profile, verdicts);
+    }
     /* before anything is printed: a run may be long, and standard error a pipe that is closed */
     const int kept = !rc && opt_output ? carm_run_rows_append(opt_output, run, parts_by, &profile,
                                                               levels, verdicts, err)

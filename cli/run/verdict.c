@@ -125,6 +125,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             dot, 100.0 * row->share);
         return;
     }
+    const char *for_program = v->measured ? " for the program, measured" : " for the program";
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
     if (unknown && v->second == CARM_LIMIT_UNKNOWN) {
         say("%s%s %.0f%% in %s: what limits it is not known", time, dot, 100.0 * row->share, name);
@@ -136,7 +137,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             stride, v->nadvice ? "; may help: " : "",
             v->nadvice ? carm_advice_words(v->advice[0].code) : "", v->nadvice && gains ? ", " : "",
             v->nadvice && gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
-            v->nadvice && gains ? " for the program" : "");
+            v->nadvice && gains ? for_program : "");
         return;
     }
     say("%s%s %.0f%% in %s, %slimited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
@@ -144,14 +145,14 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         carm_verdict_limited_by(limit, sizeof limit, &kept) + (v->estimate ? strlen("maybe ") : 0),
         stride, v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
         gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
-        gains ? " for the program" : "");
+        gains ? for_program : "");
 }
 
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,
                             const struct carm_run_verdict *verdicts)
 {
     static const double worth_a_row = 0.01;
-    bool answered = false;
+    bool answered = false, starred = false;
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
         const struct carm_verdict *v = &verdicts[i].verdict;
@@ -166,11 +167,16 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
                     "gain", "where");
             answered = true;
         }
+        carm_verdict_gain_text(gain, sizeof gain, &v->loop);
+        snprintf(gain + strlen(gain), sizeof gain - strlen(gain), "%s", v->measured ? " *" : "");
+        starred = starred || v->measured;
         snprintf(text, sizeof text, "%6.1f%%  %-36s %7.0f%%  %-9s  %s", 100.0 * row->share,
-                 carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains,
-                 carm_verdict_gain_text(gain, sizeof gain, &v->loop),
+                 carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains, gain,
                  carm_run_name_cut(name, sizeof name, row, 64));
         fprintf(stderr, "carm: %s\n", text);
+    }
+    if (starred) {
+        fprintf(stderr, "carm: * measured: the table of --what-if has the change\n");
     }
 }
 
@@ -191,12 +197,14 @@ static json_t *bound_json(const void *bounds, size_t i)
 static json_t *advice_json(const void *verdict, size_t i)
 {
     const struct carm_verdict *v = verdict;
+    const struct carm_verdict_gain *gain = v->measured && i > 0 ? &v->removal : &v->loop;
     json_t *o = json_object();
     return carm_jwrite_done(
         o, carm_jwrite_text(o, "code", carm_advice_name(v->advice[i].code)) &&
                carm_jwrite_text(o, "removes", carm_limit_name(v->advice[i].removes)) &&
-               carm_jwrite_number(o, "low", v->loop.low) &&
-               carm_jwrite_number(o, "high", v->loop.high));
+               carm_jwrite_number(o, "low", gain->low) &&
+               carm_jwrite_number(o, "high", gain->high) &&
+               carm_jwrite_bool(o, "measured", v->measured && i == 0));
 }
 
 static json_t *access_json(const void *accesses, size_t i)

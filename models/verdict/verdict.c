@@ -234,6 +234,34 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
 
 /* ---- words ---- */
 
+void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, struct carm_ci ci,
+                           double share)
+{
+    static const double worth = 1.05,
+                        nothing = 1.1; /* less is within what the method is sure of, some 5% */
+    const bool gains = ci.lo > worth;
+    size_t n = 0;
+    for (size_t i = 0; i < v->nadvice && (gains || ci.hi < nothing); i++) {
+        if (v->advice[i].code != code) {
+            v->advice[n++] = v->advice[i];
+        }
+    }
+    if (gains) {
+        n = n < CARM_VERDICT_ADVICE_MAX ? n : CARM_VERDICT_ADVICE_MAX - 1;
+        memmove(&v->advice[1], &v->advice[0], n * sizeof *v->advice);
+        v->advice[0] = (struct carm_verdict_advice){code, v->limit};
+        v->nadvice = n + 1;
+        v->removal = v->measured ? v->removal : v->loop;
+        v->measured = true;
+        v->loop = (struct carm_verdict_gain){ci.lo, ci.hi};
+    } else if (ci.hi < nothing && n < v->nadvice) {
+        v->nadvice = n;
+        v->loop = n ? v->loop : (struct carm_verdict_gain){1.0, 1.0};
+    }
+    v->program =
+        (struct carm_verdict_gain){amdahl(share, v->loop.low), amdahl(share, v->loop.high)};
+}
+
 struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *v)
 {
     return (struct carm_verdict_kept){.limit = v->limit,

@@ -69,6 +69,8 @@ struct carm_verdict {
         program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
     struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
     size_t nadvice;
+    bool measured;                    /* the gains are of the first advice, and were measured ... */
+    struct carm_verdict_gain removal; /* ... and this is the loop's by the bounds */
 };
 
 /* Properties of the code that advice depends on, beside the limit. */
@@ -93,6 +95,12 @@ struct carm_verdict_code {
  * out      the verdict with the bounds */
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
                        const struct carm_verdict_code *code, struct carm_verdict *out);
+
+/* A change was tried in copies of the running program, for a part with this share of its time. One that gains goes
+ * before all other advice, with its measured gain; one that gains nothing is no advice any more.
+ * ci  95% interval of time now over time with the change */
+void carm_verdict_measured(struct carm_verdict *verdict, enum carm_advice_code code,
+                           struct carm_ci ci, double share);
 
 /* What a row of points.csv keeps of a verdict, and all that its words need. */
 struct carm_verdict_kept {

@@ -72,6 +72,51 @@ static void the_rest_stays(void **state)
     assert_non_null(strstr(c.why, "all that is left"));
 }
 
+static struct carm_whatif_change change(double gain, double half, double program)
+{
+    return (struct carm_whatif_change){
+        .measured = true, .gain = gain, .ci = {gain - half, gain + half}, .program = program};
+}
+
+/* A loop of 80% of the time, limited by DRAM by its bounds: what was measured of the advice counts. */
+static void verdicts_take_measured_gains(void **state)
+{
+    struct carm_profile_row row = {.share = 0.8};
+    const struct carm_profile profile = {.rows = &row, .nrows = 1};
+    struct carm_run_verdict v = {.has = true};
+    struct carm_verdict *of = &v.verdict;
+    struct carm_run_whatif w = {.nloops = 1};
+    struct carm_whatif_change *changes = w.loops[0].changes;
+    (void)state;
+    of->limit = CARM_LIMIT_DRAM;
+    of->loop = (struct carm_verdict_gain){1.5, 8.0};
+    of->advice[0] = (struct carm_verdict_advice){CARM_ADVICE_BLOCK, CARM_LIMIT_DRAM};
+    of->advice[1] = (struct carm_verdict_advice){CARM_ADVICE_STREAM_STORES, CARM_LIMIT_DRAM};
+    of->nadvice = 2;
+    /* a bound is no advice, streaming stores gain nothing, huge pages do */
+    changes[CARM_WHATIF_L1] = change(13.0, 1.0, NAN);
+    changes[CARM_WHATIF_STREAMING] = change(0.9, 0.05, 0.95);
+    changes[CARM_WHATIF_HUGE_PAGES] = change(2.0, 0.1, 1.0 / (0.2 + 0.8 / 2.0));
+    carm_run_whatif_judge(&w, &profile, &v);
+    assert_true(of->measured);
+    assert_int_equal(of->nadvice, 2);
+    assert_int_equal(of->advice[0].code, CARM_ADVICE_HUGE_PAGES);
+    assert_int_equal(of->advice[1].code, CARM_ADVICE_BLOCK);
+    assert_true(fabs(of->loop.low - 1.9) < 1e-9 && fabs(of->loop.high - 2.1) < 1e-9);
+    assert_true(fabs(of->program.high - 1.0 / (0.2 + 0.8 / 2.1)) < 1e-9);
+    assert_true(of->removal.high > 7.0); /* by the bounds, for the other advice */
+    /* an interval around 1 says nothing for or against an advice; a narrow one takes it away */
+    changes[CARM_WHATIF_HUGE_PAGES] = change(1.1, 0.2, 1.08);
+    *of = (struct carm_verdict){.loop = {1.5, 8.0}, .nadvice = 1};
+    of->advice[0].code = CARM_ADVICE_HUGE_PAGES;
+    carm_run_whatif_judge(&w, &profile, &v);
+    assert_true(of->nadvice == 1 && !of->measured && of->loop.high > 7.0);
+    changes[CARM_WHATIF_HUGE_PAGES] = change(1.0, 0.04, 1.0);
+    carm_run_whatif_judge(&w, &profile, &v);
+    assert_true(of->nadvice == 0 && !of->measured);
+    assert_true(fabs(of->loop.high - 1.0) < 1e-9 && fabs(of->program.high - 1.0) < 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -79,6 +124,7 @@ int main(void)
         cmocka_unit_test(spread_widens),
         cmocka_unit_test(nothing_is_said),
         cmocka_unit_test(the_rest_stays),
+        cmocka_unit_test(verdicts_take_measured_gains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
