@@ -54,6 +54,16 @@ struct carm_latency_curve {
     size_t npoints;
 };
 
+/* The plateau of a curve between two working sets, which are twice the cache before and half of this one: the longest
+ * run of points within 25% of one another, its median point, and an interval with all its points. Half of the loads of
+ * the smallest set miss the cache before, so the fastest point has half of the level's latency or more: slower points
+ * are of loads that go beyond it, as in a shared cache of which neighbours have a part. A note says when the
+ * plateau ends before the reported size.
+ * below  seconds: slower points are none of this level
+ * l      out: seconds 0 and a note where there is none */
+void carm_latency_plateau(struct carm_latency *l, const struct carm_latency_curve *curve,
+                          uint64_t from, uint64_t to, double below);
+
 /* How fast one core loads lines that miss, with 1 to 64 independent chains. */
 struct carm_in_flight_point {
     int chains;

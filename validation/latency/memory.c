@@ -18,7 +18,6 @@
 #define SMALL    (4 * KIB)
 #define HUGE     (2 * MIB)
 #define GIB_MOST ((uint64_t)1 << 30) /* of each buffer */
-#define PLATEAU  1.25                /* points of one plateau lie within 25% */
 
 enum {
     REPS = 21,
@@ -257,96 +256,24 @@ static struct carm_latency *add_latency(struct memory *m, const char *level,
     return l;
 }
 
-/* The longest run of neighbouring points of in[n] that lie within 25% of one another; of equally
- * long runs the fastest. *first: its first point. returns the length */
-static size_t longest_run(const struct carm_latency_point *const *in, size_t n, size_t *first)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < n; i++) {
-        double least = in[i]->seconds;
-        double most = least;
-        size_t k = i;
-        while (k < n) {
-            least = fmin(least, in[k]->seconds);
-            most = fmax(most, in[k]->seconds);
-            if (most > PLATEAU * least) {
-                break;
-            }
-            k++;
-        }
-        if (k - i > longest) {
-            longest = k - i;
-            *first = i;
-        }
-    }
-    return longest;
-}
-
-/* The plateau of a curve between two working sets, of points faster than `below` seconds: its
- * median point, and an interval with all its points. A note says when the plateau ends before
- * the reported size of the cache: a guest may have only a part of a shared cache. */
-static void find_plateau(struct carm_latency *l, const struct carm_latency_curve *c, uint64_t from,
-                         uint64_t to, double below)
-{
-    const struct carm_latency_point *in[POINTS_MAX];
-    const struct carm_latency_point *last = NULL;
-    size_t n = 0;
-    size_t first = 0;
-    for (size_t i = 0; i < c->npoints; i++) {
-        const uint64_t set = c->points[i].working_set_bytes;
-        if (set >= from && set <= to) {
-            last = &c->points[i];
-            if (last->seconds < below) {
-                in[n++] = last;
-            }
-        }
-    }
-    const size_t run = longest_run(in, n, &first);
-    if (run == 0) {
-        (void)snprintf(l->note, sizeof l->note,
-                       "not measured: no working set lies in this level alone");
-        return;
-    }
-    const struct carm_latency_point *middle = in[first + run / 2];
-    l->seconds = middle->seconds;
-    l->cycles = middle->cycles;
-    l->ci95 = middle->ci95;
-    l->working_set_bytes = middle->working_set_bytes;
-    for (size_t i = first; i < first + run; i++) {
-        l->ci95.lo = fmin(l->ci95.lo, in[i]->ci95.lo);
-        l->ci95.hi = fmax(l->ci95.hi, in[i]->ci95.hi);
-        l->disturbed |= in[i]->disturbed;
-    }
-    for (size_t i = 0; i < c->npoints; i++) {
-        const struct carm_latency_point *p = &c->points[i];
-        if (p->working_set_bytes >= from && p->seconds <= PLATEAU * l->seconds) {
-            l->reach_bytes = p->working_set_bytes;
-        }
-    }
-    if (last->seconds > 2.0 * PLATEAU * l->seconds) {
-        (void)snprintf(l->note, sizeof l->note, "%.3g ns at %llu KiB, which the cache should hold",
-                       1e9 * last->seconds, (unsigned long long)(last->working_set_bytes >> 10));
-    }
-}
-
 static void find_levels(struct memory *m, const struct carm_latency_curve *c, double clock_hz)
 {
     const struct carm_topo *t = m->run->host->topo;
     const uint64_t largest = last_cache(t);
     struct carm_latency memory = {.seconds = 0.0};
     uint64_t below = 0;
-    find_plateau(&memory, c, largest * 4, UINT64_MAX, INFINITY);
+    carm_latency_plateau(&memory, c, largest * 4, UINT64_MAX, INFINITY);
     /* a plateau near the memory's latency is not a cache */
     const double most = memory.seconds > 0.0 ? 0.6 * memory.seconds : INFINITY;
     for (size_t i = 0; i < t->ncaches; i++) {
         char name[16];
         const uint64_t size = t->caches[i].size_bytes;
         (void)snprintf(name, sizeof name, "L%d", t->caches[i].level);
-        find_plateau(add_latency(m, name, c, clock_hz), c, below * 2, size / 2, most);
+        carm_latency_plateau(add_latency(m, name, c, clock_hz), c, below * 2, size / 2, most);
         below = size;
     }
     struct carm_latency *dram = add_latency(m, "DRAM", c, clock_hz);
-    find_plateau(dram, c, largest * 4, UINT64_MAX, INFINITY);
+    carm_latency_plateau(dram, c, largest * 4, UINT64_MAX, INFINITY);
     dram->reach_bytes = 0;
     if (m->cut) {
         for (size_t i = 0; i <= t->ncaches; i++) {

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plateau of a level in a curve of dependent loads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/latency.h"
+
+/* L2 of 1 MiB, L3 of 32 MiB: sets of 2, 2.8, 4, 5.6, 8, 11, 16 MiB are L3's, then DRAM. */
+enum { L3 = 7, N = 10 };
+static const double sizes[N] = {2.0, 2.83, 4.0, 5.66, 8.0, 11.3, 16.0, 32.0, 64.0, 128.0};
+
+static struct carm_latency plateau(const double *ns, double below)
+{
+    static struct carm_latency_point points[N];
+    const struct carm_latency_curve curve = {.points = points, .npoints = N};
+    struct carm_latency l = {.seconds = 0.0};
+    for (int i = 0; i < N; i++) {
+        const double seconds = 1e-9 * ns[i];
+        points[i] =
+            (struct carm_latency_point){.working_set_bytes = (uint64_t)(sizes[i] * (1 << 20)),
+                                        .seconds = seconds,
+                                        .ci95 = {0.99 * seconds, 1.01 * seconds},
+                                        .cycles = 3.7 * ns[i]};
+    }
+    carm_latency_plateau(&l, &curve, 2 << 20, 16 << 20, 1e-9 * below);
+    return l;
+}
+
+static void test_of_a_whole_cache(void **state)
+{
+    const double ns[N] = {10.0, 12.0, 13.5, 14.0, 14.2, 14.4, 15.0, 60.0, 110.0, 120.0};
+    const struct carm_latency l = plateau(ns, 72.0);
+    (void)state;
+    assert_true(fabs(l.seconds - 14.2e-9) < 1e-15);
+    assert_true(l.ci95.lo < 12.0e-9 && l.ci95.hi > 15.0e-9);
+    assert_true(l.reach_bytes == 16 << 20);
+    assert_int_equal(l.note[0], 0);
+}
+
+/* Neighbours have most of the cache: four points of 66 to 76 ns are a longer run than three of 13 to 15, and none of
+ * this level. */
+static void test_of_a_part_of_a_cache(void **state)
+{
+    const double ns[N] = {13.0, 14.5, 15.0, 66.0, 74.0, 76.0, 75.0, 90.0, 125.0, 130.0};
+    const struct carm_latency l = plateau(ns, 78.0);
+    (void)state;
+    assert_true(fabs(l.seconds - 14.5e-9) < 1e-15);
+    assert_true(l.ci95.hi < 16e-9);
+    assert_true(l.reach_bytes == 4 << 20);
+    assert_non_null(strstr(l.note, "75 ns at 16384 KiB, which the cache should hold"));
+}
+
+static void test_of_none(void **state)
+{
+    const double ns[N] = {80.0, 82.0, 85.0, 86.0, 88.0, 90.0, 92.0, 95.0, 100.0, 110.0};
+    const struct carm_latency l = plateau(ns, 66.0);
+    (void)state;
+    assert_true(l.seconds == 0.0);
+    assert_non_null(strstr(l.note, "no working set lies in this level alone"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_of_a_whole_cache),
+        cmocka_unit_test(test_of_a_part_of_a_cache),
+        cmocka_unit_test(test_of_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
