@@ -4,17 +4,12 @@
 #ifndef CARM_TESTS_CALL_SHIM_H
 #define CARM_TESTS_CALL_SHIM_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdbool.h>
 #include <string.h>
 
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
+#include "tests/unit.h"
 
 /* The layout is known to call_shim.asm. */
 struct call {

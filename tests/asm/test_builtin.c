@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The built-in test codes: they are the default plans' codes, to the byte what nasm makes of these
  * today (a part of them is assembled; make soak: all), and refused by the recount when a bit of them has changed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "asm/decode.h"
 #include "asm/image.h"
 #include "base/unpack.h"
 #include "harness/machine/cpu.h"
+#include "tests/unit.h"
+#include "validation/builtin/plan.h"
 #include "validation/roofs/config.h"
 #include "validation/roofs/plan.h"
-#include "validation/builtin/plan.h"
 #include "validation/validate/plan.h"
 
 struct fixture {
@@ -27,13 +23,11 @@ static struct fixture f;
 
 static int set_up(void **state)
 {
-    (void)state;
     return carm_builtin_open(&f.builtin, NULL) || carm_builtin_plan(&f.specs, &f.n, NULL);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(f.specs);
     return 0;
 }
@@ -55,7 +49,6 @@ static int show_nasm(void **state)
 static void test_sorted(void **state)
 {
     char before[CARM_CODE_NAME_MAX] = "";
-    (void)state;
     assert_true(f.n > 1000);
     assert_int_equal(f.builtin.n, f.n);
     for (size_t i = 0; i < f.n; i++) {
@@ -82,7 +75,6 @@ static void test_recount(void **state)
 {
     struct carm_image *image = NULL;
     struct carm_err err = {""};
-    (void)state;
     if (carm_image_open(&image, f.specs, f.n, &err)) {
         fail_msg("%s", err.text);
     }
@@ -106,7 +98,6 @@ static void test_plans(void **state)
                                                     {.isa = "all", .ceilings = "", .quick = ""},
                                                     {.ceilings = "busy,mix"},
                                                     {.ceilings = "traffic"}};
-    (void)state;
     for (int widest = CARM_SSE; widest < CARM_VECTOR_ISAS; widest++) {
         struct carm_cpu cpu = {.fma = widest >= CARM_AVX2};
         for (int i = 0; i <= widest; i++) {
@@ -134,7 +125,6 @@ static void test_both(void **state)
     struct carm_code_spec specs[3];
     struct carm_image *image = NULL;
     struct carm_err err = {""};
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(carm_code_parse(names[i], &specs[i], NULL), 0);
     }
@@ -161,7 +151,6 @@ static void test_no_nasm(void **state)
     struct carm_code_spec spec;
     struct carm_image *image = NULL;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_code_parse("A.sse.dp.3:2.u4", &spec, NULL), 0);
     assert_int_equal(carm_image_open(&image, &spec, 1, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "apt-get install nasm"));
@@ -237,7 +226,6 @@ static void test_fresh(void **state)
     size_t size = 0;
     struct carm_code_table table;
     struct carm_err err = {""};
-    (void)state;
     size_t *chosen = calloc(f.n, sizeof *chosen);
     struct carm_code_spec *specs = calloc(f.n, sizeof *specs);
     struct carm_code_layout *layouts = calloc(f.n, sizeof *layouts);
@@ -366,7 +354,6 @@ static void flip_all(const char *name)
 
 static void test_flips(void **state)
 {
-    (void)state;
     flip_all("A.avx2.dp.2:1.u4");
     flip_all("A.avx512.dp.2:1.u8.p256");
     flip_all("B.sse.dp.fma.f48.c8");
@@ -380,7 +367,6 @@ static void test_damage(void **state)
     struct carm_image *image = NULL;
     struct carm_err err = {""};
     size_t at = 0;
-    (void)state;
     const size_t entry = (f.builtin.size - f.builtin.begin) / f.builtin.n;
     uint8_t *copy = malloc(f.builtin.size);
     assert_non_null(copy);
@@ -419,7 +405,6 @@ static void test_packed(void **state)
     uint8_t *out = NULL;
     size_t size = 0;
     struct carm_err err = {""};
-    (void)state;
     assert_non_null(copy);
     assert_true(n < f.builtin.size / 10);
     memcpy(copy, carm_builtin_packed, n);
@@ -443,7 +428,6 @@ static void test_packed(void **state)
 /* The codes of a default model's validation, as the plan takes them from the built-in image. */
 static void test_validation(void **state)
 {
-    (void)state;
     for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         const enum carm_op op = isa == CARM_AVX ? CARM_MAD : CARM_FMA;
         const struct carm_plan_target target = {(enum carm_isa)isa, CARM_DP, op};

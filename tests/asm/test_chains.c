@@ -262,7 +262,6 @@ static void test_values(void **state)
  * their first value: there only another operation shows. */
 static void test_value_checker(void **state)
 {
-    (void)state;
     for (int precision = 0; precision < CARM_FLOATS; precision++) {
         struct carm_code_spec spec = {.kind = CARM_KIND_B,
                                       .isa = CARM_SSE,
@@ -343,7 +342,6 @@ static uint64_t find_cycle(enum carm_precision precision, enum carm_op op, const
 static void test_cycles(void **state)
 {
     enum { LIMIT = 10000000, ROWS = CARM_ROW_FMA };
-    (void)state;
     for (int precision = 0; precision < CARM_FLOATS; precision++) {
         for (int op = 0; op < CARM_FLOAT_OPS; op++) {
             uint64_t longest = 0;
@@ -371,7 +369,6 @@ static void test_cycle_checker(void **state)
 {
     struct turns t = turns_of(CARM_SP, CARM_MUL, 0, 0);
     const union element z = constant(CARM_SP, 0, 0);
-    (void)state;
     assert_true(find_cycle(CARM_SP, CARM_MUL, &t, z, 1000000) > 0);
     t.k[1].sp = t.k[0].sp; /* grows to infinity */
     assert_int_equal(find_cycle(CARM_SP, CARM_MUL, &t, z, 1000000), 0);

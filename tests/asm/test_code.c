@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of test codes, what is refused with which sentence, and the constants of the chains. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +7,7 @@
 
 #include "asm/code.h"
 #include "asm/gen.h"
+#include "tests/unit.h"
 
 static void test_names(void **state)
 {
@@ -47,7 +42,6 @@ static void test_names(void **state)
         {"B.avx2.dp.fma.i45.f16.c8", "B.avx2.dp.fma.f16.c8.i45"},
         {"B.avx2.dp.fma.f16.c8.i0", "B.avx2.dp.fma.f16.c8"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct carm_code_spec spec;
         struct carm_err err = {""};
@@ -66,7 +60,6 @@ static void test_round_trip(void **state)
     static const char *const mixes[] = {"2:1", "1:0",   "0:1",   "update",
                                         "nt",  "2:1nt", "16:16", "2:1update"};
     static const enum carm_kind kinds[] = {CARM_KIND_A, CARM_KIND_B, CARM_KIND_C, CARM_KIND_W};
-    (void)state;
     bool seen[4] = {false};
     for (unsigned i = 0; i < 4 * 5 * 2 * 8 * CARM_FLOAT_OPS; i++) {
         struct carm_code_spec in = {
@@ -237,7 +230,6 @@ static void test_refused(void **state)
         {"R.avx2.dp.u8.j8", "field 'j8' is not understood"},
         {"R.avx2.dp.u8.i8", "field 'i8' is not understood"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const struct carm_code_spec untouched = {.units = 4711};
         struct carm_code_spec spec = untouched;
@@ -278,7 +270,6 @@ static void test_fields_refused(void **state)
         {"R.avx2.dp", {.order = CARM_ORDER_BLOCK}, "neither a prefetch (pN) nor blocks"},
         {"R.avx2.dp", {.mix = {.stores = 1}}, "kind R loads whole lines: it has no stores"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_code_spec spec;
         struct carm_err err = {""};
@@ -363,7 +354,6 @@ static void test_bodies(void **state)
                          "    DRAW\n    LDRANDOM 0\n    LDRANDOM 1\n"
                          "  RANDOM_END\n"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct carm_code_spec spec;
         char *text = NULL;
@@ -385,14 +375,12 @@ static void test_slots(void **state)
 {
     const struct carm_account account = {
         .loads = 2, .fp_instructions = 4, .int_instructions = 6, .instructions = 15};
-    (void)state;
     assert_int_equal(carm_account_slots(&account), 14);
 }
 
 static void test_widths(void **state)
 {
     static const unsigned bytes[CARM_VECTOR_ISAS] = {8, 16, 32, 32, 64};
-    (void)state;
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         const enum carm_isa isa = (enum carm_isa)i;
         assert_int_equal(carm_isa_vector_bytes(isa, CARM_DP), bytes[i]);
@@ -415,7 +403,6 @@ static void test_intensity(void **state)
         {"C.avx512.dp.3:2.fma.u1.f6.c3", 3, 10}, {"W.avx2.dp.2:1.fma.u4.f8.c4.i99", 1, 6},
         {"C.avx2.dp.2:0.fma.u4.f8.c4.s2", 1, 4}, {"R.avx2.dp.u4", 0, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct carm_code_spec spec;
         uint64_t flops = 0;
@@ -431,7 +418,6 @@ static void test_intensity(void **state)
 static void test_constants(void **state)
 {
     double first[CARM_ROW_FMA * 16];
-    (void)state;
     for (unsigned lane = 0; lane < 16; lane++) {
         const double summand =
             carm_gen_constant(CARM_ROW_FMA, lane) * carm_gen_constant(CARM_ROW_FMA + 1, lane);

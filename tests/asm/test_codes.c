@@ -36,7 +36,6 @@ static void test_call_checker(void **state)
     };
     struct carm_code_spec spec = {.isa = CARM_SSE};
     static struct call c;
-    (void)state;
     for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
         c = (struct call){.fn = planted[i].fn, .iterations = 7, .passes = 1};
         const char *broken = run_guarded(&c, &spec);
@@ -65,7 +64,6 @@ enum { DATA_BYTES = 64 * 1024, GUARD_BYTES = 64 * 1024, ITERATIONS = 16 };
 
 static int open_arena(void **state)
 {
-    (void)state;
     void *map =
         mmap(NULL, DATA_BYTES + 2 * GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) {
@@ -78,7 +76,6 @@ static int open_arena(void **state)
 
 static int close_arena(void **state)
 {
-    (void)state;
     return munmap(arena.map, DATA_BYTES + 2 * GUARD_BYTES);
 }
 
@@ -254,7 +251,6 @@ static void test_interleaved(void **state)
 /* The checker sees a code that does something else than its specification says. */
 static void test_window_checker(void **state)
 {
-    (void)state;
     static const struct {
         const char *run, *taken_for, *wrong;
     } planted[] = {
@@ -310,7 +306,6 @@ static void test_guard(void **state)
 {
     const struct carm_code_spec specs[] = {parse("A.sse.dp.1:0.u4"), parse("A.sse.dp.0:1.u4"),
                                            parse("A.sse.dp.nt.u4"), parse("A.sse.dp.1:0.u4.p4096")};
-    (void)state;
     struct carm_image *image = open_image(specs, 4);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(run_child(&image->codes[i], 0), 0);

@@ -39,7 +39,6 @@ static uint8_t *piece(unsigned k)
 
 static int open_arena(void **state)
 {
-    (void)state;
     void *map = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int rc = 0;
     if (map == MAP_FAILED) {
@@ -55,7 +54,6 @@ static int open_arena(void **state)
 
 static int close_arena(void **state)
 {
-    (void)state;
     return munmap(arena.map, ARENA);
 }
 
@@ -220,7 +218,6 @@ static void test_streams_checker(void **state)
         {"A.sse.dp.update.u4.s2", "A.sse.dp.2:1update.u2.s2",
          "a stream that is loaded from is written"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof planted / sizeof *planted; i++) {
         const struct carm_code_spec specs[] = {parse(planted[i].run), parse(planted[i].taken_for)};
         struct carm_image *image = open_image(specs, 2);
@@ -261,7 +258,6 @@ static void test_guards(void **state)
 {
     static const char *const names[] = {"A.sse.dp.1:1.u4.s2", "A.sse.dp.2:0.u4.s2",
                                         "A.sse.dp.1:1nt.u4.s2"};
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct carm_code_spec spec = parse(names[i]);
         struct carm_image *image = open_image(&spec, 1);

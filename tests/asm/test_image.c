@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The loader: every failure has its code and its sentence and leaves nothing behind, and code is
  * never writable and executable at the same time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +11,7 @@
 #include <unistd.h>
 
 #include "asm/image.h"
+#include "tests/unit.h"
 
 static char folder[64];   /* TMPDIR of these tests */
 static char bin[96];      /* a folder for a nasm of our own */
@@ -25,7 +20,6 @@ static char *system_path; /* PATH as it was */
 
 static int open_folders(void **state)
 {
-    (void)state;
     const char *path = getenv("PATH");
     system_path = strdup(path ? path : "/usr/bin:/bin");
     (void)snprintf(folder, sizeof folder, "/tmp/test_image-XXXXXX");
@@ -39,7 +33,6 @@ static int open_folders(void **state)
 
 static int close_folders(void **state)
 {
-    (void)state;
     (void)unlink(nasm);
     (void)rmdir(bin);
     free(system_path);
@@ -48,7 +41,6 @@ static int close_folders(void **state)
 
 static int as_it_was(void **state)
 {
-    (void)state;
     (void)unlink(nasm);
     (void)setenv("PATH", system_path, 1);
     return setenv("TMPDIR", folder, 1);
@@ -106,14 +98,12 @@ static void refuse(int code, const char *message)
 
 static void test_no_nasm(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("PATH", bin, 1), 0);
     refuse(-CARM_ENOTSUP, "install it, e.g. apt-get install nasm");
 }
 
 static void test_bad_nasm(void **state)
 {
-    (void)state;
     plant_nasm("echo codes.asm:7: error: parser: instruction expected; exit 1");
     refuse(-CARM_EIO, "nasm failed: codes.asm:7: error: parser: instruction expected");
     plant_nasm("exit 3");
@@ -130,7 +120,6 @@ static void test_bad_nasm(void **state)
 
 static void test_no_tmpdir(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("TMPDIR", "/nonexistent/carm", 1), 0);
     refuse(-CARM_EIO, "cannot make a temporary folder in /nonexistent/carm");
     refuse(-CARM_EIO, "set TMPDIR to one that is writable");
@@ -150,7 +139,6 @@ static void test_no_tmpdir(void **state)
 static void test_full(void **state)
 {
     struct rlimit limit;
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     const struct rlimit small = {1024, limit.rlim_max};
     assert_true(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
@@ -169,7 +157,6 @@ static void test_full(void **state)
 static void test_bad_spec(void **state)
 {
     struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
-    (void)state;
     spec.units = 0;
     refuse_spec(&spec, -CARM_EINVAL, "1 to 2048 units");
     spec = parse("A.sse.dp.2:1.u8");
@@ -188,7 +175,6 @@ static void test_bad_spec(void **state)
 static void test_altered(void **state)
 {
     char script[sizeof folder + 512];
-    (void)state;
     (void)snprintf(script, sizeof script,
                    "PATH='%.300s'\nsed -i 's/    ST 2$/    LD 2/' \"$5\"\nexec nasm \"$@\"",
                    system_path);
@@ -227,7 +213,6 @@ static void test_never_both(void **state)
     struct carm_image *image = NULL;
     struct carm_err err = {""};
     char mode[5];
-    (void)state;
     if (carm_image_open(&image, &spec, 1, &err) != 0) {
         fail_msg("%s", err.text);
     }
@@ -249,7 +234,6 @@ static void test_order(void **state)
     struct carm_code_spec specs[4];
     struct carm_image *image = NULL;
     struct carm_err err = {""};
-    (void)state;
     for (int i = 0; i < 4; i++) {
         specs[i] = parse(names[i]);
     }

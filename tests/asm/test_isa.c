@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables of ISAs, precisions, operations and mixes: names read back, words and lists have every row,
  * refusals list them, and the schema of model.json names the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "asm/isa.h"
 #include "cli/opt.h"
+#include "tests/unit.h"
 
 static const char *isa_at(size_t i)
 {
@@ -49,7 +46,6 @@ enum { TABLES = sizeof tables / sizeof *tables };
 
 static void test_words(void **state)
 {
-    (void)state;
     for (size_t t = 0; t < TABLES; t++) {
         const char *words = tables[t].words;
         const char *word = NULL;
@@ -74,7 +70,6 @@ static void test_words(void **state)
 
 static void test_names(void **state)
 {
-    (void)state;
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         enum carm_isa isa = CARM_ISA_COUNT;
         assert_int_equal(carm_isa_parse(carm_isa_name((enum carm_isa)i), &isa, NULL), 0);
@@ -107,7 +102,6 @@ static void test_refusals(void **state)
     enum carm_precision precision = CARM_SP;
     enum carm_op op = CARM_MUL;
     struct carm_mix mix = {.loads = 7};
-    (void)state;
     assert_int_equal(carm_isa_parse("mmx", &isa, &err), -CARM_EINVAL);
     assert_string_equal(err.text,
                         "unknown ISA 'mmx': choose scalar, sse, avx, avx2, avx512 or amx");
@@ -158,7 +152,6 @@ static size_t check_schema(const json_t *node)
 static void test_schema(void **state)
 {
     json_t *schema = json_load_file("data/model.schema.json", 0, NULL);
-    (void)state;
     assert_non_null(schema);
     assert_true(check_schema(schema) > 20);
     json_decref(schema);

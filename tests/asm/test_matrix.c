@@ -4,12 +4,6 @@
  * the one asked for. Nothing is run: the CPU need not have the ISA.
  * Where axes are independent, only a part of their product is assembled, with every pair of their
  * values in it; CARM_SOAK=1 (make soak) assembles all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +13,7 @@
 
 #include "asm/code.h"
 #include "asm/image.h"
+#include "tests/unit.h"
 
 /* Codes of one nasm run: starting nasm costs as much as some twenty codes. */
 enum { BATCH = 250, FUSED = 3 /* operations that need FMA, which avx has not */ };
@@ -191,7 +186,6 @@ static void add_memory(struct carm_code_spec spec)
 
 static void test_memory(void **state)
 {
-    (void)state;
     each_isa(add_memory);
     assert_int_equal(checked, CARM_VECTOR_ISAS * CARM_FLOATS * (MIXES * 12 + 1));
 }
@@ -218,7 +212,6 @@ static void add_flops(struct carm_code_spec spec)
 
 static void test_flops(void **state)
 {
-    (void)state;
     each_isa(add_flops);
     /* avx has no FMA */
     assert_part((CARM_VECTOR_ISAS * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * 6 * 4, 2);
@@ -252,7 +245,6 @@ static void add_issue(struct carm_code_spec spec)
 
 static void test_issue(void **state)
 {
-    (void)state;
     each_isa(add_issue);
     assert_part((CARM_VECTOR_ISAS * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * MIXES * 5, 3);
 }
@@ -288,7 +280,6 @@ static void add_streams(struct carm_code_spec spec)
 
 static void test_streams(void **state)
 {
-    (void)state;
     each_isa(add_streams);
     assert_int_equal(checked, CARM_VECTOR_ISAS * CARM_FLOATS * STREAM_SORTS * 12);
 }
@@ -312,7 +303,6 @@ static void add_jumps_and_random(struct carm_code_spec spec)
 
 static void test_jumps_and_random(void **state)
 {
-    (void)state;
     each_isa(add_jumps_and_random);
     assert_int_equal(checked, CARM_VECTOR_ISAS * CARM_FLOATS * (5 * 3 + 4));
 }
@@ -336,7 +326,6 @@ static void add_shares(struct carm_code_spec spec)
 
 static void test_shares(void **state)
 {
-    (void)state;
     each_isa(add_shares);
     assert_int_equal(checked, (CARM_VECTOR_ISAS * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * 4);
 }
@@ -396,7 +385,6 @@ static void add_octaves(struct carm_code_spec spec)
 /* Every octave of 2:1, fma and mad is reached exactly. */
 static void test_octaves(void **state)
 {
-    (void)state;
     each_isa(add_octaves);
     assert_int_equal(checked, (CARM_VECTOR_ISAS * 2 - 1) * CARM_FLOATS * 17);
 }
@@ -419,7 +407,6 @@ static void add_intensities(struct carm_code_spec spec)
 
 static void test_intensities(void **state)
 {
-    (void)state;
     each_isa(add_intensities);
     assert_part((CARM_VECTOR_ISAS * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * MIXES * 5, 3);
 }
@@ -429,7 +416,6 @@ static void test_out_of_reach(void **state)
 {
     struct carm_code_spec spec = {.kind = CARM_KIND_C, .isa = CARM_SSE, .mix = mix(7)};
     struct carm_err err = {""};
-    (void)state;
     static const double beyond[] = {0, -1, 0x1p-12, 0x1p10, INFINITY, NAN};
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
         assert_int_equal(carm_code_set_intensity(&spec, beyond[i], &err), -CARM_EINVAL);

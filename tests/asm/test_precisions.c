@@ -219,21 +219,18 @@ static struct codes all;
 
 static int open_all(void **state)
 {
-    (void)state;
     open_codes(&all);
     return 0;
 }
 
 static int close_all(void **state)
 {
-    (void)state;
     free(all.bytes);
     return 0;
 }
 
 static void test_recount(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < all.n; i++) {
         struct carm_err err = {""};
         if (carm_recount_check(&all.specs[i], all.bytes, all.size, &all.layouts[i],
@@ -277,7 +274,6 @@ static void interpret(struct machine *m, const struct codes *c, size_t i, unsign
 static void test_chains_return(void **state)
 {
     enum { FEW = 64, MORE = 24 /* a multiple of 2, 3, 4, 6 and 8 */ };
-    (void)state;
     for (size_t i = 0; i < all.n; i++) {
         static struct machine early;
         static struct machine late;
@@ -320,7 +316,6 @@ static void test_registers(void **state)
     static struct call call;
     static struct machine machine;
     size_t ran = 0;
-    (void)state;
     uint8_t *text = map_without_vzeroupper(&all);
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_spec *s = &all.specs[i];
@@ -363,7 +358,6 @@ static void test_counting(void **state)
 {
     struct carm_accounts *accounts = NULL;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_accounts_open(&accounts, &err), 0);
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_spec *s = &all.specs[i];
@@ -440,7 +434,6 @@ static void plant(const char *name, enum carm_insn_role role, unsigned at, uint8
 static void test_planted(void **state)
 {
     bool special = false;
-    (void)state;
     assert_int_equal(half(1.0, &special), 0x3c00);
     assert_int_equal(half(2047.7, &special), 0x6800); /* rounds up to 2048 */
     assert_true(widen(0x3c01, 5, 10, &special) == 1.0 + 0x1p-10 && !special);
@@ -492,7 +485,6 @@ static void test_cpu(void **state)
         {"B.avx512.int64.popcnt", {.leaf7_ecx = 1U << 14}},
         {"B.sse.int32.mul", {.leaf1_ecx = 1U << 19}},
     };
-    (void)state;
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         cpu.isa[i] = true;
     }

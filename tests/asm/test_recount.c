@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The recount catches planted faults: in the macros, in the generated source and in the bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -17,6 +11,7 @@
 #include "asm/gen.h"
 #include "asm/image.h"
 #include "tests/asm/recount_faults.h"
+#include "tests/unit.h"
 
 extern char **environ;
 
@@ -32,7 +27,6 @@ static char folder[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
     (void)snprintf(folder, sizeof folder, "/tmp/test_recount-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
@@ -41,7 +35,6 @@ static int remove_folder(void **state)
 {
     static const char *const files[] = {"code.asm", "code.bin", "nasm.log"};
     char path[128];
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", folder, files[i]);
         (void)unlink(path);
@@ -182,7 +175,6 @@ static void test_planted_in_the_source(void **state)
 {
     static struct assembled a;
     unsigned missed = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         const struct fault *f = &faults[i];
         char *source = source_of(f->code);
@@ -201,7 +193,6 @@ static void test_unaltered_passes(void **state)
 {
     static struct assembled a;
     unsigned refused = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         if (i > 0 && strcmp(faults[i].code, faults[i - 1].code) == 0) {
             continue;
@@ -218,7 +209,6 @@ static void test_unaltered_passes(void **state)
 static void test_every_count_is_compared(void **state)
 {
     static struct assembled a;
-    (void)state;
     static const char *const names[] = {"W.avx2.dp.2:1nt.fma.u4.f8.c4.i6.p512",
                                         "C.avx2.dp.1:1.fma.u4.f8.c4.p512.s2",
                                         "A.avx2.dp.1:0.u8.j5",
@@ -245,7 +235,6 @@ static void test_truncated(void **state)
     static struct assembled a;
     struct carm_account account;
     struct carm_err err = {""};
-    (void)state;
     char *source = source_of("C.avx2.dp.2:1.fma.u4.f8.c4");
     assemble(source, &a);
     free(source);
@@ -286,7 +275,6 @@ static void test_flipped_bits(void **state)
     static const char *const names[] = {"W.avx512.dp.2:1.fma.u4.f8.c4.i8.p512",
                                         "A.avx2.dp.1:1.u8.p512.s2", "A.avx2.sp.1:0.u8.j3",
                                         "R.avx2.dp.u4", "C.amx.fp16.2:1.dot.u4.f8.c4"};
-    (void)state;
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const struct carm_code_spec spec = parse(names[n]);
         unsigned passed = 0;

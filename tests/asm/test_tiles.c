@@ -137,7 +137,6 @@ static int open_all(void **state)
     };
     static const enum carm_precision precisions[] = {CARM_BF16, CARM_INT8, CARM_FP16};
     struct carm_err err = {""};
-    (void)state;
     for (size_t p = 0; p < 3; p++) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             char name[CARM_CODE_NAME_MAX];
@@ -157,7 +156,6 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
     free(all.bytes);
     return 0;
 }
@@ -179,7 +177,6 @@ static void decode(size_t i, struct carm_insn **insns, size_t *n)
 /* Flops and bytes worked out by hand: 16 x 16 sums of 32 products, or of 64 integers' products. */
 static void test_recount(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < all.n; i++) {
         struct carm_err err = {""};
         const struct carm_code_spec *s = &all.specs[i];
@@ -263,7 +260,6 @@ static void reference(enum carm_precision precision, unsigned chain, unsigned pr
 static void test_products(void **state)
 {
     static const unsigned times[] = {0, 1, 7, 40};
-    (void)state;
     for (size_t i = 0; i < all.n * 4; i++) {
         static struct machine m;
         uint8_t due[ROWS][ROW_BYTES];
@@ -319,7 +315,6 @@ static void interpret_window(struct machine *m, size_t i, uint8_t *window)
 static void test_memory(void **state)
 {
     static struct machine m;
-    (void)state;
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_spec *s = &all.specs[i];
         const struct carm_account *a = &all.accounts[i];
@@ -385,7 +380,6 @@ static void test_objdump(void **state)
     size_t compared = 0;
     bool installed = false;
     const int fd = mkstemp(path);
-    (void)state;
     assert_true(fd >= 0 && lines != NULL);
     assert_int_equal(write(fd, all.bytes, all.size), (ssize_t)all.size);
     (void)close(fd);
@@ -473,7 +467,6 @@ static void test_registers(void **state)
     static struct machine m;
     uint8_t *text = NULL;
     size_t ran = 0;
-    (void)state;
     const size_t size = map_with_dump(&text);
     uint8_t *window = aligned_alloc(64, DUMP_AT + TILES * TILE_BYTES);
     uint8_t *due = malloc(DUMP_AT);
@@ -518,7 +511,6 @@ static void test_counting(void **state)
 {
     struct carm_accounts *accounts = NULL;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_accounts_open(&accounts, &err), 0);
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_layout *l = &all.layouts[i];
@@ -565,7 +557,6 @@ static void test_cpu(void **state)
     static const uint32_t palette[4] = {1024U << 16 | 8192, 8U << 16 | 64, 16, 0};
     static const uint32_t multiplier[4] = {0, 64U << 8 | 16, 0, 0};
     struct carm_cpu cpu = {.fma = true};
-    (void)state;
     assert_int_equal(carm_isas[CARM_AMX].needs.leaf7_edx, 1U << 24);
     assert_int_equal(carm_isas[CARM_AMX].needs.xcr0, 1U << 17 | 1U << 18);
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
@@ -615,7 +606,6 @@ static void test_refused(void **state)
         {"B.amx.bf16.dot.c7", "chains (cN) of amx are 1 to 6"},
         {"C.amx.bf16.1:0.dot.c5", "chains (cN) of amx are 1 to 4"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_code_spec s = {.kind = CARM_KIND_EMPTY};
         struct carm_err err = {""};

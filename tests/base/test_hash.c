@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names kept once: so many that some share the 32 bits of their hash, whatever the seed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/hash.h"
+#include "tests/unit.h"
 
 static uint32_t add(struct carm_names *names, const char *text)
 {
@@ -20,7 +15,6 @@ static uint32_t add(struct carm_names *names, const char *text)
 
 static void names_are_numbered_as_they_come(void **state)
 {
-    (void)state;
     struct carm_names names;
     carm_names_open(&names);
     assert_int_equal(add(&names, ""), 0);
@@ -42,7 +36,6 @@ static void names_are_numbered_as_they_come(void **state)
 
 static void names_of_every_length_differ(void **state)
 {
-    (void)state;
     enum { LENGTHS = 100 };
     char text[LENGTHS + 1];
     struct carm_names names;
@@ -61,7 +54,6 @@ static void names_of_every_length_differ(void **state)
 /* 500000 names have about 29 pairs of equal hashes. */
 static void equal_hashes_are_not_equal_names(void **state)
 {
-    (void)state;
     enum { N = 500000 };
     char text[16];
     struct carm_names names;

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* %h, %j, %t and %d in the names of output files, and what schedulers and MPI tell of a job. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/job.h"
 #include "cli/opt.h"
+#include "tests/unit.h"
 
 static const char *const variables[] = {"SLURM_JOB_ID",
                                         "SLURM_ARRAY_JOB_ID",
@@ -30,7 +26,6 @@ static const char *const variables[] = {"SLURM_JOB_ID",
 
 static int clear(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         (void)unsetenv(variables[i]);
     }
@@ -63,7 +58,6 @@ static void test_letters(void **state)
 {
     char host[CARM_HOST_MAX];
     char wanted[600];
-    (void)state;
     gives("", "");
     gives("models/a b.json", "models/a b.json");
     gives("100%%.json", "100%.json");
@@ -81,7 +75,6 @@ static void test_day(void **state)
 {
     char path[64];
     char day[32];
-    (void)state;
     for (int i = 0; i < 2; i++) { /* midnight may fall between */
         const time_t now = time(NULL);
         struct tm tm;
@@ -98,7 +91,6 @@ static void test_long(void **state)
 {
     char pattern[8192];
     char small[4];
-    (void)state;
     memset(pattern, 'a', sizeof pattern);
     pattern[4096] = '\0';
     refuses(pattern, "too long");
@@ -117,7 +109,6 @@ static void test_long(void **state)
 
 static void test_jobs(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("LSB_JOBID", "12", 1), 0);
     gives("%j", "12");
     assert_int_equal(setenv("PBS_JOBID", "42.head/node x", 1), 0);
@@ -135,7 +126,6 @@ static void test_jobs(void **state)
 static void test_ranks(void **state)
 {
     struct carm_job job;
-    (void)state;
     carm_job_read(&job);
     assert_false(job.ranked);
     assert_string_equal(job.step, "");
@@ -174,7 +164,6 @@ static void test_ranks(void **state)
 static void test_hydra(void **state)
 {
     struct carm_job job;
-    (void)state;
     assert_int_equal(setenv("PMI_RANK", "1", 1), 0);
     carm_job_read(&job);
     assert_int_equal(job.rank, 1);
@@ -194,7 +183,6 @@ static void test_options(void **state)
     };
     const struct carm_command command = {.name = "try", .opts = options};
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_opt_expand_outnames(&command, &err), 0);
     assert_null(output);
     output = "r%t.json";
@@ -213,7 +201,6 @@ static void test_options(void **state)
 static void test_clean(void **state)
 {
     char name[] = "..a/b c\x7f.d";
-    (void)state;
     carm_clean_name(name);
     assert_string_equal(name, "_.a_b_c_.d");
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who watches long work: what it is shown, how the rest is estimated, and how it stops the work. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/observer.h"
+#include "tests/unit.h"
 
 static struct {
     char what[256];
@@ -42,7 +37,6 @@ static void say(const char *text)
 static void steps_are_shown(void **state)
 {
     struct carm_observer o = {.show = show};
-    (void)state;
     memset(&seen, 0, sizeof seen);
     carm_observer_begin(&o, 10.0);
     carm_observer_step(&o, "%d of %s", 1, "two");
@@ -64,7 +58,6 @@ static void steps_are_shown(void **state)
 static void the_pace_corrects_the_estimate(void **state)
 {
     struct carm_observer o = {.show = show};
-    (void)state;
     carm_observer_begin(&o, 1000.0);
     carm_observer_advance(&o, 900.0);
     carm_observer_step(&o, "on");
@@ -76,7 +69,6 @@ static void nobody_watches(void **state)
 {
     struct carm_observer o = {0};
     struct carm_err err = {""};
-    (void)state;
     carm_observer_begin(&o, 0.0);
     carm_observer_step(&o, "a step");
     carm_observer_say(&o, "a word");
@@ -90,7 +82,6 @@ static void the_user_stops_it(void **state)
     volatile sig_atomic_t stop = 0;
     const struct carm_observer o = {.say = say, .stop = &stop};
     struct carm_err err = {""};
-    (void)state;
     carm_observer_say(&o, "rank %d waits", 3);
     assert_string_equal(said, "rank 3 waits");
     assert_int_equal(carm_observer_check(&o, &err), 0);
@@ -127,7 +118,6 @@ static int ended_by(int first, int second, long wait_ns)
 /* The first signal lets the work end in order, the second Ctrl-C ends it at once. */
 static void the_second_interrupt_ends(void **state)
 {
-    (void)state;
     assert_int_equal(ended_by(SIGINT, SIGINT, 200000000), SIGINT);
     assert_int_equal(ended_by(SIGTERM, SIGINT, 200000000), SIGINT);
     assert_int_equal(ended_by(SIGINT, SIGTERM, 200000000), 0);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that replace their target: mode and owner, and what killed processes left. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/job.h"
 #include "base/outfile.h"
+#include "tests/unit.h"
 
 enum { OTHER_USER = 4321, OTHER_GROUP = 4322 }; /* numbers need no names */
 
@@ -24,7 +20,6 @@ static char folder[64];
 
 static int set_up(void **state)
 {
-    (void)state;
     memcpy(folder, "/tmp/carm-outfile-XXXXXX", 25);
     (void)umask(022);
     return mkdtemp(folder) && chmod(folder, 0777) == 0 && chdir(folder) == 0 ? 0 : -1;
@@ -32,7 +27,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : -1;
 }
 
@@ -56,7 +50,6 @@ static struct stat put(const char *name)
 static void test_mode(void **state)
 {
     static const mode_t modes[] = {0600, 0640, 0664, 0666, 0755};
-    (void)state;
     assert_int_equal(put("file").st_mode & 07777, 0644);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         assert_int_equal(chmod("file", modes[i]), 0);
@@ -67,7 +60,6 @@ static void test_mode(void **state)
 
 static void test_owner(void **state)
 {
-    (void)state;
     if (getuid() != 0) {
         skip(); /* only root makes files of others */
     }
@@ -99,7 +91,6 @@ static void test_stale(void **state)
     enum { DEAD, LOCKED, ALIVE, ELSEWHERE, NAMELESS, N };
     char names[N][CARM_HOST_MAX + 64];
     char host[CARM_HOST_MAX];
-    (void)state;
     carm_host_name(host);
     const pid_t gone = fork();
     if (gone == 0) {
@@ -129,7 +120,6 @@ static void test_stale(void **state)
 static void test_folders(void **state)
 {
     struct carm_outfile *file = NULL;
-    (void)state;
     assert_int_equal(carm_outfile_check("a/b/c/file", NULL), 0);
     assert_int_equal(access("a", F_OK), -1);
     assert_int_equal(mkdir("a", 0777), 0);
@@ -150,7 +140,6 @@ static void test_folders(void **state)
 static void test_dangling_link(void **state)
 {
     struct stat st;
-    (void)state;
     assert_int_equal(mkdir("a", 0777), 0);
     assert_int_equal(symlink("a/second", "first"), 0);
     assert_int_equal(symlink("../target", "a/second"), 0);

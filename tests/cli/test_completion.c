@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Completion scripts of a table whose names, words and help have every character that could break
  * them: bash and zsh read them, and run nothing of it. */
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/completion.h"
 #include "cli/opt.h"
 #include "models/file/gallery.h"
+#include "tests/unit.h"
 
 #define EVIL "a'b\"c`touch pwned`$(touch pwned)\\]:[;&|"
 
@@ -75,21 +70,18 @@ static bool has(const char *program)
 
 static int open_folder(void **state)
 {
-    (void)state;
     return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
 
 static int close_folder(void **state)
 {
     char command[64];
-    (void)state;
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
     return sh(command);
 }
 
 static void test_bash(void **state)
 {
-    (void)state;
     if (!has("bash")) {
         print_message("skipped: no bash\n");
         skip();
@@ -115,7 +107,6 @@ static void test_bash(void **state)
 
 static void test_zsh(void **state)
 {
-    (void)state;
     if (!has("zsh")) {
         print_message("skipped: no zsh\n");
         skip();
@@ -136,7 +127,6 @@ static void test_values(void **state)
 {
     static struct carm_completion_value v;
     struct carm_err err = {""};
-    (void)state;
     carm_completion_of_option(&options[0], &v);
     assert_int_equal(v.kind, CARM_COMPLETION_WORDS);
     assert_int_equal(v.nwords, 5);

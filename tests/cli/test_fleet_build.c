@@ -3,11 +3,7 @@
  * 0 makes of them. A shell stands in for carm build; "$1" in its script is the model's path. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "cli/fleet/nodes.h"
+#include "tests/unit.h"
 
 struct carm_command;
 
@@ -73,7 +69,6 @@ static void expect_row(const char *script, double limit_seconds, const char *sta
 
 static void measures(void **state)
 {
-    (void)state;
     char script[256];
     (void)snprintf(script, sizeof script, "cp %s \"$1\"", MODEL);
     json_t *row = row_of(script, 60.0);
@@ -107,7 +102,6 @@ static int leave(const char *tmp, const char *name, char *path, size_t size)
 
 static void removes_what_killed_ones_left(void **state)
 {
-    (void)state;
     char tmp[] = "/tmp/carm-test-left-XXXXXX";
     char dead[128], live[128];
     assert_non_null(mkdtemp(tmp));
@@ -126,7 +120,6 @@ static void removes_what_killed_ones_left(void **state)
 
 static void says_what_went_wrong(void **state)
 {
-    (void)state;
     expect_row("echo warning >&2; echo 'carm: no nasm: install it' >&2; exit 1", 60.0, "failed",
                "no nasm: install it");
     expect_row("exit 3", 60.0, "failed", "ended with status 3 and printed no reason");
@@ -144,7 +137,6 @@ static void says_what_went_wrong(void **state)
 
 static void cannot_start(void **state)
 {
-    (void)state;
     char *old = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
     assert_int_equal(setenv("TMPDIR", "/nonexistent", 1), 0);
     expect_row("exit 0", 60.0, "failed", "set TMPDIR to a folder with room");
@@ -167,7 +159,6 @@ static void cannot_start(void **state)
 /* A rank that is killed leaves no measurement behind. */
 static void dies_with_its_rank(void **state)
 {
-    (void)state;
     int ends[2];
     pid_t measuring = 0;
     assert_int_equal(pipe(ends), 0);
@@ -215,7 +206,6 @@ static void dies_with_its_rank(void **state)
 /* The child is no rank: it must not take itself for one. */
 static void hides_the_launch(void **state)
 {
-    (void)state;
     assert_int_equal(setenv("OMPI_COMM_WORLD_RANK", "5", 1), 0);
     assert_int_equal(setenv("SLURM_PROCID", "5", 1), 0);
     expect_row("env | grep -c '^OMPI_\\|^SLURM_' >&2; exit 1", 60.0, "failed", "0");
@@ -246,7 +236,6 @@ static void make_path(char *path, size_t size)
 
 static void appends_whole_rows(void **state)
 {
-    (void)state;
     char path[4096];
     struct carm_err err = {""};
     struct carm_fleet_file file;
@@ -284,7 +273,6 @@ static void appends_whole_rows(void **state)
 
 static void gathers(void **state)
 {
-    (void)state;
     char path[4096];
     struct carm_err err = {""};
     struct carm_fleet_gather g;
@@ -334,7 +322,6 @@ static void gathers(void **state)
 
 static void reads_rows(void **state)
 {
-    (void)state;
     struct carm_fleet_row_said said;
     carm_fleet_row_read("{\"status\":\"ok\",\"reason\":null}\n", &said);
     assert_true(said.ok && !said.reason[0]);
@@ -350,7 +337,6 @@ static void reads_rows(void **state)
 
 static void knows_the_job(void **state)
 {
-    (void)state;
     struct carm_fleet_who who;
     char host[256] = "";
     assert_int_equal(gethostname(host, sizeof host - 1), 0);

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The points of a validation as CSV: every column is read back, what is not known is empty, no name
  * breaks the table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +10,7 @@
 #include "cli/validate/csv.h"
 #include "models/validation.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 /* One set of roofs of each of one and two threads on L1, L2 and DRAM. */
 static struct {
@@ -30,7 +24,6 @@ static struct {
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(&f, 0, sizeof f);
     f.levels[0] = (struct carm_level){.level = "L1"};
     f.levels[1] = (struct carm_level){.level = "L2"};
@@ -57,14 +50,12 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(f.model.validation_points);
     return 0;
 }
 
 static void points_go_beside_the_model(void **state)
 {
-    (void)state;
     char path[24];
     assert_int_equal(carm_validate_csv_path("a/host.json", path, sizeof path, &f.err), 0);
     assert_string_equal(path, "a/host.points.csv");
@@ -164,7 +155,6 @@ static const struct carm_validation_point point = {
 
 static void points_come_back(void **state)
 {
-    (void)state;
     const double intensity = point.flops / point.bytes;
     struct carm_validation_point other = point;
     other.set.threads = 2;
@@ -214,7 +204,6 @@ static void points_come_back(void **state)
 /* What is not known is empty, never 0. */
 static void the_unknown_is_left_empty(void **state)
 {
-    (void)state;
     struct carm_validation_point p = point;
     p.beside = 0.0;
     assert_int_equal(carm_validation_add_point(&f.model, &p, &f.err), 0);
@@ -240,7 +229,6 @@ static void the_unknown_is_left_empty(void **state)
 /* Names from a foreign file cannot break the table. */
 static void text_is_quoted(void **state)
 {
-    (void)state;
     struct carm_validation_point p = point;
     (void)strcpy(p.level, "L\"2,x");
     (void)strcpy(p.set.isa, "a,b");

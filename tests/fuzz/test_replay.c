@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every reader on every seed and on every input that `make fuzz` has found (tests/fuzz/inputs/TARGET/): none
  * crashes, and none breaks a promise. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "tests/fuzz/targets.h"
+#include "tests/unit.h"
 
 enum { REFUSED = 3 }; /* the exit status of a child whose reader accepted nothing */
 
@@ -72,7 +67,6 @@ static void every_seed_has_its_target(void **state)
     const char *top = getenv("CARM_TOP");
     char path[4096];
     glob_t found;
-    (void)state;
     top = top && *top ? top : ".";
     for (const struct fuzz_target *t = fuzz_targets; t->name; t++) {
         for (size_t i = 0; t->files[i]; i++) {
@@ -95,7 +89,6 @@ static void every_seed_has_its_target(void **state)
 static void a_planted_fault_is_found(void **state)
 {
     const struct fuzz_target *planted = fuzz_find("planted");
-    (void)state;
     const int harmless = replay(planted, "harmless", 8);
     assert_true(WIFEXITED(harmless));
     const int status = replay(planted, "planted", 7);

@@ -4,16 +4,10 @@
 #ifndef CARM_TESTS_KERNEL_MACHINE_H
 #define CARM_TESTS_KERNEL_MACHINE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "harness/machine/cpu.h"
 #include "harness/machine/team.h"
 #include "kernels/repeat.h"
+#include "tests/unit.h"
 
 static struct carm_cpu cpu;
 static struct carm_topo *topo;
@@ -22,14 +16,12 @@ static struct carm_err err;
 
 static inline int open_machine(void **state)
 {
-    (void)state;
     carm_cpu_read(&cpu);
     return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock_here, &err);
 }
 
 static inline int close_machine(void **state)
 {
-    (void)state;
     carm_topo_close(topo);
     return 0;
 }

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The application classes' codes: table 2 in closed form, loops that do exactly that, the enlarging of
  * APP-D, the budget, and one real instance. No timing decides. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 #include "asm/image.h"
 #include "harness/machine/measure.h"
 #include "kernels/classes/run.h"
+#include "tests/unit.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -33,7 +27,6 @@ static struct carm_class_target target_of(enum carm_isa isa, unsigned loads, uns
 /* 72 flops over 4.5 KiB are 1/64, 524 288 over 2 MiB 1/4, 1 023 410 176 over 61 MiB 16. */
 static void table_2(void **state)
 {
-    (void)state;
     assert_int_equal(carm_classes[CARM_APP_L1].bytes, 4608);
     assert_int_equal(carm_classes[CARM_APP_L1].flops * 64, carm_classes[CARM_APP_L1].bytes);
     assert_int_equal(carm_classes[CARM_APP_L3].bytes, 2 * MIB);
@@ -75,7 +68,6 @@ static void codes_do_the_work_of_table_2(void **state)
     static const unsigned mixes[][2] = {{2, 1}, {1, 1}, {1, 0}, {0, 1}, {3, 1}, {5, 3}};
     struct carm_class_plan p;
     struct carm_err err;
-    (void)state;
     for (size_t m = 0; m < sizeof mixes / sizeof *mixes; m++) {
         for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
             const struct carm_class_target t =
@@ -98,7 +90,6 @@ static void app_l1_is_exact_up_to_256_bits(void **state)
 {
     struct carm_class_plan p;
     struct carm_err err;
-    (void)state;
     for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         const struct carm_class_target t = target_of((enum carm_isa)isa, 2, 1);
         assert_int_equal(carm_class_plan(&p, &carm_classes[CARM_APP_L1],
@@ -115,7 +106,6 @@ static void other_mixes_are_refused(void **state)
     struct carm_class_plan p;
     struct carm_err err;
     struct carm_class_target t = target_of(CARM_SSE, 2, 1);
-    (void)state;
     t.mix.nontemporal = true;
     assert_int_equal(carm_class_plan(&p, &carm_classes[0], 4608, &t, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "--ldst 2:1"));
@@ -125,7 +115,6 @@ static void other_mixes_are_refused(void **state)
 
 static void enlarging_leaves_the_last_cache(void **state)
 {
-    (void)state;
     assert_int_equal(carm_class_enlarge(61 * MIB, 0, 1), 61 * MIB);         /* no cache */
     assert_int_equal(carm_class_enlarge(61 * MIB, 8 * MIB, 1), 61 * MIB);   /* the paper's */
     assert_int_equal(carm_class_enlarge(61 * MIB, 32 * MIB, 1), 128 * MIB); /* 4 x 32 */
@@ -139,7 +128,6 @@ static void enlarging_leaves_the_last_cache(void **state)
 
 static void the_cheapest_that_fits_is_next(void **state)
 {
-    (void)state;
     assert_int_equal(carm_class_next((double[]){3.0, 1.0, 2.0}, 3, 10.0), 1);
     assert_int_equal(carm_class_next((double[]){3.0, 0.0, 2.0}, 3, 10.0), 2); /* 0 = done */
     assert_int_equal(carm_class_next((double[]){3.0, 0.0, 2.0}, 3, 2.0), 2);
@@ -154,7 +142,6 @@ static void a_budget_cuts_the_long_ones(void **state)
     static const double one[] = {1e-6, 1e-4, 5e-2};
     unsigned k[3] = {0, 0, 0};
     double left = 60.0;
-    (void)state;
     for (;;) {
         double cost[3];
         for (size_t c = 0; c < 3; c++) {
@@ -176,7 +163,6 @@ static void a_budget_cuts_the_long_ones(void **state)
 
 static void runs_are_odd_and_bounded(void **state)
 {
-    (void)state;
     for (double t = 1e-9; t < 1e3; t *= 1.3) {
         const size_t n = carm_class_runs(t);
         assert_true(n % 2 == 1 && n <= 1001);
@@ -199,7 +185,6 @@ static void an_instance_runs_and_stops(void **state)
     struct carm_err err;
     volatile sig_atomic_t stop = 0;
     const struct carm_class_target t = target_of(CARM_SSE, 2, 1);
-    (void)state;
     if (carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock, &err)) {
         carm_topo_close(topo);
         print_message("no instance is run: %s\n", err.text);
@@ -268,7 +253,6 @@ static void every_iteration_is_run(void **state)
     struct carm_err err;
     const struct carm_class_target t = target_of(CARM_SSE, 2, 1);
     const struct carm_code code = {.account = {.stride_bytes = 768}, .run = note_call};
-    (void)state;
     if (carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock, &err)) {
         carm_topo_close(topo);
         print_message("no instance is run: %s\n", err.text);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The 3-D FFT: against sums over all points, FFTW's own inverse and known transforms; operations and
  * bytes as the Roofline paper prints them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +10,7 @@
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/machine.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static const double pi = 3.14159265358979323846;
 
@@ -84,13 +79,11 @@ static void all_sizes(int threads)
 
 static void right_on_one_thread(void **state)
 {
-    (void)state;
     all_sizes(1);
 }
 
 static void right_on_two_threads(void **state)
 {
-    (void)state;
     all_sizes(2);
 }
 
@@ -135,7 +128,6 @@ static void invert(struct carm_fft *f)
 
 static void random_data(void **state)
 {
-    (void)state;
     enum { N = 6, ALL = N * N * N };
     static carm_fftw_complex copy[ALL];
     static carm_fftw_complex want[ALL];
@@ -167,7 +159,6 @@ static void random_data(void **state)
 /* Every run multiplies the data: they must never overflow. */
 static void many_runs_stay_finite(void **state)
 {
-    (void)state;
     needs_fftw();
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = open_case(16, CARM_FFT_PLAIN, team);
@@ -203,7 +194,6 @@ static void coarse_execute(const void *plan, carm_fftw_complex *in, carm_fftw_co
 
 static void faults_are_found(void **state)
 {
-    (void)state;
     needs_fftw();
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = open_case(8, CARM_FFT_PLAIN, team);
@@ -227,7 +217,6 @@ static void faults_are_found(void **state)
 
 static void bad_parameters_are_refused(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = NULL;
     struct carm_fft_params p = {.n = 0, .team = team};
@@ -251,7 +240,6 @@ static double intensity(size_t n, int passes)
 
 static void intensities_of_the_paper(void **state)
 {
-    (void)state;
     assert_near(intensity(128, 3), 1.09, 0.005);
     assert_near(intensity(512, 3), 1.41, 0.005);
     assert_near(intensity(128, 2), 1.64, 0.005);

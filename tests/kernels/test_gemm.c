@@ -2,14 +2,8 @@
 /* The matrix multiplication's kernels: results, what they leave alone, and their accounts, which are
  * to be what stepping counts. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/plan.h"
@@ -17,6 +11,7 @@
 #include "kernels/gemm/traffic.h"
 #include "tests/asm/call_shim.h"
 #include "tests/harness/count/step/stepping.h"
+#include "tests/unit.h"
 
 enum { ROWS = 3 * CARM_GEMM_ROWS, COLUMNS = 3 * CARM_GEMM_COLUMNS, DEPTH = 4 * CARM_GEMM_STEP };
 
@@ -127,7 +122,6 @@ static void multiply_one(const struct carm_gemm_tiles *t, void *arg)
 
 static void results(void **state)
 {
-    (void)state;
     int n = 0;
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
         if (runs_here(k)) {
@@ -188,7 +182,6 @@ static void guard_one(const struct carm_gemm_tiles *t, void *arg)
 
 static void the_calling_convention(void **state)
 {
-    (void)state;
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
         if (runs_here(k)) {
             each_block(k->strided, guard_one, (void *)(uintptr_t)k);
@@ -261,7 +254,6 @@ static void accounts_are_what_is_stepped(void **state)
 /* The loop alone: what the report calls the tile's intensity. */
 static void the_loop_has_24_flops_for_7_elements(void **state)
 {
-    (void)state;
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
         struct carm_gemm_tiles t = block(k->strided, 1, 1, 8);
         struct carm_gemm_account less = {0};
@@ -279,7 +271,6 @@ static void the_loop_has_24_flops_for_7_elements(void **state)
 
 static void copies(void **state)
 {
-    (void)state;
     static double moved[N][K];
     fill();
     for (int j = 0; j < N; j++) {
@@ -350,7 +341,6 @@ static void copies_are_what_is_stepped(void **state)
 
 static void kernels_are_found(void **state)
 {
-    (void)state;
     struct carm_cpu cpu = {.isa = {true, true, false, false, false}};
     const struct carm_gemm_kernel *k = carm_gemm_kernel_find(&cpu, CARM_SSE, false);
     assert_string_equal(k->name, "sse_mad");
@@ -434,7 +424,6 @@ enum {
 
 static void bytes_in_closed_form(void **state)
 {
-    (void)state;
     const struct carm_hierarchy_config large = one_cache(ALL_LINES, 1);
     const struct carm_hierarchy_config little = one_cache(LITTLE, 1);
     struct carm_gemm_plan p = version(1, SIZE);
@@ -475,7 +464,6 @@ static void bytes_in_closed_form(void **state)
 /* B as it is: half of a line is left for the next tile where the column of lines fits. */
 static void bytes_of_short_rows(void **state)
 {
-    (void)state;
     const struct carm_gemm_plan p = version(1, SIZE);
     const struct carm_hierarchy_config column = one_cache(2 * (SIZE + 4 * ROW), 1);
     const struct carm_hierarchy_config less = one_cache(SIZE - 4, 1);
@@ -486,7 +474,6 @@ static void bytes_of_short_rows(void **state)
 /* Fewer rows, and fewer sets, give the bytes of all. */
 static void bytes_of_a_part(void **state)
 {
-    (void)state;
     const struct carm_hierarchy_config little = one_cache(LITTLE, 1);
     const struct carm_gemm_plan p = version(2, SIZE);
     assert_near(bytes_of(&p, &little, 1, SIZE, 1e5), (3.0 + 3.0 + SIZE / 3.0) * matrix);
@@ -497,7 +484,6 @@ static void bytes_of_a_part(void **state)
  * 192). The bytes of 128 x 128 x 128, scaled by flops, would be 7% too many. */
 static void bytes_of_a_library(void **state)
 {
-    (void)state;
     double bytes[CARM_BLAS_PARTS];
     for (int i = 0; i < CARM_BLAS_PARTS; i++) {
         const double m = (double)carm_blas_parts[i];

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix products in int8 and bf16: what is compared with a library, oneDNN where it is installed, and what
  * its instructions take of the cores in closed forms. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +9,7 @@
 #include "kernels/gemm/narrow.h"
 #include "kernels/gemm/study.h"
 #include "tests/kernels/teams.h"
+#include "tests/unit.h"
 
 enum { SIZE = 45 }; /* no multiple of any tile */
 
@@ -63,7 +58,6 @@ static void wrong_results_are_found(void **state)
 {
     static const enum carm_precision precisions[] = {CARM_INT8, CARM_BF16};
     static const size_t places[] = {0, 1, SIZE + 7, SIZE * SIZE / 2, SIZE * SIZE - 1};
-    (void)state;
     for (size_t p = 0; p < 2; p++) {
         struct carm_narrow g;
         char by[64];
@@ -92,7 +86,6 @@ static void sums_of_two_products_fit(void **state)
 {
     struct carm_narrow g;
     int largest = 0;
-    (void)state;
     open_product(&g, CARM_INT8);
     for (size_t i = 0; i < (size_t)SIZE * SIZE; i++) {
         const int a = ((const uint8_t *)g.a.start)[i];
@@ -109,7 +102,6 @@ static void onednn_multiplies(void **state)
 {
     static const enum carm_precision precisions[] = {CARM_INT8, CARM_BF16};
     struct carm_onednn lib;
-    (void)state;
     if (carm_onednn_open(&lib, &err)) {
         assert_non_null(strstr(err.text, "apt-get install libdnnl-dev"));
         print_message("skipped: %s\n", err.text);
@@ -142,7 +134,6 @@ static void onednn_is_counted(void **state)
 {
     struct carm_onednn lib;
     struct carm_step_counts s;
-    (void)state;
     const bool opened = !carm_onednn_open(&lib, &err) && !carm_step_check(&err);
     const bool dots = opened && (strcmp(lib.isa, "avx512_core_vnni") == 0 ||
                                  strcmp(lib.isa, "avx512_core_bf16") == 0);
@@ -189,7 +180,6 @@ static void uses_in_closed_form(void **state)
         .levels = &level, .nlevels = 1, .roofs = &roofs, .nroofs = 1, .config = {.ldst = "2:1"}};
     struct carm_gemm_narrow_facts f;
     struct carm_gemm_study *s = calloc(1, sizeof *s);
-    (void)state;
     assert_non_null(s);
     s->base = (struct carm_study){.model = &model, .roofs = &roofs, .threads = 1};
     s->precision = CARM_INT8;

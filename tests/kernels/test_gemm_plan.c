@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The matrix multiplication's variants: every one covers the problem once and computes the right
  * product; their accounts against stepping. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +10,7 @@
 #include "kernels/gemm/run.h"
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/machine.h"
+#include "tests/unit.h"
 
 /* Caches so small that a small problem has blocks on all levels. */
 static const struct carm_gemm_caches caches = {.l1 = 3072, .l2 = 16384, .l3 = 65536};
@@ -49,7 +44,6 @@ static struct carm_gemm_plan version(int v, size_t n, const struct carm_gemm_ker
 
 static void even_pieces(void **state)
 {
-    (void)state;
     assert_int_equal(carm_gemm_even(2304, 279, 8), 256); /* nine of them */
     assert_int_equal(carm_gemm_even(2304, 2304, 8), 2304);
     assert_int_equal(carm_gemm_even(2304, 5000, 8), 2304);
@@ -60,7 +54,6 @@ static void even_pieces(void **state)
 
 static void versions(void **state)
 {
-    (void)state;
     char text[96];
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     const struct carm_gemm_caches here = {32768, 1048576, 5908000};
@@ -85,7 +78,6 @@ static void versions(void **state)
 
 static void sizes_are_refused(void **state)
 {
-    (void)state;
     struct carm_gemm g;
     assert_int_equal(carm_gemm_open(&g, 0, NULL, &err), -CARM_EINVAL);
     assert_int_equal(carm_gemm_open(&g, CARM_GEMM_N_MAX + 1, NULL, &err), -CARM_EINVAL);
@@ -141,7 +133,6 @@ static struct carm_gemm_plan *variants_of(size_t want, size_t n, const struct ca
 
 static void all_variants_cover_the_problem(void **state)
 {
-    (void)state;
     size_t count = 0;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     struct carm_team *team = team_of(1);
@@ -201,7 +192,6 @@ static void check_products(size_t n, int threads, enum carm_isa isa, size_t vari
 
 static void products_are_right(void **state)
 {
-    (void)state;
     check_products(1, 1, CARM_SSE, 4);
     check_products(7, 1, CARM_SCALAR, 4);
     check_products(96, 1, carm_cpu_best_isa(&cpu), 60);
@@ -210,14 +200,12 @@ static void products_are_right(void **state)
 
 static void products_of_two_threads_are_right(void **state)
 {
-    (void)state;
     check_products(96, 2, carm_cpu_best_isa(&cpu), 60);
     check_products(5, 2, CARM_SSE, 4);
 }
 
 static void a_wrong_product_is_an_error(void **state)
 {
-    (void)state;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     struct carm_team *team = team_of(1);
     struct carm_gemm_reference ref = {0};
@@ -238,7 +226,6 @@ static void a_wrong_product_is_an_error(void **state)
 
 static void the_user_may_stop(void **state)
 {
-    (void)state;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     const volatile sig_atomic_t stop = 1;
     const struct carm_observer observer = {.stop = &stop};
@@ -256,7 +243,6 @@ static void the_user_may_stop(void **state)
 
 static void libraries_agree_with_plain_loops(void **state)
 {
-    (void)state;
     enum { SIZE = 90 };
     struct carm_team *team = team_of(1);
     int found = 0;
@@ -365,7 +351,6 @@ static void accounts_of_versions(void **state)
 /* Threads and slabs add up to the whole. */
 static void accounts_add_up(void **state)
 {
-    (void)state;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     struct carm_team *team = team_of(1);
     struct carm_gemm_account one = {0};

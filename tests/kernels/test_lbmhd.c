@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LBMHD: conservation laws, decay of waves at the analytic rate, both versions against each other. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kernels/lbmhd/step.h"
 #include "tests/harness/count/step/stepping.h"
-#include "tests/models/near.h"
 #include "tests/kernels/machine.h"
+#include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_dwarf_case *open_case(const struct carm_lbmhd_params *p)
 {
@@ -104,13 +99,11 @@ static void every_isa(int threads)
 
 static void versions_agree_on_one_thread(void **state)
 {
-    (void)state;
     every_isa(1);
 }
 
 static void versions_agree_on_two_threads(void **state)
 {
-    (void)state;
     every_isa(2);
 }
 
@@ -125,7 +118,6 @@ static void uniform(void *context, const size_t at[3], struct carm_lbmhd_state *
 
 static void a_uniform_state_stays(void **state)
 {
-    (void)state;
     static const struct carm_lbmhd_state want = {1.0, {0.03, -0.02, 0.01}, {0.02, 0.04, -0.05}};
     struct carm_team *team = team_of(1);
     for (int version = 0; version < 2; version++) {
@@ -215,7 +207,6 @@ static struct spectrum after(const struct wave *w, int version, double tau, doub
 /* A shear flow decays as exp(-nu k^2 t), a field across as exp(-eta k^2 t), whatever the axes. */
 static void shear_decays_at_the_analytic_rate(void **state)
 {
-    (void)state;
     static const double tau = 0.9;
     static const double tau_m = 0.65;
     static const int steps = 200;
@@ -237,7 +228,6 @@ static void shear_decays_at_the_analytic_rate(void **state)
  * exp(-(nu + eta) k^2 t / 2). source: any textbook; Dellar 2002, section 7 for the linear limit */
 static void alfven_waves_travel_and_decay(void **state)
 {
-    (void)state;
     static const double b0 = 0.05;
     static const int steps = 300;
     const double k = 2.0 * pi / WAVE_N;
@@ -293,7 +283,6 @@ static double divergence(const struct carm_dwarf_case *c, size_t n)
 
 static void the_vortex_loses_energy(void **state)
 {
-    (void)state;
     enum { N = 16 };
     struct carm_team *team = team_of(1);
     const struct carm_lbmhd_params p = {
@@ -316,7 +305,6 @@ static void the_vortex_loses_energy(void **state)
 
 static void faults_are_found(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     const struct carm_lbmhd_params p = {.n = {6, 4, 4}, .steps = 1, .cpu = &cpu, .team = team};
     struct carm_dwarf_case *c = open_case(&p);
@@ -340,7 +328,6 @@ static void faults_are_found(void **state)
 
 static void bad_parameters_are_refused(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = NULL;
     struct carm_lbmhd_params p = {.n = {4, 0, 4}, .steps = 1, .cpu = &cpu, .team = team};
@@ -363,7 +350,6 @@ static void bad_parameters_are_refused(void **state)
 
 static void table_2(void **state)
 {
-    (void)state;
     /* the source's 1300 flops, 73 doubles read, 79 written */
     assert_near(1300.0 / (8 * (73 + 79)), 1.07, 0.005);
     assert_near(1300.0 / (8 * (73 + 2 * 79)), 0.70, 0.005);
@@ -486,7 +472,6 @@ static void check_cover(const struct cover *v, const struct carm_lbmhd *l, bool 
 
 static void traces_cover_everything_once(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     for (int version = 0; version < 2; version++) {
         for (size_t i = 0; i < SIZES; i++) {

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Generated matrices: structure, size, repeatability; the blocks that are chosen for them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <string.h>
 
 #include "kernels/spmv/block.h"
 #include "kernels/spmv/generate.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_err err;
 
@@ -24,7 +19,6 @@ static void generate(const struct carm_matrix_spec *spec, struct carm_csr *a)
 
 static void generators(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
         for (uint64_t rows = 1; rows < 3000; rows = rows * 3 + 1) {
             const struct carm_matrix_spec spec = {.kind = (enum carm_matrix_kind)kind,
@@ -52,7 +46,6 @@ static void generators(void **state)
 
 static void sizes_of_generators(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
         const struct carm_matrix_spec spec = {.kind = (enum carm_matrix_kind)kind,
                                               .bytes = 3000000};
@@ -71,7 +64,6 @@ static void sizes_of_generators(void **state)
 
 static void seeds_and_power(void **state)
 {
-    (void)state;
     struct carm_matrix_spec spec = {.kind = CARM_MATRIX_POWER, .rows = 20000};
     struct carm_csr a;
     struct carm_csr b;
@@ -95,7 +87,6 @@ static void seeds_and_power(void **state)
 /* The eigenvector that grids are checked by: A x is eigenvalue x, in every row. */
 static void eigenvectors(void **state)
 {
-    (void)state;
     for (int kind = CARM_MATRIX_GRID7; kind <= CARM_MATRIX_GRID27; kind++) {
         for (uint32_t m = 1; m < 12; m++) {
             const struct carm_matrix_spec spec = {.kind = (enum carm_matrix_kind)kind,
@@ -132,7 +123,6 @@ static void chosen_blocks(void **state)
         {CARM_MATRIX_FEM, 4, 4, 4},   {CARM_MATRIX_FEM, 8, 8, 4},   {CARM_MATRIX_RANDOM, 0, 1, 1},
         {CARM_MATRIX_POWER, 0, 1, 1}, {CARM_MATRIX_GRID7, 0, 1, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const struct carm_matrix_spec spec = {
             .kind = known[i].kind, .bytes = 4000000, .block = known[i].block};
@@ -152,7 +142,6 @@ static void chosen_blocks(void **state)
 static void threads_get_as_much(void **state)
 {
     static const uint32_t start[] = {0, 10, 10, 11, 12, 13, 14, 15, 16, 20};
-    (void)state;
     assert_int_equal(carm_spmv_split(start, 9, 0, 2), 0);
     assert_int_equal(carm_spmv_split(start, 9, 1, 2), 1); /* the first row has half of all */
     assert_int_equal(carm_spmv_split(start, 9, 2, 2), 9);

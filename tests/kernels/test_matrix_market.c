@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix Market files: what is read, and what is refused with file, line and reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +8,13 @@
 
 #include "kernels/spmv/market.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static char path[64];
 static struct carm_err err;
 
 static int make_path(void **state)
 {
-    (void)state;
     (void)snprintf(path, sizeof path, "/tmp/carm-mtx-XXXXXX");
     const int fd = mkstemp(path);
     return fd < 0 ? -1 : close(fd);
@@ -28,7 +22,6 @@ static int make_path(void **state)
 
 static int remove_path(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -92,7 +85,6 @@ static void assert_dense(const struct carm_csr *a, uint32_t rows, uint32_t colum
 static void real_general(void **state)
 {
     static const double want[] = {1.5, 0, 0, -2e3, 0, 0, 0, 0.25, 0, 3, 0, 7};
-    (void)state;
     /* out of order, with comments, empty lines and blanks, the last line without its end */
     assert_dense(read_good(HEAD "real general\n% a comment\n%\n\n3 4 6\n2 4 0.25\n1 4 -2e3\n"
                                 "\n  3   2\t+3 \n% another\n3 4 7\n1 1 1.5\n2 1 0"),
@@ -104,7 +96,6 @@ static void real_general(void **state)
 static void windows_lines_and_capitals(void **state)
 {
     static const double want[] = {0, 4, 5, 0};
-    (void)state;
     assert_dense(read_good("%%MatrixMarket MATRIX Coordinate Integer GENERAL\r\n%c\r\n\r\n2 2 2\r\n"
                            "1 2 4\r\n2 1 5\r\n"),
                  2, 2, 2, want);
@@ -113,7 +104,6 @@ static void windows_lines_and_capitals(void **state)
 static void patterns(void **state)
 {
     static const double want[] = {1, 1, 0, 1};
-    (void)state;
     assert_dense(read_good(HEAD "pattern general\n2 2 3\n1 1\n1 2\n2 2\n"), 2, 2, 3, want);
 }
 
@@ -121,7 +111,6 @@ static void symmetries(void **state)
 {
     static const double symmetric[] = {1, 2, 0, 2, 0, 3, 0, 3, 4};
     static const double skew[] = {0, -2, 0, 2, 0, -3, 0, 3, 0};
-    (void)state;
     assert_dense(read_good(HEAD "real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 2 3\n3 3 4\n"), 3, 3, 6,
                  symmetric);
     assert_dense(read_good(HEAD "integer skew-symmetric\n3 3 2\n3 2 3\n2 1 2\n"), 3, 3, 4, skew);
@@ -131,7 +120,6 @@ static void duplicates_are_summed(void **state)
 {
     static const double want[] = {0, 6, 4, 0, 0, 0, 0, 0, 1};
     static const double mirrored[] = {0, 5, 5, 0};
-    (void)state;
     assert_dense(read_good(HEAD "real general\n3 3 5\n1 2 1\n3 3 1\n1 2 2\n1 3 4\n1 2 3\n"), 3, 3,
                  3, want);
     assert_dense(read_good(HEAD "real symmetric\n2 2 2\n2 1 2\n2 1 3\n"), 2, 2, 2, mirrored);
@@ -141,7 +129,6 @@ static void duplicates_are_summed(void **state)
 static void long_rows(void **state)
 {
     enum { N = 3000 };
-    (void)state;
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     (void)fprintf(f, "%sinteger general\n2 %d %d\n", HEAD, N, 2 * N);
@@ -223,7 +210,6 @@ static const struct refusal refusals[] = {
 
 static void are_refused(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         const struct refusal *r = &refusals[i];
         char begin[96];
@@ -245,7 +231,6 @@ static void are_refused(void **state)
 static void long_lines(void **state)
 {
     static char text[8192];
-    (void)state;
     /* a comment may be as long as it likes */
     int n = snprintf(text, sizeof text, "%sreal general\n%%", HEAD);
     memset(text + n, 'c', 5000);
@@ -262,7 +247,6 @@ static void long_lines(void **state)
 static void no_text(void **state)
 {
     static const char bytes[] = HEAD "real general\n2 2 1\n1 1\0 1\n";
-    (void)state;
     struct carm_csr a;
     write_bytes(bytes, sizeof bytes - 1);
     assert_int_equal(carm_matrix_market_read(path, &a, &err), -CARM_EFORMAT);
@@ -272,7 +256,6 @@ static void no_text(void **state)
 /* A sparse file: room for so many entries, but there is no memory for them. */
 static void beyond_memory(void **state)
 {
-    (void)state;
     struct carm_csr a;
     assert_int_equal(read_text(HEAD "real general\n2000000000 2 4000000000\n1 1 1\n", &a),
                      -CARM_EFORMAT);
@@ -288,7 +271,6 @@ static void beyond_memory(void **state)
 
 static void no_files(void **state)
 {
-    (void)state;
     struct carm_csr a;
     assert_int_equal(carm_matrix_market_read("/nonexistent/x.mtx", &a, &err), -CARM_EIO);
     assert_non_null(strstr(err.text, "/nonexistent/x.mtx: No such file"));

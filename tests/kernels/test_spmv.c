@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sparse matrix-vector product: every shape of block and ISA against a dense product, counts
  * against stepping, the trace against the counts, refusals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +12,7 @@
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/teams.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa, int threads)
 {
@@ -103,7 +98,6 @@ static void products(void **state)
         {.kind = CARM_MATRIX_GRID27, .rows = 64},
         {.kind = CARM_MATRIX_RANDOM, .rows = 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         const struct carm_spmv_params p = {.matrix = specs[i]};
         struct carm_csr a;
@@ -119,7 +113,6 @@ static void products(void **state)
 static void product_of_file(void **state)
 {
     char path[] = "/tmp/carm-mtx-XXXXXX";
-    (void)state;
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     FILE *f = fdopen(fd, "w");
@@ -154,7 +147,6 @@ static void product_of_file(void **state)
 /* Larger ones by their own checks: a sample of rows, the grids by their eigenvalue. */
 static void larger(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
         for (int way = 0; way < 2; way++) {
             const struct carm_spmv_params p = {
@@ -174,7 +166,6 @@ static void larger(void **state)
 
 static void faults_are_found(void **state)
 {
-    (void)state;
     for (int grid = 0; grid < 2; grid++) {
         const struct carm_matrix_spec spec = {
             .kind = grid ? CARM_MATRIX_GRID27 : CARM_MATRIX_RANDOM, .rows = 50000};
@@ -210,7 +201,6 @@ static void faults_are_found(void **state)
  * vectors cost some of it. source: the paper's table 2 and section 6.3.1 */
 static void intensities(void **state)
 {
-    (void)state;
     struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_FEM, .bytes = 4000000, .block = 8}};
     struct carm_spmv *s = open_case(p, CARM_SSE, 1);
     double intensity = s->base.work.operations / s->base.work.compulsory_bytes;
@@ -353,7 +343,6 @@ static int open_fails(struct carm_spmv_params p)
 
 static void refusals(void **state)
 {
-    (void)state;
     struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_FEM}};
     assert_int_equal(open_fails(p), -CARM_EINVAL); /* no size */
     p.matrix.bytes = (uint64_t)1 << 46;

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The 7-point stencil: every ISA against plain loops and the solution, odd sizes, ghosts, blocks,
  * counts against stepping, the trace against the counts, refusals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +10,7 @@
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/teams.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 #ifdef __clang__ /* keeps on the stack what gcc has in registers */
 #undef EXACT
@@ -103,7 +98,6 @@ static void compare(uint32_t n, enum carm_isa isa, int threads, int way)
 static void results(void **state)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40};
-    (void)state;
     int done = 0;
     for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
         for (size_t i = 0; has((enum carm_isa)isa) && i < sizeof sizes / sizeof *sizes; i++) {
@@ -121,7 +115,6 @@ static void results(void **state)
 /* A grid that decays to nothing begins anew, and is right again. */
 static void many_runs(void **state)
 {
-    (void)state;
     struct carm_stencil *s = open_case((struct carm_stencil_params){.n = 3}, CARM_SSE, 1);
     for (int i = 0; i < 100; i++) {
         run(&s->base, 1);
@@ -133,7 +126,6 @@ static void many_runs(void **state)
 
 static void faults_are_found(void **state)
 {
-    (void)state;
     struct carm_stencil_params p = {.n = 24, .optimised = true};
     struct carm_stencil *s = open_case(p, CARM_SSE, 1);
     assert_int_equal(check(&s->base), -CARM_EINVAL); /* not run yet */
@@ -164,7 +156,6 @@ static void faults_are_found(void **state)
 /* 8 flops for 24 compulsory bytes, for 16 past the caches. source: the paper's table 2, 0.33 to 0.50 */
 static void intensities(void **state)
 {
-    (void)state;
     struct carm_stencil_params p = {.n = 20, .sweeps = 2};
     struct carm_stencil *s = open_case(p, CARM_SCALAR, 1);
     assert_near(s->base.work.operations, 8.0 * 8000 * 2, 0.0);
@@ -185,7 +176,6 @@ static void intensities(void **state)
 
 static void layout(void **state)
 {
-    (void)state;
     struct carm_stencil_params p = {.n = 100, .optimised = true, .l2_bytes = 262144};
     struct carm_stencil *s = open_case(p, CARM_SSE, 1);
     assert_int_equal((uintptr_t)s->grid[0] % 64, 0);
@@ -210,7 +200,6 @@ static void layout(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     struct carm_dwarf_case *c = NULL;
     struct carm_stencil_params p = {.n = 60000, .cpu = &cpu, .team = teams[1]};
     assert_int_equal(carm_stencil_open(&c, &p, &err), -CARM_ENOMEM);

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm study classes without the measuring: counts by construction, levels and choices, words, rows
  * written and read again, and what the report says of made-up points. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +12,7 @@
 #include "cli/study/output.h"
 #include "cli/study/words.h"
 #include "kernels/classes/study.h"
+#include "tests/unit.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -46,7 +40,6 @@ static int set_up(void **state)
     static const char *const names[] = {"L1", "L2", "L3", "DRAM"};
     static const uint64_t knees[] = {32768, 1048576, 32 * MIB, 0};
     static const double bandwidths[] = {100e9, 50e9, 20e9, 8e9};
-    (void)state;
     memset(&f, 0, sizeof f);
     for (int i = 0; i < 4; i++) {
         f.levels[i] = (struct carm_level){.knee_bytes = knees[i], .resolved = true};
@@ -81,7 +74,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_topo_close(f.topo);
     return 0;
 }
@@ -120,7 +112,6 @@ static void refuse(struct carm_study_words words, int code, const char *sentence
 static void counts_are_account_times_iterations(void **state)
 {
     struct carm_image *image = NULL;
-    (void)state;
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
         const struct carm_classes_side *s = &f.study.sides[c];
@@ -170,7 +161,6 @@ static void enlarging_goes_by_the_model(void **state)
         {0, 0, 4, "1", 61 * MIB}, /* L3 unknown: L2's 1 MiB counts */
         {0, 0, 3, "1", 61 * MIB}, /* no L3 at all */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         f.levels[2].knee_bytes = cases[i].knee;
         f.levels[2].os_size_bytes = cases[i].os;
@@ -188,7 +178,6 @@ static void enlarging_goes_by_the_model(void **state)
 
 static void sets_lie_where_they_fit(void **state)
 {
-    (void)state;
     assert_int_equal(carm_classes_home(&f.model, f.topo, 1, 4608), 0);
     assert_int_equal(carm_classes_home(&f.model, f.topo, 4, 32768), 0);
     assert_int_equal(carm_classes_home(&f.model, f.topo, 1, 32769), 1);
@@ -202,7 +191,6 @@ static void sets_lie_where_they_fit(void **state)
 
 static void threads_and_isa_by_default(void **state)
 {
-    (void)state;
     plan(&f.study, (struct carm_study_words){.isa = NULL});
     assert_int_equal(f.study.base.threads, 4);      /* one for each core */
     assert_int_equal(f.study.target.isa, CARM_SSE); /* the widest that the model has and is exact */
@@ -223,7 +211,6 @@ static void threads_and_isa_by_default(void **state)
 
 static void words_are_refused(void **state)
 {
-    (void)state;
     refuse((struct carm_study_words){.largest = "21"}, CARM_EINVAL, "from 0 to 20, not \"21\"");
     refuse((struct carm_study_words){.largest = "x"}, CARM_EINVAL, "--largest needs");
     refuse((struct carm_study_words){.largest = ""}, CARM_EINVAL, "--largest needs");
@@ -277,7 +264,6 @@ static struct carm_classes *other(const char *threads)
 
 static void rows_are_written_and_taken_up(void **state)
 {
-    (void)state;
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     assert_int_equal(unlink(path), 0);
     struct carm_classes *again = other("4"); /* no file: no rows */
@@ -311,7 +297,6 @@ static void rows_are_written_and_taken_up(void **state)
 
 static void foreign_rows_are_passed_over(void **state)
 {
-    (void)state;
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     put("w", "isa,name,seconds,note,flops,bytes,precision,threads\n"
              "sse,APP-L1 2^0,1e-6,\"a \"\"b\"\", c\",288,18432,dp,4\n" /* columns in any order */
@@ -333,7 +318,6 @@ static void foreign_rows_are_passed_over(void **state)
 
 static void files_are_refused(void **state)
 {
-    (void)state;
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     (void)unlink(path);
     assert_int_equal(carm_study_rows_check(path, false, &f.err), 0);
@@ -376,7 +360,6 @@ static void ideal(double l1_share)
 static void observations_of_an_ideal_machine(void **state)
 {
     struct carm_classes_facts facts;
-    (void)state;
     ideal(0.95);
     carm_classes_facts(&f.study, &facts);
     assert_true(facts.constant && facts.shifts && facts.l1_reached);
@@ -406,7 +389,6 @@ static void observations_of_an_ideal_machine(void **state)
 static void observations_that_do_not_hold(void **state)
 {
     struct carm_classes_facts facts;
-    (void)state;
     ideal(0.89);
     f.study.sides[CARM_APP_L3].points[3].bytes *= 1.02;
     f.study.sides[CARM_APP_L1].points[20].dram_bytes *= 2.0;
@@ -446,7 +428,6 @@ static char *text_of(int what)
 
 static void reports_say_what_was_found(void **state)
 {
-    (void)state;
     ideal(0.95);
     (void)strcpy(f.model.machine.hostname, "h\033[31m\"\n|x");
     char *text = text_of(0);
@@ -480,7 +461,6 @@ static void a_budget_has_time_or_not(void **state)
 {
     char text[64] = "";
     struct carm_study s = {.slow = 1.0, .until = carm_seconds_now() + 100.0};
-    (void)state;
     assert_true(carm_study_has_time(&s, 90.0, text, sizeof text));
     assert_string_equal(text, "");
     assert_false(carm_study_has_time(&s, 110.0, text, sizeof text));

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The transpose: exact for every size, ISA and number of threads; what it executes and accesses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "kernels/transpose/exchange.h"
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/machine.h"
+#include "tests/unit.h"
 
 static struct carm_dwarf_case *open_case(size_t n, int version, const struct carm_cpu *on,
                                          struct carm_team *team)
@@ -68,19 +63,16 @@ static void every_isa(int threads)
 
 static void exact_on_one_thread(void **state)
 {
-    (void)state;
     every_isa(1);
 }
 
 static void exact_on_two_threads(void **state)
 {
-    (void)state;
     every_isa(2);
 }
 
 static void faults_are_found(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = open_case(9, CARM_TRANSPOSE_OPTIMISED, &cpu, team);
     struct carm_transpose *t = (struct carm_transpose *)c;
@@ -97,7 +89,6 @@ static void faults_are_found(void **state)
 
 static void bad_parameters_are_refused(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = NULL;
     struct carm_transpose_params p = {0, CARM_TRANSPOSE_PLAIN, &cpu, team};
@@ -114,7 +105,6 @@ static void bad_parameters_are_refused(void **state)
 
 static void the_metric_is_the_exchange(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *plain = open_case(8, CARM_TRANSPOSE_PLAIN, &cpu, team);
     struct carm_dwarf_case *optimised = open_case(8, CARM_TRANSPOSE_OPTIMISED, &cpu, team);
@@ -180,7 +170,6 @@ __attribute__((noinline)) static struct carm_step_counts step_planes(const struc
 
 static void traces_cover_everything(void **state)
 {
-    (void)state;
     struct carm_team *team = team_of(1);
     for (int version = 0; version < 2; version++) {
         for (size_t i = 0; i < SIZES; i++) {

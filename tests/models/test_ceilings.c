@@ -2,20 +2,15 @@
 /* Ceilings: their place in a model file, the gaps between them, the option, the plan of test codes,
  * and where memory without affinity comes from. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/team.h"
 #include "models/ceilings.h"
 #include "models/model.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/roofs/plan.h"
 
 /* ---- file --------------------------------------------------------------------------------------- */
@@ -74,7 +69,6 @@ static void assert_same(const struct carm_ceiling_roof *a, const struct carm_cei
 
 static void through_a_file(void **state)
 {
-    (void)state;
     struct carm_model *back = NULL;
     struct carm_err err = {""};
     struct carm_ceiling_roof ceilings[] = {
@@ -129,7 +123,6 @@ static char *swap(const char *text, const char *after, const char *from, const c
 
 static void broken_files_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *after, *from, *to, *message;
     } cases[] = {
@@ -177,7 +170,6 @@ static void broken_files_are_refused(void **state)
 
 static void groups_by_name(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
         enum carm_ceiling_group group = CARM_CEILING_GROUP_COUNT;
@@ -190,7 +182,6 @@ static void groups_by_name(void **state)
 
 static void gaps(void **state)
 {
-    (void)state;
     static const struct {
         enum carm_ceiling_group group;
         const char *name;
@@ -261,7 +252,6 @@ static int configure(struct fixture *f, struct carm_build_words words, struct ca
 
 static void the_option(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_err err = {""};
     static const struct {
@@ -307,7 +297,6 @@ static const struct carm_ceiling_point *find(const struct carm_ceiling_point *po
 /* Which in-core ceilings an ISA has, in order. */
 static void the_plan_of_each_isa(void **state)
 {
-    (void)state;
     static const struct {
         const char *isa;
         bool fma;
@@ -347,7 +336,6 @@ static void the_plan_of_each_isa(void **state)
  * of ceilings are no candidates for roofs. */
 static void codes_are_assembled_and_recounted(void **state)
 {
-    (void)state;
     static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512"};
     static const char *const precisions[] = {"dp", "sp"};
     for (size_t i = 0; i < 10; i++) {
@@ -415,7 +403,6 @@ static void codes_are_assembled_and_recounted(void **state)
 /* Traffic alone still has its streaming read, which is no ceiling of memory. */
 static void traffic_alone(void **state)
 {
-    (void)state;
     struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
     struct fixture f;
     struct carm_err err = {""};
@@ -429,7 +416,6 @@ static void traffic_alone(void **state)
 
 static void parts_are_powers_of_two(void **state)
 {
-    (void)state;
     int parts[32];
     char name[32];
     assert_int_equal(carm_ceilings_parts(1, parts), 0);
@@ -466,7 +452,6 @@ static void assert_touch(const char *machine, const char *cpuset, int nodes, int
 
 static void memory_of_another_node(void **state)
 {
-    (void)state;
     static const char two[] = "pack:2 numa:1 core:4 pu:1"; /* PUs 0-3 and 4-7 */
     static const char smt[] = "pack:2 numa:1 core:2 pu:2"; /* 0-3 and 4-7, two to a core */
     static const char four[] = "pack:2 numa:2 core:2 pu:1";
@@ -487,7 +472,6 @@ static void memory_of_another_node(void **state)
 /* Here: whatever thread touches, it is done once, for all, and the workers' own touch does nothing. */
 static void touching_for_others(void **state)
 {
-    (void)state;
     struct carm_topo *topo = NULL;
     struct carm_team *team = NULL;
     struct carm_clock clock;
@@ -541,7 +525,6 @@ static struct carm_ceilings figure2(void)
 
 static void roofs(void **state)
 {
-    (void)state;
     struct carm_ceilings l = figure2();
     assert_string_equal(carm_ceilings_slope(&l)->name, "roof");
     assert_string_equal(carm_ceilings_peak(&l)->name, "peak");
@@ -556,7 +539,6 @@ static void roofs(void **state)
 
 static void sandwich(void **state)
 {
-    (void)state;
     static const struct {
         double intensity, performance;
         bool aside;
@@ -601,7 +583,6 @@ static void sandwich(void **state)
 
 static void sandwich_refuses(void **state)
 {
-    (void)state;
     static const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
     const struct carm_ceilings l = figure2();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -640,7 +621,6 @@ static void check_gains(double intensity, double performance, enum carm_region w
 
 static void gains(void **state)
 {
-    (void)state;
     /* Below 2.2 / 15 no horizontal is in reach: the yellow triangle. */
     static const struct want memory[] = {{"unit stride", 0.27, 0.48, 4.8 / 2.7},
                                          {"affinity", 0.48, 1.1, 11 / 4.8},
@@ -668,7 +648,6 @@ static void gains(void **state)
 
 static void gains_of_a_point(void **state)
 {
-    (void)state;
     /* At 3 the ceilings below 2.4 are broken; one that it stands above counts from the point on. */
     static const struct want at3[] = {{"ilp", 2.2, 7.5, 7.5 / 3},
                                       {"affinity", 2.4, 5.5, 5.5 / 3},
@@ -683,7 +662,6 @@ static void gains_of_a_point(void **state)
 /* Roofs alone: the ridge point decides. */
 static void without_ceilings(void **state)
 {
-    (void)state;
     struct carm_ceilings l = {.metric = "flop"};
     struct carm_gain g[2 * CARM_CEILINGS_MAX];
     enum carm_region region;

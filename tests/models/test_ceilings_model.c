@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ceilings of a measured model: order, what is dropped, both places of balance, machines without
  * FMA, memory, and what stands aside. Constructed models: nothing is measured. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/ceilings.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 #define IN_CORE CARM_CEILING_IN_CORE
 #define MEMORY  CARM_CEILING_MEMORY
@@ -106,7 +102,6 @@ static const struct carm_ceiling *find(const struct carm_ceiling *list, size_t n
 
 static void the_papers_order(void **state)
 {
-    (void)state;
     struct fixture f;
     start_in_core(&f);
     make(&f, CARM_BALANCE_TOP);
@@ -133,7 +128,6 @@ static void the_papers_order(void **state)
 /* Figure 3 d to f. */
 static void balance_at_the_bottom(void **state)
 {
-    (void)state;
     struct fixture f;
     start_in_core(&f);
     make(&f, CARM_BALANCE_BOTTOM);
@@ -148,7 +142,6 @@ static void balance_at_the_bottom(void **state)
 /* Where FMAs and additions together are the peak, FMA alone is a ceiling below it in both orders. */
 static void additions_beside_fma(void **state)
 {
-    (void)state;
     struct fixture f;
     start_in_core(&f);
     f.compute = (struct carm_compute_roof){
@@ -169,7 +162,6 @@ static void additions_beside_fma(void **state)
 
 static void without_fma(void **state)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     (void)put(&f, IN_CORE, "tlp add", 1e9, 0.001);
@@ -189,7 +181,6 @@ static void without_fma(void **state)
 
 static void scalar_code_alone(void **state)
 {
-    (void)state;
     struct fixture f;
     start(&f);
     (void)put(&f, IN_CORE, "tlp add", 1e9, 0.001);
@@ -204,7 +195,6 @@ static void scalar_code_alone(void **state)
 
 static void what_costs_nothing_is_dropped(void **state)
 {
-    (void)state;
     struct fixture f;
     start_in_core(&f);
     f.ceilings[4].rate = 80.1e9; /* 16 bytes: above its successor, which is no FMA */
@@ -234,7 +224,6 @@ static void what_costs_nothing_is_dropped(void **state)
 /* Slower by a tenth, but so was the clock: nothing to be had by wider vectors. */
 static void a_slower_clock_is_no_ceiling(void **state)
 {
-    (void)state;
     struct fixture f;
     start_in_core(&f);
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 72e9;
@@ -254,7 +243,6 @@ static void a_slower_clock_is_no_ceiling(void **state)
 /* The roof stays, and is the best of all. */
 static void the_roof(void **state)
 {
-    (void)state;
     struct fixture f;
     start_in_core(&f);
     f.compute = (struct carm_compute_roof){
@@ -300,7 +288,6 @@ static void start_memory(struct fixture *f)
 
 static void memory_in_order(void **state)
 {
-    (void)state;
     struct fixture f;
     start_memory(&f);
     make(&f, CARM_BALANCE_TOP);
@@ -324,7 +311,6 @@ static void memory_in_order(void **state)
 /* Against the best stream of loads: a roof that writes as well says nothing of prefetching. */
 static void loads_are_compared_with_loads(void **state)
 {
-    (void)state;
     struct fixture f;
     start_memory(&f);
     f.ceilings[9].rate = f.ceilings[9].ci95.lo = f.ceilings[9].ci95.hi = 59.5e9;
@@ -336,7 +322,6 @@ static void loads_are_compared_with_loads(void **state)
 
 static void what_was_not_measured_is_no_ceiling(void **state)
 {
-    (void)state;
     struct fixture f;
     start_memory(&f);
     for (size_t i = 0; i < f.roofs.nceilings; i++) {
@@ -353,7 +338,6 @@ static void what_was_not_measured_is_no_ceiling(void **state)
 
 static void traits_stand_aside(void **state)
 {
-    (void)state;
     struct fixture f;
     start_memory(&f);
     (void)put(&f, CARM_CEILING_MIX, "fp 1", 159.9e9, 0.001); /* the peak: no ceiling */
@@ -379,7 +363,6 @@ static void traits_stand_aside(void **state)
 /* More than the set holds: the roof is still its end. */
 static void too_many_aside(void **state)
 {
-    (void)state;
     struct fixture f;
     start_in_core(&f);
     for (int i = 0; i < 30; i++) {
@@ -394,7 +377,6 @@ static void too_many_aside(void **state)
 
 static void a_model_without_ceilings(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_err err = {""};
     start(&f);

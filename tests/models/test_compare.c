@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models against a baseline: what is significant, by closed forms and by drawn noise of known size; which
  * roofs meet; order; thresholds. Constructed models: nothing is measured. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/compare.h"
 #include "models/latency.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 /* ---- two values --------------------------------------------------------------------------------- */
 
@@ -35,7 +30,6 @@ static enum carm_compare_verdict verdict(struct carm_compare_value a, struct car
 /* Half widths 3 and 4 make 5. */
 static void intervals_decide(void **state)
 {
-    (void)state;
     assert_int_equal(verdict(value(100, 3), value(104.99, 4), 0.0), CARM_COMPARE_EQUAL);
     assert_int_equal(verdict(value(100, 3), value(105.01, 4), 0.0), CARM_COMPARE_SIGNIFICANT);
     /* intervals that overlap may still tell a difference: 7 apart would be too much to ask */
@@ -51,7 +45,6 @@ static void intervals_decide(void **state)
 /* Of a lopsided interval only the side counts that faces the other value. */
 static void facing_sides(void **state)
 {
-    (void)state;
     struct carm_compare_value a = value(100, 3), b = value(106, 4);
     a.lo = 20;
     b.hi = 300;
@@ -62,7 +55,6 @@ static void facing_sides(void **state)
 
 static void floor_decides(void **state)
 {
-    (void)state;
     assert_int_equal(verdict(value(100, 0), value(99.01, 0), 0.01), CARM_COMPARE_EQUAL);
     assert_int_equal(verdict(value(100, 0), value(98.99, 0), 0.01), CARM_COMPARE_SIGNIFICANT);
     assert_int_equal(verdict(value(100, 0), value(80.1, 0), 0.2), CARM_COMPARE_EQUAL);
@@ -80,7 +72,6 @@ static void floor_decides(void **state)
 
 static void disturbed_and_absent(void **state)
 {
-    (void)state;
     struct carm_compare_value a = value(100, 0), b = value(50, 0);
     assert_int_equal(verdict(a, b, 0.01), CARM_COMPARE_SIGNIFICANT);
     a.disturbed = true;
@@ -92,7 +83,6 @@ static void disturbed_and_absent(void **state)
 
 static void cycles(void **state)
 {
-    (void)state;
     struct carm_compare_diff d;
     struct carm_compare_value a = value(100, 0.01), b = value(96, 0.01);
     a.clock_hz = 4e9;
@@ -130,7 +120,6 @@ static double draw(uint64_t *seed)
 /* Two values of one machine, whose 95% intervals are right, differ in 5% of all cases. */
 static void false_alarms(void **state)
 {
-    (void)state;
     enum { DRAWS = 20000 };
     uint64_t seed = 7;
     int alarms = 0;
@@ -265,7 +254,6 @@ static const struct carm_compare_row *find(const struct carm_compare *c, size_t 
 
 static void a_model_with_itself(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_compare_drop worst;
     start(&f);
@@ -289,7 +277,6 @@ static void a_model_with_itself(void **state)
 
 static void every_kind_of_roof(void **state)
 {
-    (void)state;
     struct fixture a, b;
     start(&a);
     start(&b);
@@ -326,7 +313,6 @@ static void every_kind_of_roof(void **state)
 
 static void floors_by_kind(void **state)
 {
-    (void)state;
     static const struct {
         enum carm_compare_kind kind;
         const char *name;
@@ -368,7 +354,6 @@ static bool only_one_thread(const void *arg, const char *isa, int threads)
 
 static void what_is_not_shared(void **state)
 {
-    (void)state;
     struct fixture a, b;
     struct carm_err err = {""};
     struct carm_compare *c = NULL;
@@ -411,7 +396,6 @@ static void what_is_not_shared(void **state)
  * machines' L2 and DRAM, so their best are compared. */
 static void best_of_different_isas(void **state)
 {
-    (void)state;
     struct fixture a, b;
     start(&a);
     start(&b);
@@ -441,7 +425,6 @@ static void best_of_different_isas(void **state)
 
 static void drops(void **state)
 {
-    (void)state;
     struct fixture a, b;
     struct carm_compare_drop worst;
     start(&a);
@@ -473,7 +456,6 @@ static void drops(void **state)
 /* Latencies among the facts of levels: a difference beyond the intervals has its size. */
 static void latencies(void **state)
 {
-    (void)state;
     static struct carm_latency fast[] = {{.level = "L3",
                                           .order = CARM_LATENCY_RANDOM,
                                           .page_bytes = 4096,
@@ -536,7 +518,6 @@ static void latencies(void **state)
 /* Roofs without an ISA take ISA and operation of the other model's highest set with as many threads. */
 static void roofs_adopt_an_isa(void **state)
 {
-    (void)state;
     struct carm_compute_roof scalar[] = {{.op = "add", .rate = 1e9}};
     struct carm_compute_roof wide[] = {{.op = "add", .rate = 4e9}, {.op = "fma", .rate = 8e9}};
     struct carm_compute_roof more[] = {{.op = "mul", .rate = 9e9}};

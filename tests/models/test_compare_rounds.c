@@ -2,19 +2,15 @@
 /* Models from rounds against a baseline: pairs of models of one machine that drifts, and machines that
  * became slower. How many alarms are false, and which drops are found. Nothing is measured. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "models/compare.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum { LEVELS = 4, MIXES = 4, OPS = 5, SETS = 2, ROUNDS = 16 }; /* 44 roofs with the DRAM peaks */
 
@@ -172,7 +168,6 @@ static struct alarms compare(enum drift drift, const char *slower, double by, si
 
 static void one_machine_raises_no_alarm(void **state)
 {
-    (void)state;
     gsl_rng_set(rng, 1);
     for (enum drift drift = NO_DRIFT; drift < DRIFTS; drift++) {
         const struct alarms alarms = compare(drift, NULL, 0.0, 300);
@@ -183,7 +178,6 @@ static void one_machine_raises_no_alarm(void **state)
 
 static void drops_are_found(void **state)
 {
-    (void)state;
     gsl_rng_set(rng, 2);
     for (enum drift drift = NO_DRIFT; drift < DRIFTS; drift++) {
         assert_true(compare(drift, "peak", 0.15, 50).tripped >= 0.95);
@@ -199,7 +193,6 @@ static void drops_are_found(void **state)
  * said, while the same states tell 60%. */
 static void other_places_tell_nothing(void **state)
 {
-    (void)state;
     static struct machine a, b;
     const struct carm_model *const models[] = {&a.model, &b.model};
     const struct carm_compare_options options = {.noise = -1.0};
@@ -235,7 +228,6 @@ static void other_places_tell_nothing(void **state)
 /* Rounds of three builds show what moves from build to build: a model of many builds finds 10% in memory. */
 static void builds_narrow(void **state)
 {
-    (void)state;
     static struct machine a, b;
     const struct carm_model *const models[] = {&a.model, &b.model};
     const struct carm_compare_options options = {.noise = -1.0};
@@ -292,7 +284,6 @@ static double error(struct carm_compare_value a, struct carm_compare_value b, si
  * degrees of freedom; it is no root of twice the square. */
 static void two_equal_intervals(void **state)
 {
-    (void)state;
     assert_near(error(value(100, 3, 0), value(100, 3, 0), 1), 3 * t6 / t3, 1e-5);
     assert_near(error(value(100, 3, 0), value(100, 4, 0), 0), 5, 1e-12);
     assert_near(error(value(100, 0, 0), value(100, 0, 0), 1), 0, 0);
@@ -306,7 +297,6 @@ static void two_equal_intervals(void **state)
  * batches, 3, and of what is within them. */
 static void scatter_widens(void **state)
 {
-    (void)state;
     const struct carm_compare_value a = value(100, 0, 4);
     assert_near(error(a, a, 1), sqrt(2.0 * 4) * t30, 1e-5);
     assert_near(error(a, a, 5), sqrt(2.0 * 4) * t30_five, 1e-5);
@@ -335,7 +325,6 @@ static void check_floor(const struct carm_compare *c, const char *name, bool by_
  * --noise, and it is as before. */
 static void what_decides(void **state)
 {
-    (void)state;
     static struct machine a, b;
     const struct carm_model *const models[] = {&a.model, &b.model};
     const struct truth truth = draw_truth();

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts beside construction: the judgement, and the way through a model file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/count_check.h"
 #include "models/model.h"
+#include "tests/unit.h"
 
 static struct carm_count_check made(double flops, double loads, double stores)
 {
@@ -24,7 +20,6 @@ static struct carm_count_check made(double flops, double loads, double stores)
 static void the_largest_deviation_is_told(void **state)
 {
     struct carm_count_check c = made(1005.0, 2010.0, 499.0);
-    (void)state;
     carm_count_check_judge(&c, false);
     assert_true(fabs(c.deviation - 0.005) < 1e-12);
     assert_string_equal(c.note, "");
@@ -46,7 +41,6 @@ static void the_largest_deviation_is_told(void **state)
 static void what_was_not_counted_does_not_deviate(void **state)
 {
     struct carm_count_check c = made(-1.0, 2000.0, 500.0);
-    (void)state;
     c.stores = (struct carm_checked){0.0, 17.0}; /* of start and stop */
     carm_count_check_judge(&c, false);
     assert_true(c.deviation == 0.0);
@@ -59,7 +53,6 @@ static void through_a_file(void **state)
     struct carm_model m = {.created = "2026-01-01T00:00:00Z", .carm_version = "0"};
     struct carm_model *back = NULL;
     struct carm_err err = {""};
-    (void)state;
     m.machine = (struct carm_machine){.hostname = "h",
                                       .cpu = "c",
                                       .cores = 1,

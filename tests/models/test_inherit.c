@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a partial or disturbed build leaves of the model before. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/core.h"
 #include "models/inherit.h"
 #include "models/latency.h"
+#include "tests/unit.h"
 
 static void *array(size_t n, size_t size)
 {
@@ -77,7 +72,6 @@ static void inherit(struct carm_model *model, struct carm_model *before)
 
 static void some_levels_keep_the_others(void **state)
 {
-    (void)state;
     struct carm_model *before = make("avx2", 3, 1.0);
     before->core = array(before->ncore = 1, sizeof *before->core);
     before->latency = array(before->nlatency = 2, sizeof *before->latency);
@@ -100,7 +94,6 @@ static void some_levels_keep_the_others(void **state)
 
 static void some_isas_keep_the_others(void **state)
 {
-    (void)state;
     struct carm_model *before = make("avx512", 3, 1.0);
     struct carm_model *m = make("sse", 3, 0.5);
     name(before->config.precision, "dp,int8");
@@ -121,7 +114,6 @@ static void some_isas_keep_the_others(void **state)
 /* A disturbed roof does not replace one that was not; any other new one does. */
 static void bad_days_harm_nothing(void **state)
 {
-    (void)state;
     struct carm_model *before = make("avx2", 3, 1.0);
     struct carm_model *m = make("avx2", 3, 0.7);
     m->roofs->memory[1].disturbed = true;

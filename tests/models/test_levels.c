@@ -2,18 +2,14 @@
 /* Levels from synthetic curves with known answers: ideal machines, noise of known size, caches that
  * the OS misreports or hides, memory out of reach. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "models/levels.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 #define KIB 1024.0
 #define MIB (1024.0 * 1024.0)
@@ -49,7 +45,6 @@ static const struct machine four_levels = {
 
 static void finds_four_levels(void **state)
 {
-    (void)state;
     double x[POINTS_MAX];
     double b[POINTS_MAX];
     const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
@@ -72,7 +67,6 @@ static void finds_four_levels(void **state)
  * 400. Half of the reported size would give memory's bandwidth. */
 static void follows_the_curve_where_the_os_misreports(void **state)
 {
-    (void)state;
     const struct machine m = {{48 * KIB, 2 * MIB, 100 * MIB, 0}, {500e9, 120e9, 29e9, 15e9}, 4.0};
     double x[POINTS_MAX];
     double b[POINTS_MAX];
@@ -95,7 +89,6 @@ static void follows_the_curve_where_the_os_misreports(void **state)
 
 static void leaves_memory_unresolved_when_out_of_reach(void **state)
 {
-    (void)state;
     double x[POINTS_MAX];
     double b[POINTS_MAX];
     const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
@@ -113,7 +106,6 @@ static void leaves_memory_unresolved_when_out_of_reach(void **state)
 
 static void does_not_invent_a_level(void **state)
 {
-    (void)state;
     /* the OS reports an L3 that makes no difference */
     const struct machine m = {{32 * KIB, 1 * MIB, 0}, {400e9, 90e9, 20e9}, 1.5};
     double x[POINTS_MAX];
@@ -132,7 +124,6 @@ static void does_not_invent_a_level(void **state)
 
 static void counts_a_cache_that_the_os_hides(void **state)
 {
-    (void)state;
     double x[POINTS_MAX];
     double b[POINTS_MAX];
     const double os[] = {48 * KIB, 1 * MIB};
@@ -149,7 +140,6 @@ static void counts_a_cache_that_the_os_hides(void **state)
  * hidden cache. */
 static void knows_memory_that_neighbours_move(void **state)
 {
-    (void)state;
     double x[POINTS_MAX];
     double b[POINTS_MAX];
     const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
@@ -173,7 +163,6 @@ static void knows_memory_that_neighbours_move(void **state)
 /* Two plateaus inside one cache (a prefetcher that starts late): the roof is the higher. */
 static void takes_the_attainable_plateau(void **state)
 {
-    (void)state;
     double x[POINTS_MAX];
     double b[POINTS_MAX];
     const double os[] = {48 * KIB, 1 * MIB};
@@ -191,7 +180,6 @@ static void takes_the_attainable_plateau(void **state)
 
 static void finds_levels_in_noise(void **state)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
     const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
@@ -215,7 +203,6 @@ static void finds_levels_in_noise(void **state)
 
 static void survives_odd_curves(void **state)
 {
-    (void)state;
     const double x[] = {2048, 4096, 8192};
     const double b[] = {1e9, 1e9, 1e9};
     const double os[] = {48 * KIB};

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The Roofline paper's tables: all rows of table 4 and the ridge points recomputed, and the list of
  * what does not agree is exactly what the data file says. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 #include "models/file/published.h"
 #include "tests/models/near.h"
 #include "tests/models/recompute.h"
+#include "tests/unit.h"
 
 static struct carm_published *open_text(const char *text)
 {
@@ -87,7 +81,6 @@ static void check_side(const struct carm_ceilings *l, const struct carm_ceiling_
 
 static void table4(void **state)
 {
-    (void)state;
     struct carm_published *p = open_data();
     struct carm_ceilings *l = malloc(sizeof *l);
     size_t n = 0;
@@ -114,7 +107,6 @@ static void table4(void **state)
 
 static void ridge_points(void **state)
 {
-    (void)state;
     static const struct {
         const char *machine;
         double printed, computed;
@@ -186,7 +178,6 @@ static size_t differences(const struct carm_published *p, bool say)
 
 static void disagreements(void **state)
 {
-    (void)state;
     struct carm_published *p = open_data();
     assert_int_equal(differences(p, true), 0);
     /* What must be among them. */
@@ -213,7 +204,6 @@ static void disagreements(void **state)
 /* A change to either side, the figures or the list, is seen. */
 static void faults_are_seen(void **state)
 {
-    (void)state;
     static const struct {
         const char *after, *from, *to;
         size_t differences;
@@ -245,7 +235,6 @@ static void faults_are_seen(void **state)
 
 static void refuses(void **state)
 {
-    (void)state;
     static const struct {
         const char *after, *from, *to, *message;
     } faults[] = {
@@ -287,7 +276,6 @@ static void refuses(void **state)
 
 static void names(void **state)
 {
-    (void)state;
     struct carm_published *p = open_data();
     const struct carm_published_machine *m;
     struct carm_err err = {""};

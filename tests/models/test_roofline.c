@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the two models say of a point, by hand: attainable performance, the original model's
  * bandwidths and the bytes that it counts; the application classes of Ilic et al. 2014, Table 2. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "models/roofline.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum { L1, L2, L3, DRAM }; /* homes; the links into L2, L3 and DRAM have the same numbers */
 
@@ -19,7 +13,6 @@ enum { L1, L2, L3, DRAM }; /* homes; the links into L2, L3 and DRAM have the sam
 
 static void the_slope_then_the_peak(void **state)
 {
-    (void)state;
     /* 32 byte and 8 flop a nanosecond: the ridge is at 1/4 */
     assert_near(carm_roofline_eval(0x1p-8, 32e9, 8e9), 125e6, 0.0);
     assert_near(carm_roofline_eval(0.125, 32e9, 8e9), 4e9, 0.0);
@@ -30,7 +23,6 @@ static void the_slope_then_the_peak(void **state)
 
 static void operations_are_found_by_name(void **state)
 {
-    (void)state;
     struct carm_compute_roof compute[] = {{.op = "fma", .rate = 1.0}, {.op = "mad", .rate = 2.0}};
     const struct carm_roofs roofs = {.compute = compute, .ncompute = 2};
     const struct carm_roofs none = {.compute = NULL};
@@ -49,7 +41,6 @@ static void operations_are_found_by_name(void **state)
 
 static void bandwidth_is_the_best_of_certain_streams(void **state)
 {
-    (void)state;
     /* Plain stores move up to twice what the core writes, how often nobody knows without counters;
      * non-temporal ones do not enter a cache. Both are fastest here, and neither may be taken. */
     struct carm_memory_roof memory[] = {
@@ -102,7 +93,6 @@ static struct carm_stream stream(double loads, double stores)
 
 static void a_stream_from_memory_crosses_every_link(void **state)
 {
-    (void)state;
     for (size_t link = 1; link <= DRAM; link++) {
         struct carm_stream s = stream(2, 1);
         /* filled, allocated and written back: (2 + 2 x 1) / 3 */
@@ -127,7 +117,6 @@ static void a_stream_from_memory_crosses_every_link(void **state)
  * core moves and stores. */
 static void behind_its_home_a_set_is_seen_once(void **state)
 {
-    (void)state;
     struct carm_stream s = stream(2, 1);
     s.set_bytes = 16384;
     assert_near(carm_traffic_bytes(&s, L2, L1), 16.0, 0.0);
@@ -168,7 +157,6 @@ static double original_intensity(size_t i, double iterations)
 
 static void classes_of_the_paper_move_in_the_original_model_alone(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         assert_near(classes[i].flops / classes[i].bytes, classes[i].intensity, 0.0);
         assert_near(original_intensity(i, classes[i].at16), 16.0, 0.0);
@@ -183,7 +171,6 @@ static void classes_of_the_paper_move_in_the_original_model_alone(void **state)
  * machine has changed. i7-3770K: 25.6 GB/s and 112 GF/s (tests/data/machines.json). */
 static void the_original_model_moves_its_verdict(void **state)
 {
-    (void)state;
     const double bandwidth = 25.6e9;
     const double peak = 112e9;
     assert_near(carm_roofline_eval(original_intensity(0, 1), bandwidth, peak), 0.4e9, 1e-3);

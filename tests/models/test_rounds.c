@@ -2,13 +2,8 @@
 /* One figure from rounds, against series whose truth is known: does one build's interval contain
  * what other builds find, is the estimate right beside disturbances, does merging runs help. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort_double.h>
@@ -16,6 +11,7 @@
 
 #include "models/rounds.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum {
     MACHINES = 200, /* of each kind */
@@ -184,7 +180,6 @@ static double half(const struct carm_pooled *e)
 
 static void interval_contains_other_builds(void **state)
 {
-    (void)state;
     int missed = 0;
     print_message("%-28s covers  sound  half/rate  half/sd  sd/rate\n", "");
     for (int k = 0; k < KINDS; k++) {
@@ -249,7 +244,6 @@ static void shuffle(struct carm_round *rounds, size_t n)
 /* Three quiet rounds are enough, wherever they are and whatever the others are. */
 static void few_quiet_rounds_suffice(void **state)
 {
-    (void)state;
     gsl_rng_set(rng, 1);
     for (size_t quiet = CARM_ROUNDS_MIN; quiet <= ROUNDS; quiet++) {
         for (int marked = 0; marked < 2; marked++) {
@@ -286,7 +280,6 @@ static void few_quiet_rounds_suffice(void **state)
  * do not widen the interval. */
 static void slowed_rounds_of_a_core_do_not_count(void **state)
 {
-    (void)state;
     gsl_rng_set(rng, 4);
     for (int i = 0; i < 200; i++) {
         struct machine m = calm(WHITE, 0.002);
@@ -314,7 +307,6 @@ static void slowed_rounds_of_a_core_do_not_count(void **state)
  * a faster one that nothing confirms is left out. */
 static void agreeing_rounds_of_a_core_suffice(void **state)
 {
-    (void)state;
     gsl_rng_set(rng, 6);
     for (int i = 0; i < 200; i++) {
         struct carm_round rounds[ROUNDS];
@@ -343,7 +335,6 @@ static void agreeing_rounds_of_a_core_suffice(void **state)
  * the noise's standard deviation. */
 static void one_mode_is_kept(void **state)
 {
-    (void)state;
     static const enum kind kinds[] = {WHITE, HEAVY_TAILED, ONE_SIDED, DRIFT_20S, FLICKER};
     enum { TIMES = 1000 };
     gsl_rng_set(rng, 2);
@@ -383,7 +374,6 @@ static void equal(struct carm_round *rounds, size_t n)
 
 static void equal_rates_give_the_floor(void **state)
 {
-    (void)state;
     for (size_t n = 1; n <= ROUNDS; n++) {
         struct carm_round rounds[ROUNDS];
         equal(rounds, n);
@@ -404,7 +394,6 @@ static void equal_rates_give_the_floor(void **state)
 
 static void too_few_rounds_are_not_sound(void **state)
 {
-    (void)state;
     struct carm_round rounds[] = {
         {80.0, 0.0, 2.0, CARM_STATE_QUIET},
         {40.0, 0.0, 1.0, CARM_STATE_SHARED},
@@ -428,7 +417,6 @@ static void too_few_rounds_are_not_sound(void **state)
 
 static void fastest_of_bad_states(void **state)
 {
-    (void)state;
     struct carm_round rounds[ROUNDS];
     equal(rounds, ROUNDS);
     for (size_t i = 0; i < ROUNDS; i++) {
@@ -455,7 +443,6 @@ static void fastest_of_bad_states(void **state)
 /* A misread clock makes rounds too fast: no figure is made of them while another state has enough rounds. */
 static void too_fast_is_no_figure(void **state)
 {
-    (void)state;
     struct carm_round rounds[ROUNDS];
     equal(rounds, ROUNDS);
     for (size_t i = 0; i < ROUNDS; i++) {
@@ -471,7 +458,6 @@ static void too_fast_is_no_figure(void **state)
 
 static void faster_of_sound_states(void **state)
 {
-    (void)state;
     for (int apart_is_faster = 0; apart_is_faster < 2; apart_is_faster++) {
         struct carm_round rounds[ROUNDS];
         equal(rounds, ROUNDS);
@@ -490,7 +476,6 @@ static void faster_of_sound_states(void **state)
 
 static void lower_clocks_are_marked(void **state)
 {
-    (void)state;
     struct carm_round rounds[ROUNDS];
     equal(rounds, ROUNDS);
     rounds[1].clock_hz = 2.8e9;
@@ -509,7 +494,6 @@ static void lower_clocks_are_marked(void **state)
 /* The latest rounds of the best state count, not the latest rounds. */
 static void more_rounds_than_are_used(void **state)
 {
-    (void)state;
     enum { MANY = 3 * CARM_ROUNDS_MAX };
     struct carm_round rounds[MANY];
     equal(rounds, MANY);
@@ -536,7 +520,6 @@ enum { RUNS = 7 };
  * contains the truth. Where days differ, it grows to contain other days. */
 static void merged_runs(void **state)
 {
-    (void)state;
     static const enum kind kinds[] = {WHITE,      HEAVY_TAILED, DRIFT_2S, BURST,
                                       BURST_DARK, SHARED,       CLOCK,    DRIFT_200S};
     static const size_t runs[] = {1, 2, 3, 4, RUNS};
@@ -582,7 +565,6 @@ static void merged_runs(void **state)
 /* A bad day among others leaves the figure as it is: all of its rounds marked, none, or some. */
 static void bad_day_changes_nothing(void **state)
 {
-    (void)state;
     gsl_rng_set(rng, 5);
     for (size_t runs = 2; runs <= RUNS; runs++) {
         for (size_t bad = 0; bad < runs; bad++) {
@@ -623,7 +605,6 @@ static void bad_day_changes_nothing(void **state)
 
 static void states_have_names(void **state)
 {
-    (void)state;
     for (int s = 0; s < CARM_STATE_COUNT; s++) {
         assert_true(strlen(carm_state_name((enum carm_state)s)) > 0);
         assert_int_equal(carm_state_is_sound((enum carm_state)s), s <= CARM_STATE_APART);

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scores against values worked by hand, and every refusal. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/validation.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_score score(const double *measured, const double *model, size_t n)
 {
@@ -24,7 +19,6 @@ static struct carm_score score(const double *measured, const double *model, size
 
 static void perfect_model_is_fully_fit(void **state)
 {
-    (void)state;
     const double v[] = {1e9, 2e10, 3e11};
     const struct carm_score s = score(v, v, 3);
     assert_int_equal(s.n, 3);
@@ -37,7 +31,6 @@ static void perfect_model_is_fully_fit(void **state)
 
 static void one_point_scores_its_own_error(void **state)
 {
-    (void)state;
     const double measured[] = {8e9};
     const double model[] = {10e9};
     /* (8 - 10) / 8 = -1/4 and (8 - 10) / 10 = -1/5; 100 / 1.25 = 80 */
@@ -52,7 +45,6 @@ static void one_point_scores_its_own_error(void **state)
 
 static void two_points_by_hand(void **state)
 {
-    (void)state;
     const double measured[] = {4.0, 10.0};
     const double model[] = {5.0, 8.0};
     /* over measured: -1/4 and 1/5, mean square (1/16 + 1/25) / 2 = 0.05125;
@@ -76,7 +68,6 @@ static void two_points_by_hand(void **state)
  * than one of a third (error 2/3), although over the model's value it is the other way round. */
 static void worst_point_is_over_measured(void **state)
 {
-    (void)state;
     const double measured[] = {1.0, 3.0, 5.0, 1.0};
     const double model[] = {1.1, 1.0, 10.0, 1.0};
     const struct carm_score s = score(measured, model, 4);
@@ -90,7 +81,6 @@ static void worst_point_is_over_measured(void **state)
 
 static void refuses_values_by_name(void **state)
 {
-    (void)state;
     static const double bad[] = {0.0, -1.0, NAN, INFINITY, -INFINITY};
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
         for (int array = 0; array < 2; array++) {

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of microarchitectures: closed forms worked by hand, what was measured and what was
  * published held against it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,12 +10,12 @@
 #include "base/assets.h"
 #include "models/theory.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_theory_table *table;
 
 static int open_table(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     const char *text = carm_asset_data_microarchitectures;
     int rc = carm_theory_open(text, strlen(text), "microarchitectures.json", &table, &err);
@@ -33,7 +26,6 @@ static int open_table(void **state)
 
 static int close_table(void **state)
 {
-    (void)state;
     carm_theory_close(table);
     carm_theory_close(NULL);
     return 0;
@@ -63,7 +55,6 @@ static json_t *load(const char *name)
 /* Byte/cycle, each worked out by hand from what the core's description says. */
 static void bytes_by_hand(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         unsigned vector, loads, stores;
@@ -108,7 +99,6 @@ static void bytes_by_hand(void **state)
 
 static void flops_by_hand(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         unsigned vector, lanes;
@@ -186,7 +176,6 @@ static void flops_by_hand(void **state)
 /* n multiplies and n adds on any pipes, against a search over what the shared pipes take. */
 static void mad_is_best_assignment(void **state)
 {
-    (void)state;
     static struct carm_microarchitecture m;
     for (int mul = 0; mul <= 3; mul++)
         for (int add = 0; add <= 3; add++)
@@ -207,7 +196,6 @@ static void mad_is_best_assignment(void **state)
 /* What carm measured on two machines (double precision): no figure of the table may be lower. */
 static void not_below_measured(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         unsigned vector, loads, stores;
@@ -246,7 +234,6 @@ static void not_below_measured(void **state)
 /* By hand, flop/cycle of a lane. */
 static void mixtures(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         unsigned vector;
@@ -276,7 +263,6 @@ static void mixtures(void **state)
 /* harness/machine/limits.c calls more than this a misread clock: no entry may promise it. */
 static void within_limits(void **state)
 {
-    (void)state;
     static const unsigned vectors[] = {8, 16, 32, 64};
     for (size_t i = 0; i < table->n; i++)
         for (size_t k = 0; k < 4; k++) {
@@ -297,7 +283,6 @@ static void within_limits(void **state)
 
 static void entries_are_whole(void **state)
 {
-    (void)state;
     static const char *const names[] = {
         "Sandy Bridge",    "Ivy Bridge",     "Haswell",      "Broadwell",
         "Skylake",         "Skylake-SP",     "Ice Lake",     "Ice Lake-SP",
@@ -333,7 +318,6 @@ static void entries_are_whole(void **state)
 
 static void looked_up(void **state)
 {
-    (void)state;
     static const struct {
         const char *vendor;
         int family, model;
@@ -411,7 +395,6 @@ static size_t check_sources(json_t *v)
 /* The paper's machines: their peaks follow from the table, and the table from their ridge. */
 static void published_machines(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         double peak, l1;
@@ -459,7 +442,6 @@ static void published_machines(void **state)
 
 static void published_classes(void **state)
 {
-    (void)state;
     static const double intensities[] = {1.0 / 64, 1.0 / 4, 16};
     json_t *root = load("tests/data/machines.json");
     json_t *classes = json_object_get(json_object_get(root, "published"), "classes");
@@ -477,7 +459,6 @@ static void published_classes(void **state)
 /* What the program embeds is the file as it stands. */
 static void embedded_is_the_file(void **state)
 {
-    (void)state;
     json_t *file = load("data/microarchitectures.json");
     json_t *own = json_loads(carm_asset_data_microarchitectures, 0, NULL);
     assert_true(json_equal(file, own));

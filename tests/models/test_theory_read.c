@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of microarchitectures that a user may write: a good one is read with all its members, and
  * every fault is refused with file, place and reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/theory.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_theory_table unset; /* what a failure must replace by NULL */
 
@@ -33,7 +27,6 @@ static const char good[] =
 
 static void own_table(void **state)
 {
-    (void)state;
     struct carm_theory_table *t;
     struct carm_err err = {""};
     if (carm_theory_open(good, strlen(good), "own.json", &t, &err) != 0)
@@ -72,7 +65,6 @@ static char *swap(const char *from, const char *to)
 
 static void refuses(void **state)
 {
-    (void)state;
     static const struct {
         const char *from, *to, *message;
     } faults[] = {
@@ -172,7 +164,6 @@ static void refuses(void **state)
 /* More names than a sentence holds: as many as fit, and a sign that there are others. */
 static void long_list_of_names(void **state)
 {
-    (void)state;
     enum { MANY = 200 };
     static struct carm_microarchitecture entries[MANY];
     const struct carm_theory_table many = {MANY, entries};

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Codes that searches found: their file, and what replaces what. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "asm/code.h"
 #include "base/assets.h"
 #include "models/winners.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_winner winner(const char *machine, const char *level, const char *code,
                                  double gain)
@@ -42,7 +37,6 @@ static void later_searches_replace(void **state)
         winner("Zen 3", "DRAM", "A.avx2.sp.2:1.u8.s3", 1.6),
     };
     struct carm_winners all = {.n = 0};
-    (void)state;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         add(&all, &list[i]);
     }
@@ -59,7 +53,6 @@ static void files_are_read_back(void **state)
     struct carm_winners all = {.n = 0};
     struct carm_winners copy = {.n = 0};
     struct carm_err err = {""};
-    (void)state;
     const struct carm_winner a = winner("Zen 3", "DRAM", "A.avx2.dp.update.u8.s4", 1.178);
     const struct carm_winner b =
         winner("GenuineIntel family 6 model 300", "L1", "A.sse.dp.1:0.u8", 1.01);
@@ -93,7 +86,6 @@ static void refusals(void **state)
                  "\"source\": \"\"}"),
          "codes[0].gain"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_winners all = {.n = 0};
         struct carm_err err = {""};
@@ -114,7 +106,6 @@ static void own_file_is_sound(void **state)
     struct carm_err err = {""};
     const char *theory = carm_asset_data_microarchitectures;
     const char *text = carm_asset_data_codes;
-    (void)state;
     assert_int_equal(carm_theory_open(theory, strlen(theory), "m.json", &table, &err), 0);
     if (carm_winners_read(&all, text, strlen(text), "data/codes.json", &err) != 0) {
         fail_msg("%s", err.text);

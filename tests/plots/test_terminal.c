@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The terminal's roofline at every size: it stays within it, and every value stands in it once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
 #include "plots/terminal.h"
+#include "tests/unit.h"
 
 static const struct carm_draw_level many[CARM_DRAW_LEVELS_MAX] = {
     {"L1", 1.111e12, 0},
@@ -113,7 +108,6 @@ static void check(size_t nlevels, int columns, int rows, bool ascii, double peak
 static void test_sizes(void **state)
 {
     static const double peaks[] = {3.217e8, 2.207e11, 9.117e14};
-    (void)state;
     for (int columns = 30; columns <= 220; columns += columns < 90 ? 1 : 13) {
         for (int rows = 8; rows <= 70; rows += rows < 30 ? 1 : 7) {
             for (size_t n = 1; n <= CARM_DRAW_LEVELS_MAX; n += n < 4 ? 1 : 4) {
@@ -126,7 +120,6 @@ static void test_sizes(void **state)
 /* The largest picture is no larger on a screen that is. */
 static void test_largest(void **state)
 {
-    (void)state;
     char *text = draw(4, 5000, 3000, true, 2.207e11);
     check_values(text, 4, 2.207e11);
     check_size(text, CARM_DRAW_COLUMNS_MAX, CARM_DRAW_ROWS_MAX);

@@ -2,9 +2,6 @@
 /* Programs that start, fail to start, and are held. */
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "run/launch.h"
+#include "tests/unit.h"
 
 static void runs_and_tells_the_status(void **state)
 {
@@ -27,7 +23,6 @@ static void runs_and_tells_the_status(void **state)
     struct carm_err err = {""};
     struct rusage usage;
     int status = 0;
-    (void)state;
     assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
     /* held: a program that is not let go has not ended */
     assert_int_equal(waitpid(l.pid, &status, WNOHANG), 0);
@@ -45,7 +40,6 @@ static void a_program_that_is_not_there(void **state)
     char *argv[] = {"carm-no-such-program", NULL};
     struct carm_launch l;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
     assert_int_equal(carm_launch_go(&l, argv[0], &err), -CARM_EIO);
     assert_int_equal(l.exec_errno, 2);
@@ -58,7 +52,6 @@ static void a_file_that_may_not_be_run(void **state)
     char *argv[] = {"/dev/null", NULL};
     struct carm_launch l;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
     assert_int_equal(carm_launch_go(&l, argv[0], &err), -CARM_EIO);
     assert_int_equal(l.exec_errno, 13);
@@ -74,7 +67,6 @@ static void quiet_throws_output_away(void **state)
     struct carm_err err = {""};
     struct stat st;
     int status = 0;
-    (void)state;
     assert_true(fd >= 0);
     for (int quiet = 0; quiet < 2; quiet++) {
         char *argv[] = {"sh", "-c", "echo out; echo err >&2", NULL};
@@ -130,7 +122,6 @@ static void quiet_output_is_of_the_same_kind(void **state)
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     int ends[2], sockets[2];
     char test[256];
-    (void)state;
     assert_true(file >= 0 && null >= 0 && terminal >= 0 && pipe(ends) == 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
     assert_true(grantpt(terminal) == 0 && unlockpt(terminal) == 0);
@@ -177,7 +168,6 @@ static void close_without_go(void **state)
     char *argv[] = {"sh", "-c", command, NULL};
     struct carm_launch l;
     struct carm_err err = {""};
-    (void)state;
     assert_true(fd >= 0);
     (void)snprintf(command, sizeof command, "rm %s", path);
     assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
@@ -197,7 +187,6 @@ static void a_killed_parent_takes_it_along(void **state)
     int status = 0;
     pid_t program = 0;
     char c;
-    (void)state;
     assert_int_equal(pipe(gate), 0); /* the program holds its write end as long as it lives */
     const pid_t parent = fork();
     assert_true(parent >= 0);
@@ -230,7 +219,6 @@ static void a_traced_one_stops_before_its_exec(void **state)
     struct carm_launch l;
     struct carm_err err = {""};
     int status = 0;
-    (void)state;
     assert_int_equal(carm_launch_open(&l, argv, NULL, CARM_LAUNCH_TRACED | CARM_LAUNCH_QUIET, &err),
                      0);
     assert_int_equal(waitpid(l.pid, &status, 0), l.pid);
@@ -257,7 +245,6 @@ static void a_placed_one_has_the_same_addresses(void **state)
     struct carm_launch l;
     struct carm_err err = {""};
     int status = 0;
-    (void)state;
     if (system("setarch -R true 2>/dev/null") != 0) {
         print_message("skipped: addresses cannot be fixed here\n");
         skip();

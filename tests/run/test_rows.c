@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run writes and advises, from runs made by hand: rows of each free run with its times, CPU time, the
  * work and time that place a row, and when its parts would say nothing. Nothing is executed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/csv.h"
 #include "models/place/points.h"
@@ -18,13 +12,13 @@
 #include "run/place.h"
 #include "run/rows.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_run run;
 static char path[64];
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(&run, 0, sizeof run);
     run.name = "made";
     run.row.seconds = 2.0;
@@ -44,7 +38,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -83,7 +76,6 @@ static void each_run_has_its_time(void **state)
 {
     struct carm_run_once each[3] = {{.seconds = 2.0}, {.seconds = 3.0}, {.seconds = 5.0}};
     double values[8];
-    (void)state;
     assert_int_equal(carm_run_rows_count(path), 0);
     append();
     assert_int_equal(carm_run_rows_count(path), 1);
@@ -104,7 +96,6 @@ static void each_run_has_its_time(void **state)
 
 static void names_may_have_lines(void **state)
 {
-    (void)state;
     FILE *out = fopen(path, "w");
     assert_non_null(out);
     assert_true(fputs("name,flops\n\"a\nb\",1\nc,2\n", out) >= 0);
@@ -115,7 +106,6 @@ static void names_may_have_lines(void **state)
 
 static void work_and_time_of_a_row(void **state)
 {
-    (void)state;
     assert_false(carm_run_is_integers(&run.row));
     assert_near(carm_run_work(&run.row), 3e9, 0.5);
     assert_true(carm_run_waits(&run)); /* on a CPU for 1.25 s of 2 s */
@@ -150,7 +140,6 @@ static void misses(const char *text)
 
 static void when_parts_say_nothing(void **state)
 {
-    (void)state;
     misses(NULL); /* nobody asked for samples */
     run.hz = 499;
     run.has_samples = true;

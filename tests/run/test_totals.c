@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Totals of counters against counted ones: what deviates, what bounds allow, and the reasons given. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/totals.h"
+#include "tests/unit.h"
 
 static struct carm_counts counters, counted;
 static struct carm_recipe recipe;
@@ -18,7 +13,6 @@ static struct carm_recipe recipe;
 /* A million instructions by both, one in ten a flop. */
 static int reset(void **state)
 {
-    (void)state;
     memset(&counters, 0, sizeof counters);
     memset(&counted, 0, sizeof counted);
     memset(&recipe, 0, sizeof recipe);
@@ -47,7 +41,6 @@ static void says(const char *text)
 
 static void equal_totals_agree(void **state)
 {
-    (void)state;
     const struct carm_totals totals = compare();
     assert_int_equal(totals.n, 2);
     assert_int_equal(totals.of[0].quantity, CARM_Q_FLOPS);
@@ -57,7 +50,6 @@ static void equal_totals_agree(void **state)
 
 static void the_bound(void **state)
 {
-    (void)state;
     carm_count_put(&counted, CARM_Q_FLOPS, 1.04e5, CARM_COUNTED_TRANSLATED);
     assert_string_equal(compare().warning, "");
     carm_count_put(&counted, CARM_Q_FLOPS, 1.06e5, CARM_COUNTED_TRANSLATED);
@@ -70,7 +62,6 @@ static void the_bound(void **state)
 
 static void other_instructions_explain_all(void **state)
 {
-    (void)state;
     carm_count_put(&counted, CARM_Q_INSTRUCTIONS, 2e6, CARM_COUNTED_TRANSLATED);
     carm_count_put(&counted, CARM_Q_FLOPS, 2e5, CARM_COUNTED_TRANSLATED);
     says("flops, instructions differ by more than 5%; the runs executed different numbers");
@@ -79,7 +70,6 @@ static void other_instructions_explain_all(void **state)
 
 static void x87_is_not_compared(void **state)
 {
-    (void)state;
     carm_count_put(&counted, CARM_Q_FLOPS, 3e5, CARM_COUNTED_TRANSLATED);
     carm_count_put(&counted, CARM_Q_FLOPS_OTHER, 2e5, CARM_COUNTED_TRANSLATED);
     assert_true(compare().of[0].deviation == 0.0);
@@ -91,7 +81,6 @@ static void x87_is_not_compared(void **state)
 /* An upper bound may be higher, not lower; bytes have bounds of their own. */
 static void bounds_of_the_counters(void **state)
 {
-    (void)state;
     carm_count_put(&counted, CARM_Q_LOADS, 1e5, CARM_COUNTED_TRANSLATED);
     counters.q[CARM_Q_LOADS] = (struct carm_count){3e5, 0.0, 3e5, CARM_COUNTED_PMU, 1.0};
     assert_string_equal(compare().warning, "");
@@ -108,7 +97,6 @@ static void bounds_of_the_counters(void **state)
 
 static void nothing_and_little(void **state)
 {
-    (void)state;
     carm_count_put(&counters, CARM_Q_FLOPS, 0.0, CARM_COUNTED_PMU);
     assert_true(isinf(compare().of[0].deviation));
     says("flops differ");

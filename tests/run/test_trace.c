@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stepping of another program: tests/run/traced.c, which is compiled here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +12,7 @@
 
 #include "run/trace.h"
 #include "tests/run/tracing.h"
+#include "tests/unit.h"
 
 enum { PLENTY = 100 * 1000 * 1000, THREADS = 50 };
 static char folder[64];
@@ -279,7 +274,6 @@ static int compile(void **state)
     const char *top = getenv("CARM_TOP");
     const char *cc = getenv("CC");
     const char *tmp = getenv("TMPDIR");
-    (void)state;
     (void)snprintf(folder, sizeof folder, "%.40s/carm-trace-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(folder)) {
         return -1;
@@ -300,7 +294,6 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    (void)state;
     (void)unlink(myself);
     (void)unlink(tiny);
     return rmdir(folder);

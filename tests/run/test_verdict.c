@@ -2,20 +2,15 @@
 /* Dependence graphs and verdicts of loops that are written down as machine code: counts, chains and patterns are
  * exact, the time and the rates are given. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/latency.h"
 #include "models/place/points.h"
 #include "run/verdict.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 /* Cycles, as Zen 4 has them. */
 static const struct carm_microarchitecture zen = {
@@ -105,7 +100,6 @@ static void test_window(void **state)
     struct carm_err err;
     struct judged j;
     double cycles = 0.0;
-    (void)state;
     for (int i = 0; i < 12; i++) {
         memcpy(code + 4 + 4 * i, mul, sizeof mul);
     }
@@ -144,7 +138,6 @@ static void test_chain(void **state)
     static const uint8_t sum[] = {0xf2, 0x0f, 0x58, 0x07, 0x48, 0x83, 0xc7,
                                   0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
     struct judged j;
-    (void)state;
     JUDGE(&j, sum, 3.1);
     assert_near(j.graph.cycles, 3.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
@@ -177,7 +170,6 @@ static void test_multiplications(void **state)
     static const uint8_t hash[] = {0x48, 0x31, 0xc8, 0x48, 0x0f, 0xaf, 0xc2, 0x48,
                                    0x83, 0xc1, 0x01, 0x48, 0x39, 0xf1, 0x75, 0xf0};
     struct judged j;
-    (void)state;
     JUDGE(&j, hash, 4.1);
     assert_near(j.graph.cycles, 4.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
@@ -194,7 +186,6 @@ static void test_divider(void **state)
                                    0xc7, 0x08, 0x48, 0x83, 0xc6, 0x08, 0x48, 0x83, 0xc2,
                                    0x08, 0x48, 0x39, 0xcf, 0x75, 0xdf};
     struct judged j;
-    (void)state;
     JUDGE(&j, code, 14.0);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_DIVIDER);
     assert_near(j.verdict.explains, 13.4 / 14.0, 1e-6);
@@ -216,7 +207,6 @@ static void test_memory_chain(void **state)
                                     0xc1, 0xf2, 0x0f, 0x11, 0x07, 0x48, 0x83, 0xc7,
                                     0x08, 0x48, 0x39, 0xf7, 0x75, 0xea};
     struct judged j;
-    (void)state;
     JUDGE(&j, code, 13.1);
     assert_near(j.graph.cycles, 13.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_FORWARDING);
@@ -240,7 +230,6 @@ static void test_patterns(void **state)
                                      0x0f, 0x58, 0x0a, 0x48, 0x83, 0xc7, 0x04, 0x48,
                                      0x01, 0xda, 0x48, 0x39, 0xcf, 0x75, 0xe9};
     struct judged j;
-    (void)state;
     JUDGE(&j, chase, 4.0);
     assert_near(j.graph.cycles, 4.0, 1e-6);
     assert_int_equal(j.graph.accesses[0].pattern, CARM_PATTERN_INDIRECT);
@@ -261,7 +250,6 @@ static void test_units(void **state)
                                   0xc9, 0xc4, 0xc2, 0xbd, 0xb8, 0xd1, 0xc4, 0xc2, 0xbd,
                                   0xb8, 0xd9, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xe6};
     struct judged j;
-    (void)state;
     JUDGE(&j, fma, 4.0);
     assert_near(j.graph.cycles, 4.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
@@ -277,7 +265,6 @@ static void test_order(void **state)
     static const struct carm_verdict_code about = {.strided = true};
     struct carm_bounds b = {.n = 0};
     struct carm_verdict v;
-    (void)state;
     carm_bounds_add(&b, CARM_LIMIT_BRANCHES, 8.0, true, "x");
     carm_bounds_add(&b, CARM_LIMIT_LOADS, 2.0, false, "x");
     carm_verdict_find(&b, 10.5, 0.5, &about, &v);
@@ -302,7 +289,6 @@ static void test_half_explained(void **state)
     struct carm_verdict_code about = {.strided = true, .used = 0.125};
     struct carm_bounds b = {.n = 0};
     struct carm_verdict v;
-    (void)state;
     carm_bounds_add(&b, CARM_LIMIT_LOADS, 0.5, false, "x");
     carm_bounds_add(&b, CARM_LIMIT_LATENCY, 7.0, false, "x");
     carm_verdict_find(&b, 10.0, 1.0, &about, &v);
@@ -328,7 +314,6 @@ static void test_kernel(void **state)
     struct carm_bounds bounds = {.n = 0};
     struct carm_verdict_code code = {.faults = true};
     struct carm_verdict v;
-    (void)state;
     carm_bounds_add(&bounds, CARM_LIMIT_KERNEL, 1.0, false, "of page faults");
     carm_verdict_find(&bounds, 1.0, 0.5, &code, &v);
     assert_int_equal(v.limit, CARM_LIMIT_KERNEL);
@@ -347,7 +332,6 @@ static void test_splits(void **state)
     struct carm_bounds bounds;
     struct judged j;
     double before = 0.0, after = 0.0;
-    (void)state;
     JUDGE(&j, loads, 1.0);
     for (size_t i = 0; i < j.bounds.n; i++) {
         before = j.bounds.of[i].limit == CARM_LIMIT_LOADS ? j.bounds.of[i].seconds : before;
@@ -378,7 +362,6 @@ static void test_code_lines(void **state)
 {
     struct carm_microarchitecture lines = zen;
     struct judged j;
-    (void)state;
     /* the loop of test_chain, moved across a line: 13 bytes from 0x1038 on */
     static const uint8_t sum[] = {0xf2, 0x0f, 0x58, 0x07, 0x48, 0x83, 0xc7,
                                   0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
@@ -418,7 +401,6 @@ static void test_small_pages(void **state)
     const struct carm_verdict_code code = {.scalar = true, .independent = 10e-9};
     struct carm_bounds bounds;
     struct carm_verdict v;
-    (void)state;
     carm_bounds_find(&in, &bounds);
     const struct carm_lower_bound *stream = bound_of(&bounds, CARM_LIMIT_DRAM, "4 KiB");
     const struct carm_lower_bound *misses = bound_of(&bounds, CARM_LIMIT_LATENCY, "4 KiB");
@@ -441,7 +423,6 @@ static void test_gains(void **state)
 {
     struct carm_bounds b = {.n = 0};
     struct carm_verdict v;
-    (void)state;
     /* vectors of 8 elements: the bounds of the code shrink, those of memory do not */
     carm_bounds_add(&b, CARM_LIMIT_ISSUE, 9.0, false, "x");
     carm_bounds_add(&b, CARM_LIMIT_DRAM, 3.0, false, "x");
@@ -504,7 +485,6 @@ static void test_words(void **state)
                                          "stores", "chain",   "l1",      "l2",       "l3",
                                          "dram",   "latency", "tlb",     "branches", "forwarding",
                                          "kernel", "waiting", "unknown"};
-    (void)state;
     for (int i = 0; i < CARM_OPCODE_CLASSES; i++) {
         enum carm_core_kind kind;
         const char *word = carm_opcode_word((enum carm_opcode_class)i);

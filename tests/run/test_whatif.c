@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the snapshots of a change say together. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/whatif.h"
+#include "tests/unit.h"
 
 #define N 5
 
@@ -18,7 +13,6 @@ static void equal_snapshots(void **state)
     const double ratios[N] = {2.0, 2.0, 2.0, 2.0, 2.0};
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
     struct carm_whatif_change c = {.measured = false};
-    (void)state;
     assert_true(carm_whatif_combine(ratios, nulls, N, 1.0, &c));
     assert_true(c.measured && fabs(c.gain - 2.0) < 1e-12);
     assert_true(c.ci.lo < 2.0 && c.ci.hi > 2.0 && c.ci.lo > 1.5); /* the method's own error */
@@ -31,7 +25,6 @@ static void spread_widens(void **state)
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
     const double drifts[N] = {1.04, 1.04, 1.04, 1.04, 1.04};
     struct carm_whatif_change a, b, c;
-    (void)state;
     assert_true(carm_whatif_combine(near, nulls, N, 1.0, &a));
     assert_true(carm_whatif_combine(far, nulls, N, 1.0, &b));
     assert_true(carm_whatif_combine(near, drifts, N, 1.0, &c));
@@ -47,7 +40,6 @@ static void nothing_is_said(void **state)
     const double differs[N] = {1.2, 1.2, 1.2, 1.2, 1.2};
     const double unknown[N] = {NAN, NAN, NAN, NAN, NAN};
     struct carm_whatif_change c = {.measured = true};
-    (void)state;
     assert_false(carm_whatif_combine(ratios, nulls, N, 1.0, &c));
     assert_non_null(strstr(c.why, "only 2 of 5"));
     assert_false(carm_whatif_combine(all, differs, N, 1.0, &c));
@@ -62,7 +54,6 @@ static void the_rest_stays(void **state)
     const double ratios[N] = {1.5, 1.5, 1.5, 1.5, 1.5};
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
     struct carm_whatif_change c;
-    (void)state;
     assert_true(carm_whatif_combine(ratios, nulls, N, 0.5, &c));
     assert_true(fabs(c.gain - 3.0) < 1e-9);
     assert_true(c.ci.lo < 2.0 && c.ci.hi > 6.0); /* as the half is of few samples */

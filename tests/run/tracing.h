@@ -3,14 +3,10 @@
 #ifndef CARM_TESTS_RUN_TRACING_H
 #define CARM_TESTS_RUN_TRACING_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "run/trace.h"
+#include "tests/unit.h"
 
 static bool compiled;
 
@@ -26,7 +22,6 @@ static inline bool tracing_works(void)
 
 #define NEEDS_TRACING()         \
     do {                        \
-        (void)state;            \
         if (!tracing_works()) { \
             skip();             \
         }                       \

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test codes, counted: by stepping exactly, by a processor that a test makes up with the deviations that
  * it makes up, and in the way of a command from codes to a model's checks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "harness/count/step/trap.h"
 #include "tests/harness/count/hand_recipe.h"
+#include "tests/unit.h"
 #include "validation/count.h"
 
 enum { CODES = 13 };
@@ -37,7 +33,6 @@ static int open_image(void **state)
                                              "C.sse.int16.2:1.mul.u4.f8.c4"};
     struct carm_code_spec specs[CODES];
     struct carm_err err = {""};
-    (void)state;
     for (size_t i = 0; i < CODES; i++) {
         if (carm_code_parse(names[i], &specs[i], &err) != 0) {
             print_error("%s\n", err.text);
@@ -53,7 +48,6 @@ static int open_image(void **state)
 
 static int close_image(void **state)
 {
-    (void)state;
     carm_image_close(image);
     carm_topo_close(topo);
     return 0;
@@ -64,7 +58,6 @@ static _Alignas(64) char window[1 << 17];
 static void stepping_is_exact(void **state)
 {
     struct carm_err err = {""};
-    (void)state;
     if (carm_step_check(&err) != 0) {
         print_message("skipped: %s\n", err.text);
         skip();
@@ -97,7 +90,6 @@ static void a_window_too_small(void **state)
     struct carm_code_spec spec;
     struct carm_image *far = NULL;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_code_parse("A.sse.dp.1:0.u8.j1024", &spec, &err), 0);
     assert_int_equal(carm_image_open(&far, &spec, 1, &err), 0);
     assert_int_equal(carm_count_code(NULL, &far->codes[0], window, sizeof window - 64, &counted,
@@ -142,7 +134,6 @@ static void a_zero_that_cannot_be(void **state)
     struct carm_counts counted;
     struct carm_counts constructed;
     struct carm_err err = {""};
-    (void)state;
     need_papi();
     fake->each_run = 0;
     for (size_t i = 0; i < 3; i++) {
@@ -169,7 +160,6 @@ static void deviations_reach_the_model(void **state)
     struct carm_counts counted;
     struct carm_counts constructed;
     struct carm_err err = {""};
-    (void)state;
     need_papi();
     fake->each_run = 1000;
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &recipe);

@@ -3,20 +3,15 @@
  * stand here, with a bandwidth for each level, a peak for each operation and a speed for each code. The model
  * must have them, and the points of the validation must lie on the model. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/host.h"
 #include "harness/machine/measure.h"
 #include "models/roofline.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/count.h"
 #include "validation/roofs/run.h"
 #include "validation/validate/run.h"
@@ -363,7 +358,6 @@ static void planted_roofs_are_found(void **state)
 {
     struct carm_build_config config;
     struct carm_host host;
-    (void)state;
     struct carm_build_plan plan;
     struct carm_err err = {""};
     struct carm_model *m =

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Codes of latencies: all of the table assemble, pass the recount, and run within their window where this CPU has
  * them; the recount finds planted faults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +9,7 @@
 #include "asm/chain/image.h"
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
+#include "tests/unit.h"
 
 static struct carm_chain_code *codes;
 static size_t ncodes;
@@ -25,7 +19,6 @@ static struct carm_code_table table;
 
 static int set_up(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     int rc = carm_chain_all(&codes, &ncodes, &err);
     rc = rc ? rc
@@ -40,7 +33,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     free(codes);
     free(bytes);
     return 0;
@@ -48,7 +40,6 @@ static int tear_down(void **state)
 
 static void names(void **state)
 {
-    (void)state;
     char before[CARM_CODE_NAME_MAX] = "";
     assert_true(ncodes > 250);
     for (size_t i = 0; i < ncodes; i++) {
@@ -76,7 +67,6 @@ static void entry(size_t i, struct carm_code_layout *layout, struct carm_account
 
 static void recounted(void **state)
 {
-    (void)state;
     assert_int_equal(table.n, ncodes);
     for (size_t i = 0; i < ncodes; i++) {
         struct carm_code_layout layout;
@@ -107,7 +97,6 @@ static size_t index_of(const char *name)
  * account, and what the recount says of it. */
 static void plants(void **state)
 {
-    (void)state;
     static const struct {
         const char *name, *from, *to;
         size_t n;
@@ -173,7 +162,6 @@ static bool has(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs)
 /* Every code that this CPU has, in a window between pages that nothing may touch. */
 static void within_the_window(void **state)
 {
-    (void)state;
     enum { PAGE = 4096 };
     struct carm_cpu cpu;
     struct carm_chain_image *image = NULL;
@@ -215,7 +203,6 @@ static void within_the_window(void **state)
 /* A chase of k chains leaves its pointers where so many steps lead. */
 static void chases(void **state)
 {
-    (void)state;
     enum { NODES = 257 };
     struct carm_chain_code some[4];
     static const char *const wanted[] = {"P.k1", "P.k10", "P.k12", "G.avx512.k16"};

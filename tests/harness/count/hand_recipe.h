@@ -3,13 +3,6 @@
 #ifndef CARM_TESTS_HAND_RECIPE_H
 #define CARM_TESTS_HAND_RECIPE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,6 +12,7 @@
 
 #include "harness/count/counters.h"
 #include "tests/harness/count/fake_counters.h"
+#include "tests/unit.h"
 
 static inline struct carm_recipe hand_recipe(struct carm_event *events, size_t n, int counters)
 {

@@ -2,18 +2,13 @@
 /* The kernel's software events through the real PAPI: they need no counters, so start, read, stop,
  * threads, other processes and too many events are tried on every machine that lets them be counted. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "tests/harness/count/hand_recipe.h"
+#include "tests/unit.h"
 
 #define SOFTWARE CARM_EVENT_SOFTWARE
 
@@ -77,7 +72,6 @@ static void nap(void)
 
 static void known_work_is_counted(void **state)
 {
-    (void)state;
     struct carm_reading readings[N];
     struct carm_err err = {""};
     struct carm_counter_set *s = open_set(here);
@@ -109,7 +103,6 @@ static void known_work_is_counted(void **state)
 
 static void reads_never_fall(void **state)
 {
-    (void)state;
     struct carm_reading last[N] = {{0}};
     struct carm_err err = {""};
     struct carm_counter_set *s = open_set(here);
@@ -130,7 +123,6 @@ static void reads_never_fall(void **state)
 
 static void one_set_runs_on_a_thread(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct carm_counter_set *a = open_set(here);
     struct carm_counter_set *b = open_set(here);
@@ -169,7 +161,6 @@ static void *work(void *arg)
 
 static void threads_count_themselves(void **state)
 {
-    (void)state;
     enum { THREADS = 8 };
     for (int round = 0; round < 4; round++) {
         pthread_t threads[THREADS];
@@ -221,7 +212,6 @@ static void run_program(void)
 
 static void a_program_is_counted_with_its_children(void **state)
 {
-    (void)state;
     struct carm_reading readings[N];
     struct carm_err err = {""};
     int gate[2];
@@ -268,7 +258,6 @@ static void a_program_is_counted_with_its_children(void **state)
 
 static void no_room_is_an_ordinary_error(void **state)
 {
-    (void)state;
     struct rlimit limit;
     struct carm_err err = {""};
     struct carm_counter_set *s = NULL;
@@ -290,7 +279,6 @@ static void no_room_is_an_ordinary_error(void **state)
 
 static void many_events_fit_or_are_refused(void **state)
 {
-    (void)state;
     static const char *const names[] = {"TASK-CLOCK",       "CPU-CLOCK",    "PAGE-FAULTS",
                                         "CONTEXT-SWITCHES", "MINOR-FAULTS", "MAJOR-FAULTS",
                                         "CPU-MIGRATIONS"};
@@ -336,7 +324,6 @@ static void many_events_fit_or_are_refused(void **state)
 
 static void the_processor_s_own_events_or_the_reason(void **state)
 {
-    (void)state;
     struct carm_event own[] = {
         {"none", "nosuch::EVENT", "", 0, "", false, 1, CARM_EVENT_THREAD, 1.0},
         events[CLOCK],
@@ -370,7 +357,6 @@ static void the_processor_s_own_events_or_the_reason(void **state)
 
 static void names_and_their_inverse(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     enum carm_provider p = CARM_PROVIDER_NONE;
     for (int i = 0; i < CARM_PROVIDER_COUNT; i++) {

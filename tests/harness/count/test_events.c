@@ -2,12 +2,6 @@
 /* Every event of data/counters.json against libpfm4's tables: it must encode each name for its
  * processor, present or not, to the code that stands beside the name. So a misspelt name and a wrong
  * unit mask both show. Where libpfm4 lacks the processor only the spelling of raw codes is proven. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -15,6 +9,7 @@
 #include <string.h>
 
 #include "harness/count/recipe.h"
+#include "tests/unit.h"
 
 extern const char carm_data_counters[];
 
@@ -28,7 +23,6 @@ static char skip_reason[128];
 
 static int load_libpfm(void **state)
 {
-    (void)state;
 #if __has_include(<perfmon/pfmlib.h>)
     void *lib = dlopen("libpfm.so.4", RTLD_NOW);
     if (!lib) {
@@ -100,7 +94,6 @@ static struct carm_recipe *get(const char *name)
 
 static void names_and_codes(void **state)
 {
-    (void)state;
     skip_without_libpfm();
 #if __has_include(<perfmon/pfmlib.h>)
     size_t checked = 0;
@@ -140,7 +133,6 @@ static void names_and_codes(void **state)
 
 static void planted_faults(void **state)
 {
-    (void)state;
     skip_without_libpfm();
 #if __has_include(<perfmon/pfmlib.h>)
     char why[256];
@@ -165,7 +157,6 @@ static void planted_faults(void **state)
 /* What libpfm4 cannot prove: the processors that it lacks have the codes of their relatives. */
 static void relatives(void **state)
 {
-    (void)state;
     static const struct {
         const char *of, *as;
         const char *but; /* the event whose code differs */
@@ -190,7 +181,6 @@ static void relatives(void **state)
 /* No processor in two recipes, or in one and in what is left out; and each is found. */
 static void unique_processors(void **state)
 {
-    (void)state;
     static const char *const lists[] = {"recipes", "left_out"};
     static char owner[2][0x20][0x100][48];
     json_t *root = json_loads(carm_data_counters, 0, NULL);
@@ -253,7 +243,6 @@ static void unique_processors(void **state)
 /* Each recipe's groups of counters are possible: no event needs more of them than there are. */
 static void plausible(void **state)
 {
-    (void)state;
     for (size_t i = 0; carm_recipe_name(i); i++) {
         struct carm_recipe *recipe = get(carm_recipe_name(i));
         const bool software = strcmp(recipe->name, "software") == 0;

@@ -3,12 +3,6 @@
  * recipe's processor and lists the events that it has there, with code and counters. likwid drops all
  * counters that it cannot open, so its function that looks for them is replaced by an empty one in
  * the library's jump table. All of this happens in a child: likwid prints, and may crash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -22,6 +16,7 @@
 #include <unistd.h>
 
 #include "harness/count/recipe.h"
+#include "tests/unit.h"
 
 extern const char carm_data_counters[];
 
@@ -356,7 +351,6 @@ static FILE *run_child(pid_t *pid)
 
 static void names_codes_counters(void **state)
 {
-    (void)state;
     static char known[64][48];
     size_t nknown = 0;
     static uint64_t has[64]; /* a bit for each event that some processor of the recipe has */

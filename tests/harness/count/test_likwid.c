@@ -2,14 +2,9 @@
 /* likwid's provider against a library that stands in for likwid, and the choice between providers. */
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/harness/count/hand_recipe.h"
+#include "tests/unit.h"
 
 #define THREAD   CARM_EVENT_THREAD
 #define SOCKET   CARM_EVENT_SOCKET
@@ -46,7 +41,6 @@ static const struct carm_counter_target sockets = {.kind = CARM_TARGET_SOCKETS};
 
 static int reset(void **state)
 {
-    (void)state;
     memset(fake, 0, sizeof *fake);
     fake->counters = 6;
     fake->units = 2;
@@ -70,7 +64,6 @@ static double all_cpus(void)
 
 static void events_get_their_counters(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, 6, 6);
     struct carm_counters *c = hand_open(CARM_PROVIDER_LIKWID, &r);
     assert_int_equal(carm_counters_groups(c), 1);
@@ -89,7 +82,6 @@ static void events_get_their_counters(void **state)
 
 static void processes_are_all_cpus(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 6);
     struct carm_reading readings[N];
     struct carm_counters *c = hand_open(CARM_PROVIDER_LIKWID, &r);
@@ -109,7 +101,6 @@ static void processes_are_all_cpus(void **state)
 
 static void sockets_count_units_and_joule(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 6);
     struct carm_reading readings[N];
     struct carm_counters *c = hand_open(CARM_PROVIDER_LIKWID, &r);
@@ -125,7 +116,6 @@ static void sockets_count_units_and_joule(void **state)
 
 static void a_missing_event_is_not_present(void **state)
 {
-    (void)state;
     fake->missing = "E2";
     const struct carm_recipe r = hand_recipe(events, 6, 6);
     struct carm_reading readings[N];
@@ -140,7 +130,6 @@ static void a_missing_event_is_not_present(void **state)
 
 static void groups_take_turns(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, 6, 3);
     struct carm_reading readings[N];
     struct carm_err err = {""};
@@ -193,7 +182,6 @@ static void *count_pinned(void *arg)
 
 static void threads_must_be_pinned(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, 6, 6);
     struct carm_counters *c = hand_open(CARM_PROVIDER_LIKWID, &r);
     struct carm_counter_set *s = NULL;
@@ -231,7 +219,6 @@ static void check_refused(enum carm_provider p, const struct carm_pmu_facts *fac
 
 static void failures_are_explained(void **state)
 {
-    (void)state;
     struct carm_pmu_facts facts = hand_facts();
     fake->init = -5;
     fake->noise = "\nERROR: Cannot get access to MSRs\nand more\n";
@@ -250,7 +237,6 @@ static void failures_are_explained(void **state)
 
 static void auto_takes_what_there_is(void **state)
 {
-    (void)state;
     struct carm_pmu_facts facts = hand_facts();
     struct carm_err err = {""};
     struct carm_counters *c = NULL;

@@ -3,14 +3,9 @@
  * and failures with known counts. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/harness/count/hand_recipe.h"
+#include "tests/unit.h"
 
 #define THREAD   CARM_EVENT_THREAD
 #define SOCKET   CARM_EVENT_SOCKET
@@ -37,7 +32,6 @@ static const struct carm_counter_target here = {.kind = CARM_TARGET_THREAD};
 
 static int reset(void **state)
 {
-    (void)state;
     memset(fake, 0, sizeof *fake);
     fake->counters = 8;
     return 0;
@@ -49,7 +43,6 @@ static void another_name(void **state)
     struct carm_event one[] = {{"a", "absent::E3", "", 0x1c7, "", false, 1, THREAD, 1.0}};
     struct carm_recipe r = hand_recipe(one, 1, 4);
     struct carm_reading reading;
-    (void)state;
     (void)snprintf(r.pfm, sizeof r.pfm, "absent");
     (void)snprintf(r.pfm_also, sizeof r.pfm_also, "fake");
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
@@ -89,7 +82,6 @@ static void check_groups(struct carm_counters *c, size_t expected)
 
 static void eight_counters_hold_all(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
     check_groups(c, 1);
@@ -99,7 +91,6 @@ static void eight_counters_hold_all(void **state)
 
 static void four_counters_need_two_groups(void **state)
 {
-    (void)state;
     fake->counters = 4;
     const struct carm_recipe r = hand_recipe(events, N, 4);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
@@ -110,7 +101,6 @@ static void four_counters_need_two_groups(void **state)
 
 static void conflicts_make_smaller_groups(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 8);
     for (int at_start = 0; at_start < 2; at_start++) {
         for (int free = 1; free < 6; free++) {
@@ -127,7 +117,6 @@ static void conflicts_make_smaller_groups(void **state)
 
 static void merged_events_take_pairs(void **state)
 {
-    (void)state;
     struct carm_event wide[] = {
         {"a", "fake::W1", "", 0, "", false, 2, THREAD, 1.0},
         {"b", "fake::E2", "", 0, "", false, 1, THREAD, 1.0},
@@ -158,7 +147,6 @@ static void merged_events_take_pairs(void **state)
 
 static void a_missing_event_is_not_present(void **state)
 {
-    (void)state;
     fake->missing = "E3";
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
@@ -186,7 +174,6 @@ static void check_refused(const struct carm_recipe *r, const struct carm_pmu_fac
 
 static void failures_are_explained(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_pmu_facts facts = hand_facts();
     fake->missing = "fake::";
@@ -215,7 +202,6 @@ static void failures_are_explained(void **state)
 
 static void too_many_events_are_refused(void **state)
 {
-    (void)state;
     /* the same event twice is what PAPI never puts into one set */
     struct carm_event twice[] = {{"a", "perf::S1", "", 0, "", false, 1, SOFTWARE, 1.0},
                                  {"b", "perf::S1", "", 0, "", false, 1, SOFTWARE, 1.0}};
@@ -227,7 +213,6 @@ static void too_many_events_are_refused(void **state)
 
 static void multiplexing_is_undone_by_scaling(void **state)
 {
-    (void)state;
     fake->counters = 4;
     const struct carm_recipe r = hand_recipe(events, N, 4);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
@@ -254,7 +239,6 @@ static void multiplexing_is_undone_by_scaling(void **state)
 
 static void processes_are_attached_with_children(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 8);
     const struct carm_counter_target other = {.kind = CARM_TARGET_PROCESS, .pid = 4711};
     struct carm_err err = {""};
@@ -273,7 +257,6 @@ static void processes_are_attached_with_children(void **state)
 
 static void sockets_sum_over_units(void **state)
 {
-    (void)state;
     const struct carm_counter_target sockets = {.kind = CARM_TARGET_SOCKETS};
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_reading one[N];
@@ -305,7 +288,6 @@ static void sockets_sum_over_units(void **state)
 
 static void wrong_order_is_refused(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_reading readings[N];
     struct carm_err err = {""};
@@ -348,7 +330,6 @@ static void *use_a_set(void *arg)
 
 static void ended_threads_are_forgotten(void **state)
 {
-    (void)state;
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
     for (int i = 1; i <= 3; i++) {

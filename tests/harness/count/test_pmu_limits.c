@@ -3,19 +3,14 @@
  * /proc and /sys. */
 #include <errno.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/count/pmu.h"
+#include "tests/unit.h"
 
 struct expected {
     const char *what;
@@ -50,7 +45,6 @@ static void check(const struct expected *e, size_t n,
 
 static void perf_is_judged(void **state)
 {
-    (void)state;
     static const struct expected cases[] = {
         {"all allowed", {PMU}, true, true, "", "", ""},
         {"usual rights",
@@ -198,7 +192,6 @@ static void perf_is_judged(void **state)
 
 static void registers_are_judged(void **state)
 {
-    (void)state;
     static const struct expected cases[] = {
         {"direct", {PMU}, true, false, "", "", ""},
         {"daemon",
@@ -253,7 +246,6 @@ static void registers_are_judged(void **state)
 
 static void sentences_are_whole(void **state)
 {
-    (void)state;
     /* the longest of each still ends as it was meant */
     struct carm_pmu_verdict v;
     const struct carm_pmu_facts notes = {PMU, .watchdog = true, .hybrid = true, .paranoid = 2};
@@ -286,7 +278,6 @@ static void put(const char *name, const char *text, mode_t mode)
 
 static void facts_are_read(void **state)
 {
-    (void)state;
     struct carm_pmu_facts f;
     carm_pmu_facts_read(&f, root); /* nothing there */
     assert_false(f.cpu_pmu || f.perf || f.perfmon || f.seccomp || f.lockdown || f.watchdog);
@@ -337,7 +328,6 @@ static void facts_are_read(void **state)
 
 static int make_root(void **state)
 {
-    (void)state;
     const char *tmp = getenv("TMPDIR");
     (void)snprintf(root, sizeof root, "%s/carm-pmu-XXXXXX", tmp ? tmp : "/tmp");
     return mkdtemp(root) ? 0 : -1;
@@ -345,7 +335,6 @@ static int make_root(void **state)
 
 static int remove_root(void **state)
 {
-    (void)state;
     char command[PATH_MAX + 16];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
     return system(command);
@@ -353,7 +342,6 @@ static int remove_root(void **state)
 
 static void this_machine_s_are_consistent(void **state)
 {
-    (void)state;
     struct carm_pmu_facts f;
     struct carm_pmu_verdict v;
     carm_pmu_facts_read(&f, "");

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "harness/count/quantities.h"
+#include "tests/unit.h"
 
 static void sums_and_names(void **state)
 {
-    (void)state;
     struct carm_counts a = {.note = "first"};
     struct carm_counts b = {.note = "second"};
     carm_count_put(&a, CARM_Q_FLOPS, 10, CARM_COUNTED_PMU);

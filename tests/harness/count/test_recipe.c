@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From events to quantities, with counts as a processor might have given them: every expectation is
  * worked out by hand from what the events mean. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +8,7 @@
 
 #include "harness/count/evaluate.h"
 #include "harness/count/recipe.h"
+#include "tests/unit.h"
 
 /* One count for each event that any recipe has. */
 static const struct {
@@ -227,7 +222,6 @@ static void assert_near(const char *recipe, enum carm_quantity q, const char *wh
 
 static void every_recipe(void **state)
 {
-    (void)state;
     size_t n = 0;
     for (; carm_recipe_name(n); n++) {
         size_t k = 0;
@@ -273,7 +267,6 @@ static void every_recipe(void **state)
 
 static void multiplexed(void **state)
 {
-    (void)state;
     struct carm_recipe *recipe = get("skylake-server");
     struct carm_reading readings[READINGS_MAX];
     struct carm_counts counts;
@@ -307,7 +300,6 @@ static void multiplexed(void **state)
 
 static void missing(void **state)
 {
-    (void)state;
     struct carm_recipe *recipe = get("skylake-server");
     struct carm_reading readings[READINGS_MAX];
     struct carm_counts counts;
@@ -360,7 +352,6 @@ static void missing(void **state)
 
 static void never_run(void **state)
 {
-    (void)state;
     struct carm_recipe *recipe = get("broadwell");
     struct carm_reading readings[READINGS_MAX];
     struct carm_counts counts;
@@ -388,7 +379,6 @@ static void never_run(void **state)
 
 static void zero_where_must(void **state)
 {
-    (void)state;
     struct carm_recipe *recipe = get("skylake-server");
     struct carm_reading readings[READINGS_MAX];
     struct carm_counts counts;
@@ -430,7 +420,6 @@ static void zero_where_must(void **state)
 
 static void width_mix(void **state)
 {
-    (void)state;
     static const char *const all[] = {"dp_scalar", "dp_128", "dp_256", "dp_512",
                                       "sp_scalar", "sp_128", "sp_256", "sp_512"};
     struct carm_recipe *recipe = get("skylake-server");

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finding and reading recipes: unknown processors, and texts with planted mistakes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/count/recipe.h"
+#include "tests/unit.h"
 
 static struct carm_recipe *get(const char *name)
 {
@@ -25,7 +20,6 @@ static struct carm_recipe *get(const char *name)
 
 static void unknown_processor(void **state)
 {
-    (void)state;
     struct carm_recipe *recipe = NULL;
     struct carm_err err = {""};
     (void)unsetenv("CARM_UARCH");
@@ -61,7 +55,6 @@ static void unknown_processor(void **state)
 
 static void named(void **state)
 {
-    (void)state;
     struct carm_recipe *recipe = NULL;
     struct carm_err err = {""};
     assert_int_equal(setenv("CARM_UARCH", "granite-rapids", 1), 0);
@@ -107,7 +100,6 @@ static int parse(const char *schema, const char *events, const char *formulas, c
 
 static void broken_texts(void **state)
 {
-    (void)state;
     static const char many[] =
         "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\"},{\"name\":\"b\",\"papi\":\"A\",\"code\":"
         "\"0x1\"},{\"name\":\"c\",\"papi\":\"A\",\"code\":\"0x1\"}";
@@ -207,7 +199,6 @@ static void broken_texts(void **state)
 
 static void papi_names(void **state)
 {
-    (void)state;
     struct carm_recipe *recipe = get("skylake-server");
     char name[96];
     const struct carm_event *loads = NULL;

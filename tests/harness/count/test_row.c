@@ -2,29 +2,23 @@
 /* Rows of points.csv: what is written can be read back, and other files are left alone. */
 #include <fcntl.h>
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/job.h"
 #include "harness/count/recipe.h"
 #include "harness/count/row.h"
 #include "tests/models/csv.h"
+#include "tests/unit.h"
 
 static char dir[64];
 static char path[128];
 
 static int make_folder(void **state)
 {
-    (void)state;
     (void)snprintf(dir, sizeof dir, "/tmp/carm-row-XXXXXX");
     if (!mkdtemp(dir)) {
         return -1;
@@ -35,7 +29,6 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     (void)unlink(path);
     return rmdir(dir);
 }
@@ -70,7 +63,6 @@ static void append(const struct carm_row *rows, int n)
 
 static void columns_are_as_the_header_says(void **state)
 {
-    (void)state;
     struct csv csv;
     struct carm_row row = make_row("solve");
     (void)snprintf(row.note, sizeof row.note, "one");
@@ -142,7 +134,6 @@ static void columns_are_as_the_header_says(void **state)
 
 static void what_lacks_is_empty_with_its_reason(void **state)
 {
-    (void)state;
     struct csv csv;
     struct carm_row row = {.name = "bare", .calls = 1};
     (void)snprintf(row.note, sizeof row.note, "no counters, none at all");
@@ -160,7 +151,6 @@ static void what_lacks_is_empty_with_its_reason(void **state)
 
 static void bytes_alone_tell_who_counted(void **state)
 {
-    (void)state;
     struct csv csv;
     struct carm_row row = {.name = "haswell"};
     carm_count_put(&row.counts, CARM_Q_BYTES, 64.0, CARM_COUNTED_PMU);
@@ -173,7 +163,6 @@ static void bytes_alone_tell_who_counted(void **state)
 
 static void any_name_comes_back(void **state)
 {
-    (void)state;
     static const char *const names[] = {"a,b", "say \"hi\"",  "two\nlines", " spaces ",
                                         "\"",  ",",           "\r",         "\033[2J",
                                         "",    "caf\xc3\xa9", "'=1+1'",     "# no comment"};
@@ -226,7 +215,6 @@ static void refuse(int code, const char *where, const char *what)
 
 static void other_files_stay_as_they_are(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n", "x\n",
         "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,level,op\n1\n"};
@@ -241,7 +229,6 @@ static void other_files_stay_as_they_are(void **state)
 
 static void what_cannot_be_written_is_said(void **state)
 {
-    (void)state;
     refuse(-CARM_EIO, "/nonexistent/points.csv", "folder that exists");
     refuse(-CARM_EIO, dir, "cannot be written");
     struct carm_err err = {""};
@@ -254,7 +241,6 @@ static void what_cannot_be_written_is_said(void **state)
 
 static void half_a_line_does_not_swallow_the_next(void **state)
 {
-    (void)state;
     struct csv csv;
     struct carm_row row = make_row("whole");
     append(&row, 1);
@@ -272,7 +258,6 @@ static void half_a_line_does_not_swallow_the_next(void **state)
 /* What is killed before its first row leaves a file that can be read. */
 static void checking_writes_a_header(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct csv csv;
     for (int i = 0; i < 2; i++) {
@@ -291,7 +276,6 @@ static void checking_writes_a_header(void **state)
 
 static void processes_append_at_once(void **state)
 {
-    (void)state;
     enum { PROCESSES = 8, TIMES = 40, ROWS = 3 };
     struct csv csv;
     for (int p = 0; p < PROCESSES; p++) {
@@ -321,7 +305,6 @@ static void processes_append_at_once(void **state)
 /* Who comes first writes the header; here all do. */
 static void one_header_of_many_first_ones(void **state)
 {
-    (void)state;
     enum { PROCESSES = 4, ROUNDS = 100 };
     for (int round = 0; round < ROUNDS; round++) {
         int gate[2];
@@ -353,7 +336,6 @@ static void one_header_of_many_first_ones(void **state)
 
 static void decimal_points_are_points(void **state)
 {
-    (void)state;
     static const char *const names[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "de_DE.utf8"};
     const char *set = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) {
@@ -387,7 +369,6 @@ static struct carm_row describe(double dp_scalar, double dp_256, double sp_512, 
 
 static void widths_and_precisions_are_named(void **state)
 {
-    (void)state;
     struct carm_row row = describe(100, 900, 0, 1000);
     assert_string_equal(row.isa, "avx2");
     assert_string_equal(row.precision, "dp");
@@ -421,7 +402,6 @@ static struct carm_row describe_integers(double flops, double int8, double int32
 
 static void programs_of_integers_are_found(void **state)
 {
-    (void)state;
     struct carm_row row = describe_integers(100, 1500, 500, 1000);
     assert_string_equal(row.metric, "op");
     assert_true(row.operations == 2000);
@@ -439,7 +419,6 @@ static void programs_of_integers_are_found(void **state)
 /* What no vector has done, tiles have. */
 static void products_of_tiles_are_found(void **state)
 {
-    (void)state;
     struct carm_row row = {.name = "x"};
     carm_count_put(&row.counts, CARM_Q_INT_OPS, 32768, CARM_COUNTED_STEPPED);
     carm_count_put(&row.counts, CARM_Q_INT8_OPS, 32000, CARM_COUNTED_STEPPED);
@@ -451,7 +430,6 @@ static void products_of_tiles_are_found(void **state)
 
 static void cpuid_is_the_kernels(void **state)
 {
-    (void)state;
     struct carm_cpuid id;
     char line[256];
     int found = 0;
@@ -495,7 +473,6 @@ static void assert_rank(const char *want)
 
 static void ranks_are_the_launchers(void **state)
 {
-    (void)state;
     static const char *const names[] = {"SLURM_PROCID", "MV2_COMM_WORLD_RANK", "PMI_RANK",
                                         "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -553,7 +530,6 @@ static void assert_row_has(const char *job)
 
 static void jobs_are_the_launchers(void **state)
 {
-    (void)state;
     forget_jobs();
     assert_job("");
     (void)setenv("PMIX_NAMESPACE", "1477246977", 1); /* mpirun on one's own */

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes to and from memory by a made-up processor's memory controllers, and around the repetitions of a
  * matrix multiplication. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
@@ -14,6 +9,7 @@
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
 #include "tests/harness/count/hand_recipe.h"
+#include "tests/unit.h"
 
 static struct fake_counters *fake;
 
@@ -38,7 +34,6 @@ static struct carm_recipe recipe_of(size_t nformulas)
 
 static int reset(void **state)
 {
-    (void)state;
     memset(fake, 0, sizeof *fake);
     fake->counters = 8;
     fake->units = 2;
@@ -57,7 +52,6 @@ static void lines_become_bytes(void **state)
     struct carm_dram *d = NULL;
     struct carm_err err = {""};
     double bytes = 0.0;
-    (void)state;
     assert_int_equal(carm_dram_open_with(&d, c, &err), 0);
     for (int i = 0; i < 2; i++) { /* it can be used again */
         assert_int_equal(carm_dram_start(d, &err), 0);
@@ -77,7 +71,6 @@ static void what_lacks_is_told(void **state)
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &none);
     struct carm_dram *d = NULL;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_dram_open_with(&d, c, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "memory controllers are known"));
     assert_null(d);
@@ -107,7 +100,6 @@ static void around_a_multiplication(void **state)
     struct carm_cpu cpu;
     struct carm_err err = {""};
     double bytes = 0.0;
-    (void)state;
     carm_cpu_read(&cpu);
     assert_int_equal(carm_dram_open_with(&limits.dram, c, &err), 0);
     assert_int_equal(carm_dram_start(limits.dram, &err), 0);

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Control groups made of files: version 1, version 2, both, containers with and without a namespace of their own. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
 #include "harness/machine/limits.h"
+#include "tests/unit.h"
 
 enum { FILES_MOST = 12 };
 
@@ -60,7 +55,6 @@ static struct carm_limits read_limits(const struct file *files)
 
 static void nothing_is_no_limit(void **state)
 {
-    (void)state;
     const struct file none[FILES_MOST] = {{NULL, NULL}};
     const struct file groups[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
                                             {"/proc/self/mountinfo", V2},
@@ -83,7 +77,6 @@ static void nothing_is_no_limit(void **state)
 /* systemd: limits of a service and of the slice that it is in */
 static void version_2(void **state)
 {
-    (void)state;
     const struct file files[FILES_MOST] = {
         {"/proc/self/cgroup", "0::/work.slice/carm.service\n"},
         {"/proc/self/mountinfo", V2},
@@ -107,7 +100,6 @@ static void version_2(void **state)
 
 static void version_1(void **state)
 {
-    (void)state;
     const struct file files[FILES_MOST] = {
         {"/proc/self/cgroup",
          "9:cpuset:/\n4:memory:/batch/job\n3:cpu,cpuacct:/batch\n0::/init.scope\n"},
@@ -131,7 +123,6 @@ static void version_1(void **state)
 /* Memory in version 1, the rest in version 2. */
 static void both_versions(void **state)
 {
-    (void)state;
     const struct file files[FILES_MOST] = {
         {"/proc/self/cgroup", "4:memory:/m\n0::/u\n"},
         {"/proc/self/mountinfo",
@@ -150,7 +141,6 @@ static void both_versions(void **state)
  * container's group under the name that the host gives it. */
 static void containers(void **state)
 {
-    (void)state;
     const struct file own[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
                                          {"/proc/self/mountinfo", V2},
                                          {"/sys/fs/cgroup/cpu.max", "200000 100000\n"},
@@ -207,14 +197,12 @@ static void containers(void **state)
 
 static int make_root(void **state)
 {
-    (void)state;
     return mkdtemp(root) ? 0 : -1;
 }
 
 static int remove_root(void **state)
 {
     char command[PATH_MAX];
-    (void)state;
     snprintf(command, sizeof command, "rm -rf '%s'", root);
     return system(command);
 }

@@ -4,23 +4,18 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/machine/cpu.h"
 #include "harness/machine/measure.h"
 #include "harness/machine/search.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -32,7 +27,6 @@ enum { EMPTY, LOAD, TRIAD, UPDATE, FP, CODES };
 
 static int set_up(void **state)
 {
-    (void)state;
     struct carm_err err;
     const char *const names[CODES] = {"empty.scalar.dp", "A.sse.dp.1:0.u8", "A.sse.dp.2:1.u4",
                                       "A.sse.dp.update.u4", "B.sse.dp.mad.f40.c10"};
@@ -48,7 +42,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_image_close(image);
     carm_topo_close(topo);
     return 0;
@@ -81,7 +74,6 @@ static size_t resident_bytes(void)
  * after a touch every page must really be there. */
 static void buffers_have_real_pages(void **state)
 {
-    (void)state;
     struct carm_buffer b;
     struct carm_err err;
     assert_int_equal(carm_buffer_open(&b, 64 * MIB, &err), 0);
@@ -107,7 +99,6 @@ static void buffers_have_real_pages(void **state)
 /* The kernel's flags of the memory at an address have "dd": not in a core. */
 static void buffers_are_in_no_core(void **state)
 {
-    (void)state;
     struct carm_buffer b;
     struct carm_err err;
     char line[512];
@@ -130,7 +121,6 @@ static void buffers_are_in_no_core(void **state)
 
 static void refuses_what_does_not_fit(void **state)
 {
-    (void)state;
     struct carm_buffer b;
     struct carm_team *team = NULL;
     struct carm_err err = {""};
@@ -149,7 +139,6 @@ static void refuses_what_does_not_fit(void **state)
 
 static void clocks_agree(void **state)
 {
-    (void)state;
     assert_true(tsc.tsc_hz > 1e8 && tsc.tsc_hz < 1e10);
     /* two chains of known latency, one clock: 3 cycles against 1. A ratio within one run. */
     assert_near(tsc.chain_ratio, 3.0, 0.3);
@@ -162,7 +151,6 @@ static void clocks_agree(void **state)
 /* Windows tile the working set: none overlaps, none reaches past it, all are whole iterations. */
 static void windows_tile_the_set(void **state)
 {
-    (void)state;
     struct carm_team *team = open_team(1, 64 * MIB, 256);
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     const uint64_t sets[] = {1, 1000, 4096, 100000, 3 * MIB + 77, 64 * MIB};
@@ -186,7 +174,6 @@ static void windows_tile_the_set(void **state)
 
 static void measurements_account_for_all_work(void **state)
 {
-    (void)state;
     const int n = topo->cores > 1 ? 2 : 1;
     struct carm_team *team = open_team(n, 4 * MIB, 500);
     carm_measure_calibrate(team, &image->codes[EMPTY]);
@@ -216,7 +203,6 @@ static void measurements_account_for_all_work(void **state)
  * difference between two counters for a duration. */
 static void works_without_common_time(void **state)
 {
-    (void)state;
     struct carm_clock own = tsc;
     struct carm_team *team = NULL;
     struct carm_err err = {""};
@@ -236,7 +222,6 @@ static void works_without_common_time(void **state)
  * where they share one hardware thread's time; one thread alone has nobody to hand it to. */
 static void lines_change_hands(void **state)
 {
-    (void)state;
     struct carm_team *team = open_team(1, MIB, 16);
     assert_near(carm_core_to_core_seconds(team), 0.0, 0.0);
     carm_team_close(team);
@@ -254,7 +239,6 @@ static void lines_change_hands(void **state)
  * updated set has flipped as often as its window came up, those behind it never. */
 static void repetitions_cover_the_set(void **state)
 {
-    (void)state;
     struct carm_team *team = open_team(1, 8 * MIB, 4096);
     struct carm_shape s;
     struct carm_measurement m;
@@ -314,7 +298,6 @@ static void *spin_beside(void *arg)
 /* A calibration that met a burst: the empty code seems to take longer than what is measured. */
 static void a_bad_calibration_is_no_negative_time(void **state)
 {
-    (void)state;
     struct carm_team *team = open_team(1, MIB, 256);
     struct carm_shape s;
     struct carm_measurement m;
@@ -330,7 +313,6 @@ static void a_bad_calibration_is_no_negative_time(void **state)
 
 static void notices_preemption(void **state)
 {
-    (void)state;
     struct carm_team *team = open_team(1, MIB, 256);
     struct rival rival = {.pu = team->workers[0].pu};
     pthread_t thread;
@@ -352,7 +334,6 @@ static void notices_preemption(void **state)
  * ran on what looks like half a core: when waiting did not help, one block of them tells enough, and is marked. */
 static void notices_a_shared_core(void **state)
 {
-    (void)state;
     struct carm_team *team = open_team(1, MIB, 1024);
     struct carm_shape s;
     struct carm_measurement m;
@@ -379,7 +360,6 @@ static void notices_a_shared_core(void **state)
  * other thread's core was at that time. A thread that never had its core marks them all. */
 static void threads_count_by_themselves(void **state)
 {
-    (void)state;
     if (topo->cores < 2) {
         skip();
     }
@@ -416,7 +396,6 @@ static void threads_count_by_themselves(void **state)
 
 static void widths_that_repeat_count(void **state)
 {
-    (void)state;
     struct carm_widths w = {.n = 0};
     assert_near(carm_widths_full(&w), 0.0, 0.0);
     for (int i = 0; i < 7; i++) {
@@ -449,7 +428,6 @@ static void widths_that_repeat_count(void **state)
 /* A team of two in which one works, then both: the other sleeps and is not waited for. */
 static void a_team_works_in_part(void **state)
 {
-    (void)state;
     if (topo->pus < 2) {
         skip();
     }
@@ -538,7 +516,6 @@ static void be_late(struct carm_worker *w, void *arg)
  * job that has ended meanwhile, whose argument is gone. */
 static void late_threads_run_no_old_job(void **state)
 {
-    (void)state;
     if (topo->pus < 2) {
         skip();
     }
@@ -599,7 +576,6 @@ static void catches_an_impossible_figure(void **state)
         {CARM_AVX512, CARM_INT16, CARM_MUL, 2.0},    {CARM_AVX512, CARM_DP, CARM_DIV, 1.0},
         {CARM_AMX, CARM_INT8, CARM_DOT, 1.0 / 16},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct carm_code code = {
             .spec = {.kind = CARM_KIND_B,
@@ -627,7 +603,6 @@ static void catches_an_impossible_figure(void **state)
 static void names_what_disturbed(void **state)
 {
     struct carm_code code = {.account = {.fp_instructions = 24}};
-    (void)state;
     struct carm_measurement m = at_rate(&code, 1.0);
     assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
     m.slow_share = 0.2;
@@ -652,7 +627,6 @@ static void names_what_disturbed(void **state)
 
 static void chooses_the_better_code(void **state)
 {
-    (void)state;
     /* 8 loads beside 16 divisions are never faster than 8 loads: a factor of more than 20 */
     struct carm_code_spec specs[2];
     struct carm_err err;
@@ -675,7 +649,6 @@ static void chooses_the_better_code(void **state)
 /* CPUID and XCR0 against what the kernel lists. */
 static void features_match_the_kernel(void **state)
 {
-    (void)state;
     struct carm_cpu cpu;
     struct carm_err err;
     char line[16384];

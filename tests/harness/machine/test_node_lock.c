@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One measuring process for each node: turns, ranks that stand aside, and a lock that ends with its
  * process. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/job.h"
 #include "harness/machine/node_lock.h"
+#include "tests/unit.h"
 
 static char folder[64];
 static const char *folders[] = {"/nonexistent/carm", folder, NULL};
@@ -24,7 +20,6 @@ static volatile sig_atomic_t interrupted;
 
 static int set_up(void **state)
 {
-    (void)state;
     interrupted = 0;
     memcpy(folder, "/tmp/carm-lock-XXXXXX", 22);
     return mkdtemp(folder) && chmod(folder, 0777) == 0 ? 0 : -1;
@@ -40,7 +35,6 @@ static void lock_path(char *path, size_t size)
 static int tear_down(void **state)
 {
     char path[256];
-    (void)state;
     lock_path(path, sizeof path);
     (void)remove(path);
     return rmdir(folder);
@@ -88,7 +82,6 @@ static void test_alone(void **state)
 {
     struct carm_node_lock lock;
     struct stat st;
-    (void)state;
     const mode_t old = umask(077);
     assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), 0);
     (void)umask(old);
@@ -107,7 +100,6 @@ static void test_alone(void **state)
 static void test_turns(void **state)
 {
     static const char *const steps[] = {"", "other"};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct carm_node_lock lock;
         struct timespec begin;
@@ -125,7 +117,6 @@ static void test_turns(void **state)
 static void test_killed(void **state)
 {
     struct carm_node_lock lock;
-    (void)state;
     const pid_t pid = hold("step", 0, 60000);
     assert_int_equal(kill(pid, SIGKILL), 0);
     /* a rank of the same launch goes on where the first one fell */
@@ -137,7 +128,6 @@ static void test_killed(void **state)
 static void test_aside(void **state)
 {
     struct carm_node_lock lock;
-    (void)state;
     const pid_t pid = hold("step", 2, 60000);
     for (long n = 0; n < 4; n++) {
         if (n != 2) {
@@ -178,7 +168,6 @@ static void test_wait(void **state)
     struct carm_err err = {""};
     char text[128];
     char path[256];
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(try_wait(bad[i], &err), -CARM_EINVAL);
         assert_non_null(strstr(err.text, "--wait needs seconds"));
@@ -213,7 +202,6 @@ static void test_late(void **state)
     struct carm_node_lock lock;
     const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
     char path[256];
-    (void)state;
     assert_int_equal(try_lock(&lock, "step", 0, "build", "m.json"), 0);
     carm_node_lock_close(&lock, true);
     assert_int_equal(try_lock(&lock, "step", 1, "build", "m.json"), CARM_NODE_ASIDE);
@@ -238,7 +226,6 @@ static void test_strange(void **state)
                                         "carm-node/1 done 1 0 0000000000000000",
                                         "carm-node/9 done 1 0 0000000000000000 build job 1"};
     char path[256];
-    (void)state;
     lock_path(path, sizeof path);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct carm_node_lock lock;
@@ -258,7 +245,6 @@ static void test_nowhere(void **state)
 {
     struct carm_node_lock lock;
     char path[256];
-    (void)state;
     lock_path(path, sizeof path);
     assert_int_equal(symlink("/etc/passwd", path), 0);
     assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), -CARM_EIO);

@@ -2,16 +2,11 @@
 /* Searches and rounds on a fake machine: the functions of harness/machine/measure.h stand here, with a speed for each
  * code and working set, so that choices are checked by what they choose. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/search.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/series.h"
 
 enum { CODES = 6 };
@@ -112,7 +107,6 @@ static const enum carm_search ways[] = {CARM_SEARCH_CORE, CARM_SEARCH_SHARED, CA
 
 static void the_fastest_code_wins(void **state)
 {
-    (void)state;
     for (size_t w = 0; w < 3; w++) {
         double rates[CODES];
         struct carm_shape shape;
@@ -132,7 +126,6 @@ static void the_fastest_code_wins(void **state)
 static void the_faster_working_set_wins(void **state)
 {
     static const uint64_t sets[] = {4096, 8192, 16384};
-    (void)state;
     for (size_t k = 0; k < 3; k++) {
         double rates[3] = {0.0};
         start();
@@ -150,7 +143,6 @@ static void the_hopeless_are_dropped(void **state)
 {
     static const uint64_t sets[] = {4096, 8192, 16384};
     double rates[CODES];
-    (void)state;
     start();
     carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
     assert_int_equal(fake.runs[1], 3);
@@ -171,7 +163,6 @@ static void the_hopeless_are_dropped(void **state)
 static void sound_runs_decide(void **state)
 {
     double rates[CODES];
-    (void)state;
     start();
     fake.rate[0] = 5.5e9;
     fake.unsound_from = 1;
@@ -184,7 +175,6 @@ static void shared_cores_are_looked_at_again(void **state)
 {
     static volatile sig_atomic_t stop;
     double rates[CODES];
-    (void)state;
     for (int i = 0; i < 3; i++) {
         start();
         fake.rate[0] = 6.5e9;
@@ -206,7 +196,6 @@ static void shared_cores_are_looked_at_again(void **state)
  * 5.8 GB/s is a finalist, which runs twice more, and with the slower run's 2.9 GB/s it is not. */
 static void the_faster_unsound_run_is_kept(void **state)
 {
-    (void)state;
     for (size_t slow = 1; slow <= 2; slow++) {
         struct carm_shape shape;
         start();
@@ -228,7 +217,6 @@ static void no_time_is_no_rate(void **state)
     struct carm_shape shape;
     struct carm_series s;
     struct carm_pooled pooled;
-    (void)state;
     start();
     fake.over = true;
     assert_in_range(carm_measure_best(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates), 0,
@@ -253,7 +241,6 @@ static void no_time_is_no_rate(void **state)
 static void a_round_has_its_spread(void **state)
 {
     struct carm_series s;
-    (void)state;
     start();
     carm_series_open(&s, &team, all[2], 4096, 6e-6, false);
     for (int i = 0; i < 3; i++) {

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Order statistics: closed forms, and an interval that covers the truth as often as it says. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "harness/machine/stats.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static void describes_small_samples(void **state)
 {
-    (void)state;
     double odd[] = {5, 1, 4, 2, 3};
     struct carm_stats s;
     carm_stats_describe(odd, 5, &s);
@@ -35,7 +30,6 @@ static void describes_small_samples(void **state)
 
 static void quantiles_are_linear(void **state)
 {
-    (void)state;
     double v[101];
     struct carm_stats s;
     for (int i = 0; i <= 100; i++) {
@@ -54,7 +48,6 @@ static void quantiles_are_linear(void **state)
  * with outliers, as timings are; the count is binomial, standard deviation 7. */
 static void interval_covers_the_median(void **state)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 20141);
     const double truth = exp(0.0);

@@ -2,20 +2,15 @@
 /* What turns ticks into rates, by stamps that the tests write, and what a deadline leaves of a run. A time decides
  * nothing but whether a wait ends at all. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/machine/measure.h"
 #include "harness/machine/times.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum { REPS = 64, THREADS = 2, PROBES = 2 * (REPS / CARM_CLOCK_EVERY) + 8 };
 
@@ -77,7 +72,6 @@ static struct carm_times describe(struct carm_times_run *run)
 
 static void a_repetition_lasts_from_first_start_to_last_end(void **state)
 {
-    (void)state;
     fill();
     assert_near(carm_times_ticks(&fake.team, 3), 20000.0, 0.0);
     fake.begin[1][3] -= 400; /* the second thread is the first to start ... */
@@ -91,7 +85,6 @@ static void a_repetition_lasts_from_first_start_to_last_end(void **state)
 
 static void ticks_become_seconds_and_cycles(void **state)
 {
-    (void)state;
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS};
     fake.team.overhead.together = 1e-6;
@@ -122,7 +115,6 @@ static void ticks_become_seconds_and_cycles(void **state)
 /* Repetitions beside which a core was another's do not count. */
 static void shared_blocks_do_not_count(void **state)
 {
-    (void)state;
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS};
     fake.widths[1][carm_times_after(0)] = 3.0;
@@ -139,7 +131,6 @@ static void shared_blocks_do_not_count(void **state)
 /* Threads that are taken apart: the sum of their own rates. */
 static void separate_rates_add_up(void **state)
 {
-    (void)state;
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS};
     struct carm_times t;
@@ -159,7 +150,6 @@ static void separate_rates_add_up(void **state)
 /* One thread was cut in the second block, the other one repetition earlier: the first block counts. */
 static void whole_blocks_are_kept(void **state)
 {
-    (void)state;
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS, .cut = true};
     fake.workers[0].done = CARM_CLOCK_EVERY + 8;
@@ -174,7 +164,6 @@ static void whole_blocks_are_kept(void **state)
 
 static void a_first_block_counts_in_part(void **state)
 {
-    (void)state;
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS, .cut = true};
     fake.workers[0].done = 8;
@@ -204,7 +193,6 @@ static int set_up(void **state)
                                         "A.sse.dp.1:0.u8"};
     struct carm_code_spec specs[3];
     struct carm_err err;
-    (void)state;
     for (int i = 0; i < 3; i++) {
         if (carm_code_parse(names[i], &specs[i], &err) != 0) {
             return -1;
@@ -216,7 +204,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_image_close(image);
     carm_topo_close(topo);
     return 0;
@@ -238,7 +225,6 @@ static void *stop_later(void *arg)
 static void a_wish_ends_a_run(void **state)
 {
     enum { MANY = 1 << 16, CROWD = 5 };
-    (void)state;
     struct carm_topo crowd = *topo;
     int order[CROWD];
     struct carm_team *team = NULL;
@@ -283,7 +269,6 @@ static void a_wish_ends_a_run(void **state)
 /* Memory that the deadline left untouched is one page of zeros to all reads: a later run touches it first. */
 static void untouched_memory_is_not_measured(void **state)
 {
-    (void)state;
     struct carm_team *team = NULL;
     struct carm_err err = {""};
     struct carm_shape shape;
@@ -304,7 +289,6 @@ static void untouched_memory_is_not_measured(void **state)
 
 static void stamps_become_a_frequency(void **state)
 {
-    (void)state;
     struct carm_clock_stamp s[3][2];
     double error = 1.0;
     for (int i = 0; i < 3; i++) {
@@ -340,7 +324,6 @@ static void the_tsc_has_its_frequency(void **state)
 {
     const struct timespec nap = {0, 100000000};
     double t0 = 0.0, n0 = 0.0, t1 = 0.0, n1 = 0.0;
-    (void)state;
     look(&t0, &n0);
     nanosleep(&nap, NULL);
     look(&t1, &n1);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Synthetic machines: SMT, two sockets, no L3, shared L2, restricted cpusets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <hwloc.h>
 
 #include "harness/machine/topo.h"
+#include "tests/unit.h"
 
 static struct carm_topo *open_topo(const char *synthetic, const char *cpuset)
 {
@@ -25,7 +21,6 @@ static struct carm_topo *open_topo(const char *synthetic, const char *cpuset)
 
 static void places_one_thread_per_core_first(void **state)
 {
-    (void)state;
     /* hardware threads of a core are neighbours: 0 1 | 2 3 | 4 5 | 6 7 */
     struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:4 l2:1(size=1MB) l1:1(size=48KB) "
                                     "pu:2",
@@ -43,7 +38,6 @@ static void places_one_thread_per_core_first(void **state)
 
 static void counts_caches_of_two_sockets(void **state)
 {
-    (void)state;
     struct carm_topo *t = open_topo("pack:2 numa:1 l3:2(size=16777216) core:4 l2:1(size=512KB) "
                                     "l1:1(size=32KB) pu:1",
                                     NULL);
@@ -66,7 +60,6 @@ static void counts_caches_of_two_sockets(void **state)
 
 static void knows_shared_l2_and_no_l3(void **state)
 {
-    (void)state;
     struct carm_topo *t = open_topo("pack:1 l2:2(size=4MB) core:4 l1:1(size=32KB) pu:1", NULL);
     int instances = 0;
     int sharers = 0;
@@ -83,7 +76,6 @@ static void knows_shared_l2_and_no_l3(void **state)
 
 static void respects_the_cpuset(void **state)
 {
-    (void)state;
     struct carm_err err;
     /* cores 1 and 3 of four with two hardware threads each; of core 3 only the second */
     struct carm_topo *t = open_topo("pack:1 core:4 l1:1(size=32KB) pu:2", "0x8c");
@@ -104,7 +96,6 @@ static void respects_the_cpuset(void **state)
 
 static void works_without_any_cache(void **state)
 {
-    (void)state;
     struct carm_topo *t = open_topo("pack:1 core:2 pu:1", NULL);
     assert_int_equal(t->ncaches, 0);
     assert_int_equal(t->cores, 2);
@@ -114,7 +105,6 @@ static void works_without_any_cache(void **state)
 /* hwloc's notation has no associativity: not told is 0, as it is on machines that hide it */
 static void ways_are_zero_where_not_told(void **state)
 {
-    (void)state;
     struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:2 l2:1(size=1MB) l1:1(size=48KB) "
                                     "pu:1",
                                     NULL);
@@ -128,7 +118,6 @@ static void ways_are_zero_where_not_told(void **state)
 /* A machine that tells, by way of hwloc's own file: a synthetic one with ways filled in. */
 static void ways_are_those_that_hwloc_tells(void **state)
 {
-    (void)state;
     char path[] = "/tmp/carm-topo-XXXXXX";
     struct carm_topo *t = open_topo("pack:1 l2:1(size=1048576) core:2 l1:1(size=49152) pu:1", NULL);
     const int file = mkstemp(path);
@@ -153,7 +142,6 @@ static void ways_are_those_that_hwloc_tells(void **state)
 
 static void refuses_nonsense(void **state)
 {
-    (void)state;
     struct carm_topo *t = NULL;
     struct carm_err err;
     assert_int_equal(carm_topo_open(&t, "pack:1 nonsense:4", NULL, &err), -CARM_ENOTSUP);
@@ -163,7 +151,6 @@ static void refuses_nonsense(void **state)
 
 static void reads_this_machine(void **state)
 {
-    (void)state;
     struct carm_topo *t = open_topo(NULL, NULL);
     struct carm_err err;
     assert_true(t->pus >= 1 && t->cores >= 1 && t->cores <= t->pus);

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where repetitions run: pieces of several streams, laps of a stride, states of random lines; and the engine
  * with all of them, its calls seen by a code that only notes them. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "asm/gen.h"
 #include "harness/machine/search.h"
 #include "harness/machine/window.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -33,7 +28,6 @@ static int set_up(void **state)
 {
     struct carm_code_spec specs[CODES];
     struct carm_err err;
-    (void)state;
     for (int i = 0; i < CODES; i++) {
         if (carm_code_parse(names[i], &specs[i], &err) != 0) {
             return -1;
@@ -45,7 +39,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_image_close(image);
     carm_topo_close(topo);
     return 0;
@@ -71,7 +64,6 @@ static void streams_share_a_set(void **state)
                                     32768, 50000, 3 << 20, 1ULL << 26, (1ULL << 31) - 64};
     static const uint64_t wants[] = {1, 3, 100, 100000};
     static const int codes[] = {COPY, TRIAD, FOUR, SIX};
-    (void)state;
     for (size_t i = 0; i < 4 * sizeof sets / sizeof *sets; i++) {
         for (size_t k = 0; k < sizeof wants / sizeof *wants; k++) {
             const struct carm_code *code = &image->codes[codes[i % 4]];
@@ -108,7 +100,6 @@ static void random_sets_are_powers_of_two(void **state)
     static const uint64_t sets[][2] = {{0, 128},       {127, 128},     {128, 128},
                                        {255, 128},     {256, 256},     {100000, 65536},
                                        {65536, 65536}, {65535, 32768}, {1ULL << 40, 1ULL << 40}};
-    (void)state;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         struct carm_shape s;
         carm_measure_shape_of(&image->codes[RANDOM], sets[i][0], 77, &s);
@@ -122,7 +113,6 @@ static void random_sets_are_powers_of_two(void **state)
 static void one_stream_has_no_distance(void **state)
 {
     struct carm_shape s;
-    (void)state;
     carm_measure_shape_of(&image->codes[JUMP], 100000, 5, &s);
     assert_int_equal(carm_window_distance(&image->codes[JUMP], &s), 0);
     assert_int_equal(carm_window_span(&image->codes[JUMP], &s), s.windows * s.window_bytes);
@@ -142,7 +132,6 @@ static void laps_of_a_jump_read_all(void **state)
     const struct carm_code *code = &image->codes[JUMP];
     struct carm_shape s;
     struct carm_windows w;
-    (void)state;
     carm_measure_shape_of(code, sizeof seen * 64, 10, &s);
     assert_true(s.windows > 5);
     memset(seen, 0, sizeof seen);
@@ -182,7 +171,6 @@ static void states_differ(void **state)
     enum { SEEDS = 8, REPS = 100, THREADS = 16, ALL = SEEDS * REPS * THREADS };
     static uint64_t states[ALL];
     size_t n = 0;
-    (void)state;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         for (uint64_t r = 0; r < REPS; r++) {
             for (unsigned t = 0; t < THREADS; t++) {
@@ -239,7 +227,6 @@ static void streams_are_called_in_pieces(void **state)
 {
     enum { REPS = 200 };
     struct carm_team *team = open_team(1, 2 * MIB, REPS);
-    (void)state;
     const struct carm_shape s = note_run(team, DOT, MIB, 100, REPS);
     const char *base = team->workers[0].buffer.start;
     const size_t n = atomic_load(&ncalls) < sizeof calls / sizeof *calls
@@ -262,7 +249,6 @@ static void random_calls_differ(void **state)
     struct carm_team *team = open_team(threads, 2 * MIB, REPS);
     static uint64_t states[1 << 16];
     size_t n = 0;
-    (void)state;
     for (int run = 0; run < 2; run++) {
         const struct carm_shape s = note_run(team, RANDOM, 300000, 50, REPS);
         const size_t made = atomic_load(&ncalls);
@@ -290,7 +276,6 @@ static void real_codes_account_for_all(void **state)
 {
     const int n = topo->cores > 1 ? 2 : 1;
     struct carm_team *team = open_team(n, 4 * MIB, 200);
-    (void)state;
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     for (int code = COPY; code < CODES; code++) {
         const struct carm_account *a = &image->codes[code].account;
@@ -312,7 +297,6 @@ static void real_codes_account_for_all(void **state)
 /* A copy writes all of its second half, and neither the first nor what lies between and behind. */
 static void copies_write_the_second_half(void **state)
 {
-    (void)state;
     for (int code = COPY; code <= COPY_NT; code++) {
         struct carm_team *team = open_team(1, 4 * MIB, 4096);
         struct carm_shape s;
@@ -348,7 +332,6 @@ static void searches_work(void **state)
     const struct carm_code *codes[] = {&image->codes[RANDOM], &image->codes[JUMP],
                                        &image->codes[COPY], &image->codes[DOT]};
     double rates[4] = {0.0};
-    (void)state;
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     const size_t best = carm_measure_best(team, codes, 4, 2 * MIB, 8e-6, CARM_SEARCH_MEMORY, rates);
     assert_in_range(best, 0, 3);

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces and loops of blocks that are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include <Zydis/Zydis.h>
@@ -13,6 +7,7 @@
 #include "harness/count/step/account.h"
 #include "harness/profile/flow.h"
 #include "tests/harness/profile/hot.h"
+#include "tests/unit.h"
 
 static struct carm_blocks blocks;
 static struct carm_flow flow;
@@ -77,14 +72,12 @@ static void make_all(void)
 
 static int setup(void **state)
 {
-    (void)state;
     carm_blocks_open(&blocks);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     carm_flow_close(&flow);
     carm_blocks_close(&blocks);
     return 0;
@@ -93,7 +86,6 @@ static int teardown(void **state)
 /* for (i < 3) for (k < 10), entered once: the first round of each comes from the block before */
 static void test_nested(void **state)
 {
-    (void)state;
     block(0, 10, CARM_END_BRANCH, 5, 1); /* before 0 4, outer 4 5, inner 5 10 */
     block(4, 6, CARM_END_BRANCH, 5, 2);
     block(5, 5, CARM_END_BRANCH, 5, 27);
@@ -124,7 +116,6 @@ static void test_nested(void **state)
 /* 48 instructions end a block wherever they end; one that begins later ends later. */
 static void test_long_blocks(void **state)
 {
-    (void)state;
     block(0, 48, CARM_END_NEXT, 0, 1);
     block(48, 10, CARM_END_BRANCH, 20, 1);
     block(20, 38, CARM_END_BRANCH, 20, 8);
@@ -141,7 +132,6 @@ static void test_long_blocks(void **state)
 /* A jump into the midst of an instruction: both readings end alike. */
 static void test_prefix(void **state)
 {
-    (void)state;
     block(0, 4, CARM_END_RETURN, 0, 5);
     block(1, 3, CARM_END_RETURN, 0, 7);
     blocks.blocks[1].row.instructions = 4; /* without a lock prefix the same ones */
@@ -154,7 +144,6 @@ static void test_prefix(void **state)
 /* Two ways into a loop. */
 static void test_irreducible(void **state)
 {
-    (void)state;
     block(0, 2, CARM_END_BRANCH, 6, 2); /* once each way */
     block(2, 4, CARM_END_NEXT, 0, 10);
     block(6, 4, CARM_END_BRANCH, 2, 11);
@@ -167,7 +156,6 @@ static void test_irreducible(void **state)
 /* A call returns to the loop; another function's jump does not make a loop of two functions. */
 static void test_calls(void **state)
 {
-    (void)state;
     block(0, 2, CARM_END_NEXT, 0, 1);
     block(2, 2, CARM_END_CALL, 1000, 100);
     block(4, 2, CARM_END_BRANCH, 2, 100);
@@ -186,7 +174,6 @@ static void test_calls(void **state)
 /* An interpreter: a jump to computed places, each of which leads back. */
 static void test_computed(void **state)
 {
-    (void)state;
     block(0, 2, CARM_END_NEXT, 0, 1);
     block(2, 2, CARM_END_INDIRECT_JUMP, 0, 1000);
     block(10, 2, CARM_END_JUMP, 2, 600);
@@ -206,7 +193,6 @@ static void test_computed(void **state)
 /* What cannot be told has bounds; a signal in the midst of a loop makes them wider, no more. */
 static void test_bounds(void **state)
 {
-    (void)state;
     /* both 0 and 2 lead to 10 or 20, and 10 to itself */
     block(0, 2, CARM_END_BRANCH, 10, 10);
     block(2, 2, CARM_END_BRANCH, 10, 6);
@@ -234,7 +220,6 @@ static void test_bounds(void **state)
 /* setjmp returns twice: the entries of the function's loops stay exact. */
 static void test_leaps(void **state)
 {
-    (void)state;
     block(0, 4, CARM_END_NEXT, 0, 1);
     block(4, 4, CARM_END_BRANCH, 4, 90000); /* a loop that has nothing to do with it */
     block(8, 2, CARM_END_NEXT, 0, 1);
@@ -257,7 +242,6 @@ static void test_leaps(void **state)
 /* Extra counts go to the piece that holds their place; what no piece holds is the rest. */
 static void test_extras(void **state)
 {
-    (void)state;
     struct carm_extra extra = {.at = 2, .counts = {.instructions = 5, .loads = 5}};
     block(0, 4, CARM_END_RETURN, 0, 2);
     block(1, 1, CARM_END_PART, 0, 100);

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that the kernel executes although parts of them are wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +8,7 @@
 
 #include "harness/profile/symbols.h"
 #include "harness/translate/modules.h"
+#include "tests/unit.h"
 
 enum {
     CODE = 1 << 28
@@ -72,13 +67,11 @@ static size_t functions_of(uint64_t frames)
 
 static void functions_come_from_the_table_for_exceptions(void **state)
 {
-    (void)state;
     assert_int_equal(functions_of(4096), 2);
 }
 
 static void a_table_outside_the_file_is_none(void **state)
 {
-    (void)state;
     assert_int_equal(functions_of(UINT64_MAX - 7), 0); /* its end is 4, modulo 2^64 */
     assert_int_equal(functions_of(CODE - 8), 0);
     assert_int_equal(functions_of(CODE), 0);

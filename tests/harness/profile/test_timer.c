@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ring of the preloaded timer: a program that writes more than it holds, and slots that were never written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +7,7 @@
 #include <time.h>
 
 #include "harness/profile/timer.h"
+#include "tests/unit.h"
 
 struct seen {
     unsigned samples, maps, others;
@@ -48,7 +44,6 @@ static void a_full_ring_counts_what_is_lost(void **state)
     char *const *environment = NULL;
     pid_t pid = 0;
     int status = 0;
-    (void)state;
     assert_int_equal(carm_timer_open(&timer, 499, &err), 0);
     struct carm_slots *slots = (struct carm_slots *)(uintptr_t)carm_timer_slots(timer);
     slots->n = 16;
@@ -75,7 +70,6 @@ static void a_slot_that_was_never_written_is_passed_over(void **state)
     struct carm_err err = {""};
     struct carm_timer *timer = NULL;
     struct seen seen = {0};
-    (void)state;
     assert_int_equal(carm_timer_open(&timer, 499, &err), 0);
     struct carm_slots *slots = (struct carm_slots *)(uintptr_t)carm_timer_slots(timer);
     slots->head = 3; /* the second writer was killed */

@@ -4,22 +4,17 @@
 #ifndef CARM_TESTS_REGION_FAKE_H
 #define CARM_TESTS_REGION_FAKE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/region/stack.h"
 #include "harness/region/table.h"
 #include "include/carm.h"
 #include "tests/models/csv.h"
+#include "tests/unit.h"
 
 enum { FAKE_FLOPS, FAKE_BYTES, FAKE_READINGS };
 
@@ -142,7 +137,6 @@ static char fake_dir[64], fake_out[96], fake_said[96];
 
 static inline int fake_setup(void **state)
 {
-    (void)state;
     (void)snprintf(fake_dir, sizeof fake_dir, "/tmp/carm-region-XXXXXX");
     if (!mkdtemp(fake_dir)) {
         return -1;
@@ -154,7 +148,6 @@ static inline int fake_setup(void **state)
 
 static inline int fake_teardown(void **state)
 {
-    (void)state;
     (void)unlink(fake_out);
     (void)unlink(fake_said);
     return rmdir(fake_dir);

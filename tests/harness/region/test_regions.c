@@ -29,7 +29,6 @@ static int nest(void)
 
 static void inner_regions_count_for_outer_ones(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, nest, &csv, &said);
@@ -69,7 +68,6 @@ static int recurse(void)
 
 static void recursion_counts_once(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, recurse, &csv, &said);
@@ -102,7 +100,6 @@ static int too_deep(void)
 
 static void deeper_than_the_stack_is_said(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, too_deep, &csv, &said);
@@ -136,7 +133,6 @@ static int unbalance(void)
 
 static void unbalanced_regions_are_named_once(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, unbalance, &csv, &said);
@@ -175,7 +171,6 @@ static int odd_names(void)
 
 static void odd_names_are_kept_or_refused(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, odd_names, &csv, &said);
@@ -207,7 +202,6 @@ static int many_names(void)
 
 static void ten_thousand_names(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, many_names, &csv, &said);
@@ -233,7 +227,6 @@ static int leave_open(void)
 
 static void regions_that_never_end_are_named(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, leave_open, &csv, &said);
@@ -252,7 +245,6 @@ static int refuse_counters(void)
 
 static void without_counters_there_is_time(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, refuse_counters, &csv, &said);
@@ -278,7 +270,6 @@ static int miss_a_read(void)
 
 static void a_missed_read_is_no_zero(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, miss_a_read, &csv, &said);
@@ -303,7 +294,6 @@ static int multiplex_by_share(void)
 
 static void multiplexed_counts_are_scaled_and_marked(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, multiplex, &csv, &said);
@@ -338,7 +328,6 @@ static int flush_twice(void)
 
 static void a_flush_has_what_came_since(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, flush_twice, &csv, &said);
@@ -365,7 +354,6 @@ static int flush_later(void)
 
 static void rows_wait_until_they_can_be_written(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     (void)snprintf(moved, sizeof moved, "%s-moved", fake_dir);
@@ -409,7 +397,6 @@ static int fork_inside(void)
 
 static void a_child_has_its_own_rows(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, fork_inside, &csv, &said);
@@ -452,7 +439,6 @@ static int handle_signals(void)
 
 static void handlers_have_regions(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, handle_signals, &csv, &said);

@@ -31,7 +31,6 @@ static int sample(void)
 
 static void calls_1_2_4_8_are_stepped(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, sample, &csv, &said);
@@ -70,7 +69,6 @@ static int go_past_the_budget(void)
 
 static void calls_past_the_budget_are_left_out(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, go_past_the_budget, &csv, &said);
@@ -96,7 +94,6 @@ static int give_up(void)
 
 static void hopeless_regions_are_given_up(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, give_up, &csv, &said);
@@ -119,7 +116,6 @@ static int nest(void)
 
 static void inner_regions_take_differences(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, nest, &csv, &said);
@@ -152,7 +148,6 @@ static int nest_in_a_long_one(void)
 
 static void regions_in_one_past_its_budget_are_stepped(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, nest_in_a_long_one, &csv, &said);
@@ -186,7 +181,6 @@ static int drop_the_stepped(void)
 
 static void missing_ends_end_the_stepping(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, drop_the_stepped, &csv, &said);
@@ -205,7 +199,6 @@ static int refuse(void)
 
 static void without_stepping_there_is_time(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, refuse, &csv, &said);
@@ -229,7 +222,6 @@ static int flush_between(void)
 
 static void each_flush_has_its_own_sample(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_STEPS, flush_between, &csv, &said);

@@ -58,7 +58,6 @@ static int run_and_flush(void)
 
 static void threads_are_summed(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, run_and_join, &csv, &said);
@@ -88,7 +87,6 @@ static double sum_rows(const struct csv *csv, const char *name, const char *colu
 
 static void flushes_meanwhile_lose_nothing(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, run_and_flush, &csv, &said);
@@ -102,7 +100,6 @@ static void flushes_meanwhile_lose_nothing(void **state)
 
 static void each_thread_has_a_row(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_by_thread = true;
@@ -139,7 +136,6 @@ static int thousand_threads(void)
 
 static void threads_that_ended_keep_their_counts(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, thousand_threads, &csv, &said);
@@ -173,7 +169,6 @@ static int exit_from_a_thread(void)
 
 static void exit_from_a_thread_writes_all(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, exit_from_a_thread, &csv, &said);
@@ -218,7 +213,6 @@ static int cancel(void)
 
 static void cancelled_threads_keep_their_counts(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, cancel, &csv, &said);
@@ -246,7 +240,6 @@ static int one_thread_has_no_counters(void)
 
 static void a_thread_without_counters_leaves_no_sum(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
     fake_run(FAKE_COUNTERS, one_thread_has_no_counters, &csv, &said);
@@ -286,7 +279,6 @@ static int fork_beside_threads(void)
 
 static void forks_beside_threads_do_no_harm(void **state)
 {
-    (void)state;
     struct csv csv;
     char *said;
 #ifdef __SANITIZE_ADDRESS__

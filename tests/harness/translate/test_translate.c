@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counting by translation against stepping, and against what is known: tests/run/traced.c,
  * test codes, random blocks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -22,11 +16,12 @@
 #include "asm/image.h"
 #include "base/hash.h"
 #include "harness/machine/cpu.h"
-#include "run/launch.h"
-#include "run/trace.h"
 #include "harness/translate/run.h"
 #include "models/caches/hierarchy.h"
+#include "run/launch.h"
+#include "run/trace.h"
 #include "tests/run/tracing.h"
+#include "tests/unit.h"
 
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
@@ -804,7 +799,6 @@ static void test_sampled(void **state)
     static char *const argvs[][4] = {{traced, (char *)"signals", (char *)"128", NULL},
                                      {places, NULL, NULL, NULL}};
     struct carm_cpu cpu;
-    (void)state;
     NEEDS_TRACING();
     carm_cpu_read(&cpu);
     if (!__builtin_cpu_supports("bmi2")) {
@@ -937,7 +931,6 @@ static int compile(void **state)
     const char *top = getenv("CARM_TOP") ? getenv("CARM_TOP") : ".";
     const char *cc = getenv("CC") ? getenv("CC") : "cc";
     const char *tmp = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    (void)state;
     (void)snprintf(folder, sizeof folder, "%.30s/carm-translate-XXXXXX", tmp);
     if (!mkdtemp(folder)) {
         return -1;
@@ -983,7 +976,6 @@ static int discard(void **state)
 {
     const char *const files[] = {traced, tiny,  codes, rewrites, random_blocks, places,
                                  masks,  walks, data,  free_out, counted_out};
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
     }

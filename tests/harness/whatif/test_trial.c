@@ -3,11 +3,7 @@
  * have without. Times decide nothing. */
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +18,11 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#include <cmocka.h>
-
 #include "base/observer.h"
 #include "harness/whatif/memory.h"
 #include "harness/whatif/stop.h"
 #include "harness/whatif/trial.h"
+#include "tests/unit.h"
 
 /* Each takes rdi: to, rsi: from, rdx: index, rcx: end; a loop is what lies between its two names. */
 void triad(double *to, const double *from, long index, long end);
@@ -212,7 +207,6 @@ static void a_loop_goes_on_unharmed(void **state)
 {
     const struct what what = {triad, NULL};
     struct tried x;
-    (void)state;
     const uint64_t sum = unwatched(&what);
     begin(&x, &what, triad_head, triad_end, 2);
     assert_true(x.r.null > 0.0 && x.r.seconds > 0.0);
@@ -234,7 +228,6 @@ static void a_chain_and_a_division(void **state)
 {
     const struct what what = {dot, NULL};
     struct tried x;
-    (void)state;
     const uint64_t sum = unwatched(&what);
     begin(&x, &what, dot_head, dot_end, 1);
     assert_int_equal(x.t.changed[CARM_VARIANT_DIVISIONS], 1);
@@ -248,7 +241,6 @@ static void a_pointer_that_is_followed(void **state)
 {
     const struct what what = {chase, NULL};
     struct tried x;
-    (void)state;
     begin(&x, &what, chase_head, chase_end, 1);
     assert_non_null(strstr(x.t.refused[CARM_VARIANT_L1], "wait for each other"));
     assert_true(isnan(x.r.ratio[CARM_VARIANT_L1]));
@@ -260,7 +252,6 @@ static void branches_decide(void **state)
 {
     const struct what what = {until, NULL};
     struct tried x;
-    (void)state;
     begin(&x, &what, until_head, until_end, 1);
     assert_true(x.t.body.ops[0].decides);  /* the load */
     assert_false(x.t.body.ops[1].decides); /* the sum */
@@ -273,7 +264,6 @@ static void numbers_that_name_others(void **state)
 {
     const struct what what = {indices, NULL};
     struct tried x;
-    (void)state;
     begin(&x, &what, indices_head, indices_end, 1);
     assert_int_equal(x.t.changed[CARM_VARIANT_INDIRECT], 1);
     assert_int_equal(x.t.body.ops[1].stride, 0);
@@ -341,7 +331,6 @@ static void is_refused(void **state)
     const struct what shared = {triad, sharing};
     const struct what plain = {triad, NULL};
     const struct what calling = {calls, NULL};
-    (void)state;
     refused(&seccomp, triad_head, triad_end, 0, "seccomp");
     refused(&no_fork, triad_head, triad_end, 0, "MADV_DONTFORK");
     refused(&wiped, triad_head, triad_end, 0, "MADV_WIPEONFORK");
@@ -362,7 +351,6 @@ static void address_space_is_reserved(void **state)
 {
     const struct what what = {triad, reserving};
     struct tried x;
-    (void)state;
     begin(&x, &what, triad_head, triad_end, 1);
     (void)end(&x);
 }
@@ -381,7 +369,6 @@ static void signals_are_the_programs(void **state)
 {
     const struct what what = {triad, with_alarms};
     struct tried x;
-    (void)state;
     const uint64_t sum = unwatched(&what);
     begin(&x, &what, triad_head, triad_end, 3);
     assert_true(end(&x) == sum);
@@ -401,7 +388,6 @@ static void it_stays_stopped(void **state)
 {
     const struct what what = {triad, NULL};
     siginfo_t info;
-    (void)state;
     struct child child = open_child(&what);
     const pid_t killer = fork();
     if (killer == 0) {
@@ -421,7 +407,6 @@ static void it_stays_stopped(void **state)
 static void it_is_not_reached(void **state)
 {
     const struct what what = {triad, NULL};
-    (void)state;
     struct child child = open_child(&what);
     assert_int_equal(watch(&child, dot_head, 0.05), -1);
     assert_int_equal(stop.nthreads, 0);
@@ -432,7 +417,6 @@ static void it_is_not_reached(void **state)
 static void traps_are_ignored(void **state)
 {
     const struct what what = {triad, without_traps};
-    (void)state;
     struct child child = open_child(&what);
     assert_int_equal(watch(&child, triad_head, 0.2), -1);
     assert_true(stop.masked);
@@ -451,7 +435,6 @@ static void it_is_traced_already(void **state)
 {
     const struct what what = {triad, asks_to_be_traced};
     uint64_t sum = 0;
-    (void)state;
     signal(SIGUSR2, SIG_IGN);
     const struct what plain = {triad, NULL};
     const uint64_t want = unwatched(&plain);
@@ -472,7 +455,6 @@ static void it_is_traced_already(void **state)
 static void it_ends_meanwhile(void **state)
 {
     const struct what what = {triad, NULL};
-    (void)state;
     struct child child = open_child(&what);
     kill(child.pid, SIGKILL);
     assert_int_equal(watch(&child, dot_head, 5.0), -1);
@@ -497,7 +479,6 @@ static void code_is_refused(const void *bytes, size_t n, const char *reason)
 
 static void codes_are_refused(void **state)
 {
-    (void)state;
     code_is_refused("\xff\xe0", 2, "jumps by a table");
     code_is_refused("\xe2\xfe", 2, "rcx");
     code_is_refused("\xc3", 1, "returns");
@@ -522,7 +503,6 @@ static bool is_filtered(void)
 static void all_is_refused_behind_a_filter(void **state)
 {
     const struct what plain = {triad, NULL};
-    (void)state;
     refused(&plain, triad_head, triad_end, 0, "seccomp");
 }
 

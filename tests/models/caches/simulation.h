@@ -3,14 +3,10 @@
 #ifndef CARM_TESTS_MODELS_CACHES_SIMULATION_H
 #define CARM_TESTS_MODELS_CACHES_SIMULATION_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/caches/hierarchy.h"
+#include "tests/unit.h"
 
 static inline struct carm_hierarchy *start(const struct carm_hierarchy_config *config)
 {

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The simulation of several cores' caches: closed forms for LRU, and what holds for any trace. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/caches/hierarchy.h"
 #include "tests/models/caches/reference.h"
 #include "tests/models/caches/simulation.h"
 #include "tests/models/random.h"
+#include "tests/unit.h"
 
 enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE };
 
@@ -50,7 +45,6 @@ static void store(struct carm_hierarchy *h, uint32_t core, uint64_t address)
 
 static void test_stream(void **state)
 {
-    (void)state;
     enum { LINES = 1024, PASSES = 3 }; /* 4 times the last level */
     const struct carm_hierarchy_config config = small(1);
     struct carm_hierarchy *h = start(&config);
@@ -77,7 +71,6 @@ static void test_stream(void **state)
 /* Every k-th line, 8 bytes of it: the sets that a power of two leaves out make conflicts. */
 static void test_stride(void **state)
 {
-    (void)state;
     enum { LINES = 12, STRIDE = 4, PASSES = 10 };
     const struct carm_hierarchy_config config = {
         .levels = {{16 * LINE, 2, 1}, {64 * LINE, 64, 1}}, .nlevels = 2, .cores = 1};
@@ -98,7 +91,6 @@ static void test_stride(void **state)
 /* C += A B in blocks: each block of A and B comes once for each of its products, each of C once. */
 static void test_blocked_product(void **state)
 {
-    (void)state;
     enum { N = 64, B = 8, BLOCKS = N / B };
     const struct carm_hierarchy_config config = full(6 * B);
     struct carm_hierarchy *h = start(&config);
@@ -128,7 +120,6 @@ static void test_blocked_product(void **state)
 
 static void test_conflicting_arrays(void **state)
 {
-    (void)state;
     enum { LINES = 8, SETS = 16 };
     const struct carm_hierarchy_config config = {
         .levels = {{SETS * LINE, 1, 1}}, .nlevels = 1, .cores = 1};
@@ -147,7 +138,6 @@ static void test_conflicting_arrays(void **state)
 
 static void test_false_sharing(void **state)
 {
-    (void)state;
     enum { TURNS = 100, AT_ONCE = 8 };
     const struct carm_hierarchy_config config = small(2);
     struct carm_hierarchy *h = start(&config);
@@ -187,7 +177,6 @@ static void test_false_sharing(void **state)
 
 static void test_dirty_line_is_read(void **state)
 {
-    (void)state;
     const struct carm_hierarchy_config config = small(2);
     struct carm_hierarchy *h = start(&config);
     store(h, 0, 0);
@@ -204,7 +193,6 @@ static void test_dirty_line_is_read(void **state)
 /* Each core has half of the last level's lines in use; together they fit. */
 static void test_shared_last_level(void **state)
 {
-    (void)state;
     enum { LINES = 128, PASSES = 4 };
     const struct carm_hierarchy_config config = small(2);
     struct carm_hierarchy *h = start(&config);
@@ -221,7 +209,6 @@ static void test_shared_last_level(void **state)
 
 static void test_exclusive(void **state)
 {
-    (void)state;
     enum { LINES = 20, PASSES = 5 }; /* neither level holds them, both together do */
     struct carm_hierarchy_config config = {
         .levels = {{8 * LINE, 8, 1}, {16 * LINE, 16, 1}}, .nlevels = 2, .cores = 1};
@@ -248,7 +235,6 @@ static void test_exclusive(void **state)
 /* A line that the first level keeps in use is not renewed in the last one, which replaces it. */
 static void test_inclusive(void **state)
 {
-    (void)state;
     enum { TURNS = 40 };
     struct carm_hierarchy_config config = {
         .levels = {{4 * LINE, 4, 1}, {8 * LINE, 8, 1}}, .nlevels = 2, .cores = 1};
@@ -270,7 +256,6 @@ static void test_inclusive(void **state)
 /* After 0 1 2 3 0, LRU replaces 1; the tree leads to the half that 0 is not in: 2. */
 static void test_tree(void **state)
 {
-    (void)state;
     for (int tree = 0; tree < 2; tree++) {
         struct carm_hierarchy_config config = full(4);
         config.tree_lru = tree;
@@ -287,7 +272,6 @@ static void test_tree(void **state)
 
 static void test_nontemporal(void **state)
 {
-    (void)state;
     enum { LINES = 100 };
     const struct carm_hierarchy_config config = small(1);
     struct carm_hierarchy *h = start(&config);
@@ -307,7 +291,6 @@ static void test_nontemporal(void **state)
 
 static void test_prefetching(void **state)
 {
-    (void)state;
     enum { LINES = 640 }; /* 10 pages */
     struct carm_hierarchy_config config = small(1);
     config.streams = true;
@@ -347,7 +330,6 @@ static void test_prefetching(void **state)
 /* Whatever several cores do: what comes in goes out, each miss has a line, no line is dirty twice. */
 static void test_random_cores(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 24; seed++) {
         uint64_t x = seed * 104729;
         struct carm_hierarchy_config config = small(4);
@@ -390,7 +372,6 @@ static void expect_refusal(const struct carm_hierarchy_config *config, int rc, c
 
 static void test_refusals(void **state)
 {
-    (void)state;
     struct carm_hierarchy_config config = small(2);
     config.nlevels = 5;
     expect_refusal(&config, -CARM_EINVAL, "5 cache levels cannot be simulated: give 1 to 4");
@@ -425,7 +406,6 @@ static void test_refusals(void **state)
 
 static void test_bounded_memory(void **state)
 {
-    (void)state;
     struct carm_hierarchy_config config = small(1);
     config.memory_bytes = 1 << 20;
     struct carm_hierarchy *h = start(&config);
@@ -446,7 +426,6 @@ static void test_bounded_memory(void **state)
  * where another one drives its lines out. */
 static void test_whose(void **state)
 {
-    (void)state;
     enum { LINES = 1024, RESIDENT = 8, PASSES = 1000 }; /* 4 times the last level */
     for (int last = CARM_LAST_NONINCLUSIVE; last <= CARM_LAST_INCLUSIVE; last++) {
         struct carm_hierarchy_config config = small(1);
@@ -495,7 +474,6 @@ static void test_whose(void **state)
 /* Who makes the accesses changes nothing of their sum. */
 static void test_whose_random(void **state)
 {
-    (void)state;
     for (int last = CARM_LAST_NONINCLUSIVE; last <= CARM_LAST_EXCLUSIVE; last++) {
         struct carm_hierarchy_config config = small(4);
         config.last = (enum carm_hierarchy_last)last;
@@ -583,7 +561,6 @@ static unsigned differ(const struct carm_hierarchy_config *config, uint64_t seed
 
 static void agrees_with_the_naive_simulator(void **state)
 {
-    (void)state;
     static const struct carm_hierarchy_config cases[] = {
         {.nlevels = 1, .levels = {{64, 1, 1}}},
         {.nlevels = 1, .levels = {{1024, 1, 1}}},
@@ -624,7 +601,6 @@ static void agrees_with_the_naive_simulator(void **state)
  * smaller one has. */
 static void larger_ones_never_miss_more(void **state)
 {
-    (void)state;
     uint64_t before = UINT64_MAX;
     for (uint32_t lines = 1; lines <= 256; lines += 1 + lines / 4) {
         const struct carm_hierarchy_config config = {

@@ -2,17 +2,12 @@
 /* Sampled caches against the simulation of all accesses: the same traces, of which the sampled ones get the
  * sets and windows of their plan. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/caches/sampled.h"
 #include "tests/models/random.h"
+#include "tests/unit.h"
 
 enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE, ACCESSES = 3000000, KINDS = 4 };
 
@@ -101,7 +96,6 @@ static void compare(double share, bool plant, unsigned *outside, unsigned *misse
 
 static void test_errors(void **state)
 {
-    (void)state;
     unsigned missed = 0;
     for (int i = 0; i < 3; i++) {
         unsigned outside = 0;
@@ -113,7 +107,6 @@ static void test_errors(void **state)
 
 static void test_notices(void **state)
 {
-    (void)state;
     unsigned outside = 0, missed = 0;
     compare(0.05, true, &outside, &missed);
     assert_true(outside > 0);
@@ -122,7 +115,6 @@ static void test_notices(void **state)
 /* How often a string instruction accesses lines is known. */
 static void test_repeated(void **state)
 {
-    (void)state;
     enum { LINES = 1 << 19 };
     struct carm_sampled *s = NULL;
     struct carm_sampled_plan plan;
@@ -244,7 +236,6 @@ static void test_coverage(void **state)
 {
     static struct carm_level_estimate exact[ROWS + 1][LEVELS], got[ROWS + 1][LEVELS];
     unsigned cases[LEVELS] = {0}, held[LEVELS] = {0}, planted[LEVELS] = {0};
-    (void)state;
     read_rows(exact);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         sample_rows(seed, got);
@@ -271,7 +262,6 @@ static void test_coverage(void **state)
 
 static void test_refusals(void **state)
 {
-    (void)state;
     struct carm_sampled *s = NULL;
     struct carm_sampled_plan plan;
     struct carm_err err = {""};

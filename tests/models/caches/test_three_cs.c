@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From counts to intensities and advice: counts made by hand, and kernels whose cure is known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/caches/three_cs.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_three_cs eval(const struct carm_hierarchy_counts *counts,
                                  const struct carm_three_cs_lines *lines,
@@ -45,7 +40,6 @@ static const struct carm_three_cs_lines lines_by_hand = {.stored = 20, .stored_o
 
 static void divides_the_traffic(void **state)
 {
-    (void)state;
     const struct carm_three_cs_input in = {.operations = 64.0 * 2600.0,
                                            .compulsory_bytes = 64.0 * 104.0};
     const struct carm_three_cs t = eval(&by_hand, &lines_by_hand, &in);
@@ -73,7 +67,6 @@ static void divides_the_traffic(void **state)
 /* Intensities 10, 12.5, 20, 22.2, 25 under a ridge of 16. */
 static void roofs_cap_the_gain(void **state)
 {
-    (void)state;
     const struct carm_three_cs_input in = {.operations = 64.0 * 2600.0,
                                            .compulsory_bytes = 64.0 * 104.0,
                                            .bandwidth = 1e9,
@@ -115,7 +108,6 @@ static void refuse(const struct carm_hierarchy_counts *counts,
 
 static void refuses_nonsense(void **state)
 {
-    (void)state;
     static const double bad[] = {-1.0, NAN, INFINITY};
     const struct carm_three_cs_input good = {1.0, 1.0, 1.0, 1.0};
     const struct carm_three_cs_lines no_lines = {0, 0};
@@ -183,7 +175,6 @@ static void access_double(struct carm_three_cs_trace *trace, uint64_t i, bool st
  * lines would miss them, too: they are capacity misses, and nothing is to be gained from padding. */
 static void misses_that_lru_has_too_are_capacity(void **state)
 {
-    (void)state;
     enum { LINES = 12, ROUNDS = 5 };
     struct carm_three_cs_trace *trace = open_level((uint64_t)LINES * 64, 1);
     for (uint64_t i = 0; i < (uint64_t)(LINES + 1) * ROUNDS; i++) {
@@ -210,7 +201,6 @@ static struct carm_three_cs columns(uint64_t leading)
 
 static void padding_is_the_advice(void **state)
 {
-    (void)state;
     const struct carm_three_cs t = columns(512);
     says(&t, "Conflict misses cause 88% of the traffic: pad the arrays");
     says(&t, "at most 8.00 times");
@@ -239,7 +229,6 @@ static struct carm_three_cs passes(uint64_t block)
 
 static void blocking_is_the_advice(void **state)
 {
-    (void)state;
     const struct carm_three_cs t = passes(8192);
     says(&t, "Capacity misses cause 90% of the traffic: block the loops");
     assert_near(t.steps[CARM_STEP_NO_CONFLICT].intensity, 0.125, 1e-12);
@@ -275,7 +264,6 @@ static struct carm_three_cs stencil(bool nontemporal)
 
 static void stencil_is_the_papers(void **state)
 {
-    (void)state;
     const struct carm_three_cs t = stencil(false);
     assert_near(t.steps[CARM_STEP_FORMULA].intensity, 1.0 / 3.0, 1e-12);
     /* rows of 32 points are 4 lines: 30 x 30 rows inside and 120 of the halo are read, the former
@@ -294,7 +282,6 @@ static void stencil_is_the_papers(void **state)
 
 static void names_are_plain(void **state)
 {
-    (void)state;
     assert_string_equal(carm_miss_reason_name(CARM_MISS_CAPACITY), "capacity");
     assert_string_equal(carm_miss_reason_name(CARM_MISS_REASONS), "");
     assert_string_equal(carm_three_cs_step_name(CARM_STEP_NO_CONFLICT), "without conflict misses");

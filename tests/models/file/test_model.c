@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Model files: what is written is read back, what is wrong is refused with file, place and reason,
  * and a write that fails leaves the old file whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
@@ -22,6 +15,7 @@
 #include "models/file/model.h"
 #include "models/file/share.h"
 #include "models/model.h"
+#include "tests/unit.h"
 
 static char folder[] = "/tmp/carm-model-XXXXXX";
 
@@ -178,7 +172,6 @@ static struct carm_model *parse(const char *text)
 /* Every member survives: text -> model -> text, and the struct's own members. */
 static void round_trip(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model();
     char *text = carm_model_to_json(m);
     struct carm_model *back = parse(text);
@@ -211,7 +204,6 @@ static void round_trip(void **state)
 
 static void finds_roofs(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model();
     assert_ptr_equal(carm_roofs_find_memory(m->roofs, "DRAM", "2:1"), &m->roofs->memory[1]);
     assert_null(carm_roofs_find_memory(m->roofs, "DRAM", "1:1"));
@@ -223,7 +215,6 @@ static void finds_roofs(void **state)
 
 static void optional_and_unknown_members(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model();
     m->roofs->dram_peak.bandwidth = 0;
     m->roofs->core_to_core_seconds = 0;
@@ -258,7 +249,6 @@ static char *swap(const char *text, const char *from, const char *to, int nth)
 
 static void refuses(void **state)
 {
-    (void)state;
     static const struct {
         const char *from;
         int nth;
@@ -341,7 +331,6 @@ static void refuses(void **state)
 /* A file cut anywhere is refused, and says so. */
 static void refuses_cut_text(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model();
     char *text = carm_model_to_json(m);
     struct carm_err err = {""};
@@ -359,7 +348,6 @@ static void refuses_cut_text(void **state)
 
 static void refuses_files(void **state)
 {
-    (void)state;
     struct carm_model *out;
     struct carm_err err = {""};
     char want[400];
@@ -392,7 +380,6 @@ static int entries(const char *name)
 
 static void writes_beside(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model(), *back;
     struct carm_err err = {""};
     char *path = path_of("new/folders/m.json");
@@ -423,7 +410,6 @@ static void expect_write(const struct carm_model *m, const char *path, int rc, c
 
 static void failed_write_keeps_old(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model(), *back;
     struct carm_err err = {""};
     char *path = path_of("old/m.json");
@@ -456,7 +442,6 @@ static void failed_write_keeps_old(void **state)
 
 static void refuses_places(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model();
     expect_write(m, folder, -CARM_EIO, "Is a directory; choose another place");
     expect_write(m, path_of("ends/in/"), -CARM_EIO, "Is a directory; choose another place");
@@ -471,7 +456,6 @@ static void refuses_places(void **state)
 
 static void read_only_folder(void **state)
 {
-    (void)state;
     struct carm_model *m = make_model();
     char *name = path_of("closed");
     assert_int_equal(mkdir(name, 0555), 0);
@@ -491,7 +475,6 @@ static void read_only_folder(void **state)
 /* Python's jsonschema checks the written file and the sample against data/model.schema.json. */
 static void fits_schema(void **state)
 {
-    (void)state;
     if (system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
         print_message("skipped: no python3-jsonschema\n");
         skip();
@@ -522,7 +505,6 @@ static void fits_schema(void **state)
 
 static void reads_sample(void **state)
 {
-    (void)state;
     char path[4096];
     struct carm_model *m;
     struct carm_err err;
@@ -535,14 +517,12 @@ static void reads_sample(void **state)
 
 static int make_folder(void **state)
 {
-    (void)state;
     (void)umask(022);
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
     char command[128];
     (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);
@@ -581,7 +561,6 @@ static void shares_without_names(void **state)
     struct carm_model *m = make_model(), *copy = NULL;
     struct carm_err err = {""};
     size_t planted = 0, cleaned = 0;
-    (void)state;
     set(m->machine.hostname, "node7.cluster");
     carm_table_each_text(&carm_model_table, m, plant, &planted);
     set(m->roofs[0].memory[0].counted_by, "unavailable: no rights on node7");

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies in a model: written and read back, refused when wrong, looked up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 #include "models/core.h"
 #include "models/file/model.h"
 #include "models/latency.h"
+#include "tests/unit.h"
 
 #define FIGURE(k, i, p, l, t)                                                         \
     {                                                                                 \
@@ -94,7 +88,6 @@ static struct carm_model *read_back(void)
 
 static void written_and_read(void **state)
 {
-    (void)state;
     struct carm_model *m = read_back();
     assert_int_equal(m->ncore, 6);
     assert_memory_equal(m->core, core, sizeof core);
@@ -105,7 +98,6 @@ static void written_and_read(void **state)
 
 static void looked_up(void **state)
 {
-    (void)state;
     struct carm_model *m = read_back();
     assert_ptr_equal(carm_core_find(m, CARM_CORE_FP_ADD, "avx2", "dp"), &m->core[1]);
     assert_ptr_equal(carm_core_find(m, CARM_CORE_FP_ADD, "avx", "dp"), &m->core[1]);
@@ -129,7 +121,6 @@ static void looked_up(void **state)
 
 static void words(void **state)
 {
-    (void)state;
     for (int i = 0; i < CARM_CORE_KIND_COUNT; i++) {
         enum carm_core_kind kind = CARM_CORE_KIND_COUNT;
         assert_true(carm_core_kind_parse(carm_core_kind_name((enum carm_core_kind)i), &kind));
@@ -141,7 +132,6 @@ static void words(void **state)
 
 static void refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *from, *to, *want;
     } plants[] = {
@@ -175,7 +165,6 @@ static void refused(void **state)
 /* The lowest rounds that agree, whatever disturbed the others. */
 static void estimates(void **state)
 {
-    (void)state;
     double figure = 0.0;
     struct carm_ci ci;
     double calm[] = {3.01, 3.0, 3.0, 3.01, 4.5, 3.9, 9.0, 3.0, 3.3, 3.6};

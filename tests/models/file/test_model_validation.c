@@ -2,13 +2,6 @@
 /* What `carm validate` leaves in a model file: all of it is read back, what is wrong is refused
  * with its place and reason, files from before it still read, and one set replaces the same set
  * only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +10,7 @@
 
 #include "models/model.h"
 #include "models/validation.h"
+#include "tests/unit.h"
 
 static const struct carm_validation_set one = {"avx512", "dp", "fma", 1};
 static const struct carm_validation_set two = {"avx512", "dp", "fma", 2};
@@ -152,7 +146,6 @@ static struct carm_model *there_and_back(const struct carm_model *m)
 
 static void round_trip(void **state)
 {
-    (void)state;
     struct carm_model *m = full_model(), *back = there_and_back(m);
     assert_string_equal(back->validated, "2026-01-02T03:04:05Z");
     assert_int_equal(back->nvalidation, 1);
@@ -170,7 +163,6 @@ static void round_trip(void **state)
 /* What is unknown is left out, not written as 0. */
 static void leaves_out_the_unknown(void **state)
 {
-    (void)state;
     static const char *const members[] = {"_beside\"", "\"rate", "\"t0",
                                           "\"p\"",     "\"p_se", "\"issue\""};
     struct carm_model *m = full_model();
@@ -199,7 +191,6 @@ static void leaves_out_the_unknown(void **state)
 /* A model that was never validated has the members of before and no more; such files read. */
 static void before_validation(void **state)
 {
-    (void)state;
     struct carm_model *m = bare_model(), *back = there_and_back(m);
     assert_string_equal(back->validated, "");
     assert_int_equal(back->nvalidation, 0);
@@ -232,7 +223,6 @@ static char *swap(const char *text, const char *member, const char *from, const 
 
 static void refuses(void **state)
 {
-    (void)state;
     static const struct {
         const char *member, *from, *to, *message;
     } faults[] = {
@@ -353,7 +343,6 @@ static void expect_refused(struct carm_model *m, const char *message)
 
 static void refuses_repeats_and_excess(void **state)
 {
-    (void)state;
     struct carm_model *m = full_model();
     (void)carm_validation_add_score(m, &score, NULL);
     expect_refused(
@@ -380,7 +369,6 @@ static void refuses_repeats_and_excess(void **state)
 /* flops / seconds is not always the median that a caller began with, to the last bit. */
 static void allows_rounding(void **state)
 {
-    (void)state;
     struct carm_model *m = full_model();
     struct carm_validation_point *p = m->validation_points;
     const double performance = p->flops / p->seconds;
@@ -395,7 +383,6 @@ static void allows_rounding(void **state)
 
 static void sets_are_equal_or_not(void **state)
 {
-    (void)state;
     struct carm_validation_set s = one;
     assert_true(carm_validation_set_equal(&one, &s));
     assert_false(carm_validation_set_equal(&one, &two));
@@ -411,7 +398,6 @@ static void sets_are_equal_or_not(void **state)
 
 static void drops_one_set(void **state)
 {
-    (void)state;
     struct carm_model *m = bare_model();
     assert_int_equal(carm_validation_drop(m, &one, NULL), 0);
     for (int i = 0; i < 3; i++) {
@@ -442,7 +428,6 @@ static void drops_one_set(void **state)
 /* One level measured again: the other levels' points and roofs stay, what was made of all goes. */
 static void drops_one_level(void **state)
 {
-    (void)state;
     struct carm_model *m = bare_model();
     for (int i = 0; i < 2; i++) {
         add_all(m, &one);
@@ -462,7 +447,6 @@ static void drops_one_level(void **state)
 /* Python's jsonschema takes the file, with and without what may lack, and sees faults in it. */
 static void fits_schema(void **state)
 {
-    (void)state;
     if (system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
         print_message("skipped: no python3-jsonschema\n");
         skip();

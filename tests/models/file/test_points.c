@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* points.csv: what is read, what is refused and with which words, and what a merge sums. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/csv.h"
 #include "base/number.h"
@@ -21,6 +15,7 @@
 #include "models/place/merge.h"
 #include "tests/models/near.h"
 #include "tests/models/random.h"
+#include "tests/unit.h"
 
 #define HEADER "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n"
 
@@ -31,7 +26,6 @@ static struct carm_point p;
 
 static int set_up(void **state)
 {
-    (void)state;
     (void)strcpy(path, "/tmp/carm-test-points-XXXXXX");
     const int fd = mkstemp(path);
     points = NULL;
@@ -41,7 +35,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_points_close(points);
     return unlink(path);
 }
@@ -80,7 +73,6 @@ static void end(void)
 
 static void reads_all_columns(void **state)
 {
-    (void)state;
     open_text(HEADER "gemm,1e9,2.5e9,0.25,123,4,AVX2, dp ,pmu\nempty,,,,,,,,\n");
     next();
     assert_string_equal(p.name, "gemm");
@@ -107,7 +99,6 @@ static void reads_all_columns(void **state)
 
 static void columns_in_any_order(void **state)
 {
-    (void)state;
     open_text(
         "junk, seconds ,note,dram_bytes,name,flops,rank,host,bytes_low,pid,job,original_imbalance_at\n"
         "x,2,why,3,n,4,7,node,,12,4711.0,6e9\n");
@@ -129,7 +120,6 @@ static void columns_in_any_order(void **state)
 
 static void quotes_marks_and_comments(void **state)
 {
-    (void)state;
     open_text("\xef\xbb\xbf# a comment, with \"\r\n\r\nname,flops,bytes,seconds\r\n"
               "\"a \"\"b\"\", c\r\nd\",1,2,3\r\n  \t\r\n# more\r\n\"#no comment\",4,5,6\r\n"
               "name,flops,bytes,seconds\r\nlast,7,8,9");
@@ -147,7 +137,6 @@ static void quotes_marks_and_comments(void **state)
 
 static void numbers(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         double value;
@@ -173,7 +162,6 @@ static void numbers(void **state)
 /* Each row after the header, and what is said of it. */
 static void refuses_rows(void **state)
 {
-    (void)state;
     static const struct {
         const char *row, *said;
     } bad[] = {
@@ -222,7 +210,6 @@ static void refuses_rows(void **state)
 
 static void refuses_bounds_and_shares(void **state)
 {
-    (void)state;
     open_text("name,flops,bytes,seconds,bytes_low,bytes_high\nn,1,5,1,6,7\n");
     assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "bytes_low and bytes_high do not hold bytes (5)"));
@@ -233,7 +220,6 @@ static void refuses_bounds_and_shares(void **state)
 
 static void refuses_headers(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *said;
     } bad[] = {
@@ -259,7 +245,6 @@ static void refuses_headers(void **state)
 
 static void refuses_what_is_no_text(void **state)
 {
-    (void)state;
     static const char zero[] = "name,flops,bytes,seconds\nn,1\0,2,3\n";
     assert_int_equal(open_bytes(zero, sizeof zero - 1), 0);
     assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
@@ -292,7 +277,6 @@ static int long_field(size_t n, bool quoted)
 
 static void refuses_what_is_too_long(void **state)
 {
-    (void)state;
     assert_int_equal(long_field(CARM_CSV_FIELD_MAX - 1, false), 1);
     assert_int_equal(strlen(p.name), CARM_CSV_FIELD_MAX - 1);
     assert_int_equal(long_field(CARM_CSV_FIELD_MAX, false), -CARM_EFORMAT);
@@ -323,7 +307,6 @@ static void refuses_what_is_too_long(void **state)
 
 static void not_placeable(void **state)
 {
-    (void)state;
     open_text("name,flops,bytes,seconds\na,0,1,1\nb,1,1,\nc,1,,1\n");
     next();
     assert_string_equal(carm_point_unplaced(&p), "it computes nothing in floating point");
@@ -337,7 +320,6 @@ static void not_placeable(void **state)
 
 static void merges(void **state)
 {
-    (void)state;
     struct carm_merge *m = NULL;
     struct carm_merged sum;
     open_text("name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,rank,host,"
@@ -379,7 +361,6 @@ static void merges(void **state)
 /* Many names: the table grows, order stays, every sum is its own. */
 static void merges_many(void **state)
 {
-    (void)state;
     enum { N = 5000 };
     struct carm_merge *m = NULL;
     struct carm_merged sum;
@@ -408,7 +389,6 @@ static void merges_many(void **state)
 
 static void writes_numbers(void **state)
 {
-    (void)state;
     char text[CARM_NUMBER_MAX];
     char wanted[64];
     static const double special[] = {
@@ -444,7 +424,6 @@ static void writes_numbers(void **state)
 /* Half a number looks like one: 12 of 1250. */
 static void lines_without_an_end(void **state)
 {
-    (void)state;
     static const char says[] =
         "the last line of the file does not end: if the file was cut off, its last number is "
         "wrong";
@@ -486,7 +465,6 @@ static void reads_as_strtod(const char *text)
  * halves between doubles, where the rounding turns. */
 static void reads_numbers(void **state)
 {
-    (void)state;
     static const char *const special[] = {"0",
                                           "-0",
                                           "0.000000000000000000000000000000",
@@ -548,7 +526,6 @@ static void reads_numbers(void **state)
 
 static void formats(void **state)
 {
-    (void)state;
     for (size_t size = 1; size < 40; size++) {
         FORMATS_AS(size, "plain");
         FORMATS_AS(size, "%s and %s", "one", "");
@@ -564,7 +541,6 @@ static void formats(void **state)
 /* What `carm run` writes is what is read, quantity by quantity. */
 static void rows_of_carm_run_have_their_mix(void **state)
 {
-    (void)state;
     struct carm_row row = {.name = "n", .seconds = 1, .calls = 1, .isa = "", .precision = ""};
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         carm_count_put(&row.counts, (enum carm_quantity)q, 1000 + q, CARM_COUNTED_STEPPED);
@@ -581,7 +557,6 @@ static void rows_of_carm_run_have_their_mix(void **state)
 
 static void what_no_column_tells_is_unknown(void **state)
 {
-    (void)state;
     open_text("name,flops,bytes,seconds,fp_adds\na,1,1,1,\nb,1,1,1,3\n");
     next();
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
@@ -595,7 +570,6 @@ static void what_no_column_tells_is_unknown(void **state)
 
 static void operations_stand_for_flops(void **state)
 {
-    (void)state;
     open_text("name,operations,metric,bytes,seconds\nt,7,exchange,2,1\n"
               "name,operations,metric,bytes,seconds\nu,0,,2,1\nv,,,2,1\nw,1,flop,2,1\n");
     next();
@@ -629,7 +603,6 @@ static void refuses(const char *text, const char *why)
 
 static void refuses_bad_ones(void **state)
 {
-    (void)state;
     refuses("name,operations,bytes,seconds\na,-1,1,1\n", "operations is -1, less than zero");
     refuses("name,flops,bytes,seconds,dp_512\na,1,1,1,many\n", "dp_512 is 'many', not a plain");
     refuses("name,flops,bytes,seconds,loads,loads\na,1,1,1,1,1\n", "loads");
@@ -637,7 +610,6 @@ static void refuses_bad_ones(void **state)
 
 static void merges_operations_and_mix(void **state)
 {
-    (void)state;
     struct carm_merge *m = NULL;
     struct carm_merged sum;
     open_text("name,operations,metric,bytes,seconds,fp_adds,dp_512,loads\n"

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* data/model.schema.json and the tables of models/file/model.c say the same, both ways: names, types, ranges,
  * what must be there. A planted difference of each kind is found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/file/model.h"
+#include "tests/unit.h"
 
 /* A walk through schema and tables, and the first difference that it met. */
 struct walk {
@@ -199,7 +193,6 @@ static json_t *load(void)
 
 static void agree(void **state)
 {
-    (void)state;
     struct walk w = {.schema = load()};
     walk_object(&w, &carm_model_table, w.schema);
     if (*w.fault) {
@@ -223,7 +216,6 @@ static json_t *descend(json_t *o, const char *path)
 
 static void differences_are_found(void **state)
 {
-    (void)state;
     static const struct {
         const char *path, *key, *value, *want; /* value NULL = taken out */
     } plants[] = {

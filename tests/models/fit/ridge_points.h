@@ -6,14 +6,9 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/fit/ridge.h"
+#include "tests/unit.h"
 
 /* 2^-8 to 2^6 flop/byte at half octaves */
 enum { POINTS = 29 };

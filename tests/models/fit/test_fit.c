@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rates from synthetic times of known truth: intervals that cover it as often as they say. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "models/fit/line.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum { SIZES = 29, SEEDS = 1000 };
 
@@ -51,7 +47,6 @@ static struct carm_fit_line fit(const double *work, const double *seconds, size_
 
 static void exact_times_give_exact_values(void **state)
 {
-    (void)state;
     double work[SIZES];
     double seconds[SIZES];
     for (size_t i = 0; i < SIZES; i++) {
@@ -104,7 +99,6 @@ static void theory(double noise, double *rate_se, double *t0_se)
  * would lower times by 2%, a standard error, and fail. */
 static void intervals_cover_the_truth(void **state)
 {
-    (void)state;
     static const double noises[] = {0.01, 0.03, 0.10};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2014);
@@ -142,7 +136,6 @@ static void intervals_cover_the_truth(void **state)
  * is what leaving points out does; the intervals go on covering and stay narrow. */
 static void slow_outliers_do_not_move_it(void **state)
 {
-    (void)state;
     static const double noises[] = {0.01, 0.03};
     static const double limits[] = {0.01, 0.02};
     enum { OUTLIER_SEEDS = 300 };
@@ -191,7 +184,6 @@ static void refuse(const double *work, const double *seconds, size_t n, const ch
 
 static void refuses_what_has_no_rate(void **state)
 {
-    (void)state;
     static const double bad[] = {0.0, -1.0, NAN, INFINITY};
     const double work[] = {1, 2, 3, 4, 5};
     const double seconds[] = {1, 2, 3, 4, 5};

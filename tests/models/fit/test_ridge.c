@@ -6,22 +6,16 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/fit/ridge.h"
 #include "tests/models/fit/ridge_points.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static void forms_by_hand(void **state)
 {
-    (void)state;
     assert_string_equal(carm_ridge_name(CARM_RIDGE_SHARP), "sharp");
     assert_string_equal(carm_ridge_name(CARM_RIDGE_ROUNDED), "rounded");
     assert_string_equal(carm_ridge_name(CARM_RIDGE_ISSUE), "issue");
@@ -48,7 +42,6 @@ static void forms_by_hand(void **state)
 
 static void exact_points_give_exact_values(void **state)
 {
-    (void)state;
     static const double sharp[] = {1.0, 2.0, 8.0};
     for (enum carm_ridge form = 0; form < CARM_RIDGE_COUNT; form++) {
         const bool rounded = form == CARM_RIDGE_ROUNDED || form == CARM_RIDGE_ROUNDED_ISSUE;
@@ -103,7 +96,6 @@ static void refuse(enum carm_ridge form, const struct carm_ridge_point *points, 
  * that looks like the other side. */
 static void refuses_one_side_of_the_ridge(void **state)
 {
-    (void)state;
     static const double sizes[] = {0.0, 0.01, 0.10};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2018);
@@ -134,7 +126,6 @@ static void refuses_one_side_of_the_ridge(void **state)
 /* A roof that hangs on one point would follow it wherever it is, outlier or not. */
 static void one_point_does_not_make_a_roof(void **state)
 {
-    (void)state;
     enum { FEW = 12 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2022);
@@ -163,7 +154,6 @@ static void one_point_does_not_make_a_roof(void **state)
 
 static void refuses_values_out_of_range(void **state)
 {
-    (void)state;
     static const double bad[] = {0.0, -1.0, NAN, INFINITY};
     struct carm_ridge_point points[POINTS];
     make_points(NULL, CARM_RIDGE_SHARP, INFINITY, 0.0, points);
@@ -201,7 +191,6 @@ static void predict(const struct carm_ridge_point *points, size_t n, double *pre
 
 static void predictions_have_not_seen_the_point(void **state)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2021);
     struct carm_ridge_point points[POINTS];
@@ -241,7 +230,6 @@ static void predictions_have_not_seen_the_point(void **state)
 
 static void cross_validation_needs_two_halves(void **state)
 {
-    (void)state;
     struct carm_ridge_point points[POINTS];
     make_points(NULL, CARM_RIDGE_SHARP, INFINITY, 0.0, points);
     double predicted[POINTS] = {7.0};
@@ -339,7 +327,6 @@ static const double noises[] = {0.01, 0.03, 0.10};
 /* 93% of 1000 seeds at each noise: binomial, standard deviation 0.7%. */
 static void sharp_intervals_cover_the_truth(void **state)
 {
-    (void)state;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2014);
     for (size_t k = 0; k < 3; k++) {
@@ -354,7 +341,6 @@ static void sharp_intervals_cover_the_truth(void **state)
 /* 93% of 900 seeds for each p, 300 at each noise. */
 static void rounded_intervals_cover_the_truth(void **state)
 {
-    (void)state;
     static const double sharp[] = {2.0, 4.0, 8.0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2015);
@@ -374,7 +360,6 @@ static void rounded_intervals_cover_the_truth(void **state)
  * weights allow; a fit without weights would be 2.5 times as wide. Only ratios of sigma matter. */
 static void weights_count(void **state)
 {
-    (void)state;
     enum { SEEDS = 500 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2016);
@@ -413,7 +398,6 @@ static void weights_count(void **state)
  * what leaving the points out does. */
 static void outliers_do_not_move_a_roof(void **state)
 {
-    (void)state;
     static const double limits[] = {0.01, 0.025};
     static const double sharp[] = {INFINITY, 2.0, 8.0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -450,7 +434,6 @@ static void outliers_do_not_move_a_roof(void **state)
  * shows no rounding agrees with the sharp form, and its larger number of parameters costs it. */
 static void sharp_points_show_no_rounding(void **state)
 {
-    (void)state;
     enum { SEEDS = 100 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2019);
@@ -480,7 +463,6 @@ static void sharp_points_show_no_rounding(void **state)
 
 static void criterion_finds_the_form(void **state)
 {
-    (void)state;
     enum { SEEDS = 100 };
     static const double sizes[] = {0.01, 0.03};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Outliers and drift of synthetic fleets with known truth. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "models/fleet/judge.h"
 #include "tests/models/fleet/generate.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_model *node(int i, int hour)
 {
@@ -36,7 +30,6 @@ static size_t column(const struct carm_fleet_table *t, const char *name, int thr
 /* Deviations of -2 .. 2 per cent: median, spread and z by hand. */
 static void by_hand(void **state)
 {
-    (void)state;
     static const double factors[] = {-2, -1, 0, 1, 2, -1, 1};
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 7; i++) {
@@ -69,7 +62,6 @@ static void by_hand(void **state)
 /* A family's mean is weighted by 1/spread^2; independent roofs show no correlation, equal ones do. */
 static void families(void **state)
 {
-    (void)state;
     uint64_t seed = 5;
     struct carm_fleet *f = gen_fleet();
     struct carm_fleet *g = gen_fleet();
@@ -97,7 +89,6 @@ static void families(void **state)
 /* What a node says of its own error counts: the same deviation is sure for one and not for another. */
 static void own_errors(void **state)
 {
-    (void)state;
     uint64_t seed = 3;
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 100; i++) {
@@ -121,7 +112,6 @@ static void own_errors(void **state)
 
 static void disturbed_accuses_nobody(void **state)
 {
-    (void)state;
     uint64_t seed = 4;
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 50; i++) {
@@ -151,7 +141,6 @@ static void disturbed_accuses_nobody(void **state)
 /* Two nodes are not judged; three to four by what moves from run to run. */
 static void few_nodes(void **state)
 {
-    (void)state;
     for (int n = 1; n <= 4; n++) {
         struct carm_fleet *f = gen_fleet();
         for (int i = 0; i < n; i++) {
@@ -233,7 +222,6 @@ static double judge_rounds(int n, size_t fleets, bool slow)
 /* Of few nodes, their intervals tell more than what virtual machines may move by: 32% for that memory. */
 static void intervals_of_rounds(void **state)
 {
-    (void)state;
     assert_true(judge_rounds(3, 100, false) <= 0.05);
     assert_true(judge_rounds(3, 40, true) >= 0.9);
     assert_true(judge_rounds(40, 10, false) <= 0.05);
@@ -297,7 +285,6 @@ static void check_flags(const struct carm_fleet_table *t, double fdr)
 
 static void slow_fast_and_small(void **state)
 {
-    (void)state;
     uint64_t seed = 6;
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 200; i++) {
@@ -364,7 +351,6 @@ static void draw(size_t n, const char *mix, int threads, double factor, uint64_t
  * outliers; of 5 roofs 85% are, and 98% together with suspects, who are 0.95% of sound nodes. */
 static void level_is_found(void **state)
 {
-    (void)state;
     struct outcome ten = {0}, five = {0};
     for (uint64_t seed = 1; seed <= 3; seed++) {
         draw(2000, NULL, 0, 0.95, 100 * seed, &ten);
@@ -383,7 +369,6 @@ static void level_is_found(void **state)
 /* One roof alone that is 5% low is not told from noise (9% become suspects); 15% low is. */
 static void one_roof(void **state)
 {
-    (void)state;
     struct outcome five = {0}, fifteen = {0};
     draw(3000, "2:1", 2, 0.95, 11, &five);
     draw(3000, "2:1", 2, 0.85, 12, &fifteen);
@@ -395,7 +380,6 @@ static void one_roof(void **state)
 /* Fleets without any outlier: some are accused in 1% of them. */
 static void sound_fleets(void **state)
 {
-    (void)state;
     size_t fleets = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         struct outcome o = {0};
@@ -409,7 +393,6 @@ static void sound_fleets(void **state)
 
 static void drift(void **state)
 {
-    (void)state;
     uint64_t seed = 9;
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 60; i++) {
@@ -447,7 +430,6 @@ static void drift(void **state)
 /* An earlier value that was disturbed is no history. */
 static void disturbed_history(void **state)
 {
-    (void)state;
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 5; i++) {
         for (int k = 0; k < 3; k++) {
@@ -473,7 +455,6 @@ static void disturbed_history(void **state)
 
 static void groups(void **state)
 {
-    (void)state;
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 20; i++) {
         struct carm_model *m = node(i, 0);
@@ -532,7 +513,6 @@ static struct carm_fleet *two(int hour, double factor, double memory)
 
 static void names_that_meet(void **state)
 {
-    (void)state;
     assert_int_equal(count_nodes(two(5, 1.01, 1.0), NULL), 1);
     assert_int_equal(count_nodes(two(0, 1.01, 1.0),
                                  "n00001 is the name of 2 nodes: they were measured "
@@ -562,7 +542,6 @@ static void names_that_meet(void **state)
 
 static void centre_by_hand(void **state)
 {
-    (void)state;
     /* deviations from 3: 2 1 0 1 97 -> 0 1 1 2 97, median 1 */
     double v[] = {100, 2, 1, 4, 3}, scratch[6];
     struct carm_fleet_centre c;
@@ -590,7 +569,6 @@ static void centre_by_hand(void **state)
  * 0.05, where Bonferroni's method rejects three. */
 static void bh_of_the_paper(void **state)
 {
-    (void)state;
     const double sorted[] = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                              0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
     double p[17], q[17];
@@ -620,7 +598,6 @@ static void bh_of_the_paper(void **state)
 
 static void p_values(void **state)
 {
-    (void)state;
     assert_near(carm_fleet_p(0.0, 100), 1.0, 1e-12);
     assert_near(carm_fleet_p(1.959964, 4), 0.05, 1e-6); /* a known spread: the normal */
     assert_near(carm_fleet_p(-1.959964, 4), 0.05, 1e-6);
@@ -633,7 +610,6 @@ static void p_values(void **state)
 /* Under the null, p <= 1% comes up in at most 1% of nodes, whatever their number. */
 static void p_values_hold(void **state)
 {
-    (void)state;
     static const size_t sizes[] = {5, 6, 8, 11, 20, 50, 200};
     uint64_t seed = 1;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {

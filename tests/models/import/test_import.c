@@ -2,12 +2,6 @@
 /* Files of other tools: what their numbers come to, what is refused and with which words, and that files which
  * are cut off anywhere are read or refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +12,7 @@
 #include "models/file/points.h"
 #include "models/file/select.h"
 #include "models/file/work.h"
+#include "tests/unit.h"
 
 static struct carm_err err;
 
@@ -108,7 +103,6 @@ static void google(void **state)
 {
     static const struct carm_points_how runs = {.runs = true};
     struct seen s[8];
-    (void)state;
     assert_int_equal(read_sample("google-benchmark.json", NULL, s, 8), 5);
     assert_string_equal(s[0].name, "BM_triad/4096");
     assert_true(near(s[0].seconds, 1024e-9) && near(s[0].flops, 8192) && near(s[0].bytes, 98304));
@@ -130,7 +124,6 @@ static void hyperfine(void **state)
     static const struct carm_points_how work = {.work = "tests/data/import/work.csv"};
     static const struct carm_points_how runs = {.work = "tests/data/import/work.csv", .runs = true};
     struct seen s[8];
-    (void)state;
     assert_int_equal(read_sample("hyperfine.json", &work, s, 8), 2);
     assert_true(near(s[0].seconds, 0.505) && near(s[0].flops, 2e9) && near(s[0].bytes, 1.6e10));
     assert_true(near(s[1].seconds, 0.2) && s[1].flops < 0.0);
@@ -144,7 +137,6 @@ static void hyperfine(void **state)
 static void perf(void **state)
 {
     struct seen s[2];
-    (void)state;
     assert_int_equal(setenv("CARM_UARCH", "skylake-server", 1), 0);
     assert_int_equal(read_sample("perf.json", NULL, s, 2), 1);
     /* scalar, by its name; 256 bits, by its code, four flops each */
@@ -166,7 +158,6 @@ static void perf(void **state)
 static void likwid(void **state)
 {
     struct seen s[4];
-    (void)state;
     assert_int_equal(read_sample("likwid.csv", NULL, s, 4), 3);
     assert_string_equal(s[0].name, "solve");
     assert_true(near(s[0].flops, 2e9) && near(s[0].seconds, 1.0) && near(s[0].dram_bytes, 6.4e9));
@@ -180,7 +171,6 @@ static void likwid(void **state)
 static void tables(void **state)
 {
     struct seen s[4];
-    (void)state;
     assert_int_equal(read_sample("advisor.csv", NULL, s, 4), 2);
     assert_true(near(s[0].flops, 4.4e9) && near(s[0].bytes, 35.2e9) && near(s[0].seconds, 1.1));
     assert_string_equal(s[0].isa, "avx2");
@@ -194,7 +184,6 @@ static void tables(void **state)
 static void roofs(void **state)
 {
     struct carm_model *m = NULL;
-    (void)state;
     assert_int_equal(carm_select_open("tests/data/import/ert.json", &m, NULL, &err), 0);
     assert_string_equal(m->roofs_of, "ERT 1.1.0");
     assert_int_equal(m->nroofs, 1);
@@ -284,7 +273,6 @@ static void refusals(void **state)
         {"{\"empirical\": {}}", "has roofs of ERT, no points"},
     };
     struct seen s[1];
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const int n = read_text(bad[i].text, strlen(bad[i].text), NULL, s, 1);
         if (bad[i].says ? n >= 0 || !strstr(err.text, bad[i].says) : n < 0) {
@@ -312,7 +300,6 @@ static void roof_refusals(void **state)
     };
     char row[512];
     struct carm_model *m = NULL;
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_not_equal(
             carm_select_open(file_of(bad[i].text, strlen(bad[i].text)), &m, NULL, &err), 0);
@@ -338,7 +325,6 @@ static void cut_off(void **state)
                                         "ert.json",
                                         "carm-tool-roofs.csv"};
     struct seen s[1];
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t size = 0;
         char *text = sample(names[i], &size);
@@ -363,7 +349,6 @@ static void large(void **state)
     enum { SIZE = 4 << 20 };
     char *text = malloc(SIZE + 256);
     struct seen s[1];
-    (void)state;
     assert_non_null(text);
     static const char *const begins[] = {"{\"context\": {}, \"benchmarks\": [{\"name\": \"",
                                          LIKWID,
@@ -401,7 +386,6 @@ static void windows(void **state)
     struct seen *s = calloc(ITEMS, sizeof *s);
     char *text = malloc(room);
     char name[32];
-    (void)state;
     assert_non_null(s);
     assert_non_null(text);
     size_t n =
@@ -457,7 +441,6 @@ static void repeated_names(void **state)
         {LIKWID "1.0\nDP [MFLOP/s],5\n" LIKWID "1.0\nDP [MFLOP/s],5\n", 1},
     };
     struct seen s[4];
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const int n = read_text(files[i].text, strlen(files[i].text), NULL, s, 4);
         if (n != files[i].rows) {
@@ -473,7 +456,6 @@ static void formats(void **state)
     static const struct carm_points_how none = {.format = "excel"};
     static const char csv[] = "name,flops,bytes,seconds\na,1,2,3\n";
     struct seen s[1];
-    (void)state;
     assert_int_equal(read_text(csv, sizeof csv - 1, NULL, s, 1), 1);
     assert_int_equal(read_text(csv, sizeof csv - 1, &points, s, 1), 1);
     assert_true(read_text(csv, sizeof csv - 1, &insists, s, 1) < 0);
@@ -491,7 +473,6 @@ static void work(void **state)
     struct carm_work *w = NULL;
     static const char *const bad[] = {"name,flops\na,1\n", "name,flops,bytes\na,1,2\na,1,2\n",
                                       "name,flops,bytes\na,1 G,2\n", "name,flops,bytes\na,1\n"};
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_not_equal(carm_work_open(file_of(bad[i], strlen(bad[i])), &w, &err), 0);
         assert_null(w);

@@ -2,12 +2,6 @@
 /* Points before and after: Welch's interval against a worked example and against times of known scatter, and
  * what of counts and roofs differs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +11,7 @@
 #include "models/file/points.h"
 #include "models/place/change.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static char paths[2][64];
 static struct carm_err err;
@@ -24,7 +19,6 @@ static int code; /* of the last comparison */
 
 static int set_up(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         (void)strcpy(paths[i], "/tmp/carm-test-change-XXXXXX");
         const int fd = mkstemp(paths[i]);
@@ -37,7 +31,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     return unlink(paths[0]) || unlink(paths[1]);
 }
 
@@ -65,7 +58,6 @@ static void interval(void **state)
 {
     const double sum[] = {6, 28}, squares[] = {14, 216};
     const size_t runs[] = {3, 4};
-    (void)state;
     /* Student's t at 0.975 with 4.0755 degrees of freedom: 2.7550 */
     assert_near(carm_change_interval(sum, squares, runs, 1), sqrt(2.0) * 2.7550, 0.01);
     assert_true(carm_change_interval(sum, squares, runs, 10) >
@@ -90,7 +82,6 @@ static enum carm_change_verdict verdict(const char *before, const char *after, d
 
 static void times(void **state)
 {
-    (void)state;
     const char *one = RUN("a", "1.00") RUN("a", "1.01") RUN("a", "0.99");
     const char *more = RUN("a", "1.10") RUN("a", "1.11") RUN("a", "1.09");
     const char *wide = RUN("a", "1.00") RUN("a", "1.50") RUN("a", "0.80");
@@ -104,7 +95,6 @@ static void times(void **state)
 
 static void counts(void **state)
 {
-    (void)state;
     struct carm_changes *c =
         read_both("a,1e9,8e9,1,translated,100,1e9,0,0,0,0,0,0,0,\n"
                   "p,1e9,8e9,1,pmu,100,1e9,0,0,0,0,0,0,0,\n",
@@ -141,7 +131,6 @@ static void counts(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     assert_null(read_both(RUN("a", "1"), RUN("b", "1"), 0.01));
     assert_non_null(strstr(err.text, "no point of the same name"));
     assert_null(read_both("a,1,1,1,pmu,,,,,,,,,,0\na,1,1,1,pmu,,,,,,,,,,1\n", RUN("a", "1"), 0.01));

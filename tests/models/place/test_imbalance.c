@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What imbalance costs: closed forms, and every rank's own bound taken one by one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +7,13 @@
 #include "models/place/views.h"
 #include "tests/harness/count/rank_rows.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_err err;
 static struct carm_view view;
 
 static void ratios(void **state)
 {
-    (void)state;
     assert_near(carm_imbalance_ratio(4.0, 8.0, 4.0), 2.0, 1e-12);
     assert_near(carm_imbalance_ratio(2.0, 8.0 * (1 + 1e-15), 4.0), 1.0, 1e-12);
     assert_true(carm_imbalance_ratio(2.0, 8.0 * (1 + 1e-15), 4.0) >= 1.0);
@@ -39,7 +32,6 @@ static double drawn(void) /* above 0, up to 1 */
 /* The bound of the whole is the work over the time of the rank that ends last under its own roofs. */
 static void ceilings_are_the_last_ranks(void **state)
 {
-    (void)state;
     struct carm_place_set *set = calloc(1, sizeof *set);
     struct carm_place *place = calloc(2, sizeof *place);
     assert_non_null(set);
@@ -85,7 +77,6 @@ static void ceilings_are_the_last_ranks(void **state)
 
 static void memory_of_nodes_bounds_the_original_model(void **state)
 {
-    (void)state;
     struct carm_place_set *set = calloc(1, sizeof *set);
     struct carm_place *place = calloc(2, sizeof *place);
     assert_non_null(set);

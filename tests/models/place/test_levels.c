@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One point for each level, and the caches of a model as caches to simulate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/caches/machine.h"
 #include "models/place/levels.h"
+#include "tests/unit.h"
 
 /* Slopes of 100, 50, 20 and 10 byte/s, a peak of 40 flop/s. */
 static struct carm_memory_roof slopes[] = {
@@ -38,7 +33,6 @@ static struct carm_model model(void)
 
 static void test_binding(void **state)
 {
-    (void)state;
     const struct carm_roofs r = roofs();
     const struct carm_model m = model();
     struct carm_levels l;
@@ -141,7 +135,6 @@ static struct carm_model machine(struct carm_level *levels, size_t n)
 
 static void test_caches(void **state)
 {
-    (void)state;
     struct carm_level levels[] = {
         {.level = "L1", .os_size_bytes = 32 << 10, .knee_bytes = 30 << 10, .resolved = true},
         {.level = "L2", .os_size_bytes = 1 << 20, .resolved = false},
@@ -174,7 +167,6 @@ static void test_caches(void **state)
 /* Sizes that no ways divide, fully associative ones, and ways that nobody knows. */
 static void test_whole_sets(void **state)
 {
-    (void)state;
     struct carm_level levels[] = {{.level = "L1", .os_size_bytes = 128},
                                   {.level = "L2", .os_size_bytes = 32768},
                                   {.level = "L3", .knee_bytes = 1000000, .resolved = true}};
@@ -199,7 +191,6 @@ static void test_whole_sets(void **state)
 
 static void test_no_caches(void **state)
 {
-    (void)state;
     struct carm_level levels[] = {{.level = "L7"}, {.level = "DRAM"}};
     const struct carm_model m = machine(levels, 2);
     struct carm_hierarchy_config c;

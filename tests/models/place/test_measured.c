@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Placement under measured ceilings, with a set made by hand, and under operations that are no
  * flops. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +9,7 @@
 #include "cli/place/print.h"
 #include "models/place/place.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 /* The machine: L1 100, DRAM 10 byte/s; fma 40, add 20 flop/s; the original slope is 12. */
 static struct carm_memory_roof memory[] = {
@@ -57,7 +51,6 @@ static struct carm_err err;
 
 static int set_up(void **state)
 {
-    (void)state;
     carm_place_prepare(&set, &model, &sets[0]);
     carm_place_use_ceilings(&set, &ceilings);
     return 0;
@@ -76,7 +69,6 @@ static const struct carm_place *place(enum carm_place_which which, double intens
 
 static void without_ceilings_all_is_as_before(void **state)
 {
-    (void)state;
     carm_place_prepare(&set, &model, &sets[0]);
     assert_false(set.has_measured);
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
@@ -91,7 +83,6 @@ static void without_ceilings_all_is_as_before(void **state)
 
 static void measured_are_the_original_models_ceilings(void **state)
 {
-    (void)state;
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
     assert_near(p.roof, 12.5, 0); /* the measured slope */
     assert_true(p.has_region);
@@ -111,7 +102,6 @@ static void measured_are_the_original_models_ceilings(void **state)
  * the roof, 12.5), affinity (6 to 12.5). Unit stride is done: 6 / 4 is what it gives. */
 static void gains_come_in_order(void **state)
 {
-    (void)state;
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
     static const struct {
         const char *name;
@@ -133,7 +123,6 @@ static void gains_come_in_order(void **state)
 
 static void small_gains_are_not_advised(void **state)
 {
-    (void)state;
     (void)place(CARM_PLACE_ORIGINAL, 1, 5.6); /* 6 / 5.6 for unit stride: passed over */
     assert_string_equal(p.advice, "memory and compute region: vectorise (ceiling 'no SIMD'): at "
                                   "most 2.2x, 2.2x to the roof");
@@ -152,7 +141,6 @@ static void small_gains_are_not_advised(void **state)
 
 static void nothing_measured_explains_it(void **state)
 {
-    (void)state;
     struct carm_ceilings flat = ceilings;
     flat.memory[0] = flat.memory[3];
     flat.nmemory = 1;
@@ -167,7 +155,6 @@ static void nothing_measured_explains_it(void **state)
 /* The cache-aware side keeps its levels and operations; measured ceilings join, the peak does not come twice. */
 static void measured_join_the_horizontals(void **state)
 {
-    (void)state;
     (void)place(CARM_PLACE_CACHE_AWARE, 10, 6);
     static const char *const names[] = {"TLP only", "no SIMD", "add", "no FMA", "fma"};
     assert_int_equal(p.nceilings, 5);
@@ -184,7 +171,6 @@ static void measured_join_the_horizontals(void **state)
  * for memory, with measured ceilings as without them. */
 static void a_missing_optimisation_reverses_no_diagnosis(void **state)
 {
-    (void)state;
     struct carm_place without;
     const struct carm_place_input in = {.flops = 1.9, .bytes = 7.6, .seconds = 1};
     assert_int_equal(carm_place_cache_aware(&model, &sets[0], 1.9, 7.6, 1, &without, &err), 0);
@@ -203,7 +189,6 @@ static void a_missing_optimisation_reverses_no_diagnosis(void **state)
 
 static void an_intensity_alone(void **state)
 {
-    (void)state;
     assert_int_equal(carm_place_intensity(&set, CARM_PLACE_ORIGINAL, 1, &p, &err), 0);
     assert_near(p.roof, 12.5, 0);
     assert_int_equal(p.bound, CARM_BOUND_MEMORY);
@@ -221,7 +206,6 @@ static void an_intensity_alone(void **state)
 
 static void no_flop_ceiling_binds_another_metric(void **state)
 {
-    (void)state;
     carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 0);
     for (int i = 0; i < 2; i++) {
         (void)place((enum carm_place_which)i, 100, 35);
@@ -237,7 +221,6 @@ static void no_flop_ceiling_binds_another_metric(void **state)
 
 static void a_peak_of_the_metric_does(void **state)
 {
-    (void)state;
     carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 50);
     (void)place(CARM_PLACE_ORIGINAL, 100, 35);
     assert_near(p.roof, 50, 0);
@@ -293,7 +276,6 @@ static char *print(enum carm_place_format format, struct carm_place_printer pr)
 
 static void regions_and_gains_are_printed(void **state)
 {
-    (void)state;
     char *text = print(CARM_PLACE_TABLE, (struct carm_place_printer){.hint = true});
     assert_non_null(strstr(text, "    region: memory and compute; in reach, in order: unit stride "
                                  "(random lines) 1.50x; independent"));

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The roofs of a point's own mix in closed form: made-up machines with round rates. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "models/place/own.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum { DP = CARM_RUNMIX_DP };
 
@@ -52,7 +46,6 @@ static double flops;
 
 static int set_up(void **state)
 {
-    (void)state;
     flops = 100;
     sets[0] = (struct carm_roofs){.isa = "avx2",
                                   .precision = "dp",
@@ -103,7 +96,6 @@ static void find(void)
 
 static void measured_mixes_have_their_rates(void **state)
 {
-    (void)state;
     put_accesses(2, 32, 0, 32);
     assert_levels(64, 32);
     assert_string_equal(own.memory, "loads alone (measured: 1:0), 32 bytes an access");
@@ -119,7 +111,6 @@ static void measured_mixes_have_their_rates(void **state)
 /* 3:1 is three quarters of the way from 1:0 to 2:1; the ports allow 128 bytes in 1.5 s, just that. */
 static void time_for_each_byte_is_linear_between(void **state)
 {
-    (void)state;
     put_accesses(3, 32, 1, 32);
     assert_levels(128 / 1.5, 1 / (0.5 / 32 + 0.5 / 64));
     assert_string_equal(own.memory,
@@ -136,7 +127,6 @@ static void time_for_each_byte_is_linear_between(void **state)
  * out while others come in. */
 static void updates_beside_loads_are_measured(void **state)
 {
-    (void)state;
     struct carm_memory_roof more[10];
     put_accesses(2, 32, 1, 32);
     assert_levels(96, 96 / (1 / 1.0 + 64 / 64.0));
@@ -150,7 +140,6 @@ static void updates_beside_loads_are_measured(void **state)
 /* A mix that is slower than a composition of its neighbours binds nobody. */
 static void the_hull_is_below_slow_mixes(void **state)
 {
-    (void)state;
     struct carm_memory_roof slow[3] = {wide[2], wide[1], wide[3]};
     slow[1].bandwidth = 40; /* half at 64, half at 32 is 42.7 */
     sets[0].memory = slow;
@@ -163,7 +152,6 @@ static void the_hull_is_below_slow_mixes(void **state)
 
 static void widths_are_those_of_accesses(void **state)
 {
-    (void)state;
     put_accesses(2, 8, 1, 8);
     assert_levels(24, 20);
     put_accesses(4, 8, 2, 8); /* and as many bytes in wide ones: 3 of 32, 12 of 8 */
@@ -182,7 +170,6 @@ static void widths_are_those_of_accesses(void **state)
 /* Bytes load and store alike, but by narrow loads and wide stores: 4 loads and a store in 2 s. */
 static void loads_and_stores_of_two_widths(void **state)
 {
-    (void)state;
     model.nlevels = 1;
     put_accesses(4, 8, 1, 32);
     find();
@@ -191,7 +178,6 @@ static void loads_and_stores_of_two_widths(void **state)
 
 static void narrower_than_measured_is_scaled(void **state)
 {
-    (void)state;
     model.nroofs = 1;
     put_accesses(2, 8, 1, 8);
     assert_levels(96.0 / 4, 96.0 / 4); /* L1's accesses bind in L2, too */
@@ -208,7 +194,6 @@ static void narrower_than_measured_is_scaled(void **state)
 
 static void what_is_not_known_is_not_guessed(void **state)
 {
-    (void)state;
     find();
     assert_false(own.has_memory || own.has_compute);
     assert_string_equal(own.memory, "its loads and stores were not counted");
@@ -243,7 +228,6 @@ static void put_width(int w)
 
 static void operations_have_the_rates_of_their_width(void **state)
 {
-    (void)state;
     put_ops(100, 0, 0, 0);
     put_width(2);
     find();
@@ -273,7 +257,6 @@ static void mixtures_have_their_roof(void **state)
                                              {.op = "add", .rate = 80},
                                              {.op = "mul", .rate = 80},
                                              {.op = "fma+add", .rate = 236}};
-    (void)state;
     sets[0].compute = all;
     put_ops(50, 0, 50, 0);
     put_width(2);
@@ -288,7 +271,6 @@ static void mixtures_have_their_roof(void **state)
 /* An instruction takes its time whatever its lanes: as many scalar additions as wide ones take half of it. */
 static void narrow_instructions_take_as_long(void **state)
 {
-    (void)state;
     put_ops(100, 0, 0, 0);
     put_width(2);
     mix.q[DP] = 50;
@@ -305,7 +287,6 @@ static void narrow_instructions_take_as_long(void **state)
 
 static void divisions_bind_beside_the_rest(void **state)
 {
-    (void)state;
     put_ops(45, 45, 0, 10);
     put_width(2);
     find();
@@ -334,7 +315,6 @@ static struct carm_compute_roof short_integers[] = {{.op = "mul", .rate = 16}};
 /* Vectors of 32 bytes, at most 4 in a second: 3 additions, 2 dot products of 64 operations each. */
 static void integers_have_the_roofs_of_their_kinds(void **state)
 {
-    (void)state;
     strcpy(sets[0].precision, "int8");
     strcpy(sets[1].precision, "int16");
     strcpy(sets[1].isa, "avx2");
@@ -366,7 +346,6 @@ static void integers_have_the_roofs_of_their_kinds(void **state)
 
 static void places(void **state)
 {
-    (void)state;
     struct carm_place_set set;
     struct carm_place place = {.intensity = 1, .performance = 50, .roof = 96, .share = 50 / 96.0};
     struct carm_own_roof roof;

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Placement in closed form: a made-up machine with round roofs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/latency.h"
 #include "models/place/place.h"
+#include "tests/unit.h"
 
 /* L1 100, L2 50, DRAM 10 byte/s; fma 40, add 20 flop/s; avx2 beside it: fma 30. Ridge 0.4. */
 static struct carm_memory_roof memory[] = {
@@ -54,7 +50,6 @@ static void assert_near(double a, double b)
 /* I = 0.1: L1 allows 10, L2 5, DRAM 1; no horizontal ceiling shows (20 > 10). */
 static void left_of_the_ridge(void **state)
 {
-    (void)state;
     const struct carm_place p = place(4.0, 40.0, 1.0);
     assert_near(p.intensity, 0.1);
     assert_near(p.performance, 4.0);
@@ -77,7 +72,6 @@ static void left_of_the_ridge(void **state)
 /* A loop that keeps everything in registers: the peak alone bounds it. */
 static void no_bytes_at_all(void **state)
 {
-    (void)state;
     const struct carm_place p = place(8.0, 0.0, 1.0);
     assert_true(isinf(p.intensity) && isinf(p.intensity_low) && isinf(p.intensity_high));
     assert_near(p.roof, 40.0);
@@ -103,7 +97,6 @@ static void no_bytes_at_all(void **state)
 /* Nothing below: the reason lies in the accesses themselves. */
 static void below_all(void **state)
 {
-    (void)state;
     const struct carm_place p = place(0.5, 5.0, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
     assert_int_equal(p.below, -1);
@@ -113,7 +106,6 @@ static void below_all(void **state)
 
 static void at_a_slope(void **state)
 {
-    (void)state;
     const struct carm_place p = place(4.9, 49.0, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "L2");
     assert_non_null(strstr(
@@ -124,7 +116,6 @@ static void at_a_slope(void **state)
 /* I = 1: L1 and L2 lie over the peak there and do not show; DRAM 10, add 20, avx2 fma 30, fma 40. */
 static void right_of_the_ridge(void **state)
 {
-    (void)state;
     const struct carm_place p = place(25.0, 25.0, 1.0);
     assert_near(p.roof, 40.0);
     assert_int_equal(p.nceilings, 4);
@@ -149,7 +140,6 @@ static void right_of_the_ridge(void **state)
  * 20 bind together. */
 static void bound_by_both(void **state)
 {
-    (void)state;
     const struct carm_place p = place(19.0, 19.0 / 0.42, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "add");
     assert_int_equal(p.bound, CARM_BOUND_BOTH);
@@ -157,7 +147,6 @@ static void bound_by_both(void **state)
 
 static void above_the_roof(void **state)
 {
-    (void)state;
     struct carm_place p = place(12.0, 100.0, 1.0); /* exactly 12 under 12: on it */
     assert_false(p.over);
     p = place(15.0, 100.0, 1.0 / 1.1);
@@ -189,7 +178,6 @@ static struct carm_place place_with(struct carm_place_input in)
 /* What is certain goes before what the numbers suggest. */
 static void reasons_for_above(void **state)
 {
-    (void)state;
     struct carm_place_input in = {.flops = 80, .bytes = 80, .seconds = 1, .threads = 1};
     in.isa = "avx512";
     in.precision = "dp";
@@ -221,7 +209,6 @@ static struct carm_place place_under(const struct carm_roofs roofs[2], double fl
 /* The reason is looked for in the roof before it is looked for in the count. */
 static void the_roof_is_asked_first(void **state)
 {
-    (void)state;
     char note[CARM_TEXT_MAX];
     struct carm_memory_roof low[] = {{.level = "L1", .ldst = "2:1", .bandwidth = 100},
                                      {.level = "L2", .ldst = "2:1", .bandwidth = 50}};
@@ -269,7 +256,6 @@ static void the_roof_is_asked_first(void **state)
 /* The roofs of Zen 4: 32-byte vectors are faster in L1 and, here, in the peak. */
 static void the_best_of_two_isas(void **state)
 {
-    (void)state;
     static struct carm_place_set set;
     char note[CARM_TEXT_MAX];
     const struct carm_roofs *whose = NULL;
@@ -353,7 +339,6 @@ static void the_best_of_two_isas(void **state)
 /* At or a little above a roof nothing is left, and nothing is advised that gives nothing. */
 static void nothing_is_left(void **state)
 {
-    (void)state;
     struct carm_compute_roof near[] = {{.op = "fma", .rate = 40}, {.op = "mad", .rate = 39.6}};
     struct carm_roofs roofs[2] = {sets[0], sets[1]};
     roofs[0].compute = near;
@@ -368,7 +353,6 @@ static void nothing_is_left(void **state)
 /* Above FMA alone only few programs get: the advice says so, and what below it helps is as before. */
 static void mixtures_are_above_fma(void **state)
 {
-    (void)state;
     struct carm_compute_roof mixed[] = {{.op = "fma", .rate = 40},
                                         {.op = "mad", .rate = 39.6},
                                         {.op = "fma+add", .rate = 60},
@@ -389,7 +373,6 @@ static void mixtures_are_above_fma(void **state)
 /* 4 flops over 40 to 80 bytes; left of the ridge the share goes with the bytes. */
 static void bounds(void **state)
 {
-    (void)state;
     const struct carm_place p = place_with((struct carm_place_input){
         .flops = 4, .bytes = 50, .seconds = 1, .bytes_low = 40, .bytes_high = 80});
     assert_near(p.intensity_low, 0.05);
@@ -402,7 +385,6 @@ static void bounds(void **state)
 /* One miss after another, three of twenty, and a stream: what is on its way from DRAM by Little's law. */
 static void lines_in_flight(void **state)
 {
-    (void)state;
     static struct carm_in_flight flights[] = {
         {.level = "L2", .code = "scalar", .rate = 1, .lines = 9},
         {.level = "DRAM",
@@ -432,7 +414,6 @@ static void lines_in_flight(void **state)
 /* div is listed and never next to a point; avx2's first level is a ceiling of its own. */
 static void aside_and_narrow(void **state)
 {
-    (void)state;
     static struct carm_memory_roof narrow_memory[] = {
         {.level = "L1", .ldst = "2:1", .bandwidth = 60}};
     static struct carm_compute_roof with_div[] = {{.op = "fma", .rate = 40},
@@ -472,7 +453,6 @@ static void aside_and_narrow(void **state)
 /* Of more ceilings than there is room for the highest stay, the roof among them. */
 static void many_levels(void **state)
 {
-    (void)state;
     enum { N = CARM_CEILINGS_MAX + 10 };
     static struct carm_memory_roof many[N];
     static struct carm_level names[N];
@@ -497,7 +477,6 @@ static void many_levels(void **state)
 
 static void original(void **state)
 {
-    (void)state;
     struct carm_place p;
     struct carm_err err = {""};
     assert_int_equal(carm_place_original(&model, &sets[0], 6.0, 6.0, 1.0, &p, &err), 0);
@@ -509,7 +488,6 @@ static void original(void **state)
 
 static void refuses_nothing_counted(void **state)
 {
-    (void)state;
     struct carm_place p;
     struct carm_err err = {""};
     assert_int_equal(carm_place_cache_aware(&model, &sets[0], 0.0, 1.0, 1.0, &p, &err),
@@ -526,7 +504,6 @@ static void refuses_nothing_counted(void **state)
 static void chooses_roofs(void **state)
 {
     char note[CARM_TEXT_MAX];
-    (void)state;
     assert_ptr_equal(carm_place_roofs(&model, "dp", 1, note), &sets[0]);
     assert_string_equal(note, "");
     assert_ptr_equal(carm_place_roofs(&model, "", 0, note), &sets[2]);

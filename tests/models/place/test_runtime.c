@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The runtime-oriented ceilings in closed form: made-up machines with round rates. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "models/place/runtime.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum { DP = CARM_RUNMIX_DP, SP = CARM_RUNMIX_SP };
 
@@ -40,7 +34,6 @@ static struct carm_runtime found;
 
 static int set_up(void **state)
 {
-    (void)state;
     sets[0] = (struct carm_roofs){.isa = "avx512",
                                   .precision = "dp",
                                   .threads = 1,
@@ -73,7 +66,6 @@ static const struct carm_runtime_ceiling *find(enum carm_runtime_kind kind, doub
 
 static void all_or_nothing_in_vectors(void **state)
 {
-    (void)state;
     mix.q[DP] = 100;
     const struct carm_runtime_ceiling *c = find(CARM_RUNTIME_SIMD, 100);
     assert_rate(c, 8.0); /* the scalar ceiling, the better one of add and fma */
@@ -90,7 +82,6 @@ static void all_or_nothing_in_vectors(void **state)
 /* 1 / (0.5 / 8 + 0.25 / 20 + 0.25 / 50): scalar and sse from the ceilings, avx2 from its roofs */
 static void widths_add_their_times(void **state)
 {
-    (void)state;
     mix.q[DP] = 50;
     mix.q[DP + 1] = 25;
     mix.q[DP + 2] = 25;
@@ -104,7 +95,6 @@ static void widths_add_their_times(void **state)
 
 static void without_ceilings_lanes_scale(void **state)
 {
-    (void)state;
     sets[0].nceilings = 0;
     mix.q[DP] = 100;
     assert_rate(find(CARM_RUNTIME_SIMD, 100), 80.0 / 8);
@@ -126,7 +116,6 @@ static void without_ceilings_lanes_scale(void **state)
  * narrower ones. 32 are two. */
 static void one_wide_instruction_a_cycle(void **state)
 {
-    (void)state;
     struct carm_compute_roof fma[] = {{.op = "fma", .rate = 80, .flops_per_cycle = 15.9}};
     sets[0].compute = fma;
     sets[0].ncompute = 1;
@@ -143,7 +132,6 @@ static void one_wide_instruction_a_cycle(void **state)
 
 static void unknown_widths_are_not_guessed(void **state)
 {
-    (void)state;
     assert_false(find(CARM_RUNTIME_SIMD, 100)->known);
     mix.q[DP + 2] = 98; /* 2% of the flops have no width */
     assert_false(find(CARM_RUNTIME_SIMD, 100)->known);
@@ -165,7 +153,6 @@ static void put_ops(double fp, double adds, double muls, double fmas)
 
 static void kinds_add_their_times(void **state)
 {
-    (void)state;
     put_ops(10, 0, 0, 10);
     assert_rate(find(CARM_RUNTIME_BALANCE, 20), 80.0);
     put_ops(10, 10, 0, 0);
@@ -179,7 +166,6 @@ static void kinds_add_their_times(void **state)
 
 static void pairs_have_the_rate_of_mad(void **state)
 {
-    (void)state;
     static struct carm_compute_roof roofs[] = {{.op = "fma", .rate = 80},
                                                {.op = "mad", .rate = 60},
                                                {.op = "add", .rate = 40},
@@ -200,7 +186,6 @@ static void pairs_have_the_rate_of_mad(void **state)
 /* mad twice as fast as add: adds have their own units, and go on beside multiplies and FMAs. */
 static void adds_beside_the_rest(void **state)
 {
-    (void)state;
     static struct carm_compute_roof roofs[] = {{.op = "fma", .rate = 80},
                                                {.op = "mad", .rate = 80},
                                                {.op = "add", .rate = 40},
@@ -235,7 +220,6 @@ static void adds_beside_the_rest(void **state)
 
 static void nature_of_a_kernel(void **state)
 {
-    (void)state;
     assert_false(carm_runmix_is_balanced(&mix));
     put_ops(10, 5, 5, 0);
     assert_true(carm_runmix_is_balanced(&mix));
@@ -249,7 +233,6 @@ static void nature_of_a_kernel(void **state)
 
 static void shares_of_floating_point(void **state)
 {
-    (void)state;
     const struct {
         double share, rate;
     } want[] = {
@@ -276,7 +259,6 @@ static void shares_of_floating_point(void **state)
 
 static void prefetches(void **state)
 {
-    (void)state;
     mix.q[CARM_RUNMIX_LOADS] = 1000;
     assert_false(find(CARM_RUNTIME_PREFETCH, 1)->known);
     mix.q[CARM_RUNMIX_PREFETCHES] = 9;
@@ -297,7 +279,6 @@ static void prefetches(void **state)
 /* The SIMD ceiling of 8 against a roof of 80, and of 40 further left. */
 static void what_it_gives_at_a_place(void **state)
 {
-    (void)state;
     struct carm_place p = {.intensity = 10, .performance = 5, .roof = 80, .above = 0};
     mix.q[DP] = 100;
     const struct carm_runtime_ceiling *c = find(CARM_RUNTIME_SIMD, 100);
@@ -325,7 +306,6 @@ static void what_it_gives_at_a_place(void **state)
 
 static void advice_has_the_dearest_one(void **state)
 {
-    (void)state;
     struct carm_place p = {.intensity = 10, .performance = 5, .roof = 80, .nceilings = 1};
     p.ceilings[0].at = 10;
     mix.q[DP] = 100;

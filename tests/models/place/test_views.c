@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ranks as rank, node and job views: closed forms. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/place/hot.h"
 #include "models/place/views.h"
 #include "tests/harness/count/rank_rows.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_err err;
 static struct carm_views *views;
@@ -22,7 +17,6 @@ static struct carm_view view, whole;
 
 static int set_up(void **state)
 {
-    (void)state;
     views = NULL;
     err.text[0] = '\0';
     return carm_views_open(&views, "", &err);
@@ -30,7 +24,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_views_close(views);
     return 0;
 }
@@ -63,7 +56,6 @@ static void get(enum carm_view_kind kind, size_t i)
 
 static void jobs_nodes_and_ranks_are_sums(void **state)
 {
-    (void)state;
     /* two nodes; the ranks come as they ended */
     put_row("7.0", "n10", "10", 1e9, 2e9, 0.5);
     put_row("7.0", "n2", "1", 1e9, 4e9, 1.0);
@@ -132,7 +124,6 @@ static void jobs_nodes_and_ranks_are_sums(void **state)
 
 static void jobs_and_names_stay_apart(void **state)
 {
-    (void)state;
     struct carm_point p = row("8.0", "n1", "0", 1, 1, 1);
     put(&p);
     p.job = "8.1";
@@ -155,7 +146,6 @@ static void jobs_and_names_stay_apart(void **state)
 
 static void threads_are_parts_of_a_rank(void **state)
 {
-    (void)state;
     /* rank 0 wrote a row for each of two threads */
     struct carm_point p = row("", "n1", "0", 3e9, 1e9, 1.0);
     p.pid = "100";
@@ -185,7 +175,6 @@ static void threads_are_parts_of_a_rank(void **state)
 
 static void repeated_runs_are_told(void **state)
 {
-    (void)state;
     struct carm_point p = row("", "n1", "0", 1e9, 1e9, 1.0);
     p.pid = "100";
     put(&p);
@@ -202,7 +191,6 @@ static void repeated_runs_are_told(void **state)
 
 static void rows_without_ranks_stand_for_themselves(void **state)
 {
-    (void)state;
     struct carm_point p = row("", "", "", 1e9, 1e9, 1.0);
     p.line = 2;
     put(&p);
@@ -224,7 +212,6 @@ static void rows_without_ranks_stand_for_themselves(void **state)
 
 static void what_a_rank_lacks_its_job_lacks(void **state)
 {
-    (void)state;
     put_row("", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
     put_row("", "n1", "1", 1e9, 1e9, CARM_POINT_UNKNOWN);
     fold(0);
@@ -239,7 +226,6 @@ static void what_a_rank_lacks_its_job_lacks(void **state)
 
 static void sockets_are_read_once(void **state)
 {
-    (void)state;
     struct carm_point p = row("7.0", "n1", "0", 1e9, 1e9, 1.0);
     p.counted_by = "pmu";
     p.level_low[2] = p.level_high[2] = CARM_POINT_UNKNOWN; /* exact */
@@ -266,7 +252,6 @@ static void sockets_are_read_once(void **state)
 
 static void bytes_by_construction_are_summed(void **state)
 {
-    (void)state;
     struct carm_point p = row("7.0", "n1", "0", 1e9, 1e9, 1.0);
     p.counted_by = "constructed";
     p.dram_bytes = 3e9;
@@ -288,7 +273,6 @@ static void bytes_by_construction_are_summed(void **state)
 
 static void the_slowest_and_the_fastest_are_shown(void **state)
 {
-    (void)state;
     for (int i = 0; i < 100; i++) {
         char rank[8];
         (void)snprintf(rank, sizeof rank, "%d", i);
@@ -314,7 +298,6 @@ static void the_slowest_and_the_fastest_are_shown(void **state)
 
 static void operations_of_a_metric_are_the_work(void **state)
 {
-    (void)state;
     carm_views_close(views);
     assert_int_equal(carm_views_open(&views, "exchange", &err), 0);
     struct carm_point p = row("", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
@@ -332,7 +315,6 @@ static void operations_of_a_metric_are_the_work(void **state)
 
 static void lists_of_views(void **state)
 {
-    (void)state;
     enum carm_view_kind kinds[CARM_VIEW_COUNT];
     size_t n = 0;
     assert_int_equal(carm_view_parse("rank,job", kinds, &n, &err), 0);
@@ -353,7 +335,6 @@ static void lists_of_views(void **state)
 
 static void shares_limit_the_gain(void **state)
 {
-    (void)state;
     assert_true(fabs(carm_hot_amdahl(0.5, 2.0) - 4.0 / 3.0) < 1e-12);
     assert_true(fabs(carm_hot_amdahl(0.75, INFINITY) - 4.0) < 1e-12);
     assert_true(fabs(carm_hot_amdahl(0.3, 1.0) - 1.0) < 1e-12);
@@ -363,7 +344,6 @@ static void one_sentence_says_it(void **state)
 {
     char text[512];
     struct carm_hot hot = {.placed = true, .gain = 2.0};
-    (void)state;
     snprintf(
         hot.place.advice, sizeof hot.place.advice,
         "between the ceilings of L2 and L1: part of its data may come from L2; try blocking for L1; "

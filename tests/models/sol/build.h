@@ -4,20 +4,15 @@
 #ifndef CARM_TESTS_MODELS_SOL_BUILD_H
 #define CARM_TESTS_MODELS_SOL_BUILD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sol/cache.h"
 #include "models/sol/count.h"
 #include "models/sol/estimate.h"
 #include "models/sol/graph.h"
+#include "tests/unit.h"
 
 struct sol_slot {
     uint32_t tensor;

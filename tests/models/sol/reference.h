@@ -3,16 +3,11 @@
 #ifndef CARM_TESTS_MODELS_SOL_REFERENCE_H
 #define CARM_TESTS_MODELS_SOL_REFERENCE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sol/cache.h"
 #include "models/sol/count.h"
+#include "tests/unit.h"
 
 enum { SOL_REFERENCE_MAX = 256 }; /* layers, tensors and slots of a layer */
 

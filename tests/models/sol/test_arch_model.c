@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A measured model as architecture, against figures worked by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +7,7 @@
 #include "models/sol/arch.h"
 #include "models/sol/machine.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 enum { SETS_MAX = 8, ROOFS_MAX = 8 };
 
@@ -127,7 +121,6 @@ static void refuse(const struct made *m, const char *isa, int threads, const cha
 
 static void each_figure_by_hand(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -157,7 +150,6 @@ static void each_figure_by_hand(void **state)
 
 static void operations_that_were_not_measured(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -183,7 +175,6 @@ static void operations_that_were_not_measured(void **state)
 
 static void dram_without_its_peak(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -199,7 +190,6 @@ static void dram_without_its_peak(void **state)
 /* Precisions of neural networks, by their own roofs. */
 static void narrow_precisions(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -240,7 +230,6 @@ static void narrow_precisions(void **state)
 /* Products of tiles beat those of vectors; all else is the vectors'. */
 static void tiles_beside_vectors(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -271,7 +260,6 @@ static void tiles_beside_vectors(void **state)
 /* Both precisions: one clock for all rates, so that seconds come out as measured. */
 static void two_precisions(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -300,7 +288,6 @@ static void two_precisions(void **state)
 
 static void which_roofs(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m); /* avx2 dp of 2 threads: 16 MAC/cycle */
@@ -348,7 +335,6 @@ static void which_roofs(void **state)
 
 static void levels_that_are_not_resolved(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -379,7 +365,6 @@ static void levels_that_are_not_resolved(void **state)
 /* Two sockets of 4 cores with 2 hardware threads each: L1 of a core, L2 of two cores, L3 of a socket. */
 static void instances_by_threads(void **state)
 {
-    (void)state;
     static const struct {
         int threads;
         uint64_t instances[3];
@@ -406,7 +391,6 @@ static void instances_by_threads(void **state)
 
 static void a_model_without_names_and_clock(void **state)
 {
-    (void)state;
     static struct made m;
     struct carm_sol_arch a;
     make(&m);
@@ -423,7 +407,6 @@ static void a_model_without_names_and_clock(void **state)
 
 static void the_sample_model(void **state)
 {
-    (void)state;
     const char *top = getenv("CARM_TOP");
     char path[4096];
     struct carm_model *model = NULL;

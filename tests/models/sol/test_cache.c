@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What spills from a chip of finite storage, in graphs small enough to follow by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sol/cache.h"
 #include "tests/models/sol/build.h"
+#include "tests/unit.h"
 
 enum { ROOM = 32 };
 
@@ -49,7 +44,6 @@ static struct carm_sol_graph *open_graph(void)
 /* x -> a -> b -> c -> y, 10 elements each: two tensors are alive at a time */
 static void a_chain(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     for (uint32_t i = 0; i < 4; i++) {
         sol_op(g, 10, IN(i, 10), OUT(i + 1, 10));
@@ -75,7 +69,6 @@ static void a_chain(void **state)
 /* a [10] is needed again after b [20] and c [20] */
 static void a_residual(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, A, B, C, D, Y };
     sol_op(g, 10, IN(X, 10), OUT(A, 10));
@@ -99,7 +92,6 @@ static void a_residual(void **state)
 /* Three tensors wait; the one that is used last but longest ago is the one that LRU throws out. */
 static void the_policies_differ(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, A, B, C, D, YA, YB, YC, YD };
     sol_op(g, 10, IN(X, 1), OUT(A, 10));
@@ -146,7 +138,6 @@ static void the_policies_differ(void **state)
 /* one tensor with three readers: written once, read three times where there is no room */
 static void fan_out(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, A, Y1, Y2, Y3 };
     sol_op(g, 10, IN(X, 10), OUT(A, 10));
@@ -167,7 +158,6 @@ static void fan_out(void **state)
 /* larger than the chip: it goes alone, the others stay */
 static void too_large_to_stay(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, A, BIG, B, Y };
     sol_op(g, 10, IN(X, 10), OUT(A, 10));
@@ -186,7 +176,6 @@ static void too_large_to_stay(void **state)
 /* A view's readers read what it looks at; a slice is a tensor of its own that was never written. */
 static void views_and_slices(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, A, AV, S, SV, Y, Z };
     sol_op(g, 40, IN(X, 40), OUT(A, 40));
@@ -212,7 +201,6 @@ static void views_and_slices(void **state)
  * reader moves is all of it. */
 static void a_cache_of_keys(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { CACHE, NEW, K, UPDATED, SCORES };
     sol_kind(g, CARM_SOL_START, OUT(CACHE, 1000));
@@ -232,7 +220,6 @@ static void a_cache_of_keys(void **state)
 /* room is in bytes, and half a byte takes a whole one */
 static void room_is_in_bytes(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 9, IN(0, 9), OUT(1, 9));
     sol_op(g, 9, IN(1, 9), OUT(2, 9));
@@ -247,7 +234,6 @@ static void room_is_in_bytes(void **state)
 /* tensors without a byte are there, even with no room */
 static void empty_tensors(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 0, IN(0, 3), OUT(1, 0));
     sol_op(g, 1, IN(1, 0), OUT(2, 1));
@@ -271,7 +257,6 @@ static void refuse(struct carm_sol_graph *g, enum carm_sol_precision precision, 
 
 static void sums_past_the_end_are_refused(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 1, IN(0, 1), OUT(1, INT64_MAX / 2));
     sol_op(g, 1, IN(1, 1), OUT(2, 1));

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Work and traffic of graphs against sums made by hand, rule by rule. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/file/sol/graph.h"
 #include "models/sol/count.h"
 #include "tests/models/sol/build.h"
+#include "tests/unit.h"
 
 enum { ROOM = 32 };
 
@@ -40,7 +35,6 @@ static struct carm_sol_graph *open_graph(void)
 /* the guide's network: x [64, 1024] to 4096, relu, to 1024 */
 static void linear_relu_linear(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, W1, A, R, W2, Y };
     const uint64_t x = 64 * 1024;
@@ -69,7 +63,6 @@ static void linear_relu_linear(void **state)
 /* one layer of each kind between a start and a reader */
 static void each_kind(void **state)
 {
-    (void)state;
     static const struct {
         enum carm_sol_kind kind;
         uint64_t in[3], out; /* inputs: 0 = none */
@@ -117,7 +110,6 @@ static void each_kind(void **state)
 /* the table is the weight, wherever it stands */
 static void embeddings_read_their_table(void **state)
 {
-    (void)state;
     for (int first = 0; first < 2; first++) {
         struct carm_sol_graph *g = open_graph();
         enum { TABLE, IDS, E, Y };
@@ -136,7 +128,6 @@ static void embeddings_read_their_table(void **state)
 
 static void views_are_looked_through(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, XV, W, WT, H, HV, HVV, Y, YV };
     sol_kind(g, CARM_SOL_START, OUT(X, 10));
@@ -162,7 +153,6 @@ static void views_are_looked_through(void **state)
 /* the footprint of a shared tensor is the largest read, and no more than the tensor */
 static void shared_tensors_once(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, S1, S2, XE, A, B, C, D };
     sol_kind(g, CARM_SOL_START, OUT(X, 100));
@@ -188,7 +178,6 @@ static void shared_tensors_once(void **state)
 
 static void weights_made_by_layers(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, Q, W, B, H, Y };
     sol_kind(g, CARM_SOL_START, OUT(X, 10));
@@ -208,7 +197,6 @@ static void weights_made_by_layers(void **state)
 /* an output that nobody takes, beside one that is taken, need not leave the chip */
 static void an_output_that_is_used_is_intermediate(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, A, B, C };
     sol_op(g, 8, IN(X, 8), OUT(A, 8), OUT(C, 3)); /* C: nobody takes it */
@@ -228,7 +216,6 @@ static void an_output_that_is_used_is_intermediate(void **state)
 
 static void dead_ends(void **state)
 {
-    (void)state;
     for (int starts = 0; starts < 2; starts++) {
         struct carm_sol_graph *g = open_graph();
         enum { X, Z, ZV, A, B, W, C, T, D, E };
@@ -259,7 +246,6 @@ static void dead_ends(void **state)
 /* a weight's piece comes from memory, not from nowhere */
 static void views_of_weights_are_no_dead_ends(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, W, W1, W2, Y, Z };
     sol_kind(g, CARM_SOL_START, OUT(X, 10));
@@ -275,7 +261,6 @@ static void views_of_weights_are_no_dead_ends(void **state)
 
 static void nothing_and_scalars(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     enum { X, E, Y };
     sol_op(g, 0, IN(X, 0), OUT(E, 0));
@@ -293,7 +278,6 @@ static void nothing_and_scalars(void **state)
 
 static void integers_are_exact_to_the_end(void **state)
 {
-    (void)state;
     const uint64_t beyond = ((uint64_t)1 << 53) + 1;
     struct carm_sol_graph *g = open_graph();
     sol_matmul(g, beyond, IN(0, beyond), OUT(1, 2));
@@ -321,7 +305,6 @@ static void refuse(struct carm_sol_graph *g, const char *words)
 
 static void sums_past_the_end_are_refused(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 1, IN(0, INT64_MAX), IN(1, 1), OUT(2, 1));
     refuse(g, "layer layer: the elements of its tensors sum to more than 2^63-1");
@@ -345,7 +328,6 @@ static void sums_past_the_end_are_refused(void **state)
 /* The carried examples; their first lines say how the totals come about. */
 static void example_graphs(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint64_t macs, other, external, repeated, intermediate;
@@ -383,7 +365,6 @@ static void example_graphs(void **state)
  * outside. UINT64_MAX: not given. */
 static void graphs_of_solar(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint64_t macs, other, unfused, fused;

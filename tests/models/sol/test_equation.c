@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Equations against shapes worked by hand, and every refusal. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/err.h"
 #include "models/sol/equation.h"
+#include "tests/unit.h"
 
 enum { TENSORS = 8, EXTENTS = 64 };
 
@@ -103,7 +98,6 @@ static void check_bad(const struct bad *cases, size_t n, bool contraction)
 
 static void contractions_count_their_ranks(void **state)
 {
-    (void)state;
     static const struct good cases[] = {
         {"MK,KN->MN", "2x3,3x4>2x4", 24},
         {" MK , KN -> MN ", "2x3,3x4>2x4", 24},
@@ -134,7 +128,6 @@ static void contractions_count_their_ranks(void **state)
 
 static void other_operations_are_looser(void **state)
 {
-    (void)state;
     static const struct good cases[] = {
         {"ABC->ABC", "2x3x4>2x3x4", 24},
         {"ABC->AB", "2x3x4>2x3", 24},
@@ -155,7 +148,6 @@ static void other_operations_are_looser(void **state)
 
 static void what_does_not_fit_is_refused(void **state)
 {
-    (void)state;
     static const struct bad both[] = {
         {"MK,KN", "2x3,3x4>2x4", "it has no arrow: IN,IN->OUT"},
         {"MK->K->M", "2x3>3", "it has a second arrow"},
@@ -208,7 +200,6 @@ static void what_does_not_fit_is_refused(void **state)
 
 static void misfits_have_their_kind(void **state)
 {
-    (void)state;
     static const struct {
         const char *equation, *shapes;
         enum carm_sol_misfit misfit;
@@ -280,7 +271,6 @@ static bool of_shapes(const char *type, const char *shapes, enum carm_sol_misfit
 /* K of the weights is the channels of one group: the equation's count with K from the weights. */
 static void groups_are_counted_loop_by_loop(void **state)
 {
-    (void)state;
     for (unsigned groups = 1; groups <= 4; groups *= 2) {
         for (unsigned stride = 1; stride <= 2; stride++) {
             enum { BATCH = 2, IN = 8, OUT = 12, SIDE = 5, KERNEL = 3 };
@@ -314,7 +304,6 @@ static void groups_are_counted_loop_by_loop(void **state)
 
 static void contractions_from_shapes(void **state)
 {
-    (void)state;
     static const struct {
         const char *type, *shapes;
         enum carm_sol_misfit misfit;
@@ -351,7 +340,6 @@ static void contractions_from_shapes(void **state)
 
 static void ranks_have_a_limit(void **state)
 {
-    (void)state;
     char text[26 * 11 * 2 + 8];
     char why[CARM_SOL_WHY_MAX] = "";
     size_t n = 0;
@@ -370,7 +358,6 @@ static void ranks_have_a_limit(void **state)
 
 static void writing_alone_can_be_checked(void **state)
 {
-    (void)state;
     char why[CARM_SOL_WHY_MAX] = "";
     assert_int_equal(carm_sol_equation("ABCD->AE", NULL, NULL, why, NULL), 0);
     assert_int_equal(carm_sol_equation("A(B+C)->A,D", NULL, NULL, why, NULL), 0);
@@ -379,7 +366,6 @@ static void writing_alone_can_be_checked(void **state)
 
 static void products_are_exact(void **state)
 {
-    (void)state;
     const uint64_t edge[] = {UINT64_C(4611686018427387903), 2}; /* 2^63 - 2 */
     const uint64_t past[] = {UINT64_C(4611686018427387904), 2}; /* 2^63 */
     const uint64_t zero[] = {UINT64_C(4611686018427387904), 4, 0};

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The three estimates against cycles worked by hand, and the guide's worked example. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/file/sol/analysis.h"
 #include "models/sol/estimate.h"
 #include "tests/models/near.h"
 #include "tests/models/sol/build.h"
+#include "tests/unit.h"
 
 enum { ROOM = 32 };
 
@@ -70,7 +65,6 @@ static void assert_same(const struct carm_sol_estimate *a, const struct carm_sol
 
 static void intended(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
     const struct carm_sol_arch arch = make_arch();
@@ -105,7 +99,6 @@ static void intended(void **state)
 
 static void as_implemented(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
     const struct carm_sol_arch arch = make_arch();
@@ -121,7 +114,6 @@ static void as_implemented(void **state)
 
 static void one_level(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
     struct carm_sol_arch arch = make_arch();
@@ -166,7 +158,6 @@ static void one_level(void **state)
 
 static void several_levels(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
     struct carm_sol_arch arch = make_arch();
@@ -213,7 +204,6 @@ static void several_levels(void **state)
  * innermost level carries x each time that it is read, memory once. */
 static void what_bounds_most_cycles(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     enum { X, A, B, C };
     sol_op(g, 1200, IN(X, 500), OUT(A, 10));
@@ -236,7 +226,6 @@ static void what_bounds_most_cycles(void **state)
  * of test_cache.c on which LRU spills 40 of 10, and the farthest reader 20. */
 static void less_is_spilled_at_equal_cycles(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     enum { X, A, B, C, YA, YB, YC, YD };
     sol_op(g, 10, IN(X, 1), OUT(A, 10));
@@ -265,7 +254,6 @@ static void less_is_spilled_at_equal_cycles(void **state)
 /* Five elements of half a byte are three bytes, of a layer and of the graph. */
 static void half_bytes(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     sol_matmul(g, 100, IN(0, 4), OUT(1, 1));
     sol_matmul(g, 100, IN(1, 1), OUT(2, 4));
@@ -285,7 +273,6 @@ static void half_bytes(void **state)
 
 static void nothing_takes_no_time(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     sol_kind(g, CARM_SOL_START, OUT(0, 10));
     sol_kind(g, CARM_SOL_VIEW, IN(0, 10), OUT(1, 10));
@@ -326,7 +313,6 @@ static void refuse(const struct carm_sol_arch *arch, enum carm_sol_precision pre
 
 static void what_is_missing_is_named(void **state)
 {
-    (void)state;
     struct carm_sol_arch arch = make_arch();
     arch.mac_per_cycle[CARM_SOL_TF32] = 1.0;
     refuse(&arch, CARM_SOL_FP16, -CARM_EINVAL,
@@ -354,7 +340,6 @@ static void what_is_missing_is_named(void **state)
 
 static void bytes_past_the_end_are_refused(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     sol_op(g, 1, IN(0, INT64_MAX / 2), OUT(1, 1));
     struct carm_sol_analysis *a = sol_build_analyse(g);
@@ -411,7 +396,6 @@ static struct carm_sol_result worked_example(double dram_byte_per_cycle, uint64_
 
 static void worked_example_holds(void **state)
 {
-    (void)state;
     struct carm_sol_result r = worked_example(1019.4, 1000000);
     const struct carm_sol_estimate *u = &r.models[CARM_SOL_UNFUSED];
     const struct carm_sol_estimate *f = &r.models[CARM_SOL_FUSED];
@@ -440,7 +424,6 @@ static void worked_example_holds(void **state)
 
 static void worked_example_contradicts_itself(void **state)
 {
-    (void)state;
     struct carm_sol_result r = worked_example(1019.4, 1000000);
     assert_int_equal((int64_t)r.models[CARM_SOL_UNFUSED].cycles, 49048); /* not 49049 */
     assert_int_equal((int64_t)r.models[CARM_SOL_UNFUSED].compute_cycles, 2);

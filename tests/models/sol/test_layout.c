@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Layouts of random views of views against the elements one by one, and slices by their calls. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sol/slice.h"
 #include "tests/models/random.h"
+#include "tests/unit.h"
 
 enum { DIMS = 4, ELEMENTS = 4096 };
 
@@ -162,7 +157,6 @@ static void reshape(struct view *v)
 
 static void views_of_views(void **state)
 {
-    (void)state;
     unsigned grouped = 0;
     for (int i = 0; i < 20000; i++) {
         struct view v = {.rank = DIMS, .n = 1};
@@ -186,7 +180,6 @@ static void views_of_views(void **state)
 
 static void slices_by_their_calls(void **state)
 {
-    (void)state;
     static const struct {
         const char *type, *call;
         uint64_t out, offset, size, last; /* size 0: not told */

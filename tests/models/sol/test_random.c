@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What holds of every graph, over random ones with all kinds of layers, views and shared tensors. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sol/estimate.h"
 #include "tests/models/random.h"
 #include "tests/models/sol/build.h"
 #include "tests/models/sol/reference.h"
+#include "tests/unit.h"
 
 enum { GRAPHS = 3000, LAYERS = 24, TENSORS = 96, SLOTS = 5 };
 
@@ -257,7 +252,6 @@ static void check_counts(const struct carm_sol_graph *g, const struct carm_sol_a
 
 static void counts(void **state)
 {
-    (void)state;
     uint64_t seed = 0x9e3779b97f4a7c15;
     for (int i = 0; i < GRAPHS; i++) {
         struct carm_sol_graph *g = draw_graph(&seed);
@@ -306,7 +300,6 @@ static void shuffle(struct carm_sol_graph *g, uint64_t *seed, uint32_t *from)
 
 static void the_files_order_does_not_matter(void **state)
 {
-    (void)state;
     uint64_t seed = 0x51ed270b35ae1ebd;
     for (int i = 0; i < GRAPHS; i++) {
         uint32_t from[LAYERS + OUTSIDE];
@@ -365,7 +358,6 @@ static uint64_t untaken(const struct carm_sol_graph *g, uint32_t index)
 
 static void spills(void **state)
 {
-    (void)state;
     uint64_t seed = 0x2545f4914f6cdd1d;
     uint64_t some = 0;
     uint64_t differ = 0;
@@ -488,7 +480,6 @@ static void check_no_slower(const struct carm_sol_result *fast, const struct car
 
 static void estimates(void **state)
 {
-    (void)state;
     uint64_t seed = 0xda942042e4dd58b5;
     for (int i = 0; i < GRAPHS; i++) {
         struct carm_sol_graph *g = draw_graph(&seed);

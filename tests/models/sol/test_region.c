@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fused counts against sets of elements: random graphs, written as YAML with aliases, whose tensors are
  * arrays of the elements that they show. Slow, and nothing here knows how carm finds the parts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/file/sol/graph.h"
 #include "models/sol/count.h"
 #include "tests/models/random.h"
+#include "tests/unit.h"
 
 enum {
     DIMS = 4,
@@ -530,7 +525,6 @@ static struct carm_sol_counts count(const struct world *w)
 
 static void fused_is_the_union(void **state)
 {
-    (void)state;
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->seed = 0x1f83d9abfb41bd6b;
@@ -549,7 +543,6 @@ static void fused_is_the_union(void **state)
 /* Extents of any kind: where a part is no part of the factors that carm has, it is a lower bound. */
 static void fused_is_never_more(void **state)
 {
-    (void)state;
     int exact = 0;
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
@@ -572,7 +565,6 @@ static void fused_is_never_more(void **state)
 /* Columns of a square and rows of it: whoever takes one for the other counts too much or too little. */
 static void squares_are_no_trap(void **state)
 {
-    (void)state;
     static const struct {
         const char *type, *equation, *slice;
         uint64_t elements; /* what is certain, the sum's 8 outputs apart */

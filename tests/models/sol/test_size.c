@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A graph of a million layers: exact sums; time and memory are shown, not judged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "models/sol/estimate.h"
 #include "tests/models/random.h"
 #include "tests/models/sol/build.h"
+#include "tests/unit.h"
 
 static double cpu_seconds(void)
 {
@@ -29,7 +24,6 @@ static long resident_kib(void)
 /* Each layer takes the one before, one of up to 1000 before it, and a weight of its own. */
 static void a_million_layers(void **state)
 {
-    (void)state;
     enum { MILLION = 1000000, BACK = 1000 };
     uint64_t seed = 0xbf58476d1ce4e5b9;
     struct carm_sol_graph *g = sol_build_open(MILLION, 4 * MILLION, 2 * MILLION + 1);

@@ -3,16 +3,11 @@
 #ifndef CARM_TESTS_MODELS_SOL_TEXT_H
 #define CARM_TESTS_MODELS_SOL_TEXT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/file/sol/graph.h"
+#include "tests/unit.h"
 
 /* Linear, bias, slice: the figures in test_graph.c are worked from these shapes. */
 static const char sol_good[] =

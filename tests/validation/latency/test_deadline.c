@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies that a deadline ends: whatever was measured by then makes a model that can be written and read, and what was
  * not has its reason. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/core.h"
 #include "models/file/model.h"
 #include "models/latency.h"
+#include "tests/unit.h"
 #include "validation/latency/latency.h"
 
 static struct carm_host host;
@@ -85,7 +79,6 @@ static void measure(struct carm_deadline deadline, int expected)
 
 static void one_that_is_over(void **state)
 {
-    (void)state;
     said = 0;
     measure((struct carm_deadline){.tsc = 1}, 0);
     assert_int_equal(said, 1);
@@ -94,7 +87,6 @@ static void one_that_is_over(void **state)
 static void at_any_time(void **state)
 {
     static const double seconds[] = {0.002, 0.05, 0.2, 0.4, 0.8};
-    (void)state;
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         const struct carm_deadline never = {.tsc = 0};
         said = 0;
@@ -106,7 +98,6 @@ static void at_any_time(void **state)
 static void the_user_stops(void **state)
 {
     static volatile sig_atomic_t stop = 1;
-    (void)state;
     observer.stop = &stop;
     measure((struct carm_deadline){.stop = &stop}, -CARM_EINTR);
     observer.stop = NULL;
@@ -115,7 +106,6 @@ static void the_user_stops(void **state)
 static int open_host(void **state)
 {
     struct carm_err err = {""};
-    (void)state;
     if (carm_host_open(&host, &observer, &err) || carm_clock_open(&host.clock, &err)) {
         print_message("%s\n", err.text);
         return -1;
@@ -125,7 +115,6 @@ static int open_host(void **state)
 
 static int close_host(void **state)
 {
-    (void)state;
     carm_host_close(&host);
     return 0;
 }

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The order of a chase: one cycle through each of its lines, and statistics that no prefetcher can use. Orders that a
  * prefetcher follows fail the same checks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "asm/code.h"
+#include "tests/unit.h"
 #include "validation/latency/order.h"
 
 #define KIB ((uint64_t)1 << 10)
@@ -82,7 +76,6 @@ static bool is_random(const struct habits *h, size_t n)
 
 static void random_order(void **state)
 {
-    (void)state;
     static uint32_t s[1 << 16];
     static const uint64_t sets[] = {64 * KIB, 96 * KIB, 1024 * KIB, 4096 * KIB};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
@@ -96,7 +89,6 @@ static void random_order(void **state)
 
 static void pages_order(void **state)
 {
-    (void)state;
     static uint32_t s[1 << 14];
     enum { SETS = 64, PAGES = 4096 };
     unsigned in_set[SETS] = {0};
@@ -117,7 +109,6 @@ static void pages_order(void **state)
 
 static void lines_order(void **state)
 {
-    (void)state;
     static uint32_t s[1 << 14];
     const uint64_t bytes = 1024 * KIB;
     const size_t n = carm_chase_lines(CARM_LATENCY_LINES, 4 * KIB, bytes);
@@ -134,7 +125,6 @@ static void lines_order(void **state)
 /* Ascending lines, every second line, and lines to and fro are not random; nor is an order with a line twice whole. */
 static void faults(void **state)
 {
-    (void)state;
     enum { N = 4096 };
     static uint32_t s[N];
     for (int kind = 0; kind < 3; kind++) {
@@ -154,7 +144,6 @@ static void faults(void **state)
 
 static void one_cycle(void **state)
 {
-    (void)state;
     enum { N = 3072 };
     static uint32_t s[N];
     char *base = aligned_alloc(64, N * 64);

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Precisions of a build: which are measured by default, on request, and on which CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit.h"
 #include "validation/roofs/plan.h"
 
 static struct carm_cpu cpu_with(enum carm_isa widest)
@@ -65,7 +60,6 @@ static void test_default(void **state)
     const struct carm_cpu cpu = cpu_with(CARM_AVX512);
     const struct carm_build_words words = {.isa = NULL};
     size_t of[CARM_PRECISION_COUNT];
-    (void)state;
     const struct carm_build_config c = configure(&words, &cpu);
     assert_int_equal(c.nprecisions, 1);
     assert_int_equal(c.precisions[0], CARM_DP);
@@ -105,7 +99,6 @@ static void test_beside(void **state)
     size_t memory = 0;
     size_t nontemporal = 0;
     size_t compute = 0;
-    (void)state;
     for (int quick = 0; quick < 2; quick++) {
         const struct carm_build_words words = {.quick = quick ? "" : NULL};
         const struct carm_build_config c = configure(&words, &cpu);
@@ -149,7 +142,6 @@ static void test_all(void **state)
     const struct carm_build_words words = {.precision = "all"};
     const struct carm_build_words everywhere = {.precision = "int8,dp", .isa = "all"};
     size_t of[CARM_PRECISION_COUNT];
-    (void)state;
     struct carm_build_config c = configure(&words, &cpu);
     assert_int_equal(c.nprecisions, 6); /* neither fp16 nor bf16 */
     planned(&c, &cpu, of);
@@ -173,7 +165,6 @@ static void test_tiles(void **state)
     size_t memory = 0;
     size_t nontemporal = 0;
     size_t compute = 0;
-    (void)state;
     cpu.has.leaf7_edx = 1U << 22 | 1U << 25; /* no fp16 */
     struct carm_build_config c = configure(&(struct carm_build_words){.isa = NULL}, &cpu);
     assert_true(c.nisas == 4 && c.isas[0] == CARM_AVX512 && c.isas[1] == CARM_AVX2);
@@ -213,7 +204,6 @@ static void test_tiles(void **state)
 static void test_absent(void **state)
 {
     const struct carm_cpu cpu = cpu_with(CARM_AVX2);
-    (void)state;
     struct carm_build_config c =
         configure(&(struct carm_build_words){.precision = "fp16,int8,bf16"}, &cpu);
     assert_true(c.nprecisions == 1 && c.precisions[0] == CARM_INT8);
@@ -227,7 +217,6 @@ static void test_refused(void **state)
 {
     const struct carm_cpu cpu = cpu_with(CARM_AVX2);
     const struct carm_cpu narrow = cpu_with(CARM_AVX);
-    (void)state;
     refuse(&(struct carm_build_words){.precision = "fp16,bf16"}, &cpu, -CARM_ENOTSUP,
            "none of the chosen ISAs has fp16,bf16 on this CPU");
     refuse(&(struct carm_build_words){.precision = "int8", .isa = "avx,sse"}, &narrow,

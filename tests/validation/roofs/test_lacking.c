@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which roofs a model lacks for a point. Measuring them: tests/cli/build_test.sh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "tests/unit.h"
 #include "validation/roofs/lacking.h"
 
 static void lacking_sets_are_found(void **state)
 {
-    (void)state;
     struct carm_roofs sets[] = {{.isa = "avx2", .precision = "dp", .threads = 1},
                                 {.isa = "scalar", .precision = "dp", .threads = 2}};
     const struct carm_model model = {.roofs = sets, .nroofs = 2};

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a build plans on machines unlike this one: synthetic topologies and curves. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/roofs/levels.h"
 #include "validation/roofs/run.h"
 #include "validation/series.h"
@@ -63,7 +58,6 @@ static void draw(struct fixture *f, const double *size, const double *value, siz
 
 static void defaults_are_one_thread_and_all_cores(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
     assert_int_equal(f.config.nthreads, 2);
@@ -88,7 +82,6 @@ static void defaults_are_one_thread_and_all_cores(void **state)
 /* Both sockets' caches count where both are used; memory is past eight times all of them. */
 static void the_sweep_leaves_every_cache(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f, two_sockets, (struct carm_build_words){.memory = "4G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 1024 * MIB);
@@ -108,7 +101,6 @@ static void the_sweep_leaves_every_cache(void **state)
 
 static void working_sets_lie_inside_their_level(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_build_levels levels;
     const double value[] = {800e9, 270e9, 110e9, 43e9};
@@ -142,7 +134,6 @@ static void working_sets_lie_inside_their_level(void **state)
 /* 480 MiB by the OS, 100 of them ours: half of the reported size would be memory. */
 static void a_misreported_cache_is_said(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_build_levels levels;
     const double size[] = {48 * KIB, 2 * MIB, 100 * MIB};
@@ -163,7 +154,6 @@ static void a_misreported_cache_is_said(void **state)
  * size, the last at a part of what is left. */
 static void early_ends_are_not_believed(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_build_levels levels;
     const double size[] = {10 * KIB, 1 * MIB, 9 * MIB};
@@ -185,7 +175,6 @@ static void early_ends_are_not_believed(void **state)
 /* A curve of more threads that is too restless for a plateau: the cache is the same one. */
 static void unclear_caches_are_borrowed(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_build_levels one;
     struct carm_build_levels two;
@@ -229,7 +218,6 @@ static void unclear_caches_are_borrowed(void **state)
  * are not. */
 static void a_wandering_clock_hides_nothing(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_build_levels levels;
     double clocks[128];
@@ -255,7 +243,6 @@ static void a_wandering_clock_hides_nothing(void **state)
 
 static void levels_without_reported_caches(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_build_levels levels;
     const double size[] = {32 * KIB, 1 * MIB};
@@ -277,7 +264,6 @@ static void levels_without_reported_caches(void **state)
  * end at 71 MiB. One round shows the true end. With the cache itself as large in all rounds, the late end stays. */
 static void a_late_end_needs_the_fastest_rounds(void **state)
 {
-    (void)state;
     enum { POINTS = 128 };
     static struct carm_series points[POINTS];
     struct fixture f;

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which codes a build tries: the usual ones, what earlier searches found, a search's wider choice; and
  * what of them wins, on planted rates. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit.h"
 #include "validation/roofs/roofs.h"
 
 static struct carm_cpu cpu;
@@ -20,7 +15,6 @@ static int set_up(void **state)
 {
     const struct carm_build_words words = {.isa = "sse", .ops = "add"};
     struct carm_err err = {""};
-    (void)state;
     cpu = (struct carm_cpu){.isa = {[CARM_SCALAR] = true, [CARM_SSE] = true}};
     known = (struct carm_winners){.n = 0};
     found = (struct carm_winners){.n = 0};
@@ -31,7 +25,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_winners_close(&known);
     return 0;
 }
@@ -71,7 +64,6 @@ static void usual_candidates(void **state)
     } mixes[] = {{"2:1", {3, 6}}, {"1:1", {2, 4}},    {"1:0", {2, 4}},      {"0:1", {2, 4}},
                  {"nt", {2, 4}},  {"update", {2, 4}}, {"2:1update", {2, 4}}};
     struct carm_build_plan plan;
-    (void)state;
     open_plan(&plan);
     for (size_t i = 0; i < sizeof mixes / sizeof *mixes; i++) {
         const struct carm_code *codes[CARM_CANDIDATES_MAX];
@@ -96,7 +88,6 @@ static void known_codes_come_first(void **state)
 {
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
     struct carm_build_plan plan;
-    (void)state;
     open_plan(&plan);
     const size_t usual = candidates(&plan, "2:1", false, codes);
     carm_build_plan_close(&plan);
@@ -123,7 +114,6 @@ static void a_search_is_wider(void **state)
 {
     struct carm_build_plan plan;
     struct carm_build_plan search;
-    (void)state;
     open_plan(&plan);
     config.found = &found;
     open_plan(&search);
@@ -160,7 +150,6 @@ static void winners(void **state)
                  {0.0, false, true, false}, /* never compared */
                  {1.02, true, true, false},
                  {1.02, false, false, false}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct carm_code codes[2] = {{.name = "A.sse.dp.2:1.u4"},
                                            {.name = "A.sse.dp.2:1.u8.s3"}};

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measurements on their way into a model. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit.h"
 #include "validation/roofs/points.h"
 
 /* Rounds of planted rates, as a series of that code. */
@@ -41,7 +37,6 @@ static void figures_of_rounds(void **state)
         .series = &s, .threads = 1, .disturbed = true, .note = "why"};
     struct carm_roofs roofs;
     struct carm_err err = {""};
-    (void)state;
     memset(&roofs, 0, sizeof roofs);
     carm_series_estimate(&s, &clock, &result.pooled);
     assert_int_equal(carm_build_add_compute(&roofs, &result, &err), 0);
@@ -73,7 +68,6 @@ static void no_point_of_a_time_below_zero(void **state)
     struct carm_pooled pooled = {.rate = 50.0, .ci95 = {40.0, 60.0}, .sound = true};
     struct carm_curve curve;
     struct carm_err err = {""};
-    (void)state;
     memset(&curve, 0, sizeof curve);
     assert_int_equal(carm_build_add_pooled_point(&curve, 1.0, &pooled, &err), 0);
     pooled.ci95.lo = -1e-12;

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rules that roofs of several numbers of threads must keep, on planted rates; and series of rounds on
  * this machine, with planted states. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "asm/code.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/roofs/roofs.h"
 
 /* ---- rules ------------------------------------------------------------------------------------- */
@@ -77,7 +72,6 @@ static void check(int level, double one, double four, double eight, size_t at, c
 
 static void threads_with_cores_of_their_own(void **state)
 {
-    (void)state;
     check(-1, 100, 400, 420, 0, NULL);
     check(-1, 100, 395, 400, 0, NULL); /* within the slack */
     check(0, 100, 390, 400, 0, NULL);
@@ -103,7 +97,6 @@ static void threads_with_cores_of_their_own(void **state)
 static void rules_are_per_cycle(void **state)
 {
     struct rules r;
-    (void)state;
     open_rules(&r, -1, 100, 320, 330);
     r.roofs[1].pooled.clock_hz = 0.8e9;
     assert_int_equal(carm_build_check_roofs(r.roofs, 3), 0);
@@ -114,7 +107,6 @@ static void rules_are_per_cycle(void **state)
 static void equal_rates_confirm(void **state)
 {
     struct rules r;
-    (void)state;
     open_rules(&r, -1, 100, 402, 420);
     r.roofs[0].pooled.used = 4;
     carm_build_check_roofs(r.roofs, 3);
@@ -146,7 +138,6 @@ static int set_up(void **state)
     static const char *const names[] = {"empty", "B.sse.dp.mad.f48.c8", "A.sse.dp.2:1.u8"};
     struct carm_code_spec specs[3];
     struct carm_err err = {""};
-    (void)state;
     specs[EMPTY] = (struct carm_code_spec){.kind = CARM_KIND_EMPTY, .units = 1};
     int rc = carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_clock_open(&tsc, &err);
@@ -168,7 +159,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_team_close(team);
     carm_image_close(image);
     carm_topo_close(topo);
@@ -188,7 +178,6 @@ static void rounds_are_noted(void **state)
     struct carm_series s;
     struct carm_measurement m;
     struct carm_pooled pooled;
-    (void)state;
     need_a_machine();
     for (int code = FP; code <= LOADS; code++) {
         carm_series_open(&s, team, &image->codes[code], 16384, 6e-6, code == LOADS);
@@ -260,7 +249,6 @@ static void a_shared_core_is_named(void **state)
     struct carm_series s;
     struct carm_series never;
     struct carm_pooled pooled;
-    (void)state;
     need_a_machine();
     carm_series_open(&s, team, &image->codes[FP], 0, 6e-6, false);
     never = s;
@@ -291,7 +279,6 @@ static void codes_are_compared_beside_one_another(void **state)
     struct rules r;
     struct carm_series series[2] = {{.shared = true}, {.shared = true}};
     const struct carm_clock clock = {.tsc_hz = 1e9};
-    (void)state;
     open_rules(&r, 3, 1, 1, 1);
     r.roofs[0].series = series;
     r.roofs[0].nseries = 2;
@@ -327,7 +314,6 @@ static void repetitions_come_in_rounds(void **state)
     static const struct {
         size_t reps, rounds, each;
     } cases[] = {{16, 4, 4}, {100, 4, 25}, {1024, 8, 128}, {8192, 16, 512}, {8193, 16, 513}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t each = 0;
         assert_int_equal(carm_rounds_of(cases[i].reps, &each), cases[i].rounds);

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What `carm validate` is asked to do, and refuses, before anything is measured; the machine it
  * compares. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "tests/unit.h"
 #include "validation/machine.h"
 #include "validation/validate/config.h"
 #include "validation/validate/measure.h"
@@ -31,7 +25,6 @@ static struct fixture f;
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(&f, 0, sizeof f);
     f.levels[0] = (struct carm_level){.level = "L1", .resolved = true};
     f.levels[1] = (struct carm_level){.level = "L2", .resolved = true};
@@ -67,7 +60,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_topo_close(f.topo);
     return 0;
 }
@@ -98,7 +90,6 @@ static enum carm_op op_of(size_t set)
 
 static void validates_the_fastest_operation(void **state)
 {
-    (void)state;
     make((struct carm_validate_words){.isa = NULL}); /* fma is 0.5% slower: taken all the same */
     assert_int_equal(f.config.nsets, 2);
     assert_int_equal(f.config.ntargets, 2);
@@ -131,7 +122,6 @@ static void validates_the_fastest_operation(void **state)
 
 static void validates_the_operations_asked_for(void **state)
 {
-    (void)state;
     make((struct carm_validate_words){.ops = "mad,add", .isa = "avx2"});
     assert_int_equal(f.config.nsets, 2);
     assert_int_equal(op_of(0), CARM_MAD);
@@ -150,7 +140,6 @@ static void validates_the_operations_asked_for(void **state)
 
 static void equal_targets_are_planned_once(void **state)
 {
-    (void)state;
     (void)strcpy(f.roofs[1].isa, "avx2"); /* of other threads: other roofs, the same codes */
     make((struct carm_validate_words){.isa = NULL});
     assert_int_equal(f.config.nsets, 2);
@@ -162,7 +151,6 @@ static void equal_targets_are_planned_once(void **state)
 
 static void levels_and_threads_choose(void **state)
 {
-    (void)state;
     make((struct carm_validate_words){.isa = NULL});
     assert_true(carm_level_list_has(&f.config.levels, "L1"));
     assert_true(carm_level_list_has(&f.config.levels, "DRAM"));
@@ -184,7 +172,6 @@ static void levels_and_threads_choose(void **state)
 
 static void repetitions_have_a_range(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"15", "1048577", "", "-16", "1e3", "99999999999999999999"};
     make((struct carm_validate_words){.isa = NULL});
     assert_int_equal(f.config.reps, 8192); /* the model's */
@@ -209,7 +196,6 @@ static void repetitions_have_a_range(void **state)
 
 static void refuses_what_cannot_run_here(void **state)
 {
-    (void)state;
     f.roofs[1].threads = 3;
     refuse((struct carm_validate_words){.isa = NULL}, CARM_ENOTSUP,
            "roofs[1] of the model are of 3 threads: ");
@@ -228,7 +214,6 @@ static void refuses_what_cannot_run_here(void **state)
 
 static void refuses_what_the_model_makes_up(void **state)
 {
-    (void)state;
     (void)strcpy(f.roofs[1].isa, "avx1024");
     refuse((struct carm_validate_words){.isa = NULL}, CARM_EFORMAT, "avx1024");
     make((struct carm_validate_words){.isa = "avx2"});
@@ -248,7 +233,6 @@ static void refuses_what_the_model_makes_up(void **state)
 
 static void every_resolved_level_needs_its_roof(void **state)
 {
-    (void)state;
     struct carm_validate run = {.config = &f.config, .model = &f.model};
     double weights = 1.0;
     make((struct carm_validate_words){.isa = "sse"});
@@ -271,7 +255,6 @@ static void every_resolved_level_needs_its_roof(void **state)
 /* A validation of the whole model is one of the widest ISA. Narrower ones are validated when they are named. */
 static void narrower_sets_stay_out(void **state)
 {
-    (void)state;
     struct carm_memory_roof first = f.memory[0];
     f.roofs[1].threads = 1;
     make((struct carm_validate_words){.isa = NULL}); /* also with all its roofs */
@@ -291,7 +274,6 @@ static void narrower_sets_stay_out(void **state)
 
 static void a_model_belongs_to_a_machine(void **state)
 {
-    (void)state;
     struct carm_cache caches[2] = {{1, 32768, 1}, {2, 1048576, 1}};
     struct carm_cache others[2] = {{1, 32768, 1}, {2, 1048576, 2}};
     struct carm_machine here = {.hostname = "one", .cpu = "CPU A", .caches = caches, .ncaches = 2};

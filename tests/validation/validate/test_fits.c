@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fits of one set's points, level by level: points of known truth and noise give that truth back,
  * and the form that made them is the one chosen. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +9,7 @@
 #include "models/validation.h"
 #include "tests/models/fit/ridge_points.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/validate/score.h"
 
 static const struct carm_validation_set set = {"avx512", "dp", "fma", 1};
@@ -109,7 +103,6 @@ static void assert_truth(const struct carm_validation_fit *v)
 
 static void finds_a_rounded_ridge(void **state)
 {
-    (void)state;
     struct carm_model m = bare_model();
     add_ridge(&m, &other, "L2", CARM_RIDGE_SHARP, INFINITY); /* not this set's */
     add_ridge(&m, &set, "L2", CARM_RIDGE_ROUNDED, 3.0);
@@ -129,7 +122,6 @@ static void finds_a_rounded_ridge(void **state)
 
 static void finds_a_sharp_ridge(void **state)
 {
-    (void)state;
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "L1", CARM_RIDGE_SHARP, INFINITY);
     const struct carm_validation_fit *v = fit_level(&m, 0.0, "L1", 2);
@@ -142,7 +134,6 @@ static void finds_a_sharp_ridge(void **state)
 /* The forms with issue are tried where the width was measured, and only there. */
 static void finds_a_limit_of_issue(void **state)
 {
-    (void)state;
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "L1", CARM_RIDGE_ISSUE, INFINITY);
     const struct carm_validation_fit *v = fit_level(&m, truth.issue, "L1", CARM_RIDGE_COUNT);
@@ -161,7 +152,6 @@ static void finds_a_limit_of_issue(void **state)
  * others theirs, in the order of the levels. */
 static void one_side_tells_no_ridge(void **state)
 {
-    (void)state;
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "DRAM", CARM_RIDGE_SHARP, INFINITY);
     for (size_t i = 0; i < POINTS; i++) { /* the ridge is at 1/4 */
@@ -184,7 +174,6 @@ static void one_side_tells_no_ridge(void **state)
 
 static void levels_are_fitted_apart(void **state)
 {
-    (void)state;
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "L2", CARM_RIDGE_SHARP, INFINITY);
     add_ridge(&m, &set, "L1", CARM_RIDGE_ROUNDED, 3.0);

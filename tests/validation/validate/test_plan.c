@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The test codes of a validation, for every ISA: planning assembles and recounts them but runs
  * none, so that this processor may lack what they use. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "asm/code.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/validate/plan.h"
 
 /* A model whose one set of roofs names a code A and a code B. */
@@ -61,7 +55,6 @@ static void open_plan(struct carm_validate_plan *plan, const char *ldst,
 
 static void the_grid_is_half_octaves(void **state)
 {
-    (void)state;
     assert_int_equal(CARM_GRID_POINTS, 29);
     assert_near(carm_grid_intensity(0), 1.0 / 256, 0.0);
     assert_near(carm_grid_intensity(CARM_GRID_POINTS - 1), 64.0, 0.0);
@@ -142,7 +135,6 @@ static size_t check_plan(const struct carm_validate_plan *plan)
 
 static void every_isa_has_every_intensity(void **state)
 {
-    (void)state;
     static const struct carm_plan_target targets[] = {
         /* scalar sp and avx512 dp: the_whole_table_adds_schedules */
         {CARM_SCALAR, CARM_DP, CARM_FMA}, {CARM_SSE, CARM_DP, CARM_MAD},
@@ -166,7 +158,6 @@ static void every_isa_has_every_intensity(void **state)
 /* All schedules, where loops are longest and where they are shortest. */
 static void the_whole_table_adds_schedules(void **state)
 {
-    (void)state;
     static const struct carm_plan_target targets[] = {{CARM_AVX512, CARM_DP, CARM_FMA},
                                                       {CARM_SCALAR, CARM_SP, CARM_MAD}};
     enum { QUICK_MOST = 5 };
@@ -178,7 +169,6 @@ static void the_whole_table_adds_schedules(void **state)
 
 static void other_mixes_have_every_intensity(void **state)
 {
-    (void)state;
     static const struct carm_plan_target targets[] = {{CARM_AVX2, CARM_DP, CARM_FMA},
                                                       {CARM_SCALAR, CARM_SP, CARM_ADD}};
     static const char *const mixes[] = {"1:1", "update", "1:0", "nt"};
@@ -195,7 +185,6 @@ static void other_mixes_have_every_intensity(void **state)
 
 static void codes_behind_the_roofs_are_found(void **state)
 {
-    (void)state;
     static const struct carm_plan_target target = {CARM_SSE, CARM_DP, CARM_MAD};
     static const char *const names[] = {"A.avx512.dp.2:1.u6", "B.avx512.dp.fma.f40.c10",
                                         "B.avx512.dp.mad.f48.c12"};
@@ -229,7 +218,6 @@ static int refuse(const struct fixture *f, const struct carm_plan_target *target
 
 static void refuses_what_no_carm_knows(void **state)
 {
-    (void)state;
     static const struct carm_plan_target target = {CARM_SSE, CARM_DP, CARM_MAD};
     static struct carm_plan_target many[CARM_PLAN_TARGETS_MAX + 1];
     struct fixture f;

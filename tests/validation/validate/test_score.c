@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scores of hand-made points under hand-made roofs: every number by hand, and the marks that
  * Ilic et al. 2014 publish for their machines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +9,7 @@
 
 #include "models/validation.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/validate/score.h"
 
 static const struct carm_validation_set one_fma = {"avx512", "dp", "fma", 1};
@@ -161,7 +155,6 @@ static void add_points(struct fixture *f, const struct carm_validation_set *set)
 
 static void scores_by_hand(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f);
     add_points(&f, &one_fma);
@@ -191,7 +184,6 @@ static void scores_by_hand(void **state)
 /* Scoring and fitting leave the points' order and values alone. */
 static void points_stay_as_they_are(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_validation_point before[8];
     open_fixture(&f);
@@ -207,7 +199,6 @@ static void points_stay_as_they_are(void **state)
 
 static void other_mixes_count_their_own_traffic(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f);
     (void)strcpy(f.model.config.ldst, "update");
@@ -227,7 +218,6 @@ static void other_mixes_count_their_own_traffic(void **state)
 /* What codes A and B gave in the same run; on shared levels right after the point, which wins. */
 static void beside_the_nearest_roof_counts(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f);
     add_points(&f, &one_fma);
@@ -251,7 +241,6 @@ static void beside_the_nearest_roof_counts(void **state)
 
 static void without_roofs_beside_there_is_no_such_score(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f);
     add_points(&f, &one_fma);
@@ -266,7 +255,6 @@ static void without_roofs_beside_there_is_no_such_score(void **state)
 
 static void sets_do_not_mix(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f);
     f.roofs[0].dram_peak.bandwidth = 26e9; /* of two threads */
@@ -289,7 +277,6 @@ static void sets_do_not_mix(void **state)
 
 static void what_the_model_lacks_gets_no_score(void **state)
 {
-    (void)state;
     struct fixture f;
     open_fixture(&f);
     f.roofs[1].dram_peak.bandwidth = 0.0;
@@ -325,7 +312,6 @@ static void what_the_model_lacks_gets_no_score(void **state)
 
 static void refuses_a_point_without_time(void **state)
 {
-    (void)state;
     struct fixture f;
     struct carm_err err = {""};
     open_fixture(&f);
@@ -350,7 +336,6 @@ static double number(const json_t *obj, const char *name)
 /* The machines of Ilic et al. 2014: ridges at 1/6, and Table 2's classes left and right of it. */
 static void machines_of_the_paper(void **state)
 {
-    (void)state;
     char path[4096];
     const char *top = getenv("CARM_TOP");
     json_error_t error;

@@ -2,13 +2,6 @@
 /* Test code C over one level: what the repair marks and replaces, what a point says of itself, and
  * the quick choice among schedules. Planted values are far beyond any real one, so that no timing
  * decides. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +11,7 @@
 #include "harness/machine/search.h"
 #include "models/validation.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 #include "validation/validate/sweep.h"
 
 enum { N = CARM_GRID_POINTS, REPS = 16, SET_BYTES = 16384 };
@@ -33,7 +27,6 @@ static struct carm_model model = {
  * it is slow, whichever side of the ridge it lies on. */
 static void slow_points_are_found(void **state)
 {
-    (void)state;
     double intensity[N];
     double performance[N];
     double excess[N];
@@ -56,7 +49,6 @@ static void slow_points_are_found(void **state)
  * however they moved together. */
 static void pairs_cancel_what_both_saw(void **state)
 {
-    (void)state;
     struct carm_round rounds[8];
     struct carm_sweep_beside beside[8];
     for (size_t i = 0; i < 8; i++) {
@@ -83,7 +75,6 @@ static void pairs_cancel_what_both_saw(void **state)
 
 static void shapes_by_hand(void **state)
 {
-    (void)state;
     static const struct {
         uint64_t stride, set_bytes, want;
         struct carm_shape shape; /* iterations, passes, windows, bytes of a window */
@@ -124,7 +115,6 @@ static char why_not[600]; /* "" when real runs are possible */
 
 static int set_up(void **state)
 {
-    (void)state;
     static struct carm_memory_roof memory[] = {
         {.level = "L1", .ldst = "2:1", .code = "A.sse.dp.2:1.u4"},
         {.level = "L1", .ldst = "2:1", .code = "A.sse.dp.2:1.u8"}};
@@ -154,7 +144,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     carm_team_close(team);
     carm_validate_plan_close(&plan);
     carm_topo_close(topo);
@@ -181,7 +170,6 @@ static void assert_covers(const struct carm_shape *s, uint64_t stride, uint64_t 
 
 static void picks_one_of_equal_codes(void **state)
 {
-    (void)state;
     need_a_machine();
     const struct carm_code *codes[] = {carm_validate_plan_find(&plan, "A.sse.dp.2:1.u4"),
                                        carm_validate_plan_find(&plan, "A.sse.dp.2:1.u8")};
@@ -205,7 +193,6 @@ static void picks_one_of_equal_codes(void **state)
  * the chosen code's. */
 static void picks_the_better_code(void **state)
 {
-    (void)state;
     need_a_machine();
     struct carm_code_spec specs[4];
     struct carm_err err;
@@ -247,7 +234,6 @@ static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes)
 
 static void points_account_for_all_work(void **state)
 {
-    (void)state;
     need_a_machine();
     static const uint64_t sizes[] = {SET_BYTES, 65536, 262144};
     struct carm_sweep s;
@@ -319,7 +305,6 @@ static void plant(struct carm_sweep *s, size_t slow)
 /* A slow point chooses again, and runs; the others keep their schedules. */
 static void a_slow_point_is_measured_again(void **state)
 {
-    (void)state;
     need_a_machine();
     struct carm_sweep s;
     open_sweep(&s, 0, SET_BYTES);
@@ -340,7 +325,6 @@ static void a_slow_point_is_measured_again(void **state)
 
 static void a_spent_budget_measures_nothing(void **state)
 {
-    (void)state;
     need_a_machine();
     struct carm_sweep s;
     open_sweep(&s, 0, SET_BYTES);

@@ -3,16 +3,11 @@
 #ifndef CARM_TESTS_STEPPING_H
 #define CARM_TESTS_STEPPING_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdbool.h>
 
 #include "asm/code.h"
 #include "harness/count/step/trap.h"
+#include "tests/unit.h"
 
 enum { PLENTY = 100 * 1000 * 1000 };
 
@@ -49,7 +44,6 @@ static inline uint64_t flops(const struct carm_step_counts *c, enum carm_precisi
 static inline bool works(void **state)
 {
     struct carm_err why = {""};
-    (void)state;
     if (carm_step_check(&why) != 0) {
         print_message("%s\n", why.text);
         return false;

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What single instructions do: a table of them, assembled here and decoded with made-up registers, so
  * that it works on any x86-64 CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "harness/count/step/instruction.h"
 #include "harness/count/step/counts.h"
+#include "harness/count/step/instruction.h"
 #include "harness/count/step/xstate.h"
 #include "tests/harness/count/step/instruction_table.h"
+#include "tests/unit.h"
 
 /* Fifteen bytes each, filled up with nops, in the order of the table. */
 #define ASSEMBLE(text, rcx_value, ...)               \
@@ -121,7 +116,6 @@ static struct carm_registers registers(uint64_t rip, uint64_t rcx)
 static void test_table(void **state)
 {
     struct carm_accounts *accounts = open_effects();
-    (void)state;
     make_area(UINT64_MAX);
     for (int again = 0; again < 2; again++) { /* decoded, then from the cache */
         for (size_t i = 0; i < CASES; i++) {
@@ -138,7 +132,6 @@ static void test_table(void **state)
 static void test_changing_code(void **state)
 {
     struct carm_accounts *accounts = open_effects();
-    (void)state;
     make_area(UINT64_MAX);
     for (size_t i = 0; i < CASES; i++) {
         const struct carm_registers regs = registers(0x400000, table[i].rcx);
@@ -176,7 +169,6 @@ static struct carm_step_counts count(const char *text, size_t n,
  * decides. */
 static void test_initial_state(void **state)
 {
-    (void)state;
     make_area(UINT64_MAX & ~(1ULL << CARM_OPMASK));
     assert_int_equal(count("vaddpd zmm1 {k3}, zmm2, [rax]", 15, synthetic).flops[0][3], 0);
     assert_int_equal(count("vaddpd zmm1 {k3}, zmm2, [rax]", 15, synthetic).loads, 0);
@@ -201,7 +193,6 @@ static void test_initial_state(void **state)
 static void test_vectors(void **state)
 {
     uint8_t out[CARM_VECTOR_BYTES_MAX];
-    (void)state;
     make_area(UINT64_MAX);
     memset(area + layout.offset[CARM_ZMM_HIGH] + 2UL * 32, 0x11, 32);
     memset(area + layout.offset[CARM_ZMM_16_31] + 3UL * 64, 0x22, 64);
@@ -222,7 +213,6 @@ static void test_vectors(void **state)
 
 static void test_cut_short(void **state)
 {
-    (void)state;
     const struct carm_step_counts got = count("vaddps zmm1, zmm2, [rax]", 3, synthetic);
     assert_int_equal(got.instructions, 1);
     assert_int_equal(got.unknown, 1);
@@ -251,7 +241,6 @@ static void test_sums(void **state)
                                          .unknown_text = "huh"};
     struct carm_step_counts sum = {.instructions = 1};
     struct carm_counts out;
-    (void)state;
     carm_step_counts_add(&sum, &one, 1);
     carm_step_counts_add(&sum, &one, 2.5);
     assert_int_equal(sum.instructions, 36);

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading of fleets: what is left out of a text, rows, broken and old files, folders. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -21,6 +15,7 @@
 #include "models/fleet/take.h"
 #include "models/latency.h"
 #include "tests/models/fleet/generate.h"
+#include "tests/unit.h"
 
 static char folder[] = "/tmp/carm-fleet-XXXXXX";
 static const struct carm_fleet_options options = {.fdr = 0.01, .min_share = 0.01};
@@ -34,7 +29,6 @@ static bool find(const char *text, const char *name, struct carm_span *span)
 
 static void members(void **state)
 {
-    (void)state;
     struct carm_span s;
     assert_true(find(" { \"a\" : [1,{\"b\":\"]}\\\"\"}] , \"b\":-1e5 }\n", "a", &s));
     assert_int_equal(s.size, strlen("[1,{\"b\":\"]}\\\"\"}]"));
@@ -96,7 +90,6 @@ static char *replace(const char *text, const char *what, const char *by)
 /* What the light reader takes is what the full one takes; the curves may be anything. */
 static void light_is_the_same(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct carm_model *full = NULL;
     uint64_t seed = 1;
@@ -146,7 +139,6 @@ static void light_is_the_same(void **state)
 /* It leaves to the full reader what is not as it expects. */
 static void light_gives_up(void **state)
 {
-    (void)state;
     static const char *const changes[][2] = {
         {"\"level\": \"L2\",\n     \"ldst\"",
          "\"level\": \"L\\u0033\",\n     \"ldst\""}, /* twice */
@@ -182,7 +174,6 @@ static int parse(const char *text, struct carm_fleet_item *item, struct carm_err
 
 static void rows(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct carm_fleet_item item;
     char *model = text_of("inside", 3);
@@ -216,7 +207,6 @@ static void rows(void **state)
 /* Rounds are not read, but whether there are some is known. A host of that name has none. */
 static void rounds_are_noticed(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct carm_fleet_item item;
     struct carm_round rounds[3];
@@ -244,7 +234,6 @@ static void rounds_are_noticed(void **state)
 /* Latencies become rates of the first set of one thread: those with the machine's pages, in random order. */
 static void latencies(void **state)
 {
-    (void)state;
     static const struct carm_latency some[] = {{.level = "DRAM",
                                                 .order = CARM_LATENCY_RANDOM,
                                                 .page_bytes = 2 << 20,
@@ -309,7 +298,6 @@ static void refuse(const char *text, const char *want)
 
 static void broken_texts(void **state)
 {
-    (void)state;
     char *model = text_of("a", 0);
     char *bad = replace(model, "carm-model/1", "carm-model/9");
     refuse(bad, "schema is \"carm-model/9\"; this carm reads \"carm-model/1\"");
@@ -337,7 +325,6 @@ static void broken_texts(void **state)
 /* Members that came later may be missing: the curves over flops, validation, DRAM peaks. */
 static void older_models(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct carm_fleet_item item;
     char *model = text_of("a", 0);
@@ -370,7 +357,6 @@ static void write_file(const char *name, const char *text)
 
 static void folders(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct carm_fleet *f = NULL;
     char *paths[] = {folder, NULL};
@@ -454,7 +440,6 @@ static pid_t write_pipe(const char *path, size_t bytes)
 
 static void endless(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     struct carm_fleet *f = NULL;
     int status = 0;
@@ -497,7 +482,6 @@ static void *allocate(size_t size)
 /* Whichever allocation fails: the text is not to blame. */
 static void no_memory(void **state)
 {
-    (void)state;
     char *model = text_of("n", 3);
     char *row = malloc(strlen(model) + 256);
     (void)sprintf(row, "{\"status\":\"ok\",\"host\":\"n\",\"model\":%s}", model);
@@ -521,13 +505,11 @@ static void no_memory(void **state)
 
 static int make_folder(void **state)
 {
-    (void)state;
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
     char command[64];
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command); /* NOLINT: the name is ours */

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* analysis.yaml: what is read, what is made of what it lacks, and each refusal with its line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/file/sol/analysis.h"
 #include "models/sol/estimate.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 static struct carm_sol_analysis *parse(const char *text)
 {
@@ -36,7 +31,6 @@ static void refuse(const char *text, const char *message)
 
 static void the_guides_totals(void **state)
 {
-    (void)state;
     const char *top = getenv("CARM_TOP");
     char path[4096];
     struct carm_sol_analysis *a = NULL;
@@ -64,7 +58,6 @@ static void the_guides_totals(void **state)
 /* what is not given follows from what is, as far as it can */
 static void the_least(void **state)
 {
-    (void)state;
     struct carm_sol_analysis *a = parse("total:\n"
                                         "  macs: 9007199254740993\n"
                                         "  unfused_elements: 9223372036854775807\n"
@@ -105,7 +98,6 @@ static const char two_layers[] = "metadata: {precision: fp16, bytes_per_element:
 
 static void layers_and_totals(void **state)
 {
-    (void)state;
     struct carm_sol_analysis *a = parse(two_layers);
     assert_int_equal(a->n, 2);
     assert_int_equal(a->operations, 2);
@@ -128,7 +120,6 @@ static void layers_and_totals(void **state)
 
 static void estimates_of_what_was_read(void **state)
 {
-    (void)state;
     struct carm_sol_analysis *a = parse(two_layers);
     struct carm_sol_arch arch = {
         .name = "small", .freq_ghz = 1.0, .dram_byte_per_cycle = 10.0, .nlevels = 1};
@@ -156,7 +147,6 @@ static void estimates_of_what_was_read(void **state)
 
 static void refusals(void **state)
 {
-    (void)state;
     refuse("- total\n", "a.yaml, line 1: an analysis is a map with the key total");
     refuse("layers: {}\n", "a.yaml, line 1: the key total is missing: an analysis needs it");
     refuse("a: 1\ntotal: 3\n", "a.yaml, line 2: total is not a map of counts");
@@ -185,7 +175,6 @@ static void refusals(void **state)
 
 static void members_that_do_not_agree(void **state)
 {
-    (void)state;
     refuse(TOTAL "  flops: 21\n", "a.yaml, line 5: total: flops is 21, not 2 x macs = 2 x 10");
     refuse(TOTAL "  flops: 22\n", "a.yaml, line 5: total: flops is 22, not 2 x macs = 2 x 10");
     refuse("total:\n  macs: 1\n  unfused_elements: 1\n  fused_elements: 2\n",
@@ -214,7 +203,6 @@ static void members_that_do_not_agree(void **state)
 
 static void layers_that_do_not_agree(void **state)
 {
-    (void)state;
     refuse(TOTAL "layers:\n" LAYER("a", "9", "30", "20"),
            "a.yaml, line 2: total: macs is 10, but the layers' sum to 9");
     refuse("layers:\n" LAYER("a", "10", "30", "20") LAYER("b", "0", "1", "1") TOTAL,
@@ -236,7 +224,6 @@ static void layers_that_do_not_agree(void **state)
  * for each output: 140 elements of 120. */
 static void outputs_counted_twice(void **state)
 {
-    (void)state;
     static const char layers[] =
         "layers:\n  max:\n    {macs: 0, unfused_elements: 120, fused_elements: 120,\n"
         "     input_elements: 100, output_elements: 20, output_is_intermediate: false,\n"
@@ -287,7 +274,6 @@ static void outputs_counted_twice(void **state)
 
 static void files_that_are_not_there(void **state)
 {
-    (void)state;
     struct carm_sol_analysis *a = NULL;
     struct carm_err err = {""};
     assert_int_equal(carm_sol_analysis_read("/nonexistent/a.yaml", &a, &err), -CARM_EIO);
@@ -299,7 +285,6 @@ static void files_that_are_not_there(void **state)
 /* Cut anywhere, with any one byte changed: a result or a message with a line, never a crash. */
 static void damaged_files(void **state)
 {
-    (void)state;
     char text[sizeof two_layers];
     const size_t size = sizeof two_layers - 1;
     for (size_t i = 0; i <= size; i++) {

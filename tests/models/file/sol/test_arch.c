@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Architectures under a DNN graph: each key is read to its place, each fault refused with its line,
  * and those that carm carries are whole. A measured model's: tests/models/sol/test_arch_model.c */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +11,7 @@
 #include "models/file/sol/yaml.h"
 #include "models/sol/arch.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 #define HEAD "name: A\nfreq_GHz: 1.5\nDRAM_byte_per_cycle: 100\n" /* lines 1 to 3 */
 #define GOOD HEAD "MAC_per_cycle_fp16_tc: 64\n"                   /* line 4 */
@@ -38,7 +32,6 @@ static void parse_good(const char *text, struct carm_sol_arch *arch)
 
 static void every_key_is_read(void **state)
 {
-    (void)state;
     static const char text[] = "# a comment\n"
                                "name: \"My chip\"\n"
                                "source: a data sheet, page 4\n"
@@ -77,7 +70,6 @@ static void every_key_is_read(void **state)
 
 static void the_optional_may_lack(void **state)
 {
-    (void)state;
     struct carm_sol_arch a;
     parse_good(GOOD, &a);
     assert_string_equal(a.source, "a.yaml"); /* the file's name */
@@ -104,7 +96,6 @@ static void the_optional_may_lack(void **state)
 /* fp64's own rate holds whichever key stands first. */
 static void the_order_of_keys_is_nothing(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         HEAD "MAC_per_cycle_fp32_sm: 8\nMAC_per_cycle_fp64_sm: 4\n",
         HEAD "MAC_per_cycle_fp64_sm: 4\nMAC_per_cycle_fp32_sm: 8\n",
@@ -192,7 +183,6 @@ static const struct {
 
 static void every_fault_is_refused(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct carm_sol_arch a = {.freq_ghz = 42.0};
         struct carm_err err;
@@ -213,7 +203,6 @@ static void every_fault_is_refused(void **state)
 /* The limits themselves are read. */
 static void limits_are_read(void **state)
 {
-    (void)state;
     struct carm_sol_arch a;
     parse_good("name: A\nfreq_GHz: 0.05\nDRAM_byte_per_cycle: 1e5\nSRAM_byte_per_cycle: 1e8\n"
                "MAC_per_cycle_int8_tc: 999999999\nSRAM_capacity: 0\n",
@@ -226,7 +215,6 @@ static void limits_are_read(void **state)
 
 static void the_name_is_the_source(void **state)
 {
-    (void)state;
     struct carm_sol_arch a = {.freq_ghz = 42.0};
     struct carm_err err = {""};
     assert_int_equal(carm_sol_arch_parse(GOOD, strlen(GOOD), "a.yaml", &a, &err), 0);
@@ -251,7 +239,6 @@ static void set(struct carm_sol_arch *a, const char *key, double value)
 
 static void every_key_is_set(void **state)
 {
-    (void)state;
     static const struct {
         const char *key;
         enum carm_sol_precision precision;
@@ -289,7 +276,6 @@ static void every_key_is_set(void **state)
 /* fp32_tc is the rate of contractions alone, whichever key comes first */
 static void tensor_cores_of_fp32(void **state)
 {
-    (void)state;
     static const char *const orders[] = {
         "name: A\nfreq_GHz: 1\nDRAM_byte_per_cycle: 1\nMAC_per_cycle_fp32_sm: 5\n"
         "MAC_per_cycle_fp32_tc: 40\nnote: halve it\n",
@@ -317,7 +303,6 @@ static void tensor_cores_of_fp32(void **state)
 
 static void a_measured_cpu_is_set(void **state)
 {
-    (void)state;
     struct carm_sol_arch a = {.measured = true, .nlevels = 2};
     a.levels[0] = (struct carm_sol_level){.name = "L1", .capacity = 1, .byte_per_cycle = 1};
     a.levels[1] = (struct carm_sol_level){.name = "L2", .capacity = 2, .byte_per_cycle = 2};
@@ -335,7 +320,6 @@ static void a_measured_cpu_is_set(void **state)
 
 static void bad_sets_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *key;
         double value;
@@ -377,7 +361,6 @@ static void bad_sets_are_refused(void **state)
 
 static void carried_architectures_are_whole(void **state)
 {
-    (void)state;
     const char *const *names = carm_sol_arch_names();
     size_t n = 0;
     for (; names[n]; n++) {
@@ -406,7 +389,6 @@ static void carried_architectures_are_whole(void **state)
 /* The figures that the guide's worked example needs, and the whitepaper's peaks of the A100. */
 static void carried_figures(void **state)
 {
-    (void)state;
     struct carm_sol_arch a;
     parse_good(carm_sol_arch_text("H100_PCIe", NULL), &a);
     assert_string_equal(a.name, "H100_PCIe");
@@ -431,7 +413,6 @@ static void carried_figures(void **state)
 /* The example graphs are one document each, of maps with a name or totals. */
 static void carried_examples_are_yaml(void **state)
 {
-    (void)state;
     const char *const *names = carm_sol_example_names();
     size_t n = 0;
     for (; names[n]; n++) {

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Graphs that are read: what comes out, against values worked by hand. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "models/sol/arch.h"
 #include "tests/models/sol/text.h"
+#include "tests/unit.h"
 
 static void precisions_have_their_bytes(void **state)
 {
-    (void)state;
     static const unsigned bits[CARM_SOL_PRECISIONS] = {64, 32, 32, 16, 16, 8, 8, 4};
     uint64_t bytes = 0;
     for (int i = 0; i < CARM_SOL_PRECISIONS; i++) {
@@ -42,7 +36,6 @@ static void precisions_have_their_bytes(void **state)
 
 static void types_have_their_kinds(void **state)
 {
-    (void)state;
     static const struct {
         const char *words; /* separated by blanks */
         enum carm_sol_kind kind;
@@ -147,7 +140,6 @@ static void check_good(const struct carm_sol_graph *g)
 
 static void good_graph_is_read(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_parse(sol_good);
     check_good(g);
     carm_sol_graph_close(g);
@@ -156,7 +148,6 @@ static void good_graph_is_read(void **state)
 
 static void files_are_read_like_text(void **state)
 {
-    (void)state;
     char path[] = "/tmp/carm-graph-XXXXXX";
     const int fd = mkstemp(path);
     struct carm_sol_graph *g = NULL;
@@ -174,7 +165,6 @@ static void files_are_read_like_text(void **state)
 
 static void model_name_may_lack(void **state)
 {
-    (void)state;
     char *text = sol_changed(sol_good, "", "model_name: good\n", "metadata: [1, {a: b}]\n");
     struct carm_sol_graph *g = sol_parse(text);
     assert_string_equal(g->name, "");
@@ -192,7 +182,6 @@ static void model_name_may_lack(void **state)
 
 static void points_without_equation_are_the_larger_side(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_parse(
         "layers:\n" LAYER("a", "topk", "x, y", "[2, 3], []", "input, input", "a.o", "[2, 2]", "",
                           "") LAYER("b", "arange", "", "", "", "b.o", "[9]", "", "")
@@ -208,7 +197,6 @@ static void points_without_equation_are_the_larger_side(void **state)
 
 static void order_is_the_earliest_in_the_file(void **state)
 {
-    (void)state;
     /* d needs b and c; b needs a; e alone: a first, then b, c; d before e */
     struct carm_sol_graph *g = sol_parse(
         "layers:\n" LAYER("d", "add", "b.o, c.o", "[1], [1]", "input, input", "d.o", "[1]", "b, c",
@@ -229,7 +217,6 @@ static void order_is_the_earliest_in_the_file(void **state)
 
 static void repeated_connections_count_once(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_parse(
         "layers:\n" LAYER("a", "relu", "x", "[1]", "input", "a.o", "[1]", "", "b, b, b")
             LAYER("b", "mul", "a.o, a.o", "[1], [1]", "input, input", "b.o", "[1]", "a, a", ""));
@@ -241,7 +228,6 @@ static void repeated_connections_count_once(void **state)
 
 static void integers_past_doubles_are_exact(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_parse("layers:\n" LAYER(
         "a", "relu", "x", "[9007199254740993]", "input", "a.o", "[9223372036854775807]", "",
         "") LAYER("b", "relu", "y", "[0, 5]", "input", "b.o", "[0]", "", ""));
@@ -254,7 +240,6 @@ static void integers_past_doubles_are_exact(void **state)
 /* A random graph whose order is known to be one: each layer after its predecessors. */
 static void random_orders_are_topological(void **state)
 {
-    (void)state;
     enum { N = 60, ROUNDS = 50, EDGES = 90 };
     unsigned seed = 20241121;
     char *text = malloc(1 << 20);
@@ -318,7 +303,6 @@ static void random_orders_are_topological(void **state)
 /* Names enough to make the tables of names grow several times. */
 static void many_layers_are_read(void **state)
 {
-    (void)state;
     enum { N = 30000 };
     char *text = malloc((size_t)N * 400);
     assert_non_null(text);
@@ -379,7 +363,6 @@ static void check_remarks(const struct carm_sol_graph *g, const char *expected)
 
 static void tensors_say_what_depends_on_what(void **state)
 {
-    (void)state;
     static const struct {
         const char *after, *old, *with, *remarks;
     } rows[] = {
@@ -420,7 +403,6 @@ static void tensors_say_what_depends_on_what(void **state)
 
 static void types_may_be_missing(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g =
         changed("linear:", "    tensor_types: {inputs: [input, weight], outputs: [output]}\n", "");
     assert_int_equal(g->uses[g->layers[1].uses + 1].role, CARM_SOL_INPUT);
@@ -434,7 +416,6 @@ static void types_may_be_missing(void **state)
 
 static void scalar_inputs_have_no_shape(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = changed("start:", "outputs: [[2, 3]]", "outputs: []");
     assert_int_equal(g->layers[0].outputs, 0);
     assert_int_equal(g->producer[g->uses[g->layers[1].uses].tensor], UINT32_MAX);
@@ -444,7 +425,6 @@ static void scalar_inputs_have_no_shape(void **state)
 
 static void sizes_may_differ_by_layer(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = changed("slice:", "inputs: [[2, 5]]", "inputs: [[1, 5]]");
     assert_int_equal(g->resized, 1);
     check_remarks(g,
@@ -455,7 +435,6 @@ static void sizes_may_differ_by_layer(void **state)
 
 static void equations_that_do_not_fit_give_way_to_shapes(void **state)
 {
-    (void)state;
     /* a bias that is added to what it does not fit: all inputs are points */
     struct carm_sol_graph *g =
         changed("bias:", "einsum_equation: AB->AB", "einsum_equation: ABC->AB");
@@ -498,7 +477,6 @@ static uint32_t read_by(const struct carm_sol_graph *g, uint32_t layer)
 /* Solar has named the first output for all readers of a split: each gets one of its size. */
 static void readers_of_a_split_get_a_piece_each(void **state)
 {
-    (void)state;
     struct carm_sol_graph *g = sol_parse(
         "layers:\n" SPLIT("s.Output, s.Output_1, s.Output_2") OP("a", "s.Output", "[2]", "a.o")
             OP("b", "s.Output", "[4]", "b.o") OP("c", "s.Output", "[2]", "c.o"));

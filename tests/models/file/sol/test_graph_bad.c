@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Graphs that are refused: the whole message of every reason, and that no garbage does harm. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/models/sol/text.h"
+#include "tests/unit.h"
 
 /* One change to the good graph: the first old after the place where after stands. */
 struct change {
@@ -28,7 +23,6 @@ static void refuse_all(const struct change *changes, size_t n)
 
 static void documents_that_are_no_graph(void **state)
 {
-    (void)state;
     sol_refused("", "g.yaml, line 1: the file is empty: it has no document");
     sol_refused("- a\n", "g.yaml, line 1: not an einsum graph, which is a map with model_name and "
                          "layers");
@@ -69,7 +63,6 @@ static void documents_that_are_no_graph(void **state)
 
 static void keys_that_lack_or_repeat(void **state)
 {
-    (void)state;
     static const struct change changes[] = {
         {"", "    type: linear\n", "", "g.yaml, line 12: layer linear: the key type is missing"},
         {"linear:", "    is_real_einsum: true\n", "",
@@ -96,7 +89,6 @@ static void keys_that_lack_or_repeat(void **state)
 
 static void values_of_the_wrong_kind(void **state)
 {
-    (void)state;
     static const struct change changes[] = {
         {"", "type: linear", "type: [linear]", "g.yaml, line 13: layer linear: type is not text"},
         {"", "type: linear", "type: ''", "g.yaml, line 13: layer linear: type is empty"},
@@ -148,7 +140,6 @@ static void values_of_the_wrong_kind(void **state)
 
 static void arrays_of_unequal_length(void **state)
 {
-    (void)state;
     static const struct change changes[] = {
         {"", "[start.Output, linear.Weight]", "[start.Output]",
          "g.yaml, line 12: layer linear: inputs: 1 in tensor_names, 2 in tensor_types, 2 in "
@@ -165,7 +156,6 @@ static void arrays_of_unequal_length(void **state)
 
 static void connections_that_do_not_hold(void **state)
 {
-    (void)state;
     static const struct change changes[] = {
         {"", "inputs: [start]", "inputs: [start, linear]",
          "g.yaml, line 22: layer linear: connections.inputs names the layer itself: a cycle"},
@@ -183,7 +173,6 @@ static void connections_that_do_not_hold(void **state)
 
 static void tensors_that_do_not_hold(void **state)
 {
-    (void)state;
     static const struct change changes[] = {
         {"", "outputs: [bias.Out]", "outputs: [linear.Out]",
          "g.yaml, line 27: layer bias: its output linear.Out is also an output of layer linear (line "
@@ -197,7 +186,6 @@ static void tensors_that_do_not_hold(void **state)
 
 static void equations_that_do_not_fit(void **state)
 {
-    (void)state;
     static const struct change changes[] = {
         {"", "MK,NK->MN", "MK,KN->MN",
          "g.yaml, line 12: layer linear: einsum_equation MK,KN->MN: rank K has size 3 in one tensor "
@@ -224,7 +212,6 @@ static void equations_that_do_not_fit(void **state)
 
 static void products_past_63_bits(void **state)
 {
-    (void)state;
     sol_refused("layers:\n"
                 "  a:\n"
                 "    type: matmul\n"
@@ -267,7 +254,6 @@ static char *ring(int n)
 
 static void cycles_are_named(void **state)
 {
-    (void)state;
     char *text = ring(2);
     sol_refused(text, "g.yaml, line 2: layer l0: a cycle of 2 layers: it needs l1, which needs l0");
     free(text);
@@ -293,7 +279,6 @@ static void cycles_are_named(void **state)
 
 static void hostile_names_are_only_text(void **state)
 {
-    (void)state;
     char *text = sol_changed(sol_good, "", "einsum_equation: AB->AB",
                              "einsum_equation: \"%s%n\\e[31m\\r\\n\\u009b\"");
     sol_refused(text, "g.yaml, line 23: layer bias: einsum_equation %s%n?[31m????: character 1 is "
@@ -319,7 +304,6 @@ static bool survives(const char *text, size_t size)
 
 static void cut_graphs_do_no_harm(void **state)
 {
-    (void)state;
     size_t read = 0;
     for (size_t size = 0; size < sizeof sol_good; size++) {
         char *text = malloc(size + 1); /* exactly as long, for a sanitizer to see */
@@ -333,7 +317,6 @@ static void cut_graphs_do_no_harm(void **state)
 
 static void flipped_graphs_do_no_harm(void **state)
 {
-    (void)state;
     enum { ROUNDS = 6000, SIZE = sizeof sol_good - 1 };
     static const char likely[] = "[]{}:,-'\"&*!|>%@\n \t#0123456789AZaz()+~\\";
     unsigned seed = 7;
@@ -360,7 +343,6 @@ static void flipped_graphs_do_no_harm(void **state)
 /* Lines of the good graph taken out, doubled and moved: well-formed more often than flipped bytes. */
 static void shuffled_graphs_do_no_harm(void **state)
 {
-    (void)state;
     enum { ROUNDS = 3000, LINES = 45, ROOM = 2 * sizeof sol_good };
     const char *lines[LINES + 1] = {sol_good};
     unsigned seed = 11;

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The stream of YAML items: what it gives, its limits, and every refusal with its line. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "models/file/sol/yaml.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 /* Items as letters: { } [ ] for maps and lists, s scalar. returns the code that ended it */
 static int walk(const char *text, size_t size, char *letters, size_t room, struct carm_err *err)
@@ -73,7 +68,6 @@ static void refused(const char *text, const char *message)
 
 static void items_come_in_order(void **state)
 {
-    (void)state;
     gives("a: [1, 'x', {b: c}]\nd: ~\n", "{s[ss{ss}]ss}");
     gives("- a\n- [b]\n", "[s[s]]");
     gives("x", "s");
@@ -86,7 +80,6 @@ static void items_come_in_order(void **state)
 
 static void what_is_no_text_is_refused(void **state)
 {
-    (void)state;
     refused("", "t.yaml, line 1: the file is empty: it has no document");
     refused("\n# nothing\n", "t.yaml, line 3: the file is empty: it has no document");
     refused(
@@ -112,7 +105,6 @@ static void what_is_no_text_is_refused(void **state)
 /* The reader works far ahead of the parser: the line must be that of the byte. */
 static void bad_byte_far_in_has_its_line(void **state)
 {
-    (void)state;
     enum { LINES = 20000 };
     char *text = malloc(LINES * 5 + 8);
     assert_non_null(text);
@@ -131,7 +123,6 @@ static void bad_byte_far_in_has_its_line(void **state)
 /* Aliases are what PyYAML writes for a list that is in several places. */
 static void aliases_give_the_value_again(void **state)
 {
-    (void)state;
     gives("a: &x [1]\nb: *x\n", "{s[s]s[s]}");
     gives("a: &y 2\nb: [*y, *y]\n", "{sss[ss]}");
     gives("a: &m {b: &n [1, {}]}\nc: *m\nd: *n\n", "{s{s[s{}]}s{s[s{}]}s[s{}]}");
@@ -145,7 +136,6 @@ static void aliases_give_the_value_again(void **state)
 /* an alias has the line where it stands, and the text of its anchor */
 static void aliases_have_lines_and_text(void **state)
 {
-    (void)state;
     static const char text[] = "- &x ['5', 5]\n\n- *x\n";
     struct carm_yaml *yaml = NULL;
     struct carm_yaml_item item;
@@ -166,7 +156,6 @@ static void aliases_have_lines_and_text(void **state)
 
 static void what_could_grow_is_refused(void **state)
 {
-    (void)state;
     refused("a: *x\n", "t.yaml, line 1: the alias *x has no anchor before it");
     refused("a: &x [1, *x]\n", "t.yaml, line 1: the alias *x stands inside of what it stands for");
     refused("a: &x {b: [{c: *x}]}\n",
@@ -195,7 +184,6 @@ static void what_could_grow_is_refused(void **state)
 
 static void nesting_has_its_limit(void **state)
 {
-    (void)state;
     char text[2 * CARM_YAML_DEPTH_MAX + 8];
     char *bomb = malloc(100001);
     assert_non_null(bomb);
@@ -214,7 +202,6 @@ static void nesting_has_its_limit(void **state)
 
 static void scalars_have_their_limit(void **state)
 {
-    (void)state;
     const size_t large = 6 << 20;
     char *text = malloc(large + 16);
     struct carm_err err = {""};
@@ -237,7 +224,6 @@ static void scalars_have_their_limit(void **state)
 
 static void long_lists_are_read(void **state)
 {
-    (void)state;
     enum { MEMBERS = 1000000 };
     struct carm_err err = {""};
     char *text = malloc(2 * MEMBERS + 2);
@@ -288,7 +274,6 @@ static int boolean(const struct carm_yaml *y, const struct carm_yaml_item *i, co
 
 static void counts_are_exact(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t value;
@@ -343,7 +328,6 @@ static void counts_are_exact(void **state)
 
 static void numbers_are_finite(void **state)
 {
-    (void)state;
     static const char *const bad[] = {".inf", "-.inf", ".nan", "1e999", "0x1p3", "nan", "1.5x",
                                       "~",    "\"1\"", "{}",   "-",     "1 2",   ""};
     struct carm_err err = {""};
@@ -364,7 +348,6 @@ static void numbers_are_finite(void **state)
 
 static void truths_are_words(void **state)
 {
-    (void)state;
     struct carm_err err = {""};
     bool v = false;
     assert_int_equal(value("true", boolean, &v, &err), 0);
@@ -378,7 +361,6 @@ static void truths_are_words(void **state)
 
 static void skipping_ends_where_the_value_ends(void **state)
 {
-    (void)state;
     static const char text[] = "a: {b: [1, {c: d}], e: f}\ng: h\n";
     struct carm_yaml *yaml = NULL;
     struct carm_yaml_item item;
@@ -399,7 +381,6 @@ static void skipping_ends_where_the_value_ends(void **state)
 
 static void files_that_cannot_be_read_are_named(void **state)
 {
-    (void)state;
     struct carm_yaml *yaml = NULL;
     struct carm_err err = {""};
     assert_int_equal(carm_yaml_open("/nowhere/x.yaml", &yaml, &err), -CARM_EIO);
@@ -412,7 +393,6 @@ static void files_that_cannot_be_read_are_named(void **state)
 
 static void a_file_reads_like_text(void **state)
 {
-    (void)state;
     char path[] = "/tmp/carm-yaml-XXXXXX";
     const int fd = mkstemp(path);
     struct carm_yaml *yaml = NULL;
