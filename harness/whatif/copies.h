@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A trial of a loop, one snapshot of it, and copies of the stopped program: opening one as warm as the program is, and
+ * running phases of code in it. */
+#ifndef CARM_HARNESS_WHATIF_COPIES_H
+#define CARM_HARNESS_WHATIF_COPIES_H
+
+#include <signal.h>
+
+#include "harness/whatif/body.h"
+#include "harness/whatif/child.h"
+#include "harness/whatif/emit.h"
+#include "harness/whatif/memory.h"
+
+enum {
+    CARM_TRIAL_HUGE = CARM_VARIANTS,
+    CARM_TRIAL_CHANGES
+}; /* huge pages: no variant of the code */
+
+struct carm_trial_settings {
+    uint64_t memory; /* bytes that copies may take; 0 = half of what is free */
+    double tsc_hz;
+    double seconds; /* for one snapshot */
+    const volatile sig_atomic_t *stop;
+};
+
+/* Of one snapshot. Ratios are times of unchanged over changed code; NaN = not measured. */
+struct carm_trial_result {
+    char why[200];     /* it gave nothing: a phrase; "" = it did */
+    double null;       /* unchanged over unchanged code */
+    double null_pages; /* likewise, of the copies that huge pages were compared with */
+    double ratio[CARM_TRIAL_CHANGES];
+    double seconds; /* of an iteration of the unchanged code, with what is outside of the loop */
+    double inside;  /* share of the time in the loop's own code */
+    double spent;   /* seconds that the program stood still */
+    bool in_turns;  /* in one copy; else in copies of one snapshot */
+};
+
+struct carm_trial {
+    struct carm_body body;
+    bool prepared;      /* observed, and its flow compared */
+    double iterations;  /* of a unit */
+    double ticks, most; /* of the snapshot before: of a unit; units that a copy can do */
+    double inside;
+    double spent;                /* seconds, by all snapshots so far */
+    unsigned nhuge;              /* snapshots in which huge pages were tried */
+    double speed[CARM_VARIANTS]; /* roughly, of a unit against the unchanged code */
+    bool huge_already;           /* most of its data are in huge pages */
+    unsigned changed[CARM_TRIAL_CHANGES];
+    char refused[CARM_TRIAL_CHANGES][160]; /* why a change is not tried: a phrase; "" = it is */
+    bool idle[CARM_TRIAL_CHANGES];         /* refused, as there is nothing to change */
+    char wrong[160];                       /* why the loop is not: it holds for all snapshots; "" */
+};
+
+enum {
+    CARM_SNAPSHOT_DATA_MAX = 64,
+    CARM_SNAPSHOT_UNITS_LEAST = 16,     /* a copy that can do fewer units is not timed */
+    CARM_SNAPSHOT_LIST_BYTES = 8 << 20, /* of the list of pages to touch */
+    CARM_HUGE_PAGE = 2 << 20,
+};
+
+static const double carm_copy_limit_seconds = 2.0; /* after which a copy is ended */
+
+/* One stop of the program at the head of a loop. */
+struct carm_snapshot {
+    struct carm_trial *trial;
+    const struct carm_trial_settings *settings;
+    struct carm_memory memory;
+    struct carm_child program, origin; /* origin: the first copy, from which all others are made */
+    struct carm_region region;
+    struct carm_variant_code codes[CARM_VARIANTS];
+    struct carm_variant_code counted[CARM_VARIANTS]; /* the variants with a counter in each block */
+    uint64_t list_at;                                /* address of the list of pages to touch */
+    size_t nlist;
+    uint64_t data[CARM_SNAPSHOT_DATA_MAX]; /* an address in each area of the loop's data */
+    size_t ndata;
+    double ticks; /* of a unit */
+    double most;  /* units that a copy can do */
+    double until; /* end of the time for this snapshot, as carm_seconds_now */
+    char *why;    /* a phrase: why the snapshot failed */
+    size_t why_size;
+};
+
+/* Writes the reason why the snapshot failed; returns false. */
+__attribute__((format(printf, 2, 3))) bool carm_snapshot_fails(struct carm_snapshot *s,
+                                                               const char *format, ...);
+/* The same for a copy that came to its end before it could be timed. */
+bool carm_snapshot_too_few(struct carm_snapshot *s, double done,
+                           const struct carm_child_outcome *outcome);
+
+/* Whether the time for the snapshot is over, or the user wants to stop. */
+bool carm_snapshot_is_over(const struct carm_snapshot *s);
+
+/* Whole huge pages of the area around data[i]: their begin and end; the area is unknown: 0 and 0. */
+uint64_t carm_snapshot_huge_area(const struct carm_snapshot *s, size_t i, uint64_t *end);
+
+bool carm_copy_fork(struct carm_snapshot *s, struct carm_child *from, struct carm_child *to);
+
+/* What ended a copy, as words: "a system call (1)". Returns text. */
+const char *carm_copy_end(const struct carm_snapshot *s, const struct carm_child_outcome *o,
+                          char *text, size_t size);
+
+/* A copy whose pages are as they are while the loop runs: touched, and huge where the program's are.
+ * huge  in any case */
+bool carm_copy_open_warm(struct carm_snapshot *s, bool huge, struct carm_child *child);
+
+/* Runs phases in a copy, which then waits, unless it is gone.
+ * phases  [n]; the last one only ends: in: units, target, entry; out: tsc
+ * first   units of `code` before them
+ * done    out: units of the first part and of all phases; NULL
+ * returns the number of phases that began; n: all ended */
+size_t carm_copy_start(struct carm_snapshot *s, struct carm_child *child,
+                       const struct carm_variant_code *code, double first,
+                       struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
+                       double *done);
+
+/* Like carm_copy_start, and ends the copy.
+ * counts  out: [ops of the loop] executions that a counting variant has counted; NULL */
+size_t carm_copy_run(struct carm_snapshot *s, struct carm_child *child,
+                     const struct carm_variant_code *code, double first, struct carm_phase *phases,
+                     size_t n, struct carm_child_outcome *outcome, double *done, uint64_t *counts);
+
+/* A phase of so many units, at least one; and the phase that ends a copy. */
+struct carm_phase carm_copy_phase(const struct carm_variant_code *code, double units);
+struct carm_phase carm_copy_last_phase(const struct carm_snapshot *s);
+
+#endif

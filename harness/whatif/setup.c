@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/whatif/setup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+enum {
+    STEPS = 6000,       /* instructions that are observed, 4 us each */
+    FLOW_UNITS = 20000, /* units whose control flow is compared */
+    SAMPLES = 100,
+    SAMPLES_ENOUGH = 40, /* a share within some 15% */
+    SAMPLED = 12,        /* copies that are sampled at most */
+};
+
+static const double flow_most = 0.01;   /* difference in executions of a block */
+static const double inside_least = 0.5; /* share of the time in the loop's own code */
+
+static uint64_t map(struct carm_child *child, uint64_t at, uint64_t bytes, uint64_t prot)
+{
+    const uint64_t a[6] = {
+        at,           bytes,
+        prot,         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
+        (uint64_t)-1, 0};
+    return carm_child_call(child, SYS_mmap, a) == (int64_t)at ? at : 0;
+}
+
+/* A copy that keeps to one CPU, and cannot write what it shares with others. */
+static bool open_origin(struct carm_snapshot *s, pid_t thread)
+{
+    cpu_set_t cpus;
+    const uint64_t data_bytes = CARM_REGION_DATA_BYTES + CARM_SNAPSHOT_LIST_BYTES;
+    const uint64_t bytes = data_bytes + CARM_REGION_CODE_BYTES;
+    const uint64_t at = carm_memory_gap(&s->memory, s->trial->body.head, bytes);
+    if (!at) {
+        return carm_snapshot_fails(s, "no memory is free within 1 GB of its code");
+    }
+    if (!carm_child_take(&s->program, thread)) {
+        return carm_snapshot_fails(s, "it has no system call instruction");
+    }
+    if (!carm_copy_fork(s, &s->program, &s->origin)) {
+        return false;
+    }
+    for (size_t i = 0; i < s->memory.n; i++) {
+        const struct carm_area *area = &s->memory.areas[i];
+        const uint64_t a[6] = {area->begin, area->end - area->begin, PROT_READ};
+        if (area->writable && area->shared && carm_child_call(&s->origin, SYS_mprotect, a) != 0) {
+            return carm_snapshot_fails(
+                s, "memory that it shares with others cannot be protected in a copy");
+        }
+    }
+    if (!map(&s->origin, at, data_bytes, PROT_READ | PROT_WRITE) ||
+        !map(&s->origin, at + data_bytes, CARM_REGION_CODE_BYTES, PROT_READ | PROT_EXEC)) {
+        return carm_snapshot_fails(
+            s, "code cannot be put into a copy (is it forbidden to execute new memory?)");
+    }
+    s->list_at = at + CARM_REGION_DATA_BYTES;
+    if (sched_getaffinity(s->origin.pid, sizeof cpus, &cpus) == 0) {
+        size_t last = 0;
+        for (size_t c = 0; c < CPU_SETSIZE; c++) {
+            last = CPU_ISSET(c, &cpus) ? c : last;
+        }
+        CPU_ZERO(&cpus);
+        CPU_SET(last, &cpus);
+        (void)sched_setaffinity(s->origin.pid, sizeof cpus, &cpus);
+    }
+    struct carm_err err = {""};
+    if (carm_region_open(&s->region, at + data_bytes, at, &err) != 0) {
+        return carm_snapshot_fails(s, "%s", err.text);
+    }
+    return true;
+}
+
+/* Executes some thousand instructions one by one: how the addresses move. */
+static bool observe(struct carm_snapshot *s)
+{
+    struct carm_body *body = &s->trial->body;
+    struct carm_child child;
+    unsigned steps = 0, inside = 0;
+    if (!carm_copy_fork(s, &s->origin, &child)) {
+        return false;
+    }
+    do {
+        struct carm_body_op *op = carm_body_find(body, child.regs.rip);
+        if (op) {
+            carm_body_observe(op, &child.regs);
+            inside++;
+        }
+        steps++;
+    } while (steps < STEPS && carm_child_step(&child));
+    carm_child_kill(&child);
+    carm_body_observed(body);
+    return inside > 0 || carm_snapshot_fails(s, "it was not executed");
+}
+
+static void find_data(struct carm_snapshot *s)
+{
+    const struct carm_body *body = &s->trial->body;
+    for (size_t i = 0; i < body->n; i++) {
+        const struct carm_body_op *op = &body->ops[i];
+        const bool moves = op->varies || (op->op.flags & CARM_OPCODE_GATHER);
+        const struct carm_area *area =
+            moves && op->executions ? carm_memory_find(&s->memory, op->first) : NULL;
+        bool known = !area;
+        for (size_t k = 0; k < s->ndata && !known; k++) {
+            known = s->data[k] >= area->begin && s->data[k] < area->end;
+        }
+        if (!known && s->ndata < CARM_SNAPSHOT_DATA_MAX) {
+            s->data[s->ndata++] = op->first;
+        }
+    }
+}
+
+/* What stands for memory begins with what is there. */
+static bool write_scratch(struct carm_snapshot *s)
+{
+    const struct carm_body *body = &s->trial->body;
+    struct user_fpregs_struct fp;
+    bool good = ptrace(PTRACE_GETFPREGS, s->program.pid, NULL, &fp) == 0;
+    for (size_t i = 0; i < body->n && good; i++) {
+        uint8_t line[64] = {0};
+        if (!body->ops[i].varies || !body->ops[i].executions) {
+            continue;
+        }
+        (void)carm_child_read(s->origin.pid, body->ops[i].first, line, sizeof line);
+        for (unsigned c = 0; c < carm_region_copies(body) && good; c++) {
+            good =
+                carm_child_write(s->origin.pid, s->region.data_at + carm_region_scratch(body, i, c),
+                                 line, sizeof line);
+        }
+    }
+    for (size_t k = 0; k < body->ncarried && good; k++) {
+        good = carm_child_write(
+            s->origin.pid, s->region.data_at + carm_region_carried(k),
+            (const uint8_t *)fp.xmm_space + (size_t)16 * (body->carried[k] & 15), 16);
+    }
+    return good || carm_snapshot_fails(s, "a copy cannot be written");
+}
+
+/* The jump over the head is five bytes, into which nothing may jump. */
+static bool can_patch(const struct carm_body *body)
+{
+    uint64_t covered = 0;
+    for (size_t i = 0; i < body->n && body->ops[i].at < body->head + 5; i++) {
+        const struct carm_body_op *op = &body->ops[i];
+        if (op->at < body->head || (i > 0 && op->leader)) {
+            break;
+        }
+        covered += op->in.length;
+    }
+    return covered >= 5;
+}
+
+static void refuse(struct carm_trial *t, enum carm_variant v, const char *why)
+{
+    if (!t->refused[v][0]) {
+        snprintf(t->refused[v], sizeof t->refused[v], "%s", why);
+    }
+}
+
+/* What cannot be tried with this loop. */
+static void refuse_variants(struct carm_trial *t)
+{
+    const struct carm_body *body = &t->body;
+    bool gathers = false, chases = false, strings = false;
+    for (size_t i = 0; i < body->n; i++) {
+        const struct carm_body_op *op = &body->ops[i];
+        gathers = gathers || (op->op.flags & CARM_OPCODE_GATHER);
+        strings = strings || (op->memory < 0 && (op->op.loads || op->op.stores) &&
+                              !(op->op.flags & (CARM_OPCODE_STACK | CARM_OPCODE_CALL)));
+        chases = chases || (op->varies && op->op.loads && !op->decides && !op->vector &&
+                            carm_body_chases(body, op));
+    }
+    for (int v = CARM_VARIANT_CHAINS; v < CARM_VARIANTS && body->calls; v++) {
+        refuse(t, (enum carm_variant)v, "the loop calls functions, which use its values");
+    }
+    if (body->carried_decides) {
+        refuse(t, CARM_VARIANT_CHAINS, "a branch depends on the values that it carries");
+    }
+    if (chases) {
+        refuse(t, CARM_VARIANT_L1,
+               "its loads wait for each other's values: without them nothing is left to wait for");
+    }
+    if (gathers) {
+        refuse(t, CARM_VARIANT_L1, "gathers are not rewritten");
+        refuse(t, CARM_VARIANT_ARITHMETIC, "gathers take their masks from arithmetic");
+    }
+    if (strings) {
+        refuse(t, CARM_VARIANT_L1, "string instructions are not rewritten");
+        refuse(t, CARM_VARIANT_STORES, "string instructions are not rewritten");
+    }
+}
+
+static const char *const nothing[CARM_VARIANTS] = {
+    [CARM_VARIANT_NEAR] = "no load moves by a constant",
+    [CARM_VARIANT_PREFETCHED] = "no load moves by a constant",
+    [CARM_VARIANT_FAR] = "no load moves by a constant",
+    [CARM_VARIANT_INDIRECT] = "no load's address is made of a number that was loaded in order",
+    [CARM_VARIANT_STREAMING] = "no store of 16 bytes or more, aligned, or of a general register",
+    [CARM_VARIANT_CHAINS] = "no vector register carries a value to the next iteration",
+    [CARM_VARIANT_DIVISIONS] =
+        "no floating-point division or square root outside of the control flow",
+    [CARM_VARIANT_ARITHMETIC] = "no vector arithmetic outside of the control flow",
+    [CARM_VARIANT_STORES] = "no store that moves",
+    [CARM_VARIANT_L1] = "no load or store that moves, outside of the control flow",
+};
+
+static bool write_code(struct carm_snapshot *s)
+{
+    struct carm_trial *t = s->trial;
+    const uint64_t head = t->body.head;
+    uint8_t patch[5] = {0xe9};
+    const int32_t distance = (int32_t)(int64_t)(s->region.entry_at - (head + 5));
+    for (int v = 0; v < CARM_VARIANTS; v++) {
+        const enum carm_variant variant = (enum carm_variant)v;
+        if (t->refused[v][0]) {
+            continue;
+        }
+        carm_region_emit(&s->region, &t->body, variant, false, &s->codes[v]);
+        if (!s->codes[v].start) {
+            refuse(t, variant, s->codes[v].why);
+        } else if (v > CARM_VARIANT_AGAIN && !s->codes[v].changed) {
+            refuse(t, variant, nothing[v]);
+            t->idle[v] = true;
+        }
+        t->changed[v] = s->codes[v].changed;
+        if (!t->prepared && !t->refused[v][0] &&
+            (v == CARM_VARIANT_UNCHANGED || carm_variant_changes_values(variant))) {
+            carm_region_emit(&s->region, &t->body, variant, true, &s->counted[v]);
+        }
+    }
+    if (t->refused[CARM_VARIANT_UNCHANGED][0]) {
+        snprintf(t->wrong, sizeof t->wrong, "%s", t->refused[CARM_VARIANT_UNCHANGED]);
+        return carm_snapshot_fails(s, "%s", t->wrong);
+    }
+    memcpy(patch + 1, &distance, sizeof distance);
+    return (carm_child_write(s->origin.pid, s->region.code_at, s->region.code, s->region.used) &&
+            (!can_patch(&t->body) || carm_child_write(s->origin.pid, head, patch, sizeof patch))) ||
+           carm_snapshot_fails(s, "a copy cannot be written");
+}
+
+/* Refuses huge pages for data that cannot use them. */
+static void refuse_huge(struct carm_snapshot *s)
+{
+    struct carm_trial *t = s->trial;
+    uint64_t present = 0, huge = 0, room = 0;
+    uint64_t data[CARM_SNAPSHOT_DATA_MAX];
+    size_t n = 0;
+    char *why = t->refused[CARM_TRIAL_HUGE];
+    const size_t size = sizeof t->refused[CARM_TRIAL_HUGE];
+    for (size_t i = 0; i < s->ndata; i++) {
+        const struct carm_area *area = carm_memory_find(&s->memory, s->data[i]);
+        uint64_t end = 0;
+        const uint64_t begin = carm_snapshot_huge_area(s, i, &end);
+        if (!area || area->shared || !area->writable || (area->path[0] && area->path[0] != '[')) {
+            continue;
+        }
+        room += end > begin ? end - begin : 0;
+        data[n++] = s->data[i];
+    }
+    carm_memory_huge(s->program.pid, data, n, &present, &huge);
+    t->huge_already = present > 0 && (double)huge > 0.5 * (double)present;
+    if (t->huge_already) {
+        snprintf(why, size, "its pages are huge already");
+    } else if (!room || present < UINT64_C(4) * CARM_HUGE_PAGE) {
+        snprintf(why, size, "its data take less than a few huge pages, or are a file's");
+    } else if (room > (UINT64_C(4) << 30)) {
+        snprintf(why, size, "its data take more than 4 GiB");
+    }
+}
+
+/* ---- the first snapshot ---- */
+
+/* The ticks of a unit in copies that have not touched their pages, and how many units they can do. */
+static bool calibrate(struct carm_snapshot *s)
+{
+    const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
+    const double enough = 300e-6 * s->settings->tsc_hz;
+    double units = 64.0;
+    s->most = 1e15;
+    for (int i = 0; i < 16; i++) {
+        struct carm_phase phases[2] = {carm_copy_phase(code, units), carm_copy_last_phase(s)};
+        struct carm_child_outcome outcome;
+        struct carm_child child;
+        double done = 0.0;
+        if (!carm_copy_fork(s, &s->origin, &child)) {
+            return false;
+        }
+        const size_t n = carm_copy_run(s, &child, code, 1.0, phases, 2, &outcome, &done, NULL);
+        if (n < 2) {
+            s->most = floor(0.9 * done);
+            return (s->most >= CARM_SNAPSHOT_UNITS_LEAST && s->ticks > 0.0) ||
+                   carm_snapshot_too_few(s, done, &outcome);
+        }
+        const double ticks = (double)(phases[1].tsc - phases[0].tsc);
+        s->ticks = ticks / units;
+        if (ticks > enough) {
+            return true;
+        }
+        units *= fmin(64.0, fmax(4.0, 1.2 * enough / (ticks + 1.0)));
+    }
+    return true;
+}
+
+/* Executions of each block in a copy that counts them; false: it did not come to its end */
+static bool count_blocks(struct carm_snapshot *s, const struct carm_variant_code *code,
+                         double units, uint64_t *counts, struct carm_child_outcome *outcome,
+                         double *done)
+{
+    struct carm_phase phases[2] = {carm_copy_phase(code, units), carm_copy_last_phase(s)};
+    struct carm_child child;
+    return carm_copy_fork(s, &s->origin, &child) &&
+           carm_copy_run(s, &child, code, 1.0, phases, 2, outcome, done, counts) == 2;
+}
+
+/* Refuses variants under which the loop takes other ways. */
+static bool compare_flow(struct carm_snapshot *s)
+{
+    struct carm_trial *t = s->trial;
+    double units = floor(fmin(FLOW_UNITS, 0.5 * s->most));
+    double done = 0.0;
+    uint64_t *counts = calloc(2 * t->body.n, sizeof *counts);
+    struct carm_child_outcome outcome = {0}; /* where a copy cannot be made */
+    char text[80];
+    if (!counts) {
+        return carm_snapshot_fails(s, "not enough memory");
+    }
+    uint64_t *const others = counts + t->body.n;
+    bool good =
+        count_blocks(s, &s->counted[CARM_VARIANT_UNCHANGED], units, counts, &outcome, &done);
+    if (!good && 0.9 * done >= CARM_SNAPSHOT_UNITS_LEAST) {
+        s->most = fmin(s->most, floor(0.9 * done));
+        units = s->most;
+        good = count_blocks(s, &s->counted[CARM_VARIANT_UNCHANGED], units, counts, &outcome, &done);
+    }
+    if (!good) {
+        free(counts);
+        return carm_snapshot_fails(s, "a copy that counts came to %s",
+                                   carm_copy_end(s, &outcome, text, sizeof text));
+    }
+    t->iterations = (double)counts[0] / (units + 1.0);
+    for (int v = 0; v < CARM_VARIANTS; v++) {
+        double most = 0.0;
+        if (v == CARM_VARIANT_UNCHANGED || !s->counted[v].start) {
+            continue;
+        }
+        if (!count_blocks(s, &s->counted[v], units, others, &outcome, NULL)) {
+            snprintf(t->refused[v], sizeof t->refused[v], "it ended the loop with %s",
+                     carm_copy_end(s, &outcome, text, sizeof text));
+            continue;
+        }
+        for (size_t i = 0; i < t->body.n; i++) {
+            const double more = fabs((double)others[i] - (double)counts[i]) - 1.0;
+            most = fmax(most, more / ((double)counts[i] + 16.0));
+        }
+        if (most > flow_most) {
+            snprintf(
+                t->refused[v], sizeof t->refused[v],
+                "the loop took other ways with it (a block was executed %.0f%% more or less often)",
+                100.0 * most);
+        }
+    }
+    free(counts);
+    return true;
+}
+
+bool carm_snapshot_find_inside(struct carm_snapshot *s)
+{
+    const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
+    const uint64_t at = s->region.data_at;
+    const uint64_t words[4] = {UINT64_MAX >> 1, at + CARM_REGION_PHASES, 0, code->entry};
+    unsigned inside = 0, n = 0;
+    for (int i = 0; i < SAMPLED && n < SAMPLES_ENOUGH; i++) {
+        struct carm_child child;
+        unsigned some = 0;
+        if (!carm_copy_open_warm(s, false, &child)) {
+            return false;
+        }
+        child.regs.rip = code->start;
+        if (carm_child_write(child.pid, at + CARM_REGION_UNITS, words, sizeof words)) {
+            /* at other times in each copy, as all do the same */
+            n += carm_child_sample(&child, (1.0 + 0.13 * i) * 1e-4, SAMPLES, s->region.code_at,
+                                   s->region.code_at + s->region.used, &some);
+            inside += some;
+        }
+        carm_child_kill(&child);
+    }
+    s->trial->inside = n >= SAMPLES_ENOUGH / 2 ? (double)inside / (double)n : NAN;
+    if (isnan(s->trial->inside)) {
+        return carm_snapshot_fails(
+            s, "copies come to a system call too soon to tell how long they are in its code");
+    }
+    if (s->trial->inside < inside_least) {
+        snprintf(
+            s->trial->wrong, sizeof s->trial->wrong,
+            "only %.0f%% of the time is spent in its own code while it runs: the code around it, or "
+            "functions that it calls, take the rest",
+            100.0 * s->trial->inside);
+        return carm_snapshot_fails(s, "%s", s->trial->wrong);
+    }
+    return true;
+}
+
+bool carm_snapshot_set_up(struct carm_snapshot *s, pid_t thread)
+{
+    struct carm_trial *t = s->trial;
+    if (!open_origin(s, thread) || (!t->prepared && !observe(s))) {
+        return false;
+    }
+    find_data(s);
+    if (!t->prepared) {
+        refuse_variants(t);
+    }
+    if (!t->refused[CARM_TRIAL_HUGE][0]) {
+        refuse_huge(s);
+    }
+    s->ticks = t->ticks;
+    s->most = t->most;
+    return write_code(s) && write_scratch(s) && (t->prepared || (calibrate(s) && compare_flow(s)));
+}

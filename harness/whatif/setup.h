@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a stopped program to a first copy with the variants of the loop. */
+#ifndef CARM_HARNESS_WHATIF_SETUP_H
+#define CARM_HARNESS_WHATIF_SETUP_H
+
+#include "harness/whatif/copies.h"
+
+/* Makes the first copy and writes the variants into it. At the first snapshot of a trial: observes the loop, refuses
+ * the variants that cannot be tried or change the loop's control flow, and estimates the time of a unit. */
+bool carm_snapshot_set_up(struct carm_snapshot *s, pid_t thread);
+
+/* Measures the share of the time that is spent in the loop's own code; fails where it is less than half. */
+bool carm_snapshot_find_inside(struct carm_snapshot *s);
+
+#endif
