@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the kernels of the Roofline paper have in common: a case is one kernel, one version, one size;
+/* Shared by the kernels of the Roofline paper: a case is one kernel, one version, one size;
  * it is set up once, run many times by a team, checked, and counted.
  * source: Williams, Waterman, Patterson 2009, section 6.2, tables 2 and 3 */
 #ifndef CARM_KERNELS_CONTEXT_H
@@ -34,11 +34,8 @@ typedef void carm_dwarf_access(void *context, uint64_t address, unsigned bytes, 
 
 struct carm_dwarf_case;
 
-/* One kernel version; a table of them is what `carm study dwarfs` runs. */
+/* The functions of a kernel. */
 struct carm_dwarf_ops {
-    const char *kernel;  /* "SpMV", "LBMHD", "Stencil", "3-D FFT", "Transpose" */
-    const char *version; /* "plain", "optimised" */
-    const char *what;    /* one line: "CSR, one row after another" */
     /* Threads work on their share of the outermost loop; the team's start line is not used: a run
      * is one carm_team_run. returns 0, -CARM_EIO (wrong result is -CARM_EFORMAT, see check) */
     int (*run)(struct carm_dwarf_case *c, struct carm_team *team, struct carm_err *err);
@@ -60,6 +57,7 @@ struct carm_dwarf_ops {
 /* Beginning of every case; a kernel's own struct begins with this. */
 struct carm_dwarf_case {
     const struct carm_dwarf_ops *ops;
+    const char *version;         /* "plain", "optimised" */
     char size[64];               /* "256^3", "n 500000, 27.0 nonzeros a row" */
     char isa[16];                /* of its kernel, "" = a library's own choice */
     uint64_t bytes;              /* memory that it holds, all arrays */
@@ -73,6 +71,12 @@ int carm_dwarf_fits(const char *what, double bytes, struct carm_err *err);
 
 /* Double precision flops of stepped code. */
 double carm_dwarf_stepped_flops(const struct carm_step_counts *counts);
+
+/* Begin of thread i's part of len planes or rows; thread i + 1's begin is its end. */
+static inline size_t carm_dwarf_share(size_t len, int i, int threads)
+{
+    return len * (size_t)i / (size_t)threads;
+}
 
 /* Fills in the counts of the cores' instructions from a stepped part of a run.
  * factor  of the run to the part */

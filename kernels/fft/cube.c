@@ -111,8 +111,8 @@ void carm_fft_unplan(const struct carm_fftw *fftw, struct carm_fft_cube *cube)
 void carm_fft_in_planes(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i,
                         int n)
 {
-    const size_t first = carm_fft_share(cube->n, i, n);
-    const size_t last = carm_fft_share(cube->n, i + 1, n);
+    const size_t first = carm_dwarf_share(cube->n, i, n);
+    const size_t last = carm_dwarf_share(cube->n, i + 1, n);
     const int passes = passes_of(cube->way);
     if (cube->way == CARM_FFT_WHOLE) {
         if (i == 0) {
@@ -129,12 +129,12 @@ void carm_fft_in_planes(const struct carm_fftw *fftw, const struct carm_fft_cube
 
 void carm_fft_across(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i, int n)
 {
-    const size_t last = carm_fft_share(cube->n, i + 1, n);
+    const size_t last = carm_dwarf_share(cube->n, i + 1, n);
     if (cube->way == CARM_FFT_WHOLE) {
         return;
     }
     const void *plan = cube->plans[passes_of(cube->way) - 1];
-    for (size_t y = carm_fft_share(cube->n, i, n); y < last; y++) {
+    for (size_t y = carm_dwarf_share(cube->n, i, n); y < last; y++) {
         fftw->execute(plan, carm_fft_at(cube, 0, y), carm_fft_at(cube, 0, y));
     }
 }

@@ -3,9 +3,8 @@
 #ifndef CARM_KERNELS_FFT_CUBE_H
 #define CARM_KERNELS_FFT_CUBE_H
 
-#include <stddef.h>
-
 #include "harness/machine/buffer.h"
+#include "kernels/context.h"
 #include "kernels/fft/fftw.h"
 
 enum carm_fft_way {
@@ -52,11 +51,6 @@ void carm_fft_across(const struct carm_fftw *fftw, const struct carm_fft_cube *c
 static inline carm_fftw_complex *carm_fft_at(const struct carm_fft_cube *cube, size_t z, size_t y)
 {
     return (carm_fftw_complex *)cube->data.start + z * cube->plane + y * cube->row;
-}
-
-static inline size_t carm_fft_share(size_t len, int i, int n)
-{
-    return len * (size_t)i / (size_t)n;
 }
 
 #endif

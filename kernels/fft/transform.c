@@ -25,6 +25,56 @@ double carm_fft_bytes(size_t n, int passes)
     return 2.0 * sizeof(carm_fftw_complex) * pow((double)n, 3.0) * passes;
 }
 
+/* ---- a run ---- */
+
+struct job {
+    const struct carm_fft *f;
+    pthread_barrier_t *planes;
+};
+
+static void run_job(struct carm_worker *w, void *arg)
+{
+    const struct job *job = arg;
+    const struct carm_fft *f = job->f;
+    carm_fft_in_planes(&f->fftw, &f->cube, w->index, w->team->n);
+    pthread_barrier_wait(job->planes);
+    carm_fft_across(&f->fftw, &f->cube, w->index, w->team->n);
+}
+
+/* Two transforms multiply the data by N: before they overflow they are filled in again. */
+static bool too_large(const struct carm_fft *f)
+{
+    const double doublings = 3.0 * log2((double)f->cube.n); /* of two runs */
+    return (f->runs / 2.0 + 1.0) * doublings > 900.0;
+}
+
+/* FFTW's own threads would inherit a worker's pinning: it is called from here, where there are any. */
+static bool by_fftw_threads(const struct carm_fft *f)
+{
+    return f->cube.way == CARM_FFT_WHOLE && f->threads > 1;
+}
+
+static int run(struct carm_dwarf_case *base, struct carm_team *team, struct carm_err *err)
+{
+    struct carm_fft *f = (struct carm_fft *)base;
+    pthread_barrier_t planes;
+    struct job job = {f, &planes};
+    if (too_large(f)) {
+        carm_fft_fill(f, team);
+    }
+    f->runs++;
+    if (by_fftw_threads(f)) {
+        carm_fft_in_planes(&f->fftw, &f->cube, 0, 1);
+        return 0;
+    }
+    if (pthread_barrier_init(&planes, NULL, (unsigned)team->n) != 0) {
+        return carm_fail(err, CARM_EIO, "cannot make a barrier for %d threads", team->n);
+    }
+    carm_team_run(team, run_job, &job);
+    pthread_barrier_destroy(&planes);
+    return 0;
+}
+
 /* ---- opening and closing ---------------------------------------------------------------------------- */
 
 static void close_case(struct carm_dwarf_case *base)
@@ -40,33 +90,8 @@ static void close_case(struct carm_dwarf_case *base)
     free(f);
 }
 
-static const struct carm_dwarf_ops plain_ops = {
-    .kernel = "3-D FFT",
-    .version = "plain",
-    .what = "FFTW's 1-D transforms along x, then y, then z; estimated plans",
-    .run = carm_fft_run,
-    .check = carm_fft_check,
-    .count = carm_fft_count,
-    .trace = NULL,
-    .close = close_case,
-};
-
-static const struct carm_dwarf_ops planes_ops = {
-    .kernel = "3-D FFT",
-    .version = "optimised",
-    .what = "FFTW's 2-D transforms of planes, then along z; measured plans, padded rows",
-    .run = carm_fft_run,
-    .check = carm_fft_check,
-    .count = carm_fft_count,
-    .trace = NULL,
-    .close = close_case,
-};
-
-static const struct carm_dwarf_ops whole_ops = {
-    .kernel = "3-D FFT",
-    .version = "optimised",
-    .what = "one 3-D plan of FFTW's, measured; padded rows",
-    .run = carm_fft_run,
+static const struct carm_dwarf_ops ops = {
+    .run = run,
     .check = carm_fft_check,
     .count = carm_fft_count,
     .trace = NULL,
@@ -78,7 +103,7 @@ static double best_seconds(struct carm_fft *f, struct carm_team *team, struct ca
     double best = INFINITY;
     for (int i = 0; i < TRIES; i++) {
         const uint64_t begin = carm_clock_now();
-        if (carm_fft_run(&f->base, team, err)) {
+        if (run(&f->base, team, err)) {
             return INFINITY;
         }
         const double ticks = (double)(carm_clock_now() - begin);
@@ -176,9 +201,8 @@ int carm_fft_open(struct carm_dwarf_case **out, const struct carm_fft_params *p,
         return rc;
     }
     const int passes = carm_fft_passes(p->version, p->n, p->cache_bytes);
-    f->base.ops = p->version == CARM_FFT_PLAIN    ? &plain_ops
-                  : f->cube.way == CARM_FFT_WHOLE ? &whole_ops
-                                                  : &planes_ops;
+    f->base.ops = &ops;
+    f->base.version = p->version == CARM_FFT_PLAIN ? "plain" : "optimised";
     snprintf(f->base.size, sizeof f->base.size, "%zu^3", p->n);
     f->base.work.metric = "flop";
     f->base.work.operations = carm_fft_operations(p->n);

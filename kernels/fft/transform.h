@@ -58,7 +58,6 @@ struct carm_fft {
     int runs;                 /* since the data were filled in: a transform makes them larger */
 };
 
-int carm_fft_run(struct carm_dwarf_case *base, struct carm_team *team, struct carm_err *err);
 /* Fills in data whose transform the check knows; this is the first touch, too. */
 void carm_fft_fill(struct carm_fft *f, struct carm_team *team);
 
@@ -66,11 +65,5 @@ int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double 
                    struct carm_err *err);
 int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
                    struct carm_err *err);
-
-enum { CARM_FFT_WAVES = 3 };
-
-/* One row of the data, of their transform, and of the data after two transforms: [cube.n] points of out. */
-typedef void carm_fft_row_fn(const struct carm_fft *f, size_t z, size_t y, carm_fftw_complex *out);
-carm_fft_row_fn carm_fft_data_row, carm_fft_transform_row, carm_fft_mirrored_row;
 
 #endif

@@ -38,10 +38,10 @@ static void sums_job(struct carm_worker *w, void *arg)
 {
     const struct carm_lbmhd *c = ((const struct sums_job *)arg)->c;
     const size_t rows = c->n[1] * c->n[2];
-    const size_t last = carm_lbmhd_share(rows, w->index + 1, w->team->n);
+    const size_t last = carm_dwarf_share(rows, w->index + 1, w->team->n);
     const double *lattice = carm_lbmhd_arrays(&c->lattice[c->current]);
     long double sums[CARM_LBMHD_FIELDS] = {0.0L};
-    for (size_t r = carm_lbmhd_share(rows, w->index, w->team->n); r < last; r++) {
+    for (size_t r = carm_dwarf_share(rows, w->index, w->team->n); r < last; r++) {
         add_row(c, lattice + carm_lbmhd_row_at(c, r % c->n[1], r / c->n[1]), sums);
     }
     for (int k = 0; k < CARM_LBMHD_FIELDS; k++) {
@@ -164,7 +164,7 @@ int carm_lbmhd_check(struct carm_dwarf_case *base, struct carm_team *team, doubl
     *error = check_points(c); /* the largest value is a density, about 1 */
     if (!(*error <= tolerance)) {
         return carm_fail(err, CARM_EFORMAT, "LBMHD (%s) differs by %.3g from its equations",
-                         base->ops->version, *error);
+                         base->version, *error);
     }
     return check_sums(c, team, err);
 }

@@ -16,14 +16,10 @@ int carm_lbmhd_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
     const size_t most = c->vector ? VECTOR_POINTS : PLAIN_POINTS;
     struct carm_step_counts counts = {0};
     bool complete = false;
-    struct carm_lbmhd_row row = {.c = c,
-                                 .from = carm_lbmhd_arrays(&c->lattice[c->current]),
-                                 .to = carm_lbmhd_arrays(&c->lattice[1 - c->current]),
-                                 .fields = carm_lbmhd_arrays(&c->fields),
-                                 .scratch = carm_lbmhd_scratch(c, 0),
-                                 .y = c->n[1] / 2,
-                                 .z = c->n[2] / 2,
-                                 .last = c->n[0] < most ? c->n[0] : most};
+    struct carm_lbmhd_row row = carm_lbmhd_row(c, c->current, 0);
+    row.y = c->n[1] / 2;
+    row.z = c->n[2] / 2;
+    row.last = c->n[0] < most ? c->n[0] : most;
     void (*const step)(const struct carm_lbmhd_row *) =
         c->vector ? c->vector->row : carm_lbmhd_plain_row;
     c->previous = false;
@@ -167,15 +163,9 @@ static void trace_vector(const struct tracer *t)
 void carm_lbmhd_trace(const struct carm_dwarf_case *base, carm_dwarf_access *access, void *context)
 {
     const struct carm_lbmhd *c = (const struct carm_lbmhd *)base;
-    const size_t rows = carm_lbmhd_share(c->n[1] * c->n[2], 1, c->threads);
+    const size_t rows = carm_dwarf_share(c->n[1] * c->n[2], 1, c->threads);
     for (int s = 0; s < c->steps; s++) {
-        const int from = (c->current + s) % 2;
-        struct carm_lbmhd_row row = {.c = c,
-                                     .from = carm_lbmhd_arrays(&c->lattice[from]),
-                                     .to = carm_lbmhd_arrays(&c->lattice[1 - from]),
-                                     .fields = carm_lbmhd_arrays(&c->fields),
-                                     .scratch = carm_lbmhd_scratch(c, 0),
-                                     .last = c->n[0]};
+        struct carm_lbmhd_row row = carm_lbmhd_row(c, (c->current + s) % 2, 0);
         const struct tracer t = {&row, access, context,
                                  c->vector ? c->vector->lanes * (unsigned)sizeof(double) : 8};
         for (size_t r = 0; r < rows; r++) {

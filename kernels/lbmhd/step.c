@@ -124,12 +124,12 @@ static void fill_job(struct carm_worker *w, void *arg)
 {
     const struct fill *f = arg;
     const size_t rows = f->c->n[1] * f->c->n[2];
-    const size_t last = carm_lbmhd_share(rows, w->index + 1, w->team->n);
+    const size_t last = carm_dwarf_share(rows, w->index + 1, w->team->n);
     double *scratch = carm_lbmhd_scratch(f->c, w->index);
     for (size_t i = 0; i < (size_t)CARM_LBMHD_ROWS * CARM_LBMHD_BLOCK; i++) {
         scratch[i] = 1.0; /* finite, should a lane read it that nobody uses */
     }
-    for (size_t r = carm_lbmhd_share(rows, w->index, w->team->n); r < last; r++) {
+    for (size_t r = carm_dwarf_share(rows, w->index, w->team->n); r < last; r++) {
         fill_row(f, r % f->c->n[1], r / f->c->n[1]);
     }
 }
@@ -146,16 +146,10 @@ static void run_job(struct carm_worker *w, void *arg)
     const struct job *job = arg;
     const struct carm_lbmhd *c = job->c;
     const size_t rows = c->n[1] * c->n[2];
-    const size_t first = carm_lbmhd_share(rows, w->index, w->team->n);
-    const size_t last = carm_lbmhd_share(rows, w->index + 1, w->team->n);
+    const size_t first = carm_dwarf_share(rows, w->index, w->team->n);
+    const size_t last = carm_dwarf_share(rows, w->index + 1, w->team->n);
     for (int s = 0; s < c->steps; s++) {
-        const int from = (c->current + s) % 2;
-        struct carm_lbmhd_row row = {.c = c,
-                                     .from = carm_lbmhd_arrays(&c->lattice[from]),
-                                     .to = carm_lbmhd_arrays(&c->lattice[1 - from]),
-                                     .fields = carm_lbmhd_arrays(&c->fields),
-                                     .scratch = carm_lbmhd_scratch(c, w->index),
-                                     .last = c->n[0]};
+        struct carm_lbmhd_row row = carm_lbmhd_row(c, (c->current + s) % 2, w->index);
         for (size_t r = first; r < last; r++) {
             row.y = r % c->n[1];
             row.z = r / c->n[1];
@@ -205,21 +199,7 @@ static void close_case(struct carm_dwarf_case *base)
     free(c);
 }
 
-static const struct carm_dwarf_ops plain_ops = {
-    .kernel = "LBMHD",
-    .version = "plain",
-    .what = "point after point, 72 arrays end to end, plain stores",
-    .run = run,
-    .check = carm_lbmhd_check,
-    .count = carm_lbmhd_count,
-    .trace = carm_lbmhd_trace,
-    .close = close_case,
-};
-
-static const struct carm_dwarf_ops optimised_ops = {
-    .kernel = "LBMHD",
-    .version = "optimised",
-    .what = "blocks of a row, one array at a time, vectors, stores past the caches, padded arrays",
+static const struct carm_dwarf_ops ops = {
     .run = run,
     .check = carm_lbmhd_check,
     .count = carm_lbmhd_count,
@@ -255,7 +235,8 @@ static void describe(struct carm_lbmhd *c)
     } else {
         snprintf(base->size, sizeof base->size, "%zu x %zu x %zu", c->n[0], c->n[1], c->n[2]);
     }
-    base->ops = c->vector ? &optimised_ops : &plain_ops;
+    base->ops = &ops;
+    base->version = c->vector ? "optimised" : "plain";
     snprintf(base->isa, sizeof base->isa, "%s", c->vector ? c->vector->isa : "scalar");
     base->work.metric = "flop";
     base->work.operations = CARM_LBMHD_FLOPS * points * c->steps;

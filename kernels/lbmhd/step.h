@@ -167,6 +167,17 @@ static inline double *carm_lbmhd_scratch(const struct carm_lbmhd *c, int thread)
            (size_t)thread * ((size_t)CARM_LBMHD_ROWS * CARM_LBMHD_BLOCK);
 }
 
+/* Whole rows for one thread, from the lattice `from` into the other one; y and z are to be set. */
+static inline struct carm_lbmhd_row carm_lbmhd_row(const struct carm_lbmhd *c, int from, int thread)
+{
+    return (struct carm_lbmhd_row){.c = c,
+                                   .from = carm_lbmhd_arrays(&c->lattice[from]),
+                                   .to = carm_lbmhd_arrays(&c->lattice[1 - from]),
+                                   .fields = carm_lbmhd_arrays(&c->fields),
+                                   .scratch = carm_lbmhd_scratch(c, thread),
+                                   .last = c->n[0]};
+}
+
 void carm_lbmhd_trace(const struct carm_dwarf_case *base, carm_dwarf_access *access, void *context);
 int carm_lbmhd_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
                      struct carm_err *err);
@@ -176,11 +187,5 @@ int carm_lbmhd_check(struct carm_dwarf_case *base, struct carm_team *team, doubl
 /* Sums of density, momentum and magnetic field over all points, by the team. */
 void carm_lbmhd_sums(const struct carm_lbmhd *c, struct carm_team *team,
                      double sums[CARM_LBMHD_FIELDS]);
-
-/* The part of `len` that is thread i's of n. */
-static inline size_t carm_lbmhd_share(size_t len, int i, int n)
-{
-    return len * (size_t)i / (size_t)n;
-}
 
 #endif

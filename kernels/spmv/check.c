@@ -129,7 +129,7 @@ int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *e
         /* !(<=) lets no NaN pass */
         if (!(difference <= unit * r->magnitude[i] + DBL_MIN)) {
             return carm_fail(err, CARM_EFORMAT,
-                             "%s SpMV is wrong: row %u is %.17g, and %.17g by %s", c->ops->version,
+                             "%s SpMV is wrong: row %u is %.17g, and %.17g by %s", c->version,
                              r->row[i], s->y[r->row[i]], r->value[i], r->by);
         }
     }
@@ -139,7 +139,7 @@ int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *e
     if (!(fabsl(sum - r->sum) <= unit * r->sum_magnitude + DBL_MIN)) {
         return carm_fail(err, CARM_EFORMAT,
                          "%s SpMV is wrong: its rows add up to %.17g, and should to %.17g",
-                         c->ops->version, (double)sum, r->sum);
+                         c->version, (double)sum, r->sum);
     }
     return 0;
 }

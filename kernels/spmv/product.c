@@ -177,21 +177,7 @@ static void close_case(struct carm_dwarf_case *c)
     }
 }
 
-const struct carm_dwarf_ops carm_spmv_plain = {
-    .kernel = "SpMV",
-    .version = "plain",
-    .what = "CSR, one row after another",
-    .run = run,
-    .check = carm_spmv_check,
-    .count = carm_spmv_count,
-    .trace = carm_spmv_trace,
-    .close = close_case,
-};
-
-const struct carm_dwarf_ops carm_spmv_optimised = {
-    .kernel = "SpMV",
-    .version = "optimised",
-    .what = "register blocks, short indices, SIMD, prefetch",
+static const struct carm_dwarf_ops ops = {
     .run = run,
     .check = carm_spmv_check,
     .count = carm_spmv_count,
@@ -204,7 +190,8 @@ static void describe(struct carm_spmv *s)
     struct carm_dwarf_case *c = &s->base;
     const double matrix =
         s->optimised ? carm_bcsr_bytes(&s->blocks) : carm_csr_bytes(s->rows, s->nonzeros);
-    c->ops = s->optimised ? &carm_spmv_optimised : &carm_spmv_plain;
+    c->ops = &ops;
+    c->version = s->optimised ? "optimised" : "plain";
     c->bytes = (uint64_t)matrix + ((uint64_t)s->columns + s->rows) * sizeof(double);
     c->work.operations = 2.0 * s->nonzeros;
     c->work.metric = "flop";

@@ -30,9 +30,6 @@ struct carm_spmv_params {
     struct carm_team *team;     /* runs use as many threads; borrowed while opening */
 };
 
-/* Both versions, for tables: "SpMV" "plain" and "optimised". */
-extern const struct carm_dwarf_ops carm_spmv_plain, carm_spmv_optimised;
-
 /* out  closed with (*out)->ops->close
  * returns 0; -CARM_EINVAL (no such block; nothing but zeros); -CARM_ENOMEM; of a file, also -CARM_EIO,
  * -CARM_EFORMAT, -CARM_ENOTSUP */

@@ -91,12 +91,12 @@ int carm_stencil_check(struct carm_dwarf_case *c, struct carm_team *team, double
         return carm_fail(err, CARM_EFORMAT,
                          "%s stencil is wrong: %.3g from the solution after %llu sweeps, and "
                          "rounding explains %.3g",
-                         c->ops->version, solution, (unsigned long long)s->steps, noise);
+                         c->version, solution, (unsigned long long)s->steps, noise);
     }
     if (!(again <= ROUNDINGS * DBL_EPSILON * (before + noise))) {
         return carm_fail(err, CARM_EFORMAT,
                          "%s stencil is wrong: %.3g from the same sweep with plain loops",
-                         c->ops->version, again);
+                         c->version, again);
     }
     return 0;
 }

@@ -144,21 +144,7 @@ static void close_case(struct carm_dwarf_case *c)
     }
 }
 
-const struct carm_dwarf_ops carm_stencil_plain = {
-    .kernel = "Stencil",
-    .version = "plain",
-    .what = "triple loop, scalar",
-    .run = run,
-    .check = carm_stencil_check,
-    .count = carm_stencil_count,
-    .trace = carm_stencil_trace,
-    .close = close_case,
-};
-
-const struct carm_dwarf_ops carm_stencil_optimised = {
-    .kernel = "Stencil",
-    .version = "optimised",
-    .what = "blocked, padded, SIMD, non-temporal stores where the grids leave the caches",
+static const struct carm_dwarf_ops ops = {
     .run = run,
     .check = carm_stencil_check,
     .count = carm_stencil_count,
@@ -210,7 +196,8 @@ static void describe(struct carm_stencil *s)
 {
     const double points = (double)s->n * s->n * s->n * s->sweeps;
     struct carm_dwarf_case *c = &s->base;
-    c->ops = s->optimised ? &carm_stencil_optimised : &carm_stencil_plain;
+    c->ops = &ops;
+    c->version = s->optimised ? "optimised" : "plain";
     c->work.operations = CARM_STENCIL_FLOPS * points;
     c->work.metric = "flop";
     c->work.compulsory_bytes = (s->streamed ? 2.0 : 3.0) * sizeof(double) * points;

@@ -33,9 +33,6 @@ struct carm_stencil_params {
     struct carm_team *team;     /* runs use as many threads; borrowed while opening */
 };
 
-/* Both versions, for tables: "Stencil" "plain" and "optimised". */
-extern const struct carm_dwarf_ops carm_stencil_plain, carm_stencil_optimised;
-
 /* out  closed with (*out)->ops->close
  * returns 0, -CARM_EINVAL (n too large), -CARM_ENOMEM */
 int carm_stencil_open(struct carm_dwarf_case **out, const struct carm_stencil_params *p,

@@ -128,7 +128,7 @@ void carm_transpose_trace(const struct carm_dwarf_case *base, carm_dwarf_access 
 {
     const struct carm_transpose *t = (const struct carm_transpose *)base;
     struct tracer r = {t, 0, access, context};
-    for (; r.z < carm_transpose_share(t->n, 1, t->threads); r.z++) {
+    for (; r.z < carm_dwarf_share(t->n, 1, t->threads); r.z++) {
         trace_plane(&r);
     }
 }

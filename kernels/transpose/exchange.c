@@ -23,8 +23,8 @@ static struct carm_transpose_point value_at(size_t n, size_t z, size_t y, size_t
 static void fill_job(struct carm_worker *w, void *arg)
 {
     const struct carm_transpose *t = arg;
-    const size_t last = carm_transpose_share(t->n, w->index + 1, w->team->n);
-    for (size_t z = carm_transpose_share(t->n, w->index, w->team->n); z < last; z++) {
+    const size_t last = carm_dwarf_share(t->n, w->index + 1, w->team->n);
+    for (size_t z = carm_dwarf_share(t->n, w->index, w->team->n); z < last; z++) {
         for (size_t y = 0; y < t->n; y++) {
             struct carm_transpose_point *in =
                 (struct carm_transpose_point *)t->in.start + (z * t->n + y) * t->pitch;
@@ -40,9 +40,9 @@ static void fill_job(struct carm_worker *w, void *arg)
 static void run_job(struct carm_worker *w, void *arg)
 {
     const struct carm_transpose *t = arg;
-    const size_t last = carm_transpose_share(t->n, w->index + 1, w->team->n);
+    const size_t last = carm_dwarf_share(t->n, w->index + 1, w->team->n);
     struct carm_transpose_part part = {.t = t, .last = t->n};
-    for (part.z = carm_transpose_share(t->n, w->index, w->team->n); part.z < last; part.z++) {
+    for (part.z = carm_dwarf_share(t->n, w->index, w->team->n); part.z < last; part.z++) {
         if (t->vector) {
             t->vector->rows(&part);
         } else {
@@ -81,9 +81,9 @@ static size_t wrong_of_plane(const struct carm_transpose *t, size_t x)
 static void check_job(struct carm_worker *w, void *arg)
 {
     struct checked *c = arg;
-    const size_t last = carm_transpose_share(c->t->n, w->index + 1, w->team->n);
+    const size_t last = carm_dwarf_share(c->t->n, w->index + 1, w->team->n);
     size_t wrong = 0;
-    for (size_t x = carm_transpose_share(c->t->n, w->index, w->team->n); x < last; x++) {
+    for (size_t x = carm_dwarf_share(c->t->n, w->index, w->team->n); x < last; x++) {
         wrong += wrong_of_plane(c->t, x);
     }
     pthread_mutex_lock(&c->lock);
@@ -101,7 +101,7 @@ static int check(struct carm_dwarf_case *base, struct carm_team *team, double *e
     *error = c.wrong ? 1.0 : 0.0;
     if (c.wrong) {
         return carm_fail(err, CARM_EFORMAT, "Transpose (%s) of %s has %zu points in a wrong place",
-                         base->ops->version, base->size, c.wrong);
+                         base->version, base->size, c.wrong);
     }
     return 0;
 }
@@ -119,21 +119,7 @@ static void close_case(struct carm_dwarf_case *base)
     free(t);
 }
 
-static const struct carm_dwarf_ops plain_ops = {
-    .kernel = "Transpose",
-    .version = "plain",
-    .what = "rows read, one point after another stored far apart",
-    .run = run,
-    .check = check,
-    .count = carm_transpose_count,
-    .trace = carm_transpose_trace,
-    .close = close_case,
-};
-
-static const struct carm_dwarf_ops optimised_ops = {
-    .kernel = "Transpose",
-    .version = "optimised",
-    .what = "tiles of 4 x 4 points in registers, whole lines stored past the caches",
+static const struct carm_dwarf_ops ops = {
     .run = run,
     .check = check,
     .count = carm_transpose_count,
@@ -145,7 +131,8 @@ static void describe(struct carm_transpose *t)
 {
     struct carm_dwarf_case *base = &t->base;
     const double n = (double)t->n;
-    base->ops = t->vector ? &optimised_ops : &plain_ops;
+    base->ops = &ops;
+    base->version = t->vector ? "optimised" : "plain";
     snprintf(base->size, sizeof base->size, "%zu^3", t->n);
     snprintf(base->isa, sizeof base->isa, "%s", t->vector ? t->vector->isa : "sse");
     base->bytes = 2 * t->n * t->n * t->pitch * sizeof(struct carm_transpose_point);

@@ -86,9 +86,4 @@ void carm_transpose_trace(const struct carm_dwarf_case *base, carm_dwarf_access 
 int carm_transpose_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
                          struct carm_err *err);
 
-static inline size_t carm_transpose_share(size_t len, int i, int n)
-{
-    return len * (size_t)i / (size_t)n;
-}
-
 #endif

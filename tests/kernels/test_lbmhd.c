@@ -538,7 +538,7 @@ static void traces_are_what_is_stepped(void **state)
         assert_true((double)got.nt_stores * width == t.nt_bytes);
         assert_true((double)got.load_bytes >= t.loads);
         assert_true((double)got.store_bytes >= t.stores);
-        print_message("%s: loads %.0f stepped, %.0f traced; stores %.0f, %.0f\n", c->ops->version,
+        print_message("%s: loads %.0f stepped, %.0f traced; stores %.0f, %.0f\n", c->version,
                       (double)got.load_bytes, t.loads, (double)got.store_bytes, t.stores);
         c->ops->close(c);
     }

@@ -358,7 +358,6 @@ static void refusals(void **state)
     p.block_columns = 5;
     assert_int_equal(open_fails(p), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "no code for blocks of 5 x 5"));
-    carm_spmv_plain.close(NULL);
 }
 
 int main(void)

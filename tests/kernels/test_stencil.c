@@ -208,7 +208,6 @@ static void refusals(void **state)
     p.n = 70000;
     assert_int_equal(carm_stencil_open(&c, &p, &err), -CARM_EINVAL);
     assert_null(c);
-    carm_stencil_plain.close(NULL);
 }
 
 /* ---- counts and trace --------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ static void checked(struct carm_dwarf_case *c, struct carm_team *team)
     assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
     assert_int_equal(c->ops->run(c, team, &err), 0);
     if (c->ops->check(c, team, &error, by, &err)) {
-        fail_msg("%s %s: %s", c->ops->version, c->isa, err.text);
+        fail_msg("%s %s: %s", c->version, c->isa, err.text);
     }
     assert_true(error == 0.0);
 }
