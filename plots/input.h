@@ -44,6 +44,9 @@ struct carm_plot_input {
     size_t nfiles;
     /* from each file's points to those of the same names in the next one; set by the caller */
     bool arrows;
+    /* of a study: points of a file are joined in their order, and have their names or none */
+    bool lines;
+    const char *traffic_by; /* how DRAM bytes were obtained, "" or NULL = counted */
 };
 
 /* The first operand that is there twice, or NULL. */

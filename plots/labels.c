@@ -190,7 +190,7 @@ static void name_point(const struct carm_scene *s, struct carm_scene_point *p,
     p->label.x = -1.0;
     p->label.rgb = p->rgb;
     p->leader = false;
-    if (p->small || p->rest || naming == CARM_SCENE_FILES) {
+    if (p->small || p->rest || naming == CARM_SCENE_FILES || !*p->from->name) {
         return;
     }
     if (s->path) {
@@ -299,6 +299,8 @@ enum {
     STEP_PX = 8,           /* from one candidate to the next */
     ENTRY_PX = 8,          /* from the axis to a slope's label */
     MARK_PX = 8,           /* of a point */
+    FOOT_PX = 6,           /* from the axis to the name of an upright */
+    KEY_PX = 180,          /* width of the regions' key, lower right (plots/scripts/roofline.gp) */
 };
 
 /* Decades: from a slope's ridge to the axis, so that its label has room. */
@@ -326,6 +328,12 @@ static void need(const struct carm_scene *s, struct carm_plot_axis *x, struct ca
         carm_plot_axis_widen(y, p->y);
         x->lo = fmin(x->lo, log10(p->x) - 0.1);
         x->hi = fmax(x->hi, log10(p->x) + 0.1);
+    }
+    for (size_t i = 0; i < s->nuprights; i++) {
+        const struct carm_scene_upright *u = &s->uprights[i];
+        carm_plot_axis_widen(y, u->y > 0.0 ? u->y : s->flats.lines[0].value);
+        x->lo = fmin(x->lo, log10(u->x) - beside);
+        x->hi = fmax(x->hi, log10(u->x) + beside);
     }
 }
 
@@ -520,6 +528,31 @@ static void place_side(const struct carm_scene *s, struct carm_scene_side *side,
     }
 }
 
+/* The names of uprights run upwards beside their lines, as low as there is room. */
+static void place_uprights(struct carm_scene *s, struct grid *grid)
+{
+    for (size_t i = 0; i < s->nuprights; i++) {
+        struct carm_scene_upright *u = &s->uprights[i];
+        struct box box = {
+            .length = carm_plot_text_px(u->label.text), .height = TEXT_PX, .sine = 1.0};
+        struct box best = box;
+        double least = INFINITY;
+        const int steps = steps_of(s->box.height - box.length - FOOT_PX);
+        for (int up = 0; up <= steps; up++) {
+            for (int side = 1; side >= -1; side -= 2) {
+                box.x = carm_scene_x(s, u->x) - side * ABOVE_PX;
+                box.y = FOOT_PX + (double)STEP_PX * up;
+                const double cost = place_cost(grid, &box, 10.0 * STEP_PX * up, side);
+                if (cost < least) {
+                    least = cost;
+                    best = box;
+                }
+            }
+        }
+        settle(grid, &best, least, &u->label);
+    }
+}
+
 /* The uncertainty of a point. */
 static void draw_bars(const struct carm_scene *s, const struct carm_scene_point *p,
                       struct grid *grid)
@@ -549,9 +582,9 @@ static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
         grid_box(grid, &mark, COST_MARK);
         draw_bars(s, &s->points[i], grid);
     }
-    for (size_t i = 1; i < s->npoints; i++) { /* the levels of a point are joined */
+    for (size_t i = 1; i < s->npoints; i++) { /* of points that are joined */
         const struct carm_scene_point *a = &s->points[i - 1], *b = &s->points[i];
-        if (a->from == b->from) {
+        if (carm_scene_joins(s, i)) {
             grid_line(grid, carm_scene_x(s, a->x), carm_scene_y(s, a->y), carm_scene_x(s, b->x),
                       carm_scene_y(s, b->y), COST_LINE);
         }
@@ -564,6 +597,26 @@ static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
     }
 }
 
+/* Of a roofline with ceilings: the kernels' lines and crosses, and the key of the regions. */
+static void draw_uprights(const struct carm_scene *s, struct grid *grid)
+{
+    for (size_t i = 0; i < s->nuprights; i++) {
+        const struct carm_scene_upright *u = &s->uprights[i];
+        const double x = carm_scene_x(s, u->x);
+        grid_line(grid, x, 0, x, carm_scene_y(s, carm_scene_roof(s, u->x)), COST_LINE);
+        if (u->y > 0.0) {
+            const struct box mark = {
+                x - MARK_PX, carm_scene_y(s, u->y), 2 * MARK_PX, 2 * MARK_PX, 1.0, 0.0};
+            grid_box(grid, &mark, COST_MARK);
+        }
+    }
+    if (s->lowest_memory > 0.0 || s->lowest_compute > 0.0) {
+        const double height = 0.23 * s->box.height;
+        const struct box key = {s->box.width - KEY_PX, height / 2, KEY_PX, height, 1.0, 0.0};
+        grid_box(grid, &key, COST_MARK);
+    }
+}
+
 int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
                       enum carm_scene_naming naming, struct carm_err *err)
 {
@@ -573,8 +626,9 @@ int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
     draw_obstacles(scene, &grid);
-    place_side(scene, &scene->flats, scene->y_px, carm_precision_rate(carm_scene_precision(scene)),
-               place_flat, &grid);
+    draw_uprights(scene, &grid);
+    place_uprights(scene, &grid);
+    place_side(scene, &scene->flats, scene->y_px, scene->rate, place_flat, &grid);
     place_side(scene, &scene->slopes, scene->y_px * scene->cosine, "B/s", place_slope, &grid);
     name_points(scene, &grid, naming);
     grid_close(&grid);

@@ -101,10 +101,6 @@ static const char *step_name(const char *name)
 /* The path's points, "1 basic"; libraries share the number 6. */
 static void add_steps(struct legend *l, const struct carm_scene *s)
 {
-    bool variants = false;
-    for (size_t i = 0; i < s->npoints; i++) {
-        variants = variants || s->points[i].small;
-    }
     for (int step = 1; step <= 6; step++) {
         for (size_t i = 0; i < s->npoints; i++) {
             const struct carm_scene_point *p = &s->points[i];
@@ -116,11 +112,23 @@ static void add_steps(struct legend *l, const struct carm_scene *s)
             }
         }
     }
-    if (variants) {
-        struct entry *e = add(l);
-        snprintf(e->text, sizeof e->text, "variants and other points");
-        e->mark = 4;
-        e->rgb = s->input->nmodels > 1 ? 0x404040 : 0x56b4e9;
+    for (size_t f = 0; f < s->input->nfiles; f++) {
+        size_t n = 0;
+        unsigned rgb = 0;
+        for (size_t i = 0; i < s->npoints; i++) {
+            const struct carm_scene_point *p = &s->points[i];
+            if (p->small && p->from->file == f) {
+                n++;
+                rgb = p->rgb;
+            }
+        }
+        if (n > 0) {
+            struct entry *e = add(l);
+            snprintf(e->text, sizeof e->text, "%s",
+                     s->input->nfiles > 1 ? s->input->files[f] : "variants and other points");
+            e->mark = 4 + (int)f;
+            e->rgb = s->input->nmodels > 1 ? 0x404040 : rgb;
+        }
     }
 }
 
@@ -444,7 +452,7 @@ static int lay_out(const struct carm_plot_picture *page, struct layout *l, struc
 {
     const struct carm_scene *scene = first_scene(l);
     const size_t n = scene ? carm_scene_named(scene) : 0;
-    const bool path = scene && scene->path;
+    const bool path = scene && (scene->path || page->input->lines);
     size_t unplaced = 0;
     l->naming = path || n <= CARM_SCENE_NAMED_MAX ? CARM_SCENE_NAMES
                 : n <= CARM_SCENE_NUMBERED_MAX    ? CARM_SCENE_NUMBERS

@@ -249,6 +249,7 @@ static void add_point(struct carm_scene *s, const struct carm_plot_point *p, dou
     const bool exact = exact_bytes || !(p->bytes_low > 0.0) || !(p->bytes_high > 0.0);
     const double unit = p->seconds * s->scale;
     static const unsigned colours[] = {0x000000, 0xe69f00, 0x56b4e9};
+    static const unsigned variants[] = {0x56b4e9, 0xe69f00, 0x009e73, 0xcc79a7};
     s->points[s->npoints++] =
         (struct carm_scene_point){.x = p->flops / bytes,
                                   .y = p->flops / unit,
@@ -259,7 +260,7 @@ static void add_point(struct carm_scene *s, const struct carm_plot_point *p, dou
                                   .from = p,
                                   .step = p->step,
                                   .rgb = s->input->nmodels > 1     ? carm_plot_rgb(p->model)
-                                         : s->path && p->step <= 0 ? 0x56b4e9
+                                         : s->path && p->step <= 0 ? variants[p->file % 4]
                                                                    : colours[p->file % 3],
                                   .mark = (int)p->file,
                                   .small = s->path && p->step <= 0,
@@ -366,6 +367,16 @@ int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *inpu
             add_model(scene, i, select);
         }
     }
+    snprintf(scene->rate, sizeof scene->rate, "%s",
+             carm_precision_rate(carm_scene_precision(scene)));
+    snprintf(scene->operation, sizeof scene->operation, "%s",
+             carm_precision_operation(carm_scene_precision(scene)));
+    const char *by = view == CARM_SCENE_ORIGINAL && input->traffic_by ? input->traffic_by : "";
+    snprintf(scene->bytes, sizeof scene->bytes, "%s%s%s%s",
+             view == CARM_SCENE_ORIGINAL ? " of DRAM traffic"
+             : view == CARM_SCENE_LEVELS ? " of each level's bytes"
+                                         : "",
+             *by ? " (" : "", by, *by ? ")" : "");
     if (scene->slopes.n == 0 || scene->flats.n == 0) {
         const bool peak = scene->roofs[0] && carm_roofs_find_peak(scene->roofs[0]);
         return carm_fail(err, CARM_EINVAL,
@@ -411,6 +422,11 @@ double carm_scene_x(const struct carm_scene *scene, double intensity)
     return (log10(intensity) - scene->x.lo) * scene->x_px;
 }
 
+double carm_scene_roof(const struct carm_scene *scene, double intensity)
+{
+    return fmin(scene->slopes.lines[0].limit, scene->flats.lines[0].limit * intensity);
+}
+
 double carm_scene_y(const struct carm_scene *scene, double performance)
 {
     return (log10(performance) - scene->y.lo) * scene->y_px;
@@ -442,9 +458,8 @@ static void put_line(FILE *out, const struct carm_scene *s, const struct carm_sc
         fprintf(out, "# %.9g %sB/s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix, x0,
                 x0 * l->value, l->rgb, l->limit / l->value, l->limit, l->rgb);
     } else {
-        fprintf(out, "# %.9g %s%s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix,
-                carm_precision_rate(carm_scene_precision(s)), l->value / l->limit, l->value, l->rgb,
-                x1, l->value, l->rgb);
+        fprintf(out, "# %.9g %s%s\n%.9g %.9g %u\n%.9g %.9g %u\n\n\n", l->value, s->prefix, s->rate,
+                l->value / l->limit, l->value, l->rgb, x1, l->value, l->rgb);
     }
 }
 
@@ -460,26 +475,32 @@ static double entry(const struct carm_scene *s, double rate)
     return fmax(pow(10, s->x.lo), pow(10, s->y.lo) / rate);
 }
 
-/* The interval of a line as a closed shape inside the panel (gnuplot bends what leaves it), where it
- * is wide enough to be seen. */
+/* The area between two slopes up to a performance, inside the panel (gnuplot bends what leaves it). */
+static void put_wedge(FILE *out, const struct carm_scene *s, double low, double high, double limit,
+                      unsigned rgb)
+{
+    const double x0 = pow(10, s->x.lo), x1 = pow(10, s->x.hi);
+    const double enters = entry(s, low), before = entry(s, high);
+    put_corner(out, s, enters, enters * low, rgb);
+    if (enters > x0) {
+        put_corner(out, s, before > x0 ? before : x0, pow(10, s->y.lo), rgb);
+    }
+    put_corner(out, s, before, before * high, rgb);
+    put_corner(out, s, limit / high, limit, rgb);
+    put_corner(out, s, fmin(limit / low, x1), limit, rgb);
+}
+
+/* The interval of a line as a closed shape, where it is wide enough to be seen. */
 static bool put_band(FILE *out, const struct carm_scene *s, const struct carm_scene_line *l,
                      bool slope)
 {
-    const double x0 = pow(10, s->x.lo), x1 = pow(10, s->x.hi);
+    const double x = l->value / l->limit, x1 = pow(10, s->x.hi);
     if (log10(l->high / l->low) * s->y_px * (slope ? s->cosine : 1.0) < BAND_PX) {
         return false;
     }
     if (slope) {
-        const double low = entry(s, l->low), high = entry(s, l->high);
-        put_corner(out, s, low, low * l->low, l->rgb);
-        if (low > x0) {
-            put_corner(out, s, high > x0 ? high : x0, pow(10, s->y.lo), l->rgb);
-        }
-        put_corner(out, s, high, high * l->high, l->rgb);
-        put_corner(out, s, l->limit / l->high, l->limit, l->rgb);
-        put_corner(out, s, fmin(l->limit / l->low, x1), l->limit, l->rgb);
+        put_wedge(out, s, l->low, l->high, l->limit, l->rgb);
     } else {
-        const double x = l->value / l->limit;
         put_corner(out, s, x, l->low, l->rgb);
         put_corner(out, s, x, l->high, l->rgb);
         put_corner(out, s, x1, l->high, l->rgb);
@@ -581,14 +602,19 @@ static void put_bars(FILE *out, const struct carm_scene *s)
     fprintf(out, "CARM_END\nbars = %zu\n", n);
 }
 
-/* From the first level of a point to its last one. */
+bool carm_scene_joins(const struct carm_scene *scene, size_t i)
+{
+    const struct carm_plot_point *a = scene->points[i - 1].from, *b = scene->points[i].from;
+    return a == b || (scene->input->lines && a->file == b->file);
+}
+
 static void put_joins(FILE *out, const struct carm_scene *s)
 {
     size_t n = 0;
     fputs("$joins << CARM_END\n", out);
     for (size_t i = 1; i < s->npoints; i++) {
         const struct carm_scene_point *a = &s->points[i - 1], *b = &s->points[i];
-        if (a->from == b->from) {
+        if (carm_scene_joins(s, i)) {
             fprintf(out, "%.9g %.9g\n%.9g %.9g\n\n", a->x, a->y, b->x, b->y);
             n++;
         }
@@ -681,6 +707,67 @@ static void put_names(FILE *out, const struct carm_scene *s, const char *name,
     fprintf(out, "CARM_END\n%s = %zu\n", name, n);
 }
 
+/* As lines of data: nothing in a string of a model is gnuplot's. */
+static void put_axis_labels(FILE *out, const struct carm_scene *s)
+{
+    char text[CARM_TEXT_MAX];
+    fputs("$axis_labels << CARM_END\n", out);
+    snprintf(text, sizeof text, "operational intensity%s, %s/byte", s->bytes, s->operation);
+    carm_plot_put_line(out, text, s->box.width + 40);
+    snprintf(text, sizeof text, "performance, %s%s", s->prefix, s->rate);
+    carm_plot_put_line(out, text, s->box.height + 40);
+    fputs("CARM_END\nintensity_label = $axis_labels[1][2:*]\n"
+          "performance_label = $axis_labels[2][2:*]\n",
+          out);
+}
+
+/* Figure 2c of the Roofline paper: between the lowest ceiling and the roof of each side, and where both overlap. */
+static void put_regions(FILE *out, const struct carm_scene *s)
+{
+    const double peak = s->slopes.lines[0].limit, slope = s->flats.lines[0].limit;
+    const double m = s->lowest_memory, c = s->lowest_compute;
+    const double x1 = pow(10, s->x.hi), ridge = peak / slope;
+    static const char corners[] = "%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n%.9g %.9g\n";
+    fputs("$memory_region << CARM_END\n", out);
+    if (m > 0.0) {
+        put_wedge(out, s, m, slope, peak, 0);
+    }
+    fputs("CARM_END\n$compute_region << CARM_END\n", out);
+    if (c > 0.0) {
+        fprintf(out, corners, c / slope, c, ridge, peak, x1, peak, x1, c);
+    }
+    fputs("CARM_END\n$both_region << CARM_END\n", out);
+    if (m > 0.0 && c > 0.0) {
+        fprintf(out, corners, c / slope, c, ridge, peak, peak / m, peak, c / m, c);
+    }
+    fprintf(out, "CARM_END\nregions = %d\n", (m > 0.0 ? 1 : 0) | (c > 0.0 ? 2 : 0));
+}
+
+/* Vertical lines up to the roof with the kernels' names at their feet, and crosses. */
+static void put_uprights(FILE *out, const struct carm_scene *s)
+{
+    size_t crosses = 0;
+    fputs("$kernels << CARM_END\n", out);
+    for (size_t i = 0; i < s->nuprights; i++) {
+        const struct carm_scene_upright *u = &s->uprights[i];
+        fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i ? "\n\n" : "", u->x, pow(10, s->y.lo), u->x,
+                carm_scene_roof(s, u->x));
+    }
+    fprintf(out, "CARM_END\nkernels = %zu\n$kernel_labels << CARM_END\n", s->nuprights);
+    for (size_t i = 0; i < s->nuprights; i++) {
+        put_label(out, s, &s->uprights[i].label);
+    }
+    fputs("CARM_END\n$crosses << CARM_END\n", out);
+    for (size_t i = 0; i < s->nuprights; i++) {
+        const struct carm_scene_upright *u = &s->uprights[i];
+        if (u->y > 0.0) {
+            fprintf(out, "%.9g %.9g\n", u->x, u->y);
+            crosses++;
+        }
+    }
+    fprintf(out, "CARM_END\ncrosses = %d\n", crosses > 0);
+}
+
 void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_scene *scene,
                     const char *title)
 {
@@ -688,15 +775,10 @@ void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_sce
     carm_plot_put_box(canvas, scene->box, scene->x, scene->y, title);
     carm_plot_put_intensity_ticks(out, scene->x, scene->box.width);
     carm_plot_put_decimal_ticks(out, 'y', scene->y, scene->box.height);
-    fprintf(out,
-            "performance_label = \"performance, %s%s\"\n"
-            "intensity_label = \"operational intensity%s, %s/byte\"\nslope_angle = %.2f\n",
-            scene->prefix, carm_precision_rate(carm_scene_precision(scene)),
-            scene->view == CARM_SCENE_ORIGINAL ? " of DRAM traffic"
-            : scene->view == CARM_SCENE_LEVELS ? " of each level's bytes"
-                                               : "",
-            carm_precision_operation(carm_scene_precision(scene)),
-            atan2(scene->y_px, scene->x_px) * 180 / M_PI);
+    put_axis_labels(out, scene);
+    fprintf(out, "slope_angle = %.2f\n", atan2(scene->y_px, scene->x_px) * 180 / M_PI);
+    put_regions(out, scene);
+    put_uprights(out, scene);
     put_lines(out, scene);
     put_side_labels(out, scene, "slope_labels", &scene->slopes);
     put_side_labels(out, scene, "flat_labels", &scene->flats);

@@ -13,6 +13,7 @@ enum {
     CARM_SCENE_NAMED_MAX = 12,    /* points whose names stand beside them */
     CARM_SCENE_NUMBERED_MAX = 40, /* points that have a number, and a line of the legend */
     CARM_SCENE_ARROWS_MAX = 64,
+    CARM_SCENE_UPRIGHTS_MAX = 16,
 };
 
 enum carm_scene_view { CARM_SCENE_AWARE, CARM_SCENE_ORIGINAL, CARM_SCENE_LEVELS };
@@ -67,6 +68,12 @@ struct carm_scene_arrow {
     size_t from, to;
 };
 
+/* A kernel of a roofline with ceilings: a vertical line at its intensity, a cross at its performance. */
+struct carm_scene_upright {
+    double x, y; /* y 0 = no performance */
+    struct carm_scene_label label;
+};
+
 struct carm_scene {
     const struct carm_plot_input *input;
     const struct carm_roofs *roofs[CARM_PLOT_MODELS_MAX]; /* of each model; NULL = it has none */
@@ -78,8 +85,14 @@ struct carm_scene {
     size_t npoints, left_out;        /* without the bytes that this view counts */
     struct carm_scene_arrow arrows[CARM_SCENE_ARROWS_MAX];
     size_t narrows;
+    struct carm_scene_upright uprights[CARM_SCENE_UPRIGHTS_MAX];
+    size_t nuprights;
+    /* of ceilings: the lowest of each side, below which its optimisations are in reach; 0 = no region */
+    double lowest_memory, lowest_compute;
     double scale; /* of the y axis */
     const char *prefix;
+    char rate[CARM_NAME_MAX + 3], operation[CARM_NAME_MAX]; /* "flop/s", "flop" */
+    char bytes[CARM_NAME_MAX + 4]; /* whose bytes the x axis has: " of DRAM traffic" */
     struct carm_plot_axis x, y;
     struct carm_plot_box box;
     double x_px, y_px, cosine, sine; /* pixels of a decade; of the slopes' angle */
@@ -109,6 +122,12 @@ size_t carm_scene_named(const struct carm_scene *scene);
 /* The place of a value, in pixels from the panel's left and lower end; valid after the layout. */
 double carm_scene_x(const struct carm_scene *scene, double intensity);
 double carm_scene_y(const struct carm_scene *scene, double performance);
+
+/* The roof above an intensity, of slopes and horizontals of one set. */
+double carm_scene_roof(const struct carm_scene *scene, double intensity);
+
+/* Whether a line joins point i and the one before it: two levels of one point, or two points of a file. */
+bool carm_scene_joins(const struct carm_scene *scene, size_t i);
 
 /* Writes the panel. */
 void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_scene *scene,

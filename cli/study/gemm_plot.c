@@ -4,71 +4,46 @@
 
 #include "cli/study/output.h"
 #include "kernels/gemm/study.h"
-#include "plots/study.h"
 
-enum { GROUPS = 3 }; /* enum carm_gemm_access */
-
-static struct carm_plot_study_point point_of(const struct carm_gemm_point *p)
+/* step  as in struct carm_plot_point; file: of the legend */
+static void add_point(struct carm_plot_input *in, const struct carm_gemm_study *s,
+                      const struct carm_gemm_point *p, int step, size_t file)
 {
-    struct carm_plot_study_point point = {0};
     if (p->known) {
-        point.intensity[CARM_PLOT_AWARE] = p->bytes > 0.0 ? p->flops / p->bytes : 0.0;
-        point.intensity[CARM_PLOT_ORIGINAL] = p->dram_bytes > 0.0 ? p->flops / p->dram_bytes : 0.0;
-        point.performance = carm_gemm_performance(p);
+        struct carm_plot_point *to = &in->points[in->npoints++];
+        *to = carm_study_plot_point(&s->base, p->flops, p->bytes, p->dram_bytes, p->seconds);
+        to->step = step;
+        to->file = file;
+        snprintf(to->name, sizeof to->name, "gemm-%zu-%d-%s", s->n, step, p->what);
     }
-    return point;
-}
-
-/* The variants by how they access the matrices, one group after the other.
- * points  [study->nvariants] out */
-static void add_variants(const struct carm_gemm_study *study, struct carm_plot_study *plot,
-                         struct carm_plot_study_point *points)
-{
-    static const char *const names[GROUPS] = {"B as it is", "B transposed", "both packed"};
-    for (size_t g = 0; g < GROUPS; g++) {
-        plot->groups[g] =
-            (struct carm_plot_study_group){.name = names[g], .points = points, .colour = g};
-        for (size_t i = 0; i < study->nvariants; i++) {
-            if (study->variants[i].access == (enum carm_gemm_access)g) {
-                *points++ = point_of(&study->variants[i]);
-                plot->groups[g].n++;
-            }
-        }
-    }
-    plot->ngroups = GROUPS;
 }
 
 int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm_err *err)
 {
+    /* steps, then the variants by enum carm_gemm_access */
+    static const char *const groups[] = {"", "B as it is", "B transposed", "both packed"};
     const struct carm_gemm_study *gemm = (const struct carm_gemm_study *)study;
-    struct carm_plot_study plot = {
-        .kind = CARM_PLOT_STUDY_STEPS,
-        .model = study->model,
-        .roofs = study->roofs,
-        .traffic_by = !*study->dram_lacks          ? ""
-                      : gemm->precision == CARM_DP ? "simulated"
-                                                   : "at least",
-        .nsteps = CARM_GEMM_STEPS,
-    };
-    _Static_assert((int)CARM_GEMM_STEPS <= CARM_PLOT_STEPS_MAX, "the picture takes every step");
-    struct carm_plot_study_point *variants = calloc(gemm->nvariants + 1, sizeof *variants);
-    if (!variants) {
+    const bool dp = gemm->precision == CARM_DP;
+    struct carm_plot_input in = {.traffic_by = !*study->dram_lacks ? ""
+                                               : dp                ? "simulated"
+                                                                   : "at least"};
+    char title[96];
+    in.points = calloc(CARM_GEMM_STEPS + gemm->nvariants, sizeof *in.points);
+    if (!in.points) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
     }
-    snprintf(plot.title, sizeof plot.title, "Matrix multiplication, n = %zu%s%s", gemm->n,
-             gemm->precision == CARM_DP ? "" : ", ",
-             gemm->precision == CARM_DP ? "" : carm_precision_name(gemm->precision));
-    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
-        struct carm_plot_study_point *step = &plot.steps[i];
-        *step = point_of(&gemm->steps[i]);
-        /* libraries share a number; among variants the numbers alone */
-        snprintf(step->name, sizeof step->name, "%d%s%s", i < CARM_GEMM_VERSIONS ? i + 1 : 6,
-                 gemm->nvariants ? "" : " ", gemm->nvariants ? "" : gemm->steps[i].what);
+    for (; in.nfiles < sizeof groups / sizeof *groups; in.nfiles++) {
+        snprintf(in.files[in.nfiles], sizeof in.files[0], "%s", groups[in.nfiles]);
     }
-    if (gemm->nvariants) {
-        add_variants(gemm, &plot, variants);
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) { /* libraries share a number */
+        add_point(&in, gemm, &gemm->steps[i], i < CARM_GEMM_VERSIONS ? i + 1 : 6, 0);
     }
-    int rc = carm_plot_study_draw(&plot, path, err);
-    free(variants);
+    for (size_t i = 0; i < gemm->nvariants; i++) {
+        add_point(&in, gemm, &gemm->variants[i], -1, 1 + (size_t)gemm->variants[i].access);
+    }
+    snprintf(title, sizeof title, "Matrix multiplication, n = %zu%s%s", gemm->n, dp ? "" : ", ",
+             dp ? "" : carm_precision_name(gemm->precision));
+    const int rc = carm_study_plot_draw(study, &in, "gemm", title, path, err);
+    free(in.points);
     return rc;
 }

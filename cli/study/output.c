@@ -2,6 +2,8 @@
 #include "cli/study/output.h"
 
 #include "base/json_write.h"
+#include "plots/gnuplot.h"
+#include "plots/picture.h"
 
 json_t *carm_study_place_json(const struct carm_place *p)
 {
@@ -16,4 +18,66 @@ json_t *carm_study_place_json(const struct carm_place *p)
         carm_jwrite_text_or_null(o, "above", p->above >= 0 ? p->ceilings[p->above].name : "") &&
         carm_jwrite_bool(o, "over", p->over) && carm_jwrite_text(o, "advice", p->advice);
     return carm_jwrite_done(o, ok);
+}
+
+struct carm_plot_point carm_study_plot_point(const struct carm_study *study, double flops,
+                                             double bytes, double dram_bytes, double seconds)
+{
+    struct carm_plot_point p = {.flops = flops,
+                                .bytes = bytes,
+                                .dram_bytes = dram_bytes,
+                                .seconds = seconds,
+                                .level_bytes = {-1.0, -1.0},
+                                .flops_low = -1.0,
+                                .flops_high = -1.0,
+                                .bytes_low = -1.0,
+                                .bytes_high = -1.0,
+                                .threads = study->roofs->threads};
+    snprintf(p.precision, sizeof p.precision, "%.15s", study->roofs->precision);
+    return p;
+}
+
+/* The tables say how many points have no DRAM bytes. */
+static void ignore(const char *note)
+{
+    (void)note;
+}
+
+int carm_study_plot_put(FILE *out, const struct carm_study *study, struct carm_plot_input *input,
+                        const char *kind, const char *title, const char *format,
+                        struct carm_err *err)
+{
+    const struct carm_machine *m = &study->model->machine;
+    const struct carm_select all = {.nisa = 0};
+    struct carm_plot_look look;
+    char text[3 * CARM_TEXT_MAX];
+    snprintf(text, sizeof text, "%s, %s%s%s", title, m->hostname,
+             *m->hostname && *m->cpu ? ": " : "", m->cpu);
+    const struct carm_plot_picture page = {.input = input,
+                                           .select = &all,
+                                           .look = &look,
+                                           .kind = kind,
+                                           .format = format,
+                                           .title = text,
+                                           .models = CARM_PLOT_BOTH};
+    input->note = ignore;
+    input->models[0] = study->model;
+    input->nmodels = 1;
+    const int rc = carm_plot_look_parse(&look, NULL, NULL, NULL, err);
+    return rc ? rc : carm_plot_picture_put(out, &page, err);
+}
+
+int carm_study_plot_draw(const struct carm_study *study, struct carm_plot_input *input,
+                         const char *kind, const char *title, const char *path,
+                         struct carm_err *err)
+{
+    FILE *script;
+    int rc = carm_gnuplot_open(&script, err);
+    if (rc) {
+        return rc;
+    }
+    rc = carm_study_plot_put(script, study, input, kind, title, carm_gnuplot_format(path), err);
+    rc = rc ? rc : carm_gnuplot_draw(script, path, err);
+    fclose(script);
+    return rc;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "kernels/study/study.h"
+#include "plots/input.h"
 
 /* As tables. */
 void carm_gemm_print(FILE *out, const struct carm_study *of);
@@ -33,5 +34,21 @@ int carm_classes_plot_script(FILE *out, const struct carm_study *study, const ch
 /* Intensity, roof, share, the ceilings next below and above, over, advice; JSON's null where there is no
  * place. NULL when out of memory. */
 json_t *carm_study_place_json(const struct carm_place *place);
+
+/* A point under the study's roofs; 0 bytes = not counted. */
+struct carm_plot_point carm_study_plot_point(const struct carm_study *study, double flops,
+                                             double bytes, double dram_bytes, double seconds);
+
+/* The cache-aware and the original model side by side, with the study's points.
+ * input  points and files; the study's model is filled in
+ * kind   of carm plot
+ * returns as carm_plot_picture_put */
+int carm_study_plot_put(FILE *out, const struct carm_study *study, struct carm_plot_input *input,
+                        const char *kind, const char *title, const char *format,
+                        struct carm_err *err);
+/* The same, drawn into a file in the format of its name's end. */
+int carm_study_plot_draw(const struct carm_study *study, struct carm_plot_input *input,
+                         const char *kind, const char *title, const char *path,
+                         struct carm_err *err);
 
 #endif

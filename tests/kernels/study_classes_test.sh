@@ -126,7 +126,7 @@ if command -v gnuplot >/dev/null; then
         study -k 2 -t 1 -o p.csv --resume --plot "c.$format" && [ -s "c.$format" ]
         ok "a picture as $format"
     done
-    grep -q 'APP-L3' c.svg && grep -q '1st' c.svg && grep -q 'Original (DRAM) roofline' c.svg
+    grep -q 'APP-L3' c.svg && grep -q '1st' c.svg && grep -q 'Original roofline (DRAM)' c.svg
     ok 'it has the classes on both models'
 else
     skip 'pictures' 'no gnuplot'

@@ -206,7 +206,7 @@ if command -v gnuplot >/dev/null; then
         study -n 48 -t 1 --isa sse -o p.csv --resume --plot "g.$format" && [ -s "g.$format" ]
         ok "a picture as $format"
     done
-    grep -q '2 B transposed' g.svg && grep -q 'Original (DRAM) roofline' g.svg
+    grep -q '2 B transposed' g.svg && grep -q 'Original roofline (DRAM)' g.svg
     ok 'it has the steps on both models'
     study -n 48 -t 1 --isa sse -o p.csv --resume --variants 20 --plot v.svg &&
         grep -q 'both packed' v.svg

@@ -452,7 +452,7 @@ static void reports_say_what_was_found(void **state)
     assert_non_null(strstr(text, "\"1st\""));
     assert_non_null(strstr(text, "\"2^20\""));
     assert_non_null(strstr(text, "L1 100 GB/s"));
-    assert_non_null(strstr(text, "Original (DRAM) roofline"));
+    assert_non_null(strstr(text, "Original roofline (DRAM)"));
     free(text);
 }
 

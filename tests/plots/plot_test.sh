@@ -133,10 +133,10 @@ refuses "times from core to core that were not measured" 1 "two cores" plot "$mo
 refuses "latencies that were not measured" 1 "carm build" plot "$model" --kind latency -o "$tmp/p.svg"
 mkdir "$tmp/folder"
 awk '/"precision": "dp"/ && ++n == 2 { sub("dp", "int8") } 1' "$model" >"$tmp/int8.json"
-run plot "$tmp/int8.json" --precision int8 --script && grep -q 'performance, Gop/s"' "$tmp/out" &&
-    grep -q 'intensity, op/byte"' "$tmp/out" && grep -q 'int8' "$tmp/out" && ! grep -q 'flop/s"' "$tmp/out"
+run plot "$tmp/int8.json" --precision int8 --script && grep -q '^|performance, Gop/s' "$tmp/out" &&
+    grep -q 'intensity, op/byte' "$tmp/out" && grep -q 'int8' "$tmp/out" && ! grep -q '^|.*flop' "$tmp/out"
 ok "--precision int8: its roofs, in Gop/s"
-run plot "$tmp/int8.json" --script && grep -q 'performance, Gflop/s"' "$tmp/out"
+run plot "$tmp/int8.json" --script && grep -q 'performance, Gflop/s' "$tmp/out"
 ok "... and without it those of dp"
 refuses "a precision that the model lacks" 1 "no bf16 roofs match" plot "$model" --precision bf16 --script
 run plot "$model" --kind curve --script="$tmp/folder" && [ ! -s "$tmp/out" ] &&
@@ -146,8 +146,8 @@ run plot "$model" "$tmp/p20.csv" --script="$tmp/s.gp" && run plot "$model" "$tmp
     cmp -s "$tmp/s.gp" "$tmp/out"
 ok "--script=FILE writes the same script as standard output gets"
 
-run plot opteron-x2 opteron-x4 --overlay --script && grep -q '^roof_dashes = "2 1 2 1 "$' "$tmp/out" &&
-    grep -qx '|operational intensity, flop/byte of memory traffic' "$tmp/out"
+run plot opteron-x2 opteron-x4 --overlay --script && grep -q '^line_dashes = "1 2 1 2"$' "$tmp/out" &&
+    grep -qx '|operational intensity of memory traffic, flop/byte' "$tmp/out"
 ok "roofs on each other differ by their dashes"
 
 if ! command -v gnuplot >/dev/null; then
