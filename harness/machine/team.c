@@ -528,8 +528,8 @@ static void pair_job(struct carm_worker *w, void *arg)
 
 static double run_pair(struct carm_team *team, int other, int runs, int rounds)
 {
+    /* the first turn is the first thread's: 0 */
     struct pair p = {.other = other, .runs = runs, .rounds = rounds, .seconds = INFINITY};
-    atomic_init(&p.turn, 0);
     carm_team_run(team, pair_job, &p);
     return isfinite(p.seconds) ? p.seconds : 0.0;
 }

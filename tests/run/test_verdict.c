@@ -444,6 +444,18 @@ static void test_gains(void **state)
     carm_verdict_find(&b, 10.0, 1.0, &code, &v);
     assert_int_equal(v.advice[0].code, CARM_ADVICE_ALIGN);
     assert_near(v.loop.high, 10.0 / 4.5, 1e-9);
+    /* not known, nearly all loads within a line, or stores: nothing to align */
+    static const double aligned[] = {0.0, CARM_VERDICT_BOTH, 1.0};
+    for (size_t i = 0; i < 3; i++) {
+        code.whole_lines = aligned[i];
+        carm_verdict_find(&b, 10.0, 1.0, &code, &v);
+        assert_int_equal(v.advice[0].code, CARM_ADVICE_NOTHING);
+    }
+    b.n = 0;
+    carm_bounds_add(&b, CARM_LIMIT_STORES, 9.0, false, "x");
+    code.whole_lines = 0.5;
+    carm_verdict_find(&b, 10.0, 1.0, &code, &v);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_NOTHING);
     /* variables on the stack: the chain of the operations themselves stays */
     b.n = 0;
     carm_bounds_add(&b, CARM_LIMIT_FORWARDING, 9.0, false, "x");

@@ -11,7 +11,7 @@
 /* Two sets, avx2 of one and sse of two threads, on three levels. */
 struct fixture {
     struct carm_model model;
-    struct carm_level levels[3];
+    struct carm_level levels[4]; /* the model has three: nobody may look at the last one */
     struct carm_roofs roofs[2];
     struct carm_memory_roof memory[3];
     struct carm_compute_roof compute[3];
@@ -29,6 +29,7 @@ static int set_up(void **state)
     f.levels[0] = (struct carm_level){.level = "L1", .resolved = true};
     f.levels[1] = (struct carm_level){.level = "L2", .resolved = true};
     f.levels[2] = (struct carm_level){.level = "DRAM", .resolved = true};
+    f.levels[3] = (struct carm_level){.level = "L4", .resolved = true};
     f.memory[0] = (struct carm_memory_roof){.level = "L1", .ldst = "2:1", .bandwidth = 100e9};
     f.memory[1] = (struct carm_memory_roof){.level = "L2", .ldst = "2:1", .bandwidth = 50e9};
     f.memory[2] = (struct carm_memory_roof){.level = "DRAM", .ldst = "2:1", .bandwidth = 9e9};
