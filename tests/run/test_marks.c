@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Marked code as rows: exactly, by difference, or with the reason why not. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/marks.h"
+#include "tests/unit.h"
 
 /* instructions of the first call, of the others, and of all; each has a load of 8 bytes */
 static struct carm_mark mark(const char *name, uint64_t iterations, uint64_t calls, uint64_t first,
@@ -40,7 +35,6 @@ static void look(const struct carm_mark *marks, size_t n)
 
 static int done(void **state)
 {
-    (void)state;
     free(rows);
     rows = NULL;
     return 0;
@@ -61,7 +55,6 @@ static void is(size_t i, const char *name, double instructions, const char *note
 
 static void calls_of_one_number(void **state)
 {
-    (void)state;
     struct carm_mark marks[] = {mark("same", 2, 5, 10, 10), mark("first", 1, 5, 90, 10),
                                 mark("once", 4, 1, 10, 0), mark("differ", 1, 3, 100, 10),
                                 mark("", 0, 1, 7, 0)};
@@ -78,7 +71,6 @@ static void calls_of_one_number(void **state)
 
 static void difference(void **state)
 {
-    (void)state;
     /* 7 of setup and 3 an iteration; the very first call has 50 more, and other names lie between */
     const struct carm_mark marks[] = {mark("a", 1, 1, 60, 0),      mark("b", 10, 2, 37, 37),
                                       mark("a", 1000, 1, 3007, 0), mark("a", 10, 1, 37, 0),
@@ -93,7 +85,6 @@ static void difference(void **state)
 
 static void differences_that_differ(void **state)
 {
-    (void)state;
     struct carm_mark marks[] = {mark("a", 10, 2, 37, 37), mark("a", 20, 2, 67, 67),
                                 mark("a", 30, 2, 98, 98)};
     look(marks, 3);
@@ -110,7 +101,6 @@ static void differences_that_differ(void **state)
 
 static void nothing_marked(void **state)
 {
-    (void)state;
     look(NULL, 0);
     assert_int_equal(nrows, 0);
 }

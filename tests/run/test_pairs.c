@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pairs of times, made up: what is slower, what is within, what the pairs do not decide. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "run/pairs.h"
+#include "tests/unit.h"
 
 enum { MOST = CARM_PAIRS_MOST };
 
@@ -37,7 +32,6 @@ static struct carm_pairs_time judge(size_t n, double more, double scatter, doubl
 
 static void equal_commands(void **state)
 {
-    (void)state;
     const struct carm_pairs_time t = judge(8, 0.0, 0.0, 0.0, 0.05);
     assert_true(t.change == 0.0 && t.low == 0.0 && t.high == 0.0 && t.seconds[0] == 1.0);
     assert_int_equal(t.verdict, CARM_PAIRS_WITHIN);
@@ -50,7 +44,6 @@ static void equal_commands(void **state)
 
 static void changes_are_found(void **state)
 {
-    (void)state;
     const struct carm_pairs_time slower = judge(8, 0.1, 0.01, 0.0, 0.05);
     assert_int_equal(slower.verdict, CARM_PAIRS_SLOWER);
     assert_true(fabs(slower.change - 0.1) < 0.02 && slower.low > 0.05 && slower.high < 0.15);
@@ -71,7 +64,6 @@ static void changes_are_found(void **state)
 
 static void too_wide(void **state)
 {
-    (void)state;
     assert_int_equal(judge(8, 0.05, 1.0, 0.0, 0.05).verdict, CARM_PAIRS_UNDECIDED);
     assert_int_equal(judge(8, 0.0, 0.0, 0.0, 0.0).verdict, CARM_PAIRS_UNDECIDED);
 }
@@ -79,7 +71,6 @@ static void too_wide(void **state)
 /* The interval holds the median in 99% of cases or more, at each number of pairs. */
 static void coverage(void **state)
 {
-    (void)state;
     static const size_t numbers[] = {8, 9, 12, 20, 50, 300, MOST};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         int missed = 0;

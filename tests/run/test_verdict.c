@@ -518,7 +518,6 @@ static void test_kept(void **state)
     struct carm_point point = carm_point_blank();
     struct carm_verdict_kept kept;
     char text[256];
-    (void)state;
     carm_bounds_add(&b, CARM_LIMIT_CHAIN, 9.0, false, "x");
     carm_bounds_add(&b, CARM_LIMIT_ISSUE, 3.0, false, "x");
     carm_verdict_find(&b, 10.0, 1.0, &code, &of.verdict);

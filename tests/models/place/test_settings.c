@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Machines that differ from the measured one: what is read, what changes in a model, what it brings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/core.h"
 #include "models/latency.h"
 #include "models/place/settings.h"
 #include "tests/models/near.h"
+#include "tests/unit.h"
 
 #define near(value, wanted) assert_near(value, wanted, 1e-9 * fabs(wanted))
 
@@ -40,7 +35,6 @@ static void test_words(void **state)
                                       "L2=nanx"};
     struct carm_settings s;
     struct carm_err err = {""};
-    (void)state;
     assert_int_equal(carm_settings_parse("l2=2M,L3=1.5x,Dram.Bandwidth=2x,L1.latency=0.5x,peak=2x,"
                                          "CLOCK=1.2X,L3.size=48MiB",
                                          &s, &err),
@@ -138,7 +132,6 @@ static void apply(const char *list, char *text, size_t size)
 static void test_sizes(void **state)
 {
     char text[CARM_SETTINGS_TEXT_MAX];
-    (void)state;
     apply("L2=4x", text, sizeof text);
     assert_string_equal(text, "L2 4 MiB (1 MiB today)");
     assert_int_equal(levels[1].os_size_bytes, 4 << 20);
@@ -156,7 +149,6 @@ static void test_sizes(void **state)
 static void test_rates(void **state)
 {
     char text[CARM_SETTINGS_TEXT_MAX];
-    (void)state;
     apply("dram.bandwidth=2x,L2.latency=0.5x", text, sizeof text);
     assert_string_equal(text, "DRAM bandwidth 2x and L2 latency 0.5x");
     near(memory[2].bandwidth, 200e9 / 3);
@@ -196,7 +188,6 @@ static void test_lacking(void **state)
 {
     struct carm_settings s;
     struct carm_err err = {""};
-    (void)state;
     make();
     assert_int_equal(carm_settings_parse("L3=2x", &s, &err), 0);
     assert_int_equal(carm_settings_apply(&s, &model, &err), -CARM_EINVAL);
@@ -215,7 +206,6 @@ static void test_gains(void **state)
     double before = 0.0, after = 0.0;
     enum carm_limit limit;
     char text[32];
-    (void)state;
     /* 8 of 10 s for DRAM become 4, of which 2 stay, or shrink as well */
     struct carm_verdict_gain g = carm_setting_gain(10.0, 8.0, 4.0);
     near(g.low, 10.0 / 6.0);

@@ -205,7 +205,6 @@ static void codes_of_fewer_threads_are_compared(void **state)
 {
     static struct carm_series series[2][CARM_ROOF_CODES];
     struct rules r;
-    (void)state;
     need_a_machine();
     for (int level = 1; level <= 3; level += 2) {
         open_rules(&r, level, 100, 400, 400);
