@@ -174,19 +174,16 @@ static bool is_narrow(const struct carm_pairs_time *t, double narrow)
 }
 
 /* The processor time as what the wall time would be if processors were all that the second command waits for. */
-static int judge_processor(const double *wall, const double *processor, size_t n, double threshold,
-                           struct carm_pairs_time *out, struct carm_err *err)
+static int judge_part(const double *wall, const double *processor, size_t n, double threshold,
+                      struct carm_pairs_time *out, struct carm_err *err)
 {
-    struct carm_pairs_time plain = {.change = 0.0};
     double *times = calloc(2 * n, sizeof *times);
     for (size_t i = 0; times && i < n; i++) {
         times[2 * i] = fmax(wall[2 * i], processor[2 * i]);
         times[2 * i + 1] = times[2 * i] + processor[2 * i + 1] - processor[2 * i];
     }
-    int rc = times ? carm_pairs_judge(processor, n, threshold, &plain, err)
-                   : carm_fail(err, CARM_ENOMEM, "not enough memory for the times");
-    rc = rc ? rc : carm_pairs_judge(times, n, threshold, out, err);
-    memcpy(out->seconds, plain.seconds, sizeof out->seconds);
+    const int rc = times ? carm_pairs_judge(times, n, threshold, out, err)
+                         : carm_fail(err, CARM_ENOMEM, "not enough memory for the times");
     free(times);
     return rc;
 }
@@ -195,16 +192,18 @@ static int judge_processor(const double *wall, const double *processor, size_t n
 static int judge(const struct carm_pairs_how *how, const double *wall, const double *processor,
                  struct carm_pairs *out, struct carm_err *err)
 {
-    struct carm_pairs_time *of[] = {&out->wall, &out->processor};
+    struct carm_pairs_time *of[] = {&out->wall, &out->part};
     int rc = carm_pairs_judge(wall, out->n, how->threshold, &out->wall, err);
-    rc = rc ? rc : judge_processor(wall, processor, out->n, how->threshold, &out->processor, err);
+    rc = rc ? rc : carm_pairs_judge(processor, out->n, how->threshold, &out->processor, err);
+    rc = rc ? rc : judge_part(wall, processor, out->n, how->threshold, &out->part, err);
     for (int i = 0; i < 2; i++) { /* without a threshold, a narrow interval is an answer */
         if (of[i]->verdict == CARM_PAIRS_UNDECIDED && how->threshold == 0.0 &&
             is_narrow(of[i], how->narrow)) {
             of[i]->verdict = CARM_PAIRS_WITHIN;
         }
     }
-    const enum carm_pairs_verdict a = out->wall.verdict, b = out->processor.verdict;
+    const enum carm_pairs_verdict a = out->wall.verdict, b = out->part.verdict;
+    out->processor.verdict = b;
     out->verdict = a == CARM_PAIRS_SLOWER || b == CARM_PAIRS_SLOWER         ? CARM_PAIRS_SLOWER
                    : a == CARM_PAIRS_UNDECIDED || b == CARM_PAIRS_UNDECIDED ? CARM_PAIRS_UNDECIDED
                    : a == CARM_PAIRS_FASTER                                 ? a
@@ -217,7 +216,7 @@ static bool is_done(const struct carm_pairs_how *how, const struct carm_pairs *p
 {
     return p->verdict != CARM_PAIRS_UNDECIDED &&
            (how->threshold > 0.0 ||
-            (is_narrow(&p->wall, how->narrow) && is_narrow(&p->processor, how->narrow)));
+            (is_narrow(&p->wall, how->narrow) && is_narrow(&p->part, how->narrow)));
 }
 
 int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, struct carm_err *err)

@@ -41,9 +41,10 @@ struct carm_pairs_time {
 struct carm_pairs {
     size_t n; /* pairs */
     struct carm_pairs_time wall;
-    struct carm_pairs_time
-        processor; /* its change is the difference by the wall time where that is larger: a
-                                       * program that sleeps has none to speak of */
+    struct carm_pairs_time processor;
+    /* the processor time as a part of the wall time, where that is larger, which decides: a program that sleeps has no
+     * processor time to speak of */
+    struct carm_pairs_time part;
     enum carm_pairs_verdict verdict; /* slower where either time is */
     /* the machine meanwhile; negative = not known */
     double

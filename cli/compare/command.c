@@ -442,7 +442,7 @@ const struct carm_command carm_command_compare = {
         "those that it comes from.\n\n"
         "--run starts each command with sh, with empty input and its output discarded. What disturbs the machine for "
         "longer than a run disturbs both commands. The change is the median of the pairs' ratios, its interval that of "
-        "order statistics. The processor time of programs that mostly wait is compared by the wall time. If the "
+        "order statistics. The processor time of programs that mostly wait is judged as a part of the wall time. If the "
         "interval does not decide within --budget, the result is \"not comparable\". The machine's state meanwhile is "
         "printed: whether another thread shared the core, the processors that other programs and the hypervisor took, "
         "and the core's clock. Neighbours in caches and memory are not looked for.",

@@ -72,7 +72,7 @@ static void answer_text(char *dst, size_t size, const struct carm_compare_pairs 
     } else {
         snprintf(dst, size, "No difference of more than %.2g%%.",
                  100.0 * fmax(fmax(fabs(p->wall.low), fabs(p->wall.high)),
-                              fmax(fabs(p->processor.low), fabs(p->processor.high))));
+                              fmax(fabs(p->part.low), fabs(p->part.high))));
     }
 }
 
