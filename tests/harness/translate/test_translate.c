@@ -558,6 +558,11 @@ static void test_stock(void **state)
     static const unsigned parts[] = {3, 40, 40, 2, 2};
     char commands[sizeof parts / sizeof *parts][512];
     const struct surroundings before = same_each_time();
+    /* glibc's strcmp for AVX-512 masks its second load by the bytes that are not 0, those behind the string included:
+     * in dash, the number of its latest child. Where a byte of that is 0, the shell loads 1 to 3 bytes fewer. */
+    static char *no_masks[] = {(char *)(uintptr_t) "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL",
+                               NULL};
+    environ = no_masks;
     (void)snprintf(commands[0], sizeof *commands, "%s 5 800", random_blocks);
     (void)snprintf(commands[1], sizeof *commands, "%s; %s", masks, places);
     (void)snprintf(commands[2], sizeof *commands, "%s", rewrites);
