@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "harness/machine/search.h"
 #include "models/roofline.h"
 #include "validation/roofs/levels.h"
-#include "validation/roofs/points.h"
 
 enum {
     SEARCH_REPS = 3000, /* repetitions of the search before a roof, for the progress line */
@@ -23,7 +21,6 @@ enum {
     FEWEST = 4,           /* rounds that run even after the deadline of the rounds */
     MORE = 3,             /* most rounds of a point, in multiples of the planned rounds ... */
     MORE_SHARED = 2,      /* ... and of shared resources, whose state outlasts a build */
-    SETTLED = 6,          /* sound rounds of a mixture of operations */
     BARREN = 8,           /* repeated rounds without effect after which a roof gets no more */
     PROMPT = 2,           /* repeated rounds of the roofs that a plot shows, per repeated round of
                            * the others */
@@ -43,39 +40,10 @@ static const double known_margin = 0.005;
 static const double code_floor = 0.005;
 static const double page_floor = 0.02;
 
-/* Least gain of a search's code to be kept: codes of equal speed differ by up to 0.5%
- * (code_floor). */
-static const double gain_least = 1.005;
-
 /* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%, those of computation
  * within 0.2%. `mad` of a quick build stayed in a schedule of 97.6% with two threads (115.4 of 118.2 Gflop/s). */
 static const double rule_slack = 0.03;
 static const double rule_slack_peak = 0.015;
-
-struct job {
-    const struct carm_build *build;
-    struct carm_build_set *sets;
-    size_t nsets;
-    struct carm_model *model;
-    struct carm_build_roof *roofs;
-    size_t n;
-    size_t reps; /* of one round */
-    size_t rounds;
-    size_t dropped; /* roofs of ISAs beside that the time for searches did not allow */
-};
-
-/* Whether a mix's traffic with memory is known without counters: loaded lines are read, updated
- * lines are read and written back, lines of non-temporal stores are written. The line of a plain
- * store may or may not be read first (processors differ), so plain stores are not known. */
-static bool known_dram_traffic(const struct carm_mix *mix)
-{
-    return mix->stores == 0 || mix->update || mix->nontemporal;
-}
-
-static const char *level_name(const struct carm_build_roof *r)
-{
-    return r->memory ? r->set->levels.levels[r->level].name : "";
-}
 
 static void what_of(const struct carm_build_roof *r, char name[16])
 {
@@ -130,7 +98,8 @@ static bool is_beside(const struct carm_build_roof *r)
 static bool same_roof(const struct carm_build_roof *a, const struct carm_build_roof *b)
 {
     return a->isa == b->isa && a->precision == b->precision && a->memory == b->memory &&
-           (a->memory ? a->mix == b->mix && strcmp(level_name(a), level_name(b)) == 0
+           (a->memory ? a->mix == b->mix &&
+                            strcmp(carm_build_roof_level(a), carm_build_roof_level(b)) == 0
                       : a->op == b->op);
 }
 
@@ -142,12 +111,12 @@ static bool is_main(const struct carm_build_roof *r)
 
 /* Planned rounds: all for roofs that a plot shows first, half for the other mixes, and FEWEST for
  * ISAs beside the widest (mixtures of operations: as many as these need). */
-static size_t rounds_of(const struct job *j, const struct carm_build_roof *r)
+static size_t rounds_of(const struct carm_build_job *j, const struct carm_build_roof *r)
 {
     const size_t least = j->rounds < FEWEST ? j->rounds : FEWEST;
     if (is_beside(r)) {
         const bool mixture = !r->memory && carm_ops[r->op].mixture;
-        return mixture && j->rounds > SETTLED ? SETTLED + 1 : least;
+        return mixture && j->rounds > CARM_ROOF_SETTLED ? CARM_ROOF_SETTLED + 1 : least;
     }
     return is_main(r) || j->rounds / 2 < least ? j->rounds : j->rounds / 2;
 }
@@ -161,8 +130,8 @@ static int announce(const struct carm_build_roof *r, const char *doing, struct c
     what_of(r, what);
     carm_observer_step(r->set->build->observer, "%d thread%s: %s%s %s %s%s%s", r->set->threads,
                        r->set->threads == 1 ? "" : "s", doing, carm_isa_name(r->isa),
-                       carm_precision_name(r->precision), level_name(r), *level_name(r) ? " " : "",
-                       what);
+                       carm_precision_name(r->precision), carm_build_roof_level(r),
+                       *carm_build_roof_level(r) ? " " : "", what);
     return carm_observer_check(r->set->build->observer, err);
 }
 
@@ -248,7 +217,8 @@ static size_t keep_known(const struct carm_build_roof *r, const struct carm_code
         while (k < n && strcmp(codes[k]->name, w->code) != 0) {
             k++;
         }
-        if (k == n || strcmp(w->machine, c->machine) != 0 || strcmp(w->level, level_name(r)) != 0) {
+        if (k == n || strcmp(w->machine, c->machine) != 0 ||
+            strcmp(w->level, carm_build_roof_level(r)) != 0) {
             continue;
         }
         bool there = false;
@@ -303,7 +273,7 @@ static void search_memory(struct carm_build_roof *r)
 
 /* An ISA beside the widest takes the codes of private resources from a smaller number of threads.
  * returns whether there were any */
-static bool take_codes(const struct job *j, struct carm_build_roof *r)
+static bool take_codes(const struct carm_build_job *j, struct carm_build_roof *r)
 {
     for (size_t i = 0; i < j->n && is_beside(r) && is_private(r); i++) {
         const struct carm_build_roof *other = &j->roofs[i];
@@ -410,7 +380,8 @@ static void add_before(struct carm_build_roof *r)
     char what[16];
     what_of(r, what);
     if (before && r->memory) {
-        const struct carm_memory_roof *m = carm_roofs_find_memory(before, level_name(r), what);
+        const struct carm_memory_roof *m =
+            carm_roofs_find_memory(before, carm_build_roof_level(r), what);
         if (m) {
             const uint64_t set_bytes = m->working_set_bytes / (uint64_t)before->threads;
             take_over(series_before(r, m->code, set_bytes), m->rounds, m->nrounds, &m->spread,
@@ -426,7 +397,7 @@ static void add_before(struct carm_build_roof *r)
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
-static void one_round(const struct job *j, struct carm_build_roof *r, double wait)
+static void one_round(const struct carm_build_job *j, struct carm_build_roof *r, double wait)
 {
     carm_build_use(r->set);
     const size_t reps = is_beside(r) ? (j->reps + 1) / 2 : j->reps;
@@ -498,7 +469,7 @@ static void note_gain(struct carm_build_roof *r, const double *rates)
 /* Keeps the finalists that can still be the best. With unsound rounds, all stay, unless only one
  * may be left: then the best so far, once each has some rounds.
  * most  most finalists to keep */
-static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
+static void cut(const struct carm_build_job *j, struct carm_build_roof *r, size_t most)
 {
     double rates[CARM_ROOF_CODES];
     size_t order[CARM_ROOF_CODES];
@@ -535,7 +506,7 @@ static void cut(const struct job *j, struct carm_build_roof *r, size_t most)
     r->nseries = n;
 }
 
-static int run_rounds(struct job *j, struct carm_err *err)
+static int run_rounds(struct carm_build_job *j, struct carm_err *err)
 {
     struct carm_team *team = j->sets[0].team;
     const struct carm_deadline deadline = team->deadline;
@@ -638,19 +609,6 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 
 /* ---- more rounds -------------------------------------------------------------------------------- */
 
-/* Whether a mixture of operations has too few sound rounds, those with other numbers of threads at the same
- * rate per core included. A mixture settles in one of several schedules and keeps it for a round (77.8 or 69.2
- * Gflop/s on a Zen 3), so several rounds are needed to see the best. */
-static bool is_unsettled(const struct carm_build_roof *r)
-{
-    const struct carm_series *s = &r->series[r->best];
-    size_t sound = r->alike;
-    for (size_t i = 0; i < s->n; i++) {
-        sound += carm_state_is_sound(s->rounds[i].state) ? 1 : 0;
-    }
-    return !r->memory && carm_ops[r->op].mixture && sound < SETTLED;
-}
-
 /* Whether repeated rounds have no effect: the last ones made neither the figure sound nor its
  * interval narrower. */
 static bool is_barren(const struct carm_build_roof *r)
@@ -668,7 +626,7 @@ static void note_gain_of_round(struct carm_build_roof *r, const struct carm_pool
     r->barren = better ? 0 : r->barren + 1;
 }
 
-static bool needs_more(const struct job *j, const struct carm_build_roof *r)
+static bool needs_more(const struct carm_build_job *j, const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
     if (is_barren(r)) {
@@ -676,13 +634,13 @@ static bool needs_more(const struct job *j, const struct carm_build_roof *r)
     }
     const double slack = j->build->config->quick ? 2.0 : 1.0;
     return s->n < (is_private(r) ? MORE : MORE_SHARED) * rounds_of(j, r) &&
-           (r->note[0] || r->nseries > 1 || is_unsettled(r) ||
+           (r->note[0] || r->nseries > 1 || carm_build_is_unsettled(r) ||
             carm_series_is_doubtful(s, &r->pooled, slack));
 }
 
 /* A roof that breaks a rule with another number of threads may have the wrong code: it gets a
  * series of the other's code. */
-static void adopt_code(const struct job *j, struct carm_build_roof *r)
+static void adopt_code(const struct carm_build_job *j, struct carm_build_roof *r)
 {
     for (size_t i = 0; i < j->n && r->nseries < CARM_ROOF_CODES; i++) {
         const struct carm_build_roof *other = &j->roofs[i];
@@ -700,7 +658,7 @@ static void adopt_code(const struct job *j, struct carm_build_roof *r)
 /* One more round of the roofs that need it.
  * all  not only roofs that a plot shows
  * any  out: whether a roof needed one */
-static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
+static int run_again(struct carm_build_job *j, bool all, bool *any, struct carm_err *err)
 {
     *any = false;
     for (size_t i = 0; i < j->n; i++) {
@@ -729,7 +687,7 @@ static int run_again(struct job *j, bool all, bool *any, struct carm_err *err)
     return 0;
 }
 
-static int run_more(struct job *j, struct carm_err *err)
+static int run_more(struct carm_build_job *j, struct carm_err *err)
 {
     bool any = true;
     int rc = 0;
@@ -741,195 +699,13 @@ static int run_more(struct job *j, struct carm_err *err)
     return rc;
 }
 
-/* ---- into the model ------------------------------------------------------------------------------ */
-
-/* Why a roof is not reliable; "" = it is. returns whether there is a reason */
-static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
+static int finish(struct carm_build_job *j, struct carm_err *err)
 {
-    const struct carm_pooled *p = &r->pooled;
-    bool faulty = carm_series_fault(&r->series[r->best], p, note, size);
-    if (!faulty && is_unsettled(r)) {
-        faulty = true;
-        snprintf(note, size,
-                 "fewer than %d sound rounds, and mixtures have faster and slower schedules",
-                 SETTLED);
-    }
-    if (!faulty && r->unsearched && !r->series[r->best].known) {
-        faulty = true;
-        snprintf(note, size,
-                 "the time for comparing codes was over: another may be faster (give more with "
-                 "--budget)");
-    }
-    if (!p->sound && p->state == CARM_STATE_ONE_CORE) {
-        snprintf(note, size,
-                 "measured while threads shared one core: expect up to %d times as much",
-                 r->set->threads);
-    } else if (r->note[0] && p->sound) {
-        snprintf(note, size, "%s", r->note);
-    } else if (!faulty && p->state == CARM_STATE_APART) {
-        snprintf(note, size, "%s", carm_state_name(p->state));
-    }
-    return faulty || r->note[0];
-}
-
-static int add_roof(const struct carm_build_roof *r, struct carm_roofs *roofs, struct carm_err *err)
-{
-    char note[CARM_TEXT_MAX];
-    if (r->pooled.n == 0) {
-        return 0;
-    }
-    const bool faulty = find_fault(r, note, sizeof note);
-    const struct carm_build_result result = {.series = &r->series[r->best],
-                                             .threads = r->set->threads,
-                                             .pooled = r->pooled,
-                                             .disturbed = faulty,
-                                             .note = note};
-    int rc = r->memory ? carm_build_add_memory(roofs, level_name(r), &result, err)
-                       : carm_build_add_compute(roofs, &result, err);
-    const bool dram = r->memory && r->level + 1 == r->set->levels.n;
-    if (!rc && dram && known_dram_traffic(r->mix) && r->pooled.rate > roofs->dram_peak.bandwidth) {
-        roofs->dram_peak.bandwidth = r->pooled.rate;
-        snprintf(roofs->dram_peak.code, sizeof roofs->dram_peak.code, "%s",
-                 r->series[r->best].code->name);
-    }
-    return rc;
-}
-
-/* Adds the roofs of one set, ISA and precision to the model. */
-static int add_roofs(const struct job *j, struct carm_build_set *set, enum carm_isa isa,
-                     enum carm_precision precision, struct carm_err *err)
-{
-    struct carm_roofs *roofs = NULL;
-    if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
-        return 0;
-    }
-    bool any = false; /* of the set was measured before the budget ended */
-    for (size_t i = 0; i < j->n; i++) {
-        const struct carm_build_roof *r = &j->roofs[i];
-        any =
-            any || (r->set == set && r->isa == isa && r->precision == precision && r->pooled.n > 0);
-    }
-    if (!any) {
-        return 0;
-    }
-    int rc = carm_build_add_roofs(j->model, isa, precision, set->threads, &roofs, err);
-    for (size_t i = 0; i < j->n && !rc; i++) {
-        const struct carm_build_roof *r = &j->roofs[i];
-        if (r->set == set && r->isa == isa && r->precision == precision) {
-            rc = add_roof(r, roofs, err);
-        }
-    }
-    if (!rc) {
-        carm_build_use(set);
-        roofs->core_to_core_seconds = carm_core_to_core_seconds(set->team);
-        carm_build_roofs_clock(roofs);
-    }
-    return rc;
-}
-
-/* Measures F(phi): test code B with one pass of its loop to as many passes as fill a repetition. */
-static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
-                         struct carm_model *model, struct carm_err *err)
-{
-    struct carm_curve *curve = NULL;
-    struct carm_shape full;
-    int rc = carm_build_add_curve(model, &code->spec, s->threads, &curve, err);
-    carm_build_use(s);
-    carm_build_wait(s, CARM_WAIT_ROUND);
-    carm_measure_shape(s->team, code, 0, CARM_TARGET_CORE, &full);
-    for (uint64_t n = 1; n <= full.iterations && !rc; n *= 2) {
-        struct carm_series series = {.code = code,
-                                     .shape = {.iterations = n, .passes = 1, .windows = 1}};
-        struct carm_pooled pooled = {.n = 0};
-        size_t reps = 0;
-        const size_t rounds = carm_build_sweep_rounds(s->build->reps, &reps);
-        rc = carm_observer_check(s->build->observer, err);
-        if (rc) {
-            return rc;
-        }
-        carm_observer_step(s->build->observer, "%d thread%s: flops of %s", s->threads,
-                           s->threads == 1 ? "" : "s", carm_isa_name(code->spec.isa));
-        for (size_t i = 0; i < rounds; i++) {
-            carm_series_round(&series, s->team, reps, NULL);
-        }
-        carm_series_estimate(&series, s->build->clock, &pooled);
-        rc = carm_build_add_pooled_point(curve, (double)(n * code->account.flops), &pooled, err);
-    }
-    return rc;
-}
-
-/* The code for F(phi): the fastest of the first ISA and precision, the same for every number of
- * threads. */
-static const struct carm_code *fastest(const struct job *j, const struct carm_build_set *set)
-{
-    const struct carm_build_config *c = j->build->config;
-    const char *drawn = j->model->nflop_curves ? j->model->flop_curves[0].kind : NULL;
-    const struct carm_code *code = NULL;
-    double best = 0.0;
-    for (size_t i = 0; i < j->n; i++) {
-        const struct carm_build_roof *r = &j->roofs[i];
-        if (r->set == set && !r->memory && r->isa == c->isas[0] &&
-            r->precision == c->precisions[0] && r->pooled.n > 0 &&
-            (!drawn || strcmp(drawn, carm_op_name(r->op)) == 0) && r->pooled.rate > best) {
-            best = r->pooled.rate;
-            code = r->series[r->best].code;
-        }
-    }
-    return code;
-}
-
-bool carm_build_roof_winner(const struct carm_build_roof *r, struct carm_winner *winner)
-{
-    char note[CARM_TEXT_MAX];
-    if (!r->memory || r->pooled.n == 0 || r->gain < gain_least ||
-        r->series[r->best].code == r->usual || find_fault(r, note, sizeof note)) {
-        return false;
-    }
-    *winner = (struct carm_winner){.gain = r->gain};
-    snprintf(winner->level, sizeof winner->level, "%s", level_name(r));
-    snprintf(winner->code, sizeof winner->code, "%s", r->series[r->best].code->name);
-    return true;
-}
-
-/* Keeps the winners of the search, of all numbers of threads. */
-static int keep_winners(const struct job *j, struct carm_err *err)
-{
-    const struct carm_build_config *c = j->build->config;
-    char when[sizeof((struct carm_model *)0)->created];
-    int rc = 0;
-    carm_text_now(when, sizeof when);
-    for (size_t i = 0; i < j->n && !rc; i++) {
-        struct carm_winner w;
-        if (!carm_build_roof_winner(&j->roofs[i], &w)) {
-            continue;
-        }
-        snprintf(w.machine, sizeof w.machine, "%s", c->machine);
-        snprintf(w.source, sizeof w.source, "%.60s, %d thread%s, %.10s", j->model->machine.cpu,
-                 j->roofs[i].set->threads, j->roofs[i].set->threads == 1 ? "" : "s", when);
-        const struct carm_winner *other = carm_winners_find(c->found, &w);
-        rc = other && other->gain >= w.gain ? 0 : carm_winners_add(c->found, &w, err);
-    }
-    return rc;
-}
-
-static int finish(struct job *j, struct carm_err *err)
-{
-    const struct carm_build_config *c = j->build->config;
-    int rc = 0;
     for (size_t i = 0; i < j->n; i++) {
         carm_build_pool_roof(&j->roofs[i], j->build->clock);
     }
     carm_build_check_roofs(j->roofs, j->n);
-    rc = c->found ? keep_winners(j, err) : 0;
-    for (size_t s = 0; s < j->nsets && !rc; s++) {
-        for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
-            rc = add_roofs(j, &j->sets[s], c->isas[i / c->nprecisions],
-                           c->precisions[i % c->nprecisions], err);
-        }
-        const struct carm_code *code = rc || j->build->adds ? NULL : fastest(j, &j->sets[s]);
-        rc = code ? measure_flops(&j->sets[s], code, j->model, err) : rc;
-    }
-    return rc;
+    return carm_build_add_results(j, err);
 }
 
 /* ---- all ------------------------------------------------------------------------------------------ */
@@ -944,7 +720,7 @@ static bool has_known(const struct carm_build_roof *r)
     return known;
 }
 
-static int add(struct job *j, const struct carm_build_roof *roof, struct carm_err *err)
+static int add(struct carm_build_job *j, const struct carm_build_roof *roof, struct carm_err *err)
 {
     struct carm_build_roof *r = &j->roofs[j->n];
     *r = *roof;
@@ -979,7 +755,7 @@ static int add(struct job *j, const struct carm_build_roof *roof, struct carm_er
 }
 
 /* Plans the roofs of one set, ISA and precision, with the candidates of each. */
-static int plan(struct job *j, struct carm_build_set *set, size_t isa,
+static int plan(struct carm_build_job *j, struct carm_build_set *set, size_t isa,
                 enum carm_precision precision, struct carm_err *err)
 {
     const struct carm_build_config *c = j->build->config;
@@ -1014,7 +790,7 @@ int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_
 {
     const struct carm_build *build = sets[0].build;
     const struct carm_build_config *c = build->config;
-    struct job j = {.build = build, .sets = sets, .nsets = n, .model = model};
+    struct carm_build_job j = {.build = build, .sets = sets, .nsets = n, .model = model};
     const size_t each = c->nmixes * CARM_LEVELS_MAX + c->nops;
     int rc = 0;
     j.rounds = carm_rounds_of(build->reps, &j.reps);

@@ -3,33 +3,7 @@
 #ifndef CARM_VALIDATION_ROOFS_ROOFS_H
 #define CARM_VALIDATION_ROOFS_ROOFS_H
 
-#include "validation/roofs/build.h"
-#include "validation/series.h"
-
-enum {
-    CARM_ROOF_CODES = 5
-}; /* finalists of a roof, a code of the model before, a code of another set */
-
-/* One roof while it is measured. */
-struct carm_build_roof {
-    struct carm_build_set *set;
-    enum carm_isa isa;
-    enum carm_precision precision;
-    bool memory;                /* a level and a mix; else an operation */
-    size_t level;               /* of the set's levels */
-    const struct carm_mix *mix; /* NULL for an operation */
-    enum carm_op op;
-    struct carm_series *series; /* [CARM_ROOF_CODES] one for each finalist */
-    size_t nseries;
-    size_t best;                   /* of the series */
-    struct carm_pooled pooled;     /* figure of the best code */
-    char note[CARM_TEXT_MAX];      /* a rule that the roof breaks; "" = none */
-    const struct carm_code *usual; /* of a search: the best candidate of other builds; else NULL */
-    double gain;                   /* gain over the usual code in the same rounds; 0 = not known */
-    bool unsearched;               /* the time for searches ended before each candidate had run */
-    size_t alike;  /* sound rounds of other numbers of threads with the same rate per core */
-    size_t barren; /* repeated rounds in a row without effect */
-};
+#include "validation/roofs/result.h"
 
 /* Measures all roofs of all sets in interleaved rounds, adds them to the model, which has the
  * levels, and measures F(phi). Roofs without a sound state, with differing rounds, or that break a
@@ -52,11 +26,6 @@ void carm_build_share_code(const struct carm_build_roof *roofs, size_t n,
 
 /* Estimate of the seconds of the roofs of all ISAs and precisions with one number of threads. */
 double carm_build_roofs_seconds(const struct carm_build *build);
-
-/* The winner of a search: a code that only the search has, at least 0.5% faster than the usual
- * codes in interleaved rounds.
- * returns whether there is one; then *winner is filled */
-bool carm_build_roof_winner(const struct carm_build_roof *roof, struct carm_winner *winner);
 
 /* Checks the rules between numbers of threads. In resources of one core, n threads with own cores
  * reach n times one thread's rate at the same clock. More threads never reach less than fewer.
