@@ -41,7 +41,7 @@ struct carm_body_op *carm_body_find(const struct carm_body *body, uint64_t at)
 
 /* ---- slices ---- */
 
-/* Who may come before each instruction: lists that follow one another. */
+/* The possible predecessors of each instruction, one list after another. */
 struct before {
     size_t *first; /* [n + 1] */
     size_t *list;
@@ -91,7 +91,7 @@ static void close_before(struct before *before)
     free(before->list);
 }
 
-/* Marks what the wanted registers depend on.
+/* Marks the instructions that the wanted registers depend on.
  * wanted  [n] registers before each instruction; what they depend on is added
  * marks   [n] out: set for instructions that produce one of them */
 static void slice(const struct carm_body *body, const struct before *before, uint64_t *wanted,
@@ -147,7 +147,7 @@ bool carm_body_chases(const struct carm_body *body, const struct carm_body_op *l
     uint64_t *wanted = calloc(body->n, sizeof *wanted);
     bool *marks = calloc(body->n, sizeof *marks);
     const size_t at = (size_t)(load - body->ops);
-    bool chases = true; /* where it cannot be known */
+    bool chases = true; /* if unknown */
     if (wanted && marks && find_before(body, &before, NULL) == 0) {
         wanted[at] = load->op.base != CARM_REG_NONE ? BIT(load->op.base) : 0;
         wanted[at] |= load->op.index != CARM_REG_NONE ? BIT(load->op.index) : 0;
@@ -239,7 +239,7 @@ static int decode(struct carm_body *body, const ZydisDecoder *decoder,
     return rc;
 }
 
-/* From the head on, then what is below it. */
+/* The instructions from the head on, then those below the head. */
 static int order(const void *a, const void *b)
 {
     const struct carm_body_op *x = a;
@@ -283,7 +283,7 @@ static void find_leaders(struct carm_body *body)
     }
 }
 
-/* Registers that change, and the accesses whose address is made of them. */
+/* Finds the registers that change, and the accesses whose addresses depend on them. */
 static void find_varying(struct carm_body *body)
 {
     uint64_t changed = 0;
@@ -294,7 +294,7 @@ static void find_varying(struct carm_body *body)
         body->divides =
             body->divides || op->class == CARM_OPCODE_FP_DIV || op->class == CARM_OPCODE_FP_SQRT;
     }
-    changed &= ~BIT(4); /* rsp: what is on the stack stays where it is */
+    changed &= ~BIT(4); /* rsp: addresses on the stack do not move */
     for (size_t i = 0; i < body->n; i++) {
         const struct carm_flow_op *op = &body->ops[i].op;
         const bool moves = (op->base != CARM_REG_NONE && (changed & BIT(op->base))) ||
@@ -387,7 +387,7 @@ void carm_body_observed(struct carm_body *body)
 {
     for (size_t i = 0; i < body->n; i++) {
         struct carm_body_op *op = &body->ops[i];
-        /* votes for it less those against it */
+        /* votes for the stride less votes against it */
         if (op->steps < 4 || (double)op->votes < (2.0 * constant_share - 1.0) * (double)op->steps) {
             op->stride = 0;
         }

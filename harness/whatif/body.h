@@ -27,14 +27,15 @@ struct carm_body_op {
     uint8_t bytes[CARM_BODY_BYTES_MAX];
     ZydisDecodedInstruction in;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    struct carm_flow_op op; /* its displacement is an address where it is relative to rip */
+    struct carm_flow_op op; /* a displacement relative to rip is an address here */
     enum carm_body_kind kind;
-    uint64_t next, target; /* where it goes on and where it jumps; 0 = it does not */
-    bool leader;           /* a block begins here */
-    int memory;            /* its memory operand, which is visible and accessed; -1 = none */
-    bool varies;           /* whose address changes from one iteration to the next */
-    bool vector;           /* it has a vector register */
-    bool decides;          /* a branch of the loop depends on it */
+    uint64_t next,
+        target;   /* addresses of the next instruction and of the jump's target; 0 = none */
+    bool leader;  /* a block begins here */
+    int memory;   /* index of the explicit memory operand that is accessed; -1 = none */
+    bool varies;  /* the address changes from one iteration to the next */
+    bool vector;  /* it has a vector register */
+    bool decides; /* a branch of the loop depends on it */
 
     /* observed */
     uint64_t executions, steps;
@@ -75,7 +76,7 @@ struct carm_body_op *carm_body_find(const struct carm_body *body, uint64_t at);
 /* Before an instruction is executed with these registers: takes the address of its memory operand. */
 void carm_body_observe(struct carm_body_op *op, const struct user_regs_struct *regs);
 
-/* When all was observed: strides that were not constant become 0. */
+/* After the last observation: strides that were not constant become 0. */
 void carm_body_observed(struct carm_body *body);
 
 /* Whether the address of a load depends on what the same load brought an iteration before: it then waits for itself,

@@ -23,7 +23,7 @@
 enum {
     KERNEL_MASK_BYTES = 8, /* of a mask of signals */
     SEARCH_BYTES = 1 << 16,
-    POLL_NS = 50000, /* a child's end is seen so late at most; its time is taken by itself */
+    POLL_NS = 50000, /* largest delay in seeing a child's end; the child takes its own time */
 };
 
 /* ---- memory ---- */
@@ -35,7 +35,7 @@ bool carm_child_read(pid_t pid, uint64_t at, void *to, size_t n)
     return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)n;
 }
 
-/* Through /proc: pages that cannot be written by the process itself become its own copies. */
+/* Through /proc/PID/mem, which also writes pages that the process itself cannot write. */
 bool carm_child_write(pid_t pid, uint64_t at, const void *from, size_t n)
 {
     char path[64];
@@ -197,7 +197,7 @@ void carm_child_kill(struct carm_child *child)
     if (child->pid > 0) {
         kill(child->pid, SIGKILL);
         while (wait_stop(child->pid, &status)) {
-            /* a stop that was on its way */
+            /* a stop that was sent before */
         }
     }
     child->pid = 0;

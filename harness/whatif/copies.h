@@ -23,32 +23,33 @@ struct carm_trial_settings {
     const volatile sig_atomic_t *stop;
 };
 
-/* Of one snapshot. Ratios are times of unchanged over changed code; NaN = not measured. */
+/* Result of one snapshot. Ratios: time of the unchanged code over time of the changed code; NaN = not measured. */
 struct carm_trial_result {
-    char why[200];     /* it gave nothing: a phrase; "" = it did */
+    char why[200];     /* why there is no result: a phrase; "" = there is one */
     double null;       /* unchanged over unchanged code */
-    double null_pages; /* likewise, of the copies that huge pages were compared with */
+    double null_pages; /* the same, of the copies that huge pages are compared with */
     double ratio[CARM_TRIAL_CHANGES];
-    double seconds; /* of an iteration of the unchanged code, with what is outside of the loop */
-    double inside;  /* share of the time in the loop's own code */
-    double spent;   /* seconds that the program stood still */
-    bool in_turns;  /* in one copy; else in copies of one snapshot */
+    double
+        seconds; /* of an iteration of the unchanged code, its share of the code around the loop included */
+    double inside; /* share of the time in the loop's own code */
+    double spent;  /* seconds that the program stood still */
+    bool in_turns; /* measured in turns of one copy; else in several copies */
 };
 
 struct carm_trial {
     struct carm_body body;
-    bool prepared;      /* observed, and its flow compared */
+    bool prepared;      /* the loop was observed, and the control flow of the variants compared */
     double iterations;  /* of a unit */
-    double ticks, most; /* of the snapshot before: of a unit; units that a copy can do */
+    double ticks, most; /* from the last snapshot: ticks of a unit; units that a copy can do */
     double inside;
-    double spent;                /* seconds, by all snapshots so far */
+    double spent;                /* seconds of all snapshots so far */
     unsigned nhuge;              /* snapshots in which huge pages were tried */
-    double speed[CARM_VARIANTS]; /* roughly, of a unit against the unchanged code */
+    double speed[CARM_VARIANTS]; /* of the variants, relative to the unchanged code; an estimate */
     bool huge_already;           /* most of its data are in huge pages */
     unsigned changed[CARM_TRIAL_CHANGES];
-    char refused[CARM_TRIAL_CHANGES][160]; /* why a change is not tried: a phrase; "" = it is */
-    bool idle[CARM_TRIAL_CHANGES];         /* refused, as there is nothing to change */
-    char wrong[160];                       /* why the loop is not: it holds for all snapshots; "" */
+    char refused[CARM_TRIAL_CHANGES][160]; /* why a change is not tried: a phrase; "" = tried */
+    bool idle[CARM_TRIAL_CHANGES];         /* refused: the loop has nothing to change */
+    char wrong[160]; /* why no snapshot of the loop can be measured: a phrase; "" */
 };
 
 enum {

@@ -201,7 +201,7 @@ static bool request_of(const struct carm_body_op *op, ZydisEncoderRequest *reque
         &op->in, op->operands, op->in.operand_count_visible, request));
 }
 
-/* The same bytes elsewhere: distances from rip are set again. */
+/* Copies an instruction; distances relative to rip are adjusted. */
 static void put_unchanged(struct carm_region *region, const struct carm_body_op *op)
 {
     const uint64_t at = here(region);
@@ -345,7 +345,7 @@ static bool put_streaming(struct carm_region *region, const struct carm_body_op 
     return false;
 }
 
-/* Its memory is a line of its own in the region. */
+/* Replaces the memory operand by a line of the region. */
 static bool put_in_l1(struct carm_region *region, const struct carm_body *body, size_t i,
                       unsigned copy)
 {
@@ -412,7 +412,7 @@ static bool only_moves(const struct carm_body_op *op)
            (op->op.flags & CARM_OPCODE_GATHER);
 }
 
-/* Arithmetic in vector registers goes; what it loads is loaded. */
+/* Removes arithmetic in vector registers, but not its loads. */
 static bool put_without_arithmetic(struct carm_region *region, const struct carm_body_op *op)
 {
     const ZydisDecodedOperand *o = op->operands;
@@ -571,7 +571,7 @@ static int put_renamed(struct carm_region *region, const struct carm_body *body,
     return !any ? 0 : encode(region, &r) ? 1 : -1;
 }
 
-/* Where none are free: each iteration begins with numbers of its own in place of those that the one before has left: zeros, or where a
+/* Without free registers: each iteration begins with numbers of its own in place of those that the one before has left: zeros, or where a
  * division's time depends on them, what the registers had. returns how many */
 static unsigned break_chains(struct carm_region *region, const struct carm_body *body)
 {
@@ -608,7 +608,7 @@ static unsigned break_chains(struct carm_region *region, const struct carm_body 
 
 /* ---- a variant ---- */
 
-/* A distance that is set when all places are known. */
+/* A distance that is filled in when all addresses are known. */
 struct fix {
     size_t at;   /* in the code */
     uint64_t to; /* in the program */
@@ -691,7 +691,7 @@ static unsigned put_copy(struct carm_region *region, const struct carm_body *bod
         work->failed = work->failed || renamed < 0;
         changed += renamed > 0;
         if (renamed > 0) {
-            /* it is there */
+            /* written above, with other accumulators */
         } else if (op->kind == CARM_BODY_CALL) {
             put_call(region, op);
         } else if (op->kind != CARM_BODY_PLAIN) {

@@ -44,8 +44,9 @@ enum {
     CARM_REGION_TARGET = 40,
     CARM_REGION_ENTRY = 48,
     CARM_REGION_PHASES = 256,
-    CARM_REGION_COUNTS = 65536,   /* of the blocks, by instruction: 8 bytes each */
-    CARM_REGION_SCRATCH = 131072, /* what stands for memory, a line for each access */
+    CARM_REGION_COUNTS = 65536, /* of the blocks, by instruction: 8 bytes each */
+    CARM_REGION_SCRATCH =
+        131072, /* lines in place of the memory of accesses, one for each access */
 };
 
 /* In the data of the region. tsc: when the phase began, of the last one where all ended. */
@@ -53,7 +54,7 @@ struct carm_phase {
     uint64_t tsc;
     uint64_t units;  /* > 0 */
     uint64_t target; /* where the variant begins */
-    uint64_t entry;  /* where the outer code's jumps to the loop go */
+    uint64_t entry;  /* target of the jumps into the loop from outside */
 };
 
 struct carm_region {
@@ -67,7 +68,7 @@ struct carm_region {
 struct carm_variant_code {
     uint64_t start, entry; /* 0 = it could not be made */
     unsigned changed;      /* instructions of an iteration */
-    char why[96];          /* it could not: a phrase; "" */
+    char why[96];          /* why the variant could not be made: a phrase; "" */
 };
 
 /* returns 0 or -CARM_ENOMEM */
@@ -83,10 +84,10 @@ unsigned carm_region_copies(const struct carm_body *body);
 void carm_region_emit(struct carm_region *region, const struct carm_body *body,
                       enum carm_variant variant, bool counted, struct carm_variant_code *out);
 
-/* The offset in the region's data of what stands for the memory of an access. */
+/* Offset in the region's data of the line that replaces the memory of an access. */
 size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy);
 
-/* The offset of the value that a carried register begins with. */
+/* Offset of the first value of a carried register. */
 size_t carm_region_carried(size_t number);
 
 #endif

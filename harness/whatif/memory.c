@@ -114,7 +114,7 @@ uint64_t carm_memory_gap(const struct carm_memory *memory, uint64_t near, uint64
     return 0;
 }
 
-/* ---- what forbids it ---- */
+/* ---- reasons against copies ---- */
 
 static uint64_t number_behind(const char *line, const char *word, int base, uint64_t otherwise)
 {
@@ -165,7 +165,7 @@ bool carm_memory_forbids(pid_t pid, uint64_t most, char *why, size_t size)
         anonymous = number_behind(line, "RssAnon:", 10, anonymous);
     }
     (void)fclose(f);
-    /* the program writes pages while a copy has them: both can take all of it once more */
+    /* pages that the program writes while copies exist are copied: the whole of them may be taken once more */
     const uint64_t need = (anonymous << 11) + ROOM_LEAST;
     const uint64_t limit = most ? most : free_bytes / 2;
     if (seccomp) {
@@ -208,7 +208,7 @@ static bool is_data(uint64_t begin, uint64_t end, const uint64_t *data, size_t n
     return false;
 }
 
-/* What is to be done with a page: 0 = nothing
+/* How a page is to be touched: 0 = not at all
  * origin, ran  its entries */
 static uint64_t touch_of(uint64_t at, const struct carm_area *area, bool data, uint64_t origin,
                          uint64_t ran)

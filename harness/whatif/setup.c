@@ -32,7 +32,7 @@ static uint64_t map(struct carm_child *child, uint64_t at, uint64_t bytes, uint6
     return carm_child_call(child, SYS_mmap, a) == (int64_t)at ? at : 0;
 }
 
-/* A copy that keeps to one CPU, and cannot write what it shares with others. */
+/* Makes the first copy: on one CPU, with shared memory read-only. */
 static bool open_origin(struct carm_snapshot *s, pid_t thread)
 {
     cpu_set_t cpus;
@@ -78,7 +78,7 @@ static bool open_origin(struct carm_snapshot *s, pid_t thread)
     return true;
 }
 
-/* Executes some thousand instructions one by one: how the addresses move. */
+/* Executes some thousand instructions one by one, to learn how the addresses of loads and stores move. */
 static bool observe(struct carm_snapshot *s)
 {
     struct carm_body *body = &s->trial->body;
@@ -118,7 +118,7 @@ static void find_data(struct carm_snapshot *s)
     }
 }
 
-/* What stands for memory begins with what is there. */
+/* Copies the memory and the registers with which the variants begin into the region. */
 static bool write_scratch(struct carm_snapshot *s)
 {
     const struct carm_body *body = &s->trial->body;
@@ -144,7 +144,7 @@ static bool write_scratch(struct carm_snapshot *s)
     return good || carm_snapshot_fails(s, "a copy cannot be written");
 }
 
-/* The jump over the head is five bytes, into which nothing may jump. */
+/* Whether the jump to the variants, of five bytes, can replace the head: no branch leads into these bytes. */
 static bool can_patch(const struct carm_body *body)
 {
     uint64_t covered = 0;
@@ -165,7 +165,7 @@ static void refuse(struct carm_trial *t, enum carm_variant v, const char *why)
     }
 }
 
-/* What cannot be tried with this loop. */
+/* Refuses the variants that this loop does not allow. */
 static void refuse_variants(struct carm_trial *t)
 {
     const struct carm_body *body = &t->body;
@@ -278,7 +278,7 @@ static void refuse_huge(struct carm_snapshot *s)
 
 /* ---- the first snapshot ---- */
 
-/* The ticks of a unit in copies that have not touched their pages, and how many units they can do. */
+/* Estimates the ticks of a unit, in copies with untouched pages, and the units that a copy can do. */
 static bool calibrate(struct carm_snapshot *s)
 {
     const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
@@ -309,7 +309,7 @@ static bool calibrate(struct carm_snapshot *s)
     return true;
 }
 
-/* Executions of each block in a copy that counts them; false: it did not come to its end */
+/* Counts the executions of each block in a copy. returns false: the copy did not reach the end of its phase */
 static bool count_blocks(struct carm_snapshot *s, const struct carm_variant_code *code,
                          double units, uint64_t *counts, struct carm_child_outcome *outcome,
                          double *done)
@@ -320,14 +320,14 @@ static bool count_blocks(struct carm_snapshot *s, const struct carm_variant_code
            carm_copy_run(s, &child, code, 1.0, phases, 2, outcome, done, counts) == 2;
 }
 
-/* Refuses variants under which the loop takes other ways. */
+/* Refuses variants that change how often a block is executed. */
 static bool compare_flow(struct carm_snapshot *s)
 {
     struct carm_trial *t = s->trial;
     double units = floor(fmin(FLOW_UNITS, 0.5 * s->most));
     double done = 0.0;
     uint64_t *counts = calloc(2 * t->body.n, sizeof *counts);
-    struct carm_child_outcome outcome = {0}; /* where a copy cannot be made */
+    struct carm_child_outcome outcome = {0}; /* if no copy can be made */
     char text[80];
     if (!counts) {
         return carm_snapshot_fails(s, "not enough memory");
@@ -385,7 +385,7 @@ bool carm_snapshot_find_inside(struct carm_snapshot *s)
         }
         child.regs.rip = code->start;
         if (carm_child_write(child.pid, at + CARM_REGION_UNITS, words, sizeof words)) {
-            /* at other times in each copy, as all do the same */
+            /* all copies execute the same code: each is sampled at other times */
             n += carm_child_sample(&child, (1.0 + 0.13 * i) * 1e-4, SAMPLES, s->region.code_at,
                                    s->region.code_at + s->region.used, &some);
             inside += some;

@@ -57,7 +57,7 @@ static bool masks_traps(pid_t pid, pid_t tid)
     return unknown || (masks >> (SIGTRAP - 1) & 1);
 }
 
-/* Its end: of the process, if it is the leader's. */
+/* A thread has ended; the leader's end is that of the process. */
 static void take_end(struct carm_stop *stop, size_t i, int status)
 {
     if (stop->threads[i].tid == stop->pid) {
@@ -67,7 +67,7 @@ static void take_end(struct carm_stop *stop, size_t i, int status)
     stop->threads[i] = stop->threads[--stop->nthreads];
 }
 
-/* One look at a thread. Where the whole process has been told to stop, it stays so.
+/* Looks once at a thread. If the whole process was told to stop, the thread stays stopped.
  * listen   then let it be; else it counts as stopped, and to detach it leaves it as it was told
  * returns -1: it has ended, and its place is another's; 0: it has no stop; 1: it is stopped now */
 static int look(struct carm_stop *stop, size_t i, bool listen)
@@ -110,7 +110,7 @@ static bool halt(struct carm_stop *stop, size_t i)
         return true;
     }
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    /* in an uninterruptible call it takes its time: a thread is never left without its tracer */
+    /* an uninterruptible call may take long: a thread is never left without its tracer */
     for (;;) {
         const int now = look(stop, i, false);
         if (now) {
@@ -172,7 +172,7 @@ static void seize(struct carm_stop *stop, const uint64_t *heads, size_t n)
     }
 }
 
-/* The head at which a stopped thread is; -1 = at none. The breakpoint's signal is not the program's. */
+/* Index of the head at which a stopped thread is; -1 = none. The signal of our breakpoint is dropped. */
 static int head_of(struct carm_stop *stop, size_t i, const uint64_t *heads, size_t n)
 {
     struct user_regs_struct r;
@@ -239,7 +239,8 @@ void carm_stop_release(struct carm_stop *stop)
     stop->nthreads = 0;
 }
 
-/* Its end, or a stop of one that has asked to be traced by its parent: that is let go on. */
+/* Takes a status of the process: its end, or a stop of a process that asked to be traced by its parent, which is let
+ * go on. */
 static void take_status(struct carm_stop *stop, int status)
 {
     if (WIFSTOPPED(status)) {

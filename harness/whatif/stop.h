@@ -35,13 +35,13 @@ struct carm_stop {
 int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double seconds,
                  const volatile sig_atomic_t *interrupted, pid_t *thread);
 
-/* All go on, with the signals that came meanwhile. */
+/* Lets all threads go on, with the signals that have arrived. */
 void carm_stop_release(struct carm_stop *stop);
 
-/* Whether the process has ended: its status is taken then. */
+/* Whether the process has ended; then stop->status is set. */
 bool carm_stop_ended(struct carm_stop *stop);
 
-/* Waits for its end. */
+/* Waits for the end of the process. */
 void carm_stop_await_end(struct carm_stop *stop);
 
 #endif

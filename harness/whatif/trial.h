@@ -19,7 +19,7 @@ int carm_trial_open(struct carm_trial *trial, uint64_t head, const struct carm_b
                     size_t npieces, struct carm_err *err);
 void carm_trial_close(struct carm_trial *trial);
 
-/* At a snapshot: the thread is stopped at the head, and stays so. */
+/* Measures one snapshot: the thread is stopped at the head, before and after. */
 void carm_trial_measure(struct carm_trial *trial, pid_t thread,
                         const struct carm_trial_settings *settings,
                         struct carm_trial_result *result);

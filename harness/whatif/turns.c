@@ -11,7 +11,7 @@ enum {
     ROUNDS_MAX = 16, /* turns of each variant: more take more pages, which each copy has to copy */
     ROUNDS_MIN = 8,
     ROUNDS_FIRST = 1, /* the first turn of each variant is left out */
-    CHILDREN = 2,     /* rounds of copies, where turns do not do */
+    CHILDREN = 2,     /* rounds of copies, if turns cannot be used */
     HUGE_ROUNDS = 1,  /* to make 400 MB huge takes half a second */
     UNITS_LEAST = 4,  /* of a turn */
 };
@@ -22,8 +22,7 @@ static const double child_seconds = 1e-2; /* timed in a copy of its own */
 
 /* ---- how long ---- */
 
-/* Lets a copy do so many units, and lists the pages that it took. Where it comes to a system call before, that is the
- * most that a copy can do. */
+/* Lists the pages that a copy takes for so many units. A system call before their end limits the units of a copy. */
 static bool list_pages(struct carm_snapshot *s, double units)
 {
     const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
@@ -82,7 +81,7 @@ static double warm_ticks(struct carm_snapshot *s, double units)
     return (double)(phases[1].tsc - phases[0].tsc) / (double)phases[0].units;
 }
 
-/* A faster variant does more units in a turn, so that its turn is as long. */
+/* A faster variant does more units in a turn: turns of all variants take the same time. */
 static double speed_of(const struct carm_snapshot *s, enum carm_variant variant)
 {
     return fmax(1.0, s->trial->speed[variant]);
@@ -122,7 +121,7 @@ static void make_plan(const struct carm_snapshot *s, struct carm_turns *p)
     p->child = fmin(floor(0.6 * s->most), ceil(child_seconds * hz / s->ticks));
 }
 
-/* NAN where there is none. */
+/* NaN = no values */
 static double median(double *v, size_t n)
 {
     return n ? carm_stats_median(v, n) : NAN;
@@ -189,7 +188,7 @@ bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
     return true;
 }
 
-/* Ticks of the same stretch in a copy of its own; NaN = it did not end it
+/* Ticks of the stretch in a copy of its own; NaN = the copy ended before the stretch
  * huge  with huge pages */
 static double measure_child(struct carm_snapshot *s, const struct carm_turns *p,
                             enum carm_variant variant, bool huge)
@@ -252,7 +251,7 @@ bool carm_turns_plan(struct carm_snapshot *s, struct carm_turns *plan)
             return false;
         }
         if (s->trial->prepared && s->most >= most) {
-            break; /* the last snapshot has told how long a unit takes */
+            break; /* the time of a unit is known from the last snapshot */
         }
         const double was = s->ticks;
         const double now = warm_ticks(s, fmin(plan->child, 0.5 * s->most));
