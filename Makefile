@@ -22,6 +22,7 @@ VERSION := 0.1.0
 DESTDIR ?=
 CC ?= cc
 MPICC ?= mpicc
+ESLINT ?= eslint
 NASM ?= nasm
 OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
@@ -554,9 +555,11 @@ ifdef MPI_PROGRAM
 	clang-tidy --quiet cli/fleet/carm_mpi.c -- -std=c17 $(CARM_CPPFLAGS) $(CPPFLAGS) \
 	  $(addprefix -isystem ,$(shell $(MPICC) --showme:incdirs 2>/dev/null))
 endif
-	@if command -v eslint >/dev/null; then \
-	  eslint -c plots/page/eslint.config.mjs $(B)/plots/report-script.js $(B)/plots/fleet-script.js; \
-	else echo "no eslint (npm install -g eslint): the scripts of the pages are not checked"; fi
+	@version=$$($(ESLINT) --version 2>/dev/null | sed -n 's/^v\([0-9]*\)[.].*/\1/p'); \
+	if [ "$${version:-0}" -ge 9 ]; then \
+	  $(ESLINT) -c plots/page/eslint.config.mjs $(B)/plots/report-script.js $(B)/plots/fleet-script.js; \
+	else echo "no eslint that starts and is of version 9 or newer (npm install -g eslint; Debian's is 6.4):" \
+	  "the scripts of the pages are not checked"; fi
 	@if command -v mypy >/dev/null; then mypy --strict --ignore-missing-imports python/carm.py; \
 	else echo "no mypy: the types of python/carm.py are not checked"; fi
 	@if command -v pylint >/dev/null; then pylint --score=n --disable=all \

@@ -82,7 +82,7 @@ function isKnown(ci) {
 }
 
 function intervalText(ci, unit) {
-  if (ci && ci[1] > 0 && !isKnown(ci)) return "95% interval not known";
+  if (ci && ci[1] > 0 && !isKnown(ci)) { return "95% interval not known"; }
   return ci && ci[1] > 0 ? `95% interval ${si(ci[0], unit)} to ${si(ci[1], unit)}` : "";
 }
 
