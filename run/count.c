@@ -259,6 +259,7 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, con
                 run->row.counts.q[q] = counts.q[q];
             }
         }
+        carm_recipe_note_missing(recipe, &counts);
         snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
         snprintf(run->row.note, sizeof run->row.note, "%s", note);
         snprintf(run->counted, sizeof run->counted, "the CPU's counters by %s, as %s has them",

@@ -210,27 +210,6 @@ static void note_upper_bounds(struct evaluation *e)
     }
 }
 
-/* Quantities of the recipe that have no count, because the library or the kernel knows no such event (likwid 5.4 reads
- * Zen 4's table on Zen 3, model 8) or never ran it. Sockets' events have sets of their own. */
-static void note_not_counted(struct evaluation *e)
-{
-    char list[128] = "";
-    bool some = false;
-    for (size_t i = 0; i < e->recipe->nformulas; i++) {
-        const struct carm_formula *f = &e->recipe->formulas[i];
-        const bool counted = e->out->q[f->quantity].by != CARM_COUNTED_NOT;
-        some = some || e->out->q[f->quantity].by == CARM_COUNTED_PMU;
-        if (!counted && e->recipe->events[f->terms[0].event].scope == CARM_EVENT_THREAD) {
-            const size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                     carm_quantity_name(f->quantity));
-        }
-    }
-    if (some && list[0]) {
-        add_note(e->out, "not counted: %s", list);
-    }
-}
-
 /* Whether a formula's quantity is, or goes into, q. */
 static bool goes_into(enum carm_quantity of, enum carm_quantity q)
 {
@@ -306,6 +285,24 @@ int carm_recipe_evaluate(const struct carm_recipe *recipe, const struct carm_rea
     derive_bytes(&e);
     derive_sum(&e, CARM_Q_DRAM_BYTES, dram, 2, true);
     note_upper_bounds(&e);
-    note_not_counted(&e);
     return check_must(&e, must, err);
+}
+
+void carm_recipe_note_missing(const struct carm_recipe *recipe, struct carm_counts *counts)
+{
+    char list[128] = "";
+    bool some = false;
+    for (size_t i = 0; i < recipe->nformulas; i++) {
+        const struct carm_formula *f = &recipe->formulas[i];
+        const bool counted = counts->q[f->quantity].by != CARM_COUNTED_NOT;
+        some = some || counts->q[f->quantity].by == CARM_COUNTED_PMU;
+        if (!counted && recipe->events[f->terms[0].event].scope == CARM_EVENT_THREAD) {
+            const size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
+                     carm_quantity_name(f->quantity));
+        }
+    }
+    if (some && list[0]) {
+        add_note(counts, "not counted: %s", list);
+    }
 }

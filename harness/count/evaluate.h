@@ -39,4 +39,8 @@ struct carm_reading {
 int carm_recipe_evaluate(const struct carm_recipe *recipe, const struct carm_reading *readings,
                          const bool *must, struct carm_counts *out, struct carm_err *err);
 
+/* Names in the note the recipe's quantities of threads that have no count, where others have: the library or the kernel
+ * knows no such event (likwid 5.4 reads Zen 4's table on Zen 3, model 8), or never ran it. */
+void carm_recipe_note_missing(const struct carm_recipe *recipe, struct carm_counts *counts);
+
 #endif

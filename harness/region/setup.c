@@ -107,7 +107,11 @@ static void hw_close(void *set)
 static int hw_evaluate(const struct carm_reading *readings, struct carm_counts *out,
                        struct carm_err *err)
 {
-    return carm_recipe_evaluate(hw.recipe, readings, NULL, out, err);
+    const int rc = carm_recipe_evaluate(hw.recipe, readings, NULL, out, err);
+    if (!rc) {
+        carm_recipe_note_missing(hw.recipe, out);
+    }
+    return rc;
 }
 
 int carm_region_setup_counters(struct carm_region_setup *setup, enum carm_provider p,

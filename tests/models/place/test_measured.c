@@ -259,13 +259,20 @@ static char *print(enum carm_place_format format, struct carm_place_printer pr)
                                 .counted_by = "",
                                 .metric = "",
                                 .levels_by = "",
-                                .note = ""};
+                                .note = "",
+                                .kind = "",
+                                .source = "",
+                                .module = "",
+                                .limit = "",
+                                .limit_by = "",
+                                .second = "",
+                                .advice = ""};
     placed = (struct carm_placed){.point = &point,
                                   .set = &set,
                                   .rows = 1,
                                   .roofs = &sets[0],
                                   .has = {false, true},
-                                  .notes = {"", "", ""}};
+                                  .notes = {"", "", "", ""}};
     placed.place[1] = *place(CARM_PLACE_ORIGINAL, 1, 4);
     carm_place_begin(&pr, &model);
     carm_place_put(&pr, &placed);
