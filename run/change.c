@@ -9,8 +9,13 @@ static struct carm_run_change change_part(const struct carm_verdict *today,
 {
     struct carm_run_change c = {.known = today->limit != CARM_LIMIT_UNKNOWN, .loop = {1.0, 1.0}};
     double before = 0.0, after = 0.0;
-    carm_setting_bounds(&today->bounds, &there->bounds, &before, &after, &c.limit);
+    carm_setting_bounds(&today->bounds, &there->bounds, today->estimate, &before, &after, &c.limit);
+    if (before > today->seconds) { /* bounds are known to some 10%: the ratio counts */
+        after *= today->seconds / before;
+        before = today->seconds;
+    }
     c.known = c.known && before > 0.0 && after > 0.0;
+    c.limit = today->estimate ? today->limit : c.limit;
     if (c.known) {
         c.loop = carm_setting_gain(today->seconds, before, after);
     }
@@ -18,10 +23,6 @@ static struct carm_run_change change_part(const struct carm_verdict *today,
         c.limit !=
             today->limit) { /* the bound of another limit explains less than all of the time, too */
         c.loop.low = fmin(c.loop.low, CARM_VERDICT_DONE * today->seconds / after);
-    }
-    if (c.known && today->estimate) { /* what is estimated stays as it is */
-        c.limit = today->limit;
-        c.loop.high = c.loop.low = today->seconds / (today->seconds - before + after);
     }
     return c;
 }

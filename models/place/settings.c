@@ -370,20 +370,25 @@ static const struct carm_lower_bound *same_bound(const struct carm_bounds *bound
 }
 
 void carm_setting_bounds(const struct carm_bounds *today, const struct carm_bounds *changed,
-                         double *before, double *after, enum carm_limit *limit)
+                         bool estimates, double *before, double *after, enum carm_limit *limit)
 {
+    double guess[2] = {0.0, 0.0};
     *before = *after = 0.0;
     *limit = CARM_LIMIT_UNKNOWN;
     for (size_t i = 0; i < today->n; i++) {
         const struct carm_lower_bound *b = &today->of[i];
-        *before = b->refuted || b->estimate ? *before : fmax(*before, b->seconds);
+        double *most = b->estimate ? &guess[0] : before;
+        *most = b->refuted ? *most : fmax(*most, b->seconds);
     }
     for (size_t i = 0; i < changed->n; i++) {
         const struct carm_lower_bound *b = &changed->of[i];
         const struct carm_lower_bound *was = same_bound(today, b);
-        if (!b->estimate && !(was && was->refuted) && b->seconds > *after) {
-            *after = b->seconds;
-            *limit = b->limit;
+        double *most = b->estimate ? &guess[1] : after;
+        if (!(was && was->refuted) && b->seconds > *most) {
+            *most = b->seconds;
+            *limit = b->estimate ? *limit : b->limit;
         }
     }
+    *before += estimates ? guess[0] : 0.0;
+    *after += estimates ? guess[1] : 0.0;
 }

@@ -63,10 +63,11 @@ struct carm_verdict_gain carm_setting_gain(double seconds, double before, double
 char *carm_setting_words(char *dst, size_t size, struct carm_verdict_gain gain);
 
 /* The largest bounds of a verdict today, and of the changed machine. A bound that the measured time refutes today is
- * left out of both, and so are estimates.
- * before  out: seconds; 0 = there is none
- * limit   out: of `after` */
+ * left out of both.
+ * estimates  the verdict is an estimate, whose time adds to the largest bound's: so does the largest estimate here
+ * before     out: seconds; 0 = there is none
+ * limit      out: of `after`, the largest that is no estimate */
 void carm_setting_bounds(const struct carm_bounds *today, const struct carm_bounds *changed,
-                         double *before, double *after, enum carm_limit *limit);
+                         bool estimates, double *before, double *after, enum carm_limit *limit);
 
 #endif

@@ -237,9 +237,14 @@ static void test_gains(void **state)
 #pragma GCC diagnostic pop
     }
     today.of[0].refuted = true; /* 20 s of 10 */
-    carm_setting_bounds(&today, &there, &before, &after, &limit);
+    carm_setting_bounds(&today, &there, false, &before, &after, &limit);
     near(before, 8.0);
     near(after, 5.0);
+    assert_int_equal(limit, CARM_LIMIT_L3);
+    carm_setting_bounds(&today, &there, true, &before, &after,
+                        &limit); /* mispredictions add to it */
+    near(before, 17.0);
+    near(after, 14.0);
     assert_int_equal(limit, CARM_LIMIT_L3);
 }
 
