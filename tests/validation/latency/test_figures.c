@@ -51,7 +51,7 @@ static double look(const void *start)
     uint64_t lines = 0;
     const char *at = start, *least = start, *most = start;
     do {
-        memcpy(&at, at, sizeof at);
+        memcpy(&at, (const void *)at, sizeof at);
         least = at < least ? at : least;
         most = at > most ? at : most;
         lines++;
