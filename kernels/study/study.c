@@ -122,7 +122,7 @@ bool carm_study_has_time(const struct carm_study *study, double estimated_second
 
 void carm_study_spent(struct carm_study *study, double begun, double estimated_seconds)
 {
-    study->slow = fmax(1.0, (carm_seconds_now() - begun) / estimated_seconds);
+    study->slow = fmax(study->slow, (carm_seconds_now() - begun) / estimated_seconds);
 }
 
 int carm_study_measured(struct carm_study *study, struct carm_observer *observer, int rc)

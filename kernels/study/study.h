@@ -62,7 +62,7 @@ struct carm_study {
     size_t kept;    /* points that another run had measured */
     double budget;  /* seconds that measuring may take */
     double until;   /* when the budget is over, as carm_seconds_now */
-    double slow;    /* how many times its estimate the latest work took, at least 1 */
+    double slow;    /* how many times its estimate the slowest work took, at least 1 */
     double seconds; /* that measuring took */
     bool interrupted;
     char dram_lacks[256]; /* why DRAM bytes are not counted, "" = they are */
@@ -108,7 +108,7 @@ double carm_study_left(const struct carm_study *study);
 #define CARM_STUDY_LATE "the budget left no time: give more with --budget"
 
 /* Whether the budget has time for work of so many seconds by estimate, on a machine that is as slow as it was
- * for the work before.
+ * for the slowest work before.
  * text  [size], gets CARM_STUDY_LATE where it has not */
 bool carm_study_has_time(const struct carm_study *study, double estimated_seconds, char *text,
                          size_t size);
