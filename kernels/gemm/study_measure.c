@@ -13,6 +13,7 @@ static const double variant_seconds = 1.2; /* of one, at most */
 static const double count_seconds = 17.0;  /* stepping a library's products */
 /* lines that one point's simulation touches: a second, and a tenth of it */
 static const double step_touches = 2e8, variant_touches = 2e7;
+static const double touches_a_second = 2e8;
 
 /* A study while it measures. */
 struct run {
@@ -114,6 +115,7 @@ static int measure_plan(struct run *run, const struct carm_gemm_plan *plan, doub
 static int measure_versions(struct run *run, struct carm_err *err)
 {
     struct carm_gemm_study *study = run->study;
+    const double whole = step_seconds + step_touches / touches_a_second;
     int rc = 0;
     for (int i = 0; i < CARM_GEMM_VERSIONS && !rc; i++) {
         struct carm_gemm_point *p = &study->steps[i];
@@ -122,7 +124,7 @@ static int measure_versions(struct run *run, struct carm_err *err)
         if (p->known) {
             continue;
         }
-        if (!carm_study_has_time(&study->base, step_seconds, study->left_out[i],
+        if (!carm_study_has_time(&study->base, whole, study->left_out[i],
                                  sizeof study->left_out[i])) {
             continue;
         }
@@ -134,7 +136,7 @@ static int measure_versions(struct run *run, struct carm_err *err)
         carm_observer_step(run->observer, "step %d: %s", i + 1, p->what);
         const double begun = carm_seconds_now();
         rc = measure_plan(run, &plan, step_seconds, step_touches, p, err);
-        carm_study_spent(&study->base, begun, step_seconds);
+        carm_study_spent(&study->base, begun, whole);
         carm_observer_advance(run->observer, step_seconds);
     }
     return rc;
@@ -145,6 +147,7 @@ static int measure_variants(struct run *run, struct carm_err *err)
     struct carm_gemm_study *study = run->study;
     const double each =
         fmin(variant_seconds, variants_seconds / fmax(1.0, (double)study->nvariants));
+    const double whole = each + variant_touches / touches_a_second;
     int rc = 0;
     for (size_t i = 0; i < study->nvariants && !rc; i++) {
         struct carm_gemm_point *p = &study->variants[i];
@@ -152,7 +155,7 @@ static int measure_variants(struct run *run, struct carm_err *err)
         if (p->known) {
             continue;
         }
-        if (!carm_study_has_time(&study->base, each, late, sizeof late)) {
+        if (!carm_study_has_time(&study->base, whole, late, sizeof late)) {
             study->late = study->nvariants - i;
             break;
         }
@@ -161,7 +164,7 @@ static int measure_variants(struct run *run, struct carm_err *err)
                            p->blocks);
         const double begun = carm_seconds_now();
         rc = measure_plan(run, &study->plans[i], each, variant_touches, p, err);
-        carm_study_spent(&study->base, begun, each);
+        carm_study_spent(&study->base, begun, whole);
         carm_observer_advance(run->observer, each);
     }
     return rc;
@@ -233,8 +236,10 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
         return 0;
     }
     carm_observer_step(run->observer, "step 6: %s", blas.name);
+    const double begun = carm_seconds_now();
     int rc = carm_gemm_measure_library(&blas, &run->gemm, run->team, &run->reference,
                                        limits_of(run, step_seconds), &r, err);
+    carm_study_spent(&study->base, begun, step_seconds);
     carm_observer_advance(run->observer, step_seconds);
     if (rc || p->known) { /* a kept point needed the product alone, to compare with */
         carm_blas_close(&blas);
