@@ -71,7 +71,9 @@
     ROW(BRANCH_MISPREDICTED, "branch-mispredicted", CONTROL,                                        \
         "conditional branch, beyond one that is predicted")                                         \
     ROW(CALL_RETURN, "call-return", CONTROL, "call of an empty function, both together")            \
-    ROW(LOCK_ADD, "lock-add", CONTROL, "locked addition to one address that no other core uses")
+    ROW(LOCK_ADD, "lock-add", CONTROL, "locked addition to one address that no other core uses")    \
+    ROW(LOCK_ADD_CONTENDED, "lock-add-contended", CONTROL,                                          \
+        "locked addition to one address that a neighbouring core adds to all the time, of each of the two")
 
 /* The groups in which `carm show` orders the kinds. */
 enum carm_core_group {

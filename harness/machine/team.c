@@ -551,3 +551,51 @@ double carm_core_to_core_seconds(struct carm_team *team)
     }
     return known > 0 ? sum / known : 0.0;
 }
+
+/* ---- contended additions ------------------------------------------------------------------------ */
+
+enum { ADDS = 20000 };
+
+struct contest {
+    _Alignas(128) atomic_ulong sum;
+    _Alignas(128)
+        atomic_int phase; /* 0: wait for the other thread, 1: both add, 2: the first has done */
+    int other;            /* index of the other thread */
+    double seconds;       /* of one addition; 0 = the deadline was over */
+};
+
+static void contest_job(struct carm_worker *w, void *arg)
+{
+    struct contest *c = arg;
+    struct carm_wait wait = {.begin = 0};
+    if (w->index == c->other) {
+        int waits = 0; /* else the first thread has given up */
+        atomic_compare_exchange_strong(&c->phase, &waits, 1);
+        while (atomic_load_explicit(&c->phase, memory_order_relaxed) == 1) {
+            for (int i = 0; i < SPINS; i++) {
+                atomic_fetch_add_explicit(&c->sum, 1, memory_order_relaxed);
+            }
+        }
+    } else if (w->index == 0) {
+        bool waits = true;
+        while (waits && atomic_load(&c->phase) == 0) {
+            waits = carm_team_waits(w->team, &wait);
+        }
+        const uint64_t begin = carm_clock_now();
+        for (int i = 0; i < ADDS && waits; i++) {
+            atomic_fetch_add_explicit(&c->sum, 1, memory_order_relaxed);
+        }
+        const double ticks = (double)(carm_clock_now() - begin);
+        c->seconds = waits ? ticks / ADDS / w->team->clock->tsc_hz : 0.0;
+        atomic_store(&c->phase, 2);
+    }
+}
+
+double carm_contended_add_seconds(struct carm_team *team, int other)
+{
+    struct contest c = {.other = other};
+    if (other < team->n) {
+        carm_team_run(team, contest_job, &c);
+    }
+    return c.seconds;
+}

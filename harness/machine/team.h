@@ -172,4 +172,8 @@ double carm_core_to_core_seconds(struct carm_team *team);
 /* A short look at one pair: seconds of one way between the first thread and another; 0 = the deadline is over. */
 double carm_core_to_core_once(struct carm_team *team, int other);
 
+/* Seconds of a locked addition to one address of the first thread, while another one adds to it as fast as it can;
+ * 0 = the deadline is over, or there is no such thread. */
+double carm_contended_add_seconds(struct carm_team *team, int other);
+
 #endif

@@ -278,7 +278,7 @@ static int open_work(struct carm_latency_run *run, struct work *k, struct carm_e
 {
     const struct carm_chain_image *im = run->image;
     k->quantities = calloc(im->n, sizeof *k->quantities);
-    run->model->core = calloc(im->n + 2, sizeof *run->model->core);
+    run->model->core = calloc(im->n + 3, sizeof *run->model->core);
     k->window = aligned_alloc(PAGE, CARM_CHAIN_WINDOW_BYTES);
     k->pages = mmap(NULL, (size_t)FAULT_PAGES * PAGE, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -311,6 +311,7 @@ int carm_latency_core(struct carm_latency_run *run, struct carm_err *err)
         rc = carm_observer_check(run->host->observer, err);
     }
     if (!rc && k.round > 0) {
+        run->clock_hz = k.clock_hz;
         fill_all(run, &k, k.round);
         qsort(run->model->core, run->model->ncore, sizeof *run->model->core, by_kind);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/machine/stats.h"
+#include "models/core.h"
 #include "models/latency.h"
 
 /* Seconds of the parts, estimated from a build on two cores of a Zen 4 server (docs/results.md). */
@@ -35,6 +36,27 @@ static struct carm_chain_code *choose_codes(const struct carm_cpu *cpu, size_t *
     return codes;
 }
 
+/* The figure of contended additions, by the first pair of neighbours. */
+static void measure_contended(struct carm_latency_run *run, struct carm_team *team)
+{
+    enum { LOOKS = 8 };
+    static const double near = 0.05, floor = 0.01; /* which core has the line first is chance */
+    double looks[LOOKS];
+    size_t n = 0;
+    for (size_t i = 0; i < LOOKS; i++) {
+        const double cycles = carm_contended_add_seconds(team, 1) * run->clock_hz;
+        looks[n] = cycles;
+        n += cycles > 0.0 ? 1 : 0;
+    }
+    if (n > 0 && run->model->core) {
+        struct carm_core_figure *f = &run->model->core[run->model->ncore++];
+        *f = (struct carm_core_figure){.kind = CARM_CORE_LOCK_ADD_CONTENDED,
+                                       .clock_hz = run->clock_hz};
+        f->disturbed =
+            !carm_core_estimate(looks, n, near, floor, &f->throughput, &f->throughput_ci95);
+    }
+}
+
 /* Measures one pair of hardware threads, with a team of two. */
 static int measure_pair(struct carm_latency_run *run, int from, int to, struct carm_err *err)
 {
@@ -54,6 +76,9 @@ static int measure_pair(struct carm_latency_run *run, int from, int to, struct c
     team->deadline = run->team->deadline;
     for (size_t i = 0; i < LOOKS; i++) {
         looks[i] = carm_core_to_core_once(team, 1);
+    }
+    if (run->model->ncore_to_core == 0) {
+        measure_contended(run, team);
     }
     carm_team_close(team);
     carm_stats_describe(looks, LOOKS, &s);

@@ -24,6 +24,7 @@ struct carm_latency_run {
     struct carm_model *model; /* latencies are appended to its members */
     double
         line_seconds; /* that one line took when a chase was laid out the last time; 0 = unknown */
+    double clock_hz;  /* of the core, beside its figures; 0 = not measured */
 };
 
 /* Measures all and fills core, latency, latency_curves, in_flight, loaded and core_to_core of the model, which had none.

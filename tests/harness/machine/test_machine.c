@@ -232,6 +232,8 @@ static void lines_change_hands(void **state)
     team = open_team(2, MIB, 16);
     const double seconds = carm_core_to_core_seconds(team);
     assert_true(seconds > 1e-10 && seconds < 1e-3);
+    const double add = carm_contended_add_seconds(team, 1);
+    assert_true(add > 1e-10 && add < 1e-3);
     carm_team_close(team);
 }
 

@@ -254,6 +254,7 @@ static void a_wish_ends_a_run(void **state)
         assert_int_equal(m.disturbance, CARM_CUT);
         assert_near(carm_measure_rate(&m, m.flops), 0.0, 0.0);
         assert_near(carm_core_to_core_seconds(team), 0.0, 0.0);
+        assert_true(carm_contended_add_seconds(team, 1) >= 0.0); /* and ends */
         assert_int_equal(carm_measure_own_alone(team), 0);
         team->overhead.together = 3e-8;
         carm_measure_calibrate(team, &image->codes[0]);
