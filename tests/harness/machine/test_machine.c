@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The harness: buffers, clocks, teams and the repetition engine. Counts and invariants decide, never
  * a time. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
@@ -670,6 +671,76 @@ static void features_match_the_kernel(void **state)
     assert_int_equal(carm_cpu_check(&cpu, CARM_AVX512, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "does not have avx512"));
     assert_int_not_equal(carm_cpu_best_isa(&cpu), CARM_AVX512);
+    assert_int_equal(cpu.hypervisor[0] != '\0', strstr(line, " hypervisor ") != NULL);
+}
+
+/* Tiles of the size that codes set up. */
+static void tiles_have_their_size(void **state)
+{
+    static const uint32_t palette[4] = {1024U << 16 | 8192, 8U << 16 | 64, 16, 0};
+    static const uint32_t multiplier[4] = {0, 64U << 8 | 16, 0, 0};
+    assert_true(carm_cpu_fits_tiles(palette, multiplier));
+    for (int i = 0; i < 5; i++) { /* one of the sizes is half of what codes set up */
+        uint32_t p[4] = {palette[0], palette[1], palette[2], 0};
+        uint32_t t[4] = {0, multiplier[1], 0, 0};
+        uint32_t *const one[] = {&p[0], &p[1], &p[2], &t[1], &t[1]};
+        const uint32_t less[] = {512U << 16 | 8192, 4U << 16 | 64, 8, 64U << 8 | 8, 32U << 8 | 16};
+        *one[i] = less[i];
+        assert_false(carm_cpu_fits_tiles(p, t));
+    }
+}
+
+static void nap(struct carm_worker *w, void *arg)
+{
+    (void)w;
+    nanosleep(arg, NULL);
+}
+
+/* A thread that neither runs nor waits for a processor was stopped, however short the job. */
+static void a_stopped_thread_is_noticed(void **state)
+{
+    const struct timespec ms20 = {0, 20000000};
+    struct carm_team *team = open_team(1, MIB, 64);
+    carm_team_run(team, nap, (void *)(uintptr_t)&ms20);
+    assert_true(team->workers[0].stopped_share > 0.0);
+    carm_team_close(team);
+}
+
+static void another_core_touches_memory(void **state)
+{
+    struct carm_team *team = open_team(1, 4 * MIB, 64);
+    struct carm_err err = {""};
+    assert_int_equal(team->workers[0].buffer.touched, 0);
+    assert_int_equal(carm_team_touch_from(team, topo->order[topo->pus - 1], 4 * MIB, &err), 0);
+    assert_int_equal(team->workers[0].buffer.touched, 4 * MIB);
+    carm_team_close(team);
+}
+
+static void one_repetition_has_a_rate(void **state)
+{
+    const struct carm_measurement m = {.seconds = {.n = 1, .median = 2.0}};
+    assert_near(carm_measure_rate(&m, 8.0), 4.0, 0.0);
+}
+
+static int threads_of_process(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    while (readdir(tasks)) {
+        n++;
+    }
+    (void)closedir(tasks);
+    return n;
+}
+
+static void a_closed_team_has_no_threads(void **state)
+{
+    const int before = threads_of_process();
+    for (int i = 0; i < 20; i++) {
+        carm_team_close(open_team(topo->pus < 2 ? 1 : 2, MIB, 64));
+        assert_int_equal(threads_of_process(), before);
+    }
 }
 
 int main(void)
@@ -695,6 +766,11 @@ int main(void)
         cmocka_unit_test(names_what_disturbed),
         cmocka_unit_test(chooses_the_better_code),
         cmocka_unit_test(features_match_the_kernel),
+        cmocka_unit_test(tiles_have_their_size),
+        cmocka_unit_test(a_stopped_thread_is_noticed),
+        cmocka_unit_test(another_core_touches_memory),
+        cmocka_unit_test(one_repetition_has_a_rate),
+        cmocka_unit_test(a_closed_team_has_no_threads),
     };
     return cmocka_run_group_tests_name("harness", tests, set_up, tear_down);
 }

@@ -65,12 +65,26 @@ static void interval_covers_the_median(void **state)
     assert_in_range(covered, 930, 985);
 }
 
+/* The ranks n / 2 - 0.98 sqrt(n), rounded down, and n / 2 + 0.98 sqrt(n), rounded up. */
+static void interval_has_its_ranks(void **state)
+{
+    double v[1000];
+    struct carm_stats s;
+    for (int i = 0; i < 1000; i++) {
+        v[i] = i;
+    }
+    carm_stats_describe(v, 1000, &s);
+    assert_near(s.ci_lo, 469.0, 0.0);
+    assert_near(s.ci_hi, 531.0, 0.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(describes_small_samples),
         cmocka_unit_test(quantiles_are_linear),
         cmocka_unit_test(interval_covers_the_median),
+        cmocka_unit_test(interval_has_its_ranks),
     };
     return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
 }

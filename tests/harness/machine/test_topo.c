@@ -55,6 +55,10 @@ static void counts_caches_of_two_sockets(void **state)
     assert_int_equal(sharers, 4);
     carm_topo_cache_share(t, 3, 16, &instances, &sharers);
     assert_int_equal(instances, 4);
+    /* memory on the other node: touched by a thread of that node, or read from there by the first */
+    const int here = carm_topo_node_of(t, t->order[0]);
+    assert_int_equal(carm_topo_node_of(t, carm_topo_far_pu(t, 1)), 1 - here);
+    assert_int_equal(carm_topo_far_pu(t, t->pus), t->order[0]);
     carm_topo_close(t);
 }
 
