@@ -171,8 +171,8 @@ else
     skip "--json and --csv hold the same comparison" "no python3"
 fi
 
-run compare --plot p.gp a.json b.json c.json --threads 1 && [ "$(grep -c '^[$]roofs << CARM_END' p.gp)" -eq 4 ] &&
-    grep -q '"B b 25.6 GB/s"' p.gp && grep -q 'flop/byte loaded and stored by the core' p.gp &&
+run compare --plot p.gp a.json b.json c.json --threads 1 && [ "$(grep -c '^[$]panel << CARM_END' p.gp)" -eq 4 ] &&
+    grep -q '"B b 25.6 GB/s"' p.gp && grep -q 'intensity loaded and stored by the core, flop/byte' p.gp &&
     ! grep -q 'of memory traffic' p.gp
 ok "--plot writes a script with a panel for each level"
 sed 's/"level": "L2"/"level": "L9"/' a.json >no-l2.json
