@@ -91,6 +91,7 @@ struct carm_thread {
      * recorded. classes: an access that begins in the line may be recorded, since it may go on
      * into the next line */
     uint8_t own[1 << 16], classes[1 << 16];
+    uint8_t index[64]; /* the indices of a gather or scatter, while its lines are looked up */
     struct carm_chunk *chunk;
     uint64_t since; /* time stamp of the end of the latest chunk; 0 = the thread has slept since
                      * then */
@@ -167,6 +168,7 @@ enum {
     AT_R_KEPT = 0x130,
     AT_OWN = 0x138,
     AT_CLASSES = 0x10138,
+    AT_INDEX = 0x20138,
 };
 #define CARM_AT(member, at) \
     _Static_assert(offsetof(struct carm_thread, member) == (at), "as entry.asm has it")
@@ -189,6 +191,7 @@ CARM_AT(r_rcx, AT_R_RCX);
 CARM_AT(left, AT_LEFT);
 CARM_AT(own, AT_OWN);
 CARM_AT(classes, AT_CLASSES);
+CARM_AT(index, AT_INDEX);
 CARM_AT(r_kept, AT_R_KEPT);
 _Static_assert(offsetof(struct carm_ucontext, mask) == 296, "the kernel's layout");
 _Static_assert(sizeof(struct carm_siginfo) == 128, "the kernel's layout");

@@ -130,6 +130,7 @@ def main():
     options.add_argument("--twins", action="store_true")
     options.add_argument("--verbose", action="store_true")
     options.add_argument("--under", default="")
+    options.add_argument("--scale", type=float, default=1.0, help="of the iterations of half a second (1.5 s of large data)")
     options.add_argument("--programs", default=os.path.join(tempfile.gettempdir(), "carm-strangers"))
     options.add_argument("carm")
     options.add_argument("model")
@@ -142,6 +143,7 @@ def main():
     for name, flags, truth, twin, *where in chosen:
         program = build(opt.programs, name, flags)
         k = subprocess.run(under + [program, name], check=True, capture_output=True, text=True).stdout.strip()
+        k = str(int(int(k) * opt.scale))
         out = os.path.join(opt.programs, f"run{os.getpid()}.json")
         if os.path.exists(out):
             os.remove(out)

@@ -10,6 +10,9 @@
 
 enum { SPAN = 64, NO_REG = -1, MEMBERS = CARM_BLOCK_INSNS * CARM_ACCESSES_MAX };
 
+/* A look at a lane has up to 50 bytes: those of a block are a fifth of CARM_BLOCK_CODE_MAX. */
+enum { LANES_MAX = 16, BLOCK_LANES = 64 };
+
 /* Accesses by the same registers, all in the line of the lowest address or in the next line. */
 struct group {
     ZydisRegister base, index;
@@ -39,7 +42,8 @@ static const struct carm_insn_full *insns;
 static uint64_t
     free_before; /* a bit for each instruction: all arithmetic flags but the carry are dead
                   * before it */
-static int kept; /* register */
+static unsigned lanes_left; /* of BLOCK_LANES */
+static int kept;            /* register */
 static unsigned kept_until; /* index of the instruction that overwrites the register; the number
                              * of instructions = none does */
 
@@ -282,6 +286,7 @@ void carm_sample_begin(struct carm_emit *e, struct carm_block *block,
     insns = of;
     free_before = free;
     ngroups = nmembers = 0;
+    lanes_left = BLOCK_LANES;
     for (unsigned i = 0; i < n; i++) {
         struct carm_access accesses[CARM_ACCESSES_MAX];
         const bool calls = carm_account_calls(&insns[i]);
@@ -349,8 +354,8 @@ static void class_in(struct carm_emit *e, unsigned reg)
     carm_byte(e, 0xc0U | low << 3 | low);
 }
 
-/* Jumps where the class in reg is recorded: 1. returns the displacement */
-static uint8_t *jump(struct carm_emit *e, unsigned reg, bool free)
+/* Jumps where the class in reg is recorded: 1. table: AT_CLASSES or AT_OWN. returns the displacement */
+static uint8_t *jump(struct carm_emit *e, unsigned reg, bool free, uint32_t table)
 {
     static const uint8_t jump_not_0[] = {0xe3, 0x05, 0xe9}; /* jrcxz over; jmp */
     const unsigned low = reg & 7U;
@@ -361,7 +366,7 @@ static uint8_t *jump(struct carm_emit *e, unsigned reg, bool free)
     carm_byte(e, 0x0f);
     carm_byte(e, 0xb6);
     carm_byte(e, 0x80U | low << 3 | low);
-    carm_word32(e, AT_CLASSES);
+    carm_word32(e, table);
     if (free) { /* dec reg; jz: the carry stays */
         if (reg >= 8) {
             carm_byte(e, 0x41);
@@ -406,7 +411,7 @@ static uint8_t *look(struct carm_emit *e, const struct carm_insn_full *x,
         carm_access_address(e, (unsigned)reg, x, a, why);
     }
     class_in(e, (unsigned)reg);
-    uint8_t *from = jump(e, (unsigned)reg, free);
+    uint8_t *from = jump(e, (unsigned)reg, free, AT_CLASSES);
     if (!own) {
         carm_load(e, reg, AT_R_RCX);
     }
@@ -432,6 +437,86 @@ void carm_sample_emit(struct carm_emit *e, unsigned i, const char **why)
     }
 }
 
+/* Stores a vector register: vmovups gs:[AT_INDEX], zmm, or ymm where that is enough */
+static void store_vector(struct carm_emit *e, unsigned reg, bool wide)
+{
+    carm_byte(e, 0x65);
+    if (wide || reg >= 16) { /* EVEX.512.0F.W0 11 */
+        carm_byte(e, 0x62);
+        carm_byte(e, 0x61U | (reg & 8U ? 0U : 0x80U) | (reg >= 16 ? 0U : 0x10U));
+        carm_byte(e, 0x7c);
+        carm_byte(e, 0x48);
+    } else { /* VEX.256.0F 11 */
+        carm_byte(e, 0xc5);
+        carm_byte(e, reg & 8U ? 0x7c : 0xfc);
+    }
+    carm_byte(e, 0x11);
+    carm_byte(e, 0x04U | (reg & 7U) << 3);
+    carm_byte(e, 0x25);
+    carm_word32(e, AT_INDEX);
+}
+
+/* reg = base + lane i of the indices x scale + displacement */
+static void lane_address(struct carm_emit *e, unsigned reg, const ZydisDecodedOperandMem *m,
+                         unsigned i, unsigned wide)
+{
+    const bool has_base = m->base != ZYDIS_REGISTER_NONE;
+    const unsigned base = has_base ? (unsigned)(whole(m->base) - ZYDIS_REGISTER_RAX) : RBP;
+    carm_byte(e, 0x65); /* mov reg, or movsxd reg, */
+    carm_byte(e, 0x48U | (reg >= 8 ? 4U : 0U));
+    carm_byte(e, wide == 8 ? 0x8b : 0x63);
+    carm_byte(e, 0x04U | (reg & 7U) << 3);
+    carm_byte(e, 0x25);
+    carm_word32(e, AT_INDEX + i * wide);
+    carm_byte(e, 0x48U | (reg >= 8 ? 6U : 0U) | (base >= 8 ? 1U : 0U)); /* lea reg, */
+    carm_byte(e, 0x8d);
+    carm_byte(e, (has_base ? 0x84U : 0x04U) | (reg & 7U) << 3);
+    carm_byte(e, (unsigned)__builtin_ctz(m->scale ? m->scale : 1U) << 6 | (reg & 7U) << 3 |
+                     (base & 7U));
+    carm_word32(e, (uint32_t)m->disp.value);
+}
+
+/* Looks at the lines of all lanes of a gather or scatter, inactive ones too: a callout for each execution takes a
+ * microsecond, 800 times the gather.
+ * returns the displacement of the jump where one is recorded; NULL = there is no such code for it */
+static uint8_t *look_at_lanes(struct carm_emit *e, const struct carm_insn_full *x,
+                              const ZydisDecodedOperandMem *m, bool free, int *borrowed)
+{
+    const unsigned lanes = x->account.masked.lanes, wide = x->account.masked.index;
+    const unsigned vector = (unsigned)ZydisRegisterGetId(m->index);
+    const bool own = kept != NO_REG && (free || kept == RCX);
+    const int other = free ? unused(regs_of(x)) : RCX;
+    const int reg = own ? kept : other == NO_REG ? RCX : other;
+    uint8_t *jumps[LANES_MAX];
+    if (m->segment == ZYDIS_REGISTER_FS || x->in.address_width == 32 || lanes > LANES_MAX ||
+        lanes_left < lanes || (int)(whole(m->base) - ZYDIS_REGISTER_RAX) == reg) {
+        return NULL;
+    }
+    lanes_left -= lanes;
+    *borrowed = own ? NO_REG : reg;
+    if (!own) {
+        carm_store(e, AT_R_RCX, reg);
+    }
+    store_vector(e, vector, lanes * wide > 32);
+    for (unsigned i = 0; i < lanes; i++) {
+        lane_address(e, (unsigned)reg, m, i, wide);
+        class_in(e, (unsigned)reg);
+        /* an element that goes on into the next line is rare: its begin decides */
+        jumps[i] = jump(e, (unsigned)reg, free, AT_OWN);
+    }
+    if (!own) {
+        carm_load(e, reg, AT_R_RCX);
+    }
+    carm_byte(e, 0xeb); /* jmp over */
+    carm_byte(e, 5);
+    for (unsigned i = 0; i < lanes; i++) {
+        carm_aim(e, jumps[i], e->at);
+    }
+    carm_byte(e, 0xe9);
+    carm_word32(e, 0);
+    return e->at - 4;
+}
+
 uint8_t *carm_sample_emit_masked(struct carm_emit *e, unsigned i, int *borrowed, const char **why)
 {
     const struct carm_insn_full *x = &insns[i];
@@ -441,6 +526,9 @@ uint8_t *carm_sample_emit_masked(struct carm_emit *e, unsigned i, int *borrowed,
             o->mem.segment != ZYDIS_REGISTER_FS) {
             const struct carm_access all = {.operand = o};
             return look(e, x, &all, free_before >> i & 1, borrowed, why);
+        }
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
+            return look_at_lanes(e, x, &o->mem, free_before >> i & 1, borrowed);
         }
     }
     return NULL;
