@@ -13,8 +13,9 @@
 
 static double memory[8];
 
-/* 3 instructions, of which one multiplies and one loads 8 bytes, and two of the loop */
-static void body(const char *name, unsigned long n)
+/* Functions that are not inlined: each call executes the same instructions, whatever a compiler knows of its numbers.
+ * 3 instructions, of which one multiplies and one loads 8 bytes, and two of the loop */
+__attribute__((noinline)) static void body(const char *name, unsigned long n)
 {
     carm_count_begin(name, n);
     __asm__ volatile("nop; nop\n1: movsd (%1), %%xmm0; mulsd %%xmm0, %%xmm0; nop;" MORE
@@ -22,6 +23,16 @@ static void body(const char *name, unsigned long n)
                      : "+r"(n)
                      : "r"(memory)
                      : "xmm0", "cc", "memory");
+    carm_count_end();
+}
+
+__attribute__((noinline)) static void nested(void)
+{
+    carm_count_begin("outer", 1);
+    __asm__ volatile("nop; nop; nop");
+    carm_count_begin("inner", 1);
+    __asm__ volatile("nop; nop; nop; nop");
+    carm_count_end();
     carm_count_end();
 }
 
@@ -46,12 +57,7 @@ int main(void)
         body("body", n);
     }
     for (int i = 0; i < 3; i++) {
-        carm_count_begin("outer", 1);
-        __asm__ volatile("nop; nop; nop");
-        carm_count_begin("inner", 1);
-        __asm__ volatile("nop; nop; nop; nop");
-        carm_count_end();
-        carm_count_end();
+        nested();
     }
     for (int i = 0; i < 2; i++) {
         pthread_create(&threads[i], NULL, thread, "threads");
