@@ -603,7 +603,7 @@ PROGRAM_PREFIX =
 INSTALL = install
 PROGRAM := $(PROGRAM_PREFIX)carm
 
-INSTALLED_DATA := $(addprefix data/,model.schema.json fleet.schema.json codes.json microarchitectures.json roofline-2009.json) $(SOL)
+INSTALLED_DATA := $(addprefix data/,model.schema.json fleet.schema.json run.schema.json place.schema.json compare.schema.json codes.json microarchitectures.json roofline-2009.json) $(SOL)
 INSTALLED_DOCS := LICENSE LICENSE.MIT README.md CHANGELOG.md SECURITY.md $(wildcard docs/*.md docs/*.ipynb)
 INSTALLED_PICTURES := $(wildcard docs/pictures/*)
 EXAMPLES := $(wildcard docs/examples/*)

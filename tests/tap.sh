@@ -30,6 +30,33 @@ skip() {
 # run ARGUMENTS...: carm, its output in $tmp/out and $tmp/err; a script may have its own
 run() {
     "$carm" "$@" >"$tmp/out" 2>"$tmp/err"
+    keep_json $? "$@"
+}
+
+# keep_json STATUS COMMAND ARGUMENTS...: keeps a copy of what a command with a schema printed as JSON, for finish.
+# returns STATUS
+keep_json() {
+    ended=$1 command=$2 printed='' last=''
+    case "$command $*" in
+    run\ *' --json'* | place\ *' --json'* | compare\ *' --json'*) ;;
+    *) return "$ended" ;;
+    esac
+    for word; do
+        case $last$word in
+        --json=-) printed=$tmp/out ;;
+        --json-) printed=$tmp/out ;;
+        --json=*) printed=${word#--json=} ;;
+        --json) [ "$command" = run ] || printed=$tmp/out ;;
+        --json*) [ "$command" != run ] || printed=$word ;;
+        esac
+        last=
+        [ "$word" = --json ] && last=--json
+    done
+    if [ "$ended" -ne 2 ] && [ -s "$printed" ]; then
+        mkdir -p "$tmp/printed"
+        cp "$printed" "$(mktemp "$tmp/printed/$command.XXXXXX")"
+    fi
+    return "$ended"
 }
 
 # refuses NAME CODE TEXT ARGUMENTS...: run exits with that code, one line that holds the text, no output
@@ -58,6 +85,12 @@ golden() {
 }
 
 finish() {
+    if [ -d "$tmp/printed" ] && python3 -c 'import jsonschema' 2>/dev/null; then
+        python3 "${CARM_TOP:-.}/tests/schemas.py" "${CARM_TOP:-.}/data" "$tmp"/printed/* >"$tmp/out" 2>"$tmp/err"
+        ok "what was printed as JSON follows its schemas"
+    elif [ -d "$tmp/printed" ]; then
+        skip "what was printed as JSON follows its schemas" "no python3-jsonschema"
+    fi
     echo "1..$n"
     exit $failed
 }

@@ -545,7 +545,8 @@ static void put_json(const struct page *page)
 {
     struct carm_change c;
     putchar('{');
-    carm_json_put_text(stdout, true, "before", page->job->files[0]);
+    carm_json_put_text(stdout, true, "schema", "carm-compare-points/1");
+    carm_json_put_text(stdout, false, "before", page->job->files[0]);
     carm_json_put_text(stdout, false, "after", page->job->files[1]);
     carm_json_put_text_or_null(stdout, false, "model",
                                page->model ? page->model->machine.hostname : "");

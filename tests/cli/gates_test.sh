@@ -77,6 +77,14 @@ assert x["model"] == "sample" and p["name"] == "solve" and p["runs"] == [3, 3]
 assert p["time"]["verdict"] == "different" and p["bytes"]["verdict"] == "equal"
 assert p["moved"] == "moved from DRAM-bound to L2-bound"' "$tmp/x.json" 2>"$tmp/err"
 ok "--json has the same"
+if python3 -c 'import jsonschema' 2>/dev/null; then
+    sed 's/"verdict": "different"/"verdict": "other"/' "$tmp/x.json" >"$tmp/compare.1" && cp "$tmp/x.json" "$tmp/compare.2" &&
+        ! python3 "$top/tests/schemas.py" "$top/data" "$tmp/compare.1" >"$tmp/out" 2>"$tmp/err" && grep -q '^compare.1: ' "$tmp/out" &&
+        python3 "$top/tests/schemas.py" "$top/data" "$tmp/compare.2" >"$tmp/out" 2>"$tmp/err"
+    ok "a planted verdict does not follow the schema"
+else
+    skip "a planted verdict does not follow the schema" "no python3-jsonschema"
+fi
 # what 18 000 more names take: 2 KiB each at most; a sanitizer's memory says nothing
 if grep -q __asan_init "$carm"; then
     skip "a comparison of many names is small" "memory of a sanitizer"

@@ -19,6 +19,7 @@ cd "$tmp" || exit 1
 run() {
     timeout 600 "$carm" run "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
+    keep_json $status run "$@" || true
 }
 
 # refuses NAME STATUS PATTERN ARGUMENTS...

@@ -22,6 +22,7 @@ fi
 
 run() {
     timeout 600 "$carm" run --counters translate --model "$top/tests/data/sample-model.json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    keep_json $? run "$@"
 }
 
 # shellcheck disable=SC2181 # the status is looked at with what was said
