@@ -296,7 +296,8 @@ int carm_ceilings_around(const struct carm_ceilings *ceilings, double intensity,
     return 0;
 }
 
-/* Adds the optimisations of one side that are in reach at an intensity.
+/* Adds the optimisations of one side that are in reach at an intensity. A point above a ceiling of
+ * the other kind than the roof's has this optimisation behind it: the roof binds it.
  * performance  0 = not known
  * inreach      out: whether any ceiling of this list is below the roof, broken or not
  * returns how many were added */
@@ -306,6 +307,7 @@ static size_t add_gains(const struct carm_ceilings *l, bool compute, double inte
     const struct carm_ceiling *list = compute ? l->compute : l->memory;
     const size_t n = compute ? l->ncompute : l->nmemory;
     const double roof = roof_at(l, intensity), scale = compute ? 1 : intensity;
+    const bool other = compute == (intensity < carm_ceilings_ridge(l));
     size_t filled = 0, below = CARM_CEILINGS_MAX; /* the ceiling before, none yet */
     *inreach = false;
     for (size_t i = 0; i < n; i++) {
@@ -316,7 +318,7 @@ static size_t add_gains(const struct carm_ceilings *l, bool compute, double inte
             const double from = list[below].rate * scale, to = fmin(list[i].rate * scale, roof);
             const double times = to / fmax(from, performance);
             *inreach = *inreach || from < roof;
-            if (times > 1) {
+            if (times > 1 && !(other && from < performance)) {
                 gains[filled++] = (struct carm_gain){compute, below, from, to, times};
             }
         }
@@ -346,10 +348,12 @@ size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensit
     bool memory, compute;
     size_t n = add_gains(ceilings, false, intensity, known, &memory, gains);
     n += add_gains(ceilings, true, intensity, known, &compute, gains + n);
-    if (memory && compute) {
+    /* below the ridge point the slope itself limits, with or without lower ones */
+    const bool slope = intensity < carm_ceilings_ridge(ceilings);
+    if ((memory || slope) && compute) {
         *region = CARM_REGION_BOTH;
-    } else if (compute || (!memory && intensity >= carm_ceilings_ridge(ceilings))) {
-        *region = CARM_REGION_COMPUTE; /* without any ceiling in reach, the ridge point decides */
+    } else if (compute || (!memory && !slope)) {
+        *region = CARM_REGION_COMPUTE;
     }
     qsort(gains, n, sizeof *gains, by_height);
     return n;

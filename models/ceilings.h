@@ -128,7 +128,8 @@ struct carm_gain {
 };
 
 /* The optimisations in reach at an intensity, in the order in which to try them, with the
- * largest gain of each.
+ * largest gain of each. Under a slope, a horizontal ceiling that the performance passes is out of reach, and
+ * under the peak a slope that it passes.
  * performance  0 = not known: all optimisations that the intensity leaves in reach
  * gains        out: [2 * CARM_CEILINGS_MAX]
  * returns the number of gains */

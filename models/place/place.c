@@ -509,7 +509,8 @@ static const struct carm_ceiling *advised(const struct carm_place *p)
 {
     const struct carm_ceiling *above = &p->ceilings[p->above];
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
-    return roof->compute == above->compute && p->roof < p->performance * CARM_PLACE_WORTHWHILE
+    return (p->has_region || roof->compute == above->compute) &&
+                   p->roof < p->performance * CARM_PLACE_WORTHWHILE
                ? roof
                : above;
 }
@@ -654,37 +655,24 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
 
 /* ---- measured ceilings ----------------------------------------------------------------------- */
 
-/* Advises the first worthwhile optimisation, in the order in which to try them. */
-static void advise_measured(const struct carm_place_set *set, struct carm_place *p)
+/* Advises the first worthwhile optimisation, in the order in which to try them.
+ * returns whether there is one */
+static bool advise_measured(const struct carm_place_set *set, struct carm_place *p)
 {
-    char operations[CARM_NAME_MAX + 2], rest_of[32], gain[32];
-    const char *region = carm_region_name(p->region);
-    const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
-    const double left = p->roof / p->performance;
+    char rest_of[32], gain[32];
     for (size_t i = 0; i < p->ngains; i++) {
         const struct carm_gain *g = &p->gains[i];
         const struct carm_ceiling *ceiling =
             g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
         if (g->times >= CARM_PLACE_WORTHWHILE) {
-            say(p, "%s region: %s (ceiling '%s'): at most %s, %s to the roof", region,
-                *ceiling->step ? ceiling->step : "break through it", ceiling->name,
-                times_text(gain, g->times), times_text(rest_of, left));
-            return;
+            say(p, "%s region: %s (ceiling '%s'): at most %s, %s to the roof",
+                carm_region_name(p->region), *ceiling->step ? ceiling->step : "break through it",
+                ceiling->name, times_text(gain, g->times),
+                times_text(rest_of, p->roof / p->performance));
+            return true;
         }
     }
-    if (left >= CARM_PLACE_WORTHWHILE) {
-        say(p,
-            "%s region: none of the measured optimisations gives 10%% or more, but %s is left "
-            "to the roof (%s): look for other limits, such as latency, imbalance or other "
-            "instructions",
-            region, times_text(rest_of, left), roof->name);
-    } else if (roof->compute) {
-        say(p, "%s region, at the roof (%s): %s; only fewer or cheaper operations make it faster",
-            region, roof->name, left_text(rest_of, left));
-    } else {
-        say(p, "%s region, at the roof (%s): %s; do more %s per DRAM byte (block for the caches)",
-            region, roof->name, left_text(rest_of, left), operations_of(set, operations));
-    }
+    return false;
 }
 
 void carm_place_advise(const struct carm_place_set *set, enum carm_place_which which,
@@ -695,12 +683,11 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
         advise_over(set, which, in, out);
         return;
     }
-    if (out->has_region) {
-        advise_measured(set, out);
+    if (out->has_region && advise_measured(set, out)) {
         return;
     }
-    const struct carm_ceiling *a = &out->ceilings[out->above];
-    if (out->bound == CARM_BOUND_BOTH) {
+    const struct carm_ceiling *a = advised(out);
+    if (out->bound == CARM_BOUND_BOTH && !out->has_region) {
         for (size_t k = (size_t)out->above + 1; k < out->nceilings && !*also; k++) {
             if (!out->ceilings[k].aside && out->ceilings[k].compute != a->compute) {
                 snprintf(also, sizeof also, " and of %.60s", out->ceilings[k].name);
