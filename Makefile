@@ -542,6 +542,7 @@ check-abi: $(B)/libcarm.so.0
 
 lint: check-abi $(B)/carm
 	@python3 tests/rooms.py
+	@python3 tests/frames.py $(B)/carm
 	@for h in $(H_FILES); do \
 	  echo "#include \"$$h\"" | $(CC) $(ALL_CFLAGS) -fsyntax-only -x c - || exit 1; done
 	@echo '#include "include/carm.h"' | $(CC) -std=c89 -pedantic -Wall -Wextra -Werror -I. \

@@ -409,26 +409,32 @@ void carm_draw_print(FILE *out, const struct carm_draw_roofline *picture)
         const size_t width = carm_text_width(levels[i].name);
         name_width = width > name_width ? width : name_width;
     }
-    struct canvas c;
+    struct canvas *c = malloc(sizeof *c); /* 82 KiB, much of a small stack */
+    if (!c) {
+        fprintf(out, "No picture: not enough memory.\n");
+        return;
+    }
     const int columns = at_most(p.columns, CARM_DRAW_COLUMNS_MAX);
     const int rows = at_most(p.rows, CARM_DRAW_ROWS_MAX) - AROUND;
-    c.cols = columns - LEFT;
-    fill(&c, &p, rows);
-    const bool inside = place_legend(&c, &p, name_width);
+    c->cols = columns - LEFT;
+    fill(c, &p, rows);
+    const bool inside = place_legend(c, &p, name_width);
     const int across = columns / legend_columns(&p, name_width);
     const int below = inside ? 0 : ((int)p.nlevels + across - 1) / across;
     if (rows - below < ROWS_LEAST) {
         refuse(out, AROUND + ROWS_LEAST + below + 1);
+        free(c);
         return;
     }
     if (!inside) { /* again, with room below */
-        fill(&c, &p, rows - below);
+        fill(c, &p, rows - below);
     }
     char line[CARM_DRAW_COLUMNS_MAX * 4 + 1];
     fprintf(out, "%s\n", carm_text_fit(line, sizeof line, p.title, (size_t)columns, p.ascii));
-    print_rows(out, &c, &p);
-    print_x_axis(out, &c, &p);
+    print_rows(out, c, &p);
+    print_x_axis(out, c, &p);
     if (!inside) {
         print_legend(out, &p, name_width, across);
     }
+    free(c);
 }

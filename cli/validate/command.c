@@ -115,11 +115,16 @@ static int find_theory(const struct carm_cpu *cpu, struct carm_theory_table **ta
 static void print(const struct carm_model *model, const struct carm_validate_config *config,
                   const struct carm_validate_theory *theory)
 {
-    struct carm_validation_set sets[CARM_VALIDATE_SETS_MAX];
+    struct carm_validation_set *sets = calloc(config->nsets, sizeof *sets);
+    if (!sets) {
+        carm_say_error(CARM_EXIT_FAILED, "not enough memory to print the scores");
+        return;
+    }
     for (size_t i = 0; i < config->nsets; i++) {
         sets[i] = carm_validate_set(config, model, i);
     }
     carm_validate_print(model, sets, config->nsets, config->reps, theory, opt_verbose != NULL);
+    free(sets);
 }
 
 /* Whether two paths name one file. */

@@ -253,9 +253,12 @@ static int measure(const struct carm_build *build, struct carm_model *model, siz
                    struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
-    struct carm_build_set sets[CARM_LIST_MAX] = {{.build = NULL}};
-    struct carm_build_set *last = &sets[c->nthreads - 1];
     uint64_t *places = NULL;
+    struct carm_build_set *sets = calloc(c->nthreads, sizeof *sets);
+    if (!sets) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure a model");
+    }
+    struct carm_build_set *last = &sets[c->nthreads - 1];
     int rc = open_sets(build, sets, &places, err);
     rc = rc ? rc : measure_levels(sets, c->nthreads, model, err);
     rc = rc ? rc : carm_build_measure_roofs(sets, c->nthreads, model, missing, err);
@@ -278,6 +281,7 @@ static int measure(const struct carm_build *build, struct carm_model *model, siz
     }
     carm_team_close(last->team);
     free(places);
+    free(sets);
     return rc;
 }
 
