@@ -437,8 +437,7 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
         ok = json_array_append_new(parts, make_part(&of, i, s)) == 0;
     }
     ok = ok && carm_jwrite_text(o, "schema", "carm-run/1") &&
-         carm_jwrite_text(o, "name", run->name) &&
-         carm_jwrite_int(o, "status", run->status) &&
+         carm_jwrite_text(o, "name", run->name) && carm_jwrite_int(o, "status", run->status) &&
          carm_jwrite_number(o, "seconds", run->row.seconds) &&
          carm_jwrite_number(o, "cpu_seconds", run->cpu_seconds) &&
          carm_jwrite_text(o, "counted", run->counted) &&

@@ -146,8 +146,9 @@ static int open_simulation(struct simulation *s, const struct carm_hierarchy_con
                            double share, struct carm_err *err)
 {
     struct carm_sampled_plan plan;
-    const int rc = share < share_of_all ? carm_sampled_open(&s->some, caches, NULL, share, 0, &plan, err)
-                                        : -CARM_ENOTSUP;
+    const int rc = share < share_of_all
+                       ? carm_sampled_open(&s->some, caches, NULL, share, 0, &plan, err)
+                       : -CARM_ENOTSUP;
     return rc == -CARM_ENOTSUP ? carm_hierarchy_open(&s->all, caches, err) : rc;
 }
 

@@ -468,7 +468,8 @@ static void a_budget_has_time_or_not(void **state)
     carm_study_spent(&s, carm_seconds_now() - 40.0, 20.0); /* twice as long as estimated */
     assert_true(carm_study_has_time(&s, 40.0, text, sizeof text));
     assert_false(carm_study_has_time(&s, 51.0, text, sizeof text));
-    carm_study_spent(&s, carm_seconds_now(), 20.0); /* faster than estimated: the next may be slow again */
+    carm_study_spent(&s, carm_seconds_now(),
+                     20.0); /* faster than estimated: the next may be slow again */
     assert_true(carm_study_has_time(&s, 40.0, text, sizeof text));
     assert_false(carm_study_has_time(&s, 51.0, text, sizeof text));
     s.until = carm_seconds_now() - 1.0;
