@@ -569,11 +569,12 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const ch
 
 /* ---- executed code ---- */
 
-/* Counters of blocks that its processes have translated themselves. */
+/* Counters of blocks that its processes have translated themselves, each time anew. */
 static uint32_t translated(const struct tally *t)
 {
     const uint32_t counters = number_in(&head(t)->counters, CARM_TALLY_COUNTERS);
-    return counters - number_in(&head(t)->taken, counters);
+    return counters - number_in(&head(t)->taken, counters) +
+           number_in(&head(t)->again, CARM_TALLY_COUNTERS);
 }
 
 uint64_t carm_sums_new_blocks(struct carm_sums *sums)

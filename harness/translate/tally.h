@@ -34,6 +34,8 @@ enum {
     CARM_TALLY_MARKS = 800,           /* pairs of name and number of iterations */
     CARM_TALLY_MARKS_AT = 1216 << 10, /* struct carm_tally_mark */
     CARM_TALLY_ROWS_AT = 2 << 20,     /* accounts */
+    CARM_TALLY_KNOWN = 1 << 20,       /* numbers + 1 of counters of forked children's code */
+    CARM_TALLY_KNOWN_AT = 120 << 20,
     CARM_TALLY_SLOTS_AT = 128 << 20,  /* first slot */
     CARM_TALLY_SLOT_BYTES = 16 << 20, /* from one slot to the next */
     CARM_TALLY_STATE_BYTES = 1 << 20, /* of a slot: private to the thread */
@@ -148,8 +150,8 @@ _Static_assert(CARM_TALLY_SITES * sizeof(struct carm_step_counts) <=
                    CARM_TALLY_SLOT_BYTES - CARM_TALLY_EXTRAS_AT,
                "sites fit a slot");
 _Static_assert(CARM_TALLY_COUNTERS * sizeof(struct carm_tally_row) <=
-                   CARM_TALLY_SLOTS_AT - CARM_TALLY_ROWS_AT,
-               "rows fit before the slots");
+                   CARM_TALLY_KNOWN_AT - CARM_TALLY_ROWS_AT,
+               "rows fit before the numbers of those that are known");
 _Static_assert(CARM_TALLY_MAPS * sizeof(struct carm_tally_map) <=
                        CARM_TALLY_SITES_AT - CARM_TALLY_MAPS_AT &&
                    CARM_TALLY_SITES * sizeof(struct carm_tally_site) <=
@@ -165,6 +167,7 @@ struct carm_tally {
     uint32_t threads, processes; /* seen */
     uint32_t taken;              /* of the rows, from the stock (harness/translate/layout.h) */
     uint32_t incomplete;         /* not everything was counted: reason says why */
+    uint32_t again;              /* rows that forked children have translated once more */
     uint32_t marks;              /* in use */
     uint32_t marks_lost;         /* executions of marked code that are in none of them */
     uint32_t marks_lock;         /* 1: a thread is in the marks */

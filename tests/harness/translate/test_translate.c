@@ -638,6 +638,30 @@ static void write_kept(const char *path, const char *file, size_t size, size_t a
     free(copy);
 }
 
+/* Forked children that translate the same code, each for itself, share its counters: ten times as many children need
+ * no more of the program's million. */
+static void test_counters_of_forks(void **state)
+{
+    NEEDS_TRACING();
+    NEEDS_FIXED_ADDRESSES();
+    uint64_t counters[2];
+    for (int i = 0; i < 2; i++) {
+        char *const argv[] = {
+            (char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c",
+            (char
+                 *)(uintptr_t) "i=0; while [ $i -lt $0 ]; do (read x; echo $x) </etc/passwd; i=$((i+1)); done",
+            (char *)(uintptr_t)(i ? "60" : "6"), NULL};
+        const struct carm_translation t =
+            translate_with(argv, counted_out, NULL, CARM_STOCK_UNUSED);
+        assert_string_equal(t.incomplete, "");
+        counters[i] = t.counters;
+    }
+    if (counters[1] > counters[0] + counters[0] / 10) {
+        fail_msg("%llu counters with 6 children, %llu with 60", (unsigned long long)counters[0],
+                 (unsigned long long)counters[1]);
+    }
+}
+
 /* The second count takes its code from disk. A file that somebody else could have written, or that is damaged, is not
  * looked at; the count is the same. */
 static void test_kept(void **state)
@@ -991,13 +1015,21 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),     cmocka_unit_test(test_rewrites),
-        cmocka_unit_test(test_programs),  cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_tasks),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_interrupt), cmocka_unit_test(test_random),
-        cmocka_unit_test(test_places),    cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_looks),     cmocka_unit_test(test_cachegrind),
-        cmocka_unit_test(test_sampled),   cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_rewrites),
+        cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_tasks),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_cachegrind),
+        cmocka_unit_test(test_sampled),
+        cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_counters_of_forks),
         cmocka_unit_test(test_kept),
     };
     if (argc > 1) {

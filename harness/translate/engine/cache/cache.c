@@ -155,8 +155,11 @@ void carm_cache_fork_parent(void)
     unlinked = 0;
 }
 
+bool carm_cache_forked;
+
 void carm_cache_fork_child(void)
 {
+    carm_cache_forked = true;
     for (uint32_t i = 0; i < nregions; i++) {
         if (regions[i].holder != CARM_REGION_BORROWED) {
             carm_pages_free(regions[i].begin + regions[i].alias, REGION_BYTES);

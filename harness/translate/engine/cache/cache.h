@@ -188,6 +188,7 @@ bool carm_cache_open(void);
 /* After a fork, under the lock that the child begins with: both share the code. */
 void carm_cache_fork_parent(void);
 void carm_cache_fork_child(void);
+extern bool carm_cache_forked; /* in a child */
 /* A region near pc with room for a block. NULL: no memory */
 struct carm_region *carm_cache_room(uint64_t pc);
 struct carm_block *carm_cache_find(uint64_t pc);

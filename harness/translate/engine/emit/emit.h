@@ -104,9 +104,12 @@ int carm_account_halfway(struct carm_thread *t, const struct carm_block *block, 
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                            uint64_t times);
 
-/* New counters one after the other: the first one's number; UINT32_MAX: there are too many. Rows are the caller's to
- * fill. */
-uint32_t carm_account_counters(uint32_t n, struct carm_tally_row **rows);
+/* Counters for n rows, one after the other. A program's forked children translate the same code each for itself: they
+ * share the counters of equal rows, as far as these are found again, so that they exhaust none.
+ * rows   [n] their unused bytes are 0
+ * again  out: another process had these counters before
+ * returns the first one's number; UINT32_MAX: there are too many */
+uint32_t carm_account_rows(const struct carm_tally_row *rows, uint32_t n, bool *again);
 bool carm_account_all(void); /* no code of the program's is left out */
 /* From now on, code from begin to end is not counted, nor are direct branches into it. returns 0 */
 long carm_uncounted(uint64_t begin, uint64_t end);

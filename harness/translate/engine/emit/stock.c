@@ -155,7 +155,8 @@ static void make_links(const struct carm_stock_block *b, const struct carm_stock
 struct carm_block *carm_stock_take(uint64_t pc, const struct carm_range *range, bool is_indirect)
 {
     struct carm_stock_parts p;
-    struct carm_tally_row *rows = NULL;
+    static struct carm_tally_row rows[UINT8_MAX];
+    bool again;
     const uint64_t left = carm_ranges_left(pc, CARM_BLOCK_BYTES_MAX);
     if (!stock || !carm_account_all() ||
         (range->flags & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED))) {
@@ -189,13 +190,13 @@ struct carm_block *carm_stock_take(uint64_t pc, const struct carm_range *range, 
            (uint64_t)(p.rare - p.code) * CARM_STOCK_UNIT);
     memcpy(carm_alias(&e, rare), carm_stock_data(b, p.rare),
            (uint64_t)(p.maps - p.rare) * CARM_STOCK_UNIT);
-    block->counter = carm_account_counters(b->nrows, &rows);
+    fill_rows(b, &p, block, rows);
+    block->counter = carm_account_rows(rows, b->nrows, &again);
     if (block->counter == UINT32_MAX || !fix(b, &p, block, rare, region->alias, carm_nlinks)) {
         return NULL; /* its counters stay 0 */
     }
     block->single = b->copies > 1 ? block->counter + 1 : 0;
-    fill_rows(b, &p, block, rows);
-    __atomic_fetch_add(&CARM_TALLY->taken, b->nrows, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&CARM_TALLY->taken, again ? 0 : b->nrows, __ATOMIC_RELAXED);
     make_links(b, &p, block, &e, rare);
     memcpy(&carm_maps[carm_nmaps], carm_stock_data(b, p.maps), b->nmaps * sizeof *carm_maps);
     carm_nmaps += b->nmaps;

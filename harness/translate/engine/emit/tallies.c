@@ -292,40 +292,89 @@ static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *
     carm_tally_put(row, c);
 }
 
-uint32_t carm_account_counters(uint32_t n, struct carm_tally_row **rows)
+static struct carm_tally_row *all_rows(void)
+{
+    return (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
+}
+
+/* Whether n counters from number on have these rows. Whether indirect branches enter the code is added. */
+static bool take_again(const struct carm_tally_row *rows, uint32_t n, uint32_t number)
+{
+    struct carm_tally_row *old = all_rows() + number;
+    for (uint32_t i = 0; i < n; i++) {
+        struct carm_tally_row row = rows[i];
+        row.entered = old[i].entered;
+        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): cleared before
+        if (memcmp(&row, &old[i], sizeof row) != 0) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        old[i].entered |= rows[i].entered;
+    }
+    return true;
+}
+
+enum { KNOWN_PROBES = 8, KNOWN_PAGE = 1024 };
+
+/* Where a number of the counters of a forked child's code is kept, i-th try: a page for each page of code */
+static uint32_t *known_at(uint64_t pc, uint32_t i)
+{
+    const uint64_t page = (pc >> 12) * 0x9e3779b97f4a7c15ULL >> 32;
+    const uint64_t at =
+        page % (CARM_TALLY_KNOWN / KNOWN_PAGE) * KNOWN_PAGE + ((pc >> 2) + i) % KNOWN_PAGE;
+    return (uint32_t *)(CARM_TALLY_AT + CARM_TALLY_KNOWN_AT) + at;
+}
+
+static void know(uint64_t pc, uint32_t number)
+{
+    uint32_t *at = known_at(pc, 0); /* the older one goes where all tries are taken */
+    for (uint32_t i = 0; i < KNOWN_PROBES; i++) {
+        uint32_t *place = known_at(pc, i);
+        if (!__atomic_load_n(place, __ATOMIC_RELAXED)) {
+            at = place;
+            break;
+        }
+    }
+    __atomic_store_n(at, number + 1, __ATOMIC_RELEASE);
+}
+
+uint32_t carm_account_rows(const struct carm_tally_row *rows, uint32_t n, bool *again)
 {
     static struct carm_ahead ahead;
     struct carm_tally *tally = CARM_TALLY;
+    *again = false;
+    for (uint32_t i = 0; carm_cache_forked && i < KNOWN_PROBES; i++) {
+        const uint32_t known = __atomic_load_n(known_at(rows->pc, i), __ATOMIC_ACQUIRE);
+        if (known && known <= CARM_TALLY_COUNTERS - n && take_again(rows, n, known - 1)) {
+            *again = true;
+            return known - 1;
+        }
+    }
     const uint32_t number = __atomic_fetch_add(&tally->counters, n, __ATOMIC_ACQ_REL);
     if (number > CARM_TALLY_COUNTERS - n) {
         __atomic_store_n(&tally->counters, CARM_TALLY_COUNTERS, __ATOMIC_RELEASE);
         return UINT32_MAX;
     }
-    *rows = (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT) + number;
-    carm_pages_ahead(&ahead, *rows + n);
+    carm_pages_ahead(&ahead, all_rows() + number + n);
+    memcpy(all_rows() + number, rows, n * sizeof *rows);
+    if (carm_cache_forked) {
+        know(rows->pc, number);
+    }
     return number;
 }
 
 uint32_t carm_account_counter(const struct carm_step_counts *counts,
                               const struct carm_tally_row *of, uint32_t like)
 {
-    struct carm_tally_row *rows = (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
     struct carm_tally_row row;
+    bool again;
     fill_row(&row, counts, of);
-    if (like < CARM_TALLY_COUNTERS) {
-        const uint8_t entered = row.entered;
-        row.entered = rows[like].entered;
-        // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): cleared before
-        if (memcmp(&row, &rows[like], sizeof row) == 0) {
-            rows[like].entered |= entered;
-            return like;
-        }
-        row.entered = entered;
+    if (like < CARM_TALLY_COUNTERS && take_again(&row, 1, like)) {
+        return like;
     }
-    const uint32_t number = carm_account_counters(1, &rows);
-    if (number != UINT32_MAX) {
-        memcpy(rows, &row, sizeof row);
-    }
+    const uint32_t number = carm_account_rows(&row, 1, &again);
+    __atomic_fetch_add(&CARM_TALLY->again, again, __ATOMIC_RELAXED);
     return number;
 }
 
