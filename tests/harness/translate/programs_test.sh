@@ -515,6 +515,13 @@ ok 'refuses a budget'
 run run --counters translate -- no-such-program
 [ $? -eq 127 ] && grep -q "there is no program" "$tmp/err"
 ok 'a program that is not there'
+# a core file has nothing of carm's that is large
+"$carm" run -q --counters translate --no-time -- cat /proc/self/smaps >smaps 2>err
+awk '/^[0-9a-f]+-[0-9a-f]+ / { at = $1 } $1 == "Size:" { kib = $2 }
+    $1 == "VmFlags:" && kib > 16384 { n++; if (!/ dd/) print at, kib }
+    END { if (!n) print "no large mapping" }' smaps >large
+[ -s smaps ] && [ ! -s large ]
+ok 'large memory of the translator is left out of core files'
 # what the engine is made of calls no C library: only libZydis
 if [ -e "$top/build/engine/engine.so" ]; then
     nm -D --undefined-only "$top/build/engine/engine.so" | grep -v ' Zydis' >out

@@ -6,6 +6,7 @@
 #include "harness/translate/engine/emit/emit.h"
 #include "harness/translate/engine/kernel/kernel.h"
 #include "harness/translate/engine/sys.h"
+#include "harness/translate/layout.h"
 
 void carm_engine_start(void);
 
@@ -15,8 +16,9 @@ void carm_engine_start(void)
 {
     struct carm_boot *boot = &carm_boot;
     carm_ranges_begin(boot);
-    /* left out of core files: the tally is large and mostly empty */
+    /* left out of core files: both are large and mostly empty; without a stock nothing is there */
     carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
+    carm_sys4(SYS_madvise, CARM_STOCK_AT, CARM_STOCK_BYTES, MADV_DONTDUMP, 0);
     carm_stock_open();
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {
