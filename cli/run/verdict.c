@@ -132,7 +132,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         return;
     }
     if (unknown) {
-        say("%s%s %.0f%% in %s: %s explains %.0f%% of its time%s, the rest is not known%s%s%s%s%s",
+        say("%s%s %.0f%% in %s, limited by %s for %.0f%% of its time%s, the rest is not known%s%s%s%s%s",
             time, dot, 100.0 * row->share, name, carm_limit_words(v->second), 100.0 * v->explains,
             stride, v->nadvice ? "; may help: " : "",
             v->nadvice ? carm_advice_words(v->advice[0].code) : "", v->nadvice && gains ? ", " : "",

@@ -313,13 +313,13 @@ char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *
     if (unknown && v->second == CARM_LIMIT_UNKNOWN) {
         used = snprintf(dst, size, "its limit is not known");
     } else if (unknown) {
-        used = snprintf(dst, size, "%s explains %.0f%% of its time, the rest is not known",
+        used = snprintf(dst, size, "limited by %s for %.0f%% of its time, the rest is not known",
                         carm_limit_words(v->second), explains);
     } else {
         carm_verdict_limited_by(limit, sizeof limit, v);
-        used = snprintf(dst, size, "%slimited by %s, which %s %.0f%% of its time",
+        used = snprintf(dst, size, "%slimited by %s for %.0f%% of its time",
                         v->estimate ? "may be " : "", limit + (v->estimate ? strlen("maybe ") : 0),
-                        v->estimate ? "would explain" : "explains", explains);
+                        explains);
     }
     if (v->advice < CARM_ADVICE_COUNT && used > 0 && (size_t)used < size) {
         carm_verdict_gain_text(gain, sizeof gain, &v->loop);

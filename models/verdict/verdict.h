@@ -117,7 +117,7 @@ struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *verdict);
 char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *kept);
 /* "1.5..2x", "up to 2x"; "-" where nothing is left, or no bound gives the gain. returns dst */
 char *carm_verdict_gain_text(char *dst, size_t size, const struct carm_verdict_gain *gain);
-/* "limited by memory latency, which explains 93% of its time: swap the loops, 1.2..12x". returns dst */
+/* "limited by memory latency for 93% of its time: swap the loops, 1.2..12x". returns dst */
 char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *kept);
 
 #endif

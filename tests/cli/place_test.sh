@@ -176,9 +176,9 @@ printf '%s\n' name,flops,bytes,seconds,threads,isa,precision,limit,limit_by,expl
     a,1e9,1e9,1,1,avx512,dp,l2,bound,0.93,,1.5,4,block b,1e9,1e9,1,1,avx512,dp,branches,estimate,0.8,,1,,no-branch \
     c,1e9,1e9,1,1,avx512,dp,unknown,bound,0.4,dram,1,1, d,1e9,1e9,1,1,avx512,dp,gremlins,bound,1,,,, e,1e9,1e9,1,1,avx512,dp,,,,,,, >"$tmp/p.csv"
 run "$model" "$tmp/p.csv" && tr -s '\n ' ' ' <"$tmp/out" >"$tmp/words" &&
-    grep -q 'verdict: limited by L2 bandwidth, which explains 93% of its time: block the loops.*, 1.5..4x b:' "$tmp/words" &&
-    grep -q 'verdict: may be limited by mispredicted branches, which would explain 80% of its time: compute both' "$tmp/words" &&
-    grep -q 'verdict: DRAM bandwidth explains 40% of its time, the rest is not known cache-aware' "$tmp/words" &&
+    grep -q 'verdict: limited by L2 bandwidth for 93% of its time: block the loops.*, 1.5..4x b:' "$tmp/words" &&
+    grep -q 'verdict: may be limited by mispredicted branches for 80% of its time: compute both' "$tmp/words" &&
+    grep -q 'verdict: limited by DRAM bandwidth for 40% of its time, the rest is not known cache-aware' "$tmp/words" &&
     [ "$(grep -c verdict: "$tmp/out")" -eq 3 ] && [ "$(grep -c 'cache-aware:' "$tmp/out")" -eq 3 ]
 ok 'a verdict in the file is printed, and its advice takes the place of that by the roofs'
 run --csv "$tmp/again.csv" "$model" "$tmp/p.csv" && cp "$tmp/out" "$tmp/once" && run "$model" "$tmp/again.csv" &&

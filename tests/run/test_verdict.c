@@ -534,7 +534,7 @@ static void test_kept(void **state)
     const struct carm_verdict_kept first = carm_verdict_keep(&of.verdict);
     assert_memory_equal(&kept, &first, sizeof kept);
     assert_string_equal(carm_verdict_text(text, sizeof text, &kept),
-                        "limited by dependent operations, which explains 90% of its time: several "
+                        "limited by dependent operations for 90% of its time: several "
                         "accumulators, or -ffast-math, shorten the chain, 1.4..8.9x");
 }
 

@@ -11,7 +11,7 @@ function timeOf(p) {
   return p.part && p.part.time_share !== null ? percent(p.part.time_share) : known(p.seconds) ? `${short(p.seconds)} s` : "\u2013";
 }
 
-// "86.0% of the time in sweep loop jacobi.c:12, limited by L2 bandwidth, which explains 93% of its time: ..."
+// "86.0% of the time in sweep loop jacobi.c:12, limited by L2 bandwidth for 93% of its time: ..."
 function answerText(p) {
   return `${timeOf(p)} of the time in ${p.name}${p.verdict.limit === "unknown" ? ":" : ","} ${p.verdict.text}.`;
 }

@@ -109,7 +109,7 @@ def verdicts(b, _url, pages):
             hot: s.querySelector('tr.hottest').textContent, wide: document.documentElement.scrollWidth <= innerWidth,
             buttons: s.querySelectorAll('td button').length, pwned: window.pwned}""")
     assert seen["first"] == "verdicts" and seen["names"] == ["<b>hot</b>", "cold"], seen
-    assert seen["text"].count("limited by L2 bandwidth, which explains 90% of its time: block the loops") == 1, seen["text"]
+    assert seen["text"].count("limited by L2 bandwidth for 90% of its time: block the loops") == 1, seen["text"]
     assert "load of line 12: moves by 4096 bytes each iteration, a new line of 64 bytes each time" in seen["text"], seen["text"]
     assert all(abs(w - want) < 0.02 for w, want in zip(seen["bars"], (0.9, 0.25), strict=True)), seen["bars"]
     assert "1.000 M12" in seen["hot"] and seen["buttons"] == 1 and seen["wide"] and seen["pwned"] is None, seen
