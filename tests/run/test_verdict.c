@@ -532,7 +532,13 @@ static void test_kept(void **state)
     point.gain_high = row.part.gain_high;
     assert_true(carm_point_verdict(&point, &kept));
     const struct carm_verdict_kept first = carm_verdict_keep(&of.verdict);
-    assert_memory_equal(&kept, &first, sizeof kept);
+    assert_int_equal(kept.limit, first.limit); /* memory would be compared with its padding */
+    assert_int_equal(kept.second, first.second);
+    assert_int_equal(kept.estimate, first.estimate);
+    assert_int_equal(kept.advice, first.advice);
+    assert_near(kept.explains, first.explains, 0.0);
+    assert_near(kept.loop.low, first.loop.low, 0.0);
+    assert_near(kept.loop.high, first.loop.high, 0.0);
     assert_string_equal(carm_verdict_text(text, sizeof text, &kept),
                         "limited by dependent operations for 90% of its time: several "
                         "accumulators, or -ffast-math, shorten the chain, 1.4..8.9x");

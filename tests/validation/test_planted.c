@@ -234,6 +234,11 @@ double carm_core_to_core_once(struct carm_team *team, int other)
     return team->n > 1 ? 50e-9 : 0.0;
 }
 
+double carm_contended_add_seconds(struct carm_team *team, int other)
+{
+    return team->n > other ? 10e-9 : 0.0;
+}
+
 /* ---- builds -------------------------------------------------------------------------------------- */
 
 static struct carm_model *build(struct carm_build_config *config, struct carm_build_words words,
