@@ -153,13 +153,26 @@ bool carm_user_owns(int fd, mode_t kind, struct stat *status)
            status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
+static char model_place[192]; /* ".l3-0" */
+
+void carm_default_model_place(const char *on, const char *layout)
+{
+    const bool has_on = on && *on;
+    const bool has_layout = layout && *layout;
+    snprintf(model_place, sizeof model_place, "%s%s%s%s", has_on ? "." : "", has_on ? on : "",
+             has_layout ? "." : "", has_layout ? layout : "");
+    for (char *p = model_place; *p; p++) {
+        *p = *p == ':' || *p == '/' ? '-' : *p;
+    }
+}
+
 int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
 {
     char host[CARM_HOST_MAX];
-    char name[CARM_HOST_MAX + sizeof ".json"];
+    char name[CARM_HOST_MAX + sizeof model_place + sizeof ".json"];
     char found[PATH_MAX];
     carm_host_name(host);
-    snprintf(name, sizeof name, "%s.json", host);
+    snprintf(name, sizeof name, "%s%s.json", host, model_place);
     const int n = carm_user_path(found, sizeof found, "XDG_DATA_HOME", ".local/share", name);
     if (n < 0)
         return carm_fail(err, CARM_EIO,

@@ -50,6 +50,10 @@ int carm_user_path(char *path, size_t size, const char *variable, const char *be
 /* Whether an open file of a kind (S_IFREG, S_IFDIR) is this user's, and nobody else may write it. status: out */
 bool carm_user_owns(int fd, mode_t kind, struct stat *status);
 
+/* From now on the default model is that of a place of this machine: HOST.PLACE.json, with '-' for colons and
+ * slashes. place: words of --on and of --threads; borrowed; NULL or "" = the whole machine */
+void carm_default_model_place(const char *on, const char *layout);
+
 /* The default model of this machine: $XDG_DATA_HOME/carm/HOST.json, or below ~/.local/share (carm_user_path).
  * path  [size_bytes]; untouched on error
  * returns 0 or -CARM_EIO (no home folder, path too long) */

@@ -67,7 +67,8 @@ void carm_lacking_measure(const char *model, const struct carm_lacking *points, 
         carm_model_free(m);
         return; /* the command says why there is no model */
     }
-    if (carm_host_open(&host, &observer, &err) == 0) {
+    if (carm_host_open(&host, *m->machine.on ? m->machine.on : NULL, &observer, &err) == 0 &&
+        carm_host_lay_out(&host, m->machine.layout, &err) == 0) {
         carm_machine_describe(&here.machine, &host.cpu, host.topo, &host.clock);
         const bool of_here = carm_machine_check(&here.machine, &m->machine, &err) == 0;
         const size_t lacking = of_here ? find_lacks(m, &host, points, n, lacks) : 0;

@@ -39,6 +39,17 @@ struct carm_opt {
             value, NULL                                                                               \
     }
 
+/* The option of commands that run somewhere on this machine: where (harness/place/place.h). */
+#define CARM_OPT_ON(value)                                                                             \
+    {                                                                                                  \
+        "on", 0, "PLACE", "the whole machine",                                                         \
+            "Part of the machine to use, as if the command had been started there: socket:0, numa:1, " \
+            "l3:2-3, core:0-7, kind:p (the fast cores of a hybrid CPU), kind:e, cpu:4, or likwid's "   \
+            "S0:0-3, M0:, C1:; several joined by commas. `carm info` lists those of this machine. "    \
+            "Such a place has a model of its own, HOST.PLACE.json.",                                   \
+            value, "socket:|numa:|l3:|l2:|core:|kind:p|kind:e|cpu:"                                    \
+    }
+
 struct carm_command {
     const char *name;    /* "study"; of a sub-command with the command's: "study gemm" */
     const char *summary; /* one line */

@@ -466,12 +466,19 @@ static void judge(const struct carm_compare *c, struct carm_compare_set *set, do
 
 /* ---- sets --------------------------------------------------------------------------------------- */
 
-static struct carm_compare_set *find_set(struct carm_compare *c, const struct carm_roofs *r)
+/* The layout of several threads: sets with another one are no like sets. */
+static const char *layout_of(const struct carm_compare *c, size_t model, const struct carm_roofs *r)
+{
+    return r->threads > 1 ? c->models[model]->machine.layout : "";
+}
+
+static struct carm_compare_set *find_set(struct carm_compare *c, const struct carm_roofs *r,
+                                         const char *layout)
 {
     for (size_t i = 0; i < c->nsets; i++) {
         struct carm_compare_set *s = &c->sets[i];
-        if (s->threads == r->threads && strcmp(s->isa, r->isa) == 0 &&
-            strcmp(s->precision, r->precision) == 0) {
+        if (s->threads == r->threads && strcmp(s->layout, layout) == 0 &&
+            strcmp(s->isa, r->isa) == 0 && strcmp(s->precision, r->precision) == 0) {
             return s;
         }
     }
@@ -487,12 +494,13 @@ static void collect_sets(struct carm_compare *c, const struct carm_compare_optio
             if (options->wanted && !options->wanted(options->arg, r->isa, r->threads)) {
                 continue;
             }
-            struct carm_compare_set *s = find_set(c, r);
+            struct carm_compare_set *s = find_set(c, r, layout_of(c, m, r));
             if (!s) {
                 s = &c->sets[c->nsets++];
                 snprintf(s->isa, sizeof s->isa, "%s", r->isa);
                 snprintf(s->precision, sizeof s->precision, "%s", r->precision);
                 s->threads = r->threads;
+                s->layout = layout_of(c, m, r);
             }
             s->roofs[m] = r;
             s->compared = s->compared || (m > 0 && s->roofs[0]);
@@ -522,16 +530,20 @@ static void add_best(struct carm_compare *c, const struct carm_compare_options *
     const size_t n = c->nsets;
     for (size_t s = 0; s < n; s++) {
         const struct carm_compare_set *like = &c->sets[s];
-        struct carm_compare_set best = {.isa = CARM_COMPARE_BEST, .threads = like->threads};
+        struct carm_compare_set best = {
+            .isa = CARM_COMPARE_BEST, .threads = like->threads, .layout = like->layout};
         bool seen =
             options->wanted && !options->wanted(options->arg, CARM_COMPARE_BEST, like->threads);
         for (size_t k = 0; k < s; k++) {
             seen = seen || (c->sets[k].threads == like->threads &&
+                            strcmp(c->sets[k].layout, like->layout) == 0 &&
                             strcmp(c->sets[k].precision, like->precision) == 0);
         }
         memcpy(best.precision, like->precision, sizeof best.precision);
         for (size_t m = 0; m < c->n && !seen; m++) {
-            best.roofs[m] = leading(c->models[m], like->precision, like->threads);
+            const bool alike =
+                like->threads == 1 || strcmp(c->models[m]->machine.layout, like->layout) == 0;
+            best.roofs[m] = alike ? leading(c->models[m], like->precision, like->threads) : NULL;
             best.compared = best.compared || (m > 0 && best.roofs[0] && best.roofs[m] &&
                                               strcmp(best.roofs[0]->isa, best.roofs[m]->isa) != 0);
         }
@@ -783,11 +795,11 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
                                   struct carm_compare_fact *facts)
 {
     struct list l = {.compare = compare, .ascii = ascii, .facts = facts};
-    char a[CARM_TEXT_NUMBER_MAX];
+    char a[CARM_TEXT_NUMBER_MAX], place[256];
     for (l.model = 0; l.model < compare->n; l.model++) {
         const struct carm_model *m = compare->models[l.model];
         const struct carm_machine *mc = &m->machine;
-        put(&l, "host", "%s", mc->hostname);
+        put(&l, "host", "%s%s", mc->hostname, carm_machine_place(place, sizeof place, mc));
         put(&l, "CPU", "%s", mc->cpu);
         if (*m->roofs_of) { /* another tool's file says nothing else */
             put(&l, "built", "%s", *m->created ? m->created : "-");

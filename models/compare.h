@@ -122,6 +122,7 @@ struct carm_compare_set {
     char isa[CARM_NAME_MAX]; /* or CARM_COMPARE_BEST, whose rows are the best of all ISAs */
     char precision[CARM_NAME_MAX];
     int threads;
+    const char *layout; /* of several threads (struct carm_machine); borrowed */
     /* borrowed; NULL = the model has no such set */
     const struct carm_roofs *roofs[CARM_COMPARE_MOST];
     bool compared;                 /* the baseline and another model have the set; otherwise

@@ -2,6 +2,7 @@
 #include "models/model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 bool carm_model_has_level(const struct carm_model *model, const char *level)
@@ -247,6 +248,20 @@ void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_sum
     for (int s = 0; s < CARM_STATE_COUNT && all > 0.0; s++) {
         out->shares[s] /= all;
     }
+}
+
+char *carm_machine_place(char *dst, size_t size, const struct carm_machine *machine)
+{
+    snprintf(dst, size, "%s%s%s%s", *machine->on ? ", on " : "", machine->on,
+             *machine->layout ? ", threads " : "", machine->layout);
+    return dst;
+}
+
+char *carm_roofs_threads(char *dst, size_t size, const struct carm_roofs *roofs)
+{
+    snprintf(dst, size, "%d thread%s%s%s", roofs->threads, roofs->threads == 1 ? "" : "s",
+             *roofs->place ? " on " : "", roofs->place);
+    return dst;
 }
 
 const char *carm_machine_host(const struct carm_machine *machine)

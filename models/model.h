@@ -32,9 +32,15 @@ struct carm_machine {
     char cpu[CARM_TEXT_MAX];        /* brand string */
     char hypervisor[CARM_NAME_MAX]; /* "" when the machine is not known to be virtual */
     int cores, threads;             /* usable: inside this process's cpuset */
-    double cpu_quota;      /* processors' worth of time that its cgroup allowed; 0 = no quota */
-    uint64_t memory_bytes; /* physical memory */
-    uint64_t page_bytes;   /* page size really obtained for the buffers */
+    char
+        on[CARM_NAME_MAX]; /* words of the place that it is restricted to (harness/place/place.h);
+                             * "" = the whole machine */
+    char
+        layout[CARM_NAME_MAX]; /* words of --threads, where threads lie in another order than usual;
+                                 * "" = one to a core, core after core */
+    double cpu_quota;          /* processors' worth of time that its cgroup allowed; 0 = no quota */
+    uint64_t memory_bytes;     /* physical memory */
+    uint64_t page_bytes;       /* page size really obtained for the buffers */
     double tsc_hz;
     struct carm_cache *caches; /* data and unified caches, level ascending */
     size_t ncaches;
@@ -128,7 +134,9 @@ struct carm_roofs {
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
     int threads;
-    double clock_hz; /* median of the clocks beside its points */
+    char place[CARM_NAME_MAX]; /* where they ran, in words: "l3:0"; "" = not known */
+    char cpus[CARM_NAME_MAX];  /* and on which CPUs: "0-7"; "" = not known, or too many ranges */
+    double clock_hz;           /* median of the clocks beside its points */
     /* Seconds in which a cache line goes from one of its threads to another, when the roofs were
      * measured and when they were last validated; 0 = unknown. */
     double core_to_core_seconds, validated_core_to_core_seconds;
@@ -348,6 +356,12 @@ size_t carm_roofs_count_disturbed(const struct carm_roofs *roofs);
 
 /* Its host, or "a machine without a name": for text */
 const char *carm_machine_host(const struct carm_machine *machine);
+
+/* ", on l3:0, threads 1/l3": where a machine is a place of one, else "". returns dst */
+char *carm_machine_place(char *dst, size_t size, const struct carm_machine *machine);
+
+/* "8 threads", "8 threads on l3:0". returns dst */
+char *carm_roofs_threads(char *dst, size_t size, const struct carm_roofs *roofs);
 bool carm_model_has_level(const struct carm_model *model, const char *level);
 
 /* The roofs of one ISA, precision and number of threads, borrowed from the model, or NULL. */

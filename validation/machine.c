@@ -19,6 +19,8 @@ void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *
     snprintf(machine->hypervisor, sizeof machine->hypervisor, "%s", cpu->hypervisor);
     machine->cores = topo->cores;
     machine->threads = topo->pus;
+    snprintf(machine->on, sizeof machine->on, "%s", topo->on);
+    snprintf(machine->layout, sizeof machine->layout, "%s", topo->layout);
     machine->cpu_quota = topo->quota;
     machine->memory_bytes = carm_memory_total();
     machine->tsc_hz = clock->tsc_hz;
@@ -49,6 +51,16 @@ int carm_machine_check(const struct carm_machine *here, const struct carm_machin
     if (strcmp(here->cpu, model->cpu) != 0) {
         return carm_fail(err, CARM_EINVAL, "the model is of a CPU \"%.64s\", this is \"%.64s\"",
                          model->cpu, here->cpu);
+    }
+    if (strcmp(here->on, model->on) != 0) {
+        return *model->on
+                   ? carm_fail(err, CARM_EINVAL,
+                               "the model was measured on %.79s, not on %.79s: give --on %.79s",
+                               model->on, *here->on ? here->on : "the whole machine", model->on)
+                   : carm_fail(err, CARM_EINVAL,
+                               "the model is of the whole machine, not of %.79s: `carm build --on "
+                               "%.79s` measures that place",
+                               here->on, here->on);
     }
     if (!same_caches(here, model)) {
         return carm_fail(err, CARM_EINVAL,

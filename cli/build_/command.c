@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/commands.h"
 
+#include <jansson.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/validate/print.h"
+#include "harness/place/place.h"
 #include "models/file/share.h"
 #include "models/roofline.h"
 #include "validation/roofs/config.h"
@@ -25,7 +27,7 @@ static const char *opt_output;
 static const char *opt_counters;
 static const char *opt_fresh;
 static const char *opt_json, *opt_share;
-static const char *opt_wait;
+static const char *opt_wait, *opt_on, *opt_dry_run;
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "the widest this CPU has, and avx2 beside avx512",
@@ -35,10 +37,17 @@ static const struct carm_opt options[] = {
     {"precision", 0, "LIST", "dp",
      "Precisions to measure, such as dp or dp,int8; all = every one that this CPU has.",
      &words.precision, CARM_WORDS(CARM_PRECISION_TABLE) "|all"},
-    {"threads", 't', "LIST", "1,cores",
+    {"threads", 't', "LIST",
+     "1, the cores of one L3, memory domain and socket, cores; --quick: 1,cores",
      "Thread counts: numbers, cores (one thread for each core of this process's cpuset), all (every "
-     "hardware thread).",
-     &words.threads, "cores|all"},
+     "hardware thread), N/UNIT (N on each: 4/l3, 1/numa, 1/socket, 1/core, 2/core). Numbers fill core after core "
+     "(compact); with the word spread they go round sockets, memory domains and caches. The sets of a build "
+     "contain one another.",
+     &words.threads, "cores|all|1/core|2/core|1/l3|1/numa|1/socket|spread|compact"},
+    CARM_OPT_ON(&opt_on),
+    {"dry-run", 0, NULL, NULL,
+     "Print what the build would measure, with which threads where, and how long it would take; measure nothing.",
+     &opt_dry_run, NULL},
     {"ldst", 0, "LIST", CARM_LIST(CARM_MIX_TABLE),
      "Mixes of loads and stores. The first is the model's roof, the others are ceilings.",
      &words.ldst, CARM_WORDS(CARM_MIX_TABLE)},
@@ -114,7 +123,7 @@ static void print_ceilings(const struct carm_model *model)
 /* The answer in a sentence: what the most threads reach at best, and whether roofs are disturbed. */
 static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
 {
-    char a[CARM_TEXT_NUMBER_MAX];
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32];
     const struct carm_roofs *r = &model->roofs[0];
     const struct carm_roofs *whose = r;
     for (size_t i = 1; i < model->nroofs; i++) {
@@ -127,7 +136,7 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     for (size_t k = model->nlevels; k-- > 0 && !memory;) {
         memory = carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
     }
-    printf("%d thread%s, %s %s:", r->threads, r->threads == 1 ? "" : "s", r->isa, r->precision);
+    printf("%s, %s %s:", carm_roofs_threads(b, sizeof b, r), r->isa, r->precision);
     if (peak) {
         printf(" peak %s (%s%s%s)", carm_text_si(a, sizeof a, peak->rate, unit),
                whose != r ? whose->isa : "", whose != r ? " " : "", peak->op);
@@ -160,8 +169,8 @@ static void print_peaks(const struct carm_roofs *r)
 /* The roofs of one set for the model's mix of loads and stores. */
 static void print_roofs(const struct carm_model *model, const struct carm_roofs *r)
 {
-    char a[CARM_TEXT_NUMBER_MAX];
-    printf("%s %s, %d thread%s:", r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32];
+    printf("%s %s, %s:", r->isa, r->precision, carm_roofs_threads(b, sizeof b, r));
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
@@ -299,6 +308,7 @@ static int prepare(const struct carm_host *host, struct carm_build_config *confi
                    struct carm_code_counter *counter, char path[PATH_MAX], struct carm_err *err)
 {
     int rc = carm_build_configure(config, &words, &host->cpu, host->topo, err);
+    carm_default_model_place(opt_on, host->topo->layout);
     rc = rc ? rc : carm_code_counter_open(counter, opt_counters, &host->cpu, err);
     if (!rc && opt_output) {
         snprintf(path, PATH_MAX, "%s", opt_output);
@@ -437,6 +447,100 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
     return rc;
 }
 
+/* The lists of a plan, joined by commas. */
+static const char *isa_at(const struct carm_build_config *c, size_t i)
+{
+    return i < c->nisas ? carm_isa_name(c->isas[i]) : NULL;
+}
+
+static const char *precision_at(const struct carm_build_config *c, size_t i)
+{
+    return i < c->nprecisions ? carm_precision_name(c->precisions[i]) : NULL;
+}
+
+static const char *op_at(const struct carm_build_config *c, size_t i)
+{
+    return i < c->nops ? carm_op_name(c->ops[i]) : NULL;
+}
+
+static char *join(const struct carm_build_config *c,
+                  const char *(*at)(const struct carm_build_config *, size_t), char dst[256])
+{
+    dst[0] = '\0';
+    for (size_t i = 0; at(c, i); i++) {
+        const size_t used = strlen(dst);
+        snprintf(dst + used, 256 - used, "%s%s", i ? "," : "", at(c, i));
+    }
+    return dst;
+}
+
+static int print_plan_json(const struct carm_build_config *c, const struct carm_host *host,
+                           const struct carm_build_outlook *o, const char *path,
+                           struct carm_err *err)
+{
+    char isas[256], precisions[256], ops[256], place[CARM_TOPO_PLACE_MAX], cpus[4096];
+    json_t *sets = json_array();
+    for (size_t i = 0; i < c->nthreads; i++) {
+        json_array_append_new(
+            sets, json_pack("{s:i,s:s,s:s}", "threads", c->threads[i], "place",
+                            carm_topo_name(host->topo, c->threads[i], place), "cpus",
+                            carm_topo_cpus(host->topo, c->threads[i], cpus, sizeof cpus)));
+    }
+    json_t *root = json_pack(
+        "{s:s,s:s,s:b,s:o,s:s,s:s,s:s,s:I,s:I,s:f,s:f,s:I,s:b,s:s}", "on", host->topo->on, "layout",
+        host->topo->layout, "this_machine", !host->topo->elsewhere, "sets", sets, "isas",
+        join(c, isa_at, isas), "precisions", join(c, precision_at, precisions), "ops",
+        join(c, op_at, ops), "roofs", (json_int_t)o->roofs, "reps", (json_int_t)o->reps, "seconds",
+        o->seconds, "budget_seconds", o->most_seconds, "memory_bytes", (json_int_t)c->memory_bytes,
+        "latency", c->latency, "model", path);
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    json_decref(root);
+    if (!text) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to print the plan");
+    }
+    printf("%s\n", text);
+    free(text);
+    return 0;
+}
+
+/* What the build would measure. returns 0 or -CARM_ENOMEM */
+static int print_dry_run(const struct carm_build_config *c, const struct carm_host *host,
+                         const char *path, struct carm_err *err)
+{
+    char a[CARM_TEXT_NUMBER_MAX], text[256], place[CARM_TOPO_PLACE_MAX], cpus[64];
+    struct carm_build_outlook o;
+    struct carm_err other = {""};
+    carm_build_foresee(c, host, &o);
+    if (opt_json) {
+        return print_plan_json(c, host, &o, path, err);
+    }
+    if (carm_topo_check_here(host->topo, &other)) {
+        carm_opt_print_wrapped("", 0, "Not this machine: %s.", other.text);
+    }
+    printf(
+        "%zu roofs in some %.0f s on a quiet machine, at most %.0f s (--budget); nothing was measured\n\n",
+        o.roofs, ceil(o.seconds), o.most_seconds);
+    printf("threads  %-24s CPUs\n", "place");
+    for (size_t i = 0; i < c->nthreads; i++) {
+        carm_topo_cpus(host->topo, c->threads[i], cpus, sizeof cpus);
+        printf("%7d  %-24s %s\n", c->threads[i], carm_topo_name(host->topo, c->threads[i], place),
+               *cpus ? cpus : "many ranges (--json lists them)");
+    }
+    printf("\nISAs         %s", join(c, isa_at, text));
+    printf(", %s", join(c, precision_at, text));
+    printf("\noperations   %s\nlevels       ", join(c, op_at, text));
+    for (size_t i = 0; i < host->topo->ncaches; i++) {
+        printf("L%d, ", host->topo->caches[i].level);
+    }
+    printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, c->memory_bytes));
+    printf("repetitions  %zu", o.reps);
+    if (o.reps < c->reps) {
+        printf(": %zu would take more than half of the time; give more with --budget", c->reps);
+    }
+    printf("\nlatencies    %s\nmodel        %s\n", c->latency ? "yes" : "no", path);
+    return 0;
+}
+
 static int run(int noperands, char **operands)
 {
     struct carm_build_config config = {.nisas = 0};
@@ -449,8 +553,15 @@ static int run(int noperands, char **operands)
     char path[PATH_MAX];
     (void)noperands;
     (void)operands;
-    int rc = carm_host_open(&host, &observer, &err);
+    int rc = opt_dry_run ? carm_host_look(&host, opt_on, &observer, &err)
+                         : carm_host_open(&host, opt_on, &observer, &err);
     rc = rc ? rc : prepare(&host, &config, &counter, path, &err);
+    if (opt_dry_run) {
+        rc = rc ? rc : print_dry_run(&config, &host, path, &err);
+        carm_code_counter_close(&counter);
+        carm_host_close(&host);
+        return carm_say_outcome(rc, &err);
+    }
     rc = rc ? rc : know_codes(&config, &host.cpu, &known, &err);
     config.found = words.search ? &found : NULL;
     rc = rc ? rc : carm_host_enter(&host, "build", path, opt_wait, &err);
@@ -486,6 +597,7 @@ const struct carm_command carm_command_build = {
     .examples =
         "carm build\ncarm build --quick --wait 0\ncarm build --isa all --precision dp,sp -o all.json\n"
         "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
+        "carm build --dry-run\ncarm build --on socket:1\ncarm build --threads 1,4/l3,cores\n"
         "carm build --ceilings\ncarm build --ceilings=in-core,memory\n"
         "carm build --search\n"
         "srun -N 1000 carm build -o models/%h.json",

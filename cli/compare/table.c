@@ -157,10 +157,10 @@ static void set_name(const struct carm_compare_page *page, const struct carm_com
 {
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
-    snprintf(dst, size, "%s %s, %d thread%s",
+    snprintf(dst, size, "%s %s, %d thread%s%s%s",
              carm_text_clean(isa, sizeof isa, set->isa, page->ascii),
              carm_text_clean(precision, sizeof precision, set->precision, page->ascii),
-             set->threads, set->threads == 1 ? "" : "s");
+             set->threads, set->threads == 1 ? "" : "s", *set->layout ? " of " : "", set->layout);
 }
 
 /* Adds ", WHAT" to a line as long as there is room, then dots. */

@@ -15,12 +15,15 @@
 #include "harness/machine/clock.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/limits.h"
+#include "harness/place/place.h"
 #include "harness/machine/topo.h"
 #include "models/model.h"
 #include "validation/roofs/config.h"
 #include "validation/machine.h"
 
 static const char *opt_json;
+
+enum { MAP_MAX = 64 };
 
 static const struct carm_opt options[] = {
     {"json", 0, NULL, NULL, "Print the same as JSON.", &opt_json, NULL},
@@ -74,10 +77,17 @@ static void print_answer(const struct facts *f)
     const struct carm_topo *t = f->topo;
     printf("carm build  measures %s dp%s with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)),
            carm_cpu_best_isa(&f->cpu) == CARM_AVX512 ? " (and avx2 in L1 and the peaks)" : "");
-    const int cores = carm_topo_cores(t);
-    if (cores > 1) {
-        printf(" and with %d, %s", cores,
-               cores < t->cores ? "as many as the CPU quota has time for" : "one for each core");
+    char usual[CARM_TOPO_PLACE_MAX], name[CARM_TOPO_PLACE_MAX];
+    carm_topo_usual(t, usual);
+    char *rest = usual;
+    for (const char *word = strtok_r(usual, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        const int n = strcmp(word, "cores") == 0 ? carm_topo_cores(t) : (int)strtol(word, NULL, 10);
+        if (n > 1 && n < carm_topo_cores(t)) {
+            printf(", with %d (%s)", n, carm_topo_name(t, n, name));
+        } else if (n > 1) {
+            printf(" and with %d, %s", n,
+                   n < t->cores ? "as many as the CPU quota has time for" : "one for each core");
+        }
     }
     printf(": ");
     for (size_t i = 0; i < t->ncaches; i++) {
@@ -112,6 +122,71 @@ static void print_precisions(const struct carm_cpu *cpu)
     printf("%s%s\n", *others ? "; this CPU has no" : "", others);
 }
 
+/* "6 cores, 12 hardware threads" of one unit; a range where units differ. */
+static void print_cores(const struct carm_topo_unit *u)
+{
+    if (u->cores > 1 && u->cores != u->least_cores) {
+        printf("%d to %d cores, ", u->least_cores, u->cores);
+    } else if (u->cores > 1) {
+        printf("%d cores, ", u->cores);
+    }
+    if (u->pus == u->least_pus) {
+        printf("%d hardware thread%s", u->pus, u->pus == 1 ? "" : "s");
+    } else {
+        printf("%d to %d hardware threads", u->least_pus, u->pus);
+    }
+}
+
+/* The map: the words that --on and --threads take here. */
+static void print_map(const struct carm_topo *topo)
+{
+    struct carm_topo_unit units[MAP_MAX];
+    char a[CARM_TEXT_NUMBER_MAX];
+    const size_t n = carm_topo_map(topo, units, MAP_MAX);
+    printf(
+        "places      words for --on, and N/UNIT for --threads; `carm build --dry-run` prints the sets of a "
+        "build\n");
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_topo_unit *u = &units[i];
+        /* a cache of each core is no place of its own */
+        if ((u->level && u->cores == 1) || strncmp(u->words, "cpu:", 4) == 0) {
+            continue;
+        }
+        printf("  %-18s", u->words);
+        if (u->memory) {
+            printf("%smemory only, %s%s%s\n", u->count > 1 ? "each " : "",
+                   carm_text_bytes(a, sizeof a, u->bytes), *u->note ? ", " : "", u->note);
+            continue;
+        }
+        if (u->count > 1) {
+            printf("%d, each with ", u->count);
+        }
+        if (u->level && u->bytes) {
+            printf("%s%s", u->bytes != u->least_bytes ? "up to " : "",
+                   carm_text_bytes(a, sizeof a, u->bytes));
+            printf(", ");
+        }
+        print_cores(u);
+        printf("%s%s\n", *u->note ? ", " : "", u->note);
+    }
+}
+
+static json_t *map_json(const struct carm_topo *topo)
+{
+    struct carm_topo_unit units[MAP_MAX];
+    const size_t n = carm_topo_map(topo, units, MAP_MAX);
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_topo_unit *u = &units[i];
+        json_array_append_new(
+            list, json_pack("{s:s,s:i,s:i,s:i,s:i,s:i,s:I,s:b,s:s}", "words", u->words, "count",
+                            u->count, "cores", u->cores, "least_cores", u->least_cores, "threads",
+                            u->pus, "least_threads", u->least_pus, "bytes", (json_int_t)u->bytes,
+                            "memory_only", u->memory, "note", u->note));
+    }
+    return list;
+}
+
 static void print_text(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
@@ -138,7 +213,7 @@ static void print_text(const struct facts *f)
     }
     if (t->restricted) {
         printf("            this process may use %d of the machine's %d hardware threads "
-               "(cpuset)\n",
+               "(cpuset, or offline)\n",
                t->pus, t->machine_pus);
     }
     for (size_t i = 0; i < t->ncaches; i++) {
@@ -159,6 +234,7 @@ static void print_text(const struct facts *f)
     if (t->ncaches == 0) {
         printf("caches      the OS reports none; `carm build` finds them on the curve\n");
     }
+    print_map(t);
     printf("memory      %s", carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
     printf(", %s available\n", carm_text_bytes(a, sizeof a, carm_memory_available()));
     if (f->limits.memory_bytes < f->machine.memory_bytes) {
@@ -215,7 +291,7 @@ static void print_json(const struct facts *f)
                                         "shared_by", t->caches[i].shared_by, "knee_bytes", knee));
     }
     json_t *root = json_pack(
-        "{s:s,s:s,s:o,s:i,s:i,s:i,s:o,s:b,s:i,s:i,s:I,s:I,s:o,s:I,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o}",
+        "{s:s,s:s,s:o,s:i,s:i,s:i,s:o,s:b,s:i,s:i,s:I,s:I,s:o,s:I,s:o,s:o,s:b,s:o,s:o,s:o,s:o,s:o,s:o}",
         "cpu", f->cpu.brand, "vendor", f->cpu.vendor, "hypervisor",
         f->cpu.hypervisor[0] ? json_string(f->cpu.hypervisor) : json_null(), "cores", t->cores,
         "threads", t->pus, "machine_threads", t->machine_pus, "cpu_quota",
@@ -227,8 +303,8 @@ static void print_json(const struct facts *f)
                                             : json_null(),
         "page_bytes", (json_int_t)f->page_bytes, "isas", isas, "precisions", precisions, "fma",
         f->cpu.fma, "tsc_hz", f->clock_works ? json_real(f->clock.tsc_hz) : json_null(), "core_hz",
-        f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches, "counters",
-        carm_info_counters_json(&f->cpu), "model",
+        f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches, "places",
+        map_json(t), "counters", carm_info_counters_json(&f->cpu), "model",
         f->model ? json_string(f->model_path) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     printf("%s\n", text ? text : "null");

@@ -23,7 +23,7 @@
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
-static const char *opt_no_measure, *opt_set;
+static const char *opt_no_measure, *opt_on, *opt_set;
 static struct carm_settings settings; /* of --set */
 static const char *opt_by, *opt_ranks, *opt_benchmark, *opt_fail_under, *opt_only;
 static struct carm_points_how how;
@@ -51,6 +51,9 @@ static const struct carm_opt options[] = {
      "Place under the roofs of this instruction set.", &words.isa, CARM_WORDS(CARM_ISA_TABLE)},
     {"threads", 't', "N", "the point's", "Place under the roofs for this number of threads.",
      &words.threads, NULL},
+    {"on", 0, "PLACE", "the whole machine",
+     "Place under the roofs that carm build --on PLACE measured here.", &opt_on,
+     "socket:|numa:|l3:|l2:|core:|kind:p|kind:e|cpu:"},
     {"precision", 0, "NAME", "the point's", "Place under the roofs of this precision.",
      &words.precision, CARM_WORDS(CARM_PRECISION_TABLE)},
     {"runtime", 0, NULL, NULL,
@@ -521,6 +524,7 @@ static int run(int noperands, char **operands)
     if (!c) {
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
     }
+    carm_default_model_place(opt_on, NULL);
     const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
     c->fail_under = -1.0;
     if (opt_fail_under) {

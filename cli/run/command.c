@@ -2,6 +2,7 @@
 #include "cli/lacking.h"
 #include "cli/commands.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/assets.h"
+#include "base/job.h"
 #include "base/number.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -23,6 +25,7 @@
 #include "cli/run/whatif.h"
 #include "cli/screen.h"
 #include "harness/machine/cpu.h"
+#include "harness/place/place.h"
 #include "harness/translate/cpu.h"
 #include "models/file/select.h"
 #include "models/model.h"
@@ -45,7 +48,8 @@ static const char *opt_cpu, *opt_name, *opt_counters, *opt_output, *opt_model, *
     *opt_budget;
 static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
-    *opt_repeat, *opt_report, *opt_what_if, *opt_set, *opt_memory, *opt_no_measure, *opt_verbose;
+    *opt_repeat, *opt_report, *opt_on, *opt_what_if, *opt_set, *opt_memory, *opt_no_measure,
+    *opt_verbose;
 
 static const struct carm_opt options[] = {
     {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
@@ -66,7 +70,9 @@ static const struct carm_opt options[] = {
      "(an ISA, a precision, a number of threads) are measured and added to it, a second each.",
      &opt_no_measure, NULL},
     {"threads", 't', "N", "processor time / time",
-     "Number of threads that the program computes with.", &opt_threads, NULL},
+     "Number of threads that the program computes with: a number, cores, all or N/UNIT, such as 1/core.",
+     &opt_threads, "cores|all|1/core|2/core"},
+    CARM_OPT_ON(&opt_on),
     {"cpu", 0, "NAME", NULL,
      "Count what the program does on another CPU: it sees that one in cpuid, the kernel's auxiliary vector and "
      "/proc/cpuinfo, so that its libraries choose the same code on every machine. An instruction that this CPU lacks "
@@ -280,18 +286,47 @@ static int configure_set(const struct carm_run *run, struct carm_err *err)
                : 0;
 }
 
+/* Where the program runs, and with how many threads. threads: changed where --threads is given */
+static int find_place(int *threads, struct carm_err *err)
+{
+    unsigned long long n = 0;
+    struct carm_topo *topo = NULL;
+    size_t sets = 0;
+    if (!opt_on && (!opt_threads || isdigit((unsigned char)*opt_threads)) &&
+        !(opt_threads && strchr(opt_threads, '/'))) {
+        /* another machine's program may have more threads than this one */
+        const int rc = opt_threads ? parse_number("threads", opt_threads, 65536, &n, err) : 0;
+        *threads = (int)n;
+        return rc;
+    }
+    int rc = carm_topo_open(&topo, NULL, NULL, err);
+    rc = rc ? rc : carm_topo_on(topo, opt_on, err);
+    rc = rc || !opt_threads ? rc : carm_topo_threads(topo, opt_threads, threads, 1, &sets, err);
+    rc = rc || !opt_on ? rc : carm_topo_bind(topo, err);
+    carm_topo_close(topo);
+    return rc;
+}
+
+/* With --on: the place's own model where there is one, else this machine's. */
+static void choose_model(void)
+{
+    char path[PATH_MAX];
+    carm_default_model_place(opt_on, NULL);
+    if (carm_default_model_path(path, sizeof path, NULL) || access(path, F_OK) != 0) {
+        carm_default_model_place(NULL, NULL);
+    }
+}
+
 static int configure(struct carm_run *run, struct carm_err *err)
 {
     unsigned long long budget = 0;
-    unsigned long long threads = 0;
+    int threads = 0;
     const char *base = strrchr(run->argv[0], '/');
     int rc = carm_provider_parse(opt_counters ? opt_counters : "auto", &run->provider, err);
     rc = rc ? rc
             : parse_number("budget", opt_budget ? opt_budget : DEFAULT_BUDGET, 1000000000000000ULL,
                            &budget, err);
-    if (!rc && opt_threads) {
-        rc = parse_number("threads", opt_threads, 65536, &threads, err);
-    }
+    rc = rc ? rc : find_place(&threads, err);
     if (!rc && opt_name && carm_text_has_controls(opt_name)) {
         rc = carm_fail(err, CARM_EINVAL, "--name has control characters: use letters and blanks");
     }
@@ -321,9 +356,10 @@ static int configure(struct carm_run *run, struct carm_err *err)
     rc = rc ? rc : configure_levels(run, err);
     rc = rc ? rc : configure_what_if(run, err);
     rc = rc ? rc : configure_set(run, err);
+    choose_model();
     run->name = opt_name ? opt_name : base && base[1] ? base + 1 : run->argv[0];
     run->budget = budget;
-    run->threads = (int)threads;
+    run->threads = threads;
     run->cpu = opt_cpu;
     run->no_time = opt_no_time != NULL || opt_cpu != NULL;
     return rc;

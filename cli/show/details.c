@@ -37,13 +37,14 @@ void carm_show_machine(const struct carm_show_page *page, const struct carm_mode
 {
     const struct carm_machine *mc = &m->machine;
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], c[CARM_TEXT_NUMBER_MAX];
+    char place[256];
     if (*m->roofs_of) {
         print_foreign(page, m);
         return;
     }
     printf("Cache-aware roofline model of ");
     carm_show_put(page, 0, carm_machine_host(mc));
-    printf("\n  CPU      ");
+    printf("%s\n  CPU      ", carm_machine_place(place, sizeof place, mc));
     carm_show_put(page, 0, *mc->cpu ? mc->cpu : "unknown");
     printf("\n  usable   %d core%s, %d thread%s, %s memory, %s pages, TSC %s\n", mc->cores,
            mc->cores == 1 ? "" : "s", mc->threads, mc->threads == 1 ? "" : "s",
@@ -485,13 +486,14 @@ static void print_set_name(const struct carm_show_page *page, const struct carm_
 {
     char a[CARM_TEXT_NUMBER_MAX];
     char latency[48] = "";
+    char threads[CARM_NAME_MAX + 32];
     if (r->core_to_core_seconds > 0)
         snprintf(latency, sizeof latency, ", core-to-core latency %.0f ns",
                  1e9 * r->core_to_core_seconds);
-    carm_show_heading(page, "%s %s, %d thread%s%s%s%s", r->isa, r->precision, r->threads,
-                      r->threads == 1 ? "" : "s", r->clock_hz > 0.0 ? ", core clock " : "",
-                      r->clock_hz > 0.0 ? carm_text_si(a, sizeof a, r->clock_hz, "Hz") : "",
-                      latency);
+    carm_show_heading(
+        page, "%s %s, %s%s%s%s", r->isa, r->precision,
+        carm_roofs_threads(threads, sizeof threads, r), r->clock_hz > 0.0 ? ", core clock " : "",
+        r->clock_hz > 0.0 ? carm_text_si(a, sizeof a, r->clock_hz, "Hz") : "", latency);
 }
 
 void carm_show_roofs(const struct carm_show_page *page, const struct carm_model *m,

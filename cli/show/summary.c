@@ -246,7 +246,7 @@ static void print_head(const struct carm_show_page *page, const struct carm_mode
 {
     const struct carm_machine *mc = &m->machine;
     char number[CARM_TEXT_NUMBER_MAX];
-    char cpu[CARM_TEXT_MAX];
+    char cpu[CARM_TEXT_MAX], threads[CARM_NAME_MAX + 32], place[256];
     const struct carm_roofs *whose = r;
     const struct carm_compute_roof *peak = carm_select_best_peak(sel, m, r, &whose);
     const char *last = m->nlevels ? m->levels[m->nlevels - 1].level : "";
@@ -264,7 +264,8 @@ static void print_head(const struct carm_show_page *page, const struct carm_mode
         printf("%s from ", carm_text_si(number, sizeof number, memory->bandwidth, "B/s"));
         carm_show_put(page, 0, last);
     }
-    printf(" with %d thread%s\n  ", r->threads, r->threads == 1 ? "" : "s");
+    printf(" with %s%s\n  ", carm_roofs_threads(threads, sizeof threads, r),
+           *r->place ? "" : carm_machine_place(place, sizeof place, &m->machine));
     if (page->foreign) {
         carm_show_put(page, 0, m->roofs_of);
         printf("'s roofs%s", *m->created ? ", measured " : "");

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "asm/isa.h"
+#include "base/job.h"
 #include "base/outfile.h"
 #include "cli/progress.h"
 #include "cli/study/output.h"
 #include "cli/study/words.h"
+#include "harness/place/place.h"
 #include "models/file/select.h"
 #include "validation/machine.h"
 
@@ -33,13 +35,15 @@ static struct carm_study_words words;
          "Continue a stopped study: keep the points that the --output file has.",                   \
          &words.resume,                                                                             \
          NULL},                                                                                     \
-        CARM_OPT_WAIT(&words.wait),                                                                 \
+        CARM_OPT_ON(&words.on), CARM_OPT_WAIT(&words.wait),                                         \
     {                                                                                               \
         "json", 0, NULL, NULL, "Print JSON in place of tables.", &words.json, NULL                  \
     }
-#define THREADS                                                                                   \
-    {                                                                                             \
-        "threads", 't', "N", "one for each core", "Threads of the kernels.", &words.threads, NULL \
+#define THREADS                                                                      \
+    {                                                                                \
+        "threads", 't', "N", "one for each core",                                    \
+            "Threads of the kernels: a number, cores, all or N/UNIT, such as 1/l3.", \
+            &words.threads, "cores|all|1/core|2/core|1/l3|1/numa|1/socket"           \
     }
 #define ISA(widest)                                                                            \
     {                                                                                          \
@@ -191,7 +195,12 @@ static int run(const struct kind *kind)
     if (rc) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
     }
-    rc = carm_host_open(&host, &observer, &err);
+    carm_default_model_place(words.on, NULL);
+    rc = carm_host_open(&host, words.on, &observer, &err);
+    if (!rc && words.threads) {
+        size_t sets = 0;
+        rc = carm_topo_threads(host.topo, words.threads, &options.threads, 1, &sets, &err);
+    }
     /* before the model is read: who has the lock may be writing it */
     rc = rc ? rc
             : carm_host_enter(&host, "study", words.output ? words.output : "", words.wait, &err);

@@ -11,7 +11,7 @@
 #include "kernels/gemm/study.h"
 #include "plots/gnuplot.h"
 
-enum { DWARFS_N_MAX = 1024, THREADS_MAX = 1 << 20 };
+enum { DWARFS_N_MAX = 1024 };
 
 static int parse_count(const char *option, const char *word, long least, long most, long *value,
                        struct carm_err *err)
@@ -96,7 +96,7 @@ static int check_files(const struct carm_study_words *words, struct carm_err *er
 int carm_study_read_words(const struct carm_study_words *words, const struct carm_study_ops *study,
                           struct carm_study_options *options, struct carm_err *err)
 {
-    long n = 0, variants = 0, threads = 0, largest = CARM_CLASS_K_MAX;
+    long n = 0, variants = 0, largest = CARM_CLASS_K_MAX;
     const long n_max = study == &carm_gemm_study ? CARM_GEMM_N_MAX : DWARFS_N_MAX;
     const struct {
         const char *option, *word;
@@ -105,7 +105,6 @@ int carm_study_read_words(const struct carm_study_words *words, const struct car
         {"n", words->n, 1, n_max, &n},
         {"variants", words->variants, 0, CARM_GEMM_VARIANTS_MAX, &variants},
         {"largest", words->largest, 0, CARM_CLASS_K_MAX, &largest},
-        {"threads", words->threads, 1, THREADS_MAX, &threads},
     };
     int rc = 0;
     *options = (struct carm_study_options){.has_isa = words->isa != NULL,
@@ -120,7 +119,6 @@ int carm_study_read_words(const struct carm_study_words *words, const struct car
     options->n = (size_t)n;
     options->variants = (size_t)variants;
     options->largest = (unsigned)largest;
-    options->threads = (int)threads;
     rc = rc || !words->budget ? rc : parse_budget(words->budget, &options->budget, err);
     rc = rc || !words->isa ? rc : carm_isa_parse(words->isa, &options->isa, err);
     if (!rc && words->isa && carm_isas[options->isa].columns) {

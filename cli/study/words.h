@@ -10,7 +10,8 @@ struct carm_study_words {
     const char *model;     /* file; this machine's by default */
     const char *output;    /* points.csv of the study */
     const char *plot;      /* picture: svg, png or pdf */
-    const char *threads;   /* a number */
+    const char *threads;   /* words of --threads: the last set counts */
+    const char *on;        /* words of a place */
     const char *isa;       /* of the kernels: the widest by default */
     const char *precision; /* gemm: of the matrices, dp by default */
     const char *n;         /* gemm: N = M = K; dwarfs: edge of the grids */

@@ -26,7 +26,7 @@
 
 static struct carm_validate_words words;
 static const char *opt_output, *opt_csv, *opt_force, *opt_json, *opt_theory, *opt_counters,
-    *opt_verbose, *opt_wait;
+    *opt_verbose, *opt_wait, *opt_on;
 
 static const struct carm_opt options[] = {
     {"isa", 0, "LIST", "the widest of the model",
@@ -37,6 +37,7 @@ static const struct carm_opt options[] = {
      "Floating-point operations of test code C; mad is the paper's. The fastest "
      "is fma where it is within 1% of the best; fma+add counts only if you ask for it.",
      &words.ops, CARM_WORDS(CARM_OP_TABLE)},
+    CARM_OPT_ON(&opt_on),
     {"levels", 0, "LIST", "all of the model", "Levels to validate, for example L1,DRAM.",
      &words.levels, "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "the model's", "Repetitions of every point.", &words.reps, NULL},
@@ -181,6 +182,7 @@ static int prepare(const char *path, const struct carm_host *host, struct carm_m
         rc = carm_fail(err, CARM_ENOTSUP, "%s; --force validates it anyway", why.text);
     }
     free(here.caches);
+    rc = rc ? rc : carm_host_lay_out(host, (*model)->machine.layout, err);
     rc = rc ? rc : carm_validate_configure(config, *model, &words, &host->cpu, host->topo, err);
     return rc == -CARM_EFORMAT || rc == -CARM_ENOTSUP ? name_file(path, rc, err) : rc;
 }
@@ -238,7 +240,8 @@ static int run(int noperands, char **operands)
     if (!config) {
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to plan a validation");
     }
-    int rc = carm_host_open(&host, &observer, &err);
+    carm_default_model_place(opt_on, NULL);
+    int rc = carm_host_open(&host, opt_on, &observer, &err);
     rc = rc ? rc : find_paths(noperands ? operands[0] : NULL, &paths, &err);
     rc = rc ? rc : find_theory(&host.cpu, &table, &theory, &err);
     /* before the model is read: who has the lock may be writing it */

@@ -15,53 +15,109 @@
 static const hwloc_obj_type_t cache_types[] = {
     HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L5CACHE};
 
-/* Data and unified caches hold data; hwloc keeps instruction caches as cache_types of their own. */
+/* The NUMA node at an index, NULL = none. In a restricted topology hwloc keeps nodes that have
+ * no processor left; usable() is false for them. */
+static hwloc_obj_t node_at(const struct carm_topo *topo, int index)
+{
+    return hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);
+}
+
+/* Whether a node is the first one near some usable hardware thread. Memory-only nodes are not: they
+ * have no processors (CXL), or hwloc gives them the processors of the node that they are beside
+ * (HBM in flat mode, by the initiators that the kernel reports). */
+static bool usable(const struct carm_topo *topo, hwloc_obj_t node)
+{
+    bool own = node && node->cpuset && hwloc_bitmap_weight(node->cpuset) > 0;
+    for (int i = 0; own && node_at(topo, i) != node; i++) {
+        const hwloc_obj_t before = node_at(topo, i);
+        own = !before->cpuset || !hwloc_bitmap_isincluded(node->cpuset, before->cpuset);
+    }
+    return own;
+}
+
+/* The cache at an index where usable hardware threads reach it, or NULL. */
+static hwloc_obj_t cache_at(hwloc_topology_t hw, hwloc_obj_type_t type, int index)
+{
+    const hwloc_obj_t obj = hwloc_get_obj_by_type(hw, type, (unsigned)index);
+    return obj && hwloc_bitmap_weight(obj->cpuset) > 0 ? obj : NULL;
+}
+
+/* Data and unified caches hold data; hwloc keeps instruction caches as types of their own. On a
+ * hybrid CPU size and sharing are those of the first thread's kind of core: caches of its size. */
 static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
 {
+    topo->ncaches = 0;
     for (size_t i = 0; i < sizeof cache_types / sizeof *cache_types; i++) {
-        int n = hwloc_get_nbobjs_by_type(hw, cache_types[i]);
+        const int n = hwloc_get_nbobjs_by_type(hw, cache_types[i]);
         if (n <= 0) {
             continue;
         }
         struct carm_topo_cache *c = &topo->caches[topo->ncaches++];
-        c->level = (int)i + 1;
+        *c = (struct carm_topo_cache){.level = (int)i + 1};
         for (int k = 0; k < n; k++) {
-            hwloc_obj_t obj = hwloc_get_obj_by_type(hw, cache_types[i], (unsigned)k);
-            int pus = hwloc_bitmap_weight(obj->cpuset);
-            if (pus <= 0) {
-                continue;
-            }
-            c->instances++;
-            /* hybrid machines: the first thread's kind of core represents all */
-            if (hwloc_bitmap_isset(obj->cpuset, (unsigned)topo->order[0])) {
+            const hwloc_obj_t obj = cache_at(hw, cache_types[i], k);
+            c->instances += obj ? 1 : 0;
+            if (obj && hwloc_bitmap_isset(obj->cpuset, (unsigned)topo->order[0])) {
                 c->size_bytes = obj->attr->cache.size;
                 c->ways = obj->attr->cache.associativity; /* hwloc: 0 = unknown, -1 = full */
                 const char *inclusive = hwloc_obj_get_info_by_name(obj, "Inclusive");
                 c->inclusive = inclusive ? *inclusive == '1' : -1;
             }
-            c->shared_by = pus > c->shared_by ? pus : c->shared_by;
+        }
+        for (int k = 0; k < n; k++) {
+            const hwloc_obj_t obj = cache_at(hw, cache_types[i], k);
+            const int pus = obj ? hwloc_bitmap_weight(obj->cpuset) : 0;
+            if (obj && obj->attr->cache.size == c->size_bytes && pus > c->shared_by) {
+                c->shared_by = pus;
+            }
         }
     }
 }
 
-/* Sets topo->order: one hardware thread of each core in turn, then the second of each. returns 0
- * or -CARM_ENOMEM */
+/* How fast a core's kind is, higher = faster (hwloc's efficiency); 0 where hwloc ranks no kinds. */
+static int rank_of_core(hwloc_topology_t hw, hwloc_const_cpuset_t core)
+{
+    int efficiency = 0;
+    const int kind = hwloc_cpukinds_get_by_cpuset(hw, core, 0);
+    if (kind < 0 || hwloc_cpukinds_get_info(hw, (unsigned)kind, NULL, &efficiency, NULL, NULL, 0)) {
+        return 0;
+    }
+    return efficiency > 0 ? efficiency : 0;
+}
+
+/* A core, or a hardware thread where hwloc reports no cores. */
+static hwloc_obj_t core_at(const struct carm_topo *topo, int index)
+{
+    const hwloc_obj_t core = hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_CORE, (unsigned)index);
+    return core ? core : hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_PU, (unsigned)index);
+}
+
+/* Sets topo->order: one hardware thread of each core in turn, then the second of each. The cores of
+ * the fastest kind go first. returns 0 or -CARM_ENOMEM */
 static int find_order(struct carm_topo *topo, hwloc_topology_t hw, struct carm_err *err)
 {
+    int highest = 0;
+    int found = 0;
+    free(topo->order);
     topo->order = calloc((size_t)topo->pus, sizeof *topo->order);
     if (!topo->order) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the topology");
     }
-    int found = 0;
+    for (int c = 0; c < topo->cores; c++) {
+        const int rank = rank_of_core(hw, core_at(topo, c)->cpuset);
+        highest = rank > highest ? rank : highest;
+    }
     for (unsigned turn = 0; found < topo->pus; turn++) {
-        int before = found;
-        for (int c = 0; c < topo->cores; c++) {
-            hwloc_obj_t core = hwloc_get_obj_by_type(hw, HWLOC_OBJ_CORE, (unsigned)c);
-            hwloc_obj_t pu =
-                core ? hwloc_get_obj_inside_cpuset_by_type(hw, core->cpuset, HWLOC_OBJ_PU, turn)
-                     : hwloc_get_obj_by_type(hw, HWLOC_OBJ_PU, (unsigned)c);
-            if (pu && found < topo->pus && (core || turn == 0)) {
-                topo->order[found++] = (int)pu->os_index;
+        const int before = found;
+        for (int rank = highest; rank >= 0; rank--) {
+            for (int c = 0; c < topo->cores; c++) {
+                const hwloc_obj_t core = core_at(topo, c);
+                const hwloc_obj_t pu =
+                    hwloc_get_obj_inside_cpuset_by_type(hw, core->cpuset, HWLOC_OBJ_PU, turn);
+                if (pu && found < topo->pus &&
+                    (highest == 0 || rank_of_core(hw, core->cpuset) == rank)) {
+                    topo->order[found++] = (int)pu->os_index;
+                }
             }
         }
         if (found == before) {
@@ -69,6 +125,31 @@ static int find_order(struct carm_topo *topo, hwloc_topology_t hw, struct carm_e
         }
     }
     return 0;
+}
+
+/* Reads what the topology holds now: counts, order, caches. returns 0 or negative */
+static int read_topology(struct carm_topo *topo, struct carm_err *err)
+{
+    const hwloc_topology_t hw = topo->hwloc;
+    topo->pus = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PU);
+    const int cores = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_CORE);
+    int packages = 0; /* hwloc keeps those that only have memory left */
+    for (hwloc_obj_t p = NULL; (p = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_PACKAGE, p));) {
+        packages += hwloc_bitmap_weight(p->cpuset) > 0 ? 1 : 0;
+    }
+    topo->cores = cores > 0 ? cores : topo->pus;
+    topo->packages = packages > 0 ? packages : 1;
+    topo->restricted = topo->pus < topo->machine_pus;
+    if (topo->pus < 1) {
+        return carm_fail(err, CARM_ENOTSUP, "hwloc finds no processor that this process may use");
+    }
+    const int rc = find_order(topo, hw, err);
+    if (!rc) {
+        const int nodes = carm_topo_nodes(topo);
+        topo->nodes = nodes > 0 ? nodes : 1;
+        find_caches(topo, hw);
+    }
+    return rc;
 }
 
 /* Restricts the topology to the processors that the process may run on. returns 0 or negative */
@@ -98,6 +179,41 @@ out:
     return rc;
 }
 
+/* An object's number + 1, and in the upper half its hardware threads. */
+static void *remember(hwloc_obj_t obj, unsigned number)
+{
+    const uint64_t pus = (uint64_t)hwloc_bitmap_weight(obj->cpuset);
+    return (void *)(uintptr_t)(pus << 32 | ((uint64_t)number + 1));
+}
+
+/* Numbers the objects that are places, so that they keep their numbers when a topology is
+ * restricted. Memory-only nodes get none. */
+static void number_objects(const struct carm_topo *topo)
+{
+    for (int depth = 0; depth < hwloc_topology_get_depth(topo->hwloc); depth++) {
+        for (unsigned i = 0; i < hwloc_get_nbobjs_by_depth(topo->hwloc, depth); i++) {
+            const hwloc_obj_t obj = hwloc_get_obj_by_depth(topo->hwloc, depth, i);
+            obj->userdata = remember(obj, i);
+        }
+    }
+    for (int i = 0; node_at(topo, i); i++) {
+        const hwloc_obj_t node = node_at(topo, i);
+        node->userdata = usable(topo, node) ? remember(node, node->os_index) : NULL;
+    }
+}
+
+int carm_topo_number(const void *object)
+{
+    const struct hwloc_obj *obj = object;
+    return (int)((uint64_t)(uintptr_t)obj->userdata & UINT32_MAX) - 1;
+}
+
+bool carm_topo_is_whole(const void *object)
+{
+    const struct hwloc_obj *obj = object;
+    return (uint64_t)(uintptr_t)obj->userdata >> 32 == (uint64_t)hwloc_bitmap_weight(obj->cpuset);
+}
+
 int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cpuset,
                    struct carm_err *err)
 {
@@ -123,30 +239,41 @@ int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cp
         topo->quota = limits.cpus;
     }
     topo->machine_pus = hwloc_bitmap_weight(hwloc_topology_get_complete_cpuset(hw));
+    number_objects(topo);
     rc = restrict_to(hw, cpuset, topo->synthetic || topo->elsewhere, err);
     if (rc) {
         goto out;
     }
-    topo->pus = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PU);
-    int cores = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_CORE);
-    int packages = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PACKAGE);
-    int nodes = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_NUMANODE);
-    topo->cores = cores > 0 ? cores : topo->pus;
-    topo->packages = packages > 0 ? packages : 1;
-    topo->nodes = nodes > 0 ? nodes : 1;
-    topo->restricted = topo->pus < topo->machine_pus;
-    if (topo->pus < 1) {
-        rc = carm_fail(err, CARM_ENOTSUP, "hwloc finds no processor that this process may use");
-        goto out;
-    }
-    rc = find_order(topo, hw, err);
+    rc = read_topology(topo, err);
     if (!rc) {
-        find_caches(topo, hw);
         *out = topo;
         topo = NULL;
     }
 out:
     carm_topo_close(topo);
+    return rc;
+}
+
+int carm_topo_keep(struct carm_topo *topo, const int *pus, int n, struct carm_err *err)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int rc = 0;
+    for (int i = 0; set && i < n; i++) {
+        hwloc_bitmap_set(set, (unsigned)pus[i]);
+    }
+    if (!set || hwloc_topology_restrict(topo->hwloc, set, 0) != 0) {
+        rc = carm_fail(err, CARM_ENOTSUP, "hwloc cannot restrict the topology to %d CPUs: %s", n,
+                       strerror(errno));
+    } else {
+        rc = read_topology(topo, err);
+    }
+    /* read back: the topology has exactly these hardware threads */
+    if (!rc && (topo->pus != hwloc_bitmap_weight(set) ||
+                !hwloc_bitmap_isequal(hwloc_get_root_obj(topo->hwloc)->cpuset, set))) {
+        rc = carm_fail(err, CARM_ENOTSUP, "hwloc kept %d hardware threads in place of %d",
+                       topo->pus, hwloc_bitmap_weight(set));
+    }
+    hwloc_bitmap_free(set);
     return rc;
 }
 
@@ -271,23 +398,6 @@ int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
 }
 
 /* ---- NUMA nodes -------------------------------------------------------------------------------- */
-
-/* The NUMA node at an index, NULL = none. In a restricted topology hwloc keeps nodes that have
- * no processor left; usable() is false for them. */
-static hwloc_obj_t node_at(const struct carm_topo *topo, int index)
-{
-    return hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);
-}
-
-static bool usable(const struct carm_topo *topo, hwloc_obj_t node)
-{
-    for (int i = 0; node && node->cpuset && i < topo->pus; i++) {
-        if (hwloc_bitmap_isset(node->cpuset, (unsigned)topo->order[i])) {
-            return true;
-        }
-    }
-    return false;
-}
 
 int carm_topo_nodes(const struct carm_topo *topo)
 {

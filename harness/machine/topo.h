@@ -9,12 +9,13 @@
 
 #include "base/err.h"
 
-enum { CARM_TOPO_CACHES_MAX = 8 };
+enum { CARM_TOPO_CACHES_MAX = 8, CARM_TOPO_PLACE_MAX = 80 };
 
 struct carm_topo_cache {
     int level;
     uint64_t size_bytes; /* one instance; 0 = not reported */
-    int shared_by;       /* usable hardware threads that share one instance (the largest share) */
+    int shared_by;       /* usable hardware threads that share one instance (the largest share of
+                          * instances of this size) */
     int instances;       /* instances that usable hardware threads reach */
     int ways;            /* associativity; 0 = not reported, -1 = fully associative */
     int inclusive;       /* whether it includes the levels before it, by CPUID: 1, 0; -1 = not
@@ -24,13 +25,18 @@ struct carm_topo_cache {
 struct carm_topo {
     int pus;             /* usable hardware threads */
     int cores;           /* cores that they belong to */
-    int packages, nodes; /* sockets and NUMA nodes that they belong to, at least 1 */
+    int packages, nodes; /* sockets and NUMA nodes that they belong to, at least 1; memory-only
+                          * nodes do not count */
     int machine_pus;     /* hardware threads of the whole machine */
     double quota;        /* processors' worth of time that the cgroup allows; 0 = no quota */
     bool elsewhere;      /* hwloc describes another machine (HWLOC_XMLFILE and the like) */
     bool restricted;     /* the cpuset leaves out some of the machine */
     int *order;          /* [pus] OS indices in the order in which threads are placed: one for each
-                          * core first, then the second hardware thread of each, ... */
+                          * core first, then the second hardware thread of each, ...; of a hybrid
+                          * CPU the fastest kind first; harness/place/place.h changes it */
+    char on[CARM_TOPO_PLACE_MAX];     /* the words of --on that it is restricted to; "" = none */
+    char layout[CARM_TOPO_PLACE_MAX]; /* the words of --threads, where they place threads in another
+                                  * order than usual; "" = the usual order */
     struct carm_topo_cache caches[CARM_TOPO_CACHES_MAX]; /* data and unified, level ascending */
     size_t ncaches;
     void *hwloc; /* hwloc_topology_t */
@@ -44,6 +50,18 @@ struct carm_topo {
 int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cpuset,
                    struct carm_err *err);
 void carm_topo_close(struct carm_topo *topo); /* NULL allowed */
+
+/* Restricts an open topology to some of its hardware threads (OS indices), and reads them back:
+ * everything is as if the process had been started on them.
+ * returns 0 or -CARM_ENOTSUP; on error it can only be closed */
+int carm_topo_keep(struct carm_topo *topo, const int *pus, int n, struct carm_err *err);
+
+/* The number of an hwloc object in the words of a place, which stays when a topology is restricted: of a
+ * NUMA node the OS's, of others hwloc's logical one. -1 = a memory-only node. */
+int carm_topo_number(const void *object);
+
+/* Whether an hwloc object has all hardware threads that it had before the topology was restricted. */
+bool carm_topo_is_whole(const void *object);
 
 /* Whether hwloc describes this machine: 0, or -CARM_ENOTSUP for another machine, on which
  * nothing can be pinned or measured. */

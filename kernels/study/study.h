@@ -9,7 +9,7 @@
 #include "asm/code.h"
 #include "harness/count/row.h"
 #include "harness/machine/dram.h"
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 #include "models/caches/machine.h"
 #include "models/file/points.h"
 #include "models/model.h"

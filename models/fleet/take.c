@@ -254,8 +254,9 @@ static void take_machine(struct taker *t)
     char key[4 * CARM_TEXT_MAX];
     name_caches(m, caches, sizeof caches);
     name_isas(t, isas, sizeof isas);
-    snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%d\n%d\n%llu\n%d", m->cpu, caches, m->hypervisor,
-             isas, m->cores, m->threads, (unsigned long long)m->page_bytes, t->model->config.quick);
+    snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s\n%s\n%d\n%d\n%llu\n%d", m->cpu, caches,
+             m->hypervisor, m->on, m->layout, isas, m->cores, m->threads,
+             (unsigned long long)m->page_bytes, t->model->config.quick);
     struct carm_fleet_machine machine = {.key = keep(t, key),
                                          .cpu = keep(t, m->cpu),
                                          .hypervisor = keep(t, m->hypervisor),

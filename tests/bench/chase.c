@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "asm/chain/image.h"
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 #include "harness/machine/stats.h"
 #include "harness/machine/team.h"
 #include "validation/latency/latency.h"
@@ -67,7 +67,7 @@ int main(void)
     struct carm_err err = {""};
     bool apart = false;
     struct bench b = {.sequence = malloc(sets[SETS - 1] / CARM_LINE_BYTES * sizeof *b.sequence)};
-    int rc = b.sequence ? carm_host_open(&host, &observer, &err) : -CARM_ENOMEM;
+    int rc = b.sequence ? carm_host_open(&host, NULL, &observer, &err) : -CARM_ENOMEM;
     rc = rc ? rc : carm_clock_open(&host.clock, &err);
     rc = rc ? rc : carm_chain_parse("P.k1", &code, &err);
     rc = rc ? rc : carm_chain_image_open(&image, &code, 1, &err);

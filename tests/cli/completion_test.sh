@@ -95,7 +95,7 @@ completes "... begun" "carm fleet s" "show"
 completes "options of a sub-command" "carm study gemm --v" "--variants"
 completes "... and none of another" "carm study gemm --la" ""
 completes "... all of one" "carm study classes -" \
-    "--model --output --plot --resume --wait --json --threads --isa --largest --budget --help"
+    "--model --output --plot --resume --on --wait --json --threads --isa --largest --budget --help"
 completes "... of the command: help alone" "carm study -" "--help"
 completes "words of a sub-command's option" "carm study dwarfs --kernels spmv,s" "spmv,stencil"
 completes "... behind an equals sign" "carm fleet build --isa=avx5" "avx512"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 #include "harness/machine/measure.h"
 #include "models/roofline.h"
 #include "tests/models/near.h"

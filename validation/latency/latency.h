@@ -6,7 +6,7 @@
 
 #include "asm/chain/image.h"
 #include "base/observer.h"
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 #include "harness/machine/team.h"
 #include "models/model.h"
 

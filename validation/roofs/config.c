@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/machine/buffer.h"
+#include "harness/place/place.h"
 #include "harness/machine/team.h"
 #include "models/ceilings.h"
 
@@ -176,39 +177,6 @@ static int take_op(void *to, const char *word, struct carm_err *err)
         c->ops[c->nops++] = op;
     }
     return rc;
-}
-
-static int take_threads(void *to, const char *word, struct carm_err *err)
-{
-    struct reading *r = to;
-    struct carm_build_config *c = r->config;
-    unsigned long long n = 0;
-    if (strcmp(word, "all") == 0) {
-        n = (unsigned long long)r->topo->pus;
-    } else if (strcmp(word, "cores") == 0) {
-        n = (unsigned long long)carm_topo_cores(r->topo);
-    } else if (!carm_whole_parse(word, &n)) {
-        return carm_fail(err, CARM_EINVAL,
-                         "--threads '%.32s' is no number: give a list such as "
-                         "1,4,cores,all",
-                         word);
-    }
-    int rc = carm_topo_check_threads(r->topo, n > 1000000 ? 1000000 : (int)n, err);
-    if (rc) {
-        return rc;
-    }
-    size_t at = c->nthreads;
-    for (size_t i = 0; i < c->nthreads; i++) {
-        if (c->threads[i] == (int)n) {
-            return 0;
-        }
-    }
-    c->nthreads++;
-    for (; at > 0 && c->threads[at - 1] > (int)n; at--) {
-        c->threads[at] = c->threads[at - 1];
-    }
-    c->threads[at] = (int)n;
-    return 0;
 }
 
 static int take_level(void *to, const char *word, struct carm_err *err)
@@ -433,16 +401,19 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
 enum { SEARCH_LONGER = 4 }; /* times the budget, for five times the candidates */
 
 int carm_build_configure(struct carm_build_config *c, const struct carm_build_words *words,
-                         const struct carm_cpu *cpu, const struct carm_topo *topo,
-                         struct carm_err *err)
+                         const struct carm_cpu *cpu, struct carm_topo *topo, struct carm_err *err)
 {
     int rc = carm_build_configure_codes(c, words, cpu, err);
     struct reading r = {.config = c, .cpu = cpu, .topo = topo};
     c->curve_steps = c->quick ? 2 : 3;
     c->reps = c->quick ? CARM_REPS_QUICK : CARM_REPS;
+    char usual[CARM_TOPO_PLACE_MAX] = "1,cores";
+    if (!c->quick) {
+        carm_topo_usual(topo, usual);
+    }
     rc = rc ? rc
-            : carm_list_each(words->threads ? words->threads : "1,cores", "threads", take_threads,
-                             &r, err);
+            : carm_topo_threads(topo, words->threads ? words->threads : usual, c->threads,
+                                CARM_LIST_MAX, &c->nthreads, err);
     if (!rc && words->levels) {
         rc = carm_list_each(words->levels, "levels", take_level, &r, err);
     }
@@ -450,7 +421,9 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     rc = rc ? rc
             : carm_budget_parse(words->budget, CARM_BUDGET, c->quick, c->reps, &c->budget_seconds,
                                 err);
-    c->latency = words->latency ? strcmp(words->latency, "no") != 0 : !c->quick;
+    /* those of the machine are in its own model */
+    c->latency = words->latency ? strcmp(words->latency, "no") != 0
+                                : !c->quick && !*topo->on && !*topo->layout;
     if (!rc && words->latency && c->latency && strcmp(words->latency, "yes") != 0) {
         return carm_fail(err, CARM_EINVAL, "--latency '%s': write yes or no", words->latency);
     }

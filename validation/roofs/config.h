@@ -47,11 +47,11 @@ struct carm_build_words {
     const char *latency; /* "yes" or "no" */
 };
 
-/* Fills in defaults and checks everything against this machine.
+/* Fills in defaults and checks everything against this machine, whose threads it lays out
+ * (carm_topo_threads).
  * returns 0; -CARM_EINVAL (misuse); -CARM_ENOTSUP (this CPU does not have it); -CARM_ENOMEM */
 int carm_build_configure(struct carm_build_config *config, const struct carm_build_words *words,
-                         const struct carm_cpu *cpu, const struct carm_topo *topo,
-                         struct carm_err *err);
+                         const struct carm_cpu *cpu, struct carm_topo *topo, struct carm_err *err);
 
 /* Default memory of the buffers: half of the available memory, or less if the rest is too small
  * for carm itself. */

@@ -4,7 +4,7 @@
 #define CARM_VALIDATION_ROOFS_LACKING_H
 
 #include "asm/isa.h"
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 #include "models/model.h"
 
 /* One set of roofs. */

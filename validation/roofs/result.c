@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "harness/place/place.h"
 #include "harness/machine/search.h"
 #include "validation/roofs/levels.h"
 #include "validation/roofs/points.h"
@@ -101,6 +102,10 @@ static int add_roofs(const struct carm_build_job *j, struct carm_build_set *set,
         return 0;
     }
     int rc = carm_build_add_roofs(j->model, isa, precision, set->threads, &roofs, err);
+    if (!rc) {
+        carm_topo_name(set->build->topo, set->threads, roofs->place);
+        carm_topo_cpus(set->build->topo, set->threads, roofs->cpus, sizeof roofs->cpus);
+    }
     for (size_t i = 0; i < j->n && !rc; i++) {
         const struct carm_build_roof *r = &j->roofs[i];
         if (r->set == set && r->isa == isa && r->precision == precision) {

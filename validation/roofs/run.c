@@ -285,6 +285,27 @@ static int measure(const struct carm_build *build, struct carm_model *model, siz
     return rc;
 }
 
+/* Roofs of one number of threads that this CPU can have. */
+static size_t count_roofs(const struct carm_build_config *c, const struct carm_cpu *cpu,
+                          size_t levels)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->nisas * c->nprecisions; i++) {
+        const size_t isa = i / c->nprecisions;
+        const enum carm_precision precision = c->precisions[i % c->nprecisions];
+        if (!carm_cpu_has_precision(cpu, c->isas[isa], precision)) {
+            continue;
+        }
+        for (size_t o = 0; o < c->nops; o++) {
+            n += carm_cpu_has_op(cpu, c->isas[isa], precision, c->ops[o]) ? 1 : 0;
+        }
+        for (size_t k = 0; k < levels * c->nmixes; k++) {
+            n += carm_build_wants_roof(c, isa, &c->mixes[k % c->nmixes], k / c->nmixes, levels);
+        }
+    }
+    return n;
+}
+
 double carm_build_estimate(const struct carm_build *build)
 {
     const struct carm_build_config *c = build->config;
@@ -337,6 +358,7 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
     const bool same = carm_machine_check(&here.machine, &before->machine, &why) == 0 &&
                       here.machine.cores == before->machine.cores &&
                       here.machine.threads == before->machine.threads &&
+                      strcmp(here.machine.layout, before->machine.layout) == 0 &&
                       strcmp(here.config.ldst, before->config.ldst) == 0 &&
                       (here.config.quick || !before->config.quick) && has_rounds(before);
     free(here.machine.caches);
@@ -372,6 +394,28 @@ static void plan_time(struct carm_build *build, double latency)
         const size_t reps = (size_t)(share * (double)c->reps);
         build->reps = reps > FEWEST ? reps : c->reps < FEWEST ? c->reps : FEWEST;
     }
+}
+
+void carm_build_foresee(const struct carm_build_config *config, const struct carm_host *host,
+                        struct carm_build_outlook *out)
+{
+    const struct carm_clock clock = {.tsc_hz = 1e9}; /* the plan is in seconds: any rate */
+    const struct carm_latency_options latencies = {.quick = config->quick,
+                                                   .memory_bytes = config->memory_bytes};
+    struct carm_observer quiet = {0};
+    struct carm_build build = {.config = config,
+                               .cpu = &host->cpu,
+                               .topo = host->topo,
+                               .clock = &clock,
+                               .observer = &quiet,
+                               .reps = config->reps};
+    const double latency = config->latency ? carm_latency_seconds(&latencies) : 0.0;
+    plan_time(&build, latency);
+    *out = (struct carm_build_outlook){
+        .seconds = carm_build_estimate(&build) + latency,
+        .most_seconds = fmax(config->budget_seconds, CARM_BUDGET_LEAST),
+        .reps = build.reps,
+        .roofs = config->nthreads * count_roofs(config, &host->cpu, host->topo->ncaches + 1)};
 }
 
 int carm_build_run(const struct carm_build_config *config, const struct carm_host *host,

@@ -3,7 +3,7 @@
 #ifndef CARM_VALIDATION_ROOFS_RUN_H
 #define CARM_VALIDATION_ROOFS_RUN_H
 
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 #include "models/model.h"
 #include "validation/roofs/build.h"
 #include "validation/count.h"
@@ -32,6 +32,16 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
  * sets come from fewer points. */
 bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
                           const struct carm_model *before);
+
+/* What a build would do, without measuring anything. */
+struct carm_build_outlook {
+    double seconds, most_seconds; /* on a quiet machine, by estimate; and its budget */
+    size_t reps;                  /* behind every point */
+    size_t roofs;                 /* of all numbers of threads, where every level has a plateau */
+};
+
+void carm_build_foresee(const struct carm_build_config *config, const struct carm_host *host,
+                        struct carm_build_outlook *out);
 
 /* Estimate of the build's seconds, for the progress line. */
 double carm_build_estimate(const struct carm_build *build);

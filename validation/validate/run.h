@@ -3,7 +3,7 @@
 #ifndef CARM_VALIDATION_VALIDATE_RUN_H
 #define CARM_VALIDATION_VALIDATE_RUN_H
 
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 #include "models/model.h"
 #include "validation/count.h"
 #include "validation/validate/config.h"

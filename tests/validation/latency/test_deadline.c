@@ -106,7 +106,7 @@ static void the_user_stops(void **state)
 static int open_host(void **state)
 {
     struct carm_err err = {""};
-    if (carm_host_open(&host, &observer, &err) || carm_clock_open(&host.clock, &err)) {
+    if (carm_host_open(&host, NULL, &observer, &err) || carm_clock_open(&host.clock, &err)) {
         print_message("%s\n", err.text);
         return -1;
     }

@@ -252,7 +252,7 @@ static int open_all(void **state)
     struct carm_err err = {""};
     struct carm_chain_code *codes = NULL;
     size_t all = 0, n = 0;
-    if (carm_host_open(&host, &observer, &err) || carm_clock_open(&host.clock, &err) ||
+    if (carm_host_open(&host, NULL, &observer, &err) || carm_clock_open(&host.clock, &err) ||
         carm_chain_all(&codes, &all, &err)) {
         print_message("%s\n", err.text);
         return -1;

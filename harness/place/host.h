@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine that a command measures on, and its turn to measure there. */
-#ifndef CARM_HARNESS_MACHINE_HOST_H
-#define CARM_HARNESS_MACHINE_HOST_H
+#ifndef CARM_HARNESS_PLACE_HOST_H
+#define CARM_HARNESS_PLACE_HOST_H
 
 #include "harness/machine/clock.h"
 #include "harness/machine/cpu.h"
@@ -16,9 +16,18 @@ struct carm_host {
     struct carm_observer *observer; /* borrowed */
 };
 
-/* Reads CPU and topology. returns as carm_topo_open and carm_topo_check_here; carm_host_close releases it in any
- * case */
-int carm_host_open(struct carm_host *host, struct carm_observer *observer, struct carm_err *err);
+/* Reads CPU and topology, also those of another machine that hwloc describes.
+ * on  words of a place to restrict it to (carm_topo_on), NULL = none
+ * returns as carm_topo_open and carm_topo_on; carm_host_close releases it in any case */
+int carm_host_look(struct carm_host *host, const char *on, struct carm_observer *observer,
+                   struct carm_err *err);
+
+/* carm_host_look, and carm_topo_check_here: for measuring. */
+int carm_host_open(struct carm_host *host, const char *on, struct carm_observer *observer,
+                   struct carm_err *err);
+
+/* Places threads as a model's were. layout: words of --threads, "" = as usual. returns as carm_topo_threads */
+int carm_host_lay_out(const struct carm_host *host, const char *layout, struct carm_err *err);
 
 /* Warns of a CPU quota, waits until nobody else measures here, then measures the clock.
  * command, output, wait  see carm_node_lock_open

@@ -1,14 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "harness/machine/host.h"
+#include "harness/place/host.h"
 
-int carm_host_open(struct carm_host *host, struct carm_observer *observer, struct carm_err *err)
+#include "harness/place/place.h"
+
+int carm_host_look(struct carm_host *host, const char *on, struct carm_observer *observer,
+                   struct carm_err *err)
 {
     host->topo = NULL;
     host->lock.fd = -1;
     host->observer = observer;
     carm_cpu_read(&host->cpu);
     const int rc = carm_topo_open(&host->topo, NULL, NULL, err);
+    return rc ? rc : carm_topo_on(host->topo, on, err);
+}
+
+int carm_host_open(struct carm_host *host, const char *on, struct carm_observer *observer,
+                   struct carm_err *err)
+{
+    const int rc = carm_host_look(host, on, observer, err);
     return rc ? rc : carm_topo_check_here(host->topo, err);
+}
+
+int carm_host_lay_out(const struct carm_host *host, const char *layout, struct carm_err *err)
+{
+    enum { SETS_MAX = 64 };
+    int threads[SETS_MAX];
+    size_t n = 0;
+    return *layout ? carm_topo_threads(host->topo, layout, threads, SETS_MAX, &n, err) : 0;
 }
 
 int carm_host_enter(struct carm_host *host, const char *command, const char *output,
