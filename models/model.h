@@ -32,8 +32,7 @@ struct carm_machine {
     char cpu[CARM_TEXT_MAX];        /* brand string */
     char hypervisor[CARM_NAME_MAX]; /* "" when the machine is not known to be virtual */
     int cores, threads;             /* usable: inside this process's cpuset */
-    char
-        on[CARM_NAME_MAX]; /* words of the place that it is restricted to (harness/place/place.h);
+    char on[CARM_NAME_MAX]; /* words of the place that it is restricted to (harness/place/place.h);
                              * "" = the whole machine */
     char
         layout[CARM_NAME_MAX]; /* words of --threads, where threads lie in another order than usual;
