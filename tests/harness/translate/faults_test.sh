@@ -65,7 +65,7 @@ finds 'code that is written and not looked at again' test_rewrites block.c 'chec
 finds 'code that the instruction before it writes' test_rewrites block.c '(checked && writes_memory' '(false \&\& writes_memory'
 finds 'code that was taken for another version' test_rewrites cache.c \
     'memcmp(block->source, bytes, block->bytes) == 0' 'true'
-finds 'counters of another version' test_rewrites tallies.c 'memcmp(&row, &rows\[like\], sizeof row) == 0' 'true'
+finds 'counters of another version' test_rewrites tallies.c 'memcmp(&row, &old\[i\], sizeof row) != 0' 'false'
 finds 'shared memory that was made executable' test_rewrites ranges.c 'line.shared ? CARM_RANGE_SHARED' 'false ? 0U'
 finds 'code that was emptied' test_rewrites syscall.c 'emptied(r\[RDI\], r\[RSI\])' '(void)r'
 finds 'a wrong displacement in shared code' test_stock stock.c 'add(at, moved)' 'add(at, moved + 1)'
