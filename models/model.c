@@ -259,8 +259,10 @@ char *carm_machine_place(char *dst, size_t size, const struct carm_machine *mach
 
 char *carm_roofs_threads(char *dst, size_t size, const struct carm_roofs *roofs)
 {
+    const bool usual = strcmp(roofs->place, "machine") == 0 || strcmp(roofs->place, "core:0") == 0;
+    const char *place = usual ? "" : roofs->place;
     snprintf(dst, size, "%d thread%s%s%s", roofs->threads, roofs->threads == 1 ? "" : "s",
-             *roofs->place ? " on " : "", roofs->place);
+             *place ? " on " : "", place);
     return dst;
 }
 

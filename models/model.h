@@ -359,7 +359,7 @@ const char *carm_machine_host(const struct carm_machine *machine);
 /* ", on l3:0, threads 1/l3": where a machine is a place of one, else "". returns dst */
 char *carm_machine_place(char *dst, size_t size, const struct carm_machine *machine);
 
-/* "8 threads", "8 threads on l3:0". returns dst */
+/* "8 threads", "8 threads on l3:0"; of the first core and of the whole machine the number alone. returns dst */
 char *carm_roofs_threads(char *dst, size_t size, const struct carm_roofs *roofs);
 bool carm_model_has_level(const struct carm_model *model, const char *level);
 

@@ -183,7 +183,7 @@ cores=$("$carm" info --json 2>/dev/null | python3 -c 'import json, sys; print(js
 solo() {
     (fleet solo:8 --bind-to core:overload-allowed -- -o solo.jsonl --threads cores) >out 2>err &&
         [ "$(wc -l <solo.jsonl)" = 1 ] && grep -q '7 ranks did not measure' out &&
-        grep -q "\"threads\":${cores:-$(nproc)},\"clock" solo.jsonl
+        grep -q "\"threads\":${cores:-$(nproc)},\"place\":\"machine\"" solo.jsonl
 }
 patient solo
 ok "eight ranks on one node, each bound to a core: one model, of all cores"

@@ -210,7 +210,7 @@ refuses 'a line end in a name' 2 '--name has control characters' --name 'a
 b' -- true
 refuses 'an escape sequence in a name' 2 '--name has control' --name "$(printf 'a\033[2Jb')" -- true
 refuses 'a C1 control character in a name' 2 '--name has control' --name "$(printf 'a\302\233')" -- true
-refuses 'threads that are no number' 2 '--threads needs a whole number' --threads two -- true
+refuses 'threads that are no number' 2 "--threads 'two' is no number" --threads two -- true
 refuses 'a folder below a file' 1 'cannot write in/points.csv: Not a directory' -o in/points.csv -- true
 printf 'a,b\n1,2\n' >other.csv
 run -q --counters none -o other.csv -- touch it-ran

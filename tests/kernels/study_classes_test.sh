@@ -35,7 +35,7 @@ rows() {
 refuses 'no model' 1 '.*carm build' -k 1
 refuses 'a k beyond 20' 2 '--largest needs a whole number from 0 to 20' -k 21
 refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
-refuses 'threads that are no number' 2 '--threads needs a whole number' -t two
+refuses 'threads that are no number' 2 "--threads 'two' is no number" -t two
 refuses 'what belongs to gemm' 2 'study classes has no option --n .carm study gemm has it.' --n 100
 refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
 refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif

@@ -34,7 +34,7 @@ refuses 'an n of nothing' 2 '--n needs a whole number from 1 to 1024' -n 0
 refuses 'an unknown kernel' 2 '--kernels takes spmv, lbmhd, stencil, fft and transpose' \
     --kernels spmv,gemm
 refuses 'what belongs to classes' 2 'study dwarfs has no option -k .carm study classes has it.' -k 3
-refuses 'threads that are no number' 2 '--threads needs a whole number' -t two
+refuses 'threads that are no number' 2 "--threads 'two' is no number" -t two
 refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
 refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif
 refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx

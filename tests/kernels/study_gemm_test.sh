@@ -36,7 +36,7 @@ refuses 'no model' 1 '.*carm build' -n 48
 refuses 'an n of nothing' 2 '--n needs a whole number from 1 to 32768' -n 0
 refuses 'an n that is no number' 2 '--n needs a whole number' -n 9x
 refuses 'too many variants' 2 '--variants needs a whole number from 0 to 1000' --variants 5000
-refuses 'threads that are no number' 2 '--threads needs a whole number' -t two
+refuses 'threads that are no number' 2 "--threads 'two' is no number" -t two
 refuses 'what belongs to classes' 2 'study gemm has no option -k .carm study classes has it.' -k 3
 refuses 'to go on without a file' 2 '--resume goes on .* --output' --resume
 refuses 'a picture of another kind' 2 '.*svg, .png or .pdf' --plot a.gif

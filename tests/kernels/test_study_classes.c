@@ -11,6 +11,7 @@
 #include "base/observer.h"
 #include "cli/study/output.h"
 #include "cli/study/words.h"
+#include "harness/place/place.h"
 #include "kernels/classes/study.h"
 #include "tests/unit.h"
 
@@ -85,7 +86,11 @@ static int try_plan(struct carm_classes *study, const struct carm_study_words *w
     memset(study, 0, sizeof *study);
     study->base.ops = &carm_classes_study;
     study->base.model = &f.model;
-    const int rc = carm_study_read_words(words, &carm_classes_study, &options, &f.err);
+    size_t sets = 0;
+    int rc = carm_study_read_words(words, &carm_classes_study, &options, &f.err);
+    if (!rc && words->threads) { /* as carm study does */
+        rc = carm_topo_threads(f.topo, words->threads, &options.threads, 1, &sets, &f.err);
+    }
     return rc ? rc : carm_classes_study.plan(&study->base, &options, &host, &f.err);
 }
 
@@ -218,7 +223,7 @@ static void words_are_refused(void **state)
     refuse((struct carm_study_words){.budget = "-1"}, CARM_EINVAL, "--budget needs seconds");
     refuse((struct carm_study_words){.budget = "inf"}, CARM_EINVAL, "--budget needs seconds");
     refuse((struct carm_study_words){.budget = "5s"}, CARM_EINVAL, "not \"5s\"");
-    refuse((struct carm_study_words){.threads = "0"}, CARM_EINVAL, "--threads needs");
+    refuse((struct carm_study_words){.threads = "0"}, CARM_EINVAL, "at least 1 thread");
     refuse((struct carm_study_words){.threads = "5"}, CARM_EINVAL, "");
     refuse((struct carm_study_words){.isa = "mmx"}, CARM_EINVAL, "unknown ISA");
     refuse((struct carm_study_words){.plot = "a.gif"}, CARM_EINVAL, ".svg, .png or .pdf");
