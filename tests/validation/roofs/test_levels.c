@@ -60,9 +60,10 @@ static void defaults_are_one_thread_and_all_cores(void **state)
 {
     struct fixture f;
     open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
-    assert_int_equal(f.config.nthreads, 2);
+    assert_int_equal(f.config.nthreads, 3);
     assert_int_equal(f.config.threads[0], 1);
-    assert_int_equal(f.config.threads[1], 8); /* one for each core, not for each hardware thread */
+    assert_int_equal(f.config.threads[1], 4); /* the cores of one socket, which share its L3 */
+    assert_int_equal(f.config.threads[2], 8); /* one for each core, not for each hardware thread */
     assert_int_equal(f.config.nisas, 4);      /* avx2, sse and scalar beside it */
     assert_int_equal(f.config.isas[0], CARM_AVX512);
     assert_int_equal(f.config.reps, 8192);
@@ -83,7 +84,7 @@ static void defaults_are_one_thread_and_all_cores(void **state)
 static void the_sweep_leaves_every_cache(void **state)
 {
     struct fixture f;
-    open_fixture(&f, two_sockets, (struct carm_build_words){.memory = "4G"});
+    open_fixture(&f, two_sockets, (struct carm_build_words){.threads = "1,8", .memory = "4G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 1024 * MIB);
     /* the first of 1 and 8 threads keeps all of one set's memory, the others an eighth each */
     f.config.memory_bytes = (uint64_t)(1.875 * 100 * MIB);
