@@ -5,12 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+struct carm_level *carm_model_find_level(const struct carm_model *model, const char *level)
+{
+    for (size_t i = 0; i < model->nlevels; i++) {
+        if (strcmp(model->levels[i].level, level) == 0) {
+            return &model->levels[i];
+        }
+    }
+    return NULL;
+}
+
 bool carm_model_has_level(const struct carm_model *model, const char *level)
 {
-    for (size_t i = 0; i < model->nlevels; i++)
-        if (strcmp(model->levels[i].level, level) == 0)
-            return true;
-    return false;
+    return carm_model_find_level(model, level) != NULL;
 }
 
 struct carm_roofs *carm_model_find_roofs(const struct carm_model *model, const char *isa,

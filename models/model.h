@@ -361,6 +361,8 @@ char *carm_machine_place(char *dst, size_t size, const struct carm_machine *mach
 
 /* "8 threads", "8 threads on l3:0"; of the first core and of the whole machine the number alone. returns dst */
 char *carm_roofs_threads(char *dst, size_t size, const struct carm_roofs *roofs);
+/* A level of the hierarchy by its name, borrowed from the model; NULL = it has none. */
+struct carm_level *carm_model_find_level(const struct carm_model *model, const char *level);
 bool carm_model_has_level(const struct carm_model *model, const char *level);
 
 /* The roofs of one ISA, precision and number of threads, borrowed from the model, or NULL. */

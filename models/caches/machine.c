@@ -21,18 +21,21 @@ __attribute__((format(printf, 2, 3))) static void add(char *text, const char *fm
     va_end(ap);
 }
 
-/* 0 = the level is not a cache, or its size is not known */
-static uint64_t size_of(const struct carm_model *model, const struct carm_level *level, int number,
-                        bool *knee)
+uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_level *level,
+                           bool *measured)
 {
+    const int number = (int)strtol(level->level + 1, NULL, 10);
     uint64_t size = level->os_size_bytes;
     for (size_t i = 0; i < model->machine.ncaches && size == 0; i++) {
         size = model->machine.caches[i].level == number ? model->machine.caches[i].size_bytes : 0;
     }
-    *knee =
+    const bool knee =
         level->resolved && level->knee_bytes > 0 &&
         (size == 0 || fabs((double)level->knee_bytes - (double)size) > same_size * (double)size);
-    return *knee ? level->knee_bytes : size;
+    if (measured) {
+        *measured = knee;
+    }
+    return knee ? level->knee_bytes : size;
 }
 
 /* Number of cores that share one cache; a multiple of the number for the level before. */
@@ -103,7 +106,7 @@ static void add_level(const struct carm_model *model, const struct carm_level *l
     const uint32_t before = out->nlevels ? out->levels[out->nlevels - 1].shared_by : 1;
     char size[CARM_TEXT_NUMBER_MAX];
     bool knee = false;
-    const uint64_t bytes = size_of(model, level, number, &knee);
+    const uint64_t bytes = carm_caches_bytes(model, level, &knee);
     if (bytes < CARM_HIERARCHY_LINE) {
         add(text, "%s%s left out: its size is not known", *text ? ", " : "", level->level);
         return;

@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "models/caches/machine.h"
 #include "models/core.h"
 #include "models/latency.h"
 
@@ -19,7 +20,7 @@ static const struct {
     const char *word;
     bool of_level;
 } quantities[] = {
-#define CARM_SETTING_ROW(id, word, of_level, words) {word, of_level},
+#define CARM_SETTING_ROW(id, word, of_level) {word, of_level},
     CARM_SETTING_TABLE(CARM_SETTING_ROW)};
 
 static const char forms[] =
@@ -149,34 +150,12 @@ static uint64_t round_size(double bytes)
     return (uint64_t)llround(bytes / (double)unit) * unit;
 }
 
-static struct carm_level *level_of(const struct carm_model *model, const char *name)
-{
-    for (size_t i = 0; i < model->nlevels; i++) {
-        if (strcmp(model->levels[i].level, name) == 0) {
-            return &model->levels[i];
-        }
-    }
-    return NULL;
-}
-
-/* A cache's bytes as the simulation takes them. 0 = not known */
-static uint64_t size_today(const struct carm_model *model, const struct carm_level *level)
-{
-    const int number = (int)strtol(level->level + 1, NULL, 10);
-    uint64_t size = level->os_size_bytes;
-    for (size_t i = 0; i < model->machine.ncaches && size == 0; i++) {
-        const struct carm_cache *c = &model->machine.caches[i];
-        size = c->level == number ? c->size_bytes : 0;
-    }
-    return size ? size : level->knee_bytes;
-}
-
 /* The curves of dependent loads: with a larger cache, working sets beyond the level before it are as fast as smaller
  * ones are today. */
 static void move_curves(struct carm_model *model, const struct carm_level *level, double factor)
 {
     const struct carm_level *before = level > model->levels ? level - 1 : NULL;
-    const double from = before ? (double)size_today(model, before) : 0.0;
+    const double from = before ? (double)carm_caches_bytes(model, before, NULL) : 0.0;
     for (size_t i = 0; i < model->nlatency_curves; i++) {
         struct carm_latency_curve *c = &model->latency_curves[i];
         for (size_t k = 0; k < c->npoints; k++) {
@@ -190,8 +169,8 @@ static void move_curves(struct carm_model *model, const struct carm_level *level
 static int change_size(struct carm_setting *c, struct carm_model *model, struct carm_err *err)
 {
     char now[CARM_TEXT_NUMBER_MAX], then[CARM_TEXT_NUMBER_MAX];
-    struct carm_level *level = level_of(model, c->level);
-    const uint64_t size = level ? size_today(model, level) : 0;
+    struct carm_level *level = carm_model_find_level(model, c->level);
+    const uint64_t size = level ? carm_caches_bytes(model, level, NULL) : 0;
     if (!size) {
         return carm_fail(err, CARM_EINVAL, "the model has no cache %s of a known size", c->level);
     }
@@ -239,10 +218,11 @@ static size_t change_bandwidth(const char *level, double factor, bool clock,
 static size_t change_latency(const char *level, double factor, struct carm_model *model)
 {
     size_t n = 0;
-    const struct carm_level *of = level_of(model, level);
+    const struct carm_level *of = carm_model_find_level(model, level);
     const struct carm_level *before = of && of > model->levels ? of - 1 : NULL;
-    const double from = before ? (double)size_today(model, before) : 0.0;
-    const double to = of && size_today(model, of) ? (double)size_today(model, of) : INFINITY;
+    const double from = before ? (double)carm_caches_bytes(model, before, NULL) : 0.0;
+    const uint64_t size = of ? carm_caches_bytes(model, of, NULL) : 0;
+    const double to = size ? (double)size : INFINITY;
     for (size_t i = 0; i < model->nlatency; i++) {
         struct carm_latency *l = &model->latency[i];
         if (strcmp(l->level, level) == 0) {
@@ -331,8 +311,10 @@ int carm_settings_apply(struct carm_settings *changes, struct carm_model *model,
                            c->quantity == CARM_SETTING_LATENCY ? " with --latency" : "");
         }
         if (c->quantity != CARM_SETTING_SIZE) {
-            snprintf(c->text, sizeof c->text, "%s%s%s %.4gx", c->level, *c->level ? " " : "", word,
+            char text[sizeof c->text];
+            snprintf(text, sizeof text, "%s%s%s %.4gx", c->level, *c->level ? " " : "", word,
                      c->factor);
+            memcpy(c->text, text, sizeof text);
         }
     }
     return rc;

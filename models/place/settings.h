@@ -9,13 +9,13 @@
 #include "models/verdict/verdict.h"
 #include "models/model.h"
 
-/* A row: identifier, word, whether it is of a level, unit in words. */
-#define CARM_SETTING_TABLE(ROW)                                          \
-    ROW(SIZE, "size", true, "capacity")                                  \
-    ROW(BANDWIDTH, "bandwidth", true, "bandwidth")                       \
-    ROW(LATENCY, "latency", true, "latency")                             \
-    ROW(PEAK, "peak", false, "rates of all floating-point instructions") \
-    ROW(CLOCK, "clock", false, "clock of the core, with L1 and L2")
+/* A row: identifier, word, whether it is of a level. */
+#define CARM_SETTING_TABLE(ROW)       \
+    ROW(SIZE, "size", true)           \
+    ROW(BANDWIDTH, "bandwidth", true) \
+    ROW(LATENCY, "latency", true)     \
+    ROW(PEAK, "peak", false)          \
+    ROW(CLOCK, "clock", false) /* of the core, with L1 and L2 */
 
 #define CARM_SETTING_ID(id, ...) CARM_SETTING_##id,
 enum carm_setting_quantity { CARM_SETTING_TABLE(CARM_SETTING_ID) CARM_SETTING_COUNT };

@@ -98,16 +98,6 @@ static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_l
     return rc;
 }
 
-static const struct carm_level *find_level(const struct carm_model *model, const char *name)
-{
-    for (size_t i = 0; i < model->nlevels; i++) {
-        if (strcmp(model->levels[i].level, name) == 0) {
-            return &model->levels[i];
-        }
-    }
-    return NULL;
-}
-
 /* Takes working set and end of a level from the model before if the present curve does not show
  * the level, or shows its end far beyond the cache while the model before has it within. */
 static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
@@ -120,7 +110,7 @@ static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
         struct carm_build_level *l = &s->levels.levels[i];
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(roofs, l->name, before->config.ldst);
-        const struct carm_level *was = find_level(before, l->name);
+        const struct carm_level *was = carm_model_find_level(before, l->name);
         const double os = (double)l->os_size_bytes;
         const bool late = os > 0.0 && (double)l->knee_bytes > CARM_LATE_KNEE * os && was &&
                           was->resolved && was->knee_bytes > 0 &&

@@ -83,7 +83,7 @@ static void make(void)
     for (int i = 0; i < 3; i++) {
         (void)snprintf(levels[i].level, sizeof levels[i].level, "%s", names[i]);
         levels[i].os_size_bytes = sizes[i];
-        levels[i].knee_bytes = sizes[i] * 2;
+        levels[i].knee_bytes = sizes[i];
         levels[i].resolved = true;
         (void)snprintf(memory[i].level, sizeof memory[i].level, "%s", names[i]);
         memory[i].bandwidth = 100e9 / (i + 1);
@@ -141,6 +141,14 @@ static void test_sizes(void **state)
     assert_int_equal(points[0].working_set_bytes, 16 << 10);
     assert_int_equal(points[1].working_set_bytes, 2 << 20);
     assert_int_equal(points[2].working_set_bytes, 256 << 20);
+    /* a guest has only a part of it, by its curve: what is simulated is what grows */
+    struct carm_settings twice;
+    struct carm_err err = {""};
+    make();
+    levels[1].knee_bytes = 512 << 10;
+    assert_int_equal(carm_settings_parse("L2=2x", &twice, &err), 0);
+    assert_int_equal(carm_settings_apply(&twice, &model, &err), 0);
+    assert_string_equal(carm_settings_text(text, sizeof text, &twice), "L2 1 MiB (512 KiB today)");
     apply("L2=1300000", text, sizeof text); /* to a sixteenth */
     assert_int_equal(levels[1].os_size_bytes % 65536, 0);
     assert_true(levels[1].os_size_bytes > 1260000 && levels[1].os_size_bytes < 1340000);
