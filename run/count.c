@@ -83,11 +83,6 @@ static void unwatch_signals(void)
     carm_interrupt_release();
 }
 
-static double seconds_of(struct timeval t)
-{
-    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
-}
-
 static void note_status(struct carm_run *run, int status)
 {
     run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -98,8 +93,8 @@ static void note_status(struct carm_run *run, int status)
 static void note_usage(struct carm_run *run, const struct rusage *u)
 {
     struct carm_counts *c = &run->row.counts;
-    run->user_seconds = seconds_of(u->ru_utime);
-    run->system_seconds = seconds_of(u->ru_stime);
+    run->user_seconds = carm_launch_seconds(u->ru_utime);
+    run->system_seconds = carm_launch_seconds(u->ru_stime);
     run->cpu_seconds = run->user_seconds + run->system_seconds;
     carm_count_put(c, CARM_Q_TASK_SECONDS, run->cpu_seconds, CARM_COUNTED_KERNEL);
     carm_count_put(c, CARM_Q_PAGE_FAULTS, (double)(u->ru_minflt + u->ru_majflt),

@@ -288,6 +288,11 @@ int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usa
     return got < 0 ? carm_fail(err, CARM_EIO, "lost the program: %s", strerror(errno)) : 0;
 }
 
+double carm_launch_seconds(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
 void carm_launch_pass_on(int signo)
 {
     enum { TURNS = 100, KNOWN = 256 };

@@ -52,6 +52,9 @@ int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err
 int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usage,
                      struct carm_err *err);
 
+/* Seconds of a time in struct rusage. */
+double carm_launch_seconds(struct timeval time);
+
 /* Passes a signal on to all children of this process, once to each, and reaps them, for at most
  * 1 s. With PR_SET_CHILD_SUBREAPER these include processes that an ended program left running. */
 void carm_launch_pass_on(int signo);

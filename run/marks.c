@@ -16,6 +16,13 @@ struct level {
     struct carm_counts counts;
 };
 
+static void divide(struct carm_counts *counts, double by)
+{
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        counts->q[q].value /= by;
+    }
+}
+
 /* Counts are below 2^53 for hours of a processor's time, so that differences of doubles are exact. */
 static void find_level(const struct carm_mark *m, struct level *out)
 {
@@ -32,9 +39,7 @@ static void find_level(const struct carm_mark *m, struct level *out)
     }
     *out = (struct level){.iterations = iterations, .exact = !m->differ};
     carm_step_counts_to_counts(&s, 1.0, &out->counts);
-    for (int q = 0; q < CARM_Q_COUNT; q++) {
-        out->counts.q[q].value /= calls;
-    }
+    divide(&out->counts, calls);
 }
 
 /* The counts of one iteration between two numbers of them. returns false where more iterations count less */
@@ -74,9 +79,7 @@ static void by_difference(const struct level *of, size_t n, struct carm_row *row
     const size_t size = sizeof row->note;
     if (!find_slope(low, high, &row->counts)) {
         row->counts = high->counts;
-        for (int q = 0; q < CARM_Q_COUNT; q++) {
-            row->counts.q[q].value /= high->iterations;
-        }
+        divide(&row->counts, high->iterations);
         snprintf(
             note, size,
             "not exact: %.0f iterations count less than %.0f, so setup has a part in the counts",
@@ -117,9 +120,7 @@ static void by_calls(const struct carm_mark *m, const struct level *of, struct c
     const double more = (double)m->first.instructions - (double)m->second.instructions;
     const unsigned long long calls = m->calls;
     row->counts = of->counts;
-    for (int q = 0; q < CARM_Q_COUNT; q++) {
-        row->counts.q[q].value /= of->iterations;
-    }
+    divide(&row->counts, of->iterations);
     if (m->differ) {
         snprintf(row->note, sizeof row->note,
                  "not exact: the mean of %llu calls that differ from each other", calls);

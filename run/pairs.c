@@ -157,8 +157,7 @@ static int run_once(const char *command, double *wall, double *processor, struct
     carm_launch_close(&launch);
     free(text);
     if (!rc) {
-        *processor = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                     1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+        *processor = carm_launch_seconds(usage.ru_utime) + carm_launch_seconds(usage.ru_stime);
         rc = !WIFEXITED(status) || WEXITSTATUS(status)
                  ? carm_fail(err, CARM_EINVAL, "'%.100s' %s %d: times of failures say nothing",
                              command, WIFEXITED(status) ? "ends with status" : "is ended by signal",

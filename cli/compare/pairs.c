@@ -92,10 +92,10 @@ static void put_table(const struct carm_compare_pairs *job, const struct carm_pa
     carm_opt_print_wrapped("  ", 2, "%zu pairs%s%s", p->n, *text ? "; " : "", text);
 }
 
-static void put_number(const char *name, double v)
+static void put_number(bool first, const char *name, double v)
 {
     char text[CARM_NUMBER_MAX];
-    carm_json_put_member(stdout, false, name, v >= 0.0 ? carm_number_digits(text, v, 6) : "null");
+    carm_json_put_member(stdout, first, name, v >= 0.0 ? carm_number_digits(text, v, 6) : "null");
 }
 
 static void put_json_time(const char *name, const struct carm_pairs_time *t)
@@ -118,12 +118,10 @@ static void put_json(const struct carm_compare_pairs *job, const struct carm_pai
     put_json_time("wall", &p->wall);
     put_json_time("processor", &p->processor);
     fputs(",\n \"machine\": {", stdout);
-    char text[CARM_NUMBER_MAX];
-    carm_json_put_member(stdout, true, "core_shared",
-                         p->shared >= 0.0 ? carm_number_digits(text, p->shared, 6) : "null");
-    put_number("other_processors", p->others);
-    put_number("stolen_processors", p->stolen);
-    put_number("clock_variation", p->clock);
+    put_number(true, "core_shared", p->shared);
+    put_number(false, "other_processors", p->others);
+    put_number(false, "stolen_processors", p->stolen);
+    put_number(false, "clock_variation", p->clock);
     fputs("}}\n", stdout);
 }
 

@@ -175,6 +175,16 @@ static char *moved_text(char *dst, size_t size, const struct carm_change *c)
     return dst;
 }
 
+/* The functions and loops whose counts differ, for a count of a whole program that differs. causes: most
+ * returns how many; 0 = the count does not differ, is no count, or c is a part itself */
+static size_t find_causes(const struct page *page, size_t at, const struct carm_change *c,
+                          enum carm_change_kind kind, struct carm_change_cause *causes, size_t most)
+{
+    return c->part || kind < CARM_CHANGE_FLOPS || c->values[kind].verdict != CARM_CHANGE_DIFFERENT
+               ? 0
+               : carm_changes_causes(page->changes, at, kind, causes, most);
+}
+
 /* "all in parse_number", "75% in f, 30% in g, -5% in h"; "" = not known, or the count does not differ.
  * put  writes a name of the text; NULL = as it is. returns false: nothing was written */
 static bool put_causes(const struct page *page, FILE *to, size_t i, const struct carm_change *c,
@@ -185,11 +195,7 @@ static bool put_causes(const struct page *page, FILE *to, size_t i, const struct
     static const double all = 0.995;
     struct carm_change_cause causes[MOST];
     char name[256];
-    const struct carm_change_value *v = &c->values[kind];
-    if (c->part || kind < CARM_CHANGE_FLOPS || v->verdict != CARM_CHANGE_DIFFERENT) {
-        return false;
-    }
-    const size_t n = carm_changes_causes(page->changes, i, kind, causes, MOST);
+    const size_t n = find_causes(page, i, c, kind, causes, MOST);
     for (size_t k = 0; k < n; k++) {
         if (k && fabs(causes[k].share) < 1.0 - all) {
             break;
@@ -299,6 +305,11 @@ static void put_point(const struct page *page, size_t at, const struct carm_chan
     }
 }
 
+static bool is_left_out(const struct carm_change *c, bool differing)
+{
+    return differing && c->part && !is_worth(c);
+}
+
 /* Calls put for the points that --top shows: all, or the different ones first.
  * differing  without functions and loops that do not differ
  * returns how many are left out */
@@ -310,15 +321,14 @@ static size_t put_points(const struct page *page, bool differing,
     size_t n = 0, shown = 0;
     size_t equal = 0;
     while (carm_changes_get(page->changes, n + equal, &c)) {
-        const bool left_out = differing && c.part && !is_worth(&c);
-        equal += left_out;
-        n += !left_out;
+        const bool out = is_left_out(&c, differing);
+        equal += out;
+        n += !out;
     }
     const size_t most = page->job->top && page->job->top < n ? page->job->top : n;
     for (int rest = 0; rest < (most < n ? 2 : 1); rest++) {
         for (size_t i = 0; shown < most && carm_changes_get(page->changes, i, &c); i++) {
-            if (!(differing && c.part && !is_worth(&c)) &&
-                (most == n || is_worth(&c) != (rest == 1))) {
+            if (!is_left_out(&c, differing) && (most == n || is_worth(&c) != (rest == 1))) {
                 put(page, i, &c);
                 shown++;
             }
@@ -511,11 +521,7 @@ static void put_object(const struct page *page, size_t at, const struct carm_cha
     }
     for (int k = CARM_CHANGE_FLOPS, n = 0; k < CARM_CHANGE_KINDS; k++) {
         struct carm_change_cause causes[CAUSES];
-        const struct carm_change_value *v = &c->values[k];
-        const size_t most =
-            c->part || v->verdict != CARM_CHANGE_DIFFERENT
-                ? 0
-                : carm_changes_causes(page->changes, at, (enum carm_change_kind)k, causes, CAUSES);
+        const size_t most = find_causes(page, at, c, (enum carm_change_kind)k, causes, CAUSES);
         for (size_t i = 0; i < most; i++) {
             fputs_unlocked(n++ ? ", {" : ", \"causes\": [{", stdout);
             carm_json_put_text(stdout, true, "quantity",

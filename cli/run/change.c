@@ -64,13 +64,6 @@ struct rows {
     const struct carm_profile *profile;
 };
 
-static json_t *gain_json(const struct carm_verdict_gain *gain)
-{
-    json_t *o = json_object();
-    return carm_jwrite_done(o, carm_jwrite_number(o, "low", gain->low) &&
-                                   carm_jwrite_number(o, "high", gain->high));
-}
-
 static json_t *change_json(const void *changes, size_t i)
 {
     return json_string(((const struct carm_settings *)changes)->of[i].text);
@@ -81,10 +74,10 @@ static json_t *part_json(const void *rows, size_t i)
     const struct rows *r = rows;
     const struct carm_run_change *c = &r->changed->parts[i];
     json_t *o = json_object();
-    return carm_jwrite_done(o,
-                            carm_jwrite_text(o, "name", r->profile->rows[i].name) &&
-                                carm_jwrite_text(o, "limit", carm_limit_name(c->limit)) &&
-                                (!c->known || carm_jwrite_value(o, "gain", gain_json(&c->loop))));
+    return carm_jwrite_done(
+        o, carm_jwrite_text(o, "name", r->profile->rows[i].name) &&
+               carm_jwrite_text(o, "limit", carm_limit_name(c->limit)) &&
+               (!c->known || carm_jwrite_value(o, "gain", carm_run_gain_json(&c->loop))));
 }
 
 static json_t *bytes_json(const void *caches, size_t i)
@@ -105,7 +98,7 @@ bool carm_run_change_json(const struct carm_run_changed *changed,
     const bool ok =
         carm_jwrite_array(set, "changes", &changed->changes, changed->changes.n, change_json) &&
         carm_jwrite_number(set, "known", changed->known) &&
-        carm_jwrite_value(set, "program", gain_json(&changed->program)) &&
+        carm_jwrite_value(set, "program", carm_run_gain_json(&changed->program)) &&
         (!caches || !caches->counted ||
          carm_jwrite_array(set, "bytes", caches, caches->config.nlevels, bytes_json)) &&
         carm_jwrite_array(set, "parts", &rows, profile->nrows, part_json);

@@ -265,7 +265,7 @@ static int configure_what_if(const struct carm_run *run, struct carm_err *err)
 
 static struct carm_run_changed changed; /* of --set */
 
-/* --set, and what it needs */
+/* --set: its changes and the model that they change */
 static int configure_set(const struct carm_run *run, struct carm_err *err)
 {
     const char *without = opt_no_time   ? "--no-time"
@@ -643,43 +643,45 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     return rc;
 }
 
-/* The caches are the model's. */
-static int open_levels(struct carm_run_levels **out, bool by_code, struct carm_address_sink *sink,
+/* Simulates the caches of a model, or those of --set, beside a run: a share of its accesses, in (0, 1]. */
+static int open_levels(struct carm_run_levels **out, struct carm_run *run, double share,
+                       const struct carm_run_prefetch *prefetcher, struct carm_address_sink *sink,
                        struct carm_err *err)
 {
-    static const double some = 0.01; /* for the verdicts alone */
-    const double share = opt_levels ? sampled_share : carm_addresses_sampled_here() ? some : 0.0;
     struct carm_model *model = NULL, *other = NULL;
     int rc = carm_select_open(opt_model, &model, NULL, err);
     rc = rc ? rc : open_changed(&other, err);
     rc = rc ? rc
             : carm_run_levels_open(out, model, carm_settings_size(&changed.changes) ? other : NULL,
-                                   prefetch, share, by_code || opt_set, sink, err);
-    carm_model_free(model);
-    carm_model_free(other);
-    return rc;
-}
-
-/* Without --levels, a sample of the accesses is simulated for the verdicts, where translation counts by code and a
- * model has the caches. */
-static void open_sample(struct carm_run_levels **out, struct carm_run *run,
-                        struct carm_address_sink *sink)
-{
-    static const double share = 0.01;
-    struct carm_model *model = NULL;
-    struct carm_err none = {""};
-    const struct carm_run_prefetch *without = carm_run_prefetch_find("none");
-    if (!run->by_code || run->no_time || !carm_addresses_sampled_here() ||
-        (run->provider != CARM_PROVIDER_TRANSLATE && run->provider != CARM_PROVIDER_AUTO) ||
-        carm_select_open(opt_model, &model, NULL, &none) != 0) {
-        return;
-    }
-    if (carm_run_levels_open(out, model, NULL, without, share, true, sink, &none) == 0) {
+                                   prefetcher, share, run->by_code || opt_set, sink, err);
+    if (!rc) {
+        run->by_code = true; /* samples are scaled by the executions of each instruction */
         run->sink = sink;
         run->timed = carm_run_levels_timed;
         run->timed_arg = *out;
     }
     carm_model_free(model);
+    carm_model_free(other);
+    return rc;
+}
+
+/* Verdicts alone need a sample where a model has the caches and translation counts by code. */
+static int open_wanted(struct carm_run_levels **out, struct carm_run *run,
+                       struct carm_address_sink *sink, struct carm_err *err)
+{
+    static const double some = 0.01; /* of the accesses */
+    struct carm_err none = {""};
+    if (opt_levels || opt_set) {
+        const double share = opt_levels                      ? sampled_share
+                             : carm_addresses_sampled_here() ? some
+                                                             : 0.0;
+        return open_levels(out, run, share, prefetch, sink, err);
+    }
+    if (!opt_regions && run->by_code && !run->no_time && carm_addresses_sampled_here() &&
+        (run->provider == CARM_PROVIDER_TRANSLATE || run->provider == CARM_PROVIDER_AUTO)) {
+        open_levels(out, run, some, carm_run_prefetch_find("none"), sink, &none);
+    }
+    return 0;
 }
 
 /* --report needs a model: said before the program runs. */
@@ -723,16 +725,7 @@ static int run_command(int noperands, char **operands)
     if (!rc && opt_regions && output) {
         rc = carm_run_rows_by_regions(&run, output, opt_budget, full, &err);
     }
-    if (!rc && (opt_levels || opt_set)) {
-        rc = open_levels(&levels, run.by_code, &sink, &err);
-        run.by_code = true; /* samples are scaled by how often each instruction was executed */
-        run.sink = &sink;
-        run.timed = carm_run_levels_timed;
-        run.timed_arg = levels;
-    }
-    if (!rc && !opt_levels && !opt_set && !opt_regions) {
-        open_sample(&levels, &run, &sink);
-    }
+    rc = rc ? rc : open_wanted(&levels, &run, &sink, &err);
     if (rc) {
         free(argv);
         return carm_say_outcome(rc, &err);

@@ -225,7 +225,7 @@ static json_t *access_json(const void *accesses, size_t i)
                                    carm_jwrite_number(o, "lines", a->lines));
 }
 
-static json_t *gain_json(const struct carm_verdict_gain *gain)
+json_t *carm_run_gain_json(const struct carm_verdict_gain *gain)
 {
     json_t *o = json_object();
     return carm_jwrite_done(o, carm_jwrite_number(o, "low", gain->low) &&
@@ -240,8 +240,9 @@ bool carm_run_verdict_json(const struct carm_run_verdict *of, json_t *part)
     }
     json_t *o = json_object();
     json_t *gain = json_object();
-    gain = carm_jwrite_done(gain, carm_jwrite_value(gain, "loop", gain_json(&v->loop)) &&
-                                      carm_jwrite_value(gain, "program", gain_json(&v->program)));
+    gain = carm_jwrite_done(
+        gain, carm_jwrite_value(gain, "loop", carm_run_gain_json(&v->loop)) &&
+                  carm_jwrite_value(gain, "program", carm_run_gain_json(&v->program)));
     const char *second = v->second != CARM_LIMIT_UNKNOWN ? carm_limit_name(v->second) : "";
     const bool ok = carm_jwrite_text(o, "limit", carm_limit_name(v->limit)) &&
                     carm_jwrite_number(o, "explains", v->explains) &&

@@ -23,6 +23,9 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
 char *carm_run_loops_json(const struct carm_run *run, const struct carm_profile *profile,
                           const struct carm_run_verdict *verdicts);
 
+/* {"low": 1.2, "high": 3} */
+json_t *carm_run_gain_json(const struct carm_verdict_gain *gain);
+
 /* The member "verdict" of a part; none where the part has no verdict. */
 bool carm_run_verdict_json(const struct carm_run_verdict *verdict, json_t *part);
 
