@@ -320,13 +320,13 @@ static int prepare(const struct carm_host *host, struct carm_build_config *confi
     return rc || !opt_share ? rc : carm_outfile_check(opt_share, err);
 }
 
-/* The model in place, where its rounds can be taken over; else NULL. */
+/* The model in place, where the build goes on with it; else NULL. */
 static struct carm_model *find_before(const struct carm_build_config *config,
                                       const struct carm_host *host, const char *path)
 {
     struct carm_model *before = NULL;
     if (opt_fresh || carm_model_read(path, &before, NULL) ||
-        !carm_build_continues(config, host, before)) {
+        !carm_build_inherits(config, host, before)) {
         carm_model_free(before);
         return NULL;
     }

@@ -63,6 +63,15 @@ run place "$m" "$tmp/p.csv" && ! grep -q 'measuring' "$tmp/err"
 ok "... once"
 build && rounds 'max(n) >= 8'
 ok "a build goes on from such a model"
+full="${tiny#--quick } --isa scalar"
+# shellcheck disable=SC2086 # words
+run build $full -o "$m" && python3 - "$m" 2>"$tmp/err" <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+isas = {r["isa"]: [len(x["rounds"]) for x in r["memory"]] for r in m["roofs"] if r["precision"] == "dp"}
+assert set(isas) == {"sse", "scalar"} and not m["config"]["quick"], (isas, m["config"])
+PY
+ok "a full build of another set keeps those of a quick one"
 build --fresh
 
 # the day before had all to itself: each rate three times as high

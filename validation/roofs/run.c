@@ -339,8 +339,8 @@ static bool has_rounds(const struct carm_model *m)
     return has;
 }
 
-bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
-                          const struct carm_model *before)
+bool carm_build_inherits(const struct carm_build_config *config, const struct carm_host *host,
+                         const struct carm_model *before)
 {
     struct carm_model here = {.config = {.reps = 0}};
     struct carm_err why;
@@ -349,8 +349,7 @@ bool carm_build_continues(const struct carm_build_config *config, const struct c
                       here.machine.cores == before->machine.cores &&
                       here.machine.threads == before->machine.threads &&
                       strcmp(here.machine.layout, before->machine.layout) == 0 &&
-                      strcmp(here.config.ldst, before->config.ldst) == 0 &&
-                      (here.config.quick || !before->config.quick) && has_rounds(before);
+                      strcmp(here.config.ldst, before->config.ldst) == 0 && has_rounds(before);
     free(here.machine.caches);
     return same;
 }
@@ -408,6 +407,13 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
         .roofs = config->nthreads * count_roofs(config, &host->cpu, host->topo->ncaches + 1)};
 }
 
+/* A quick build adds its rounds to those of a full model. A full build measures anew after a quick one, whose working
+ * sets come from fewer points. */
+static bool continues(const struct carm_build_config *config, const struct carm_model *before)
+{
+    return before && (config->quick || !before->config.quick);
+}
+
 int carm_build_run(const struct carm_build_config *config, const struct carm_host *host,
                    const struct carm_code_counter *counter, struct carm_model *before,
                    struct carm_model **model, struct carm_build_done *done, struct carm_err *err)
@@ -419,7 +425,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                                .topo = host->topo,
                                .clock = &host->clock,
                                .observer = host->observer,
-                               .before = before,
+                               .before = continues(config, before) ? before : NULL,
                                .reps = config->reps};
     const struct carm_latency_options latencies = {.quick = config->quick,
                                                    .memory_bytes = config->memory_bytes};

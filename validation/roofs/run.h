@@ -18,8 +18,8 @@ struct carm_build_done {
 /* Assembles, recounts and measures everything in the configuration, with the host's observer.
  * host     with its turn to measure (carm_host_enter)
  * counter  compares the codes with their construction
- * before   a model of this machine whose rounds are continued (carm_build_continues), or NULL. What the build does not
- *          measure moves to the new model (carm_model_inherit)
+ * before   a model that the build goes on with (carm_build_inherits), or NULL. Its rounds are continued, but not those of a
+ *          quick model by a full build. What the build does not measure moves to the new model (carm_model_inherit)
  * model    out: to be released with carm_model_free; NULL on failure
  * returns 0; -CARM_EIO (the budget ended before a roof had a figure); -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP, or as carm_image_open and
  * carm_code_counter_try */
@@ -27,11 +27,10 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
                    const struct carm_code_counter *counter, struct carm_model *before,
                    struct carm_model **model, struct carm_build_done *done, struct carm_err *err);
 
-/* Whether a build with this configuration can add its rounds to a model's: the model is of this machine, has the same
- * mix, and rounds. A quick build adds to a full model, but a full build starts over after a quick one, whose working
- * sets come from fewer points. */
-bool carm_build_continues(const struct carm_build_config *config, const struct carm_host *host,
-                          const struct carm_model *before);
+/* Whether a build with this configuration goes on with a model: the model is of this machine, has the same mix, and
+ * rounds. */
+bool carm_build_inherits(const struct carm_build_config *config, const struct carm_host *host,
+                         const struct carm_model *before);
 
 /* What a build would do, without measuring anything. */
 struct carm_build_outlook {
