@@ -68,14 +68,12 @@ int carm_repeat(const struct carm_clock *clock, int threads, struct carm_run_lim
     int done = 0;
     int disturbed = 0;
     memset(out, 0, sizeof *out);
-    for (int i = -1; i < CARM_REPEAT_MAX && (i < 1 || spent < limits.seconds); i++) {
+    for (int i = -1; i < CARM_REPEAT_MAX && (done == 0 || spent < limits.seconds); i++) {
         uint32_t cpu = 0;
         if (carm_run_stopped(limits)) {
             return carm_fail(err, CARM_EINTR, "interrupted");
         }
-        if (i >= 0) {
-            carm_traffic_count_begin(&traffic);
-        }
+        carm_traffic_count_begin(&traffic);
         const double cpu_before = cpu_seconds();
         const uint64_t begin = carm_clock_start();
         const int rc = run(context, i, err);
@@ -84,9 +82,9 @@ int carm_repeat(const struct carm_clock *clock, int threads, struct carm_run_lim
             return rc;
         }
         spent += s;
-        if (i >= 0) {
-            const double had = cpu_seconds() - cpu_before;
-            carm_traffic_count_end(&traffic, done);
+        const double had = cpu_seconds() - cpu_before;
+        carm_traffic_count_end(&traffic, done);
+        if (i >= 0 || spent >= limits.seconds) {
             disturbed += had < (1.0 - lost_most) * s * threads ? 1 : 0;
             seconds[done++] = s;
         }

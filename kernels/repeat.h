@@ -27,7 +27,8 @@ struct carm_run_times {
     bool disturbed;    /* preempted so often that it is not the machine's own speed */
 };
 
-/* Runs it once to warm up (rep -1) and then as often as the time allows, at least once.
+/* Runs it once to warm up (rep -1) and then as often as the time allows. The first run is the measured one where it
+ * takes all of the time.
  * threads  that work on it: together they should have had the processors nearly all the time
  * run      0 or an error, which ends it
  * returns 0; -CARM_EINTR; what run returned */

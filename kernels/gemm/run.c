@@ -181,6 +181,7 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     spoil(g);
     int done = 0;
     int disturbed = 0;
+    double spent = 0.0;
     while (done < reps && !carm_run_stopped(limits)) {
         carm_traffic_count_begin(&traffic);
         t = run_once(team, &j);
@@ -188,7 +189,11 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
         arrange[done] = t.arrange * share_of_rows(g, j.rows);
         seconds[done] = arrange[done] + t.multiply;
         disturbed += t.disturbed ? 1 : 0;
+        spent += t.arrange + t.multiply;
         done++;
+        if (spent >= limits.seconds) { /* slower than the probe was */
+            reps = done;
+        }
     }
     free(j.stamps);
     if (done < reps) {
@@ -214,11 +219,11 @@ static int multiply_by_library(void *context, int rep, struct carm_err *err)
     const struct product *p = context;
     struct carm_gemm *g = p->g;
     (void)err;
-    carm_blas_dgemm(p->blas, g->n, g->n, g->n, g->a.start, g->k, g->b.start, g->columns, g->c.start,
-                    g->columns);
     if (rep < 0) {
         spoil(g);
     }
+    carm_blas_dgemm(p->blas, g->n, g->n, g->n, g->a.start, g->k, g->b.start, g->columns, g->c.start,
+                    g->columns);
     return 0;
 }
 
