@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "models/ceilings.h"
 #include "models/latency.h"
+#include "models/scaling.h"
 #include "models/validation.h"
 
 /* ---- two values --------------------------------------------------------------------------------- */
@@ -830,6 +831,16 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
     return finish(&l);
 }
 
+/* The last cache and memory. */
+static bool is_shared(const struct carm_model *m, const char *level)
+{
+    size_t i = 0;
+    while (i < m->nlevels && strcmp(m->levels[i].level, level) != 0) {
+        i++;
+    }
+    return i + 2 >= m->nlevels;
+}
+
 /* How far the latency of the last cache or of memory may move from build to build, as a share: for eight latencies
  * of two builds together. Of twelve default builds of one virtual machine those of memory and L3 had a standard
  * deviation of 5 to 7%, while their own intervals were 1.4% and 10%: by intervals alone 59 of 66 pairs of one machine
@@ -840,11 +851,7 @@ static double latency_noise(const struct carm_compare *c, size_t model, const ch
     static const double between = 0.07; /* the largest standard deviation that was seen: above */
     const struct carm_model *m = c->models[model];
     const bool is_virtual = *m->machine.hypervisor || *c->models[0]->machine.hypervisor;
-    size_t i = 0;
-    while (i < m->nlevels && strcmp(m->levels[i].level, level) != 0) {
-        i++;
-    }
-    return i + 2 < m->nlevels || !is_virtual
+    return !is_shared(m, level) || !is_virtual
                ? 0.0
                : sqrt(2.0) * between * gsl_cdf_tdist_Qinv(0.025 / LATENCIES, between_freedom);
 }
@@ -865,6 +872,30 @@ static const char *latency_change(char dst[48], const struct carm_latency *base,
         snprintf(dst, 48, " (%+.0f%%)", 100.0 * (of->seconds / base->seconds - 1.0));
     }
     return dst;
+}
+
+/* How many threads saturate each shared level, of the first layout, and the rate that they have. */
+static void put_scaling(struct list *l)
+{
+    const struct carm_model *m = l->compare->models[l->model];
+    for (size_t i = 0; i < m->nscaling; i++) {
+        const struct carm_scaling *c = &m->scaling[i];
+        const int most = c->npoints ? c->points[c->npoints - 1].threads : 0;
+        const bool shared = carm_scaling_find(m, c->level) == c && is_shared(m, c->level) &&
+                            strcmp(c->level, CARM_SCALING_PEAK) != 0;
+        const int enough = most > 1 && shared ? carm_scaling_enough(c, most) : 0;
+        char level[16];
+        char name[48];
+        char rate[CARM_TEXT_NUMBER_MAX];
+        int between[2];
+        if (enough == 0) {
+            continue;
+        }
+        carm_text_clean(level, sizeof level, c->level, l->ascii);
+        snprintf(name, sizeof name, "%s threads that saturate", level);
+        put(l, name, "%d of %d: %s", enough, most,
+            carm_text_si(rate, sizeof rate, carm_scaling_rate(c, enough, between), "B/s"));
+    }
 }
 
 /* Latencies and lines in flight of the model that the list is at. */
@@ -888,6 +919,7 @@ static void put_latencies(struct list *l)
                     latency_noise(l->compare, l->model, x->level)));
         }
     }
+    put_scaling(l);
     const struct carm_in_flight *f = carm_in_flight_find(m, "DRAM");
     if (f) {
         put(l, "DRAM lines in flight", "%.0f", f->lines);

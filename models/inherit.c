@@ -204,6 +204,9 @@ int carm_model_inherit(struct carm_model *model, struct carm_model *before, stru
     move(&model->loaded, &model->nloaded, &before->loaded, &before->nloaded);
     move(&model->core_to_core, &model->ncore_to_core, &before->core_to_core,
          &before->ncore_to_core);
+    move(&model->scaling, &model->nscaling, &before->scaling, &before->nscaling);
+    move(&model->scaling_units, &model->nscaling_units, &before->scaling_units,
+         &before->nscaling_units);
     move(&model->checks, &model->nchecks, &before->checks, &before->nchecks);
     join_words(model->config.precision, sizeof model->config.precision, before->config.precision);
     model->config.quick = model->config.quick && before->config.quick;

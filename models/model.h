@@ -146,6 +146,8 @@ struct carm_roofs {
     struct carm_dram_peak dram_peak;
     struct carm_ceiling_roof *ceilings; /* of `carm build --ceilings`; may be none */
     size_t nceilings;
+    int between
+        [2]; /* carm_scaling_fill: measured numbers of threads on both sides; 0 = measured. Not in the file */
 };
 
 struct carm_curve_point {
@@ -300,6 +302,10 @@ struct carm_model {
     size_t nloaded;
     struct carm_core_pair *core_to_core;
     size_t ncore_to_core;
+    struct carm_scaling *scaling; /* models/scaling.h, of `carm build --scaling`; may be none */
+    size_t nscaling;
+    struct carm_scaling_unit *scaling_units;
+    size_t nscaling_units;
     struct carm_count_check *checks; /* test codes that a counter counted, by name; may be none */
     size_t nchecks;
     /* Results of `carm validate`. */

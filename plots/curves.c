@@ -6,6 +6,7 @@
 #include "base/assets.h"
 #include "base/text.h"
 #include "models/latency.h"
+#include "models/scaling.h"
 #include "plots/panel.h"
 
 enum {
@@ -393,7 +394,7 @@ static int put_latencies(const struct carm_plot_canvas *canvas, struct carm_plot
         carm_plot_put_decimal_ticks(canvas->out, 'x', x, box.width);
     }
     carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
-    fprintf(canvas->out, "latency_over = \"%s\"\n",
+    fprintf(canvas->out, "curve_label = \"latency, ns\"\nlatency_over = \"%s\"\n",
             sizes ? "working set" : "bandwidth of all threads, GB/s");
     put_marks(canvas->out, "sizes", marks, 0, n, y, y.hi - row * rows);
     fputs("$size_labels << CARM_END\n", canvas->out);
@@ -430,5 +431,66 @@ int carm_plot_loaded(const struct carm_plot_canvas *canvas, struct carm_plot_box
     int rc = collect_loaded(canvas->model, &copies, &s, err);
     rc = rc ? rc : put_latencies(canvas, box, &s, false, err);
     free_copies(copies, canvas->model->nloaded);
+    return rc;
+}
+
+/* Takes the curves over threads. *copies [nscaling] are to be released with free_copies. */
+static int collect_scaling(const struct carm_model *m, struct carm_curve **copies, struct set *s,
+                           struct carm_err *err)
+{
+    bool several = false;
+    s->xmin = s->ymin = INFINITY;
+    *copies = calloc(m->nscaling + 1, sizeof **copies);
+    for (size_t i = 0; i < m->nscaling; i++) {
+        several = several || strcmp(m->scaling[i].layout, m->scaling[0].layout) != 0;
+    }
+    for (size_t i = 0; *copies && i < m->nscaling && s->n < CARM_PLOT_CURVES_MAX; i++) {
+        const struct carm_scaling *from = &m->scaling[i];
+        struct carm_curve *to = add_copy(s, &(*copies)[i], from->npoints);
+        if (!to) {
+            return carm_fail(err, CARM_ENOMEM, "out of memory");
+        }
+        snprintf(to->kind, sizeof to->kind, "%.16s %.16s%s%.24s", from->level, from->kind,
+                 several ? ", " : "", several ? from->layout : "");
+        for (size_t k = 0; k < from->npoints; k++) {
+            const struct carm_scaling_point *p = &from->points[k];
+            add_point(s, to, (struct carm_curve_point){p->threads, p->rate, p->ci95, p->disturbed});
+        }
+    }
+    return !*copies    ? carm_fail(err, CARM_ENOMEM, "out of memory")
+           : s->n == 0 ? carm_fail(err, CARM_EINVAL,
+                                   "the model has no rates over the number of threads; `carm build "
+                                   "--scaling` measures them")
+                       : 0;
+}
+
+int carm_plot_scaling(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                      struct carm_err *err)
+{
+    struct set s = {.n = 0};
+    struct carm_curve *copies = NULL;
+    const char *prefix = "";
+    int rc = collect_scaling(canvas->model, &copies, &s, err);
+    if (!rc) {
+        const double scale = carm_plot_prefix(s.ymax, &prefix);
+        const struct carm_plot_axis x = {log10(s.xmin) - 0.04, log10(s.xmax) + 0.05};
+        const double low = lowest(&s, x.hi - 0.4 * (x.hi - x.lo), x.hi) - log10(scale);
+        s.ymin /= scale;
+        s.ymax /= scale;
+        const struct carm_plot_axis y = y_range(&s, box.height, 14, low);
+        carm_plot_put_box(canvas, box, x, y,
+                          "Bandwidth and peak over threads: marks measured, lines interpolated");
+        carm_plot_put_decimal_ticks(canvas->out, 'x', x, box.width);
+        carm_plot_put_decimal_ticks(canvas->out, 'y', y, box.height);
+        fprintf(canvas->out,
+                "curve_label = \"bandwidth, %sB/s; peak, %s%s\"\nlatency_over = \"threads\"\n"
+                "$sizes << CARM_END\nCARM_END\nsizes = 0\n$size_labels << CARM_END\nCARM_END\n",
+                prefix, prefix, carm_precision_rate(canvas->model->scaling->precision));
+        rc = put_curves(canvas->out, &s, scale, true, false, err);
+    }
+    if (!rc) {
+        fputs(carm_asset_plot_latency, canvas->out);
+    }
+    free_copies(copies, canvas->model->nscaling);
     return rc;
 }

@@ -55,6 +55,9 @@ int carm_plot_latency(const struct carm_plot_canvas *canvas, struct carm_plot_bo
 int carm_plot_loaded(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                      struct carm_err *err);
 
+int carm_plot_scaling(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                      struct carm_err *err);
+
 int carm_plot_core_to_core(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                            struct carm_err *err);
 

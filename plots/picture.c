@@ -260,6 +260,7 @@ static const struct kind {
     {"flops", {carm_plot_flops}, .roofline = false},
     {"latency", {carm_plot_latency}, .roofline = false},
     {"loaded", {carm_plot_loaded}, .roofline = false},
+    {"scaling", {carm_plot_scaling}, .roofline = false},
     {"core-to-core", {carm_plot_core_to_core}, .roofline = false},
     {"curve", {carm_plot_bandwidth, carm_plot_flops}, .roofline = false},
     {"all", {carm_plot_bandwidth, carm_plot_flops}, .roofline = true},

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/latency.h"
+#include "models/scaling.h"
 #include "models/place/place.h"
 #include "run/parts.h"
 
@@ -598,6 +599,16 @@ static bool is_counted(const struct carm_flow_code *code, const struct carm_grap
     return counted;
 }
 
+/* How many threads saturate the level that limits a part. */
+static void say_enough(const struct carm_model *model, int threads, struct carm_run_verdict *v)
+{
+    const enum carm_limit limit = v->verdict.limit;
+    const char *level = limit == CARM_LIMIT_DRAM ? "DRAM" : limit == CARM_LIMIT_L3 ? "L3" : NULL;
+    if (model && level && !v->verdict.estimate) {
+        carm_scaling_words(v->enough, sizeof v->enough, model, level, threads);
+    }
+}
+
 static int judge(struct carm_run_verdict *v, const struct carm_run *run,
                  const struct carm_profile *profile, size_t i, const struct carm_run_levels *levels,
                  const struct carm_rates *rates, struct carm_err *err)
@@ -657,6 +668,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         const double threads = row->threads > 0 ? row->threads : 1;
         carm_verdict_find(&bounds, row->seconds * threads / of.iterations, row->share, &about,
                           &v->verdict);
+        say_enough(rates->model, row->threads, v);
         v->has = true;
     }
     carm_graph_close(&graph);

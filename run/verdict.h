@@ -30,6 +30,8 @@ struct carm_run_verdict {
     size_t naccesses;
     /* bytes by which the farthest load or store moves in an iteration; 0 = less than a line */
     int64_t stride;
+    char enough
+        [120]; /* how many threads saturate the level that limits it, a clause; "" = all, or not known */
     bool leaps;     /* one moves by lines, by a number in a register */
     bool scattered; /* a load or store goes to addresses made of loaded or computed numbers */
 };

@@ -21,6 +21,7 @@ enum {
     CARM_BUDGET_LEAST = 5, /* seconds of the smallest build: a smaller budget is raised to this */
     CARM_BUDGET_CEILINGS = 15, /* seconds more for ceilings by default */
     CARM_BUDGET_LATENCY = 6,   /* likewise, beside --quick */
+    CARM_BUDGET_SCALING = 15,  /* likewise, for --scaling */
 };
 
 /* Levels to measure, "L1", ..., "DRAM"; none: all. */

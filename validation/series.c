@@ -175,6 +175,25 @@ double carm_series_ratio(const struct carm_series *s, const struct carm_series *
     return n < CARM_ROUNDS_MIN ? 0.0 : carm_stats_median(ratios, n);
 }
 
+void carm_series_run(struct carm_series *s, struct carm_team *team, const struct carm_clock *clock,
+                     size_t reps, double *more_seconds, struct carm_pooled *pooled)
+{
+    size_t each = 0;
+    const size_t rounds = carm_rounds_of(reps, &each);
+    bool goes = true;
+    for (size_t i = 0; i < rounds && goes; i++) {
+        goes = carm_series_round(s, team, each, NULL);
+    }
+    carm_series_estimate(s, clock, pooled);
+    while (goes && s->n<2 * rounds && * more_seconds> 0.0 &&
+           carm_series_is_doubtful(s, pooled, 1.0)) {
+        const uint64_t begin = carm_clock_now();
+        goes = carm_series_round(s, team, each, NULL);
+        carm_series_estimate(s, clock, pooled);
+        *more_seconds -= (double)(carm_clock_now() - begin) / clock->tsc_hz;
+    }
+}
+
 /* Half of the interval of a figure, relative to its rate. */
 static double half_width(const struct carm_pooled *pooled)
 {

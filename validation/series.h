@@ -43,6 +43,12 @@ bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
 void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,
                           struct carm_pooled *out);
 
+/* Runs `reps` repetitions in rounds, and further rounds, at most as many again, while the figure is doubtful.
+ * more_seconds  left for further rounds, in and out
+ * pooled        out: rate 0 where the team's deadline left no round */
+void carm_series_run(struct carm_series *s, struct carm_team *team, const struct carm_clock *clock,
+                     size_t reps, double *more_seconds, struct carm_pooled *pooled);
+
 /* The speed of one series relative to another: the median ratio of sound rounds that ran
  * directly one after the other, which a drift of the machine does not change. 0 = fewer than
  * CARM_ROUNDS_MIN such rounds. */

@@ -61,7 +61,7 @@ static const struct carm_opt options[] = {
      "the mix 2:1, the operations mad, fma and fma+add, fewer points on the curve.",
      &words.quick, NULL},
     {"budget", 'b', "SECONDS",
-     "60; 10 with --quick; less with fewer --reps; 15 more with --ceilings",
+     "60; 10 with --quick; less with fewer --reps; 15 more with --ceilings, with --scaling",
      "How long the build may take: points that were disturbed are measured again until then. The model has the roofs "
      "that had a figure in time. Two quiet cores need some 30 s; a shorter budget means fewer repetitions. Less than 5 s "
      "counts as 5 s.",
@@ -78,6 +78,12 @@ static const struct carm_opt options[] = {
      "Whether to measure what a core waits for as well: latency and throughput of instructions, of each memory "
      "level and of TLB misses, loads in flight, and lines handed from core to core. Takes some 4 s, with --quick 2 s.",
      &words.latency, "yes|no"},
+    {"scaling", 0, NULL, NULL,
+     "Measure the bandwidth of each level and the peak with 1 ... n threads as well: at most 16 numbers of threads, "
+     "more where the curves bend, core after core and spread over caches and sockets. Where a level saturates, "
+     "carm show says so; carm place and run take the roofs of the threads that a program had. Takes some 1 to 15 s "
+     "more.",
+     &words.scaling, NULL},
     {"search", 0, NULL, NULL,
      "Try about 100 codes for each bandwidth instead of about 15: lengths of the loop, orders, "
      "prefetch "
@@ -268,6 +274,11 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     }
     for (size_t i = 0; i < model->nroofs; i++) {
         print_roofs(model, &model->roofs[i]);
+    }
+    char lines[CARM_SCALING_STEPS][CARM_SCALING_LINE];
+    const size_t n = config->scaling ? carm_scaling_say(model, lines, CARM_SCALING_STEPS) : 0;
+    for (size_t i = 0; i < n; i++) {
+        printf("Scaling: %s\n", lines[i]);
     }
     print_not_run(config, cpu);
     for (size_t k = 0; k < model->nlevels; k++) {
@@ -493,6 +504,16 @@ static int print_plan_json(const struct carm_build_config *c, const struct carm_
         join(c, op_at, ops), "roofs", (json_int_t)o->roofs, "reps", (json_int_t)o->reps, "seconds",
         o->seconds, "budget_seconds", o->most_seconds, "memory_bytes", (json_int_t)c->memory_bytes,
         "latency", c->latency, "model", path);
+    if (root && c->scaling) {
+        json_t *steps = json_array();
+        for (size_t i = 0; i < o->scaling.n; i++) {
+            json_array_append_new(steps, json_integer(o->scaling.steps[i]));
+        }
+        json_object_set_new(root, "scaling",
+                            json_pack("{s:o,s:i,s:b,s:f}", "threads", steps, "most",
+                                      CARM_SCALING_RUNS, "spread", o->scaling.spread, "seconds",
+                                      o->scaling.seconds));
+    }
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text) {
@@ -501,6 +522,23 @@ static int print_plan_json(const struct carm_build_config *c, const struct carm_
     printf("%s\n", text);
     free(text);
     return 0;
+}
+
+static void print_scaling_plan(const struct carm_build_config *c,
+                               const struct carm_build_outlook *o)
+{
+    if (!c->scaling) {
+        return;
+    }
+    const bool between = o->scaling.steps[o->scaling.n - 1] > (int)o->scaling.n;
+    printf("\nscaling      threads ");
+    for (size_t i = 0; i < o->scaling.n; i++) {
+        printf("%s%d", i ? ", " : "", o->scaling.steps[i]);
+    }
+    printf("%s", o->scaling.spread ? ", compact and spread" : "");
+    if (between) {
+        printf(", and between them where the curves bend: at most %d numbers", CARM_SCALING_RUNS);
+    }
 }
 
 /* What the build would measure. returns 0 or -CARM_ENOMEM */
@@ -537,6 +575,7 @@ static int print_dry_run(const struct carm_build_config *c, const struct carm_ho
     if (o.reps < c->reps) {
         printf(": %zu would take more than half of the time; give more with --budget", c->reps);
     }
+    print_scaling_plan(c, &o);
     printf("\nlatencies    %s\nmodel        %s\n", c->latency ? "yes" : "no", path);
     return 0;
 }
@@ -598,6 +637,7 @@ const struct carm_command carm_command_build = {
         "carm build\ncarm build --quick --wait 0\ncarm build --isa all --precision dp,sp -o all.json\n"
         "carm build --threads 1,4,all --levels L1,L2 --memory 1G\n"
         "carm build --dry-run\ncarm build --on socket:1\ncarm build --threads 1,4/l3,cores\n"
+        "carm build --scaling\n"
         "carm build --ceilings\ncarm build --ceilings=in-core,memory\n"
         "carm build --search\n"
         "srun -N 1000 carm build -o models/%h.json",

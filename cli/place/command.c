@@ -20,6 +20,7 @@
 #include "models/file/points.h"
 #include "models/file/select.h"
 #include "models/place/settings.h"
+#include "models/scaling.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
@@ -538,9 +539,11 @@ static int run(int noperands, char **operands)
     c->model = model;
     if (!rc && opt_set) {
         rc = carm_select_open(first ? operands[0] : NULL, &today, NULL, &err);
+        rc = rc ? rc : carm_scaling_fill(today, &err);
         rc = rc ? rc : carm_place_choices_open(&c->today, today, &words, &err);
         rc = rc ? rc : carm_settings_apply(&settings, model, &err);
     }
+    rc = rc ? rc : carm_scaling_fill(model, &err);
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
     c->metric = rc ? "" : carm_place_choices_metric(c->choices);
     rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);

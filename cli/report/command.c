@@ -9,6 +9,7 @@
 #include "cli/points.h"
 #include "models/file/points.h"
 #include "models/file/select.h"
+#include "models/scaling.h"
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
 
@@ -48,6 +49,7 @@ static int run(int noperands, char **operands)
             "and compare take it",
             operands[0], model->machine.cpu);
     }
+    rc = rc ? rc : carm_scaling_fill(model, &err);
     input.model = model;
     input.text = text;
     input.npoints = (size_t)(noperands - first);

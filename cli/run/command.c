@@ -29,6 +29,7 @@
 #include "harness/translate/cpu.h"
 #include "models/file/select.h"
 #include "models/model.h"
+#include "models/scaling.h"
 #include "models/theory.h"
 
 #include "plots/page/report/data.h"
@@ -453,7 +454,8 @@ static int open_changed(struct carm_model **out, struct carm_err *err)
 {
     *out = NULL;
     int rc = opt_set ? carm_select_open(opt_model, out, NULL, err) : 0;
-    return rc || !opt_set ? rc : carm_settings_apply(&changed.changes, *out, err);
+    rc = rc || !opt_set ? rc : carm_settings_apply(&changed.changes, *out, err);
+    return rc || !opt_set ? rc : carm_scaling_fill(*out, err);
 }
 
 /* The verdict on each row of the profile, and what --set would bring. */
@@ -590,6 +592,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     }
     const int no_model = carm_select_open(opt_model, &model, &text, &why);
     const struct carm_model *roofs = no_model ? NULL : model;
+    rc = rc || no_model ? rc : carm_scaling_fill(model, err);
     rc = rc || !profile.nrows ? rc : find_verdicts(&verdicts, run, &profile, simulated, roofs, err);
     rc = rc || !opt_what_if ? rc : try_changes(&whatif, run, &profile, input, err);
     if (!rc && opt_what_if && verdicts) {

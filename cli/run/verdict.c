@@ -146,6 +146,9 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         stride, v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
         gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
         gains ? for_program : "");
+    if (*of->enough) {
+        say("%s", of->enough);
+    }
 }
 
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,

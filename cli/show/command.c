@@ -55,6 +55,7 @@ static void show(const struct carm_model *m, const struct carm_select *sel, cons
     }
     if (opt_curves) {
         carm_show_curves(&page, m, sel);
+        carm_show_scaling(&page, m);
     }
     if (opt_verbose || opt_latency) {
         carm_show_latency(m, page.ascii);
@@ -185,7 +186,8 @@ static const struct carm_opt opts[] = {
     {"roofs", 0, NULL, NULL, "Only the levels and every roof, with test codes, rounds and marks.",
      &opt_roofs, NULL},
     {"ceilings", 0, NULL, NULL, "Only the ceilings of carm build --ceilings.", &opt_ceilings, NULL},
-    {"curves", 0, NULL, NULL, "Only bandwidth over working set.", &opt_curves, NULL},
+    {"curves", 0, NULL, NULL, "Only bandwidth over working set and over threads.", &opt_curves,
+     NULL},
     {"latency", 0, NULL, NULL, "Only latencies, loads in flight, and the core's operations.",
      &opt_latency, NULL},
     {"validation", 0, NULL, NULL, "Only what carm validate found.", &opt_validation, NULL},

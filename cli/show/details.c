@@ -8,6 +8,7 @@
 #include "asm/isa.h"
 #include "base/text.h"
 #include "cli/opt.h"
+#include "models/scaling.h"
 #include "models/ceilings.h"
 #include "models/validation.h"
 #include "plots/terminal.h"
@@ -548,6 +549,25 @@ void carm_show_curves(const struct carm_show_page *page, const struct carm_model
     }
     if (m->ncurves == 0) {
         printf("\nNo curves: carm build measures them, another tool's roofs have none.\n");
+    }
+}
+
+void carm_show_scaling(const struct carm_show_page *page, const struct carm_model *m)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    char interval[CARM_TEXT_NUMBER_MAX];
+    for (size_t i = 0; i < m->nscaling; i++) {
+        const struct carm_scaling *c = &m->scaling[i];
+        const char *unit =
+            strcmp(c->level, CARM_SCALING_PEAK) == 0 ? carm_precision_rate(c->precision) : "B/s";
+        carm_show_heading(page, "%s %s %s %s over threads, %s", c->isa, c->precision, c->level,
+                          c->kind, c->layout);
+        for (size_t k = 0; k < c->npoints; k++) {
+            const struct carm_scaling_point *p = &c->points[k];
+            printf("  %10d  %12s  %s%s\n", p->threads, carm_text_si(a, sizeof a, p->rate, unit),
+                   interval_text(page, interval, sizeof interval, 1, p->rate, p->ci95),
+                   p->disturbed ? " !" : "");
+        }
     }
 }
 

@@ -23,6 +23,7 @@ void carm_show_ceilings(const struct carm_show_page *page, const struct carm_mod
 /* Bandwidth over working set with the model's mix, of each selected set. */
 void carm_show_curves(const struct carm_show_page *page, const struct carm_model *m,
                       const struct carm_select *sel);
+void carm_show_scaling(const struct carm_show_page *page, const struct carm_model *m);
 
 /* What carm validate found. */
 void carm_show_validation(const struct carm_show_page *page, const struct carm_model *m,

@@ -12,6 +12,7 @@
 #include "cli/opt.h"
 #include "cli/screen.h"
 #include "models/latency.h"
+#include "models/scaling.h"
 #include "models/validation.h"
 #include "plots/terminal.h"
 
@@ -313,6 +314,17 @@ static void print_latency(const struct carm_show_page *page, const struct carm_m
     printf("%s", any ? "\n" : "");
 }
 
+/* Where bandwidth saturates, a line each */
+static void print_scaling(const struct carm_show_page *page, const struct carm_model *m)
+{
+    char lines[CARM_SCALING_STEPS][CARM_SCALING_LINE];
+    const size_t n = carm_scaling_say(m, lines, CARM_SCALING_STEPS);
+    for (size_t i = 0; i < n; i++) {
+        carm_show_put(page, 0, lines[i]);
+        printf("\n");
+    }
+}
+
 /* "memory limits below: L1 0.18, L2 0.5, ... flop/byte (fma)" */
 static void print_ridges(const struct carm_show_page *page, const struct carm_model *m,
                          const struct carm_select *sel, const struct carm_roofs *r)
@@ -425,6 +437,7 @@ void carm_show_summary(const struct carm_show_page *page, const struct carm_mode
     printf("\n");
     print_ridges(page, m, sel, best);
     print_latency(page, m);
+    print_scaling(page, m);
     print_trust(page, m, sel, best, mine);
     print_next(m, &c, best->precision, mine ? NULL : operand);
 }

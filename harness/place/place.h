@@ -34,6 +34,9 @@ int carm_topo_on(struct carm_topo *topo, const char *on, struct carm_err *err);
 int carm_topo_threads(struct carm_topo *topo, const char *words, int *threads, size_t most,
                       size_t *n, struct carm_err *err);
 
+/* The order of --threads spread. order: [topo->pus] out. returns 0 or -CARM_ENOMEM */
+int carm_topo_spread(const struct carm_topo *topo, int *order);
+
 /* The threads of a default build: one; the cores of the first cache, memory domain, socket and kind
  * of core that have several cores and not all; all cores.
  * words  out: as --threads takes them */

@@ -276,6 +276,21 @@ int carm_topo_threads(struct carm_topo *topo, const char *words, int *threads, s
     return rc;
 }
 
+int carm_topo_spread(const struct carm_topo *topo, int *order)
+{
+    struct carm_seat *seats = carm_place_seats(topo);
+    if (!seats) {
+        return -CARM_ENOMEM;
+    }
+    key_spread(seats, topo->pus, carm_place_last_cache(topo));
+    qsort(seats, (size_t)topo->pus, sizeof *seats, by_key);
+    for (int i = 0; i < topo->pus; i++) {
+        order[i] = seats[i].cpu;
+    }
+    free(seats);
+    return 0;
+}
+
 static int ascending(const void *a, const void *b)
 {
     const int *x = a;

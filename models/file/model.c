@@ -18,6 +18,7 @@
 #include "models/core.h"
 #include "models/file/cut.h"
 #include "models/latency.h"
+#include "models/scaling.h"
 
 enum {
     FILE_BYTES_MAX = 64 << 20, /* a full model of every ISA and thread count stays below 4 MiB */
@@ -219,6 +220,20 @@ static void check_latency(struct carm_jread *r, const struct carm_member *member
     (void)model;
     if (!(l->seconds > 0.0) && !*l->note) {
         carm_jread_bad(r, "note", "is empty");
+    }
+}
+
+/* Look-ups go from fewer threads to more. */
+static void check_scaling(struct carm_jread *r, const struct carm_member *member, const void *model,
+                          const void *object)
+{
+    const struct carm_scaling *c = object;
+    (void)model;
+    for (size_t i = 1; i < c->npoints; i++) {
+        if (c->points[i].threads <= c->points[i - 1].threads) {
+            carm_jread_bad(r, member->name, "are not in the order of their threads");
+            return;
+        }
     }
 }
 
@@ -643,6 +658,39 @@ static const struct carm_member core_pair_members[] = {
 static const struct carm_table core_pair_table = TABLE(core_pair_members);
 #undef T
 
+#define T struct carm_scaling_point
+static const struct carm_member scaling_point_members[] = {
+    {INT("threads", threads, 1), KEY},
+    {POSITIVE("rate", rate)},
+    {INTERVAL("ci95", ci95, rate)},
+    {NAME("code", code)},
+    {COUNT("working_set_bytes", working_set_bytes, 0)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table scaling_point_table = TABLE(scaling_point_members);
+#undef T
+
+#define T struct carm_scaling
+static const struct carm_member scaling_members[] = {
+    {NAME("layout", layout), KEY},
+    {NAME("isa", isa), KEY},
+    {NAME("precision", precision), KEY},
+    {NAME("level", level), KEY, .check = check_level_or_peak},
+    {NAME("kind", kind), KEY},
+    {ARRAY("points", points, struct carm_scaling_point, ROOFS_MAX, scaling_point_table),
+     .check = check_scaling},
+};
+static const struct carm_table scaling_table = TABLE(scaling_members);
+#undef T
+
+#define T struct carm_scaling_unit
+static const struct carm_member scaling_unit_members[] = {
+    {NAME("place", place), KEY},
+    {INT("threads", threads, 1)},
+};
+static const struct carm_table scaling_unit_table = TABLE(scaling_unit_members);
+#undef T
+
 #define T struct carm_model
 static const struct carm_member model_members[] = {
     {.name = "schema",
@@ -666,6 +714,9 @@ static const struct carm_member model_members[] = {
      OPTIONAL_DETAIL},
     {ARRAY("loaded", loaded, struct carm_loaded, SETS_MAX, loaded_table), OPTIONAL_DETAIL},
     {ARRAY("core_to_core", core_to_core, struct carm_core_pair, ENTRIES_MAX, core_pair_table),
+     OPTIONAL_DETAIL},
+    {ARRAY("scaling", scaling, struct carm_scaling, SETS_MAX, scaling_table), OPTIONAL_DETAIL},
+    {ARRAY("scaling_units", scaling_units, struct carm_scaling_unit, SETS_MAX, scaling_unit_table),
      OPTIONAL_DETAIL},
     {ARRAY("count_checks", checks, struct carm_count_check, CHECKS_MAX, count_check_table),
      OPTIONAL_DETAIL},

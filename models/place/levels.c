@@ -3,10 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "models/place/points.h"
 #include "models/roofline.h"
+#include "models/scaling.h"
 
 /* least share of unused bytes, and of conflict and coherence misses, that the advice names; chosen by
  * hand */
@@ -184,6 +186,13 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
     out->binds = compute ? -1 : out->binds;
     out->nearest = most;
     advise(out);
+    if (out->binds >= 0 && most >= sure_roof && most <= above_roof) {
+        char enough[120];
+        const size_t used = strlen(out->advice);
+        carm_scaling_words(enough, sizeof enough, model, out->at[out->binds].name, roofs->threads);
+        snprintf(out->advice + used, sizeof out->advice - used, "%s%s", *enough ? "; " : "",
+                 enough);
+    }
     return out->n >= 2;
 }
 

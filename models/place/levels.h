@@ -12,7 +12,7 @@
 #include "models/model.h"
 
 enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
-enum { CARM_LEVELS_TEXT_MAX = 320 };
+enum { CARM_LEVELS_TEXT_MAX = 420 };
 
 struct carm_levels_input {
     /* of integers, operations; 0 or less: none, so that bandwidth alone is the roof */

@@ -616,8 +616,9 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     operations_of(set, operations);
     flight_text(flight, set, in, p);
     if (a->roof && which == CARM_PLACE_ORIGINAL && at_it) {
-        say(p, "at the slope of %s%s: %s; do more %s per DRAM byte (block for the caches)", a->name,
-            also, left_text(left, under), operations);
+        say(p, "at the slope of %s%s: %s; do more %s per DRAM byte (block for the caches)%s%s",
+            a->name, also, left_text(left, under), operations, *set->enough ? "; " : "",
+            set->enough);
     } else if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
             "below the slope of %s%s: %s is left; %sfirst try %slonger streams, prefetching and "

@@ -56,6 +56,9 @@ static void list_sets(const struct carm_model *model, char *dst, size_t size)
     *dst = '\0';
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
+        if (r->between[1]) {
+            continue;
+        }
         const int n =
             snprintf(dst + used, size - used, "%s%.16s %.16s with %d thread%s", used ? ", " : "",
                      r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");

@@ -9,6 +9,7 @@
 
 #include "models/latency.h"
 #include "models/roofline.h"
+#include "models/scaling.h"
 
 bool carm_place_same_isa(const char *a, const char *b)
 {
@@ -148,6 +149,10 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                  "the model has no roofs for %d thread%s, so those for %d are used (carm build "
                  "--threads %d measures them)",
                  threads, threads == 1 ? "" : "s", best->threads, threads);
+    }
+    if (best && best->between[1]) {
+        char origin[160];
+        add_note(note, "%s", carm_scaling_origin(origin, sizeof origin, best));
     }
     if (best && !same_precision(best, precision)) {
         add_note(
@@ -423,6 +428,7 @@ void carm_place_prepare_ordered(struct carm_place_set *set, const struct carm_mo
     add_operations(set, model, CARM_PLACE_CACHE_AWARE);
     add_operations(set, model, CARM_PLACE_ORIGINAL);
     set->flight = carm_in_flight_find(model, "DRAM");
+    carm_scaling_words(set->enough, sizeof set->enough, model, "DRAM", roofs->threads);
     if (find_measured(model, roofs, order, &ceilings)) {
         carm_place_use_ceilings(set, &ceilings);
     }

@@ -61,6 +61,8 @@ struct carm_place_set {
     struct carm_place_side sides[2]; /* by enum carm_place_which */
     /* lines from DRAM that a core can have; borrowed, NULL = not measured */
     const struct carm_in_flight *flight;
+    char enough
+        [120]; /* how many of the threads saturate DRAM, a clause; "" = all, or not measured */
     char metric[CARM_NAME_MAX]; /* the metric that is counted in place of flops, "" = flops */
     bool has_measured;
     struct carm_ceilings measured; /* of `carm build --ceilings`, with their steps */

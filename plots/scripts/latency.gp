@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Latency of dependent loads over working set, one line for each order and page size, or over the bandwidth of streams
 # beside them, one line for each mix, with its 95% confidence interval as a band, and the caches' sizes as the OS
-# reports them.
-# Set before: the panel's place and ranges, latency_over (the x axis), curves (how many), and
+# reports them. Or bandwidth and peak over the number of threads.
+# Set before: the panel's place and ranges, latency_over and curve_label (the axes), curves (how many), and
 #   $curves  one block for each: working set or bandwidth, latency, low, high, 1 where disturbed
 #   $names   their names, a line each, behind a "|"
 #   $sizes   one block for each: bytes, height
 #   $size_labels     bytes, height, text, colour
-# Working sets in bytes, bandwidth in GB/s, latencies in ns.
+# Working sets in bytes, latencies in ns, rates in the unit of their axis.
 set xlabel latency_over
-set ylabel "latency, ns"
+set ylabel curve_label
 set key bottom right Right noreverse samplen 2 noautotitle opaque fillcolor rgb paper
 plot for [i=0:sizes-1] $sizes index i using 1:2 with lines lw 1.6 dt 3 lc rgb dim, \
      for [i=0:curves-1] $curves index i using 1:3:4 with filledcurves fs transparent solid 0.2 \

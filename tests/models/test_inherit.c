@@ -7,6 +7,7 @@
 #include "models/core.h"
 #include "models/inherit.h"
 #include "models/latency.h"
+#include "models/scaling.h"
 #include "tests/unit.h"
 
 static void *array(size_t n, size_t size)
@@ -75,6 +76,8 @@ static void some_levels_keep_the_others(void **state)
     struct carm_model *before = make("avx2", 3, 1.0);
     before->core = array(before->ncore = 1, sizeof *before->core);
     before->latency = array(before->nlatency = 2, sizeof *before->latency);
+    before->scaling = array(before->nscaling = 2, sizeof *before->scaling);
+    before->scaling_units = array(before->nscaling_units = 1, sizeof *before->scaling_units);
     struct carm_model *m = make("avx2", 1, 1.1);
     inherit(m, before);
     assert_int_equal(m->nroofs, 1);
@@ -89,6 +92,7 @@ static void some_levels_keep_the_others(void **state)
     assert_int_equal(m->curves->npoints, 3);
     assert_int_equal(m->ncore, 1);
     assert_int_equal(m->nlatency, 2);
+    assert_true(m->nscaling == 2 && m->nscaling_units == 1);
     carm_model_free(m);
 }
 

@@ -21,10 +21,11 @@ struct carm_build {
     struct carm_observer *observer;
     const struct carm_model *before; /* whose rounds are taken over; NULL = none */
     uint64_t begin,
-        until;     /* TSC at the begin of the build, and at the end of its budget without the
+        until;       /* TSC at the begin of the build, and at the end of its budget without the
                     * ceilings' part */
-    uint64_t end;  /* TSC: when the part of the ceilings ends, too */
-    uint64_t last; /* TSC at the end of the whole budget: the time left after the roofs is for
+    uint64_t end;    /* TSC: when the part of the ceilings ends, too */
+    uint64_t scaled; /* likewise of --scaling */
+    uint64_t last;   /* TSC at the end of the whole budget: the time left after the roofs is for
                     * latencies */
     /* of every point: as configured, or fewer in a short budget */
     size_t reps;

@@ -136,27 +136,6 @@ static void describe(const struct carm_series *s, const struct carm_pooled *pool
     }
 }
 
-/* Runs the rounds of a ceiling, and further rounds while they differ and there is time. */
-static void run_rounds(struct ceilings *c, struct carm_team *team, struct carm_series *s,
-                       struct carm_pooled *pooled)
-{
-    size_t each = 0;
-    const size_t rounds = carm_rounds_of(c->build->reps, &each);
-    bool goes = true;
-    team->patience_seconds = CARM_WAIT_ROUND;
-    for (size_t i = 0; i < rounds && goes; i++) {
-        goes = carm_series_round(s, team, each, NULL);
-    }
-    carm_series_estimate(s, c->build->clock, pooled);
-    while (goes && s->n < 2 * rounds && c->more_seconds > 0.0 &&
-           carm_series_is_doubtful(s, pooled, 1.0)) {
-        const uint64_t begin = carm_clock_now();
-        goes = carm_series_round(s, team, each, NULL);
-        carm_series_estimate(s, c->build->clock, pooled);
-        c->more_seconds -= (double)(carm_clock_now() - begin) / c->build->clock->tsc_hz;
-    }
-}
-
 /* Chooses the best code and measures it. set_bytes: of one thread; 0 = no memory */
 static const struct carm_code *measure(struct ceilings *c, struct carm_team *team,
                                        const struct carm_code *const *codes, size_t n,
@@ -173,7 +152,8 @@ static const struct carm_code *measure(struct ceilings *c, struct carm_team *tea
                               memory ? CARM_SEARCH_MEMORY : CARM_SEARCH_CORE, rates);
     }
     carm_series_open(&series, team, codes[k], set_bytes, target, memory);
-    run_rounds(c, team, &series, &pooled);
+    team->patience_seconds = CARM_WAIT_ROUND;
+    carm_series_run(&series, team, c->build->clock, c->build->reps, &c->more_seconds, &pooled);
     ceiling->working_set_bytes =
         memory ? carm_measure_set_bytes(codes[k], &series.shape) * (uint64_t)team->n : 0;
     describe(&series, &pooled, team->n, ceiling);

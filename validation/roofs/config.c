@@ -427,10 +427,12 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     if (!rc && words->latency && c->latency && strcmp(words->latency, "yes") != 0) {
         return carm_fail(err, CARM_EINVAL, "--latency '%s': write yes or no", words->latency);
     }
+    c->scaling = words->scaling != NULL;
     if (!words->budget) {
         c->budget_seconds *= words->search ? SEARCH_LONGER : 1.0;
         c->budget_seconds += carm_build_wants_ceilings(c) ? CARM_BUDGET_CEILINGS : 0.0;
         c->budget_seconds += c->quick && c->latency ? CARM_BUDGET_LATENCY : 0.0;
+        c->budget_seconds += c->scaling ? CARM_BUDGET_SCALING : 0.0;
     }
     return rc ? rc : configure_memory(c, words->memory, err);
 }

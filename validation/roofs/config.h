@@ -28,6 +28,7 @@ struct carm_build_config {
     size_t reps;
     bool quick;
     bool latency;          /* measure latencies, too (validation/latency/) */
+    bool scaling;          /* and bandwidth and peak over the number of threads */
     double budget_seconds; /* the build ends after this time, with the roofs measured so far */
     uint64_t memory_bytes; /* for the buffers of all threads */
     int curve_steps;       /* points of the curve per octave */
@@ -45,6 +46,7 @@ struct carm_build_words {
     const char *ceilings; /* "" = all groups */
     const char *search;
     const char *latency; /* "yes" or "no" */
+    const char *scaling;
 };
 
 /* Fills in defaults and checks everything against this machine, whose threads it lays out

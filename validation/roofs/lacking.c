@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/machine/buffer.h"
+#include "models/scaling.h"
 #include "validation/machine.h"
 #include "validation/roofs/levels.h"
 #include "validation/roofs/roofs.h"
@@ -25,7 +26,8 @@ bool carm_build_lacks(const struct carm_model *model, const char *isa, const cha
         !carm_cpu_has_precision(cpu, out->isa, out->precision)) {
         return false;
     }
-    return !carm_model_find_roofs(model, isa, precision, threads);
+    return !carm_model_find_roofs(model, isa, precision, threads) &&
+           !carm_scaling_reaches(model, isa, precision, threads);
 }
 
 /* The working set of a level in the model, one thread's. 0 = the model has none */

@@ -16,6 +16,7 @@
 #include "validation/roofs/levels.h"
 #include "validation/roofs/points.h"
 #include "validation/roofs/roofs.h"
+#include "validation/roofs/scaling.h"
 #include "validation/machine.h"
 
 /* Chooses the code of the curve: the best in the two inner caches among codes with one stream,
@@ -269,7 +270,10 @@ static int measure(const struct carm_build *build, struct carm_model *model, siz
         carm_build_use(last);
         rc = carm_build_measure_ceilings(last, roofs, err); /* closes the team */
     }
-    carm_team_close(last->team);
+    carm_team_close(last->team); /* frees its memory before other teams are opened */
+    if (!rc && c->scaling) {
+        rc = carm_build_measure_scaling(build, model, err);
+    }
     free(places);
     free(sets);
     return rc;
@@ -296,6 +300,16 @@ static size_t count_roofs(const struct carm_build_config *c, const struct carm_c
     return n;
 }
 
+/* Of --scaling; 0 = not asked for. */
+static double scaling_seconds(const struct carm_build *build)
+{
+    struct carm_scaling_plan plan = {.seconds = 0.0};
+    if (build->config->scaling) {
+        carm_build_plan_scaling(build, &plan);
+    }
+    return plan.seconds;
+}
+
 double carm_build_estimate(const struct carm_build *build)
 {
     const struct carm_build_config *c = build->config;
@@ -306,7 +320,7 @@ double carm_build_estimate(const struct carm_build *build)
     if (carm_build_wants_ceilings(c)) {
         total += carm_build_ceilings_seconds(build, c->threads[c->nthreads - 1]);
     }
-    return total;
+    return total + scaling_seconds(build);
 }
 
 /* Fills in the parts of the model that need no measurement. */
@@ -354,7 +368,7 @@ bool carm_build_inherits(const struct carm_build_config *config, const struct ca
     return same;
 }
 
-/* Divides the budget: its end, the parts of the ceilings and the latencies (estimated seconds, 0
+/* Divides the budget: its end, the parts of the ceilings, the scaling and the latencies (estimated seconds, 0
  * = none), and the repetitions. The requested repetitions are kept if their estimate is at most
  * half of the time, else reduced in proportion. */
 static void plan_time(struct carm_build *build, double latency)
@@ -363,22 +377,30 @@ static void plan_time(struct carm_build *build, double latency)
     /* most of the budget for ceilings and latencies; chosen by hand */
     static const double ceilings_most = 0.4;
     static const double latency_most = 0.5;
+    static const double scaling_most = 0.4; /* of the rest */
     /* share of the roofs' time that is planned: the rest is for further rounds on a busy machine */
     static const double planned = 0.5;
     const struct carm_build_config *c = build->config;
     const double seconds = fmax(c->budget_seconds, CARM_BUDGET_LEAST);
     /* twice the estimate; nothing in a budget that is too short */
     const double reserved = 2.0 * latency < latency_most * seconds ? 2.0 * latency : 0.0;
+    double scaling = 0.0;
     double ceilings = 0.0;
+    if (c->scaling) {
+        scaling = fmin(fmax(2.0 * scaling_seconds(build), CARM_BUDGET_SCALING),
+                       scaling_most * (seconds - reserved));
+    }
     if (carm_build_wants_ceilings(c)) {
         ceilings = carm_build_ceilings_seconds(build, c->threads[c->nthreads - 1]);
         ceilings = fmin(fmax(2.0 * ceilings, CARM_BUDGET_CEILINGS), ceilings_most * seconds);
     }
     build->begin = carm_clock_now();
     build->last = build->begin + (uint64_t)(seconds * build->clock->tsc_hz);
-    build->end = build->last - (uint64_t)(reserved * build->clock->tsc_hz);
+    build->scaled = build->last - (uint64_t)(reserved * build->clock->tsc_hz);
+    build->end = build->scaled - (uint64_t)(scaling * build->clock->tsc_hz);
     build->until = build->end - (uint64_t)(ceilings * build->clock->tsc_hz);
-    const double share = planned * (seconds - reserved - ceilings) / carm_build_estimate(build);
+    const double share =
+        planned * (seconds - reserved - scaling - ceilings) / carm_build_estimate(build);
     if (share < 1.0) {
         const size_t reps = (size_t)(share * (double)c->reps);
         build->reps = reps > FEWEST ? reps : c->reps < FEWEST ? c->reps : FEWEST;
@@ -405,6 +427,9 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
         .most_seconds = fmax(config->budget_seconds, CARM_BUDGET_LEAST),
         .reps = build.reps,
         .roofs = config->nthreads * count_roofs(config, &host->cpu, host->topo->ncaches + 1)};
+    if (config->scaling) {
+        carm_build_plan_scaling(&build, &out->scaling);
+    }
 }
 
 /* A quick build adds its rounds to those of a full model. A full build measures anew after a quick one, whose working

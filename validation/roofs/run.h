@@ -6,6 +6,7 @@
 #include "harness/place/host.h"
 #include "models/model.h"
 #include "validation/roofs/build.h"
+#include "validation/roofs/scaling.h"
 #include "validation/count.h"
 
 /* Figures on a finished build. */
@@ -37,6 +38,7 @@ struct carm_build_outlook {
     double seconds, most_seconds; /* on a quiet machine, by estimate; and its budget */
     size_t reps;                  /* behind every point */
     size_t roofs;                 /* of all numbers of threads, where every level has a plateau */
+    struct carm_scaling_plan scaling; /* of --scaling; n 0 = not asked for */
 };
 
 void carm_build_foresee(const struct carm_build_config *config, const struct carm_host *host,

@@ -51,12 +51,32 @@ function levelMarks(model) {
   ]).filter(Boolean);
 }
 
+// Marks are measured numbers of threads, lines between them interpolated.
+function scalingSeries(model) {
+  const several = (model.scaling || []).some((c) => c.layout !== model.scaling[0].layout);
+  return (model.scaling || []).map((c, i) => ({
+    name: `${c.level} ${c.kind}${several ? `, ${c.layout}` : ""}`, style: i ? `lv${Math.min(4, i)}` : "flat", set: i, line: true,
+    points: c.points.map((p) => {
+      const unit = c.level === "peak" ? `${operationOf(c)}/s` : "B/s";
+      return {
+        x: p.threads, y: p.rate,
+        tip: [`${si(p.rate, unit)} with ${plural(p.threads, "thread")}`, `${c.level} ${c.kind}, ${c.layout}`, intervalText(p.ci95, unit), p.code,
+          p.disturbed ? "disturbed" : ""],
+      };
+    }),
+  }));
+}
+
+function threadTicks(low, high, most) {
+  return powerTicks(low, high, 1, most).map((t) => ({ at: t.at, text: String(Math.round(t.at)) })).filter((t) => t.at >= 1);
+}
+
 function drawCurve(figure, series, chart) {
   const unit = axisUnit(extentOf(series, (p) => p.y, 1)[1], chart.unit);
   const y = extentOf(series, (p) => p.y, 1.4);
   const x = extentOf(series, (p) => p.x, 1.3);
   drawChart(figure.querySelector(".frame"), {
-    ...chart, series, x, y, band: null, titles: [chart.xTitle, unit.text],
+    ...chart, series, x, y, band: null, titles: [chart.xTitle, chart.yTitle ? chart.yTitle(unit.text) : unit.text],
     xTicks: (most) => chart.ticks(x[0], x[1], most), yTicks: (most) => powerTicks(y[0], y[1], unit.unit, most),
   });
   figure.querySelector(".key").replaceWith(chartKey(series));
@@ -64,7 +84,7 @@ function drawCurve(figure, series, chart) {
 
 function drawCurves(report) {
   const { model } = report.data;
-  const [bandwidth, flops] = ["curve-bandwidth", "curve-flops"].map(byId);
+  const [bandwidth, flops, scaling] = ["curve-bandwidth", "curve-flops", "curve-scaling"].map(byId);
   if (bandwidth) {
     drawCurve(bandwidth, curveSeries(report, model.curves, { group: "mix", of: (c) => c.ldst }, bandwidthPoint),
       { label: "bandwidth over working set", unit: "B/s", xTitle: "working set of all threads", ticks: sizeTicks, marks: levelMarks(model) });
@@ -72,6 +92,12 @@ function drawCurves(report) {
   if (flops) {
     drawCurve(flops, curveSeries(report, model.flop_curves, { group: "op", of: (c) => c.op }, flopsPoint),
       { label: "performance over flops", unit: "flop/s", xTitle: "flops of one run, one thread (Ki = 1024)", ticks: countTicks, marks: [] });
+  }
+  if (scaling) {
+    drawCurve(scaling, scalingSeries(model), {
+      label: "bandwidth and peak over threads", unit: "B/s", xTitle: "threads", ticks: threadTicks, marks: [],
+      yTitle: (text) => `${text}, peak: ${text.replace("B/s", "flop/s")}`,
+    });
   }
 }
 
@@ -87,6 +113,10 @@ function makeCurves(report) {
   }
   if (model.flop_curves.length) {
     host.append(curveFigure("curve-flops", "F(\u03c6): performance over the flops of one run"));
+  }
+  if (scalingSeries(model).length) {
+    host.append(curveFigure("curve-scaling", "Scaling: bandwidth and peak over the number of threads; lines between marks are interpolated"));
+    document.getElementById("curves").append(el("ul", { id: "scaling" }, ...report.data.scaling.map((line) => el("li", {}, line))));
   }
   if (!host.childElementCount) {
     host.append(el("p", {}, "The model has no curves."));

@@ -11,6 +11,7 @@
 #include "models/ceilings.h"
 #include "models/file/points.h"
 #include "models/place/json.h"
+#include "models/scaling.h"
 
 static void put_chain(FILE *out, const char *name, const struct carm_ceiling *list, size_t n)
 {
@@ -47,6 +48,19 @@ static void put_chains(FILE *out, const struct carm_model *model, struct carm_ce
         put_chain(out, "memory", ceilings->memory, ceilings->nmemory);
         put_chain(out, "compute", ceilings->compute, ceilings->ncompute);
         fputc('}', out);
+    }
+    fputc(']', out);
+}
+
+/* What the curves over threads say, as sentences. */
+static void put_scaling(FILE *out, const struct carm_model *model)
+{
+    char lines[CARM_SCALING_STEPS][CARM_SCALING_LINE];
+    const size_t n = carm_scaling_say(model, lines, CARM_SCALING_STEPS);
+    fputc('[', out);
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? ", " : "", out);
+        carm_json_put_string(out, lines[i]);
     }
     fputc(']', out);
 }
@@ -154,6 +168,8 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     fputs(",\n\"ceilings\": ", out);
     put_chains(out, in->model, ceilings);
     free(ceilings);
+    fputs(",\n\"scaling\": ", out);
+    put_scaling(out, in->model);
     fputs(",\n\"places\": ", out);
     const int rc = put_places(out, in, err);
     fprintf(out, ",\n\"loops\": %s}\n", in->loops ? in->loops : "[]");
