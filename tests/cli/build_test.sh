@@ -139,6 +139,21 @@ ok "latencies, and their codes"
 build --fresh && ! grep -q '"latency"' "$m"
 ok "--quick alone: none"
 
+cores=$($carm info | sed -n 's/^cores *\([0-9]*\).*/\1/p')
+build --fresh --threads 1,cores --ops fma --isa avx2 --scaling && python3 - "$m" "${cores:-1}" 2>"$tmp/err" <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+curves = {c["level"]: c for c in m["scaling"]}
+assert set(curves) == {"L1", "peak"}, curves
+for c in curves.values():
+    threads = [p["threads"] for p in c["points"]]
+    assert c["layout"] == "compact" and 1 in threads and int(sys.argv[2]) in threads and len(threads) <= 16, c
+    codes = {r.get("code") for s in m["roofs"] for r in s["memory"] + s["compute"]}
+    assert all(p["code"] in codes and p["rate"] > 0 for p in c["points"]), c
+PY
+ok "--scaling: the roofs' codes with 1 to all cores"
+build --threads 1,cores --ops fma --isa avx2 && grep -q '"scaling"' "$m"
+ok "... which a later build keeps"
 refuses "a budget that is no number" 2 "--budget 'soon' is no number of seconds" build --budget soon
 refuses "a negative budget" 2 "--budget '-1'" build --budget=-1
 for _ in 1 2 3 4 5 6; do # on a busy machine 5 s are few
