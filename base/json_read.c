@@ -165,7 +165,16 @@ uint64_t carm_jread_count(struct carm_jread *r, json_t *obj, const char *name, u
 
 int carm_jread_int(struct carm_jread *r, json_t *obj, const char *name, int min)
 {
-    return (int)to_count(r, carm_jread_member(r, obj, name), name, (uint64_t)min, INT_MAX);
+    json_t *v = carm_jread_member(r, obj, name);
+    const json_int_t below = json_is_integer(v) ? json_integer_value(v) : 0;
+    if (below >= 0 || min >= 0) {
+        return (int)to_count(r, v, name, min < 0 ? 0 : (uint64_t)min, INT_MAX);
+    }
+    if (below < min) {
+        carm_jread_bad(r, name, "is %lld, outside %d..%d", (long long)below, min, INT_MAX);
+        return 0;
+    }
+    return (int)below;
 }
 
 uint64_t carm_jread_count_or_null(struct carm_jread *r, json_t *obj, const char *name)

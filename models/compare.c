@@ -898,6 +898,21 @@ static void put_scaling(struct list *l)
     }
 }
 
+/* Own and other memory of the domains, each as a range. */
+static void put_domains(struct list *l)
+{
+    enum { MOST = 8 };
+    char lines[MOST][CARM_NUMA_LINE];
+    const size_t n = carm_numa_say(l->compare->models[l->model], lines, MOST);
+    for (size_t i = 0; i < n; i++) {
+        char *figures = strstr(lines[i], ": ");
+        if (figures) {
+            *figures = '\0';
+            put(l, lines[i], "%s", figures + 2);
+        }
+    }
+}
+
 /* Latencies and lines in flight of the model that the list is at. */
 static void put_latencies(struct list *l)
 {
@@ -920,6 +935,7 @@ static void put_latencies(struct list *l)
         }
     }
     put_scaling(l);
+    put_domains(l);
     const struct carm_in_flight *f = carm_in_flight_find(m, "DRAM");
     if (f) {
         put(l, "DRAM lines in flight", "%.0f", f->lines);

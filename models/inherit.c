@@ -204,6 +204,8 @@ int carm_model_inherit(struct carm_model *model, struct carm_model *before, stru
     move(&model->loaded, &model->nloaded, &before->loaded, &before->nloaded);
     move(&model->core_to_core, &model->ncore_to_core, &before->core_to_core,
          &before->ncore_to_core);
+    move(&model->numa_nodes, &model->nnuma_nodes, &before->numa_nodes, &before->nnuma_nodes);
+    move(&model->numa, &model->nnuma, &before->numa, &before->nnuma);
     move(&model->scaling, &model->nscaling, &before->scaling, &before->nscaling);
     move(&model->scaling_units, &model->nscaling_units, &before->scaling_units,
          &before->nscaling_units);

@@ -3,7 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 const char *carm_latency_order_name(enum carm_latency_order order)
 {
@@ -144,4 +147,161 @@ double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_pe
 {
     enum { LINE_BYTES = 64 }; /* of every x86-64 cache */
     return bytes_per_second / LINE_BYTES * flight->latency_seconds;
+}
+
+/* ---- memory domains ------------------------------------------------------------------------------- */
+
+/* Domains of one kind differ where their bandwidths do by more: shared figures repeat within 5%. */
+static const double alike = 0.10;
+
+const struct carm_numa_pair *carm_numa_find(const struct carm_model *model, int from, int to)
+{
+    for (size_t i = 0; i < model->nnuma; i++) {
+        if (model->numa[i].from == from && model->numa[i].to == to) {
+            return &model->numa[i];
+        }
+    }
+    return NULL;
+}
+
+/* Smaller goes first. */
+static int rank(const struct carm_numa_node *nodes, size_t from, size_t to)
+{
+    enum { OWN = 0, MEMORY_ONLY = 2, OTHERS = 3 };
+    return from == to             ? OWN
+           : nodes[to].cores == 0 ? MEMORY_ONLY
+                                  : OTHERS + abs((int)to - (int)from);
+}
+
+size_t carm_numa_plan(const struct carm_numa_node *nodes, size_t n, struct carm_numa_pair *pairs)
+{
+    enum { INTERLEAVED = 1 };
+    size_t with_cores = 0;
+    size_t out = 0;
+    for (size_t i = 0; i < n; i++) {
+        with_cores += nodes[i].cores > 0 ? 1 : 0;
+    }
+    for (int r = 0; r < (int)n + 4; r++) {
+        if (r == INTERLEAVED && with_cores > 1) {
+            pairs[out++] = (struct carm_numa_pair){.from = CARM_NUMA_ALL, .to = CARM_NUMA_ALL};
+        }
+        for (size_t i = 0; i < n; i++) {
+            for (size_t k = 0; k < n && nodes[i].cores > 0; k++) {
+                if (rank(nodes, i, k) == r) {
+                    pairs[out++] =
+                        (struct carm_numa_pair){.from = nodes[i].node, .to = nodes[k].node};
+                }
+            }
+        }
+    }
+    return out;
+}
+
+struct range {
+    double low, high, fast, slow; /* byte/s and seconds; 0 = none */
+};
+
+static void widen(struct range *r, const struct carm_numa_pair *p)
+{
+    if (p->bandwidth > 0.0) {
+        r->low = r->low > 0.0 ? fmin(r->low, p->bandwidth) : p->bandwidth;
+        r->high = fmax(r->high, p->bandwidth);
+    }
+    if (p->seconds > 0.0) {
+        r->fast = r->fast > 0.0 ? fmin(r->fast, p->seconds) : p->seconds;
+        r->slow = fmax(r->slow, p->seconds);
+    }
+}
+
+/* "own memory: 30.1 to 31.0 GB/s, 95 to 97 ns". returns whether there is a figure */
+static bool say_range(const char *what, const struct range *r, char line[CARM_NUMA_LINE])
+{
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], latency[64] = "";
+    if (r->slow > 0.0) {
+        snprintf(latency, sizeof latency, r->slow > r->fast ? ", %.0f to %.0f ns" : ", %.0f ns",
+                 1e9 * r->fast, 1e9 * r->slow);
+    }
+    if (r->high > r->low) {
+        snprintf(line, CARM_NUMA_LINE, "%.60s: %s to %s%s", what,
+                 carm_text_si(a, sizeof a, r->low, "B/s"),
+                 carm_text_si(b, sizeof b, r->high, "B/s"), latency);
+    } else {
+        snprintf(line, CARM_NUMA_LINE, "%.60s: %s%s", what,
+                 r->high > 0.0 ? carm_text_si(a, sizeof a, r->high, "B/s") : "bandwidth not known",
+                 latency);
+    }
+    return r->high > 0.0 || r->slow > 0.0;
+}
+
+static const struct carm_numa_node *node_of(const struct carm_model *m, int node)
+{
+    for (size_t i = 0; i < m->nnuma_nodes; i++) {
+        if (m->numa_nodes[i].node == node) {
+            return &m->numa_nodes[i];
+        }
+    }
+    return NULL;
+}
+
+/* A node whose own memory is slower than that of the other nodes with as many cores and as much memory. */
+static bool say_odd(const struct carm_model *m, const struct carm_numa_node *node,
+                    char line[CARM_NUMA_LINE])
+{
+    const struct carm_numa_pair *own = carm_numa_find(m, node->node, node->node);
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    double best = 0.0;
+    for (size_t i = 0; i < m->nnuma_nodes; i++) {
+        const struct carm_numa_node *o = &m->numa_nodes[i];
+        const struct carm_numa_pair *p = carm_numa_find(m, o->node, o->node);
+        const double memory = (double)o->memory_bytes / (double)node->memory_bytes;
+        if (p && !p->disturbed && o->cores == node->cores && fabs(memory - 1.0) < alike) {
+            best = fmax(best, p->bandwidth);
+        }
+    }
+    if (!own || own->disturbed || !(own->bandwidth > 0.0) ||
+        own->bandwidth >= (1.0 - alike) * best) {
+        return false;
+    }
+    snprintf(line, CARM_NUMA_LINE,
+             "numa:%d is slower than a like domain: %s of %s from its own memory", node->node,
+             carm_text_si(a, sizeof a, own->bandwidth, "B/s"),
+             carm_text_si(b, sizeof b, best, "B/s"));
+    return true;
+}
+
+size_t carm_numa_say(const struct carm_model *m, char (*lines)[CARM_NUMA_LINE], size_t most)
+{
+    struct range own = {0.0, 0.0, 0.0, 0.0};
+    struct range other = own;
+    size_t n = 0;
+    for (size_t i = 0; i < m->nnuma; i++) {
+        const struct carm_numa_pair *p = &m->numa[i];
+        const struct carm_numa_node *to = node_of(m, p->to);
+        if (to && to->cores > 0) {
+            widen(p->from == p->to ? &own : &other, p);
+        }
+    }
+    n += n < most && say_range("a domain's own memory", &own, lines[n]) ? 1 : 0;
+    n += n < most && say_range("another domain's memory", &other, lines[n]) ? 1 : 0;
+    for (size_t i = 0; i < m->nnuma_nodes && n < most; i++) {
+        const struct carm_numa_node *node = &m->numa_nodes[i];
+        struct range near = {0.0, 0.0, 0.0, 0.0};
+        char what[120];
+        for (size_t k = 0; k < m->nnuma; k++) {
+            if (m->numa[k].to == node->node) {
+                widen(&near, &m->numa[k]);
+            }
+        }
+        snprintf(what, sizeof what, "numa:%d, memory only%s%.40s", node->node,
+                 *node->kind ? ", " : "", node->kind);
+        n += node->cores == 0 && say_range(what, &near, lines[n]) ? 1 : 0;
+        n += node->cores > 0 && n < most && say_odd(m, node, lines[n]) ? 1 : 0;
+    }
+    const struct carm_numa_pair *all = carm_numa_find(m, CARM_NUMA_ALL, CARM_NUMA_ALL);
+    if (all && n < most) {
+        struct range r = {0.0, 0.0, 0.0, 0.0};
+        widen(&r, all);
+        n += say_range("pages interleaved, all cores", &r, lines[n]) ? 1 : 0;
+    }
+    return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies outside the core, the `latency[]`, `in_flight[]`, `loaded[]` and `core_to_core[]` of
  * model.json: dependent loads over working sets, independent chains of them, one chain beside
- * streams, lines handed from core to core. */
+ * streams, lines handed from core to core; memory domains. */
 #ifndef CARM_MODELS_LATENCY_H
 #define CARM_MODELS_LATENCY_H
 
@@ -139,5 +139,50 @@ double carm_in_flight_rate(const struct carm_in_flight *flight, double chains);
  * law with the latency of one chain. Lines that a prefetcher fetches count, too.
  * bytes_per_second  of one core, >= 0 */
 double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_per_second);
+
+/* ---- memory domains ------------------------------------------------------------------------------- */
+
+/* Bandwidth and latency from the cores of each NUMA node to the memory of each, memory-only nodes (HBM, CXL) included: the
+ * `numa_nodes[]` and `numa[]` of model.json. */
+
+enum { CARM_NUMA_ALL = -1, CARM_NUMA_NODES_MAX = 64, CARM_NUMA_LINE = 200 };
+
+struct carm_numa_node {
+    int node;  /* the operating system's number */
+    int cores; /* that may be used; 0 = memory only */
+    uint64_t memory_bytes;
+    char kind[CARM_NAME_MAX]; /* "HBM", "CXL-DRAM"; "" = not known, or DRAM */
+};
+
+/* What the cores of one node get from the memory of another. */
+struct carm_numa_pair {
+    int from; /* node of the cores; CARM_NUMA_ALL = all cores */
+    int to;   /* node of the memory; CARM_NUMA_ALL = pages interleaved over all nodes with cores */
+    int threads; /* one on each core of `from` */
+    double
+        bandwidth; /* byte/s between cache and memory: a slope of the original model; 0 = not measured */
+    struct carm_ci bandwidth_ci95;
+    char code[CARM_NAME_MAX];
+    uint64_t working_set_bytes; /* all threads together */
+    double seconds;             /* of a dependent load, one thread; 0 = not measured */
+    struct carm_ci seconds_ci95;
+    uint64_t page_bytes; /* of the chase, really obtained; 0 = no chase */
+    bool disturbed;
+    char note[CARM_TEXT_MAX]; /* why a figure is missing or doubtful; "" = neither */
+};
+
+/* Borrowed from the model; NULL = not measured. */
+const struct carm_numa_pair *carm_numa_find(const struct carm_model *model, int from, int to);
+
+/* The order in which pairs are measured, so that a short time has the most telling ones: each node's own memory, all
+ * cores with interleaved pages, memory-only nodes, then the others by the distance of their numbers.
+ * nodes  [n]
+ * pairs  out: [n * n + 1], from and to alone
+ * returns how many */
+size_t carm_numa_plan(const struct carm_numa_node *nodes, size_t n, struct carm_numa_pair *pairs);
+
+/* Sentences: own and other memory, memory-only nodes, interleaved pages, a domain whose own memory differs from the
+ * others'. lines  [most] out. returns how many */
+size_t carm_numa_say(const struct carm_model *model, char (*lines)[CARM_NUMA_LINE], size_t most);
 
 #endif

@@ -302,6 +302,10 @@ struct carm_model {
     size_t nloaded;
     struct carm_core_pair *core_to_core;
     size_t ncore_to_core;
+    struct carm_numa_node *numa_nodes; /* models/latency.h; of machines with several; may be none */
+    size_t nnuma_nodes;
+    struct carm_numa_pair *numa;
+    size_t nnuma;
     struct carm_scaling *scaling; /* models/scaling.h, of `carm build --scaling`; may be none */
     size_t nscaling;
     struct carm_scaling_unit *scaling_units;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The heat map of lines handed from core to core. */
+/* Heat maps: lines handed from core to core; bandwidth and latency of memory domains. */
 #include <stdlib.h>
 
 #include "base/assets.h"
@@ -102,4 +102,101 @@ int carm_plot_core_to_core(const struct carm_plot_canvas *canvas, struct carm_pl
     fputs(carm_asset_plot_heat, canvas->out);
     free(ids);
     return 0;
+}
+
+/* ---- memory domains -------------------------------------------------------------------------------- */
+
+/* Columns are nodes with memory, rows nodes with cores. */
+static void put_nodes(FILE *out, char axis, const struct carm_model *m, bool cores)
+{
+    size_t n = 0;
+    fprintf(out, "set %ctics (", axis);
+    for (size_t i = 0; i < m->nnuma_nodes; i++) {
+        if (!cores || m->numa_nodes[i].cores > 0) {
+            fprintf(out, "%s\"%d\" %zu", n ? ", " : "", m->numa_nodes[i].node, n);
+            n++;
+        }
+    }
+    fputs(")\n", out);
+}
+
+/* Where a node is among those of an axis. */
+static size_t axis_place(const struct carm_model *m, int node, bool cores)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nnuma_nodes && m->numa_nodes[i].node != node; i++) {
+        n += !cores || m->numa_nodes[i].cores > 0 ? 1 : 0;
+    }
+    return n;
+}
+
+static double figure_of(const struct carm_numa_pair *p, bool latency)
+{
+    return latency ? 1e9 * p->seconds : p->bandwidth / 1e9;
+}
+
+static void put_pairs(FILE *out, const char *name, const struct carm_model *m, bool latency,
+                      bool disturbed)
+{
+    fprintf(out, "$%s << CARM_END\n", name);
+    for (size_t i = 0; i < m->nnuma; i++) {
+        const struct carm_numa_pair *p = &m->numa[i];
+        if (p->from >= 0 && p->to >= 0 && figure_of(p, latency) > 0.0 &&
+            (p->disturbed || !disturbed)) {
+            fprintf(out, "%zu %zu %.4g\n", axis_place(m, p->to, false),
+                    axis_place(m, p->from, true), figure_of(p, latency));
+        }
+    }
+    fputs("CARM_END\n", out);
+}
+
+static int plot_numa(const struct carm_plot_canvas *canvas, struct carm_plot_box box, bool latency,
+                     struct carm_err *err)
+{
+    const struct carm_model *m = canvas->model;
+    const struct carm_plot_axis none = {0.0, 0.0};
+    double most = 0.0;
+    size_t rows = 0;
+    for (size_t i = 0; i < m->nnuma; i++) {
+        most = fmax(most, m->numa[i].from >= 0 ? figure_of(&m->numa[i], latency) : 0.0);
+    }
+    if (!(most > 0.0)) {
+        return carm_fail(
+            err, CARM_EINVAL,
+            "the model has no %s of memory domains; `carm build` measures them on a machine "
+            "with several NUMA nodes, with --quick where --latency yes is given",
+            latency ? "latencies" : "bandwidths");
+    }
+    for (size_t i = 0; i < m->nnuma_nodes; i++) {
+        rows += m->numa_nodes[i].cores > 0 ? 1 : 0;
+    }
+    box.width -= SCALE_PX;
+    carm_plot_put_box(canvas, box, none, none,
+                      latency ? "Latency of the memory of each NUMA node"
+                              : "Bandwidth of the memory of each NUMA node");
+    fprintf(canvas->out, "unset logscale\nset xrange [-0.5:%zu.5]\nset yrange [-0.5:%zu.5]\n",
+            m->nnuma_nodes - 1, rows - 1);
+    put_nodes(canvas->out, 'x', m, false);
+    put_nodes(canvas->out, 'y', m, true);
+    fprintf(
+        canvas->out,
+        "heat_x = \"memory of NUMA node\"\nheat_y = \"cores of NUMA node\"\nheat_unit = \"%s\"\n"
+        "heat_high = %.4g\nheat_numbers = %d\n",
+        latency ? "ns" : "GB/s", most, m->nnuma_nodes <= NUMBERS_MAX);
+    put_pairs(canvas->out, "cells", m, latency, false);
+    put_pairs(canvas->out, "marks", m, latency, true);
+    fputs(carm_asset_plot_heat, canvas->out);
+    return 0;
+}
+
+int carm_plot_numa_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                             struct carm_err *err)
+{
+    return plot_numa(canvas, box, false, err);
+}
+
+int carm_plot_numa_latency(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                           struct carm_err *err)
+{
+    return plot_numa(canvas, box, true, err);
 }

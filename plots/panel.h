@@ -58,6 +58,11 @@ int carm_plot_loaded(const struct carm_plot_canvas *canvas, struct carm_plot_box
 int carm_plot_scaling(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                       struct carm_err *err);
 
+int carm_plot_numa_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                             struct carm_err *err);
+int carm_plot_numa_latency(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
+                           struct carm_err *err);
+
 int carm_plot_core_to_core(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                            struct carm_err *err);
 

@@ -262,6 +262,7 @@ static const struct kind {
     {"loaded", {carm_plot_loaded}, .roofline = false},
     {"scaling", {carm_plot_scaling}, .roofline = false},
     {"core-to-core", {carm_plot_core_to_core}, .roofline = false},
+    {"numa", {carm_plot_numa_bandwidth, carm_plot_numa_latency}, .roofline = false},
     {"curve", {carm_plot_bandwidth, carm_plot_flops}, .roofline = false},
     {"all", {carm_plot_bandwidth, carm_plot_flops}, .roofline = true},
     {"validation", {NULL}, .both = true},

@@ -265,7 +265,7 @@ static int read_words(struct request *q, struct carm_err *err)
     if (!carm_plot_picture_kind(q->kind) && !is_ceilings(q->kind)) {
         return carm_fail(
             err, CARM_EINVAL,
-            "--kind is roofline, gemm, ceilings, curve, bandwidth, flops, latency, loaded, scaling, core-to-core, all or "
+            "--kind is roofline, gemm, ceilings, curve, bandwidth, flops, latency, loaded, scaling, core-to-core, numa, all or "
             "validation");
     }
     if (!parse_balance(opt_balance, &q->balance)) {
@@ -323,11 +323,11 @@ static const struct carm_opt opts[] = {
     {"kind", 0, "KIND", "roofline",
      "roofline; gemm (the steps of carm study gemm on both models); ceilings (the "
      "original roofline with the ceilings of carm build --ceilings); bandwidth (over the "
-     "working set); flops (performance over the flops of one run); latency (of dependent loads over the working set); loaded (latency beside streaming threads); scaling (bandwidth and peak over the number of threads); core-to-core (a line from each hardware thread to each); curve (bandwidth and "
+     "working set); flops (performance over the flops of one run); latency (of dependent loads over the working set); loaded (latency beside streaming threads); scaling (bandwidth and peak over the number of threads); core-to-core (a line from each hardware thread to each); numa (bandwidth and latency from the cores of each NUMA node to the memory of each); curve (bandwidth and "
      "flops side by side); all (curve and roofline); or validation (what carm validate "
      "measured, against both models).",
      &opt_kind,
-     "roofline|gemm|ceilings|bandwidth|flops|latency|loaded|scaling|core-to-core|curve|all|validation"},
+     "roofline|gemm|ceilings|bandwidth|flops|latency|loaded|scaling|core-to-core|numa|curve|all|validation"},
     {"model", 0, "WHICH", "cache-aware",
      "cache-aware (bytes that the cores load and store), original (bytes between the last "
      "cache and DRAM), both, which is the default for gemm and validation, or hierarchical "

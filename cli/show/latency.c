@@ -150,6 +150,35 @@ static void print_loaded(const struct carm_model *m, bool ascii)
     }
 }
 
+/* "numa:0", "all" */
+static const char *domain(char dst[16], int node)
+{
+    (void)snprintf(dst, 16, node < 0 ? "all" : "numa:%d", node);
+    return dst;
+}
+
+static void print_numa(const struct carm_model *m, bool ascii)
+{
+    if (m->nnuma) {
+        printf("\nMemory domains: bandwidth from cache to memory, and latency of dependent loads\n"
+               "  cores     memory    threads  bandwidth     latency\n");
+    }
+    for (size_t i = 0; i < m->nnuma; i++) {
+        const struct carm_numa_pair *p = &m->numa[i];
+        char a[CARM_TEXT_NUMBER_MAX] = "-", b[32] = "-", from[16], to[16];
+        char note[CARM_TEXT_MAX];
+        if (p->bandwidth > 0.0) {
+            carm_text_si(a, sizeof a, p->bandwidth, "B/s");
+        }
+        if (p->seconds > 0.0) {
+            (void)snprintf(b, sizeof b, "%.0f ns", 1e9 * p->seconds);
+        }
+        carm_text_clean(note, sizeof note, p->note, ascii);
+        printf("  %-8s  %-8s  %7d  %-12s  %s%s%s%s\n", domain(from, p->from), domain(to, p->to),
+               p->threads, a, b, p->disturbed ? " !" : "", *note ? "  " : "", note);
+    }
+}
+
 void carm_show_latency(const struct carm_model *m, bool ascii)
 {
     print_levels(m, ascii);
@@ -161,4 +190,5 @@ void carm_show_latency(const struct carm_model *m, bool ascii)
         print_others(m);
     }
     print_pairs(m);
+    print_numa(m, ascii);
 }

@@ -314,13 +314,19 @@ static void print_latency(const struct carm_show_page *page, const struct carm_m
     printf("%s", any ? "\n" : "");
 }
 
-/* Where bandwidth saturates, a line each */
+/* Where bandwidth saturates, and what memory domains have, a line each */
 static void print_scaling(const struct carm_show_page *page, const struct carm_model *m)
 {
+    char domains[CARM_SCALING_STEPS][CARM_NUMA_LINE];
+    const size_t ndomains = carm_numa_say(m, domains, CARM_SCALING_STEPS);
     char lines[CARM_SCALING_STEPS][CARM_SCALING_LINE];
     const size_t n = carm_scaling_say(m, lines, CARM_SCALING_STEPS);
     for (size_t i = 0; i < n; i++) {
         carm_show_put(page, 0, lines[i]);
+        printf("\n");
+    }
+    for (size_t i = 0; i < ndomains; i++) {
+        carm_show_put(page, 0, domains[i]);
         printf("\n");
     }
 }

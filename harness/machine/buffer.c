@@ -2,12 +2,14 @@
 #include "harness/machine/buffer.h"
 
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/machine/limits.h"
@@ -52,6 +54,49 @@ void carm_buffer_touch(struct carm_buffer *buffer, size_t bytes)
         values[i] = 1.0;
     }
     buffer->touched = bytes;
+}
+
+int carm_buffer_bind(struct carm_buffer *buffer, const int *nodes, size_t n, struct carm_err *err)
+{
+    enum { BITS = 8 * sizeof(unsigned long), MOST = 1024 };
+    unsigned long mask[MOST / BITS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (nodes[i] >= 0 && nodes[i] < MOST) {
+            mask[nodes[i] / BITS] |= 1UL << (nodes[i] % BITS);
+        }
+    }
+    /* one bit more than there are: the kernel takes one off */
+    if (syscall(SYS_mbind, buffer->start, buffer->bytes, n > 1 ? MPOL_INTERLEAVE : MPOL_BIND, mask,
+                (unsigned long)MOST + 1, 0) != 0) {
+        return carm_fail(err, CARM_ENOTSUP, "cannot ask for memory of NUMA node %d (%s)%s",
+                         n ? nodes[0] : -1, strerror(errno),
+                         errno == EPERM || errno == ENOSYS ? ": the container forbids mbind" : "");
+    }
+    return 0;
+}
+
+double carm_buffer_share_on(const struct carm_buffer *buffer, int node)
+{
+    enum { LOOKS = 64 };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t all = buffer->touched / page;
+    const size_t n = all < LOOKS ? all : LOOKS;
+    void *pages[LOOKS];
+    int status[LOOKS];
+    size_t known = 0;
+    size_t there = 0;
+    for (size_t i = 0; i < n; i++) {
+        pages[i] = (char *)buffer->start + all * i / n * page;
+        status[i] = -1;
+    }
+    if (n == 0 || syscall(SYS_move_pages, 0, n, pages, NULL, status, 0) != 0) {
+        return -1.0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        known += status[i] >= 0 ? 1 : 0;
+        there += status[i] == node ? 1 : 0;
+    }
+    return known ? (double)there / (double)known : -1.0;
 }
 
 uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer)

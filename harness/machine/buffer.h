@@ -25,6 +25,13 @@ int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *
  * share one page of zeros, which loads read at cache speed. */
 void carm_buffer_touch(struct carm_buffer *buffer, size_t bytes);
 
+/* Asks for pages on one NUMA node (the OS's number), or of several in turn. Before the buffer is touched.
+ * returns 0, -CARM_ENOTSUP (a container or the kernel forbids it, or there is no such node) */
+int carm_buffer_bind(struct carm_buffer *buffer, const int *nodes, size_t n, struct carm_err *err);
+
+/* The share of the touched pages that is on a node, by move_pages on up to 64 of them; -1 = not known. */
+double carm_buffer_share_on(const struct carm_buffer *buffer, int node);
+
 /* The page size of the touched part: 2 MiB when at least nine tenths of its bytes are in huge
  * pages, read back from /proc/self/smaps; else the base page size. */
 uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer);

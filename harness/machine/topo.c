@@ -419,6 +419,37 @@ int carm_topo_node_of(const struct carm_topo *topo, int pu)
     return -1;
 }
 
+bool carm_topo_memory_has(const struct carm_topo *topo, int node, int pu)
+{
+    bool has = false;
+    for (int i = 0; node_at(topo, i) && !has; i++) {
+        const hwloc_obj_t at = node_at(topo, i);
+        has = (int)at->os_index == node && usable(topo, at) &&
+              hwloc_bitmap_isset(at->cpuset, (unsigned)pu);
+    }
+    return has;
+}
+
+size_t carm_topo_memories(const struct carm_topo *topo, struct carm_topo_memory *out, size_t most)
+{
+    size_t n = 0;
+    for (int i = 0; node_at(topo, i) && n < most; i++) {
+        const hwloc_obj_t at = node_at(topo, i);
+        if (at->attr->numanode.local_memory == 0) {
+            continue;
+        }
+        struct carm_topo_memory *m = &out[n++];
+        *m = (struct carm_topo_memory){.node = (int)at->os_index,
+                                       .bytes = at->attr->numanode.local_memory};
+        snprintf(m->kind, sizeof m->kind, "%.47s", at->subtype ? at->subtype : "");
+        for (int k = 0; usable(topo, at) && k < topo->cores && k < topo->pus; k++) {
+            /* the first threads of the order are one of each core */
+            m->cores += hwloc_bitmap_isset(at->cpuset, (unsigned)topo->order[k]) ? 1 : 0;
+        }
+    }
+    return n;
+}
+
 int carm_topo_far_pu(const struct carm_topo *topo, int n)
 {
     const int first = carm_topo_node_of(topo, topo->order[0]);

@@ -93,6 +93,21 @@ int carm_topo_nodes(const struct carm_topo *topo);
 /* The node (hwloc's logical index) of a hardware thread, -1 = unknown. */
 int carm_topo_node_of(const struct carm_topo *topo, int pu);
 
+/* A NUMA node that has memory. */
+struct carm_topo_memory {
+    int node;  /* the OS's number */
+    int cores; /* usable ones; 0 = memory only (HBM, CXL) */
+    uint64_t bytes;
+    char kind[48]; /* as hwloc names it ("HBM", "CXL-DRAM"); "" = DRAM, or not known */
+};
+
+/* All nodes whose memory this process may use.
+ * returns how many of out[most] were filled */
+size_t carm_topo_memories(const struct carm_topo *topo, struct carm_topo_memory *out, size_t most);
+
+/* Whether a hardware thread is a node's (the OS's number) and no memory-only node is meant. */
+bool carm_topo_memory_has(const struct carm_topo *topo, int node, int pu);
+
 /* The hardware thread that must touch memory first so that n threads run without memory affinity.
  * When the n threads are all on one node: a hardware thread of another node, so that every access
  * is remote. Otherwise the first of the n threads, like a program that fills its arrays before it

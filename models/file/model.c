@@ -223,6 +223,17 @@ static void check_latency(struct carm_jread *r, const struct carm_member *member
     }
 }
 
+static void check_numa(struct carm_jread *r, const struct carm_member *member, const void *model,
+                       const void *object)
+{
+    const struct carm_numa_pair *p = object;
+    (void)member;
+    (void)model;
+    if (!(p->bandwidth > 0.0) && !(p->seconds > 0.0) && !*p->note) {
+        carm_jread_bad(r, "note", "is empty");
+    }
+}
+
 /* Look-ups go from fewer threads to more. */
 static void check_scaling(struct carm_jread *r, const struct carm_member *member, const void *model,
                           const void *object)
@@ -658,6 +669,34 @@ static const struct carm_member core_pair_members[] = {
 static const struct carm_table core_pair_table = TABLE(core_pair_members);
 #undef T
 
+#define T struct carm_numa_node
+static const struct carm_member numa_node_members[] = {
+    {INT("node", node, 0), KEY},
+    {INT("cores", cores, 0)},
+    {COUNT("memory_bytes", memory_bytes, 1)},
+    {TEXT("kind", kind)},
+};
+static const struct carm_table numa_node_table = TABLE(numa_node_members);
+#undef T
+
+#define T struct carm_numa_pair
+static const struct carm_member numa_pair_members[] = {
+    {INT("from", from, CARM_NUMA_ALL), KEY},
+    {INT("to", to, CARM_NUMA_ALL), KEY},
+    {INT("threads", threads, 1)},
+    {NUMBER("bandwidth", bandwidth, 0, CARM_JREAD_MOST)},
+    {INTERVAL("bandwidth_ci95", bandwidth_ci95, bandwidth)},
+    {TEXT("code", code)},
+    {COUNT("working_set_bytes", working_set_bytes, 0)},
+    {NUMBER("seconds", seconds, 0, CARM_JREAD_MOST)},
+    {INTERVAL("seconds_ci95", seconds_ci95, seconds)},
+    {COUNT("page_bytes", page_bytes, 0)},
+    {BOOL("disturbed", disturbed)},
+    {TEXT("note", note), .check = check_numa},
+};
+static const struct carm_table numa_pair_table = TABLE(numa_pair_members);
+#undef T
+
 #define T struct carm_scaling_point
 static const struct carm_member scaling_point_members[] = {
     {INT("threads", threads, 1), KEY},
@@ -715,6 +754,9 @@ static const struct carm_member model_members[] = {
     {ARRAY("loaded", loaded, struct carm_loaded, SETS_MAX, loaded_table), OPTIONAL_DETAIL},
     {ARRAY("core_to_core", core_to_core, struct carm_core_pair, ENTRIES_MAX, core_pair_table),
      OPTIONAL_DETAIL},
+    {ARRAY("numa_nodes", numa_nodes, struct carm_numa_node, CARM_NUMA_NODES_MAX, numa_node_table),
+     OPTIONAL_DETAIL},
+    {ARRAY("numa", numa, struct carm_numa_pair, ENTRIES_MAX, numa_pair_table), OPTIONAL_DETAIL},
     {ARRAY("scaling", scaling, struct carm_scaling, SETS_MAX, scaling_table), OPTIONAL_DETAIL},
     {ARRAY("scaling_units", scaling_units, struct carm_scaling_unit, SETS_MAX, scaling_unit_table),
      OPTIONAL_DETAIL},

@@ -6,6 +6,7 @@
 #   $marks   the same of disturbed cells
 # No axis is logarithmic before it.
 unset grid
+set colorbox
 set xlabel heat_x
 set ylabel heat_y
 set cblabel heat_unit textcolor rgb ink

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Bandwidth and peak over threads: what readers make of a model of 16 threads on two L3, and what a build plans. Prints
+# Bandwidth and peak over threads, and memory domains: what readers make of a model of 16 threads on two L3, and what a build plans. Prints
 # TAP. CARM = the program.
 # shellcheck source=tests/tap.sh
 . "${0%/*}/../tap.sh"
@@ -107,6 +107,44 @@ else
 fi
 sed 's/"threads": 8, "rate"/"threads": 30, "rate"/' "$model" >"$tmp/bad.json"
 refuses "points out of order" 1 'scaling[0].points are not in the order of their threads' show "$tmp/bad.json"
+
+# ---- memory domains: two of eight cores, and CXL memory
+python3 - "$model" "$tmp/domains.json" <<'PY'
+import json, sys
+m = json.load(open(sys.argv[1]))
+m["numa_nodes"] = [{"node": n, "cores": c, "memory_bytes": 1 << 34, "kind": k} for n, c, k in ((0, 8, ""), (1, 8, ""), (3, 0, "CXL-DRAM"))]
+def pair(a, b, rate, ns, note=""):
+    s = ns * 1e-9
+    return {"from": a, "to": b, "threads": 8 if a >= 0 else 16, "bandwidth": rate, "bandwidth_ci95": [0.99 * rate, 1.01 * rate],
+            "code": "A.avx512.dp.1:0.u4" if rate else "", "working_set_bytes": 1 << 28, "seconds": s, "seconds_ci95": [s, s],
+            "page_bytes": 2 << 20, "disturbed": bool(note), "note": note}
+m["numa"] = [pair(0, 0, 40e9, 90), pair(1, 1, 40e9, 92), pair(-1, -1, 70e9, 0), pair(0, 3, 20e9, 250),
+             pair(1, 3, 15e9, 300), pair(0, 1, 25e9, 140), pair(1, 0, 25e9, 140, "only 50% of the pages lie there")]
+json.dump(m, open(sys.argv[2], "w"))
+PY
+run show "$tmp/domains.json" --no-plot && grep -qx "a domain's own memory: 40.00 GB/s, 90 to 92 ns" "$tmp/out" &&
+    grep -qx "another domain's memory: 25.00 GB/s, 140 ns" "$tmp/out" &&
+    grep -qx 'numa:3, memory only, CXL-DRAM: 15.00 GB/s to 20.00 GB/s, 250 to 300 ns' "$tmp/out" &&
+    grep -qx 'pages interleaved, all cores: 70.00 GB/s' "$tmp/out"
+ok "show: what memory domains have"
+run show "$tmp/domains.json" --latency && grep -qx '  numa:0    numa:3          8  20.00 GB/s    250 ns' "$tmp/out" &&
+    grep -qx '  numa:1    numa:0          8  25.00 GB/s    140 ns !  only 50% of the pages lie there' "$tmp/out" &&
+    grep -qx '  all       all            16  70.00 GB/s    -' "$tmp/out"
+ok "show --latency: each pair"
+# shellcheck disable=SC2016 # names of gnuplot's data
+run plot "$tmp/domains.json" --kind numa --script && grep -qx 'set xtics ("0" 0, "1" 1, "3" 2)' "$tmp/out" &&
+    grep -qx 'set ytics ("0" 0, "1" 1)' "$tmp/out" && grep -qx 'heat_unit = "GB/s"' "$tmp/out" &&
+    grep -qx 'heat_unit = "ns"' "$tmp/out" && [ "$(grep -c '^2 1 15$\|^2 1 300$' "$tmp/out")" -eq 2 ]
+ok "plot --kind numa"
+refuses "domains of a machine with one" 1 'on a machine with several NUMA nodes' plot "$model" --kind numa -o "$tmp/p.svg"
+run compare "$model" "$tmp/domains.json" && grep -q "a domain's own memory" "$tmp/out"
+ok "compare: memory domains"
+if run report "$tmp/domains.json" -o "$tmp/page.html"; then
+    grep -q 'numa:3, memory only, CXL-DRAM: 15.00 GB/s to 20.00 GB/s' "$tmp/page.html"
+    ok "the page has the domains"
+else
+    skip "the page" "$(cat "$tmp/err")"
+fi
 
 mkdir "$tmp/machines" && python3 "$top/tests/data/topologies/make.py" "$tmp/machines"
 # plan MACHINE TEXT: what a build on that machine would measure

@@ -263,7 +263,7 @@ fi
 
 refuses "a picture without a name" 2 "-o roofline.svg" plot "$model"
 refuses "a picture of an unknown format" 2 ".svg, .png or .pdf" plot "$model" -o "$tmp/p.jpg"
-refuses "an unknown kind" 2 "bandwidth, flops, latency, loaded, scaling, core-to-core, all or validation" plot "$model" --kind x -o "$tmp/p.svg"
+refuses "an unknown kind" 2 "bandwidth, flops, latency, loaded, scaling, core-to-core, numa, all or validation" plot "$model" --kind x -o "$tmp/p.svg"
 refuses "a script named as a picture" 2 "FILE.gp" plot "$model" --script -o "$tmp/p.svg"
 
 run plot "$model" --script --kind all && grep -q '^set terminal\|set terminal svg' "$tmp/out" &&

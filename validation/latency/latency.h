@@ -8,6 +8,7 @@
 #include "base/observer.h"
 #include "harness/place/host.h"
 #include "harness/machine/team.h"
+#include "models/latency.h"
 #include "models/model.h"
 
 struct carm_latency_options {
@@ -36,6 +37,14 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
 
 /* Estimate of the seconds that the latencies take. */
 double carm_latency_seconds(const struct carm_latency_options *options);
+
+/* Latency of the memory of one NUMA node (the OS's number) for the thread of run->team: a chase over four times the last
+ * cache in pages of 2 MiB, where there are such.
+ * out  order, page_bytes, seconds, ci95, cycles, clock_hz, working_set_bytes; seconds 0 and a note where it could not
+ *      be measured or the pages are elsewhere
+ * returns 0, -CARM_ENOMEM */
+int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency *out,
+                    struct carm_err *err);
 
 /* ---- its parts */
 

@@ -60,7 +60,10 @@ struct memory {
     uint64_t bytes;                             /* of each */
     uint32_t *sequence;                         /* room for all lines of the chase */
     uint64_t *window;
-    bool cut; /* the deadline left points out */
+    bool cut;     /* the deadline left points out */
+    size_t first; /* kind of pages: 0 = both, 1 = large ones alone */
+    bool bound;   /* to the node */
+    int node;
 };
 
 /* ---- one point ----------------------------------------------------------------------------------- */
@@ -571,15 +574,18 @@ static int open_memory(struct memory *m, struct carm_err *err)
     if (!m->sequence || !m->window) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
     }
-    for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
-        const int rc = carm_buffer_open(&m->buffers[i], m->bytes, err);
+    for (size_t i = m->first; i < PAGES_OF_LEVEL; i++) {
+        int rc = carm_buffer_open(&m->buffers[i], m->bytes, err);
+        rc = rc || !m->bound ? rc : carm_buffer_bind(&m->buffers[i], &m->node, 1, err);
         if (rc) {
             return rc;
         }
     }
-    (void)madvise(m->buffers[0].start, m->buffers[0].bytes, MADV_NOHUGEPAGE);
+    if (m->first == 0) {
+        (void)madvise(m->buffers[0].start, m->buffers[0].bytes, MADV_NOHUGEPAGE);
+    }
     carm_team_run(m->run->team, touch_job, m);
-    m->bytes = m->buffers[0].touched; /* less than wanted: the deadline is over */
+    m->bytes = m->buffers[m->first].touched; /* less than wanted: the deadline is over */
     for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
         m->page_bytes[i] = carm_buffer_page_bytes(&m->buffers[i]);
     }
@@ -676,6 +682,40 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     rc = rc || m.bytes == 0 ? rc : measure_flights(&m, err);
     rc = rc || m.bytes == 0 ? rc : measure_small(&m, err);
     rc = rc || m.bytes == 0 ? rc : measure_streams(&m, err);
+    close_memory(&m);
+    return rc;
+}
+
+int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency *out,
+                    struct carm_err *err)
+{
+    static const double whole = 0.99; /* of the pages */
+    struct memory m = {.run = run, .first = 1, .bound = true, .node = node};
+    struct point p;
+    *out = (struct carm_latency){.order = CARM_LATENCY_RANDOM};
+    (void)snprintf(out->level, sizeof out->level, "DRAM");
+    (void)snprintf(out->note, sizeof out->note, "no chase: no time or too little memory");
+    int rc = open_memory(&m, err);
+    if (!rc && m.bytes > 0 && measure(&m, 1, CARM_LATENCY_RANDOM, m.bytes, &p)) {
+        const double share = carm_buffer_share_on(&m.buffers[1], node);
+        out->page_bytes = m.page_bytes[1];
+        out->seconds = p.seconds;
+        out->ci95 = p.ci95;
+        out->cycles = p.cycles;
+        out->clock_hz = p.clock_hz;
+        out->working_set_bytes = m.bytes;
+        out->disturbed = p.disturbed;
+        out->note[0] = '\0';
+        if (share >= 0.0 && share < whole) {
+            (void)snprintf(out->note, sizeof out->note,
+                           "only %.0f%% of the pages lie on NUMA node %d", 100.0 * share, node);
+            out->disturbed = true;
+        }
+    } else if (rc == -CARM_ENOTSUP) {
+        (void)snprintf(out->note, sizeof out->note, "%.250s",
+                       err ? err->text : "cannot bind memory");
+        rc = 0;
+    }
     close_memory(&m);
     return rc;
 }

@@ -88,8 +88,7 @@ static struct carm_ceiling_roof unmeasured(enum carm_ceiling_group group, const 
     return ceiling;
 }
 
-/* Bytes between last cache and memory per byte that the core loads and stores. */
-static double traffic_share(const struct carm_code *code)
+double carm_build_traffic_share(const struct carm_code *code)
 {
     const struct carm_account *a = &code->account;
     const struct carm_stream s = {.load_bytes = (double)a->load_bytes,
@@ -114,7 +113,8 @@ static void describe(const struct carm_series *s, const struct carm_pooled *pool
     const bool flops =
         ceiling->group != CARM_CEILING_MEMORY && ceiling->group != CARM_CEILING_TRAFFIC;
     const struct carm_account *a = &s->code->account;
-    const double share = flops ? 1.0 : traffic_share(s->code); /* traffic per unit of the rounds'
+    const double share =
+        flops ? 1.0 : carm_build_traffic_share(s->code); /* traffic per unit of the rounds'
                                                                 * work */
     snprintf(ceiling->code, sizeof ceiling->code, "%s", s->code->name);
     ceiling->rate = pooled->rate * share;

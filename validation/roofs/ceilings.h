@@ -12,6 +12,9 @@
 int carm_build_measure_ceilings(struct carm_build_set *s, struct carm_roofs *roofs,
                                 struct carm_err *err);
 
+/* Bytes between last cache and memory per byte that the core loads and stores. */
+double carm_build_traffic_share(const struct carm_code *code);
+
 /* Estimate of the ceilings' seconds. */
 double carm_build_ceilings_seconds(const struct carm_build *build, int threads);
 

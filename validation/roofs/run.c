@@ -14,6 +14,7 @@
 #include "validation/latency/latency.h"
 #include "validation/roofs/ceilings.h"
 #include "validation/roofs/levels.h"
+#include "validation/roofs/numa.h"
 #include "validation/roofs/points.h"
 #include "validation/roofs/roofs.h"
 #include "validation/roofs/scaling.h"
@@ -300,6 +301,14 @@ static size_t count_roofs(const struct carm_build_config *c, const struct carm_c
     return n;
 }
 
+/* Of latencies and memory domains; 0 = not asked for. */
+static double latency_seconds(const struct carm_build_config *config,
+                              const struct carm_latency_options *options,
+                              const struct carm_topo *topo)
+{
+    return config->latency ? carm_latency_seconds(options) + carm_build_numa_seconds(topo) : 0.0;
+}
+
 /* Of --scaling; 0 = not asked for. */
 static double scaling_seconds(const struct carm_build *build)
 {
@@ -420,7 +429,7 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
                                .clock = &clock,
                                .observer = &quiet,
                                .reps = config->reps};
-    const double latency = config->latency ? carm_latency_seconds(&latencies) : 0.0;
+    const double latency = latency_seconds(config, &latencies, host->topo);
     plan_time(&build, latency);
     *out = (struct carm_build_outlook){
         .seconds = carm_build_estimate(&build) + latency,
@@ -459,7 +468,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
     if (!m) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
     }
-    const double latency = config->latency ? carm_latency_seconds(&latencies) : 0.0;
+    const double latency = latency_seconds(config, &latencies, host->topo);
     plan_time(&build, latency);
     carm_observer_begin(host->observer, carm_build_estimate(&build) + latency);
     describe(m, config, host);
@@ -477,6 +486,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
             carm_observer_say(host->observer,
                               "the budget left no time for latencies: give more with --budget");
         }
+        rc = rc ? rc : carm_build_measure_numa(&build, host, m, err);
     }
     rc = rc ? rc : carm_observer_check(host->observer, err);
     rc = rc ? rc : carm_code_counter_check(counter, plan.image, host->topo, &host->clock, m, err);

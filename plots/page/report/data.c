@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "models/ceilings.h"
 #include "models/file/points.h"
+#include "models/latency.h"
 #include "models/place/json.h"
 #include "models/scaling.h"
 
@@ -52,15 +53,22 @@ static void put_chains(FILE *out, const struct carm_model *model, struct carm_ce
     fputc(']', out);
 }
 
-/* What the curves over threads say, as sentences. */
-static void put_scaling(FILE *out, const struct carm_model *model)
+/* What the curves over threads and the memory domains say, as sentences. */
+static void put_sentences(FILE *out, const struct carm_model *model)
 {
     char lines[CARM_SCALING_STEPS][CARM_SCALING_LINE];
+    char domains[CARM_SCALING_STEPS][CARM_NUMA_LINE];
     const size_t n = carm_scaling_say(model, lines, CARM_SCALING_STEPS);
-    fputc('[', out);
+    const size_t ndomains = carm_numa_say(model, domains, CARM_SCALING_STEPS);
+    fputs(",\n\"scaling\": [", out);
     for (size_t i = 0; i < n; i++) {
         fputs(i ? ", " : "", out);
         carm_json_put_string(out, lines[i]);
+    }
+    fputs("],\n\"domains\": [", out);
+    for (size_t i = 0; i < ndomains; i++) {
+        fputs(i ? ", " : "", out);
+        carm_json_put_string(out, domains[i]);
     }
     fputc(']', out);
 }
@@ -168,8 +176,7 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     fputs(",\n\"ceilings\": ", out);
     put_chains(out, in->model, ceilings);
     free(ceilings);
-    fputs(",\n\"scaling\": ", out);
-    put_scaling(out, in->model);
+    put_sentences(out, in->model);
     fputs(",\n\"places\": ", out);
     const int rc = put_places(out, in, err);
     fprintf(out, ",\n\"loops\": %s}\n", in->loops ? in->loops : "[]");

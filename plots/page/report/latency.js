@@ -83,6 +83,18 @@ function pairsTable(model) {
     ids.map((a) => [String(a), ...ids.map((b) => cell(of(a, b)))]), ids.map((_, i) => i + 1));
 }
 
+// Rows are nodes with cores, columns nodes with memory.
+function domainsTable(report) {
+  const { model, domains } = report.data;
+  const rows = model.numa_nodes.filter((n) => n.cores > 0);
+  const cell = (p) => (p ? `${p.bandwidth > 0 ? si(p.bandwidth, "B/s") : "\u2013"}, ${p.seconds > 0 ? nsText(p.seconds) : "\u2013"}${p.disturbed ? " !" : ""}` : "\u2013");
+  const of = (from, to) => model.numa.find((p) => p.from === from && p.to === to);
+  return el("div", {}, plainTable("Memory domains: bandwidth and latency from the cores of a NUMA node to the memory of each", [
+    "cores, memory", ...model.numa_nodes.map((n) => `numa:${n.node}${n.kind ? ` (${n.kind})` : ""}`)],
+  rows.map((r) => [`numa:${r.node}`, ...model.numa_nodes.map((n) => cell(of(r.node, n.node)))]), model.numa_nodes.map((_, i) => i + 1)),
+  el("ul", { id: "domains" }, ...domains.map((line) => el("li", {}, line))));
+}
+
 function makeLatencies(report) {
   const { model } = report.data;
   const section = byId("latency");
@@ -98,6 +110,9 @@ function makeLatencies(report) {
   }
   if ((model.core_to_core || []).length) {
     section.append(pairsTable(model));
+  }
+  if ((model.numa || []).length) {
+    section.append(domainsTable(report));
   }
   if ((model.core || []).length) {
     section.append(coreTable(model));

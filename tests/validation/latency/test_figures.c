@@ -245,6 +245,25 @@ static void a_load_beside_streams_has_its_latency(void **state)
     }
 }
 
+/* A chase in memory that is bound to the node of this thread, and to none that the machine has. */
+static void memory_of_a_node_has_its_latency(void **state)
+{
+    struct carm_err err = {""};
+    struct carm_latency l;
+    run.options.memory_bytes = 64 * MIB;
+    assert_int_equal(carm_latency_at(&run, 900, &l, &err), 0);
+    assert_true(!(l.seconds > 0.0));
+    assert_non_null(strstr(l.note, "cannot ask for memory of NUMA node 900"));
+    assert_int_equal(carm_latency_at(&run, 0, &l, &err), 0);
+    if (strstr(l.note, "cannot ask")) {
+        print_message("%s\n", l.note);
+        skip();
+    }
+    assert_near(l.seconds, 300.0 / hz, 1e-15);
+    assert_true(l.working_set_bytes >= 8 * MIB && l.page_bytes >= PAGE);
+    assert_true(l.disturbed == (l.note[0] != '\0')); /* this thread may be of another node */
+}
+
 /* ---- all ------------------------------------------------------------------------------------------ */
 
 static int open_all(void **state)
@@ -293,6 +312,7 @@ int main(void)
         cmocka_unit_test(levels_have_their_cycles),
         cmocka_unit_test(misses_in_flight_are_counted),
         cmocka_unit_test(a_load_beside_streams_has_its_latency),
+        cmocka_unit_test(memory_of_a_node_has_its_latency),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

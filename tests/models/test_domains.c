@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory domains of a model: the order of measuring, the sentences, the file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/file/model.h"
+#include "models/latency.h"
+#include "tests/unit.h"
+
+enum { GB = 1 << 30 };
+
+/* Two domains of 14 cores, HBM beside each, one with CXL memory alone. */
+static struct carm_numa_node nodes[] = {
+    {0, 14, GB, ""}, {1, 14, GB, ""}, {2, 0, GB, "HBM"}, {4, 0, GB, "CXL-DRAM"}};
+enum { NODES = sizeof nodes / sizeof *nodes };
+
+static void test_telling_pairs_first(void **state)
+{
+    static const int expected[][2] = {{0, 0}, {1, 1}, {-1, -1}, {0, 2}, {0, 4},
+                                      {1, 2}, {1, 4}, {0, 1},   {1, 0}};
+    struct carm_numa_pair pairs[NODES * NODES + 1];
+    assert_int_equal(carm_numa_plan(nodes, NODES, pairs), 9);
+    for (size_t i = 0; i < 9; i++) {
+        assert_int_equal(pairs[i].from, expected[i][0]);
+        assert_int_equal(pairs[i].to, expected[i][1]);
+    }
+    /* the far ends of a row of eight sockets come last */
+    struct carm_numa_node eight[8];
+    struct carm_numa_pair more[65];
+    for (int i = 0; i < 8; i++) {
+        eight[i] = (struct carm_numa_node){.node = i, .cores = 64, .memory_bytes = GB};
+    }
+    assert_int_equal(carm_numa_plan(eight, 8, more), 65);
+    assert_true(more[63].from == 0 && more[63].to == 7 && more[64].from == 7 && more[64].to == 0);
+    /* one node with cores: nothing to interleave over */
+    assert_int_equal(carm_numa_plan(&nodes[1], 3, pairs), 3);
+}
+
+static double own = 100e9; /* of the second domain */
+
+static size_t put(struct carm_numa_pair *pairs)
+{
+    const size_t n = carm_numa_plan(nodes, NODES, pairs);
+    for (size_t i = 0; i < n; i++) {
+        struct carm_numa_pair *p = &pairs[i];
+        p->threads = p->from < 0 ? 28 : 14;
+        p->bandwidth = p->from < 0        ? 190e9
+                       : p->to == 2       ? 300e9
+                       : p->to == 4       ? 25e9
+                       : p->from != p->to ? 60e9
+                       : p->from == 1     ? own
+                                          : 100e9;
+        p->bandwidth_ci95 = (struct carm_ci){0.99 * p->bandwidth, 1.01 * p->bandwidth};
+        p->seconds = p->from < 0 ? 0.0 : p->to == 4 ? 250e-9 : p->from == p->to ? 90e-9 : 140e-9;
+        p->seconds_ci95 = (struct carm_ci){p->seconds, p->seconds};
+    }
+    return n;
+}
+
+static void test_sentences(void **state)
+{
+    struct carm_numa_pair pairs[NODES * NODES + 1];
+    char lines[8][CARM_NUMA_LINE];
+    struct carm_model m = {.numa_nodes = nodes, .nnuma_nodes = NODES, .numa = pairs};
+    assert_int_equal(carm_numa_say(&m, lines, 8), 0); /* one node: nothing was measured */
+    m.nnuma = put(pairs);
+    assert_int_equal(carm_numa_say(&m, lines, 8), 5);
+    assert_string_equal(lines[0], "a domain's own memory: 100.0 GB/s, 90 ns");
+    assert_string_equal(lines[1], "another domain's memory: 60.00 GB/s, 140 ns");
+    assert_string_equal(lines[2], "numa:2, memory only, HBM: 300.0 GB/s, 140 ns");
+    assert_string_equal(lines[3], "numa:4, memory only, CXL-DRAM: 25.00 GB/s, 250 ns");
+    assert_string_equal(lines[4], "pages interleaved, all cores: 190.0 GB/s");
+    own = 80e9;
+    m.nnuma = put(pairs);
+    assert_int_equal(carm_numa_say(&m, lines, 8), 6);
+    assert_string_equal(lines[0], "a domain's own memory: 80.00 GB/s to 100.0 GB/s, 90 ns");
+    assert_string_equal(lines[2], "numa:1 is slower than a like domain: 80.00 GB/s of 100.0 GB/s "
+                                  "from its own memory");
+    own = 95e9; /* within the noise of a shared figure */
+    m.nnuma = put(pairs);
+    assert_int_equal(carm_numa_say(&m, lines, 8), 5);
+    own = 80e9;
+    m.nnuma = put(pairs);
+    pairs[1].disturbed = true; /* accuses nobody */
+    assert_int_equal(carm_numa_say(&m, lines, 8), 5);
+    nodes[1].cores = 12; /* another kind of domain */
+    m.nnuma = put(pairs);
+    assert_int_equal(carm_numa_say(&m, lines, 8), 5);
+    nodes[1].cores = 14;
+    own = 100e9;
+    assert_int_equal(carm_numa_say(&m, lines, 2), 2);
+}
+
+static void test_file(void **state)
+{
+    struct carm_numa_pair pairs[NODES * NODES + 1];
+    struct carm_model m = {.created = "2026-01-02T03:04:05Z", .carm_version = "0.1"};
+    struct carm_model *back = NULL;
+    struct carm_err err = {""};
+    m.machine.cores = m.machine.threads = 28;
+    m.machine.memory_bytes = m.machine.page_bytes = 4096;
+    m.machine.tsc_hz = 1e9;
+    m.config.reps = 1;
+    (void)snprintf(m.config.precision, sizeof m.config.precision, "dp");
+    (void)snprintf(m.config.ldst, sizeof m.config.ldst, "2:1");
+    m.numa_nodes = nodes;
+    m.nnuma_nodes = NODES;
+    m.numa = pairs;
+    m.nnuma = put(pairs);
+    char *text = carm_model_to_json(&m);
+    assert_non_null(text);
+    if (carm_model_parse(text, strlen(text), "m", &back, &err)) {
+        fail_msg("%s", err.text);
+    }
+    free(text);
+    assert_int_equal(back->nnuma_nodes, NODES);
+    assert_string_equal(back->numa_nodes[3].kind, "CXL-DRAM");
+    assert_true(carm_numa_find(back, 1, 4)->seconds == 250e-9);
+    assert_true(carm_numa_find(back, -1, -1)->bandwidth == 190e9);
+    assert_null(carm_numa_find(back, 2, 0));
+    carm_model_free(back);
+    pairs[0].from = -2;
+    text = carm_model_to_json(&m);
+    assert_int_equal(carm_model_parse(text, strlen(text), "m", &back, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "numa[0].from is -2, outside -1.."));
+    free(text);
+    pairs[0].from = 0;
+    pairs[0].bandwidth = pairs[0].seconds = 0.0;
+    pairs[0].bandwidth_ci95 = pairs[0].seconds_ci95 = (struct carm_ci){0.0, 0.0};
+    text = carm_model_to_json(&m);
+    assert_int_equal(carm_model_parse(text, strlen(text), "m", &back, &err), -CARM_EFORMAT);
+    assert_non_null(strstr(err.text, "numa[0].note is empty"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_telling_pairs_first),
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
