@@ -34,6 +34,7 @@ struct quantity {
     const struct carm_chain *code; /* NULL: the issue width or page faults */
     bool mispredicts; /* measured twice: with random branches, and with branches that all go one
                        * way */
+    double units;     /* measured in an iteration */
     uint64_t iterations;
     double entry;          /* cycles of a call with one iteration */
     double rounds[ROUNDS]; /* cycles of one unit, by round */
@@ -100,7 +101,7 @@ static void calibrate(const struct carm_worker *w, struct work *k, struct quanti
 
 static double cycles_of(const struct carm_worker *w, struct work *k, const struct quantity *q)
 {
-    const double units = (double)q->code->units;
+    const double units = q->units;
     if (q->mispredicts) { /* half of the random branches are predicted right */
         const double random = median_cycles(w, k, q, q->iterations, random_bit);
         const double alike = median_cycles(w, k, q, q->iterations, 0);
@@ -291,7 +292,10 @@ static int open_work(struct carm_latency_run *run, struct work *k, struct carm_e
         if (im->chains[i].code.row) {
             struct quantity *q = &k->quantities[k->n++];
             q->code = &im->chains[i];
-            q->mispredicts = strcmp(q->code->code.row->kind, "branch-mispredicted") == 0;
+            const char *kind = q->code->code.row->kind;
+            q->mispredicts = strcmp(kind, "branch-mispredicted") == 0;
+            /* the loop's own branch is taken, too */
+            q->units = (double)q->code->units + (strcmp(kind, "branch-taken") == 0 ? 1.0 : 0.0);
         }
     }
     return 0;
