@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ struct carm_sampler {
     bool started;
     uint64_t start;    /* ns */
     uint64_t realtime; /* ns from CLOCK_MONOTONIC to CLOCK_REALTIME */
-    int ended;         /* atomic */
+    sem_t ended;       /* posted at the end of the program */
 
     struct carm_names pids, tids;
     struct process *processes; /* by number in pids */
@@ -275,12 +276,13 @@ static void read_records(struct carm_sampler *s, uint64_t until, bool last)
 static void *reader(void *arg)
 {
     struct carm_sampler *s = arg;
-    const struct timespec pause = {.tv_nsec = DRAIN_NS};
     const uint64_t margin = 1000000; /* a record may enter the ring this long after its time */
-    while (!__atomic_load_n(&s->ended, __ATOMIC_ACQUIRE)) {
+    struct timespec next;
+    do {
         read_records(s, now_ns(CLOCK_MONOTONIC) - margin, false);
-        nanosleep(&pause, NULL);
-    }
+        const uint64_t at = now_ns(CLOCK_REALTIME) + DRAIN_NS;
+        next = (struct timespec){(time_t)(at / 1000000000U), (long)(at % 1000000000U)};
+    } while (sem_timedwait(&s->ended, &next) != 0);
     return NULL;
 }
 
@@ -340,6 +342,7 @@ int carm_sampler_begin(struct carm_sampler *s, pid_t pid, struct carm_err *err)
     if (rc) {
         return rc;
     }
+    sem_init(&s->ended, 0, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     const int code = pthread_create(&s->thread, NULL, reader, s);
@@ -388,8 +391,9 @@ int carm_sampler_close(struct carm_sampler *s, struct carm_samples *samples, str
         return 0;
     }
     if (s->started) {
-        __atomic_store_n(&s->ended, 1, __ATOMIC_RELEASE);
+        sem_post(&s->ended);
         pthread_join(s->thread, NULL);
+        sem_destroy(&s->ended);
         read_records(s, UINT64_MAX, true);
     }
     const uint64_t lost = s->perf ? carm_perf_lost(s->perf) : 0;
