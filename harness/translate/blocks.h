@@ -42,6 +42,9 @@ struct carm_blocks {
     struct carm_modules modules;
     struct carm_executed *blocks; /* sorted by module, offset, bytes; each once */
     size_t nblocks, blocks_room;
+    uint32_t *index; /* [index_room] by module and offset: number of a block + 1; NULL = none */
+    size_t index_room;
+    uint64_t seed;
     struct carm_extra *extras; /* sorted, each place once */
     size_t nextras, extras_room;
     struct carm_step_counts rest;    /* of no place */
@@ -52,7 +55,7 @@ struct carm_blocks {
 void carm_blocks_open(struct carm_blocks *blocks);
 void carm_blocks_close(struct carm_blocks *blocks);
 
-/* Adds a block. Blocks come in any order; carm_blocks_sort sorts them. at, row: see struct
+/* Adds executions of a block. Blocks come in any order; carm_blocks_sort sorts them. at, row: see struct
  * carm_executed
  * returns 0 or -CARM_ENOMEM */
 int carm_blocks_add(struct carm_blocks *blocks, const struct carm_executed *block,

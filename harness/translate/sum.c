@@ -21,7 +21,7 @@
 #include "harness/count/step/counts.h"
 #include "harness/translate/tally.h"
 
-enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, MERGE_FROM = 1 << 15, CHUNK = 8192 };
+enum { OPEN_MAX_TALLIES = 512, FOLD_FROM = 64, CHUNK = 8192 };
 
 struct located {
     uint64_t base;   /* address of the file's byte 0 */
@@ -50,7 +50,6 @@ struct carm_sums {
     struct carm_step_counts counts;  /* counts of the closed tallies */
     struct carm_blocks blocks;       /* and their code ... */
     bool wants_blocks, wants_places; /* ... where wanted */
-    size_t merged;                   /* blocks at the latest merging of equal ones */
     struct carm_marks marks;
     uint64_t threads, processes;
     uint64_t taken, counters;
@@ -289,10 +288,6 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
         if (!rc && sums->wants_places) {
             rc = carm_blocks_add_place(&sums->blocks, t->program, i, &block, NULL);
         }
-    }
-    if (sums->blocks.nblocks > MERGE_FROM + 2 * sums->merged) {
-        carm_blocks_sort(&sums->blocks);
-        sums->merged = sums->blocks.nblocks;
     }
     return rc;
 }

@@ -374,9 +374,35 @@ static void test_known_loops(void **state)
     (void)setup(NULL);
 }
 
+/* Programs of a run add their executions of the same code, in any order; rewritten code at the same place stays apart. */
+static void test_once(void **state)
+{
+    enum { PROGRAMS = 3, BLOCKS = 5000 };
+    for (unsigned k = 0; k < PROGRAMS; k++) {
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            block(10 * ((uint64_t)i * 7 % BLOCKS), 1 + i % 2, CARM_END_NEXT, 0, i + 1);
+        }
+        if (k == 1) {
+            carm_blocks_sort(&blocks);
+        }
+        block(10, 9, CARM_END_RETURN, 0, 1);
+    }
+    assert_int_equal(blocks.nblocks, BLOCKS + 1);
+    carm_blocks_sort(&blocks);
+    assert_int_equal(blocks.nblocks, BLOCKS + 1);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < blocks.nblocks; i++) {
+        assert_int_equal(blocks.blocks[i].executions % PROGRAMS, 0);
+        assert_true(i == 0 || blocks.blocks[i].at >= blocks.blocks[i - 1].at);
+        sum += blocks.blocks[i].executions;
+    }
+    assert_int_equal(sum, PROGRAMS * (BLOCKS * (BLOCKS + 1ULL) / 2 + 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_prefix, setup, teardown),
