@@ -25,15 +25,46 @@
 #include "harness/translate/maps.h"
 #include "harness/translate/tally.h"
 
-enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64 };
-#define SYSCALL_INT3 UINT64_C(0xcc050f)
+enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64, PAGE = 4096 };
+
+/* System calls that the program makes for carm: one stop for all of them. Each stop is two changes of the process
+ * and five calls of carm; 14 of them were an eighth of the time of a counted `true`. */
+struct remote {
+    uint64_t nr; /* out: the result */
+    uint64_t a[6];
+    uint64_t result; /* where the result is copied to, twice: 32 bytes further on, too */
+};
+
+/* Makes ebp calls of a list at rbx, up to the first that fails. */
+static const uint8_t caller[] = {
+    0x48, 0x8b, 0x03,       /* begin: mov rax, [rbx] */
+    0x48, 0x8b, 0x7b, 0x08, /* mov rdi, [rbx + 8] */
+    0x48, 0x8b, 0x73, 0x10, /* mov rsi, [rbx + 16] */
+    0x48, 0x8b, 0x53, 0x18, /* mov rdx, [rbx + 24] */
+    0x4c, 0x8b, 0x53, 0x20, /* mov r10, [rbx + 32] */
+    0x4c, 0x8b, 0x43, 0x28, /* mov r8, [rbx + 40] */
+    0x4c, 0x8b, 0x4b, 0x30, /* mov r9, [rbx + 48] */
+    0x0f, 0x05,             /* syscall */
+    0x48, 0x89, 0x03,       /* mov [rbx], rax */
+    0x48, 0x8b, 0x4b, 0x38, /* mov rcx, [rbx + 56] */
+    0x48, 0x89, 0x01,       /* mov [rcx], rax */
+    0x48, 0x89, 0x41, 0x20, /* mov [rcx + 32], rax */
+    0x48, 0x83, 0xc3, 0x40, /* add rbx, 64 */
+    0x48, 0x85, 0xc0,       /* test rax, rax */
+    0x78, 0x04,             /* js end */
+    0xff, 0xcd,             /* dec ebp */
+    0x75, 0xc8,             /* jnz begin */
+    0xcc,                   /* end: int3 */
+};
+_Static_assert(sizeof(struct remote) == 64, "as the code has it");
 
 struct target {
     pid_t pid;
     int mem;                      /* the program's memory (/proc/PID/mem); -1 = word by word */
     struct user_regs_struct regs; /* registers at the program's first instruction */
-    uint64_t text;                /* the program's first bytes of code */
-    int held[SIGNALS_MAX];        /* signals that came while the program was traced */
+    uint64_t caller;              /* where the code above is, in the page of that instruction */
+    uint8_t text[(sizeof caller + 7) & ~7U]; /* the program's bytes there */
+    int held[SIGNALS_MAX];                   /* signals that came while the program was traced */
     int nheld;
     int stop; /* the signal that stops the program once it is released; 0 = none */
 };
@@ -82,24 +113,6 @@ static int step(struct target *t)
     }
 }
 
-static int64_t call(struct target *t, uint64_t nr, const uint64_t a[6])
-{
-    struct user_regs_struct r = t->regs;
-    r.rax = nr;
-    r.orig_rax = UINT64_MAX;
-    r.rdi = a[0];
-    r.rsi = a[1];
-    r.rdx = a[2];
-    r.r10 = a[3];
-    r.r8 = a[4];
-    r.r9 = a[5];
-    if (ptrace(PTRACE_SETREGS, t->pid, NULL, &r) != 0 || step(t) != 0 ||
-        ptrace(PTRACE_GETREGS, t->pid, NULL, &r) != 0) {
-        return -ESRCH;
-    }
-    return (int64_t)r.rax;
-}
-
 /* Also where it may not write itself. In one call: some 700 words would take 0.6 ms of each exec. */
 static bool poke(const struct target *t, uint64_t at, const void *bytes, size_t n)
 {
@@ -115,6 +128,87 @@ static bool poke(const struct target *t, uint64_t at, const void *bytes, size_t 
         }
     }
     return true;
+}
+
+static bool peek(const struct target *t, uint64_t at, void *bytes, size_t n)
+{
+    if (t->mem >= 0) {
+        return pread(t->mem, bytes, n, (off_t)at) == (ssize_t)n;
+    }
+    for (size_t i = 0; i < n; i += sizeof(long)) {
+        errno = 0;
+        const long word = ptrace(PTRACE_PEEKDATA, t->pid, (void *)(uintptr_t)(at + i), NULL);
+        if (errno) {
+            return false;
+        }
+        memcpy((char *)bytes + i, &word, n - i < sizeof word ? n - i : sizeof word);
+    }
+    return true;
+}
+
+/* Lets the program execute `caller` to its end. returns 0, or -1 when the program has ended */
+static int run_caller(struct target *t, const struct user_regs_struct *regs)
+{
+    struct user_regs_struct now;
+    if (ptrace(PTRACE_SETREGS, t->pid, NULL, regs) != 0) {
+        return -1;
+    }
+    for (;;) {
+        int status = 0;
+        if (ptrace(PTRACE_CONT, t->pid, NULL, NULL) != 0 || !await_stop(t->pid, &status)) {
+            return -1;
+        }
+        if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP &&
+            ptrace(PTRACE_GETREGS, t->pid, NULL, &now) == 0 &&
+            now.rip == t->caller + sizeof caller) {
+            return 0;
+        }
+        if (status >> 16 == 0) {
+            hold(t, WSTOPSIG(status));
+        }
+    }
+}
+
+/* Makes n system calls in the program, up to the first that fails.
+ * list  [n] at this address in the program; out: results
+ * returns 0, or an error of the target's */
+static int64_t call_all(struct target *t, struct remote *list, size_t n, uint64_t at)
+{
+    struct user_regs_struct r = t->regs;
+    r.rip = t->caller;
+    r.orig_rax = UINT64_MAX;
+    r.rbx = at;
+    r.rbp = n;
+    if (!poke(t, at, list, n * sizeof *list)) {
+        return -EFAULT;
+    }
+    if (run_caller(t, &r) != 0) {
+        return -ESRCH;
+    }
+    return peek(t, at, list, n * sizeof *list) ? 0 : -EFAULT;
+}
+
+/* Where so many bytes of the program's stack are free. */
+static uint64_t below(const struct target *t, size_t bytes)
+{
+    return (t->regs.rsp - bytes) & ~UINT64_C(63);
+}
+
+static int64_t call(struct target *t, uint64_t nr, const uint64_t a[6])
+{
+    enum { OTHERS = 2048 }; /* bytes of what a call works on */
+    struct {
+        struct remote call;
+        uint64_t unused[8];
+    } one = {.call = {.nr = nr}};
+    const uint64_t at = below(t, OTHERS + sizeof one);
+    memcpy(one.call.a, a, sizeof one.call.a);
+    one.call.result = at + sizeof one.call;
+    const int64_t rc = call_all(t, &one.call, 1, at);
+    const int64_t result = rc ? rc : (int64_t)one.call.nr;
+    memset(&one, 0, sizeof one);
+    poke(t, at, &one, sizeof one);
+    return result;
 }
 
 /* Gives a file descriptor of carm to a program that cannot open the file in /proc: a program of
@@ -219,33 +313,140 @@ static int64_t pass_file(struct target *t, int fd)
     return rc;
 }
 
-/* Maps a file of ours. returns 0 or -errno */
-static int64_t map_file(struct target *t, int fd, uint64_t at, uint64_t bytes, uint64_t prot,
-                        uint64_t flags)
+/* A file of carm's that the program maps. */
+struct mapped {
+    int fd; /* -1 = none */
+    uint64_t at, bytes, prot, flags;
+    bool done;
+};
+
+enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, MAPPED };
+enum { EACH = 3, CALLS_MAX = EACH * MAPPED + CARM_IMAGE_CODES };
+
+/* What `caller` works on, in the program's stack. */
+struct batch {
+    struct remote calls[CALLS_MAX];
+    char paths[MAPPED][PATH_ROOM];
+    uint64_t unused[8]; /* results that nobody needs */
+};
+
+static void add_call(struct batch *b, size_t *n, uint64_t unused, uint64_t nr, const uint64_t a[6])
 {
-    char path[PATH_ROOM] = "";
-    const char zero[PATH_ROOM] = "";
-    const uint64_t name = (t->regs.rsp - UINT64_C(2) * PATH_ROOM) & ~UINT64_C(15);
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
-    if (!poke(t, name, path, sizeof path)) {
-        return -EFAULT;
+    struct remote *to = &b->calls[(*n)++];
+    *to = (struct remote){.nr = nr, .result = unused};
+    memcpy(to->a, a, sizeof to->a);
+}
+
+static int64_t map_opened(const struct mapped *m, int64_t got)
+{
+    return got == (int64_t)m->at ? 0 : got < 0 ? got : -EEXIST;
+}
+
+/* Maps a file that the program cannot open by its name. returns 0 or -errno */
+static int64_t map_passed(struct target *t, const struct mapped *m)
+{
+    const int64_t opened = pass_file(t, m->fd);
+    if (opened < 0) {
+        return opened;
     }
-    int64_t opened = call(
-        t, SYS_openat, (const uint64_t[]){(uint64_t)AT_FDCWD, name, O_RDWR | O_CLOEXEC, 0, 0, 0});
-    if (opened == -EACCES || opened == -EPERM || opened == -ENOENT) {
-        opened = pass_file(t, fd);
+    const int64_t got = call(t, SYS_mmap,
+                             (const uint64_t[]){m->at, m->bytes, m->prot,
+                                                m->flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
+                                                (uint64_t)opened, 0});
+    call(t, SYS_close, (const uint64_t[]){(uint64_t)opened, 0, 0, 0, 0, 0});
+    return map_opened(m, got);
+}
+
+static bool is_left(const struct mapped *m)
+{
+    return m->fd >= 0 && !m->done;
+}
+
+/* The calls that map the files that are left, and make the image's code executable and never again writable.
+ * at  address of the batch in the program
+ * returns their number */
+static size_t fill_batch(struct batch *b, const struct carm_engine *image,
+                         const struct mapped list[MAPPED], uint64_t at)
+{
+    const uint64_t unused = at + offsetof(struct batch, unused);
+    size_t n = 0;
+    for (size_t i = 0; i < MAPPED; i++) {
+        const struct mapped *m = &list[i];
+        if (!is_left(m)) {
+            continue;
+        }
+        (void)snprintf(b->paths[i], PATH_ROOM, "/proc/%d/fd/%d", (int)getpid(), m->fd);
+        const uint64_t path = at + offsetof(struct batch, paths) + i * PATH_ROOM;
+        /* the file descriptor goes into both calls that follow */
+        add_call(b, &n, at + (n + 1) * sizeof *b->calls + offsetof(struct remote, a[4]), SYS_openat,
+                 (const uint64_t[]){(uint64_t)AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0, 0, 0});
+        add_call(b, &n, unused, SYS_mmap,
+                 (const uint64_t[]){m->at, m->bytes, m->prot,
+                                    m->flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE, 0, 0});
+        add_call(b, &n, unused, SYS_close, (const uint64_t[]){0, 0, 0, 0, 0, 0});
     }
-    if (opened >= 0) {
-        const int64_t got =
-            call(t, SYS_mmap,
-                 (const uint64_t[]){at, bytes, prot, flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
-                                    (uint64_t)opened, 0});
-        call(t, SYS_close, (const uint64_t[]){(uint64_t)opened, 0, 0, 0, 0, 0});
-        poke(t, name, zero, sizeof zero);
-        return got == (int64_t)at ? 0 : got < 0 ? got : -EEXIST;
+    for (int i = 0; i < CARM_IMAGE_CODES; i++) {
+        const uint64_t begin = image->code[i].begin;
+        add_call(
+            b, &n, unused, SYS_mprotect,
+            (const uint64_t[]){begin, image->code[i].end - begin, PROT_READ | PROT_EXEC, 0, 0, 0});
     }
-    poke(t, name, zero, sizeof zero);
-    return opened;
+    return n;
+}
+
+/* Maps the files that are left, up to the first that fails.
+ * failed  out: this file; MAPPED = none
+ * returns 0 or an error of the target's */
+static int64_t map_by_name(struct target *t, const struct carm_engine *image,
+                           struct mapped list[MAPPED], size_t *failed)
+{
+    struct batch b = {.unused = {0}};
+    const uint64_t at = below(t, sizeof b);
+    const size_t n = fill_batch(&b, image, list, at);
+    *failed = MAPPED;
+    int64_t rc = poke(t, at, &b, sizeof b) ? call_all(t, b.calls, n, at) : -EFAULT;
+    const struct remote *made = b.calls;
+    for (size_t i = 0; i < MAPPED && !rc; i++) {
+        struct mapped *m = &list[i];
+        if (!is_left(m)) {
+            continue;
+        }
+        const int64_t opened = (int64_t)made[0].nr;
+        rc = opened < 0 ? opened : map_opened(m, (int64_t)made[1].nr);
+        m->done = rc == 0;
+        *failed = rc ? i : MAPPED;
+        if (rc && opened >= 0) {
+            call(t, SYS_close, (const uint64_t[]){(uint64_t)opened, 0, 0, 0, 0, 0});
+        }
+        made += EACH;
+    }
+    for (int i = 0; i < CARM_IMAGE_CODES && !rc; i++, made++) {
+        rc = (int64_t)made->nr;
+    }
+    memset(&b, 0, sizeof b);
+    poke(t, at, &b, sizeof b);
+    return rc;
+}
+
+/* returns 0, or an error of the target's */
+static int64_t map_all(struct target *t, const struct carm_engine *image,
+                       struct mapped list[MAPPED])
+{
+    for (;;) {
+        size_t failed;
+        int64_t rc = map_by_name(t, image, list, &failed);
+        if (rc == 0 || failed == MAPPED) {
+            return rc;
+        }
+        if (rc == -EACCES || rc == -EPERM || rc == -ENOENT) {
+            rc = map_passed(t, &list[failed]);
+            list[failed].done = rc == 0;
+        }
+        if (rc && failed != STOCK) {
+            return rc;
+        }
+        list[failed].fd = rc ? -1 : list[failed].fd; /* without the stock the program is as exact */
+    }
 }
 
 bool carm_inject_ranges(FILE *maps, struct carm_boot *boot)
@@ -322,28 +523,18 @@ static void release(struct target *t)
     carm_inject_let_go(t->pid, PTRACE_DETACH, t->stop);
 }
 
-/* returns 0, or an error of the target's */
-static int64_t map_all(struct target *t, const struct carm_engine *image, int tally, int control,
-                       int records)
+/* Writes `caller` over the program's first instruction, or before it where the page ends. */
+static bool place_caller(struct target *t)
 {
-    const uint64_t rw = PROT_READ | PROT_WRITE;
-    int64_t rc = map_file(t, image->fd, image->at, image->bytes, rw, MAP_PRIVATE);
-    for (int i = 0; i < CARM_IMAGE_CODES && rc == 0; i++) { /* never writable and executable */
-        const uint64_t begin = image->code[i].begin;
-        rc = call(
-            t, SYS_mprotect,
-            (const uint64_t[]){begin, image->code[i].end - begin, PROT_READ | PROT_EXEC, 0, 0, 0});
+    uint8_t code[sizeof t->text];
+    const uint64_t last = (t->regs.rip | (PAGE - 1)) + 1 - sizeof code;
+    t->caller = t->regs.rip < last ? t->regs.rip : last;
+    if (!peek(t, t->caller, t->text, sizeof t->text)) {
+        return false;
     }
-    if (rc == 0) {
-        rc = map_file(t, tally, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, rw, MAP_SHARED);
-    }
-    if (rc == 0) {
-        rc = map_file(t, control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED);
-    }
-    if (rc == 0 && records >= 0) {
-        rc = map_file(t, records, CARM_RECORDS_AT, CARM_RECORDS_BYTES, rw, MAP_SHARED);
-    }
-    return rc;
+    memcpy(code, t->text, sizeof code);
+    memcpy(code, caller, sizeof caller);
+    return poke(t, t->caller, code, sizeof code);
 }
 
 static int refuse(struct target *t, struct carm_err *err, const char *why)
@@ -440,20 +631,27 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     if (cpu->on) {
         tell_kernels_view(&t, cpu);
     }
-    errno = 0;
-    t.text = (uint64_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)t.regs.rip, NULL);
-    const uint64_t patched = (t.text & ~UINT64_C(0xffffff)) | SYSCALL_INT3;
-    if (errno || !poke(&t, t.regs.rip, &patched, sizeof patched)) {
+    if (!place_caller(&t)) {
         return refuse(&t, err, "its code cannot be changed");
     }
-    int64_t rc = map_all(&t, image, tally, control, records);
+    const uint64_t rw = PROT_READ | PROT_WRITE;
+    struct mapped list[MAPPED] = {
+        [IMAGE] = {image->fd, image->at, image->bytes, rw, MAP_PRIVATE, false},
+        [TALLY] = {tally, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, rw, MAP_SHARED, false},
+        [CONTROL] = {control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED, false},
+        [RECORDS] = {records, CARM_RECORDS_AT, CARM_RECORDS_BYTES, rw, MAP_SHARED, false},
+        [STOCK] = {records < 0 ? stock : -1, CARM_STOCK_AT, CARM_STOCK_BYTES, PROT_READ, MAP_SHARED,
+                   false}};
+    int64_t rc = map_all(&t, image, list);
     if (rc == -EEXIST && (low->fd >= 0 || carm_engine_open(low, CARM_IMAGE_LOW, NULL) == 0)) {
         image = low;
-        rc = map_all(&t, image, tally, control, records);
+        list[IMAGE].fd = image->fd;
+        list[IMAGE].at = image->at;
+        list[IMAGE].bytes = image->bytes;
+        list[STOCK].fd = -1; /* its blocks are of the engine's first place */
+        rc = map_all(&t, image, list);
     }
-    /* its blocks are of the engine's first place; without it the program is as exact */
-    boot.stock = rc == 0 && stock >= 0 && records < 0 && image->at == CARM_IMAGE_AT &&
-                 map_file(&t, stock, CARM_STOCK_AT, CARM_STOCK_BYTES, PROT_READ, MAP_SHARED) == 0;
+    boot.stock = list[STOCK].done;
     boot.own_begin = image->at;
     boot.own_end = image->at + image->bytes;
     boot.code_begin = image->code[0].begin;
@@ -463,8 +661,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     struct user_regs_struct r = t.regs;
     r.rip = rc == 0 ? image->start : r.rip;
     r.orig_rax = UINT64_MAX;
-    if (!poke(&t, t.regs.rip, &t.text, sizeof t.text) ||
-        ptrace(PTRACE_SETREGS, pid, NULL, &r) != 0) {
+    if (!poke(&t, t.caller, t.text, sizeof t.text) || ptrace(PTRACE_SETREGS, pid, NULL, &r) != 0) {
         kill(pid, SIGKILL); /* its code and registers are changed: the program must not go on */
         return refuse(&t, err,
                       "a program ended, or could not be traced, before it could be counted");
