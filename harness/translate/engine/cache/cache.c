@@ -407,6 +407,21 @@ void carm_cache_link(struct carm_link *link, struct carm_block *to)
     to->incoming = (uint32_t)(link - carm_links) + 1;
 }
 
+void carm_cache_link_all(void)
+{
+    for (uint32_t i = 0; i < nregions; i++) {
+        if (regions[i].holder == CARM_REGION_LENT && !own(&regions[i])) {
+            return;
+        }
+    }
+    for (uint32_t i = 0; i < carm_nlinks; i++) {
+        struct carm_block *to = carm_links[i].patch ? carm_cache_find(carm_links[i].target) : NULL;
+        if (to) {
+            carm_cache_link(&carm_links[i], to);
+        }
+    }
+}
+
 /* entry of a block: checks that the branch's target is this block
  *     mov ecx, gs:[target + 2]
  *     lea rcx, [rcx - (pc >> 16)]

@@ -189,6 +189,8 @@ bool carm_cache_open(void);
 void carm_cache_fork_parent(void);
 void carm_cache_fork_child(void);
 extern bool carm_cache_forked; /* in a child */
+/* Links all jumps to blocks that are there, also in code that children execute. */
+void carm_cache_link_all(void);
 /* A region near pc with room for a block. NULL: no memory */
 struct carm_region *carm_cache_room(uint64_t pc);
 struct carm_block *carm_cache_find(uint64_t pc);

@@ -230,3 +230,28 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
     }
     return block;
 }
+
+/* At some forks only, since most children of a loop execute the same code. */
+void carm_translate_for_children(struct carm_thread *t)
+{
+    enum { FIRST = 4, TIMES = 2, MOST = 1024 };
+    static uint32_t forks, next = FIRST;
+    struct carm_tally_row row;
+    const char *why;
+    const uint32_t before = carm_nblocks;
+    if (++forks != next) {
+        return;
+    }
+    next *= TIMES;
+    carm_vectors_save(t);
+    for (uint32_t back = 1; back <= MOST && carm_account_row(back, &row); back++) {
+        const struct carm_range *range = carm_ranges_find(row.pc);
+        if (row.end != CARM_END_PART && range && (range->flags & CARM_RANGE_KNOWN)) {
+            (void)carm_translate(row.pc, row.entered, &why);
+        }
+    }
+    carm_vectors_load(t);
+    if (carm_nblocks > before) {
+        carm_cache_link_all();
+    }
+}

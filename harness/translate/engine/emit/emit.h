@@ -61,6 +61,10 @@ struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n
 uint64_t carm_live_flags(const struct carm_insn_full *insns, unsigned n, struct carm_place *place);
 _Static_assert(CARM_BLOCK_INSNS <= 64, "a bit for each");
 
+/* Before a fork: translates and links what the earlier children translated each for itself, so that the next ones find
+ * it. 300 forks of a small script took 133 page faults each, 80 of them for the same 60 blocks. */
+void carm_translate_for_children(struct carm_thread *t);
+
 /* Accounts (tallies.c). */
 bool carm_account_open(void);
 /* Notes the bytes of the first instruction that is not understood. */
@@ -110,6 +114,8 @@ void carm_account_repeated(struct carm_thread *t, const struct carm_block *block
  * again  out: another process had these counters before
  * returns the first one's number; UINT32_MAX: there are too many */
 uint32_t carm_account_rows(const struct carm_tally_row *rows, uint32_t n, bool *again);
+/* The row of a program's latest counter (back = 1), of the one before ... returns false: there is none */
+bool carm_account_row(uint32_t back, struct carm_tally_row *out);
 bool carm_account_all(void); /* no code of the program's is left out */
 /* From now on, code from begin to end is not counted, nor are direct branches into it. returns 0 */
 long carm_uncounted(uint64_t begin, uint64_t end);

@@ -297,6 +297,16 @@ static struct carm_tally_row *all_rows(void)
     return (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
 }
 
+bool carm_account_row(uint32_t back, struct carm_tally_row *out)
+{
+    const uint32_t n = __atomic_load_n(&CARM_TALLY->counters, __ATOMIC_ACQUIRE);
+    if (back > n || n > CARM_TALLY_COUNTERS) {
+        return false;
+    }
+    memcpy(out, all_rows() + (n - back), sizeof *out);
+    return true;
+}
+
 /* Whether n counters from number on have these rows. Whether indirect branches enter the code is added. */
 static bool take_again(const struct carm_tally_row *rows, uint32_t n, uint32_t number)
 {

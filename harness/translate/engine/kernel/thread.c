@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "harness/translate/engine/emit/emit.h"
 #include "harness/translate/engine/kernel/kernel.h"
 #include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/engine/sys.h"
@@ -201,6 +202,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
     prepare(child, t, &request, mask);
     if (forks) {
         carm_lock(); /* the child finds everything in order */
+        carm_translate_for_children(t);
     }
     const long result =
         carm_clone(child, nr, t->reg[RDI], t->reg[RSI], t->reg[RDX], t->reg[R10], t->reg[R8]);
