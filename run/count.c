@@ -25,6 +25,7 @@
 #include "run/regions.h"
 #include "run/trace.h"
 #include "harness/translate/run.h"
+#include "harness/translate/tally.h"
 
 static volatile sig_atomic_t child_pid;
 static volatile sig_atomic_t passed_on; /* the signal that was passed on to the program; 0 = none */
@@ -665,6 +666,22 @@ static void note_compared(struct carm_run *run, const struct carm_translation *t
     }
 }
 
+/* "the time, process numbers" */
+static void note_varies(struct carm_run *run, uint32_t varies)
+{
+#define TEXT(name, text) text,
+    static const char *const texts[] = {CARM_VARIES_TABLE(TEXT)};
+#undef TEXT
+    size_t used = 0;
+    run->row.asks_for[0] = '\0';
+    for (int i = 0; i < CARM_VARIES_KINDS; i++) {
+        if (varies >> i & 1) {
+            used += (size_t)snprintf(run->row.asks_for + used, sizeof run->row.asks_for - used,
+                                     "%s%s", used ? ", " : "", texts[i]);
+        }
+    }
+}
+
 /* Compares the totals by counters (free run) and by translation (counted run). Quantities that
  * translation does not count (cycles, DRAM bytes) stay the counters'. */
 static void take_both(struct carm_run *run, const struct carm_counters *counters,
@@ -674,6 +691,7 @@ static void take_both(struct carm_run *run, const struct carm_counters *counters
     take_counts(run, &translation->counts, CARM_COUNTED_TRANSLATED, "translation",
                 translation->processes, translation->threads);
     note_compared(run, translation);
+    note_varies(run, translation->varies);
     if (counters && carm_count_has(&by_counters, CARM_Q_INSTRUCTIONS)) {
         carm_totals_compare(&run->totals, carm_counters_provider(counters),
                             carm_counters_recipe(counters), &by_counters, &run->row.counts);

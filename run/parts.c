@@ -106,6 +106,7 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
     row->share = 1.0;
     row->seconds = part->seconds;
     row->threads = part->threads;
+    snprintf(row->asks_for, sizeof row->asks_for, "%s", run->row.asks_for);
     carm_row_describe(row);
     row->part.kind = carm_profile_kind_name(part->kind);
     row->part.time_share = profile->has_time ? part->share : -1.0;

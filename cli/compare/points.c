@@ -513,6 +513,7 @@ static void put_object(const struct page *page, size_t at, const struct carm_cha
     printf(", \"runs\": [%zu, %zu]", c->runs[0], c->runs[1]);
     carm_json_put_member(stdout, false, "exact", c->exact ? "true" : "false");
     carm_json_put_member(stdout, false, "part", c->part ? "true" : "false");
+    carm_json_put_text_or_null(stdout, false, "asks_for", c->asks_for);
     carm_json_put_text_or_null(stdout, false, "bound_before", c->bound[0]);
     carm_json_put_text_or_null(stdout, false, "bound_after", c->bound[1]);
     carm_json_put_text_or_null(stdout, false, "moved", moved_text(moved, sizeof moved, c));
@@ -606,12 +607,12 @@ static size_t judge_exact(const struct page *page)
                     put_causes(page, text, i, &c, kind, "; ", NULL);
                     fclose(text);
                 }
-                carm_say_error(0, "--exact: %.120s: %s %s, now %s (%s%s)%.400s", name,
-                               kinds[k].title, carm_number_exact(a, v->value[0]),
-                               carm_number_exact(b, v->value[1]),
-                               change_text(change, sizeof change, kind, v),
-                               v->varies ? "; it varies from run to run: give it a tolerance" : "",
-                               why ? why : "");
+                carm_say_error(
+                    0, "--exact: %.120s: %s %s, now %s (%s%s)%.400s%s%.200s", name, kinds[k].title,
+                    carm_number_exact(a, v->value[0]), carm_number_exact(b, v->value[1]),
+                    change_text(change, sizeof change, kind, v),
+                    v->varies ? "; it varies from run to run: give it a tolerance" : "",
+                    why ? why : "", *c.asks_for ? "; may vary: it asks for " : "", c.asks_for);
                 free(why);
             }
         }

@@ -441,6 +441,7 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
          carm_jwrite_number(o, "seconds", run->row.seconds) &&
          carm_jwrite_number(o, "cpu_seconds", run->cpu_seconds) &&
          carm_jwrite_text(o, "counted", run->counted) &&
+         carm_jwrite_text(o, "asks_for", run->row.asks_for) &&
          carm_jwrite_count(o, "samples", profile->samples) &&
          (!run->has_samples ||
           carm_jwrite_text(o, "sampled_by",

@@ -169,6 +169,9 @@ static void report_counts(const struct carm_run *run)
     const struct carm_counts *c = &run->row.counts;
     const double s = run->row.seconds;
     carm_run_say("counted by", "%s", run->counted);
+    if (run->row.asks_for[0]) {
+        carm_run_say("asks for", "%s: its counts may change from run to run", run->row.asks_for);
+    }
     if (run->has_totals) {
         report_totals(&run->totals);
     }

@@ -38,7 +38,9 @@ struct carm_row {
     uint64_t calls;            /* of a region; 1 for a program */
     double share;              /* of time or calls that was counted; 1 = all, 0 = nothing (empty) */
     struct carm_row_part part;
-    char rank[16];  /* of an MPI or Slurm job, "" = none */
+    char rank[16]; /* of an MPI or Slurm job, "" = none */
+    /* what may change its counts from run to run: "the time, process numbers"; "" = nothing, or not known */
+    char asks_for[192];
     char note[384]; /* why something is missing, what was scaled; counts.note follows it */
 };
 
@@ -57,7 +59,7 @@ int carm_row_check(const char *path, struct carm_err *err);
  * Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls, share, flops_low,
  * flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
  * job (program of struct carm_job), rank, levels_by (of dram_bytes and the like: "uncore", "simulated",
- * "constructed", "" = not counted), note, and those of struct carm_row_part; quoted as RFC 4180 says where a text
+ * "constructed", "" = not counted), note, those of struct carm_row_part, and asks_for; quoted as RFC 4180 says where a text
  * needs it. counted_by is the counter of flops and bytes, or "unavailable: " and the note where there are neither.
  * returns 0; -CARM_EIO (cannot be written); -CARM_EFORMAT (path is another kind of file: its header
  * is not this one) */

@@ -561,13 +561,14 @@ void carm_inject_random(pid_t pid)
     }
 }
 
-/* AT_HWCAP and AT_HWCAP2 of the CPU that the program is to see. */
+/* AT_HWCAP and AT_HWCAP2 of the CPU that the program is to see; no vDSO where clocks are to be system calls. */
 static void tell_kernels_view(const struct target *t, const struct carm_cpu_view *cpu)
 {
     enum { WORDS = 512, TURNS = 1 << 12, LISTS = 2 }; /* 16 MiB: more than exec passes on */
     uint64_t words[WORDS];
     const uint32_t features = carm_cpu_view_find(cpu, 1, 0); /* AT_HWCAP is edx of leaf 1 */
     const uint64_t hwcap = features < cpu->nleaves ? cpu->leaves[features].reg[3] : 0;
+    const uint64_t ignore = AT_IGNORE;
     uint64_t at = t->regs.rsp, key = AT_NULL;
     int lists = 0; /* arguments and environment that have ended */
     bool is_key = true;
@@ -586,8 +587,11 @@ static void tell_kernels_view(const struct target *t, const struct carm_cpu_view
                 return;
             }
             const uint64_t told = key == AT_HWCAP ? hwcap : words[i] & FSGSBASE;
-            if (!is_key && (key == AT_HWCAP || key == AT_HWCAP2)) {
+            if (!is_key && cpu->on && (key == AT_HWCAP || key == AT_HWCAP2)) {
                 (void)poke(t, at, &told, sizeof told);
+            }
+            if (is_key && cpu->steady && words[i] == AT_SYSINFO_EHDR) {
+                (void)poke(t, at, &ignore, sizeof ignore);
             }
             key = is_key ? words[i] : AT_NULL;
             is_key = !is_key;
@@ -628,7 +632,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
         return refuse(&t, err, "its memory cannot be read (/proc)");
     }
     carm_inject_random(pid);
-    if (cpu->on) {
+    if (cpu->on || cpu->steady) {
         tell_kernels_view(&t, cpu);
     }
     if (!place_caller(&t)) {

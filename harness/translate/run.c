@@ -125,6 +125,7 @@ int carm_translator_see(struct carm_translator *tr, const char *name, struct car
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
     const int cpus = online < 1 ? 1 : online > MOST ? MOST : (int)online;
     const int rc = carm_cpu_find(name, &tr->cpu, err);
+    tr->cpu.steady = true;
     if (rc || !tr->cpu.on) {
         return rc;
     }
@@ -504,6 +505,7 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     translation->compared = sum.compared;
     translation->counters = sum.counters;
     translation->taken = sum.taken;
+    translation->varies = __atomic_load_n(&tr->control->varies, __ATOMIC_RELAXED);
     if (!translation->incomplete[0]) {
         snprintf(translation->incomplete, sizeof translation->incomplete, "%s", sum.incomplete);
     }

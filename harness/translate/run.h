@@ -35,8 +35,9 @@ struct carm_translation {
     uint64_t compared;              /* out: instructions in code that may change (of a
                                      * just-in-time compiler), which is compared before each
                                      * execution */
-    uint64_t counters, taken;       /* out: of executed code; of these, from the stock */
-    int status;                     /* out: of the program, in waitpid's format */
+    uint32_t varies;          /* out: enum carm_varies: what the program has asked the system for */
+    uint64_t counters, taken; /* out: of executed code; of these, from the stock */
+    int status;               /* out: of the program, in waitpid's format */
     /* out: why the counts do not cover the whole program; "" = they do */
     char incomplete[256];
 };

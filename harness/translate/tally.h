@@ -186,14 +186,33 @@ enum carm_request_state {
     CARM_REQUEST_DONE,   /* let go */
 };
 
+/* What may change a program's counts from run to run, and from machine to machine: what it has asked the system for. */
+#define CARM_VARIES_TABLE(X)            \
+    X(TIME, "the time")                 \
+    X(PIDS, "process numbers")          \
+    X(RANDOM, "random numbers")         \
+    X(THREADS, "threads")               \
+    X(PROCESSES, "other processes")     \
+    X(SYSTEM, "files of /proc or /sys") \
+    X(FOLDERS, "the order of files")    \
+    X(SOCKETS, "sockets")               \
+    X(TIMERS, "timers")
+#define CARM_VARIES_AT(name, text) CARM_VARIES_AT_##name,
+enum carm_varies_at { CARM_VARIES_TABLE(CARM_VARIES_AT) CARM_VARIES_KINDS };
+#undef CARM_VARIES_AT
+#define CARM_VARIES_BIT(name, text) CARM_VARIES_##name = 1 << CARM_VARIES_AT_##name,
+enum carm_varies { CARM_VARIES_TABLE(CARM_VARIES_BIT) };
+#undef CARM_VARIES_BIT
+
 struct carm_control {
-    uint32_t bell;  /* changed and woken (futex) at each request */
-    uint32_t stop;  /* nothing more is to be counted: the run is incomplete already */
-    int32_t tracer; /* process that answers */
+    uint32_t bell;   /* changed and woken (futex) at each request */
+    uint32_t stop;   /* nothing more is to be counted: the run is incomplete already */
+    int32_t tracer;  /* process that answers */
     struct carm_request {
         uint32_t state; /* enum carm_request_state; a futex */
         int32_t tid;
     } requests[CARM_CONTROL_REQUESTS];
+    uint32_t varies; /* of enum carm_varies: seen in any program of the run */
 };
 
 /* carm adds which instruction it is (unknown_code). */
@@ -209,6 +228,9 @@ struct carm_cpu_view {
     struct carm_cpu_leaf {
         uint32_t leaf, sub, reg[4]; /* eax, ebx, ecx, edx */
     } leaves[CARM_CPU_LEAVES];
+    /* random numbers are the same in each run, and clocks are system calls: how often the kernel's code for a clock (vDSO)
+     * tries again differs from run to run */
+    uint32_t steady;
     char info[CARM_CPU_PATH]; /* the file that is opened for /proc/cpuinfo; "" = /proc/cpuinfo */
 };
 

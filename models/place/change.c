@@ -28,7 +28,7 @@ struct side {
     double share[2]; /* of the roofs; negative = no place */
     double ran;      /* share of its time that rates are over (carm_point_ran_seconds) */
     uint32_t runs, timed;
-    uint32_t isa, precision, rank, bound; /* of the words */
+    uint32_t isa, precision, rank, bound, asks_for; /* of the words */
     int threads;
     bool exact;
     bool simulated; /* the bytes of its levels */
@@ -52,7 +52,7 @@ struct whole {
     uint32_t number; /* of its name */
     uint32_t run;    /* from 1; 0 = none is being summed */
     struct carm_point sum;
-    char pid[24], host[72], rank[WORD_MAX + 1];
+    char pid[24], host[72], rank[WORD_MAX + 1], asks_for[192];
 };
 
 struct pair {
@@ -139,6 +139,11 @@ static int add_word(struct carm_changes *c, const char *text, uint32_t *word)
     return carm_names_add(&c->words, text, strnlen(text, WORD_MAX), word);
 }
 
+static int add_text(struct carm_changes *c, const char *text, uint32_t *word)
+{
+    return carm_names_add(&c->words, text, strlen(text), word);
+}
+
 static int begin_side(struct carm_changes *c, struct side *s, const struct carm_point *p)
 {
     for (int k = 0; k < COUNTS; k++) {
@@ -151,7 +156,8 @@ static int begin_side(struct carm_changes *c, struct side *s, const struct carm_
     s->share[0] = s->share[1] = -1.0;
     s->ran = carm_point_knows(p->seconds) ? carm_point_ran_seconds(p) / p->seconds : 1.0;
     return add_word(c, p->isa, &s->isa) || add_word(c, p->precision, &s->precision) ||
-           add_word(c, p->rank, &s->rank) || add_word(c, "", &s->bound);
+           add_word(c, p->rank, &s->rank) || add_word(c, "", &s->bound) ||
+           add_text(c, p->asks_for, &s->asks_for);
 }
 
 static int add_row(struct carm_changes *c, struct side *s, const struct carm_point *p)
@@ -272,6 +278,8 @@ static int add_part(struct carm_changes *c, struct whole *w, int file, const str
         w->sum.counted_by = is_exact(p->counted_by) ? "translated" : "";
         w->sum.levels_by = strcmp(p->levels_by, "simulated") == 0 ? "simulated" : "";
         w->sum.rank = w->rank;
+        snprintf(w->asks_for, sizeof w->asks_for, "%s", p->asks_for);
+        w->sum.asks_for = w->asks_for;
         return 0;
     }
     add_known(&w->sum.flops, p->flops);
@@ -596,6 +604,9 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
                                 .exact = p->side[0].exact && p->side[1].exact,
                                 .part = p->side[0].part != NO_PART,
                                 .summed = p->side[0].summed || p->side[1].summed};
+    for (int side = 0; side < 2 && !(out->asks_for && *out->asks_for); side++) {
+        out->asks_for = carm_names_text(&changes->words, p->side[side].asks_for);
+    }
     judge_time(p, changes->noise, out);
     for (int k = CARM_CHANGE_VECTOR_SHARE; k < CARM_CHANGE_KINDS; k++) {
         judge_count(p, (enum carm_change_kind)k, out);

@@ -56,8 +56,11 @@ struct carm_change {
     struct carm_change_value values[CARM_CHANGE_KINDS];
     const char *bound[2]; /* "DRAM", "L2", ..., "compute": the limit that binds the point; "" =
                            * no place. Borrowed */
-    bool exact;           /* both were counted exactly, not by performance counters */
-    bool part; /* a loop or function of a program: samples decide which have rows, so it explains a
+    /* what the program asks the system for that may change its counts from run to run: "the time, process numbers";
+     * "" = nothing that is known. Borrowed */
+    const char *asks_for;
+    bool exact; /* both were counted exactly, not by performance counters */
+    bool part;  /* a loop or function of a program: samples decide which have rows, so it explains a
                            * difference and is no measure of one */
     /* a program whose rows are of its loops or functions: their counts added up. Its time is
      * unknown, where it has no row of its own */

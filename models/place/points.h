@@ -123,6 +123,8 @@ struct carm_point {
     const char *host;
     const char *note;
     const char *kind;   /* kind of a part of a program: "loop", "function", ...; "" = not a part */
+    /* what may change its counts from run to run: "the time, process numbers" */
+    const char *asks_for;
     const char *source; /* of a part: "solve.c:42" */
     const char *module; /* file of its code */
     double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
@@ -236,7 +238,8 @@ struct carm_point_column {
     X(second, WORD, second) \
     X(gain_low, COUNT, gain_low) \
     X(gain_high, COUNT, gain_high) \
-    X(advice, WORD, advice)
+    X(advice, WORD, advice) \
+    X(asks_for, TEXT, asks_for)
 /* clang-format on */
 
 #define CARM_POINT_COLUMN_AT(name, kind, member) CARM_COLUMN_##name,

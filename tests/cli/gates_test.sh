@@ -221,6 +221,13 @@ run compare "$tmp/parts1.csv" "$tmp/parts2.csv" --markdown && grep -qF '| instru
 x = json.load(open(sys.argv[1]))["points"][0]["causes"]
 assert x == [{"quantity": "instructions", "part": "parse", "share": 0.75}, {"quantity": "instructions", "part": "new <b>", "share": 0.25}], x' "$tmp/out" 2>"$tmp/err"
 ok "... in Markdown and JSON, too"
+for which in 1 2; do
+    printf 'name,flops,bytes,seconds,counted_by,asks_for\nx,%s,800,1,translated,"the time, other processes"\n' $which >"$tmp/asks$which.csv"
+done
+run compare "$tmp/asks1.csv" "$tmp/asks2.csv" --exact
+[ $? -eq 1 ] && grep -q '(+100.0%); may vary: it asks for the time, other processes$' "$tmp/err" &&
+    run compare --json "$tmp/asks1.csv" "$tmp/asks2.csv" && grep -q '"asks_for": "the time, other processes"' "$tmp/out"
+ok "--exact says what a program asks for that differs from run to run"
 run compare "$tmp/loops2.csv" "$tmp/loops2.csv" --threshold 5
 [ $? -eq 1 ] && grep -q 'cannot judge b: .*--whole' "$tmp/err"
 ok "--threshold asks for the time of the whole program"

@@ -54,6 +54,84 @@ else
 fi
 counted native ./cpu && [ "$(sed -n 1p out)" = "$(./cpu | sed -n 1p)" ]
 ok 'native: as it is'
+
+# ---- what differs from run to run ---------------------------------------------------------------
+
+cat >asks.c <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Prints its random numbers, in which order the arguments ask for them, and 10000 times reads a clock. */
+int main(int argc, char **argv)
+{
+    unsigned char bytes[40];
+    struct timespec now;
+    for (int i = 1; i < argc; i++) {
+        const int fd = strcmp(argv[i], "call") == 0 ? -1 : open(argv[i], O_RDONLY);
+        const ssize_t n = fd < 0 ? getrandom(bytes, sizeof bytes, 0) : read(fd, bytes, sizeof bytes);
+        for (ssize_t k = 0; k < n; k++) {
+            printf("%02x", bytes[k]);
+        }
+        putchar('\n');
+    }
+    for (int i = 0; i < 10000; i++) {
+        clock_gettime(CLOCK_REALTIME, &now);
+    }
+    printf("%d\n", getauxval(AT_SYSINFO_EHDR) != 0);
+    return 0;
+}
+END
+if $cc -O1 -D_GNU_SOURCE -o asks asks.c 2>err; then
+    for i in 1 2 3 4; do
+        counted native ./asks call /dev/urandom call && mv out asks$i && echo "$(field instructions row.csv) $(field bytes row.csv)"
+    done >sums
+    [ "$(sort -u sums | wc -l)" -eq 1 ] && [ "$(wc -l <sums)" -eq 4 ] && cmp asks1 asks4 >err &&
+        [ "$(sort -u asks1 | wc -l)" -eq 4 ] && tail -n 1 asks1 | grep -qx 0
+    ok 'clocks and random numbers make no difference from run to run'
+    [ "$(field asks_for row.csv)" = 'the time' ]
+    ok '... and the row says that the program reads the time'
+    run run -q --whole --counters translate --no-time -o row.csv -- ./asks call && mv out free1 &&
+        run run -q --whole --counters translate --no-time -o row.csv -- ./asks call && ! cmp -s out free1 &&
+        grep -q '"the time, random numbers"$' row.csv
+    ok 'without --cpu random numbers are random, and the row says so'
+    counted native sh -c './asks call & wait; ./asks call; head -c 40 /dev/random >bytes; od -An -tx1 bytes' && mv out first &&
+        counted native sh -c './asks call & wait; ./asks call; head -c 40 /dev/random >bytes; od -An -tx1 bytes' && cmp out first >err &&
+        [ "$(sort first | uniq -d)" = 0 ] # the line without a vDSO
+    ok 'two programs of a run draw other numbers'
+else
+    skip 'clocks and random numbers make no difference from run to run' 'no compiler'
+fi
+cat >maps.sh <<'END'
+exec 3</proc/self/maps 4</proc/$$/maps
+grep -c carm- <&3
+grep -c /dev/zero <&4
+grep -c '\[stack\]' /proc/self/maps
+(echo x >&3) 2>/dev/null || echo read-only
+END
+sh maps.sh >free
+"$carm" run -q --counters translate --no-time -- sh maps.sh >out 2>err
+[ "$(tr '\n' ' ' <free)" = '0 0 1 read-only ' ] && cmp out free >err
+ok 'a program does not see the memory of carm in its maps'
+"$carm" run -q --counters translate --no-time -- cat /proc/self/maps >out 2>err
+"$carm" run -q --counters translate --no-time -- dd if=/proc/self/maps bs=7 >out7 2>err
+grep -q ' r-xp .*/ld-' out && [ -s out7 ] &&
+    python3 - out out7 2>err <<'END'
+import sys
+for name in sys.argv[1:]:
+    last = 0
+    for line in open(name):
+        begin, end = (int(x, 16) for x in line.split()[0].split("-"))
+        assert last <= begin < end and len(line.split()) >= 5, line
+        last = end
+END
+ok '... in whole lines, in order'
+"$carm" run -q --counters translate --no-time -- sh -c 'ulimit -f 8; . ./maps.sh' >out 2>err && grep -qx 'read-only' out
+ok '... and goes on where it may not write large files'
 refuses 'another name' 2 '--cpu is x86-64-v2, x86-64-v3, ' run --cpu i386 -- ./cpu
 refuses '--cpu with times' 2 '--cpu counts by translation, once: leave --repeat out' run --cpu x86-64-v2 --repeat 2 -- ./cpu
 

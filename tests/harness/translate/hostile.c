@@ -29,6 +29,9 @@
 
 extern char **environ;
 static const char *self;
+/* The memory as the kernel lists it: /proc/self/maps is shown without carm's. */
+#define MAPS "/proc/thread-self/maps"
+
 enum { PAGE = 4096 };
 
 /* mov eax, value; ret */
@@ -718,7 +721,7 @@ static void overwrite(void)
     size_t n = 0;
     size_t control = 0;
     char line[1024];
-    FILE *f = fopen("/proc/self/maps", "re");
+    FILE *f = fopen(MAPS, "re");
     while (f && n < MAPS_MAX && fgets(line, sizeof line, f)) {
         uint64_t begin = 0;
         uint64_t end = 0;
@@ -755,7 +758,7 @@ static void inflate(void)
 {
     const uint64_t counts = (128 << 20) + (4 << 20); /* of the first slot, in the file (tally.h) */
     char line[1024];
-    FILE *f = fopen("/proc/self/maps", "re");
+    FILE *f = fopen(MAPS, "re");
     while (f && fgets(line, sizeof line, f)) {
         uint64_t begin = 0;
         uint64_t end = 0;
@@ -779,7 +782,7 @@ static void inflate(void)
 static void foreign(void)
 {
     char line[1024];
-    FILE *f = fopen("/proc/self/maps", "re");
+    FILE *f = fopen(MAPS, "re");
     uint32_t *control = NULL;
     while (f && fgets(line, sizeof line, f)) {
         uint64_t begin = 0;
@@ -926,7 +929,7 @@ static void writable_code(void)
 {
     char line[1024];
     int n = 0;
-    FILE *f = fopen("/proc/self/maps", "re");
+    FILE *f = fopen(MAPS, "re");
     while (f && fgets(line, sizeof line, f)) {
         const char *flags = strchr(line, ' ');
         n += flags && strncmp(flags, " rwx", 4) == 0;

@@ -64,7 +64,7 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     if setarch -R true 2>err; then
         for i in 1 2; do
             setarch -R "$carm" run -q --counters translate --no-time -- \
-                sed -n 's,^\([0-9a-f]*\)-.* rw-s .*/dev/zero.*,\1,p' /proc/self/maps >alias$i 2>err
+                sed -n 's,^\([0-9a-f]*\)-.* rw-s .*/dev/zero.*,\1,p' /proc/thread-self/maps >alias$i 2>err
         done
         [ -s alias1 ] && [ -s alias2 ] && ! grep -qxFf alias1 alias2
         ok 'translated code is written where nobody can guess'

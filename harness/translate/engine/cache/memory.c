@@ -354,6 +354,16 @@ bool carm_pages_known(void)
     return !own_lost;
 }
 
+bool carm_pages_own(uint64_t at)
+{
+    for (uint32_t i = 0; i < OWN_MAX; i++) {
+        if (at - own[i].begin < own[i].bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void carm_pages_free_all(void)
 {
     for (uint32_t i = 0; i < OWN_MAX; i++) {

@@ -4,6 +4,7 @@
 #define CARM_HARNESS_TRANSLATE_ENGINE_KERNEL_KERNEL_H
 
 #include <linux/sched.h>
+#include <stdbool.h>
 
 #include "harness/translate/engine/cache/cache.h"
 
@@ -17,6 +18,19 @@ void carm_mark(struct carm_thread *t, enum carm_mark_kind kind);
 _Noreturn void carm_go_on(struct carm_thread *t, uint64_t pc, bool indirect);
 /* Out of the cache, uncounted: at pc. */
 _Noreturn void carm_detach(struct carm_thread *t, uint64_t pc);
+
+/* view.c: files and random numbers that a program would find otherwise in each run or because it is counted */
+/* Opens a file of /proc in its place. returns false: the program opens the file itself
+ * path    register with the path; the flags are in the next argument
+ * result  out: of the system call */
+bool carm_view_open(struct carm_thread *t, enum carm_reg path, long *result);
+/* After getrandom and read, which gave `result` bytes: the same random numbers in each run, where they are wanted. */
+void carm_view_random(struct carm_thread *t, uint64_t nr, long result);
+void carm_view_forks(void);            /* before a fork: the child's random numbers are others */
+void carm_view_forked(void);           /* in the child */
+void carm_view_clones(uint32_t flags); /* of clone: as carm_view_note */
+/* Before a system call: keeps for carm what may change a program's counts from run to run (enum carm_varies). */
+void carm_view_note(const struct carm_thread *t);
 
 /* release.c: jumps to t->code with the program's registers. Unmaps the engine's memory when no
  * other thread or process uses it. */

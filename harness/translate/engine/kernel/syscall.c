@@ -170,6 +170,10 @@ static void after(struct carm_thread *t, uint64_t nr, long result)
             carm_give_up("it attaches shared memory in the place of other memory");
         }
         break;
+    case SYS_getrandom:
+    case SYS_read:
+        carm_view_random(t, nr, result);
+        break;
     default:
         break;
     }
@@ -261,24 +265,6 @@ static _Noreturn void not_now(struct carm_thread *t)
 }
 
 /* While other threads need the engine's memory, it stays. It is locked where it is in use, not all filled. */
-/* /proc/cpuinfo of the CPU that the program is to see. Returns where the program opens another file.
- * path  register with the path; the flags are in the next argument */
-static void open_cpu_info(struct carm_thread *t, enum carm_reg path)
-{
-    enum { CLOSE_ON_EXEC = 02000000 };
-    static const char name[] = "/proc/cpuinfo";
-    char asked[sizeof name];
-    if (carm_boot.cpu.info[0] && carm_copy_from(asked, t->reg[path], sizeof asked) == 0 &&
-        memcmp(asked, name, sizeof name) == 0) {
-        const uint64_t flags = (path == RDI ? t->reg[RSI] : t->reg[RDX]) & CLOSE_ON_EXEC;
-        const long result =
-            carm_sys4(SYS_open, (uint64_t)(uintptr_t)carm_boot.cpu.info, flags, 0, 0);
-        if (result >= 0) {
-            finish(t, result);
-        }
-    }
-}
-
 static _Noreturn void lock_all(struct carm_thread *t)
 {
     const long result = carm_sys2(SYS_mlockall, t->reg[RDI] | MCL_ONFAULT, 0);
@@ -324,6 +310,7 @@ void carm_engine_syscall(struct carm_thread *t)
     const uint64_t pc = carm_links[t->link].target;
     const uint64_t nr = t->reg[RAX];
     const char *why = refused(t);
+    long shown = 0;
     t->rip = pc;
     t->next_rip = pc + SYS_CALL_BYTES;
     t->nr = nr;
@@ -374,9 +361,12 @@ void carm_engine_syscall(struct carm_thread *t)
         __builtin_unreachable();
     case SYS_open:
     case SYS_openat:
-        open_cpu_info(t, nr == SYS_open ? RDI : RSI);
+        if (carm_view_open(t, nr == SYS_open ? RDI : RSI, &shown)) {
+            finish(t, shown);
+        }
         carm_do_syscall(t);
     default:
+        carm_view_note(t);
         if (sleeps(t->reg)) {
             carm_addresses_sleep(t);
         }

@@ -183,6 +183,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
         carm_give_up("it makes a namespace of processes");
         return -EAGAIN;
     }
+    carm_view_clones((uint32_t)request.flags);
     const carm_sigset mask = carm_signals_block();
     if (t->pending) {
         carm_signals_mask(mask);
@@ -201,6 +202,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
                                     carm_memory_borrowed(t->clone_flags));
     prepare(child, t, &request, mask);
     if (forks) {
+        carm_view_forks();
         carm_lock(); /* the child finds everything in order */
         carm_translate_for_children(t);
     }
@@ -226,6 +228,7 @@ void carm_clone_child(struct carm_thread *t)
     if (!(t->clone_flags & CLONE_VM)) {
         carm_cache_fork_child();
         carm_lock_reset();
+        carm_view_forked();
         carm_pages_shared = false;
     }
     if (!(t->clone_flags & CLONE_THREAD)) {
