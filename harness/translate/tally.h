@@ -205,9 +205,9 @@ enum carm_varies { CARM_VARIES_TABLE(CARM_VARIES_BIT) };
 #undef CARM_VARIES_BIT
 
 struct carm_control {
-    uint32_t bell;   /* changed and woken (futex) at each request */
-    uint32_t stop;   /* nothing more is to be counted: the run is incomplete already */
-    int32_t tracer;  /* process that answers */
+    uint32_t bell;  /* changed and woken (futex) at each request */
+    uint32_t stop;  /* nothing more is to be counted: the run is incomplete already */
+    int32_t tracer; /* process that answers */
     struct carm_request {
         uint32_t state; /* enum carm_request_state; a futex */
         int32_t tid;

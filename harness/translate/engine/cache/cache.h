@@ -41,7 +41,7 @@ struct carm_ahead {
 };
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used);
 void carm_pages_now(void *at, uint64_t bytes); /* all of them */
-bool carm_pages_known(void); /* whether carm_pages_free_all knows all of the engine's pages */
+bool carm_pages_known(void);      /* whether carm_pages_free_all knows all of the engine's pages */
 bool carm_pages_own(uint64_t at); /* whether it is in one of them */
 void carm_pages_free_all(void);
 /* Of these pages; data: only those that are private and can be written */
