@@ -450,11 +450,15 @@ int carm_scaling_fill(struct carm_model *model, struct carm_err *err)
 char *carm_scaling_origin(char *dst, size_t size, const struct carm_roofs *roofs)
 {
     const int *b = roofs->between;
-    snprintf(dst, size,
-             b[1] == 0      ? ""
-             : b[0] == b[1] ? "the roofs of %d threads are from carm build --scaling"
-                            : "the roofs of %d threads are interpolated between %d and %d "
-                              "threads (carm build --scaling)",
-             roofs->threads, b[0], b[1]);
+    dst[0] = '\0';
+    if (b[1] > b[0]) {
+        snprintf(dst, size,
+                 "the roofs of %d threads are interpolated between %d and %d threads (carm build "
+                 "--scaling)",
+                 roofs->threads, b[0], b[1]);
+    } else if (b[1] > 0) {
+        snprintf(dst, size, "the roofs of %d threads are from carm build --scaling",
+                 roofs->threads);
+    }
     return dst;
 }

@@ -117,6 +117,9 @@ static struct carm_sampler *open_sampler(struct carm_run *run)
         snprintf(run->unsampled, sizeof run->unsampled, "%.511s", why.text);
         sampler = NULL;
     }
+    if (sampler) {
+        carm_sampler_kinds(sampler, run->kinds, run->nkinds);
+    }
     return sampler;
 }
 

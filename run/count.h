@@ -20,6 +20,8 @@
  * takes about a millisecond and 130 thousand instructions, most of them the dynamic linker's. */
 #define CARM_RUN_SHORTEST_SECONDS 0.02
 
+enum { CARM_RUN_CPUS = 1024 }; /* hybrid CPUs have some 30 */
+
 /* One free run of several. */
 struct carm_run_once {
     double seconds, user_seconds, system_seconds;
@@ -38,7 +40,9 @@ struct carm_run {
                           * this machine's */
     bool no_time; /* counting without the run that gives the time */
     unsigned hz;  /* samples for each second of processor time; 0 = none */
-    bool by_code; /* keep the counts of each block when translation counts; counters then
+    uint8_t kinds[CARM_RUN_CPUS]; /* [nkinds] of each processor's cores (harness/place/place.h) */
+    size_t nkinds;                /* 0 = not a hybrid CPU */
+    bool by_code;        /* keep the counts of each block when translation counts; counters then
                       * count the free run of a program that may run twice */
     unsigned repeat;     /* number of free runs, for more times and samples; 0 = one; with more than
                       * one there are two counted runs */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/count/step/counts.h"
+#include "harness/place/place.h"
 
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 {
@@ -128,4 +129,19 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
         snprintf(row->note + used, sizeof row->note - used,
                  "irreducible: entered at several places");
     }
+}
+
+char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row *row)
+{
+    size_t used = 0;
+    dst[0] = '\0';
+    for (int k = 0; k < CARM_SAMPLE_KINDS && row->samples && used < size; k++) {
+        if (row->on[k]) {
+            const int n =
+                snprintf(dst + used, size - used, "%s%.0f%% on %s cores", used ? ", " : "",
+                         100.0 * (double)row->on[k] / (double)row->samples, carm_kind_word(k));
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+    return dst;
 }

@@ -21,4 +21,7 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
 void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
                     const struct carm_profile_row *part, struct carm_row *row);
 
+/* "62% on p cores, 38% on e cores": of a hybrid CPU; else "". returns dst */
+char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row *row);
+
 #endif

@@ -202,6 +202,7 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
         run->provider == CARM_PROVIDER_TRANSLATE || run->provider == CARM_PROVIDER_AUTO;
     if (!opt_whole && !opt_regions && (asked || counted_by_code)) {
         run->hz = (unsigned)hz;
+        run->nkinds = carm_kinds_of_cpus("/sys/devices", run->kinds, CARM_RUN_CPUS);
         run->by_code = true;
         run->always_sampled = asked;
     }

@@ -14,6 +14,7 @@
 #include "cli/run/change.h"
 #include "cli/run/whatif.h"
 #include "harness/count/step/counts.h"
+#include "harness/place/place.h"
 #include "models/place/place.h"
 #include "run/place.h"
 
@@ -207,6 +208,19 @@ static void show_twice(const struct carm_profile *profile)
     }
 }
 
+/* Of a hybrid CPU: which kind of core executed each large part. */
+static void show_kinds(const struct carm_profile *profile)
+{
+    static const double large = 0.05; /* of the time */
+    for (size_t i = 0; i < profile->nrows; i++) {
+        const struct carm_profile_row *row = &profile->rows[i];
+        char text[96], name[256];
+        if (row->share >= large && *carm_run_kinds_text(text, sizeof text, row)) {
+            say("%s: %s", carm_run_name_cut(name, sizeof name, row, 64), text);
+        }
+    }
+}
+
 void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_model *model, const char *why)
 {
@@ -214,6 +228,7 @@ void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *
         say("%llu samples were lost: the buffers were full", (unsigned long long)run->samples.lost);
     }
     show_twice(profile);
+    show_kinds(profile);
     if (run->has_samples && run->samples.preloaded) {
         say("samples by a preloaded timer, as perf_event_open is not allowed here: static and "
             "set-user-id programs have none");
@@ -309,6 +324,24 @@ static bool put_counts(json_t *o, const struct carm_counts *c)
     return ok;
 }
 
+/* Of a hybrid CPU: the share of the samples on each kind of core. */
+static bool put_kinds(json_t *o, const struct carm_profile_row *part)
+{
+    json_t *cores = json_object();
+    bool ok = cores != NULL;
+    for (int k = 0; k < CARM_SAMPLE_KINDS && ok; k++) {
+        if (part->on[k]) {
+            ok = carm_jwrite_number(cores, carm_kind_word(k),
+                                    (double)part->on[k] / (double)part->samples);
+        }
+    }
+    if (!ok || json_object_size(cores) == 0) {
+        json_decref(cores);
+        return ok;
+    }
+    return json_object_set_new(o, "cores", cores) == 0;
+}
+
 static bool put_time(json_t *o, const struct carm_profile_row *part)
 {
     const struct carm_ci ci = {part->share_low, part->share_high};
@@ -317,7 +350,7 @@ static bool put_time(json_t *o, const struct carm_profile_row *part)
            carm_jwrite_count(o, "samples", part->samples) &&
            carm_jwrite_count(o, "samples_inside", part->samples_inside) &&
            carm_jwrite_number(o, "seconds", part->seconds) &&
-           carm_jwrite_int(o, "threads", part->threads);
+           carm_jwrite_int(o, "threads", part->threads) && put_kinds(o, part);
 }
 
 static bool put_loop(json_t *o, const struct carm_profile_row *part)

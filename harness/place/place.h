@@ -67,6 +67,16 @@ struct carm_topo_unit {
  * returns the number of lines, at most most */
 size_t carm_topo_map(const struct carm_topo *topo, struct carm_topo_unit *out, size_t most);
 
+/* "p", "e", "lp": the word of kind:p; kind below 3 */
+const char *carm_kind_word(int kind);
+
+/* The kind of each processor of a hybrid Intel CPU, as the kernel's PMUs have them (cpu_core, cpu_atom, cpu_lowpower),
+ * without hwloc, which takes some 10 ms.
+ * folder  "/sys/devices", or a test's
+ * kinds   [most] out: 0 = p, 1 = e, 2 = lp, 255 = none of these
+ * returns the largest number of a processor + 1; 0 = fewer than two kinds */
+size_t carm_kinds_of_cpus(const char *folder, uint8_t *kinds, size_t most);
+
 /* Binds this process, and what it executes, to the topology's hardware threads, and reads the
  * binding back. returns 0 or -CARM_ENOTSUP */
 int carm_topo_bind(const struct carm_topo *topo, struct carm_err *err);

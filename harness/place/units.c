@@ -175,3 +175,47 @@ void carm_place_cpus_text(const int *cpus, int n, char *dst, size_t size)
     }
     hwloc_bitmap_free(set);
 }
+
+const char *carm_kind_word(int kind)
+{
+    return carm_place_kind_words[kind];
+}
+
+/* The processors of one of the kernel's PMUs; nothing where there is none. */
+static void read_cpus(const char *folder, const char *name, hwloc_bitmap_t set)
+{
+    char path[4096];
+    char text[4096];
+    hwloc_bitmap_zero(set);
+    snprintf(path, sizeof path, "%.4000s/%s/cpus", folder, name);
+    FILE *f = fopen(path, "re");
+    if (f && fgets(text, sizeof text, f)) {
+        text[strcspn(text, "\n")] = '\0';
+        hwloc_bitmap_list_sscanf(set, text);
+    }
+    if (f) {
+        fclose(f);
+    }
+}
+
+size_t carm_kinds_of_cpus(const char *folder, uint8_t *kinds, size_t most)
+{
+    static const char *const names[KINDS] = {"cpu_core", "cpu_atom", "cpu_lowpower"};
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    size_t n = 0;
+    int there = 0;
+    memset(kinds, UINT8_MAX, most);
+    for (int k = 0; set && k < KINDS; k++) {
+        read_cpus(folder, names[k], set);
+        const int last = hwloc_bitmap_last(set); /* -1 = empty, or no end */
+        there += last >= 0 ? 1 : 0;
+        for (int cpu = 0; cpu <= last && (size_t)cpu < most; cpu++) {
+            if (hwloc_bitmap_isset(set, (unsigned)cpu)) {
+                kinds[cpu] = (uint8_t)k;
+                n = (size_t)cpu + 1 > n ? (size_t)cpu + 1 : n;
+            }
+        }
+    }
+    hwloc_bitmap_free(set);
+    return there < 2 ? 0 : n;
+}

@@ -20,13 +20,15 @@ enum {
 
 struct ring {
     int fd;
+    int cpu;
     struct perf_event_mmap_page *page;
     size_t bytes; /* of data, a power of two */
 };
 
 struct waiting {
     uint64_t time;
-    size_t at; /* in the bytes */
+    size_t at;    /* in the bytes */
+    uint32_t cpu; /* + 1: the ring's */
 };
 
 struct carm_perf {
@@ -42,10 +44,10 @@ struct carm_perf {
 
 /* ---- records ---- */
 
-static void give(struct carm_perf *p, const uint8_t *bytes, uint64_t time,
+static void give(struct carm_perf *p, const uint8_t *bytes, uint64_t time, uint32_t cpu,
                  void (*take)(void *arg, const struct carm_record *record), void *arg)
 {
-    struct carm_record record = {.time = time, .weight = 1};
+    struct carm_record record = {.time = time, .weight = 1, .cpu = cpu};
     struct perf_event_header head;
     uint32_t ids[2];
     uint64_t words[3];
@@ -134,7 +136,7 @@ static void read_ring(struct carm_perf *p, const struct ring *ring)
             break; /* no memory */
         }
         copy_out(ring, tail, p->bytes + p->used, h.size);
-        struct waiting r = {.at = p->used};
+        struct waiting r = {.at = p->used, .cpu = (uint32_t)ring->cpu + 1};
         memcpy(&r.time, p->bytes + p->used + h.size - 8, sizeof r.time);
         p->records[p->nrecords++] = r;
         p->used += h.size;
@@ -153,7 +155,8 @@ static void use_records(struct carm_perf *p, uint64_t until,
         qsort(p->records, p->nrecords, sizeof *p->records, by_time);
     }
     while (done < p->nrecords && p->records[done].time <= until) {
-        give(p, p->bytes + p->records[done].at, p->records[done].time, take, arg);
+        give(p, p->bytes + p->records[done].at, p->records[done].time, p->records[done].cpu, take,
+             arg);
         done++;
     }
     uint8_t *left = done < p->nrecords ? malloc(p->used) : NULL;
@@ -161,7 +164,7 @@ static void use_records(struct carm_perf *p, uint64_t until,
         struct perf_event_header h;
         memcpy(&h, p->bytes + p->records[i].at, sizeof h);
         memcpy(left + kept, p->bytes + p->records[i].at, h.size);
-        p->records[i - done] = (struct waiting){p->records[i].time, kept};
+        p->records[i - done] = (struct waiting){p->records[i].time, kept, p->records[i].cpu};
         kept += h.size;
     }
     if (left) {
@@ -213,6 +216,7 @@ static int refuse(struct carm_err *err, int code)
 /* returns 0 or errno */
 static int open_ring(struct ring *ring, size_t page, pid_t pid, int cpu, unsigned hz)
 {
+    ring->cpu = cpu;
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attr,

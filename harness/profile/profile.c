@@ -621,6 +621,9 @@ static int time_rows(struct builder *b, double seconds, struct carm_err *err)
         uint64_t most = 0;
         for (end = i; end < n && b->hits[end].row == b->hits[i].row; end++) {
             row->samples += b->hits[end].sample.n;
+            for (int k = 0; k < CARM_SAMPLE_KINDS; k++) {
+                row->on[k] += b->hits[end].sample.on[k];
+            }
             most = b->hits[end].sample.n > most ? b->hits[end].sample.n : most;
         }
         qsort(b->hits + i, end - i, sizeof *b->hits, by_last);
@@ -762,6 +765,9 @@ static int fold(struct builder *b, double min_share, struct carm_err *err)
         if (is_small(p, row, all, min_share)) {
             carm_step_counts_add(&sum->counts, &row->counts, 1);
             sum->samples += row->samples;
+            for (int k = 0; k < CARM_SAMPLE_KINDS; k++) {
+                sum->on[k] += row->on[k];
+            }
             sum->share = fmin(1.0, sum->share + row->share);
             sum->seconds += row->seconds;
             sum->threads = row->threads > sum->threads ? row->threads : sum->threads;

@@ -20,6 +20,7 @@ struct carm_record {
     uint32_t pid;
     uint32_t tid;    /* of a fork: the parent's pid */
     uint32_t weight; /* of a sample: periods since the thread's last one */
+    uint32_t cpu;    /* of a sample: the processor's number + 1; 0 = unknown */
     uint64_t time;   /* CLOCK_MONOTONIC, ns */
     uint64_t at;     /* address of a sample, or first address of a map */
     uint64_t end, offset;
@@ -34,14 +35,14 @@ struct carm_record {
 #define CARM_SAMPLE_VARIABLE "CARM_SAMPLES" /* of the environment: the path of the ring */
 
 enum {
-    CARM_SLOT_PATH = 448, /* longer paths are cut */
+    CARM_SLOT_PATH = 440, /* longer paths are cut */
     CARM_SLOTS = 1 << 14, /* 8 MiB; a second of samples of 16 threads at 1 kHz */
-    CARM_SLOTS_VERSION = 2,
+    CARM_SLOTS_VERSION = 3,
 };
 
 struct carm_slot {
     uint64_t ready; /* number of the record + 1, once it is written */
-    uint32_t kind, pid, tid, weight;
+    uint32_t kind, pid, tid, weight, cpu;
     uint64_t time, at, end, offset, inode;
     char path[CARM_SLOT_PATH];
 };

@@ -37,6 +37,8 @@ struct carm_sampler {
     struct carm_timer *timer; /* NULL: perf_event_open works */
     struct carm_err why;      /* why perf_event_open does not work */
     unsigned hz;
+    const uint8_t *kinds; /* [nkinds] of each processor */
+    size_t nkinds;
     pthread_t thread;
     bool started;
     uint64_t start;    /* ns */
@@ -152,6 +154,9 @@ void carm_sample_merge(struct carm_sample *a, const struct carm_sample *b)
     a->n += b->n;
     a->first = b->first < a->first ? b->first : a->first;
     a->last = b->last > a->last ? b->last : a->last;
+    for (int i = 0; i < CARM_SAMPLE_KINDS; i++) {
+        a->on[i] += b->on[i];
+    }
 }
 
 static void compact(struct carm_samples *samples)
@@ -206,6 +211,9 @@ static void on_sample(struct carm_sampler *s, const struct carm_record *r)
                                  .first = r->time - s->start,
                                  .last = r->time - s->start};
     const struct map *map = NULL;
+    if (r->cpu > 0 && r->cpu <= s->nkinds && s->kinds[r->cpu - 1] < CARM_SAMPLE_KINDS) {
+        sample.on[s->kinds[r->cpu - 1]] = 1;
+    }
     for (size_t i = p->n; i > 0 && !map; i--) {
         const struct map *m = &p->maps[i - 1];
         map = ip >= m->begin && ip < m->end ? m : NULL;
@@ -326,6 +334,12 @@ int carm_sampler_open(struct carm_sampler **out, unsigned hz, struct carm_err *e
     }
     *out = s;
     return 0;
+}
+
+void carm_sampler_kinds(struct carm_sampler *s, const uint8_t *kinds, size_t n)
+{
+    s->kinds = kinds;
+    s->nkinds = n;
 }
 
 char *const *carm_sampler_environment(const struct carm_sampler *s)

@@ -17,7 +17,10 @@
 #include "base/err.h"
 #include "harness/translate/modules.h"
 
-enum { CARM_SAMPLE_HZ_MAX = 10000 };
+enum {
+    CARM_SAMPLE_HZ_MAX = 10000,
+    CARM_SAMPLE_KINDS = 3, /* of cores: p, e, lp */
+};
 
 /* Samples at one place by one thread. */
 struct carm_sample {
@@ -25,7 +28,8 @@ struct carm_sample {
     uint32_t thread; /* from 0 */
     uint64_t at;     /* offset in the module's file; without a file, the address */
     uint64_t n;
-    uint64_t first, last; /* of these samples, ns from the start of the sampling */
+    uint64_t first, last;           /* of these samples, ns from the start of the sampling */
+    uint64_t on[CARM_SAMPLE_KINDS]; /* of n: on cores of each kind; all 0 = not known */
 };
 
 /* a += b, of one place and thread */
@@ -59,6 +63,10 @@ struct carm_sampler;
  * hz  samples for each second of processor time, at most CARM_SAMPLE_HZ_MAX
  * returns 0, -CARM_ENOTSUP (says what forbids both), -CARM_ENOMEM */
 int carm_sampler_open(struct carm_sampler **out, unsigned hz, struct carm_err *err);
+
+/* The kinds of cores of a hybrid CPU, before carm_sampler_begin. Without them no sample tells its kind.
+ * kinds  [n] of each processor, below CARM_SAMPLE_KINDS; others are not known; borrowed */
+void carm_sampler_kinds(struct carm_sampler *sampler, const uint8_t *kinds, size_t n);
 
 /* The environment for the program; owned by the sampler. NULL sampler: the caller's environment. */
 char *const *carm_sampler_environment(const struct carm_sampler *sampler);

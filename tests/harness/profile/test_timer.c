@@ -5,12 +5,13 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "harness/profile/timer.h"
 #include "tests/unit.h"
 
 struct seen {
-    unsigned samples, maps, others;
+    unsigned samples, maps, others, nowhere; /* nowhere: samples without a processor */
     uint32_t pid;
 };
 
@@ -18,6 +19,8 @@ static void see(void *arg, const struct carm_record *record)
 {
     struct seen *seen = arg;
     seen->samples += record->kind == CARM_RECORD_SAMPLE;
+    seen->nowhere += record->kind == CARM_RECORD_SAMPLE &&
+                     (record->cpu == 0 || record->cpu > (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
     seen->maps += record->kind == CARM_RECORD_MAP;
     seen->others += record->kind == CARM_RECORD_EXEC;
     seen->pid = record->pid;
@@ -62,6 +65,7 @@ static void a_full_ring_counts_what_is_lost(void **state)
     assert_true(seen.maps > 2);
     assert_int_equal(seen.samples + seen.maps + seen.others, 16);
     assert_int_equal(seen.pid, pid);
+    assert_true(seen.samples > 0 && seen.nowhere == 0);
     carm_timer_close(timer);
 }
 
