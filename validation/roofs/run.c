@@ -301,14 +301,6 @@ static size_t count_roofs(const struct carm_build_config *c, const struct carm_c
     return n;
 }
 
-/* Of latencies and memory domains; 0 = not asked for. */
-static double latency_seconds(const struct carm_build_config *config,
-                              const struct carm_latency_options *options,
-                              const struct carm_topo *topo)
-{
-    return config->latency ? carm_latency_seconds(options) + carm_build_numa_seconds(topo) : 0.0;
-}
-
 /* Of --scaling; 0 = not asked for. */
 static double scaling_seconds(const struct carm_build *build)
 {
@@ -377,10 +369,10 @@ bool carm_build_inherits(const struct carm_build_config *config, const struct ca
     return same;
 }
 
-/* Divides the budget: its end, the parts of the ceilings, the scaling and the latencies (estimated seconds, 0
+/* Divides the budget: its end, the parts of the ceilings, the scaling, latencies and memory domains (estimated seconds, 0
  * = none), and the repetitions. The requested repetitions are kept if their estimate is at most
  * half of the time, else reduced in proportion. */
-static void plan_time(struct carm_build *build, double latency)
+static void plan_time(struct carm_build *build, double latency, double numa)
 {
     enum { FEWEST = 64 };
     /* most of the budget for ceilings and latencies; chosen by hand */
@@ -391,8 +383,9 @@ static void plan_time(struct carm_build *build, double latency)
     static const double planned = 0.5;
     const struct carm_build_config *c = build->config;
     const double seconds = fmax(c->budget_seconds, CARM_BUDGET_LEAST);
-    /* twice the estimate; nothing in a budget that is too short */
-    const double reserved = 2.0 * latency < latency_most * seconds ? 2.0 * latency : 0.0;
+    /* twice the estimate; nothing in a budget that is too short. Memory domains have a bound of their own */
+    const double wanted = 2.0 * latency + numa;
+    const double reserved = wanted < latency_most * seconds ? wanted : 0.0;
     double scaling = 0.0;
     double ceilings = 0.0;
     if (c->scaling) {
@@ -429,10 +422,11 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
                                .clock = &clock,
                                .observer = &quiet,
                                .reps = config->reps};
-    const double latency = latency_seconds(config, &latencies, host->topo);
-    plan_time(&build, latency);
+    const double latency = config->latency ? carm_latency_seconds(&latencies) : 0.0;
+    const double numa = config->latency ? carm_build_numa_seconds(host->topo) : 0.0;
+    plan_time(&build, latency, numa);
     *out = (struct carm_build_outlook){
-        .seconds = carm_build_estimate(&build) + latency,
+        .seconds = carm_build_estimate(&build) + latency + numa,
         .most_seconds = fmax(config->budget_seconds, CARM_BUDGET_LEAST),
         .reps = build.reps,
         .roofs = config->nthreads * count_roofs(config, &host->cpu, host->topo->ncaches + 1)};
@@ -468,9 +462,10 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
     if (!m) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the model");
     }
-    const double latency = latency_seconds(config, &latencies, host->topo);
-    plan_time(&build, latency);
-    carm_observer_begin(host->observer, carm_build_estimate(&build) + latency);
+    const double latency = config->latency ? carm_latency_seconds(&latencies) : 0.0;
+    const double numa = config->latency ? carm_build_numa_seconds(host->topo) : 0.0;
+    plan_time(&build, latency, numa);
+    carm_observer_begin(host->observer, carm_build_estimate(&build) + latency + numa);
     describe(m, config, host);
     int rc = carm_build_plan_open(&plan, config, &host->cpu, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);
