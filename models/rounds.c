@@ -311,6 +311,20 @@ static bool find_agreeing(const struct carm_round *rounds, size_t n, struct part
     return true;
 }
 
+/* The fastest sound round. returns whether there is one */
+static bool find_fastest_sound(const struct carm_round *rounds, size_t n, struct part *out)
+{
+    out->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (carm_state_is_sound(rounds[i].state) &&
+            (out->n == 0 || rounds[i].rate > out->round[0]->rate)) {
+            out->round[0] = &rounds[i];
+            out->n = 1;
+        }
+    }
+    return out->n > 0;
+}
+
 /* A figure of these rounds, but for its interval. */
 static struct carm_pooled pool(const struct part *part, size_t n)
 {
@@ -359,6 +373,13 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, doub
         if (!e.sound || half > confirmed * e.rate || best.rate > (1.0 + confirmed) * e.rate) {
             best.sound = true;
             put_interval(&best, fmax(confirmed, floor) * best.rate);
+            e = best;
+        }
+    } else if (!shared && !e.sound && find_fastest_sound(rounds, n, &part)) {
+        struct carm_pooled best = pool(&part, n);
+        if (best.rate >
+            e.rate) { /* nothing confirms it: a figure with a mark, as wide as down to the others */
+            put_interval(&best, best.rate - e.rate);
             e = best;
         }
     }

@@ -59,9 +59,14 @@ static enum carm_state find_state(const struct carm_series *s, struct carm_team 
     };
     if (!(m->own_share > 0.0) && !m->cut && m->disturbance != CARM_TOO_FAST &&
         m->disturbance != CARM_PREEMPTED) {
-        return team->n > 1 && team->n <= team->topo->cores && carm_measure_own_alone(team) > 1
-                   ? CARM_STATE_ONE_CORE
-                   : CARM_STATE_SHARED;
+        if (team->n == 1 || carm_team_shares(team) || carm_measure_own_alone(team) < 2) {
+            return CARM_STATE_SHARED;
+        }
+        carm_paired_note(&team->paired, team->n, false);
+        return CARM_STATE_ONE_CORE;
+    }
+    if (m->own_share > 0.0 && !carm_team_shares(team)) {
+        carm_paired_note(&team->paired, team->n, true);
     }
     if (m->disturbance) {
         return states[m->disturbance];

@@ -269,6 +269,13 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
         points += model->roofs[i].nmemory + model->roofs[i].ncompute;
     }
     print_answer(model, points, disturbed);
+    if (done->paired) {
+        carm_opt_print_wrapped(
+            "", 0,
+            "%d threads shared cores in every round: CPUs of this %s are hardware threads, though its topology says "
+            "otherwise. Their roofs are those of half as many cores, which is all there is.",
+            done->paired, *model->machine.hypervisor ? "virtual machine" : "machine");
+    }
     for (size_t i = 0; i < model->nroofs; i++) {
         print_peaks(&model->roofs[i]);
     }

@@ -311,9 +311,14 @@ bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
     return is_touched(team, bytes_per_thread);
 }
 
+bool carm_team_shares(const struct carm_team *team)
+{
+    return team->n > team->topo->cores || carm_paired_is(&team->paired, team->n);
+}
+
 void carm_team_separate(struct carm_team *team, bool separate)
 {
-    team->separate = separate && team->n > 1 && team->n <= team->topo->cores;
+    team->separate = separate && team->n > 1 && !carm_team_shares(team);
 }
 
 size_t carm_team_room(const struct carm_team *team)

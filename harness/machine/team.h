@@ -12,6 +12,7 @@
 #include "harness/machine/buffer.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/probe.h"
+#include "harness/machine/paired.h"
 #include "harness/machine/topo.h"
 
 enum {
@@ -39,7 +40,7 @@ struct carm_worker {
     size_t blocks;     /* blocks of a run, so far, that a look at the core has followed */
     struct carm_widths seen_alone,
         seen_together; /* widths so far: of this thread alone, and beside the other threads of a
-                        * team that shares cores by design */
+                        * team that shares cores by design (carm_team_shares) */
     /* least core-to-core latency seen between the first thread and this one */
     double nearest_seconds;
     double clock_overhead; /* ticks, carm_clock_overhead on this thread */
@@ -74,8 +75,9 @@ struct carm_team {
     /* longest wait of a run for cores of its own */
     double patience_seconds;
     bool separate; /* each thread's repetitions count by themselves; see carm_team_separate */
-    double *seconds, *cycles; /* [max_reps] scratch of carm_measure */
-    bool *counts;             /* [max_reps] likewise: repetitions that count */
+    struct carm_paired paired; /* rounds in which threads shared cores */
+    double *seconds, *cycles;  /* [max_reps] scratch of carm_measure */
+    bool *counts;              /* [max_reps] likewise: repetitions that count */
     uint64_t cursor; /* byte offset in the buffers at which the next run begins: a short run on a
                       * large set must not find lines of the run before in cache */
     struct carm_overhead overhead;
@@ -134,6 +136,9 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
 /* From now on the first n threads work (1 .. size); the others sleep. The caller calibrates the
  * overhead again. */
 void carm_team_use(struct carm_team *team, int n);
+
+/* Whether the working threads share cores by design: they are more than the topology has cores, or paired. */
+bool carm_team_shares(const struct carm_team *team);
 
 /* separate: a thread's repetition counts when this thread had its core for itself. This is right
  * for levels that no two threads share. Otherwise a repetition counts when every thread had its

@@ -21,7 +21,7 @@ size_t carm_times_block(const struct carm_times_run *run, size_t r)
 
 struct carm_widths *carm_times_widths(struct carm_worker *w)
 {
-    return w->team->n > w->team->topo->cores ? &w->seen_together : &w->seen_alone;
+    return carm_team_shares(w->team) ? &w->seen_together : &w->seen_alone;
 }
 
 /* The share of its core's full width that a worker had at one probe; 1 where the width is not known yet. */

@@ -333,6 +333,29 @@ static void agreeing_rounds_of_a_core_suffice(void **state)
 
 /* One mode is not taken for two: on average, the estimate is the median of all rounds to a tenth of
  * the noise's standard deviation. */
+/* The L1 of one thread of an Emerald Rapids beside other guests: one quiet round among disturbed ones, which only slow. */
+static void the_fastest_quiet_round_without_another(void **state)
+{
+    static const double rates[] = {318e9, 340e9, 458e9, 340e9, 298e9, 298e9, 477e9};
+    enum { N = sizeof rates / sizeof *rates };
+    struct carm_round rounds[N];
+    struct carm_pooled e;
+    for (size_t i = 0; i < N; i++) {
+        rounds[i] = (struct carm_round){.rate = rates[i],
+                                        .at = (double)i,
+                                        .state = i == 2   ? CARM_STATE_QUIET
+                                                 : i == 6 ? CARM_STATE_UNSTEADY
+                                                          : CARM_STATE_SHARED};
+    }
+    carm_rounds_estimate(rounds, N, false, resolution, &e);
+    assert_false(e.sound);
+    assert_near(e.rate, 458e9, 0.0);
+    assert_true(e.ci95.lo < 341e9);
+    /* a level of all cores may have been faster by chance */
+    carm_rounds_estimate(rounds, N, true, resolution, &e);
+    assert_near(e.rate, 318e9, 1e-3);
+}
+
 static void one_mode_is_kept(void **state)
 {
     static const enum kind kinds[] = {WHITE, HEAVY_TAILED, ONE_SIDED, DRIFT_20S, FLICKER};
@@ -618,6 +641,7 @@ int main(void)
         cmocka_unit_test(few_quiet_rounds_suffice),
         cmocka_unit_test(slowed_rounds_of_a_core_do_not_count),
         cmocka_unit_test(agreeing_rounds_of_a_core_suffice),
+        cmocka_unit_test(the_fastest_quiet_round_without_another),
         cmocka_unit_test(one_mode_is_kept),
         cmocka_unit_test(equal_rates_give_the_floor),
         cmocka_unit_test(too_few_rounds_are_not_sound),

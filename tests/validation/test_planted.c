@@ -194,6 +194,11 @@ void carm_team_use(struct carm_team *team, int n)
     team->n = n;
 }
 
+bool carm_team_shares(const struct carm_team *team)
+{
+    return team->n > team->topo->cores;
+}
+
 void carm_team_separate(struct carm_team *team, bool separate)
 {
     team->separate = separate;

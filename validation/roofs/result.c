@@ -50,13 +50,13 @@ static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
                  "--budget)");
     }
     if (!p->sound && p->state == CARM_STATE_ONE_CORE) {
-        snprintf(note, size,
-                 "measured while threads shared one core: expect up to %d times as much",
-                 r->set->threads);
+        snprintf(note, size, "measured while threads shared cores: expect up to twice as much");
     } else if (r->note[0] && p->sound) {
         snprintf(note, size, "%s", r->note);
     } else if (!faulty && p->state == CARM_STATE_APART) {
         snprintf(note, size, "%s", carm_state_name(p->state));
+    } else if (!faulty && carm_paired_is(&r->set->team->paired, r->set->threads)) {
+        snprintf(note, size, "two threads on each core, as in every round");
     }
     return faulty || r->note[0];
 }

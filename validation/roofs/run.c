@@ -241,8 +241,8 @@ static bool has_roofs(const struct carm_model *model)
 }
 
 /* Measures everything in the model. */
-static int measure(const struct carm_build *build, struct carm_model *model, size_t *missing,
-                   struct carm_err *err)
+static int measure(const struct carm_build *build, struct carm_model *model,
+                   struct carm_build_done *done, struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
     uint64_t *places = NULL;
@@ -253,7 +253,11 @@ static int measure(const struct carm_build *build, struct carm_model *model, siz
     struct carm_build_set *last = &sets[c->nthreads - 1];
     int rc = open_sets(build, sets, &places, err);
     rc = rc ? rc : measure_levels(sets, c->nthreads, model, err);
-    rc = rc ? rc : carm_build_measure_roofs(sets, c->nthreads, model, missing, err);
+    rc = rc ? rc : carm_build_measure_roofs(sets, c->nthreads, model, &done->missing, err);
+    for (size_t i = 0; i < c->nthreads && !rc; i++) {
+        done->paired =
+            carm_paired_is(&sets[i].team->paired, sets[i].threads) ? sets[i].threads : done->paired;
+    }
     if (!rc) {
         model->machine.page_bytes = carm_buffer_page_bytes(&last->team->workers[0].buffer);
     }
@@ -469,7 +473,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
     describe(m, config, host);
     int rc = carm_build_plan_open(&plan, config, &host->cpu, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);
-    rc = rc ? rc : measure(&build, m, &done->missing, err);
+    rc = rc ? rc : measure(&build, m, done, err);
     done->reps = build.reps;
     if (!rc && config->latency) {
         /* with so little time left, the machine is too slow to measure latencies either */

@@ -14,6 +14,7 @@ struct carm_build_done {
     double seconds;
     size_t reps;    /* planned behind every point: fewer than asked for where the budget is short */
     size_t missing; /* roofs without a figure when the budget ended */
+    int paired; /* threads that shared cores though the topology has one for each (carm_team_is_paired); 0 = none */
 };
 
 /* Assembles, recounts and measures everything in the configuration, with the host's observer.
