@@ -175,7 +175,7 @@ PLOTS := $(wildcard plots/scripts/*.gp)
 SOL := $(wildcard data/sol-*.yaml)
 DATA := data/codes.json data/microarchitectures.json data/roofline-2009.json $(SOL)
 MACHINES := $(sort $(wildcard data/machines/*.json))
-PAGES := report fleet
+PAGES := report fleet history
 PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/page/$(p)/page.html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
   $(B)/plots/$(p)-policy.txt)
 $(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES:%.json=$(B)/%.zst) plots/page/report/licence.html $(PAGE) Makefile
@@ -206,6 +206,8 @@ $(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES:%.json=$(B)/%.zst) plots/page
 D3 ?= /usr/share/javascript/d3/d3.min.js
 REPORT_JS := $(sort $(wildcard plots/page/common/*.js plots/page/report/*.js))
 FLEET_JS := $(sort $(wildcard plots/page/common/*.js plots/page/fleet/*.js))
+$(B)/plots/history-script.js: plots/page/common/base.js plots/page/history/main.js
+$(B)/plots/history.css: plots/page/report/style.css plots/page/history/style.css
 $(B)/plots/report-script.js: $(REPORT_JS)
 $(B)/plots/fleet-script.js: $(FLEET_JS)
 $(B)/plots/report.css: plots/page/report/style.css

@@ -13,6 +13,7 @@
 #include "base/job.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "cli/compare/history.h"
 #include "cli/compare/pairs.h"
 #include "cli/compare/points.h"
 #include "cli/compare/print.h"
@@ -27,7 +28,7 @@
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
 static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
 static const char *opt_exact, *opt_only, *opt_markdown, *opt_top;
-static const char *opt_run, *opt_warmup, *opt_budget;
+static const char *opt_run, *opt_warmup, *opt_budget, *opt_history;
 static struct carm_points_how how;
 
 struct job {
@@ -300,6 +301,44 @@ static int run_commands(int n, char **operands)
     return carm_compare_pairs_run(&job);
 }
 
+/* Files of points over commits. */
+static int run_history(int n, char **operands)
+{
+    struct carm_compare_history job = {.operands = operands,
+                                       .n = (size_t)n,
+                                       .how = how,
+                                       .only = opt_only,
+                                       .noise = 0.01,
+                                       .page = opt_plot,
+                                       .json = opt_json != NULL,
+                                       .ascii = opt_ascii || !carm_screen_utf8()};
+    const struct carm_import_format *format;
+    struct carm_err err = {""};
+    const size_t length = opt_plot ? strlen(opt_plot) : 0;
+    if (n == 0) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--history needs a folder with a points.csv for each commit, or such "
+                              "files in their order");
+    }
+    if (opt_isa || opt_threads || opt_threshold || opt_ignore_clock || opt_csv || opt_exact ||
+        opt_markdown || opt_top) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--history takes --only, --noise, --plot, --format, --work, "
+                              "--json and --ascii");
+    }
+    if (carm_import_find(how.format, &format, &err)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
+    }
+    if (opt_plot && (length < 6 || strcmp(opt_plot + length - 5, ".html") != 0)) {
+        return carm_say_error(CARM_EXIT_MISUSE, "--history draws a page: --plot FILE.html");
+    }
+    if (!carm_number_percent(opt_noise, &job.noise)) {
+        return carm_say_error(CARM_EXIT_MISUSE,
+                              "--noise needs a percentage from 0 to below 100, such as 5");
+    }
+    return carm_compare_history_run(&job);
+}
+
 /* Whether an operand looks like a machine's name. */
 static bool is_name(const char *operand)
 {
@@ -312,6 +351,9 @@ static int run(int noperands, char **operands)
     struct carm_model *none = NULL;
     if (opt_run) {
         return run_commands(noperands, operands);
+    }
+    if (opt_history && !opt_warmup && !opt_budget) {
+        return run_history(noperands, operands);
     }
     if (opt_warmup || opt_budget) {
         return carm_say_error(CARM_EXIT_MISUSE, "--warmup and --budget belong to --run");
@@ -393,6 +435,10 @@ static const struct carm_opt opts[] = {
     {"warmup", 0, "N", "1", "With --run: runs of each command that do not count.", &opt_warmup,
      NULL},
     {"budget", 0, "SECONDS", "60", "With --run: time for the runs.", &opt_budget, NULL},
+    {"history", 0, NULL, NULL,
+     "The operand is a folder with a file of points for each commit, named COMMIT.csv, or the operands are such files in "
+     "their order: the steps of each point's counts and times. --plot FILE.html draws them on a page.",
+     &opt_history, NULL},
     {"ascii", 0, NULL, NULL, "Print plain ASCII even in a UTF-8 locale.", &opt_ascii, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
@@ -400,7 +446,8 @@ static const struct carm_opt opts[] = {
 const struct carm_command carm_command_compare = {
     .name = "compare",
     .summary = "models, files of points, or two commands: what differs significantly",
-    .operands = "BASELINE [MODEL...] | POINTS POINTS [MODEL] | --run COMMAND COMMAND",
+    .operands =
+        "BASELINE [MODEL...] | POINTS POINTS [MODEL] | --run COMMAND COMMAND | --history FOLDER",
     .details =
         "Compares models with the first one, the baseline. It prints what their machines "
         "have in common and what differs, the sizes and knees of the memory levels, and, for "
@@ -445,7 +492,12 @@ const struct carm_command carm_command_compare = {
         "order statistics. The processor time of programs that mostly wait is judged as a part of the wall time. If the "
         "interval does not decide within --budget, the result is \"not comparable\". The machine's state meanwhile is "
         "printed: whether another thread shared the core, the processors that other programs and the hypervisor took, "
-        "and the core's clock. Neighbours in caches and memory are not looked for.",
+        "and the core's clock. Neighbours in caches and memory are not looked for.\n\n"
+        "--history takes git's order of the current folder's repository where files are named by commits, else the order of "
+        "names. An exact count has a step at each change; a count of a program that asks the system for the time, process "
+        "numbers or the like, at each change by 0.1%. What scatters, times and simulated bytes, has a step where the ranks "
+        "before and after a commit differ more than in 0.1% of random orders (permutation test), and by more than --noise: a "
+        "history without a step has a false one in at most 0.1% of cases. Eight files on each side are needed for that.",
     .exit_status =
         "0 success, whatever differs; 1 failure, or with --threshold a roof that is too low "
         "or a point or command that is too slow, with --exact another count; 2 usage error; 3 not "
@@ -454,6 +506,7 @@ const struct carm_command carm_command_compare = {
     .examples = "carm compare before.csv after.csv --threshold 5\n"
                 "carm compare main.csv branch.csv --exact=flops,bytes:1% --markdown\n"
                 "carm compare --run --threshold 5 './old input' './new input'\n"
+                "carm compare --history counts/ --plot history.html\n"
                 "carm compare old-bios.json new-bios.json\n"
                 "carm compare zen3-kvm\n"
                 "carm compare --plot nodes.svg node1.json node2.json node3.json\n"

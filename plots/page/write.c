@@ -31,6 +31,12 @@ static const struct page {
                             {"d3", carm_asset_d3},
                             {"licence", carm_asset_plot_report_licence},
                             {"script", carm_asset_plot_fleet_script}}},
+    [CARM_REPORT_HISTORY] = {carm_asset_plot_history_page,
+                             {{"policy", carm_asset_history_policy},
+                              {"style", carm_asset_plot_history_style},
+                              {"d3", carm_asset_d3},
+                              {"licence", carm_asset_plot_report_licence},
+                              {"script", carm_asset_plot_history_script}}},
 };
 
 int carm_report_ready(struct carm_err *err)

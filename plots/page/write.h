@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 
-enum carm_report_kind { CARM_REPORT_MODEL, CARM_REPORT_FLEET };
+enum carm_report_kind { CARM_REPORT_MODEL, CARM_REPORT_FLEET, CARM_REPORT_HISTORY };
 
 /* returns 0 or -CARM_ENOTSUP: this build has no d3 (names the package and the remedy) */
 int carm_report_ready(struct carm_err *err);

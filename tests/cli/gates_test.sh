@@ -290,18 +290,18 @@ cat >"$ci/bin/stand-in" <<'EOF'
 echo "${0##*/} $*" >>"$LOG"
 case "${0##*/} $*" in
 "git clone"*) mkdir -p carm && printf '#!/bin/sh\n' >carm/setup && chmod +x carm/setup ;;
-"gh run list"*) echo 42 ;;
-"gh run download"*) mkdir -p main && cp "$BEFORE" main/branch.csv ;;
-"curl "*) touch counts.zip ;;
-"unzip "*) cat "$BEFORE" ;;
+"git worktree add"*) mkdir -p base && cp bench base/ ;;
+"git worktree remove"*) rm -rf base ;;
+"git rev-list"*) echo "$CI_COMMIT_SHA" ;;
 esac
 exit 0
 EOF
 chmod +x "$ci/bin/stand-in"
-for name in git gh curl unzip make sudo apt-get; do ln -s stand-in "$ci/bin/$name"; done
+for name in git gh make sudo apt-get; do ln -s stand-in "$ci/bin/$name"; done
 ln -s "$carm" "$ci/bin/carm"
 LOG=$ci/log BEFORE=$ci/before.csv
-export LOG BEFORE
+CI_MERGE_REQUEST_DIFF_BASE_SHA=7 CI_COMMIT_SHA=1234567 GITHUB_SHA=1234567
+export LOG BEFORE CI_MERGE_REQUEST_DIFF_BASE_SHA CI_COMMIT_SHA GITHUB_SHA
 
 # job FILE: runs it in $ci with the stand-ins before all else
 job() {
@@ -320,16 +320,20 @@ elif ! translates; then
     skip "the commands of docs/ci.md" "programs cannot be counted by translation here, as x86-64-v3"
 else
     python3 "$top/tests/ci.py" "$top/docs/ci.md" "$ci" >"$tmp/out" 2>"$tmp/err" &&
-        [ "$(cat "$tmp/out")" = "2 scripts, 2 jobs" ]
+        [ "$(cat "$tmp/out")" = "3 scripts, 2 jobs" ]
     ok "docs/ci.md has its scripts and jobs"
-    mkdir -p "$ci/ci" && cp "$ci/script-1" "$ci/ci/performance.sh"
+    mkdir -p "$ci/ci" && cp "$ci/script-1" "$ci/ci/performance.sh" && cp "$ci/script-3" "$ci/ci/base.sh"
     job script-1 && grep -q 'No counts of the main branch yet' "$ci/comment.md" && grep -q '^bench: main,' "$ci/branch.csv"
     ok "the script, without counts of the main branch"
     cp "$ci/branch.csv" "$BEFORE"
     for which in 1 2; do
-        rm -f "$ci/main.csv"
-        job "job-$which" && grep -q '^| `bench` |' "$ci/comment.md"
+        rm -rf "$ci/main.csv" "$ci/counts" "$LOG"
+        job "job-$which" && grep -q '^| `bench` |' "$ci/comment.md" && [ -e "$ci/counts/7.csv" ]
         ok "job $which passes a program that does what it did"
+        grep -q '^0 steps in 2 files, 1234567 to 7' "$tmp/out" && [ -s "$ci/history.html" ]
+        ok "job $which draws the history"
+        grep -q '^git worktree add' "$LOG" && : >"$LOG" && job "job-$which" && ! grep -q '^git worktree' "$LOG"
+        ok "job $which counts the base once"
         grep -q '^git clone' "$LOG"
         ok "job $which ran its commands"
     done

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/place/steps.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t carm_history_changes(const double *values, size_t n, double share,
+                            struct carm_history_step *out)
+{
+    double last = NAN;
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(values[i])) {
+            continue;
+        }
+        if (fabs(values[i] - last) > share * fabs(last)) { /* false for the first one */
+            out[found++] = (struct carm_history_step){i, last, values[i]};
+        }
+        last = values[i];
+    }
+    return found;
+}
+
+/* A series without its missing values. */
+struct series {
+    double *values, *ranks, *sorted; /* [n] */
+    double *sums;                    /* [n + 1] */
+    size_t *places;                  /* [n] of the values in the caller's series */
+    bool *begins;                    /* [n + 1] a segment begins here */
+    double share, alarm;
+    uint64_t state;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ranks of values[begin .. end), from the middle: their sum is 0. Equal values have equal ranks. */
+static void rank(struct series *s, size_t begin, size_t end)
+{
+    const size_t n = end - begin;
+    memcpy(s->sorted, s->values + begin, n * sizeof *s->sorted);
+    qsort(s->sorted, n, sizeof *s->sorted, by_value);
+    for (size_t i = 0; i < n; i++) {
+        size_t low = 0, below = 0;
+        for (size_t high = n; low < high;) { /* the first that is not smaller */
+            const size_t middle = (low + high) / 2;
+            if (s->sorted[middle] < s->values[begin + i]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        below = low;
+        for (size_t high = n; low < high;) { /* the first that is larger */
+            const size_t middle = (low + high) / 2;
+            if (s->sorted[middle] <= s->values[begin + i]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        s->ranks[i] = ((double)(below + low) - (double)n) / 2.0;
+    }
+}
+
+/* A stretch of the ranks. */
+struct stretch {
+    size_t begin, end;
+};
+
+/* The largest sum of the ranks of a stretch, over its standard deviation but for a factor that is the same for all
+ * stretches.
+ * sums  [n + 1] of the ranks before each place
+ * all   stretches from any place, not from the begin only
+ * out   the stretch; NULL = not wanted */
+static double largest(const double *sums, size_t n, bool all, struct stretch *out)
+{
+    double most = 0.0;
+    for (size_t i = 0; i < (all ? n : 1); i++) {
+        for (size_t j = i + 1; j <= n - (i == 0); j++) {
+            const double sum = sums[j] - sums[i];
+            const double is = sum * sum / ((double)(j - i) * (double)(n - (j - i)));
+            if (is > most) {
+                most = is;
+                if (out) {
+                    *out = (struct stretch){i, j};
+                }
+            }
+        }
+    }
+    return most;
+}
+
+static void add_up(const double *ranks, size_t n, double *sums)
+{
+    sums[0] = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        sums[i + 1] = sums[i] + ranks[i];
+    }
+}
+
+/* splitmix64, as harness/translate/engine/kernel/view.c has it: the same series has the same steps each time */
+static uint64_t next_random(struct series *s)
+{
+    uint64_t x = s->state += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* Whether at most half of alarm of the random orders of the ranks have so large a sum. Ends as soon as it is known. */
+static bool is_rare(struct series *s, size_t n, bool all, double most)
+{
+    enum { EXCEED = 10 }; /* at the alarm's rate; chosen by hand */
+    static const double rounding = 1e-9;
+    const size_t orders = (size_t)(2 * EXCEED / s->alarm);
+    size_t exceed = 1; /* the order as it is */
+    for (size_t k = 1; k < orders && exceed <= EXCEED; k++) {
+        for (size_t i = n; i > 1; i--) {
+            const size_t j = (size_t)(next_random(s) % i);
+            const double r = s->ranks[j];
+            s->ranks[j] = s->ranks[i - 1];
+            s->ranks[i - 1] = r;
+        }
+        add_up(s->ranks, n, s->sums);
+        exceed += largest(s->sums, n, all, NULL) >= most * (1.0 - rounding);
+    }
+    return exceed <= EXCEED;
+}
+
+static double median(struct series *s, size_t begin, size_t end)
+{
+    const size_t n = end - begin;
+    memcpy(s->sorted, s->values + begin, n * sizeof *s->sorted);
+    qsort(s->sorted, n, sizeof *s->sorted, by_value);
+    return n % 2 ? s->sorted[n / 2] : (s->sorted[n / 2 - 1] + s->sorted[n / 2]) / 2.0;
+}
+
+/* A stretch of values[begin .. end) that differs from the rest: from the begin, which finds single steps best, else from
+ * any place. All stretches of more values than SHORT would take seconds. returns false: there is none */
+static bool find_stretch(struct series *s, size_t begin, size_t end, struct stretch *at)
+{
+    enum { LEAST = 4, SHORT = 300 };
+    const size_t n = end - begin;
+    for (int all = 0; all < (n <= SHORT ? 2 : 1) && n >= LEAST; all++) {
+        rank(s, begin, end);
+        add_up(s->ranks, n, s->sums);
+        const double most = largest(s->sums, n, all, at);
+        if (most > 0.0 && is_rare(s, n, all, most)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Marks the steps. The stack holds parts of the series that are to be tried. */
+static void split(struct series *s, size_t n, size_t *stack)
+{
+    size_t depth = 0;
+    stack[depth++] = 0;
+    stack[depth++] = n;
+    while (depth) {
+        const size_t end = stack[--depth], begin = stack[--depth];
+        struct stretch at = {0, 0};
+        bool any = false;
+        if (!find_stretch(s, begin, end, &at)) {
+            continue;
+        }
+        const size_t places[] = {begin, begin + at.begin, begin + at.end, end};
+        for (int k = 1; k < 3; k++) { /* the stretch may begin or end where the part does */
+            const size_t left = places[k - 1], middle = places[k], right = places[k + 1];
+            if (left == middle || middle == right) {
+                continue;
+            }
+            const double before = median(s, left, middle);
+            s->begins[middle] = fabs(median(s, middle, right) - before) > s->share * before;
+            any = any || s->begins[middle];
+        }
+        for (int k = 0; k < 3 && any; k++) {
+            if (places[k] < places[k + 1]) {
+                stack[depth++] = places[k];
+                stack[depth++] = places[k + 1];
+            }
+        }
+    }
+}
+
+int carm_history_steps(const double *values, size_t n, double share, double alarm,
+                       struct carm_history_step *out, size_t *nout, struct carm_err *err)
+{
+    struct series s = {.share = share, .alarm = alarm};
+    size_t *stack = calloc(4 * n + 4, sizeof *stack);
+    size_t m = 0;
+    *nout = 0;
+    s.values = calloc(4 * n + 1, sizeof *s.values);
+    s.places = calloc(n + 1, sizeof *s.places);
+    s.begins = calloc(n + 1, sizeof *s.begins);
+    if (!stack || !s.values || !s.places || !s.begins) {
+        free(stack);
+        free(s.values);
+        free(s.places);
+        free(s.begins);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for %zu values", n);
+    }
+    s.ranks = s.values + n;
+    s.sorted = s.ranks + n;
+    s.sums = s.sorted + n;
+    for (size_t i = 0; i < n; i++) {
+        if (!isnan(values[i])) {
+            s.places[m] = i;
+            s.values[m++] = values[i];
+        }
+    }
+    split(&s, m, stack);
+    for (size_t i = 1, begin = 0; i < m; i++) {
+        if (s.begins[i]) {
+            size_t end = i + 1;
+            while (end < m && !s.begins[end]) {
+                end++;
+            }
+            out[(*nout)++] =
+                (struct carm_history_step){s.places[i], median(&s, begin, i), median(&s, i, end)};
+            begin = i;
+        }
+    }
+    free(stack);
+    free(s.values);
+    free(s.places);
+    free(s.begins);
+    return 0;
+}

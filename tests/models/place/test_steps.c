@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps in series of values: exact ones, and those that scatter. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "models/place/steps.h"
+#include "tests/unit.h"
+
+enum { N = 60 };
+static const double alarm = 0.001;
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+    return sqrt(-2.0 * log(uniform())) * cos(2.0 * M_PI * uniform());
+}
+
+/* Times of 10 ms that scatter by 5%; one in ten is disturbed and up to twice as long. */
+static void fill(double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        values[i] = 0.01 * exp(0.05 * normal()) * (uniform() < 0.1 ? 1.0 + uniform() : 1.0);
+    }
+}
+
+static size_t steps(const double *values, size_t n, struct carm_history_step *out)
+{
+    struct carm_err err = {""};
+    size_t found = 0;
+    assert_int_equal(carm_history_steps(values, n, 0.01, alarm, out, &found, &err), 0);
+    return found;
+}
+
+static void exact_changes_are_steps(void **state)
+{
+    const double values[] = {NAN, 100.0, 100.0, NAN, 101.0, 101.0, 100.0, NAN, 100.0};
+    struct carm_history_step out[9];
+    (void)state;
+    assert_int_equal(carm_history_changes(values, 9, 0.0, out), 2);
+    assert_int_equal(out[0].at, 4);
+    assert_true(out[0].before == 100.0 && out[0].after == 101.0);
+    assert_int_equal(out[1].at, 6);
+    assert_int_equal(carm_history_changes(values, 9, 0.0101, out), 0);
+}
+
+/* 200 at a rate of 0.001: one alarm or none in 98% of all sets of series; this set has none. */
+static void quiet_histories_have_no_step(void **state)
+{
+    double values[N];
+    struct carm_history_step out[N];
+    size_t alarms = 0;
+    (void)state;
+    seed = 1;
+    for (int i = 0; i < 200; i++) {
+        fill(values, N);
+        alarms += steps(values, N, out) > 0;
+    }
+    assert_int_equal(alarms, 0);
+}
+
+/* The rate itself, with a rate that 1000 series can show: 1%, so that 22 and more have a chance of 0.1%. */
+static void false_alarms_are_as_rare_as_stated(void **state)
+{
+    double values[N];
+    struct carm_history_step out[N];
+    size_t alarms = 0, found = 0;
+    (void)state;
+    seed = 2;
+    for (int i = 0; i < 1000; i++) {
+        fill(values, 30);
+        assert_int_equal(carm_history_steps(values, 30, 0.0, 0.01, out, &found, NULL), 0);
+        alarms += found > 0;
+    }
+    assert_in_range(alarms, 1, 21);
+}
+
+static void planted_steps_are_found(void **state)
+{
+    double values[N];
+    struct carm_history_step out[N];
+    size_t found = 0;
+    (void)state;
+    seed = 3;
+    for (int i = 0; i < 100; i++) {
+        fill(values, N);
+        for (size_t k = 40; k < N; k++) {
+            values[k] *= 1.2;
+        }
+        const size_t n = steps(values, N, out);
+        found += n == 1 && out[0].at >= 32 && out[0].at <= 48 &&
+                 fabs(out[0].after / out[0].before - 1.2) < 0.06;
+    }
+    assert_true(found >= 98);
+}
+
+static void up_and_down_again(void **state)
+{
+    double values[N];
+    struct carm_history_step out[N];
+    (void)state;
+    seed = 4;
+    fill(values, N);
+    for (size_t k = 20; k < 40; k++) {
+        values[k] *= 1.5;
+    }
+    values[30] = NAN;
+    assert_int_equal(steps(values, N, out), 2);
+    assert_in_range(out[0].at, 19, 21);
+    assert_in_range(out[1].at, 39, 41);
+    assert_true(out[0].after > 1.4 * out[0].before && out[1].after < out[1].before / 1.4);
+}
+
+static void few_and_equal_values_have_none(void **state)
+{
+    double values[N];
+    struct carm_history_step out[N];
+    (void)state;
+    for (size_t n = 0; n < N; n++) {
+        values[n] = 2.0;
+        assert_int_equal(steps(values, n, out), 0);
+    }
+    for (size_t n = 0; n < 14;
+         n++) { /* seven on each side: 2 of 3432 orders, more than half of the alarms */
+        values[n] = n < 7 ? 1.0 + 0.001 * (double)n : 2.0 + 0.001 * (double)n;
+    }
+    assert_int_equal(steps(values, 14, out), 0);
+    for (size_t n = 0; n < 16; n++) {
+        values[n] = n < 8 ? 1.0 + 0.001 * (double)n : 2.0 + 0.001 * (double)n;
+    }
+    assert_int_equal(steps(values, 16, out), 1);
+    assert_int_equal(out[0].at, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_changes_are_steps),
+        cmocka_unit_test(quiet_histories_have_no_step),
+        cmocka_unit_test(false_alarms_are_as_rare_as_stated),
+        cmocka_unit_test(planted_steps_are_found),
+        cmocka_unit_test(up_and_down_again),
+        cmocka_unit_test(few_and_equal_values_have_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
