@@ -53,6 +53,26 @@ const struct carm_in_flight *carm_in_flight_of(const struct carm_model *model, c
     return NULL;
 }
 
+double carm_latency_tlb_pages(const struct carm_model *model)
+{
+    enum { SMALL_PAGE = 4096 };
+    static const char *const levels[] = {"TLB2", "TLB1"};
+    const struct carm_latency *l = NULL;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels && !l; i++) {
+        l = carm_latency_find(model, levels[i], CARM_LATENCY_PAGES, SMALL_PAGE);
+    }
+    for (size_t i = 0; l && l->reach_bytes && i < model->nlatency_curves; i++) {
+        const struct carm_latency_curve *c = &model->latency_curves[i];
+        for (size_t k = 0;
+             k < c->npoints && c->order == CARM_LATENCY_PAGES && c->page_bytes == SMALL_PAGE; k++) {
+            if (c->points[k].working_set_bytes > l->reach_bytes) {
+                return (double)c->points[k].working_set_bytes / SMALL_PAGE;
+            }
+        }
+    }
+    return 0.0;
+}
+
 /* points of one plateau lie within 25% */
 #define PLATEAU 1.25
 /* A level's plateau is at most twice as slow as the fastest point of a set twice as large as the cache before. */

@@ -74,11 +74,22 @@ struct carm_in_flight_point {
 
 #define CARM_STREAM_LOADS "stream.1:0"
 #define CARM_STREAM_MIXED "stream.2:1"
+/* Independent accesses to lines that are a multiple of 4096 bytes apart. */
+#define CARM_ALIASED_LOADS "aliased.1:0"
+/* The level of rates of accesses that each walk through the tables of pages, and their codes: pages side by side, and
+ * pages so many apart. */
+#define CARM_WALK             "walk"
+#define CARM_WALK_FAR         4
+#define CARM_WALK_NEAR_LOADS  "near.1:0"
+#define CARM_WALK_NEAR_STORES "near.0:1"
+#define CARM_WALK_FAR_LOADS   "far.1:0"
+#define CARM_WALK_FAR_STORES  "far.0:1"
 
 struct carm_in_flight {
     char level[CARM_NAME_MAX];
     /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_STREAM_LOADS and
-     * CARM_STREAM_MIXED: lines that a stream loads or writes back, in one chain */
+     * CARM_STREAM_MIXED: lines that a stream loads or writes back, in one chain; CARM_ALIASED_LOADS; of the level
+     * CARM_WALK one of the CARM_WALK codes */
     char code[CARM_NAME_MAX];
     uint64_t page_bytes;
     uint64_t working_set_bytes;
@@ -184,5 +195,9 @@ size_t carm_numa_plan(const struct carm_numa_node *nodes, size_t n, struct carm_
 /* Sentences: own and other memory, memory-only nodes, interleaved pages, a domain whose own memory differs from the
  * others'. lines  [most] out. returns how many */
 size_t carm_numa_say(const struct carm_model *model, char (*lines)[CARM_NUMA_LINE], size_t most);
+
+/* Pages of 4 KiB that all levels of the TLB together hold: by the first working set of the chase over pages that misses
+ * show in, so that a set of fewer pages may miss, too. 0 = not measured */
+double carm_latency_tlb_pages(const struct carm_model *model);
 
 #endif

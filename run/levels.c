@@ -13,6 +13,8 @@
 #include "models/caches/linemap.h"
 #include "models/caches/machine.h"
 #include "models/caches/sampled.h"
+#include "models/caches/tlb.h"
+#include "models/latency.h"
 
 _Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
                    (int)CARM_ACCESS_STORE == (int)CARM_ADDRESS_STORE &&
@@ -33,8 +35,17 @@ enum { PAGES_BITS = 6, PAGES_KEPT = 1 << PAGES_BITS };
 struct instruction {
     uint32_t program, counter, at;
     bool varies;
-    uint32_t seen, splits;     /* recorded accesses, and those of two lines */
-    uint32_t contended;        /* those to lines that another thread writes */
+    uint32_t seen, splits;    /* recorded accesses, and those of two lines */
+    uint32_t contended;       /* those to lines that another thread writes */
+    uint64_t last;            /* address of the latest one */
+    uint32_t moved;           /* steps to other addresses ... */
+    uint32_t apart, by_pages; /* ... by 4096 bytes or more, and by a multiple of 4096 bytes */
+    /* without sampling: */
+    int64_t step;              /* most of the steps, if there are most of one kind ... */
+    uint32_t votes, followed;  /* ... by a vote (Boyer, Moore 1991), and how many follow it */
+    uint32_t walks;            /* accesses that need a walk */
+    double far;                /* how far they are from the last page: struct carm_run_places */
+    uint64_t walked;           /* page of the latest walk */
     uint8_t pages[PAGES_KEPT]; /* a sketch of its pages: carm_run_levels_lines counts them */
 };
 
@@ -76,6 +87,8 @@ struct carm_run_levels {
     struct writer writers[WRITERS];
     struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
+    uint64_t tlb_pages;            /* 0 = not known, or a sample is simulated */
+    struct carm_tlb *tlb;          /* [cores of the config] zeros before a core's first access */
     struct carm_run_figures *rows; /* [nrows] of the profile */
     size_t nrows;
 };
@@ -119,16 +132,69 @@ static bool is_contended(struct carm_run_levels *l, uint32_t thread, uint64_t li
     return same && w->several;
 }
 
-static void note_access(struct carm_run_levels *l, uint32_t number, uint32_t thread,
+enum { LINE = 64, PAGE = 4096 };
+
+/* Whether an access needs a walk through the tables of pages. */
+static bool walks(struct carm_run_levels *l, uint32_t core, uint64_t page)
+{
+    struct carm_tlb *tlb = l->tlb ? &l->tlb[core] : NULL;
+    if (tlb && !tlb->second.nodes && !carm_tlb_open(tlb, l->tlb_pages)) {
+        carm_tlb_close(tlb);
+        memset(tlb, 0, sizeof *tlb);
+        tlb = NULL;
+    }
+    return tlb && carm_tlb_walks(tlb, page);
+}
+
+/* How an instruction's addresses move. An instruction that loads and stores has two accesses at an address. */
+static void note_step(struct carm_run_levels *l, struct instruction *i, uint64_t address)
+{
+    const int64_t step = (int64_t)(address - i->last);
+    const uint64_t by = step < 0 ? UINT64_C(0) - (uint64_t)step : (uint64_t)step;
+    if (step == 0 || i->last == 0) {
+        i->last = address;
+        return;
+    }
+    i->last = address;
+    i->moved++;
+    i->by_pages += by % PAGE == 0;
+    i->apart += by >= PAGE;
+    if (l->sampled) {
+        return;
+    }
+    if (step == i->step) {
+        i->votes++;
+        i->followed++;
+    } else if (i->votes > 0) {
+        i->votes--;
+    } else {
+        i->step = step;
+        i->votes = i->followed = 1;
+    }
+}
+
+static void note_walk(struct carm_run_levels *l, struct instruction *i, uint32_t core,
+                      uint64_t page)
+{
+    if (!l->sampled && walks(l, core, page)) {
+        const uint64_t apart = page > i->walked ? page - i->walked : i->walked - page;
+        i->walks++;
+        i->far += fmin(1.0, fmax(0.0, (double)apart - 1.0) / (CARM_WALK_FAR - 1.0));
+        i->walked = page;
+    }
+}
+
+static void note_access(struct carm_run_levels *l, uint32_t number, uint32_t thread, uint32_t core,
                         uint64_t address, uint32_t bytes, bool stores)
 {
-    enum { LINE = 64, PAGE = 4096 };
     struct instruction *i = number ? &l->instructions[number] : NULL;
     if (i && i->seen < UINT32_MAX) {
         i->seen++;
         i->splits += address % LINE + bytes > LINE;
         i->contended +=
             l->about.threads > 1 && is_contended(l, thread, address / LINE, stores) ? 1 : 0;
+        note_step(l, i, address);
+        note_walk(l, i, core, address / PAGE);
         const uint64_t hash = (address / PAGE + 1) * UINT64_C(0x9e3779b97f4a7c15);
         const uint64_t mixed = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
         const uint8_t rank = (uint8_t)(1 + __builtin_clzll(mixed << PAGES_BITS | 1));
@@ -153,7 +219,7 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
     }
     const uint32_t number = l->sampled || l->by_code ? number_of(l, kind, by) : 0;
     if (!by->repeated) {
-        note_access(l, number, thread, address, bytes,
+        note_access(l, number, thread, core, address, bytes,
                     as == CARM_ACCESS_STORE || as == CARM_ACCESS_STORE_NT);
     }
     if (l->sampled) {
@@ -270,6 +336,8 @@ static int create(struct carm_run_levels **out, const struct carm_model *model,
     const int rc = carm_caches_of_model(model, ways, n, &l->about.config, l->about.caches, err);
     l->about.config.next_line = prefetch->next_line;
     l->about.config.streams = prefetch->streams;
+    l->tlb_pages = (uint64_t)carm_latency_tlb_pages(model);
+    l->tlb = l->tlb_pages && !rc ? calloc(l->about.config.cores, sizeof *l->tlb) : NULL;
     return rc;
 }
 
@@ -309,6 +377,10 @@ static void close_one(struct carm_run_levels *l)
         carm_hierarchy_close(l->hierarchy);
         carm_sampled_close(l->sampled);
         carm_linemap_close(&l->numbers);
+        for (uint32_t i = 0; i < l->about.config.cores && l->tlb; i++) {
+            carm_tlb_close(&l->tlb[i]);
+        }
+        free(l->tlb);
         free(l->instructions);
         free(l->rows);
         free(l->where);
@@ -580,7 +652,10 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     struct carm_hierarchy_counts counts = {.nlevels = 0};
     struct carm_sampled_sum sum = {.cold = 0.0};
     bool found = false;
-    double seen = 0.0, splits = 0.0;
+    static const double most = 0.5;
+    unsigned set = 0;
+    double moved = 0.0, by_pages = 0.0, apart = 0.0;
+    double seen = 0.0, splits = 0.0, walks = 0.0, far = 0.0, followed = 0.0;
     memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
     uint8_t pages[PAGES_KEPT] = {0};
     memset(places, 0, sizeof *places);
@@ -604,6 +679,14 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
         seen += by->seen;
         splits += by->splits;
         contended += by->contended;
+        set = (unsigned)(by->last / LINE % (PAGE / LINE));
+        walks += by->walks;
+        moved += by->moved;
+        by_pages += by->by_pages;
+        apart += by->apart;
+        far += by->far;
+        places->step = by->followed > followed ? by->step : places->step;
+        followed = by->followed > followed ? by->followed : followed;
         for (size_t r = 0; r < PAGES_KEPT; r++) {
             pages[r] = by->pages[r] > pages[r] ? by->pages[r] : pages[r];
         }
@@ -619,6 +702,12 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
         return false;
     }
     places->contended = seen > 0.0 ? contended / seen : 0.0;
+    places->walks = seen > 0.0 ? walks / seen : 0.0;
+    places->far = walks > 0.0 ? far / walks : 0.0;
+    places->step = followed > most * moved ? places->step : 0;
+    places->by_pages = moved > 0.0 ? by_pages / moved : 0.0;
+    places->apart = moved > 0.0 ? apart / moved : 0.0;
+    places->set = set;
     /* an access to two lines is in a sample of lines twice as often */
     splits *= l->sampled ? 0.5 : 1.0;
     seen -= l->sampled ? splits : 0.0;

@@ -84,6 +84,16 @@ struct carm_run_places {
     double split;     /* share of them that is of two lines */
     double contended; /* share to lines that several threads write */
     double pages;     /* number of pages of 4 KiB, within some 13% */
+    /* of steps from one recorded access of the instruction to the next: */
+    double apart;    /* share of those by 4096 bytes or more */
+    double by_pages; /* share of those by a multiple of 4096 bytes */
+    unsigned set;    /* place of the latest access's line in its page, 0 .. 63 */
+    /* zeros where a sample was simulated: */
+    int64_t step; /* bytes of most steps; 0 = they differ */
+    double
+        walks; /* share of accesses that needs a walk through tables of pages of 4 KiB, simulated */
+    /* how far a walk is from the last one's page: 0 = the next page, 1 = CARM_WALK_FAR or more */
+    double far;
 };
 
 /* Lines that one instruction's loads and stores brought into L1 from each level behind L1.

@@ -11,7 +11,7 @@
 #include "models/place/place.h"
 #include "run/parts.h"
 
-enum { LINE = 64, PAGE = 4096 };
+enum { LINE = 64, PAGE = 4096, SETS = PAGE / LINE };
 
 /* Strides beyond which prefetchers do not follow: they stay inside a page.
  * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
@@ -286,13 +286,54 @@ static double random_beyond(const struct carm_bounds_input *in, double bytes)
     return fmax(0.0, below - first) * in->clock_hz;
 }
 
+/* Bytes from one execution to the next, by the code or else by the recorded addresses; 0 = not known */
+static int64_t moves_by(const struct carm_graph_access *a, const struct carm_run_places *places)
+{
+    return a->pattern == CARM_PATTERN_STRIDE ? a->stride : places->step;
+}
+
+/* Whether an instruction brings a line of another page nearly each time, by one number of bytes. */
+static bool is_page_apart(const struct carm_graph_access *a, const struct carm_run_places *places)
+{
+    static const double nearly = 0.9; /* all steps: those to the next column are others */
+    return a->pattern == CARM_PATTERN_STRIDE
+               ? llabs(a->stride) >= PAGE
+               : a->pattern == CARM_PATTERN_REGULAR && places->apart > nearly;
+}
+
+/* Walks through the tables of pages of one instruction: as simulated, or where a sample was simulated, one for each
+ * page of a stride that goes over more pages than the TLB holds before it comes back to one.
+ * swept  pages of all such strides of an entry of the loop */
+static void add_walks(struct carm_bounds_input *in, const struct carm_flow_op *insn,
+                      const struct carm_graph_access *a, const struct carm_run_places *places,
+                      bool sampled, double swept, double iterations)
+{
+    const double each = insn->flags & CARM_OPCODE_GATHER ? elements_of(insn) : 1.0;
+    double share = places->walks, far = places->far;
+    if (sampled && in->rates.model) {
+        const double tlb = carm_latency_tlb_pages(in->rates.model);
+        share = tlb > 0.0 && swept > tlb ? 1.0 : 0.0;
+        /* a number in a register may be of the next page */
+        const double pages =
+            a->pattern == CARM_PATTERN_STRIDE ? (double)llabs(a->stride) / PAGE : 1.0;
+        far = fmin(1.0, fmax(0.0, pages - 1.0) / (CARM_WALK_FAR - 1.0));
+    }
+    const double walks = share * each * insn->executions / iterations;
+    double *to = insn->stores ? in->walk_stores : in->walk_loads;
+    if (!insn->prefetches) {
+        to[CARM_WALKS_FAR] += far * walks;
+        to[CARM_WALKS_NEAR] += (1.0 - far) * walks;
+    }
+}
+
 static void note_access(struct carm_run_verdict *v, const struct carm_flow_op *insn,
-                        const struct carm_graph_access *a, double iterations, double lines)
+                        const struct carm_graph_access *a, int64_t stride, double iterations,
+                        double lines)
 {
     const struct carm_run_access of = {.at = insn->at,
                                        .stores = insn->stores,
-                                       .pattern = a->pattern,
-                                       .stride = a->stride,
+                                       .pattern = stride ? CARM_PATTERN_STRIDE : a->pattern,
+                                       .stride = stride,
                                        .executions = insn->executions / iterations,
                                        .lines = lines / insn->executions};
     size_t at = v->naccesses;
@@ -318,10 +359,17 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     const double n = code->iterations > 0.0 ? code->iterations : 1.0;
     double *extra = calloc(2 * (code->nops + 1), sizeof *extra);
     double *scattered = extra ? extra + code->nops + 1 : NULL;
+    static const double nearly =
+        0.9; /* all steps: of a matrix those to the next column are others */
+    const bool sampled = carm_run_levels_about(levels)->sampled;
+    size_t *sweeps = calloc(code->nops + 1, sizeof *sweeps), nsweeps = 0;
+    double aliased[CARM_FROM_PLACES][SETS] = {{0.0}}, swept = 0.0;
     double brought[CARM_HIERARCHY_LEVELS_MAX], loaded = 0.0, stored = 0.0, updated = 0.0;
     bool any = false;
     int rc = 0;
-    if (!extra) {
+    if (!extra || !sweeps) {
+        free(extra);
+        free(sweeps);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the verdict");
     }
     for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
@@ -351,7 +399,9 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
             all += brought[k];
         }
-        note_access(v, insn, a, n, all);
+        const int64_t by = moves_by(a, &places);
+        note_access(v, insn, a, by, n, all);
+        v->stride = llabs(by) > LINE && llabs(by) > llabs(v->stride) ? by : v->stride;
         /* an address that moves by a register brings a line nearly each time: a stride of lines or more */
         const bool jumps = is_scattered(a) ||
                            (a->pattern == CARM_PATTERN_REGULAR && all > often * insn->executions);
@@ -365,6 +415,19 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             /* prefetchers foresee the others */
             scattered[i] = jumps ? extra[i] : 0.0;
         }
+        if (!sampled) {
+            add_walks(in, insn, a, &places, false, 0.0, n);
+        } else if (all > often * insn->executions && is_page_apart(a, &places)) {
+            sweeps[nsweeps++] = i;
+            swept += trips;
+        }
+        const bool comes =
+            insn->loads && all > often * insn->executions && places.by_pages > nearly;
+        for (int k = 0; k < CARM_FROM_PLACES && comes && !a->on_chain; k++) {
+            double *to = &aliased[k][places.set % SETS];
+            *to += lines[k] / n;
+            in->aliased[k] = fmax(in->aliased[k], *to);
+        }
         for (int k = 0; k < CARM_FROM_PLACES; k++) {
             in->scattered[k] += jumps && !a->on_chain ? lines[k] / n : 0.0;
             in->chained[k] += jumps && a->on_chain ? lines[k] / n : 0.0;
@@ -372,6 +435,12 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         v->scattered = v->scattered || jumps;
         v->leaps = v->leaps || (jumps && a->pattern == CARM_PATTERN_REGULAR);
     }
+    for (size_t i = 0; i < nsweeps; i++) {
+        const size_t at = sweeps[i];
+        const struct carm_run_places none = {.split = 0.0};
+        add_walks(in, &code->ops[at], &graph->accesses[at], &none, true, swept, n);
+    }
+    free(sweeps);
     /* a mispredicted branch waits for the slowest load of its piece */
     for (size_t i = 0; i < code->npieces; i++) {
         const struct carm_code_piece *p = &code->pieces[i];
@@ -613,6 +682,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
                  const struct carm_profile *profile, size_t i, const struct carm_run_levels *levels,
                  const struct carm_rates *rates, struct carm_err *err)
 {
+    static const double whole = 0.75; /* of a line's bytes */
     const struct carm_profile_row *row = &profile->rows[i];
     const struct carm_flow_code *code = row->code ? &profile->codes[row->code - 1] : NULL;
     struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
@@ -664,6 +734,11 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     if (!rc) {
         describe_code(&of, &graph, &in, &about, v);
         describe_memory(&in, figures, &about);
+        v->used = about.used;
+        if (about.used > whole) { /* an unrolled loop, whose other accesses use the lines */
+            about.strided = false;
+            v->stride = 0;
+        }
         carm_bounds_find(&in, &bounds);
         const double threads = row->threads > 0 ? row->threads : 1;
         carm_verdict_find(&bounds, row->seconds * threads / of.iterations, row->share, &about,

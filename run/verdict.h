@@ -32,7 +32,9 @@ struct carm_run_verdict {
     int64_t stride;
     char enough
         [120]; /* how many threads saturate the level that limits it, a clause; "" = all, or not known */
-    bool leaps;     /* one moves by lines, by a number in a register */
+    double
+        used;   /* share of the bytes of the lines that come into L1 which is used; 0 = not known */
+    bool leaps; /* one moves by lines, by a number in a register */
     bool scattered; /* a load or store goes to addresses made of loaded or computed numbers */
 };
 

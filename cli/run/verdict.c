@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_write.h"
@@ -102,23 +103,62 @@ static void time_text(char *dst, size_t size, const struct carm_run *run,
     }
 }
 
+/* How the accesses of a loop that waits for memory move. */
+static void stride_text(char *dst, size_t size, const struct carm_run_verdict *of)
+{
+    static const double few = 0.5; /* of a line's bytes */
+    const int used = snprintf(dst, size, " (an access moves by %lld bytes each iteration",
+                              (long long)of->stride);
+    snprintf(dst + used, size - (size_t)used,
+             of->used > 0.0 && of->used < few ? ": %.0f of the 64 bytes of a line are used)" : ")",
+             fmax(1.0, 64.0 * of->used));
+}
+
+/* The line of "jacobi.c:12"; 0 = another file than `beside`, or none. */
+static int line_of(const char *source, const char *beside)
+{
+    const char *colon = strrchr(source, ':');
+    const bool same = colon && strncmp(source, beside, (size_t)(colon - source) + 1) == 0;
+    return same ? (int)strtol(colon + 1, NULL, 10) : 0;
+}
+
+/* The first advice in words, with the lines of the loops that it is about.
+ * rows  of the profile */
+static const char *advice_text(char *dst, size_t size, const struct carm_verdict *v,
+                               const struct carm_profile_row *rows,
+                               const struct carm_profile_row *row)
+{
+    const char *words = v->nadvice ? carm_advice_words(v->advice[0].code) : "";
+    const struct carm_profile_row *around = row->parent ? &rows[row->parent - 1] : NULL;
+    const int outer = around ? line_of(around->source, row->source) : 0,
+              inner = line_of(row->source, row->source);
+    if (v->nadvice && v->advice[0].code == CARM_ADVICE_UNIT_STRIDE && outer > 0 && inner > outer) {
+        snprintf(
+            dst, size,
+            "walk the data in the order in which it lies: swap the loops of lines %d and %d, or "
+            "the layout",
+            outer, inner);
+        return dst;
+    }
+    return words;
+}
+
 /* One sentence about the part that takes most of the time. */
-static void show_answer(const struct carm_run *run, const struct carm_profile_row *row,
-                        const struct carm_run_verdict *of)
+static void show_answer(const struct carm_run *run, const struct carm_profile_row *rows,
+                        const struct carm_profile_row *row, const struct carm_run_verdict *of)
 {
     static const double large =
         0.15; /* of the time: a gain there is up to 1.2 times for the program */
     const struct carm_verdict *v = &of->verdict;
     const struct carm_verdict_kept kept = carm_verdict_keep(v);
-    char limit[128], gain[32], stride[96] = "", time[320], name[256];
+    char limit[128], gain[32], stride[128] = "", advice[160], time[320], name[256];
     time_text(time, sizeof time, run, row);
     carm_run_name_cut(name, sizeof name, row, 100);
     const char *dot = strstr(time, "Of that") ? "" : ".";
     const bool unknown = v->limit == CARM_LIMIT_UNKNOWN;
     const enum carm_limit most = unknown ? v->second : v->limit;
     if (of->stride && carm_limit_is_memory(most)) {
-        snprintf(stride, sizeof stride, " (an access moves by %lld bytes each iteration)",
-                 (long long)of->stride);
+        stride_text(stride, sizeof stride, of);
     }
     if (row->share < large) {
         say("%s%s No loop or function has more than %.0f%% of it: time is spread over many", time,
@@ -135,7 +175,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         say("%s%s %.0f%% in %s, limited by %s for %.0f%% of its time%s, the rest is not known%s%s%s%s%s",
             time, dot, 100.0 * row->share, name, carm_limit_words(v->second), 100.0 * v->explains,
             stride, v->nadvice ? "; may help: " : "",
-            v->nadvice ? carm_advice_words(v->advice[0].code) : "", v->nadvice && gains ? ", " : "",
+            advice_text(advice, sizeof advice, v, rows, row), v->nadvice && gains ? ", " : "",
             v->nadvice && gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
             v->nadvice && gains ? for_program : "");
         return;
@@ -143,7 +183,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     say("%s%s %.0f%% in %s, %slimited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
         v->estimate ? "which may be " : "",
         carm_verdict_limited_by(limit, sizeof limit, &kept) + (v->estimate ? strlen("maybe ") : 0),
-        stride, v->nadvice ? ": " : "", v->nadvice ? carm_advice_words(v->advice[0].code) : "",
+        stride, v->nadvice ? ": " : "", advice_text(advice, sizeof advice, v, rows, row),
         gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
         gains ? for_program : "");
     if (*of->enough) {
@@ -165,7 +205,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
             continue;
         }
         if (!answered) {
-            show_answer(run, row, &verdicts[i]);
+            show_answer(run, profile->rows, row, &verdicts[i]);
             fprintf(stderr, "carm: %7s  %-36s %8s  %-9s  %s\n", "time", "limited by", "explains",
                     "gain", "where");
             answered = true;
@@ -200,7 +240,9 @@ static json_t *bound_json(const void *bounds, size_t i)
 static json_t *advice_json(const void *verdict, size_t i)
 {
     const struct carm_verdict *v = verdict;
-    const struct carm_verdict_gain *gain = v->measured && i > 0 ? &v->removal : &v->loop;
+    const struct carm_verdict_gain *gain = v->advice[i].gain.low > 0.0 ? &v->advice[i].gain
+                                           : v->measured && i > 0      ? &v->removal
+                                                                       : &v->loop;
     json_t *o = json_object();
     return carm_jwrite_done(
         o, carm_jwrite_text(o, "code", carm_advice_name(v->advice[i].code)) &&

@@ -434,6 +434,62 @@ static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bo
     }
 }
 
+/* Seconds of an iteration's walks. returns 0: rates for such pages were not measured */
+static double walk_seconds(const struct carm_bounds_input *in, uint64_t page_bytes)
+{
+    static const char *const codes[CARM_BOUNDS_WALKS][2] = {
+        {CARM_WALK_NEAR_LOADS, CARM_WALK_NEAR_STORES}, {CARM_WALK_FAR_LOADS, CARM_WALK_FAR_STORES}};
+    double seconds = 0.0;
+    for (int k = 0; k < CARM_BOUNDS_WALKS && in->rates.model; k++) {
+        const double counts[2] = {in->walk_loads[k], in->walk_stores[k]};
+        for (int s = 0; s < 2; s++) {
+            const struct carm_in_flight *f =
+                carm_in_flight_of(in->rates.model, CARM_WALK, codes[k][s], page_bytes);
+            if (counts[s] > 0.0 && !f) {
+                return 0.0;
+            }
+            seconds += counts[s] > 0.0 ? counts[s] / f->rate : 0.0;
+        }
+    }
+    return seconds;
+}
+
+static void bound_walks(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    enum { HUGE_PAGE = 2 << 20 };
+    const double loads = in->walk_loads[CARM_WALKS_NEAR] + in->walk_loads[CARM_WALKS_FAR];
+    const double stores = in->walk_stores[CARM_WALKS_NEAR] + in->walk_stores[CARM_WALKS_FAR];
+    struct carm_lower_bound *b = carm_bounds_add(
+        out, CARM_LIMIT_TLB, walk_seconds(in, SMALL_PAGE), false,
+        "%.3g loads and %.3g stores to pages of 4 KiB that no TLB holds, simulated, at the rates "
+        "of independent walks through the tables of pages: measured",
+        loads, stores);
+    if (b) {
+        b->small_pages = true;
+        b->huge_seconds = walk_seconds(in, HUGE_PAGE);
+    }
+}
+
+/* Lines a multiple of 4096 bytes apart. */
+static void bound_aliased(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    double seconds = 0.0, lines = 0.0;
+    for (int k = 0; k < CARM_FROM_PLACES && in->rates.model; k++) {
+        const struct carm_in_flight *f =
+            carm_in_flight_of(in->rates.model, place_names[k], CARM_ALIASED_LOADS, SMALL_PAGE);
+        seconds += f ? in->aliased[k] / f->rate : 0.0;
+        lines += f ? in->aliased[k] : 0.0;
+    }
+    struct carm_lower_bound *b = carm_bounds_add(
+        out, CARM_LIMIT_LATENCY, seconds, false,
+        "%.3g lines a multiple of 4096 bytes apart, which are of one set of L1, simulated, at the "
+        "rate of such loads: measured",
+        lines);
+    if (b) {
+        b->aliased = true;
+    }
+}
+
 /* Iterations that do not depend on one another, but of which only so many fit into the core at a time. */
 static void bound_window(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
@@ -476,14 +532,6 @@ static void bound_latency(const struct carm_bounds_input *in, struct carm_bounds
         out, CARM_LIMIT_LATENCY, seconds, false,
         "%.3g lines at scattered addresses, simulated, at the measured rate of independent misses",
         lines);
-    const struct carm_latency *walk =
-        in->rates.model ? carm_latency_find(in->rates.model, "walk", CARM_LATENCY_PAGES, 4096)
-                        : NULL;
-    if (walk && walk->seconds > 0.0) {
-        carm_bounds_add(out, CARM_LIMIT_TLB, in->walks * walk->seconds, true,
-                        "%.3g accesses to pages that are in no TLB, %.3g ns each: measured",
-                        in->walks, 1e9 * walk->seconds);
-    }
 }
 
 void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *out)
@@ -509,6 +557,8 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
                     blocked, origin_of(measured));
     bound_levels(in, out);
     bound_small_pages(in, out);
+    bound_walks(in, out);
+    bound_aliased(in, out);
     bound_latency(in, out);
     if (in->gathered > 0.0 && in->gather_seconds > 0.0) {
         carm_bounds_add(out, CARM_LIMIT_LOADS, in->gathered * in->gather_seconds, false,

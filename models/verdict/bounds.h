@@ -58,7 +58,9 @@ struct carm_lower_bound {
     bool estimate, refuted;
     bool at_most;     /* an estimate of the most that the cause may take; its time has less of it */
     bool small_pages; /* with pages of 4 KiB */
-    bool unrolls;     /* an unrolled loop has hardly any of it: its counter and its jump */
+    double huge_seconds; /* the same with pages of 2 MiB; 0 = not known */
+    bool aliased;        /* by lines a multiple of 4096 bytes apart */
+    bool unrolls;        /* an unrolled loop has hardly any of it: its counter and its jump */
     const char *
         form; /* of the origin, without its numbers: the same for one kind of bound on every machine */
     char origin[CARM_BOUND_ORIGIN_MAX]; /* counts, rates and where they are from */
@@ -93,6 +95,9 @@ struct carm_bounds_unit {
 /* Lines that come into L1 with each iteration, by the place that they come from. */
 enum carm_bounds_place { CARM_FROM_L2, CARM_FROM_L3, CARM_FROM_DRAM, CARM_FROM_PLACES };
 
+/* Accesses whose page is in no TLB: near the page of the walk before, or CARM_WALK_FAR pages from there. */
+enum carm_bounds_walk { CARM_WALKS_NEAR, CARM_WALKS_FAR, CARM_BOUNDS_WALKS };
+
 /* One iteration of one thread. A member that is 0 gives no bound. */
 struct carm_bounds_input {
     struct carm_rates rates;
@@ -118,7 +123,8 @@ struct carm_bounds_input {
     double written;                     /* share of the lines that is written back, 0 .. 0.5 */
     double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
     double chained[CARM_FROM_PLACES];   /* likewise of loads with the address of the next */
-    double walks;                       /* accesses whose page is in no TLB */
+    double aliased[CARM_FROM_PLACES];   /* lines that come one after the other into one set of L1 */
+    double walk_loads[CARM_BOUNDS_WALKS], walk_stores[CARM_BOUNDS_WALKS]; /* with 4 KiB pages */
     double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
     double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds
                                          * from core to core */

@@ -22,7 +22,7 @@ const char *carm_advice_words(enum carm_advice_code code)
 static void advise(struct carm_verdict *v, enum carm_advice_code code)
 {
     if (v->nadvice < CARM_VERDICT_ADVICE_MAX) {
-        v->advice[v->nadvice++] = (struct carm_verdict_advice){code, v->limit};
+        v->advice[v->nadvice++] = (struct carm_verdict_advice){.code = code, .removes = v->limit};
     }
 }
 
@@ -72,8 +72,10 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
     case CARM_LIMIT_LATENCY:
         advise(v, code->strided ? CARM_ADVICE_UNIT_STRIDE : CARM_ADVICE_PREFETCH);
         break;
-    case CARM_LIMIT_TLB:
-        advise(v, CARM_ADVICE_HUGE_PAGES);
+    case CARM_LIMIT_TLB: /* its bound adds huge pages */
+        if (code->strided) {
+            advise(v, CARM_ADVICE_UNIT_STRIDE);
+        }
         break;
     case CARM_LIMIT_BRANCHES:
         advise(v, CARM_ADVICE_NO_BRANCH);
@@ -127,6 +129,9 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
     if (carm_limit_is_memory(v->limit) && !carm_limit_is_memory(b->limit)) {
         return b->seconds;
     }
+    if (v->limit == CARM_LIMIT_TLB && !advises(v, CARM_ADVICE_UNIT_STRIDE)) {
+        return b->small_pages ? b->huge_seconds : b->seconds;
+    }
     if (carm_limit_is_memory(v->limit) && advises(v, CARM_ADVICE_PREFETCH)) {
         return !removed ? b->seconds : code->independent;
     }
@@ -174,6 +179,27 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
     v->program.high = amdahl(share, v->loop.high);
 }
 
+/* Huge pages: at most, their bounds are what is left; at least, the walks alone are shorter. */
+static void gain_of_pages(struct carm_verdict *v, const struct carm_lower_bound *first)
+{
+    double left = 0.0;
+    for (size_t i = 0; i < v->bounds.n; i++) {
+        const struct carm_lower_bound *b = &v->bounds.of[i];
+        const double seconds = b->small_pages ? b->huge_seconds : b->seconds;
+        left = b->refuted || b->estimate ? left : fmax(left, seconds);
+    }
+    const double saved =
+        first->huge_seconds > 0.0 ? fmin(v->seconds, first->seconds) - first->huge_seconds : 0.0;
+    for (size_t i = 0; i < v->nadvice; i++) {
+        if (v->advice[i].code == CARM_ADVICE_HUGE_PAGES && left > 0.0 &&
+            first->huge_seconds > 0.0) {
+            const double high = fmax(1.0, v->seconds / left);
+            v->advice[i].gain = (struct carm_verdict_gain){
+                fmin(high, fmax(1.0, v->seconds / (v->seconds - fmax(0.0, saved)))), high};
+        }
+    }
+}
+
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
                        const struct carm_verdict_code *code, struct carm_verdict *out)
 {
@@ -206,12 +232,16 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const struct carm_lower_bound *next = largest(&out->bounds, false, first->limit);
     if (out->explains < CARM_VERDICT_EXPLAINS) {
         out->second = first->limit;
-        if (carm_limit_is_memory(first->limit) && out->explains >= half && code->strided &&
-            code->used < half) {
+        if (carm_limit_is_memory(first->limit) && out->explains >= CARM_VERDICT_PATTERN &&
+            code->strided && code->used > 0.0 && code->used < half) {
             /* the order of its accesses is known, whatever takes the rest of its time */
             out->limit = first->limit;
             advise(out, CARM_ADVICE_UNIT_STRIDE);
+            if (first->small_pages) {
+                advise(out, CARM_ADVICE_HUGE_PAGES);
+            }
             find_gain(out, first, code, share);
+            gain_of_pages(out, first);
             out->limit = CARM_LIMIT_UNKNOWN;
         }
         return;
@@ -226,10 +256,14 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     } else {
         find_advice(out, code);
     }
+    if (first->aliased) {
+        advise(out, CARM_ADVICE_PAD);
+    }
     if (first->small_pages) {
         advise(out, CARM_ADVICE_HUGE_PAGES);
     }
     find_gain(out, first, code, share);
+    gain_of_pages(out, first);
 }
 
 /* ---- words ---- */
@@ -249,7 +283,7 @@ void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, s
     if (gains) {
         n = n < CARM_VERDICT_ADVICE_MAX ? n : CARM_VERDICT_ADVICE_MAX - 1;
         memmove(&v->advice[1], &v->advice[0], n * sizeof *v->advice);
-        v->advice[0] = (struct carm_verdict_advice){code, v->limit};
+        v->advice[0] = (struct carm_verdict_advice){.code = code, .removes = v->limit};
         v->nadvice = n + 1;
         v->removal = v->measured ? v->removal : v->loop;
         v->measured = true;

@@ -11,6 +11,9 @@
 #define CARM_VERDICT_EXPLAINS 0.75
 #define CARM_VERDICT_BOTH     0.90
 #define CARM_VERDICT_DONE     0.90
+/* From this share on the largest bound, where it is a wait for memory, makes the order of accesses worth a sentence:
+ * the bound is what is known of a wait that has other parts. */
+#define CARM_VERDICT_PATTERN 0.25
 /* A bound that exceeds the measured time by more is refuted: clocks and samples are known to some 10%. */
 #define CARM_VERDICT_OVER 1.20
 
@@ -30,6 +33,7 @@
     ROW(PREFETCH, "prefetch",                                                                    \
         "more independent misses at a time: several searches side by side, or prefetches")       \
     ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                          \
+    ROW(PAD, "pad", "make rows a line longer, so that their lines are of different sets")        \
     ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")         \
     ROW(APART, "apart", "give the data of each thread lines of their own")                       \
     ROW(ALIGN, "align", "align the data to lines of 64 bytes")                                   \
@@ -50,6 +54,9 @@ const char *carm_advice_words(enum carm_advice_code code);
 struct carm_verdict_advice {
     enum carm_advice_code code;
     enum carm_limit removes;
+    struct carm_verdict_gain {
+        double low, high;
+    } gain; /* times as fast the loop is with this alone; low 0 = as the verdict's */
 };
 
 enum { CARM_VERDICT_ADVICE_MAX = 4 };
@@ -63,9 +70,7 @@ struct carm_verdict {
     enum carm_limit second;
     struct carm_bounds bounds;
     double seconds; /* of an iteration, measured */
-    struct carm_verdict_gain {
-        double low, high;
-    } loop,
+    struct carm_verdict_gain loop,
         program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
     struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
     size_t nadvice;

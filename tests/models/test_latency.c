@@ -65,12 +65,44 @@ static void test_of_none(void **state)
     assert_non_null(strstr(l.note, "no working set lies in this level alone"));
 }
 
+/* The second level holds 8 MiB of pages without a miss, and at 12 MiB some miss: it has less than 3072. */
+static void test_of_the_tlb(void **state)
+{
+    static struct carm_latency_point points[] = {{.working_set_bytes = 8 << 20},
+                                                 {.working_set_bytes = 12 << 20},
+                                                 {.working_set_bytes = 16 << 20}};
+    static struct carm_latency_curve curves[] = {
+        {.order = CARM_LATENCY_RANDOM, .page_bytes = 4096, .points = points + 2, .npoints = 1},
+        {.order = CARM_LATENCY_PAGES, .page_bytes = 4096, .points = points, .npoints = 3}};
+    static struct carm_latency levels[] = {{.level = "TLB1",
+                                            .order = CARM_LATENCY_PAGES,
+                                            .page_bytes = 4096,
+                                            .seconds = 1e-9,
+                                            .reach_bytes = 1 << 18},
+                                           {.level = "TLB2",
+                                            .order = CARM_LATENCY_PAGES,
+                                            .page_bytes = 4096,
+                                            .seconds = 2e-9,
+                                            .reach_bytes = 8 << 20}};
+    struct carm_model m = {
+        .latency = levels, .nlatency = 2, .latency_curves = curves, .nlatency_curves = 2};
+    (void)state;
+    assert_true(carm_latency_tlb_pages(&m) == 3072.0);
+    levels[1].reach_bytes = 0; /* beyond the largest set */
+    assert_true(carm_latency_tlb_pages(&m) == 0.0);
+    m.nlatency = 1;
+    assert_true(carm_latency_tlb_pages(&m) == 2048.0);
+    m.nlatency = 0;
+    assert_true(carm_latency_tlb_pages(&m) == 0.0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_of_a_whole_cache),
         cmocka_unit_test(test_of_a_part_of_a_cache),
         cmocka_unit_test(test_of_none),
+        cmocka_unit_test(test_of_the_tlb),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

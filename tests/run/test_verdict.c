@@ -419,6 +419,87 @@ static void test_small_pages(void **state)
     assert_int_equal(v.nadvice, 1);
 }
 
+/* A column of a matrix: a load and a store that each need a walk. Walks of 4 KiB pages take 6 and 3 ns, of 2 MiB pages 3
+ * and 1; the lines come from L2 in 0.5 ns each. */
+static void test_walks(void **state)
+{
+    static struct carm_in_flight flights[] = {
+        {.level = CARM_WALK, .code = CARM_WALK_NEAR_LOADS, .page_bytes = 4096, .rate = 1e9 / 4},
+        {.level = CARM_WALK, .code = CARM_WALK_FAR_LOADS, .page_bytes = 4096, .rate = 1e9 / 6},
+        {.level = CARM_WALK, .code = CARM_WALK_FAR_STORES, .page_bytes = 4096, .rate = 1e9 / 3},
+        {.level = CARM_WALK, .code = CARM_WALK_FAR_LOADS, .page_bytes = 2 << 20, .rate = 1e9 / 3},
+        {.level = CARM_WALK, .code = CARM_WALK_FAR_STORES, .page_bytes = 2 << 20, .rate = 1e9},
+        {.level = "L2", .code = "scalar", .page_bytes = 2 << 20, .rate = 2e9}};
+    const struct carm_model model = {.in_flight = flights, .nin_flight = 6};
+    struct carm_bounds_input in = {.rates.model = &model,
+                                   .clock_hz = clock_hz,
+                                   .scattered = {[CARM_FROM_L2] = 2.0},
+                                   .walk_loads = {[CARM_WALKS_FAR] = 1.0},
+                                   .walk_stores = {[CARM_WALKS_FAR] = 1.0}};
+    struct carm_verdict_code code = {.strided = true, .used = 0.125};
+    struct carm_bounds bounds;
+    struct carm_verdict v;
+    (void)state;
+    carm_bounds_find(&in, &bounds);
+    const struct carm_lower_bound *walks = bound_of(&bounds, CARM_LIMIT_TLB, "walks");
+    assert_non_null(walks);
+    assert_near(walks->seconds, 9e-9, 1e-15);
+    assert_near(walks->huge_seconds, 4e-9, 1e-15);
+    carm_verdict_find(&bounds, 10e-9, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_TLB);
+    assert_near(v.explains, 0.9, 1e-9);
+    assert_int_equal(v.nadvice, 2);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_UNIT_STRIDE);
+    assert_int_equal(v.advice[1].code, CARM_ADVICE_HUGE_PAGES);
+    assert_near(v.advice[1].gain.low, 2.0, 1e-9); /* 5 ns of 10 go */
+    assert_near(v.advice[1].gain.high, 2.5, 1e-9);
+    /* too little is explained: the order of the accesses is known all the same */
+    carm_verdict_find(&bounds, 20e-9, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_UNKNOWN);
+    assert_int_equal(v.second, CARM_LIMIT_TLB);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_UNIT_STRIDE);
+    assert_int_equal(v.advice[1].code, CARM_ADVICE_HUGE_PAGES);
+    /* random pages: huge pages alone, with what they leave */
+    code.strided = false;
+    carm_verdict_find(&bounds, 10e-9, 1.0, &code, &v);
+    assert_int_equal(v.nadvice, 1);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_HUGE_PAGES);
+    assert_near(v.loop.high, 2.5, 1e-9);
+    /* pages side by side; stores of them were not measured */
+    in.walk_loads[CARM_WALKS_NEAR] = 1.0;
+    in.walk_loads[CARM_WALKS_FAR] = in.walk_stores[CARM_WALKS_FAR] = 0.0;
+    carm_bounds_find(&in, &bounds);
+    assert_near(bound_of(&bounds, CARM_LIMIT_TLB, "walks")->seconds, 4e-9, 1e-15);
+    in.walk_stores[CARM_WALKS_NEAR] = 1.0;
+    carm_bounds_find(&in, &bounds);
+    assert_null(bound_of(&bounds, CARM_LIMIT_TLB, "walks"));
+}
+
+/* Lines 4096 bytes apart: 14 ns each from memory, 3 from L2. */
+static void test_aliased(void **state)
+{
+    static struct carm_in_flight flights[] = {
+        {.level = "DRAM", .code = "scalar", .page_bytes = 4096, .rate = 1e9 / 9},
+        {.level = "L2", .code = CARM_ALIASED_LOADS, .page_bytes = 4096, .rate = 1e9 / 3},
+        {.level = "DRAM", .code = CARM_ALIASED_LOADS, .page_bytes = 4096, .rate = 1e9 / 14}};
+    const struct carm_model model = {.in_flight = flights, .nin_flight = 3};
+    const struct carm_bounds_input in = {.rates.model = &model,
+                                         .clock_hz = clock_hz,
+                                         .scattered = {[CARM_FROM_DRAM] = 1.0},
+                                         .aliased = {[CARM_FROM_L2] = 1.0, [CARM_FROM_DRAM] = 1.0}};
+    const struct carm_verdict_code code = {.strided = true, .used = 0.125};
+    struct carm_bounds bounds;
+    struct carm_verdict v;
+    (void)state;
+    carm_bounds_find(&in, &bounds);
+    assert_true(bounds.of[0].aliased);
+    assert_near(bounds.of[0].seconds, 17e-9, 1e-15);
+    carm_verdict_find(&bounds, 18e-9, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_UNIT_STRIDE);
+    assert_int_equal(v.advice[1].code, CARM_ADVICE_PAD);
+}
+
 static void test_gains(void **state)
 {
     struct carm_bounds b = {.n = 0};
@@ -555,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_half_explained),  cmocka_unit_test(test_words),
         cmocka_unit_test(test_code_lines),      cmocka_unit_test(test_small_pages),
         cmocka_unit_test(test_gains),           cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_walks),           cmocka_unit_test(test_aliased),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

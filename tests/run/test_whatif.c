@@ -81,8 +81,10 @@ static void verdicts_take_measured_gains(void **state)
     (void)state;
     of->limit = CARM_LIMIT_DRAM;
     of->loop = (struct carm_verdict_gain){1.5, 8.0};
-    of->advice[0] = (struct carm_verdict_advice){CARM_ADVICE_BLOCK, CARM_LIMIT_DRAM};
-    of->advice[1] = (struct carm_verdict_advice){CARM_ADVICE_STREAM_STORES, CARM_LIMIT_DRAM};
+    of->advice[0] =
+        (struct carm_verdict_advice){.code = CARM_ADVICE_BLOCK, .removes = CARM_LIMIT_DRAM};
+    of->advice[1] =
+        (struct carm_verdict_advice){.code = CARM_ADVICE_STREAM_STORES, .removes = CARM_LIMIT_DRAM};
     of->nadvice = 2;
     /* a bound is no advice, streaming stores gain nothing, huge pages do */
     changes[CARM_WHATIF_L1] = change(13.0, 1.0, NAN);
