@@ -652,7 +652,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     struct carm_hierarchy_counts counts = {.nlevels = 0};
     struct carm_sampled_sum sum = {.cold = 0.0};
     bool found = false;
-    static const double most = 0.5;
+    static const double most = 0.5; /* of the steps: no other number has more */
     unsigned set = 0;
     double moved = 0.0, by_pages = 0.0, apart = 0.0;
     double seen = 0.0, splits = 0.0, walks = 0.0, far = 0.0, followed = 0.0;
