@@ -715,7 +715,7 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)
 {
     struct run run = {.trace = trace, .root = pid};
     bool is_new = false;
-    int rc = carm_accounts_open(&run.accounts, err);
+    int rc = carm_accounts_open(&run.accounts, NULL, err);
     memset(&trace->counts, 0, sizeof trace->counts);
     trace->cut = CARM_TRACE_WHOLE;
     trace->cut_signal = 0;

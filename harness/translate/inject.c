@@ -609,6 +609,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
 {
     struct target t = {.pid = pid, .mem = -1};
     static struct carm_boot boot; /* of some KiB */
+    static struct carm_xlayout layout;
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     if (step(&t) != 0 || ptrace(PTRACE_GETREGS, pid, NULL, &t.regs) != 0) {
@@ -619,11 +620,15 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     if (t.regs.cs != USER_CS_64) {
         return refuse(&t, err, "it is a 32-bit program");
     }
+    if (!layout.enabled) {
+        carm_xlayout_read(&layout);
+    }
     boot = (struct carm_boot){.entry = t.regs.rip,
                               .stack = t.regs.rsp,
                               .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0,
                               .addresses = records >= 0,
                               .program = program,
+                              .layout = layout,
                               .cpu = *cpu};
     if (records >= 0) {
         boot.sample = *sample;

@@ -658,7 +658,7 @@ static void name_unknown(const struct carm_sums *sums, struct carm_step_counts *
 {
     struct carm_accounts *accounts = NULL;
     struct carm_step_counts one = {.instructions = 0};
-    if (counts->unknown && carm_accounts_open(&accounts, NULL) == 0) {
+    if (counts->unknown && carm_accounts_open(&accounts, NULL, NULL) == 0) {
         carm_accounts_apply(accounts, NULL, sums->unknown, sums->unknown_length, NULL, &one);
         memcpy(counts->unknown_text, one.unknown_text, sizeof counts->unknown_text);
         carm_accounts_close(accounts);

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "harness/count/step/instruction.h"
+#include "harness/count/step/xstate.h"
 #include "harness/translate/records.h"
 
 #define CARM_TALLY_AT   UINT64_C(0x7e9000000000)
@@ -266,6 +267,7 @@ struct carm_boot {
     uint32_t stock;                /* is mapped (harness/translate/layout.h) */
     struct carm_record_sample sample;
     struct carm_cpu_view cpu;
+    struct carm_xlayout layout; /* of the processor */
     uint32_t nranges;
     struct carm_range {
         uint64_t begin, end; /* executable memory */

@@ -511,7 +511,7 @@ static void test_counting(void **state)
 {
     struct carm_accounts *accounts = NULL;
     struct carm_err err = {""};
-    assert_int_equal(carm_accounts_open(&accounts, &err), 0);
+    assert_int_equal(carm_accounts_open(&accounts, NULL, &err), 0);
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_layout *l = &all.layouts[i];
         const struct carm_account *a = &all.accounts[i];

@@ -21,7 +21,8 @@ struct carm_accounts {
     struct entry entries[1 << ENTRIES_LOG2];
 };
 
-int carm_accounts_open(struct carm_accounts **out, struct carm_err *err)
+int carm_accounts_open(struct carm_accounts **out, const struct carm_xlayout *layout,
+                       struct carm_err *err)
 {
     struct carm_accounts *accounts = calloc(1, sizeof *accounts);
     if (!accounts) {
@@ -29,7 +30,11 @@ int carm_accounts_open(struct carm_accounts **out, struct carm_err *err)
                          sizeof *accounts / 1024);
     }
     ZydisDecoderInit(&accounts->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    carm_xlayout_read(&accounts->layout);
+    if (layout) {
+        accounts->layout = *layout;
+    } else {
+        carm_xlayout_read(&accounts->layout);
+    }
     *out = accounts;
     return 0;
 }

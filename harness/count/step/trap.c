@@ -428,7 +428,7 @@ static int make_state(struct carm_err *err)
 {
     struct carm_stepping *st = calloc(1, sizeof *st);
     pthread_once(&key_once, make_key);
-    if (!st || carm_accounts_open(&st->accounts, NULL) != 0) {
+    if (!st || carm_accounts_open(&st->accounts, NULL, NULL) != 0) {
         free(st);
         return carm_fail(err, CARM_ENOMEM, "not enough memory to step a thread");
     }

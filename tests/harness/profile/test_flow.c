@@ -338,7 +338,7 @@ static void find_branch(const uint8_t *code, uint64_t *target, uint64_t *behind)
 static void test_known_loops(void **state)
 {
     struct carm_accounts *accounts = NULL;
-    assert_int_equal(carm_accounts_open(&accounts, NULL), 0);
+    assert_int_equal(carm_accounts_open(&accounts, NULL, NULL), 0);
     for (size_t i = 0; i < sizeof hot / sizeof *hot; i++) {
         const struct hot *h = &hot[i];
         const uint8_t *code = (const uint8_t *)(uintptr_t)h->code;

@@ -12,7 +12,7 @@
 enum {
     REGIONS_MAX = 64,
     BORROWED_MAX = REGIONS_MAX / 2, /* with so many regions, a child copies in place of one more */
-    HASH_FIRST = 1 << 14,           /* places; twice the blocks at least */
+    HASH_FIRST = 1 << 12,           /* places; twice the blocks at least */
     VERSIONS = 8,                   /* forgotten blocks that are kept for one address */
     TABLE_MASK = 0xffff,
 };
@@ -32,6 +32,16 @@ static uint32_t nregions;
 static uint32_t *hash; /* block + 1 */
 static uint32_t hash_places;
 
+/* Its places are used all over, and each page would fault twice: to be read, and to be written. */
+static uint32_t *new_hash(uint32_t places)
+{
+    uint32_t *made = carm_pages((uint64_t)places * sizeof *made, PROT_READ | PROT_WRITE);
+    if (made) {
+        carm_pages_now(made, (uint64_t)places * sizeof *made);
+    }
+    return made;
+}
+
 bool carm_cache_open(void)
 {
     const int prot = PROT_READ | PROT_WRITE;
@@ -39,7 +49,7 @@ bool carm_cache_open(void)
     carm_links = carm_pages((uint64_t)CARM_LINKS_MAX * sizeof *carm_links, prot);
     carm_maps = carm_pages((uint64_t)CARM_MAPS_MAX * sizeof *carm_maps, prot);
     hash_places = HASH_FIRST;
-    hash = carm_pages((uint64_t)hash_places * sizeof *hash, prot);
+    hash = new_hash(hash_places);
     carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
     return carm_blocks && carm_links && carm_maps && hash;
 }
@@ -79,7 +89,8 @@ static struct carm_region *new_region(uint64_t at)
         region->begin + REGION_BYTES / (carm_boot.sample.wanted ? 4 : 2);
     region->nblocks = 0;
     region->holder = CARM_REGION_OWN;
-    region->ahead = region->rare_ahead = (struct carm_ahead){0, 0};
+    /* the program's own code is in another region than the libraries', and often little */
+    region->ahead = region->rare_ahead = (struct carm_ahead){0, nregions > 0};
     region->blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE);
     if (!region->blocks) {
         free_region(pages, alias);
@@ -331,7 +342,7 @@ struct carm_block *carm_cache_again(uint64_t pc, const uint8_t *bytes, uint64_t 
 /* Doubles the table. Without memory the table stays as it is, and look-ups are slower. */
 static void grow(void)
 {
-    uint32_t *bigger = carm_pages(2 * (uint64_t)hash_places * sizeof *hash, PROT_READ | PROT_WRITE);
+    uint32_t *bigger = new_hash(2 * hash_places);
     if (!bigger) {
         return;
     }

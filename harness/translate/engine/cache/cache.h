@@ -33,11 +33,12 @@ void *carm_pages_reserve(uint64_t at, uint64_t bytes);
 /* Makes it so, in the place of anything there, which other threads may be executing. returns false: the kernel refuses */
 bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
-/* Memory that fills up from its begin: pages come 16 at a time, as page faults would take three times as long. The
- * first are 2, enough for most forked children. */
+/* Memory that fills up from its begin: pages come up to 16 at a time, as page faults would take three times as long. A
+ * third of the pages so far come next, since each takes 1 to 2 us, and a short process has hundreds. Most forked
+ * children need 2. */
 struct carm_ahead {
     uint64_t until; /* pages are there; 0 = none yet */
-    uint64_t bytes; /* of the latest pages */
+    uint64_t pages; /* that came so far */
 };
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used);
 void carm_pages_now(void *at, uint64_t bytes); /* all of them */

@@ -330,13 +330,16 @@ void carm_pages_now(void *at, uint64_t bytes)
 
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used)
 {
-    enum { FIRST = 2 * CARM_PAGE, MOST = 16 * CARM_PAGE };
+    enum { FIRST = 8, LEAST = 4, CHILD = 2, PART = 3, MOST = 16 }; /* pages */
     const uint64_t at = (uint64_t)used & ~(uint64_t)(CARM_PAGE - 1);
     if (at + 2 * CARM_PAGE > ahead->until) {
-        ahead->bytes = !ahead->bytes ? FIRST : ahead->bytes < MOST ? 2 * ahead->bytes : MOST;
+        const uint64_t least = carm_cache_forked ? CHILD : ahead->pages ? LEAST : FIRST;
+        const uint64_t part = ahead->pages / PART;
+        const uint64_t more = part < least ? least : part > MOST ? MOST : part;
         ahead->until = ahead->until > at ? ahead->until : at;
-        carm_pages_now((void *)ahead->until, ahead->bytes);
-        ahead->until += ahead->bytes;
+        carm_pages_now((void *)ahead->until, more * CARM_PAGE);
+        ahead->until += more * CARM_PAGE;
+        ahead->pages += more;
     }
 }
 

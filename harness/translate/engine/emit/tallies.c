@@ -10,7 +10,8 @@ static struct carm_accounts *accounts;
 
 bool carm_account_open(void)
 {
-    return carm_accounts_open(&accounts, NULL) == 0;
+    const struct carm_xlayout *layout = &carm_boot.layout;
+    return carm_accounts_open(&accounts, layout->enabled ? layout : NULL, NULL) == 0;
 }
 
 void carm_account_note_unknown(const struct carm_insn_full *insn)

@@ -58,7 +58,7 @@ static struct carm_accounts *open_effects(void)
 {
     struct carm_accounts *accounts = NULL;
     struct carm_err err = {""};
-    if (carm_accounts_open(&accounts, &err) != 0) {
+    if (carm_accounts_open(&accounts, NULL, &err) != 0) {
         fail_msg("%s", err.text);
     }
     return accounts;
