@@ -276,7 +276,13 @@ if [ -z "$mpi" ]; then
     # rank 0 may have been ended before it wrote the last row
     ! wait $launcher && { rows cancelled.jsonl node1=ok node2=killed node3=ok ||
         { ends_others && rows cancelled.jsonl node1=ok node3=ok; }; }
-    ok "a gathering is cancelled: rows are kept, the node that lacks has its reason"
+    gathered=$?
+    if [ $gathered -ne 0 ] && ends_others && grep -q 'libmpi.*ompi_mpi_init' err; then
+        skip "a gathering is cancelled" "Open MPI 5 ended a rank by a segmentation fault in its own MPI_Init"
+    else
+        [ $gathered -eq 0 ]
+        ok "a gathering is cancelled: rows are kept, the node that lacks has its reason"
+    fi
 else
     skip "srun --mpi=pmix" "$mpi"
 fi

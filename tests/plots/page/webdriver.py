@@ -45,7 +45,7 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="carm-browser-")
         self.process = None
         self.base = None
-        self.patience = 1.0  # factor on the seconds of wait(); small where a failure is expected
+        self.patience = 4.0  # a busy machine; factor on the seconds of wait(); small where a failure is expected
         try:
             self._start(browser, driver)
         except BaseException:
