@@ -13,13 +13,13 @@ from webdriver import Browser, WebDriverError, programs
 
 def caught(b, check):
     """The words of a check that must fail."""
-    b.patience = 0.1
+    usual, b.patience = b.patience, 0.1
     try:
         check()
     except AssertionError as error:
         return "caught: " + str(error)
     finally:
-        b.patience = 1.0
+        b.patience = usual
     raise AssertionError("the planted fault was not caught")
 
 
