@@ -560,7 +560,8 @@ ifdef MPI_PROGRAM
 endif
 	@version=$$($(ESLINT) --version 2>/dev/null | sed -n 's/^v\([0-9]*\)[.].*/\1/p'); \
 	if [ "$${version:-0}" -ge 9 ]; then \
-	  $(ESLINT) -c plots/page/eslint.config.mjs $(B)/plots/report-script.js $(B)/plots/fleet-script.js; \
+	  $(ESLINT) -c plots/page/eslint.config.mjs $(B)/plots/report-script.js $(B)/plots/fleet-script.js \
+	    $(B)/plots/history-script.js; \
 	else echo "no eslint that starts and is of version 9 or newer (npm install -g eslint; Debian's is 6.4):" \
 	  "the scripts of the pages are not checked"; fi
 	@if command -v mypy >/dev/null; then mypy --strict --ignore-missing-imports python/carm.py; \

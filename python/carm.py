@@ -5,14 +5,16 @@
     model = carm.load("model.json")          # or carm.load(): this machine's
     roofs = model.roofs(threads=1)
     roofs.at(0.25)                            # flop/s that is possible at 0.25 flop/byte
-    points = carm.run(["./app"], name="app")  # counted by carm run
-    carm.place(points, model)                 # the answers of carm place
-    carm.plot(model, points)                  # matplotlib
+    run = carm.run(["./app"], name="app")     # counted by carm run: rows, and
+    run.totals["flops"], run["seconds"]       # the program's totals, a column as a numpy array
+    carm.place(run, model)                    # the answers of carm place
+    carm.verdict(run, model)                  # what limits it, and what that is worth
+    carm.plot(model, run)                     # matplotlib axes
     with carm.region("solve"): ...            # counted by itself under carm run --regions
     carm.measure(parse, text)                 # one iteration of a benchmark, under carm run --regions
 
 Needs the program carm in PATH, or its path in the environment variable CARM, for run(), place() and
-load() without a file. frame() needs pandas, plot() matplotlib; nothing else is needed.
+load() without a file. frame() needs pandas, plot() matplotlib; columns are lists without numpy.
 Units are those of model.json: byte/s, flop/s, second."""
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ from __future__ import annotations
 import contextlib
 import csv
 import ctypes
+import dataclasses
 import json
+import math
 import mmap
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,7 +37,7 @@ from typing import Any, Iterable, Mapping, Sequence, Union
 
 __version__ = "0.1.0"
 __all__ = ["CarmError", "Model", "Roofs", "frame", "load", "measure", "place", "plot", "read", "region",
-           "run", "Timer"]
+           "Run", "run", "Timer", "Verdict", "verdict"]
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -267,18 +272,115 @@ def place(points: Any, model: Model | Path | None = None, *, isa: str | None = N
         return placed
 
 
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What limits a point.
+
+    name        of the point
+    limit       code of the limit, such as "latency"; None: carm run has none for it, and the text is that of its place
+    explains    share of its time, 0 .. 1
+    gain        how many times as fast it may be without the limit: the least and the most (inf: not known)
+    advice      code of what to try; None: nothing is known to help
+    text        the sentence"""
+
+    name: str
+    limit: str | None
+    explains: float | None
+    gain: tuple[float, float] | None
+    advice: str | None
+    text: str
+
+
+def _verdict(place_of: Mapping[str, Any]) -> Verdict:
+    kept = place_of.get("verdict")
+    if not kept:
+        under = place_of.get("cache_aware") or place_of.get("original") or {}
+        text = under.get("advice") or "; ".join(map(str, place_of.get("not_placed") or [])) or "it has no place"
+        return Verdict(place_of["name"], None, None, None, None, text)
+    low, high = kept.get("gain_low"), kept.get("gain_high")
+    gain = (float(low or 1), math.inf if high is None else float(high))
+    return Verdict(place_of["name"], kept["limit"], kept.get("explains"), gain, kept.get("advice") or None, kept["text"])
+
+
+def verdict(points: Any, model: Model | Path | None = None, *, isa: str | None = None, precision: str | None = None,
+            threads: int | None = None) -> list[Verdict]:
+    """What limits each point: the verdict that carm run kept in its row, else what its place under the roofs says.
+    Arguments as of place()."""
+    return [_verdict(p) for p in place(points, model, isa=isa, precision=precision, threads=threads)]
+
+
+class Run(list[dict[str, Any]]):
+    """What carm run counted: a list of rows, dictionaries with the columns of points.csv. A row is a run of the program,
+    or one of its loops or functions. run["seconds"] is a column: a numpy array with nan for what is unknown, a list
+    where numpy is missing or the column is text."""
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, which the object has itself, too."""
+        return list(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.column(key) if isinstance(key, str) else super().__getitem__(key)
+
+    def column(self, name: str) -> Any:
+        """The column of a name, a value for each row; KeyError: no row has it."""
+        if not any(name in row for row in self):
+            raise KeyError(name)
+        values = [row.get(name) for row in self]
+        if any(isinstance(v, str) for v in values):
+            return values
+        numbers = [float(v) if _known(v) else math.nan for v in values]  # type: ignore[arg-type]
+        try:
+            import numpy  # optional
+        except ImportError:
+            return numbers
+        return numpy.array(numbers)
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """The program's own figures, of one run: counts of the first run (exact counts are the same in each), and the
+        median time. flops, bytes, dram_bytes, instructions: where they are known; loops and functions are added up.
+        seconds: wall clock, or of loops and functions the time on processors. performance: flop/s. intensity: flop/byte."""
+        whole = [row for row in self if not row.get("kind")]
+        first = whole[:1] or [row for row in self if row.get("pid") == self[0].get("pid")]
+        found: dict[str, float] = {}
+        for name in ("flops", "bytes", "dram_bytes", "instructions"):
+            counted = [row.get(name) for row in first if row.get("kind") != "kernel"]
+            if counted and all(_known(v) for v in counted):
+                found[name] = float(sum(v for v in counted if v is not None))
+        each: dict[Any, float] = {}
+        for k, row in enumerate(whole or self):
+            if _known(row.get("seconds")):
+                run_of = k if whole else row.get("pid")
+                each[run_of] = each.get(run_of, 0.0) + float(row["seconds"])
+        if each:
+            found["seconds"] = statistics.median(each.values())
+        if found.get("flops") and found.get("seconds"):
+            found["performance"] = found["flops"] / found["seconds"]
+        if found.get("flops") and found.get("bytes"):
+            found["intensity"] = found["flops"] / found["bytes"]
+        return found
+
+
 def run(command: Sequence[str], *, name: str | None = None, counters: str | None = None, repeat: int = 1,
-        cwd: Path | None = None, env: Mapping[str, str] | None = None, show: bool = False) -> list[dict[str, Any]]:
-    """Counts a program with carm run; returns a row (dictionary) for each run.
+        by: str | None = None, cpu: str | None = None, cwd: Path | None = None, env: Mapping[str, str] | None = None,
+        show: bool = False) -> Run:
+    """Counts a program with carm run; returns its rows and totals.
 
     command   a list of words
     counters  of carm run --counters: "papi", "likwid", "translate", "step" or "none"; None = its choice
+    by        rows of the "whole" program, of its "functions" or "loops"; None = carm's choice
+    cpu       of carm run --cpu, such as "x86-64-v3": the same counts on any machine, without times; None = this one
     show      print the program's output, which is dropped otherwise"""
+    if by not in (None, "whole", "functions", "loops"):
+        raise CarmError(f"by is whole, functions or loops, not {by}")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "points.csv")
         options = ["run", "-q", f"--output={path}"]
         options += [f"--name={name}"] if name else []
         options += [f"--counters={counters}"] if counters else []
+        options += [f"--{by}"] if by else []
+        options += [f"--cpu={cpu}"] if cpu else []
         for _ in range(repeat):
             done = _start([*options, "--", *command], cwd=cwd, env=env)
             if show:
@@ -289,7 +391,7 @@ def run(command: Sequence[str], *, name: str | None = None, counters: str | None
                                 + _last_line(done, "it wrote no error"))
             if done.returncode:
                 raise CarmError(_last_line(done, f"{done.args[0]} exits with {done.returncode}"))
-        return read(path)
+        return Run(read(path))
 
 
 _library: list[ctypes.CDLL] = []
@@ -405,12 +507,42 @@ def frame(rows: Any) -> Any:
 
 # ---- pictures --------------------------------------------------------------------------------------
 
+
+def _label(ax: Any, dots: Sequence[tuple[float, float, str]]) -> None:
+    """Names beside their dots, each at the first of 14 places that lies on no other name or dot and inside the axes;
+    without one, at the first place."""
+    ax.autoscale_view()
+    height, points = 10.0, 72.0 / ax.figure.dpi  # of a name, in points; of a pixel
+    at = [tuple(points * v for v in ax.transData.transform((x, y))) for x, y, _ in dots]
+    frame_of = [points * v for v in (*ax.bbox.min, *ax.bbox.max)]
+    taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in at]
+    for (x, y), (x_data, y_data, name) in zip(at, dots):
+        width = 0.65 * height * len(name)
+        places = [(dx, dy) for dy in (6.0, -height - 6.0, -height / 2, height + 10.0, -2 * height - 10.0)
+                  for dx in (6.0, -width - 6.0, -width / 2)]
+        places = [p for p in places if p != (-width / 2, -height / 2)]  # on the dot
+        for dx, dy in places:
+            box = (x + dx, y + dy, x + dx + width, y + dy + height)
+            inside = box[0] >= frame_of[0] and box[1] >= frame_of[1] and box[2] <= frame_of[2] and box[3] <= frame_of[3]
+            if inside and not any(a[0] < box[2] and box[0] < a[2] and a[1] < box[3] and box[1] < a[3] for a in taken):
+                break
+        else:
+            dx, dy = places[0]
+            box = (x + dx, y + dy, x + dx + width, y + dy + height)
+        taken.append(box)
+        ax.annotate(name, (x_data, y_data), textcoords="offset points", xytext=(dx, dy), fontsize=height)
+
+
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def plot(model: Model | Roofs, points: Any = None, *, ax: Any = None, isa: str | None = None,
          precision: str | None = None, threads: int | None = None) -> Any:
-    """Draws the cache-aware roofline in the look of carm plot, with points. returns the axes"""
+    """Draws the cache-aware roofline in the look of carm plot, with points: Gflop/s over flop/byte.
+
+    points   rows, of which those with flops, bytes and seconds are drawn
+    ax       matplotlib axes to draw into; None = new ones of 9 by 5.5 inches
+    returns  the axes"""
     import matplotlib.pyplot  # optional
 
     roofs = model if isinstance(model, Roofs) else model.roofs(isa, precision, threads)
@@ -431,12 +563,12 @@ def plot(model: Model | Roofs, points: Any = None, *, ax: Any = None, isa: str |
         ax.plot([rate / max(roofs.levels.values()), right], [rate / 1e9] * 2,
                 color="black" if op == best else "#555555", lw=2.5 if op == best else 1,
                 ls="-" if op == best else "--", label=f"{op} {rate / 1e9:.4g} Gflop/s")
-    for x, y, name in dots:
-        ax.plot([x], [y], "o", color="black", ms=5)
-        ax.annotate(name, (x, y), textcoords="offset points", xytext=(5, 4))
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set_xlim(left, right)
+    for x, y, _ in dots:
+        ax.plot([x], [y], "o", color="black", ms=5)
+    _label(ax, dots)
     ax.set_xlabel("operational intensity, flop/byte")
     ax.set_ylabel("performance, Gflop/s")
     ax.set_title(f"Cache-aware roofline, {roofs.isa} {roofs.precision}, {roofs.threads} "
@@ -453,7 +585,7 @@ def load_ipython_extension(ipython: Any) -> None:
     """%load_ext carm: the cell magic %%carm [NAME] runs its cell as a program of its own under carm run,
     prints what it prints, and gives the rows. The interpreter's own work is counted, too, so give the cell enough to do."""
 
-    def magic(line: str, cell: str) -> list[dict[str, Any]]:
+    def magic(line: str, cell: str) -> Run:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "cell.py")
             with open(path, "w", encoding="utf-8") as file:

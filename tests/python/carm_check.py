@@ -135,6 +135,48 @@ def a_program_is_counted():
 
 
 @test
+def a_run_has_totals_and_columns():
+    """of whole runs, and of functions"""
+    rows = [{"name": "a", "flops": 100, "bytes": 50, "seconds": t, "pid": p, "kind": None}
+            for p, t in ((1, 3.0), (2, 1.0), (3, 2.0))]
+    run = carm.Run(rows)
+    assert run.rows == rows and run[0] is rows[0] and len(run) == 3
+    assert run.totals == {"flops": 100, "bytes": 50, "seconds": 2.0, "performance": 50.0, "intensity": 2.0}
+    assert list(run["seconds"]) == [3.0, 1.0, 2.0] and run["name"] == ["a"] * 3
+    parts = carm.Run({"name": f"a: {k}", "flops": f, "bytes": b, "seconds": 1, "pid": 7, "kind": k}
+                     for k, f, b in (("function", 8, 16), ("others", 2, 4), ("kernel", None, None)))
+    assert parts.totals == {"flops": 10, "bytes": 20, "seconds": 3.0, "performance": 10 / 3, "intensity": 0.5}
+    assert math.isnan(parts["flops"][2]) and not carm.Run().totals
+    try:
+        run["nothing"]
+    except KeyError:
+        pass
+    else:
+        raise AssertionError("a column that is none")
+    with tempfile.TemporaryDirectory() as home:
+        env = {**os.environ, "HOME": home, "XDG_DATA_HOME": home}
+        try:
+            same = [carm.run(["true"], by="whole", cpu="x86-64-v2", env=env).totals for _ in range(2)]
+        except carm.CarmError as why:
+            raise Skip(str(why)) from None
+    refused(lambda: carm.run(["true"], by="lines"), "by is whole")
+    if "instructions" not in same[0]:
+        raise Skip("programs cannot be counted by translation here")
+    assert same[0] == same[1] and same[0]["instructions"] > 1000
+
+
+@test
+def verdicts():
+    """what carm run kept, and what a place says"""
+    point = {"name": "a", "flops": 1e9, "bytes": 8e9, "seconds": 1, "threads": 1}
+    kept = {**point, "name": "k", "kind": "loop", "limit": "latency", "limit_by": "bound", "explains": 0.9,
+            "gain_low": 1.5, "gain_high": 3, "advice": "prefetch"}
+    plain, of = carm.verdict([point, kept], model)
+    assert plain.limit is None and "roof" in plain.text, plain
+    assert of.limit == "latency" and near(of.explains, 0.9) and of.gain == (1.5, 3.0) and of.text, of
+
+
+@test
 def a_run_whatever_it_prints():
     """bytes that are no text, a name like an option, a program that fails"""
     with tempfile.TemporaryDirectory() as home:
@@ -208,6 +250,13 @@ def pictures():
     matplotlib.use("Agg")
     ax = carm.plot(model, carm.read(os.path.join(data, "points.csv")), threads=1)
     assert len(ax.lines) > len(model.roofs(threads=1).levels)
+    crowd = [{"name": f"point {k}", "flops": 1e9, "bytes": 8e9 + 2e8 * k, "seconds": 1} for k in range(6)]
+    given = matplotlib.pyplot.subplots()[1]
+    assert carm.plot(model, crowd, threads=1, ax=given) is given
+    given.figure.canvas.draw()
+    boxes = [t.get_window_extent() for t in given.texts]
+    assert len(boxes) == 6 and len(given.texts) == 6
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
 
 
 @test
