@@ -18,6 +18,7 @@
 #include "cli/validate/print.h"
 #include "harness/place/place.h"
 #include "models/file/share.h"
+#include "models/latency.h"
 #include "models/roofline.h"
 #include "validation/roofs/config.h"
 #include "validation/roofs/run.h"
@@ -583,7 +584,13 @@ static int print_dry_run(const struct carm_build_config *c, const struct carm_ho
         printf(": %zu would take more than half of the time; give more with --budget", c->reps);
     }
     print_scaling_plan(c, &o);
-    printf("\nlatencies    %s\nmodel        %s\n", c->latency ? "yes" : "no", path);
+    struct carm_topo_memory memories[CARM_NUMA_NODES_MAX];
+    const size_t nodes = carm_topo_memories(host->topo, memories, CARM_NUMA_NODES_MAX);
+    printf("\nlatencies    %s", c->latency ? "yes" : "no");
+    if (c->latency && nodes > 1) {
+        printf(", with the memory of %zu NUMA nodes", nodes);
+    }
+    printf("\nmodel        %s\n", path);
     return 0;
 }
 
