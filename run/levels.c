@@ -35,11 +35,11 @@ enum { PAGES_BITS = 6, PAGES_KEPT = 1 << PAGES_BITS };
 struct instruction {
     uint32_t program, counter, at;
     bool varies;
-    uint32_t seen, splits;    /* recorded accesses, and those of two lines */
-    uint32_t contended;       /* those to lines that another thread writes */
-    uint64_t last;            /* address of the latest one */
-    uint32_t moved;           /* steps to other addresses ... */
-    uint32_t apart, by_pages; /* ... by 4096 bytes or more, and by a multiple of 4096 bytes */
+    uint32_t seen, splits; /* recorded accesses, and those of two lines */
+    uint32_t contended;    /* those to lines that another thread writes */
+    uint64_t last;         /* address of the latest one */
+    uint32_t moved;        /* steps to other addresses ... */
+    uint32_t apart;        /* ... by 4096 bytes or more */
     /* without sampling: */
     int64_t step;              /* most of the steps, if there are most of one kind ... */
     uint32_t votes, followed;  /* ... by a vote (Boyer, Moore 1991), and how many follow it */
@@ -157,7 +157,6 @@ static void note_step(struct carm_run_levels *l, struct instruction *i, uint64_t
     }
     i->last = address;
     i->moved++;
-    i->by_pages += by % PAGE == 0;
     i->apart += by >= PAGE;
     if (l->sampled) {
         return;
@@ -653,8 +652,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     struct carm_sampled_sum sum = {.cold = 0.0};
     bool found = false;
     static const double most = 0.5; /* of the steps: no other number has more */
-    unsigned set = 0;
-    double moved = 0.0, by_pages = 0.0, apart = 0.0;
+    double moved = 0.0, apart = 0.0;
     double seen = 0.0, splits = 0.0, walks = 0.0, far = 0.0, followed = 0.0;
     memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
     uint8_t pages[PAGES_KEPT] = {0};
@@ -679,10 +677,8 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
         seen += by->seen;
         splits += by->splits;
         contended += by->contended;
-        set = (unsigned)(by->last / LINE % (PAGE / LINE));
         walks += by->walks;
         moved += by->moved;
-        by_pages += by->by_pages;
         apart += by->apart;
         far += by->far;
         places->step = by->followed > followed ? by->step : places->step;
@@ -705,9 +701,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     places->walks = seen > 0.0 ? walks / seen : 0.0;
     places->far = walks > 0.0 ? far / walks : 0.0;
     places->step = followed > most * moved ? places->step : 0;
-    places->by_pages = moved > 0.0 ? by_pages / moved : 0.0;
     places->apart = moved > 0.0 ? apart / moved : 0.0;
-    places->set = set;
     /* an access to two lines is in a sample of lines twice as often */
     splits *= l->sampled ? 0.5 : 1.0;
     seen -= l->sampled ? splits : 0.0;

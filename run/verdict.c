@@ -11,7 +11,7 @@
 #include "models/place/place.h"
 #include "run/parts.h"
 
-enum { LINE = 64, PAGE = 4096, SETS = PAGE / LINE };
+enum { LINE = 64, PAGE = 4096 };
 
 /* Strides beyond which prefetchers do not follow: they stay inside a page.
  * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
@@ -349,6 +349,34 @@ static void note_access(struct carm_run_verdict *v, const struct carm_flow_op *i
     v->accesses[at] = of;
 }
 
+/* Lines that an instruction brings, by their places. */
+struct lines {
+    double lines[CARM_FROM_PLACES];
+};
+
+/* Lines that come into one set of L1: of instructions whose addresses differ by a multiple of 4096 bytes in the same
+ * registers; of the others it is not known.
+ * of   [nops] lines of instructions that move by a multiple of 4096 bytes
+ * out  the most of one set, by places */
+static void find_aliased(const struct carm_flow_code *code, const struct lines *of, double *out)
+{
+    for (size_t i = 0; i < code->nops; i++) {
+        const struct carm_flow_op *a = &code->ops[i];
+        double sum[CARM_FROM_PLACES] = {0.0};
+        for (size_t k = 0; k < code->nops; k++) {
+            const struct carm_flow_op *b = &code->ops[k];
+            const bool same = b->base == a->base && b->index == a->index && b->scale == a->scale &&
+                              (b->displacement - a->displacement) % PAGE == 0;
+            for (int p = 0; p < CARM_FROM_PLACES && same; p++) {
+                sum[p] += of[k].lines[p];
+            }
+        }
+        for (int p = 0; p < CARM_FROM_PLACES; p++) {
+            out[p] = fmax(out[p], of[i].lines[p] > 0.0 ? sum[p] : 0.0);
+        }
+    }
+}
+
 static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
                       struct carm_graph *graph, const struct carm_run_levels *levels,
                       const struct carm_run_figures *figures, struct carm_bounds_input *in,
@@ -359,16 +387,17 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     const double n = code->iterations > 0.0 ? code->iterations : 1.0;
     double *extra = calloc(2 * (code->nops + 1), sizeof *extra);
     double *scattered = extra ? extra + code->nops + 1 : NULL;
-    static const double nearly =
-        0.9; /* all steps: of a matrix those to the next column are others */
     const bool sampled = carm_run_levels_about(levels)->sampled;
     size_t *sweeps = calloc(code->nops + 1, sizeof *sweeps), nsweeps = 0;
-    double aliased[CARM_FROM_PLACES][SETS] = {{0.0}}, swept = 0.0;
+    struct lines *sets = calloc(code->nops + 1, sizeof *sets);
+    double swept = 0.0;
+    double apart = 0.0, rewritten = 0.0; /* loads of lines of one set, and stores to such lines */
     double brought[CARM_HIERARCHY_LEVELS_MAX], loaded = 0.0, stored = 0.0, updated = 0.0;
     bool any = false;
     int rc = 0;
-    if (!extra || !sweeps) {
+    if (!extra || !sweeps || !sets) {
         free(extra);
+        free(sets);
         free(sweeps);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the verdict");
     }
@@ -421,12 +450,12 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             sweeps[nsweeps++] = i;
             swept += trips;
         }
-        const bool comes =
-            insn->loads && all > often * insn->executions && places.by_pages > nearly;
-        for (int k = 0; k < CARM_FROM_PLACES && comes && !a->on_chain; k++) {
-            double *to = &aliased[k][places.set % SETS];
-            *to += lines[k] / n;
-            in->aliased[k] = fmax(in->aliased[k], *to);
+        const bool aliased = by != 0 && by % PAGE == 0;
+        const bool comes = aliased && insn->loads && !a->on_chain && all > often * insn->executions;
+        apart += comes ? insn->executions : 0.0;
+        rewritten += aliased && insn->stores && a->updates ? insn->executions : 0.0;
+        for (int k = 0; k < CARM_FROM_PLACES && comes; k++) {
+            sets[i].lines[k] = lines[k] / n;
         }
         for (int k = 0; k < CARM_FROM_PLACES; k++) {
             in->scattered[k] += jumps && !a->on_chain ? lines[k] / n : 0.0;
@@ -435,6 +464,9 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         v->scattered = v->scattered || jumps;
         v->leaps = v->leaps || (jumps && a->pattern == CARM_PATTERN_REGULAR);
     }
+    find_aliased(code, sets, in->aliased);
+    free(sets);
+    in->updated = apart > 0.0 ? fmin(1.0, rewritten / apart) : 0.0;
     for (size_t i = 0; i < nsweeps; i++) {
         const size_t at = sweeps[i];
         const struct carm_run_places none = {.split = 0.0};

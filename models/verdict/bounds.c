@@ -477,14 +477,18 @@ static void bound_aliased(const struct carm_bounds_input *in, struct carm_bounds
     for (int k = 0; k < CARM_FROM_PLACES && in->rates.model; k++) {
         const struct carm_in_flight *f =
             carm_in_flight_of(in->rates.model, place_names[k], CARM_ALIASED_LOADS, SMALL_PAGE);
-        seconds += f ? in->aliased[k] / f->rate : 0.0;
+        const struct carm_in_flight *both =
+            carm_in_flight_of(in->rates.model, place_names[k], CARM_ALIASED_UPDATES, SMALL_PAGE);
+        const double updated = both && f && both->rate < f->rate ? in->updated : 0.0;
+        seconds += f ? in->aliased[k] * (1.0 - updated) / f->rate : 0.0;
+        seconds += updated > 0.0 ? in->aliased[k] * updated / both->rate : 0.0;
         lines += f ? in->aliased[k] : 0.0;
     }
     struct carm_lower_bound *b = carm_bounds_add(
         out, CARM_LIMIT_LATENCY, seconds, false,
-        "%.3g lines a multiple of 4096 bytes apart, which are of one set of L1, simulated, at the "
-        "rate of such loads: measured",
-        lines);
+        "%.3g lines a multiple of 4096 bytes apart, which are of one set of L1, simulated, %.0f%% of "
+        "them stored to, at the rate of such loads and stores: measured",
+        lines, 100.0 * in->updated);
     if (b) {
         b->aliased = true;
     }

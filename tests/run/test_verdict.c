@@ -481,12 +481,13 @@ static void test_aliased(void **state)
     static struct carm_in_flight flights[] = {
         {.level = "DRAM", .code = "scalar", .page_bytes = 4096, .rate = 1e9 / 9},
         {.level = "L2", .code = CARM_ALIASED_LOADS, .page_bytes = 4096, .rate = 1e9 / 3},
-        {.level = "DRAM", .code = CARM_ALIASED_LOADS, .page_bytes = 4096, .rate = 1e9 / 14}};
-    const struct carm_model model = {.in_flight = flights, .nin_flight = 3};
-    const struct carm_bounds_input in = {.rates.model = &model,
-                                         .clock_hz = clock_hz,
-                                         .scattered = {[CARM_FROM_DRAM] = 1.0},
-                                         .aliased = {[CARM_FROM_L2] = 1.0, [CARM_FROM_DRAM] = 1.0}};
+        {.level = "DRAM", .code = CARM_ALIASED_LOADS, .page_bytes = 4096, .rate = 1e9 / 14},
+        {.level = "DRAM", .code = CARM_ALIASED_UPDATES, .page_bytes = 4096, .rate = 1e9 / 20}};
+    const struct carm_model model = {.in_flight = flights, .nin_flight = 4};
+    struct carm_bounds_input in = {.rates.model = &model,
+                                   .clock_hz = clock_hz,
+                                   .scattered = {[CARM_FROM_DRAM] = 1.0},
+                                   .aliased = {[CARM_FROM_L2] = 1.0, [CARM_FROM_DRAM] = 1.0}};
     const struct carm_verdict_code code = {.strided = true, .used = 0.125};
     struct carm_bounds bounds;
     struct carm_verdict v;
@@ -498,6 +499,9 @@ static void test_aliased(void **state)
     assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
     assert_int_equal(v.advice[0].code, CARM_ADVICE_UNIT_STRIDE);
     assert_int_equal(v.advice[1].code, CARM_ADVICE_PAD);
+    in.updated = 0.5; /* of those of L2 no such rate is known */
+    carm_bounds_find(&in, &bounds);
+    assert_near(bounds.of[0].seconds, 20e-9, 1e-15);
 }
 
 static void test_gains(void **state)

@@ -542,9 +542,9 @@ static int measure_streams(struct memory *m, struct carm_err *err)
 struct strided {
     char *start;
     size_t lines, stride; /* bytes from one line to the next */
-    bool stores;
-    bool moves;         /* each pass goes over the lines beside the last pass's */
-    double rates[REPS]; /* accesses/s */
+    bool stores, updates; /* stores alone, or of what was loaded; neither: loads */
+    bool moves;           /* each pass goes over the lines beside the last pass's */
+    double rates[REPS];   /* accesses/s */
 };
 
 /* Independent accesses, one for each line. */
@@ -559,7 +559,9 @@ static void strided_job(struct carm_worker *w, void *arg)
             char *at = s->start + (s->moves ? (i * passes + k) * CARM_LINE_BYTES % s->stride : 0);
             for (size_t n = s->lines; n > 0; n--, at += s->stride) {
                 volatile uint64_t *word = (volatile uint64_t *)(void *)at;
-                if (s->stores) {
+                if (s->updates) {
+                    *word = *word + 1;
+                } else if (s->stores) {
                     *word = n;
                 } else {
                     (void)*word;
@@ -613,18 +615,28 @@ static int measure_walks(struct memory *m, struct carm_err *err)
     return rc;
 }
 
-/* Loads of lines that are a multiple of 4096 bytes apart: all of one set of L1, which takes them nearly one after the
- * other. Zen 4, ns: from L2 2.7 in place of 0.54, from L3 4.5 in place of 0.8, from DRAM 14.4 in place of 8.8. */
+/* Lines that are a multiple of 4096 bytes apart: all of one set of L1, which takes them nearly one after the other.
+ * Zen 4, ns: loads from L2 2.7 in place of 0.54, from L3 4.5 in place of 0.8, from DRAM 14.4 in place of 8.8; loads with
+ * stores to the same place 12.3, 12.7 and 17. */
 static int measure_aliased(struct memory *m, struct carm_err *err)
 {
     enum { APART = 4096, ROW = 16384, HELD = 256 };
+    static const char *const codes[] = {CARM_ALIASED_LOADS, CARM_ALIASED_UPDATES};
     const size_t tlb = (size_t)carm_latency_tlb_pages(m->run->model);
-    const struct strided in_l2 = {.lines = HELD, .stride = APART},
-                         in_l3 = {.lines = tlb / 3 * 2, .stride = APART},
-                         in_dram = {.lines = m->bytes / ROW, .stride = ROW, .moves = true};
-    int rc = measure_strided(m, "L2", CARM_ALIASED_LOADS, 0, &in_l2, err);
-    rc = rc ? rc : measure_strided(m, "L3", CARM_ALIASED_LOADS, 0, &in_l3, err);
-    return rc ? rc : measure_strided(m, "DRAM", CARM_ALIASED_LOADS, 0, &in_dram, err);
+    int rc = 0;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes && !rc; i++) {
+        const bool updates = i == 1;
+        const struct strided in_l2 = {.lines = HELD, .stride = APART, .updates = updates},
+                             in_l3 = {.lines = tlb / 3 * 2, .stride = APART, .updates = updates},
+                             in_dram = {.lines = m->bytes / ROW,
+                                        .stride = ROW,
+                                        .updates = updates,
+                                        .moves = true};
+        rc = measure_strided(m, "L2", codes[i], 0, &in_l2, err);
+        rc = rc ? rc : measure_strided(m, "L3", codes[i], 0, &in_l3, err);
+        rc = rc ? rc : measure_strided(m, "DRAM", codes[i], 0, &in_dram, err);
+    }
+    return rc;
 }
 
 /* Independent misses to memory with 4 KiB pages, as most programs have them: their translations miss, too. */
@@ -764,7 +776,7 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     enum {
         CURVES = 4 * PAGES_OF_LEVEL,
         LEVELS = 4 * (CARM_TOPO_CACHES_MAX + 4),
-        FLIGHTS = 3 * 9 + 1 + STREAMS + 4 * PAGES_OF_LEVEL + 3
+        FLIGHTS = 3 * 9 + 1 + STREAMS + 4 * PAGES_OF_LEVEL + 2 * 3
     };
     struct memory m = {.run = run};
     struct carm_model *model = run->model;

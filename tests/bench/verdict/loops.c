@@ -307,6 +307,58 @@ LOOP static void fill(size_t k)
         __asm__ volatile("" ::: "memory");
     }
 }
+/* A smoothing that walks down columns of square matrices, of rows of about 2000 numbers (a known length, which is no
+ * multiple of 4096 bytes), and a scaling of columns with a length of rows that the loop gets. */
+enum { SIDE = 2000 };
+LOOP static void column_smooth(size_t k)
+{
+    double(*x)[SIDE] = (double(*)[SIDE])a, (*y)[SIDE] = (double(*)[SIDE])b;
+    for (size_t r = 0; r < k; r += (size_t)SIDE * SIDE) {
+        for (size_t j = 1; j < SIDE - 1; j++) {
+            for (size_t i = 1; i < SIDE - 1; i++) {
+                y[i][j] = 0.25 * (x[i - 1][j] + x[i + 1][j] + x[i][j - 1] + x[i][j + 1]);
+            }
+        }
+    }
+}
+LOOP static void scale_by(double *x, size_t rows, size_t columns, size_t row)
+{
+    for (size_t j = 0; j < columns; j++) {
+        for (size_t i = 0; i < rows; i++) {
+            x[i * row + j] *= 1.0000001;
+        }
+    }
+}
+LOOP static void column_scale(size_t k)
+{
+    const size_t row = 4003, rows = n / row;
+    for (size_t r = 0; r < k; r += rows * row) {
+        scale_by(a, rows, row, row);
+    }
+}
+/* Rows of a known multiple of 4096 bytes: the lines of a column are of one set of L1. */
+LOOP static void column_aliased(size_t k)
+{
+    enum { ROW = 4096, COLUMNS = 64 };
+    for (size_t r = 0; r < k; r += n / ROW * COLUMNS) {
+        for (size_t j = 0; j < COLUMNS; j++) {
+            for (size_t i = 0; i < n / ROW; i++) {
+                a[i * ROW + j] *= 1.0000001;
+            }
+        }
+    }
+}
+LOOP static void column_aliased_l2(size_t k)
+{
+    enum { ROW = 512 };
+    for (size_t r = 0; r < k; r += n) {
+        for (size_t j = 0; j < ROW; j++) {
+            for (size_t i = 0; i < n / ROW; i++) {
+                a[i * ROW + j] *= 1.0000001;
+            }
+        }
+    }
+}
 LOOP static void stride_sum(size_t k)
 {
     double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -482,6 +534,10 @@ static const struct loop {
     {"sum_dram", sum, DATA, 128 << 20},
     {"stride_l2", stride_sum, DATA, 512 << 10},
     {"stride_dram", stride_sum, DATA, 128 << 20},
+    {"column_smooth", column_smooth, DATA, SIDE *SIDE * 8},
+    {"column_scale", column_scale, DATA, 128 << 20},
+    {"column_aliased", column_aliased, DATA, 128 << 20},
+    {"column_aliased_l2", column_aliased_l2, DATA, 512 << 10},
     {"loads_avx2", loads_avx2, DATA, 8 << 10},
     {"stores_avx2", stores_avx2, DATA, 8 << 10},
     {"issue", issue_add, NONE, 0},
