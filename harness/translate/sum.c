@@ -274,6 +274,7 @@ static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint
             snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
         }
         memcpy(&block.row, &rows[i], sizeof block.row);
+        block.row.entered &= CARM_ROW_ENTERED;
         carm_tally_add(&sums->counts, &block.row, counters[i]);
         block.executions = counters[i] * block.row.times;
         block.row.times = 1;
@@ -603,7 +604,8 @@ static void give_map(const struct tally *t, uint32_t number, uint32_t end, uint3
                                   .offsets = offsets};
     for (uint32_t i = t->passed; i < end; i++) {
         const uint64_t off = rows[i].pc - map.begin;
-        if (rows[i].map == number && rows[i].end != CARM_END_PART && off < UINT32_MAX) {
+        if (rows[i].map == number && rows[i].end != CARM_END_PART &&
+            !(rows[i].entered & CARM_ROW_TAKEN) && off < UINT32_MAX) {
             offsets[code.n++] = (uint32_t)off;
         }
     }

@@ -68,6 +68,11 @@ enum carm_tally_end {
     CARM_END_PART,    /* not a block: executions of one repeated string instruction */
 };
 
+enum {
+    CARM_ROW_ENTERED = 1, /* by indirect branches and returns, too */
+    CARM_ROW_TAKEN = 2,   /* the code is in the stock (harness/translate/layout.h) */
+};
+
 /* The counts of one increment of a counter: the sum over a block's instructions, `copies` times. */
 struct carm_tally_row {
     uint64_t pc;
@@ -75,7 +80,7 @@ struct carm_tally_row {
     uint32_t bytes;  /* of code */
     uint16_t map;    /* number + 1 of the struct carm_tally_map that pc is in; 0 = not known */
     uint8_t end;     /* enum carm_tally_end */
-    uint8_t entered; /* by indirect branches and returns, too */
+    uint8_t entered; /* CARM_ROW_ENTERED, CARM_ROW_TAKEN */
     uint8_t times;
     uint8_t compared; /* the code may change, so each execution compares it with the program's
                        * code */

@@ -247,7 +247,7 @@ void carm_translate_for_children(struct carm_thread *t)
     for (uint32_t back = 1; back <= MOST && carm_account_row(back, &row); back++) {
         const struct carm_range *range = carm_ranges_find(row.pc);
         if (row.end != CARM_END_PART && range && (range->flags & CARM_RANGE_KNOWN)) {
-            (void)carm_translate(row.pc, row.entered, &why);
+            (void)carm_translate(row.pc, row.entered & CARM_ROW_ENTERED, &why);
         }
     }
     carm_vectors_load(t);

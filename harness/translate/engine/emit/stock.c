@@ -125,7 +125,8 @@ static void fill_rows(const struct carm_stock_block *b, const struct carm_stock_
         const uint8_t end = rows[i].end;
         rows[i].pc += block->pc;
         rows[i].map = block->file_map;
-        rows[i].entered = block->entry && end != CARM_END_PART;
+        rows[i].entered =
+            CARM_ROW_TAKEN | (block->entry && end != CARM_END_PART ? CARM_ROW_ENTERED : 0);
         if (end == CARM_END_JUMP || end == CARM_END_BRANCH || end == CARM_END_CALL) {
             rows[i].target += block->pc;
         }

@@ -275,7 +275,8 @@ void carm_account_extra(struct carm_thread *t, const struct carm_block *block, u
 
 void carm_account_entered(uint32_t counter)
 {
-    ((struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT))[counter].entered = 1;
+    ((struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT))[counter].entered |=
+        CARM_ROW_ENTERED;
 }
 
 static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *c,
