@@ -27,10 +27,10 @@
 
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
-static char traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128], places[128],
-    masks[128], walks[128], data[128];
+static char fixed[128], traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128],
+    places[128], masks[128], walks[128], data[128];
 static char free_out[128], counted_out[128];
-static bool with_random;
+static bool with_random, with_fixed;
 
 /* A run whose output goes to /dev/null, or to a file. */
 static struct carm_translation translate_with(char *const *argv, const char *output,
@@ -593,6 +593,32 @@ static void test_stock(void **state)
     restore(&before);
 }
 
+/* A program with fixed low addresses: its code reaches its data from the place where the stock's code goes. */
+static void test_stock_low(void **state)
+{
+    NEEDS_TRACING();
+    NEEDS_FIXED_ADDRESSES();
+    if (!with_fixed) {
+        print_message("no compiler for programs with fixed addresses\n");
+        skip();
+    }
+    struct carm_translation got[2];
+    for (int i = 0; i < 2; i++) {
+        char command[512];
+        char *const argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", command,
+                              NULL};
+        (void)snprintf(command, sizeof command, "%s; %s; %s", fixed, fixed, i ? fixed : "");
+        got[i] = translate_with(argv, counted_out, NULL, CARM_STOCK_WAITED);
+        assert_string_equal(got[i].incomplete, "");
+    }
+    const uint64_t counters = got[1].counters - got[0].counters;
+    const uint64_t taken = got[1].taken - got[0].taken;
+    if (taken < counters - counters / 20) {
+        fail_msg("%llu of %llu counters of a third run are of shared code",
+                 (unsigned long long)taken, (unsigned long long)counters);
+    }
+}
+
 /* ---- translated code on disk ---- */
 
 struct kept_header { /* as harness/translate/kept.c has it */
@@ -1005,6 +1031,7 @@ static int compile(void **state)
     if (!mkdtemp(folder)) {
         return -1;
     }
+    (void)snprintf(fixed, sizeof fixed, "%s/fixed", folder);
     (void)snprintf(traced, sizeof traced, "%s/traced", folder);
     (void)snprintf(tiny, sizeof tiny, "%s/tiny", folder);
     (void)snprintf(codes, sizeof codes, "%s/codes", folder);
@@ -1036,6 +1063,13 @@ static int compile(void **state)
                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
                      cc, tiny, top);
+    with_fixed =
+        compiled &&
+        shell("(i=0; while [ $i -lt 300 ]; do echo \"volatile int v$i; void f$i(void); void "
+              "f$i(void) { v$i++; }\"; i=$((i+1)); done; echo 'int main(void) {'; i=0; while [ $i "
+              "-lt 300 ]; do echo \"f$i();\"; i=$((i+1)); done; echo 'return 0; }') | "
+              "%s -O1 -fno-inline -no-pie -o %s -x c - 2>&1",
+              cc, fixed, top);
     with_random = compiled && shell("%s -D_GNU_SOURCE -O1 -o %s "
                                     "%s/tests/harness/translate/random.c -lZydis 2>&1",
                                     cc, random_blocks, top);
@@ -1044,8 +1078,8 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {traced, tiny,  codes, rewrites, random_blocks, places,
-                                 masks,  walks, data,  free_out, counted_out};
+    const char *const files[] = {fixed,  traced, tiny,  codes, rewrites, random_blocks,
+                                 places, masks,  walks, data,  free_out, counted_out};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
     }
@@ -1056,23 +1090,15 @@ static int discard(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_rewrites),
-        cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_tasks),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_looks),
-        cmocka_unit_test(test_cachegrind),
-        cmocka_unit_test(test_sampled),
-        cmocka_unit_test(test_stock),
-        cmocka_unit_test(test_counters_of_forks),
-        cmocka_unit_test(test_faults_of_forks),
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_equal),           cmocka_unit_test(test_rewrites),
+        cmocka_unit_test(test_programs),        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_tasks),           cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_interrupt),       cmocka_unit_test(test_random),
+        cmocka_unit_test(test_places),          cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_looks),           cmocka_unit_test(test_cachegrind),
+        cmocka_unit_test(test_sampled),         cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_stock_low),       cmocka_unit_test(test_counters_of_forks),
+        cmocka_unit_test(test_faults_of_forks), cmocka_unit_test(test_kept),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);

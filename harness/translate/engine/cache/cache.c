@@ -8,6 +8,7 @@
 
 #include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
+#include "harness/translate/image.h"
 
 enum {
     REGIONS_MAX = 64,
@@ -20,6 +21,8 @@ enum {
 #define REACH        (UINT64_C(1536) << 20)
 #define STEP         (UINT64_C(64) << 20)
 #define LOW          (UINT64_C(1) << 31)
+#define LOW_TOP      (CARM_IMAGE_AT - REGION_BYTES)
+#define LOW_TRIES    UINT64_C(12)
 
 struct carm_block *carm_blocks;
 struct carm_link *carm_links;
@@ -192,39 +195,63 @@ static void fill_ahead(struct carm_region *region)
     carm_pages_ahead(&region->rare_ahead, region->rare + region->alias);
 }
 
+static bool has_room(const struct carm_region *region)
+{
+    return region->rare_begin - region->at > CARM_BLOCK_CODE_MAX &&
+           region->end - region->rare > CARM_BLOCK_CODE_MAX &&
+           (region->holder != CARM_REGION_BORROWED || nregions >= BORROWED_MAX);
+}
+
+/* The latest region with room within reach of pc, or, of them all. NULL: none */
+static struct carm_region *latest(uint64_t pc, bool any)
+{
+    for (uint32_t i = nregions; i > 0; i--) {
+        const uint64_t begin = (uint64_t)regions[i - 1].begin;
+        /* in the low 2 GiB all is within reach of all */
+        const bool reaches = pc < LOW ? begin < LOW : distance(begin, pc) < REACH;
+        if ((any || reaches) && has_room(&regions[i - 1])) {
+            return &regions[i - 1];
+        }
+    }
+    return NULL;
+}
+
 static struct carm_region *find_room(uint64_t pc)
 {
-    const bool low = pc < LOW; /* code in the low 2 GiB: operands relative to rip may become
-                                * absolute (write.c) */
-    for (uint32_t i = nregions; i > 0; i--) {
-        struct carm_region *region = &regions[i - 1];
-        if ((low || distance((uint64_t)region->begin, pc) < REACH) &&
-            region->rare_begin - region->at > CARM_BLOCK_CODE_MAX &&
-            region->end - region->rare > CARM_BLOCK_CODE_MAX &&
-            (region->holder != CARM_REGION_BORROWED || nregions >= BORROWED_MAX)) {
-            return own(region) ? region : NULL;
-        }
+    struct carm_region *region = latest(pc, false);
+    if (region) {
+        return own(region) ? region : NULL;
     }
     if (nregions == REGIONS_MAX) {
         return NULL;
+    }
+    if (pc < LOW) { /* far above the program's heap, below the engine */
+        static bool full;
+        for (uint64_t i = 0; !full && !region && i < LOW_TRIES; i++) {
+            region = new_region(LOW_TOP - i * STEP);
+        }
+        full = !region;
+        /* static arrays of 1.5 GiB and more may be in the way. Operands relative to rip can then become absolute
+         * (write.c), but code of the stock serves only without them */
+        region = region ? region : latest(pc, true);
+        return !region ? new_region(0) : own(region) ? region : NULL;
     }
     /* Tries addresses below the code first: above a program grows its heap; below the libraries
      * a GiB is usually free */
     const uint64_t page = pc & ~(STEP - 1);
     for (uint64_t off = UINT64_C(1) << 30; off < REACH - STEP; off += STEP) {
-        struct carm_region *region = page > off + STEP ? new_region(page - off) : NULL;
+        region = page > off + STEP ? new_region(page - off) : NULL;
         if (region) {
             return region;
         }
     }
     for (uint64_t off = UINT64_C(1) << 30; off < REACH - STEP; off += STEP) {
-        struct carm_region *region = new_region(page + off);
+        region = new_region(page + off);
         if (region) {
             return region;
         }
     }
-    /* static arrays of 1.5 GiB and more are in the way */
-    return low ? new_region(0) : NULL;
+    return NULL;
 }
 
 struct carm_region *carm_cache_room(uint64_t pc)
