@@ -47,6 +47,9 @@ if counted x86-64-v3 ./cpu; then
         grep -q 'not counted, because it executes an instruction that the CPU of --cpu lacks (vxorps of AVX)' row.csv &&
         [ -z "$(field flops row.csv)" ] && counted x86-64-v3 ./cpu wide && [ -n "$(field flops row.csv)" ]
     ok 'an instruction that the CPU lacks is named'
+    printf 'int main(int n, char **v) { (void)v; __asm__ volatile("rep bsf %%0, %%0" : "+r"(n)); return n; }\n' >bsf.c &&
+        $cc -o bsf bsf.c 2>err && counted x86-64-v2 ./bsf && [ -n "$(field bytes row.csv)" ]
+    ok '... but not bsf with a prefix, which newer CPUs call tzcnt'
 else
     grep -q 'this machine lacks [a-z0-9_]*, which x86-64-v3 has' err
     ok 'what this machine lacks is refused'

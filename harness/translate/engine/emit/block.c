@@ -70,11 +70,13 @@ static const char *refused(const struct carm_insn_full *x)
     return NULL;
 }
 
-/* Whether the CPU that the program sees has no such instruction; notes the first one. */
+/* Whether the CPU that the program sees has no such instruction; notes the first one. tzcnt is bsf with a prefix that
+ * older CPUs pass over, and compilers emit it for them, where the operand is not 0 and both do the same (gcc, -O2). */
 static bool lacking(const struct carm_insn_full *x)
 {
     const unsigned set = (unsigned)x->in.meta.isa_set;
-    if (!carm_boot.cpu.on || !(carm_boot.cpu.lacks[set / 64] >> set % 64 & 1)) {
+    if (!carm_boot.cpu.on || x->in.mnemonic == ZYDIS_MNEMONIC_TZCNT ||
+        !(carm_boot.cpu.lacks[set / 64] >> set % 64 & 1)) {
         return false;
     }
     carm_account_note_unknown(x);
