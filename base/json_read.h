@@ -16,8 +16,9 @@
 
 enum { CARM_JREAD_PLACE_MAX = 160 };
 
-/* Limits of a positive quantity of any unit here. The upper one is a thousand exaflop/s. */
-#define CARM_JREAD_LEAST 1e-9
+/* Limits of a positive quantity of any unit here: a picosecond (loads of one chain in L1 took 0.77 ns on an Emerald
+ * Rapids), and a thousand exaflop/s. */
+#define CARM_JREAD_LEAST 1e-12
 #define CARM_JREAD_MOST  1e21
 
 struct carm_jread {

@@ -380,6 +380,7 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, doub
         if (best.rate >
             e.rate) { /* nothing confirms it: a figure with a mark, as wide as down to the others */
             put_interval(&best, best.rate - e.rate);
+            best.state = e.state;
             e = best;
         }
     }

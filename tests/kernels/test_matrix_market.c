@@ -256,17 +256,22 @@ static void no_text(void **state)
 /* A sparse file: room for so many entries, but there is no memory for them. */
 static void beyond_memory(void **state)
 {
+    static const double takes = 64e9; /* bytes */
     struct carm_csr a;
-    assert_int_equal(read_text(HEAD "real general\n2000000000 2 4000000000\n1 1 1\n", &a),
-                     -CARM_EFORMAT);
-    assert_int_equal(truncate(path, (off_t)1 << 36), 0);
-    assert_int_equal(carm_matrix_market_read(path, &a, &err), -CARM_ENOMEM);
-    assert_non_null(strstr(err.text, "takes "));
     assert_int_equal(read_text(HEAD "real general\n2000000000 2 9000000000\n1 1 1\n", &a),
                      -CARM_EFORMAT);
     assert_int_equal(truncate(path, (off_t)1 << 36), 0);
     assert_int_equal(carm_matrix_market_read(path, &a, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, ":2: 9000000000 stored entries are too many"));
+    assert_int_equal(read_text(HEAD "real general\n2000000000 2 4000000000\n1 1 1\n", &a),
+                     -CARM_EFORMAT);
+    if ((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) > takes) {
+        print_message("this machine has the memory\n");
+        skip();
+    }
+    assert_int_equal(truncate(path, (off_t)1 << 36), 0);
+    assert_int_equal(carm_matrix_market_read(path, &a, &err), -CARM_ENOMEM);
+    assert_non_null(strstr(err.text, "takes "));
 }
 
 static void no_files(void **state)

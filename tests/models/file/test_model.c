@@ -264,7 +264,7 @@ static void refuses(void **state)
          "m.json: roofs[0].memory[1].bandwidth is -2.5, not more than zero"},
         {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 1e999", "m.json: line "},
         {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 1e300",
-         "m.json: roofs[0].memory[1].bandwidth is 1e+300, outside 1e-09..1e+21"},
+         "m.json: roofs[0].memory[1].bandwidth is 1e+300, outside 1e-12..1e+21"},
         {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": NaN", "m.json: line "},
         {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": null",
          "m.json: roofs[0].memory[1].bandwidth is null, not a number"},

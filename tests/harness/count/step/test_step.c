@@ -94,7 +94,7 @@ static size_t forms(enum carm_isa isa, struct carm_code_spec *specs)
                                            .op = (enum carm_op)(i % CARM_OP_COUNT),
                                            .mix = {.loads = 2, .stores = 1},
                                            .units = 4,
-                                           .fps = 20,
+                                           .fps = 10 * carm_ops[i % CARM_OP_COUNT].nturns,
                                            .chains = 5};
         n += can_run(&specs[n]);
     }
