@@ -169,8 +169,6 @@ void carm_cache_fork_parent(void)
     unlinked = 0;
 }
 
-bool carm_cache_forked;
-
 void carm_cache_fork_child(void)
 {
     carm_cache_forked = true;

@@ -223,6 +223,7 @@ static struct {
 } own[OWN_MAX];
 static bool own_lost; /* the table was full */
 bool carm_pages_shared;
+bool carm_cache_forked;
 uint64_t carm_tally_end;
 
 /* Notes a mapping, and keeps hundreds of MB out of a core file. */
