@@ -8,6 +8,11 @@ function historyValue(series, v) {
   return unit === "s" && v < 1 ? `${digits4(v * (v < 1e-3 ? 1e6 : 1e3))} ${v < 1e-3 ? "µs" : "ms"}` : si(v, unit);
 }
 
+// Exact counts with all their digits: a step may be of one instruction.
+function stepValue(series, v) {
+  return series.exact ? String(v) : historyValue(series, v);
+}
+
 function changeText(step) {
   return step.before > 0 ? `${step.after > step.before ? "+" : ""}${percent(step.after / step.before - 1)}` : "from 0";
 }
@@ -23,7 +28,7 @@ function drawSteps(data) {
   const head = el("tr", {}, ...["From", "Benchmark", "Quantity", "Before", "After", "Change", "Where"].map((t) => el("th", { scope: "col" }, t)));
   const body = rows.map(({ series, step, k }) => el("tr", {},
     el("td", {}, data.files[step.at]), el("td", {}, el("a", { href: `#series-${k}` }, series.name)), el("td", {}, series.quantity),
-    el("td", {}, historyValue(series, step.before)), el("td", {}, historyValue(series, step.after)), el("td", {}, changeText(step)),
+    el("td", {}, stepValue(series, step.before)), el("td", {}, stepValue(series, step.after)), el("td", {}, changeText(step)),
     el("td", {}, step.causes)));
   box.append(el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...body))));
 }
@@ -32,7 +37,7 @@ function drawSteps(data) {
 function drawSeries(data, series, k) {
   const figure = el("figure", { class: "history", id: `series-${k}` }, el("figcaption", {}, `${series.name}: ${series.quantity}`));
   byId("series").append(figure);
-  const box = { w: 900, h: 220, left: 90, right: 20, top: 14, bottom: 30 };
+  const box = { w: Math.min(1200, Math.max(340, figure.clientWidth || 900)), h: 220, left: 90, right: 20, top: 14, bottom: 30 };
   const points = series.values.map((v, i) => ({ v, i })).filter((p) => p.v !== null);
   const low = d3.min(points, (p) => p.v);
   const high = d3.max(points, (p) => p.v);
