@@ -201,6 +201,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
     in->straddles = graph->straddles;
     chain_text(chain, CARM_RUN_CHAIN_MAX, graph);
     in->chain = chain;
+    in->counter = graph->links < 1.5 && graph->of[CARM_OPCODE_INT_ADD] > 0.5 * graph->cycles;
     return 0;
 }
 

@@ -550,10 +550,13 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     bound_issue(in, out);
     bound_ports(in, out);
     const bool forwards = in->forward_cycles > 0.5 * in->chain_cycles;
-    carm_bounds_add(out, forwards ? CARM_LIMIT_FORWARDING : CARM_LIMIT_CHAIN,
-                    in->chain_cycles / clock, false,
-                    "%.4g cycles from one iteration to the next: %s", in->chain_cycles,
-                    in->chain ? in->chain : "");
+    struct carm_lower_bound *chain = carm_bounds_add(
+        out, forwards ? CARM_LIMIT_FORWARDING : CARM_LIMIT_CHAIN, in->chain_cycles / clock, false,
+        "%.4g cycles from one iteration to the next: %s", in->chain_cycles,
+        in->chain ? in->chain : "");
+    if (chain && in->counter) {
+        chain->unrolls = true;
+    }
     const double blocked =
         carm_rates_latency(&in->rates, CARM_CORE_FORWARD_STRADDLING, "", "", &measured);
     carm_bounds_add(out, CARM_LIMIT_FORWARDING, in->straddles * blocked / clock, true,

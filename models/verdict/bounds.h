@@ -115,6 +115,7 @@ struct carm_bounds_input {
     double chain_cycles;                    /* of the longest carried chain, hits in L1 */
     double forward_cycles;                  /* part of the chain for loads of bytes just stored */
     const char *chain;                      /* its instructions in words */
+    bool counter;                       /* it is one integer addition, such as the loop's counter */
     double missing_cycles;              /* of the longest chain with the latencies of its misses */
     double window_cycles;               /* where the instructions in flight are bounded */
     double window_missing_cycles;       /* likewise, with the latencies of misses */

@@ -99,16 +99,25 @@ static double amdahl(double share, double gain)
     return 1.0 / (1.0 - share + share / gain);
 }
 
-/* The largest bound of a kind that still holds; NULL = none */
+/* The largest bound of a kind that still holds; NULL = none. The loop's counter and jump, which unrolling removes, come
+ * behind bounds that are as large within the error of rates. */
 static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool estimate,
                                               enum carm_limit but)
 {
+    static const double alike = 0.98;
+    const struct carm_lower_bound *found = NULL;
     for (size_t i = 0; i < b->n; i++) {
-        if (!b->of[i].refuted && b->of[i].estimate == estimate && b->of[i].limit != but) {
-            return &b->of[i];
+        const struct carm_lower_bound *c = &b->of[i];
+        if (c->refuted || c->estimate != estimate || c->limit == but) {
+            continue;
+        }
+        if (!found) {
+            found = c;
+        } else if (found->unrolls && !c->unrolls && c->seconds >= alike * found->seconds) {
+            return c;
         }
     }
-    return NULL;
+    return found;
 }
 
 static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
