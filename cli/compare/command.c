@@ -446,8 +446,7 @@ static const struct carm_opt opts[] = {
 const struct carm_command carm_command_compare = {
     .name = "compare",
     .summary = "models, files of points, or two commands: what differs significantly",
-    .operands =
-        "BASELINE [MODEL...] | POINTS POINTS [MODEL] | --run COMMAND COMMAND | --history FOLDER",
+    .operands = "BASELINE [MODEL...] | POINTS POINTS [MODEL] | --run CMD CMD | --history FOLDER",
     .details =
         "Compares models with the first one, the baseline. It prints what their machines "
         "have in common and what differs, the sizes and knees of the memory levels, and, for "

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,11 +84,19 @@ static FILE *list_commits(void)
     char *const argv[] = {(char[]){"git"},          (char[]){"rev-list"},  (char[]){"--all"},
                           (char[]){"--topo-order"}, (char[]){"--reverse"}, NULL};
     posix_spawn_file_actions_t actions;
-    FILE *out = tmpfile();
     pid_t pid = -1;
     int status = -1;
-    if (!out || posix_spawn_file_actions_init(&actions) != 0) {
-        return out ? (fclose(out), NULL) : NULL;
+    const int fd = memfd_create("commits", MFD_CLOEXEC);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "r+");
+    if (!out && fd >= 0) {
+        close(fd);
+    }
+    if (!out) {
+        return NULL;
+    }
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        fclose(out);
+        return NULL;
     }
     const int e =
         posix_spawn_file_actions_adddup2(&actions, fileno(out), STDOUT_FILENO) ||
