@@ -446,7 +446,7 @@ static const struct carm_opt opts[] = {
 const struct carm_command carm_command_compare = {
     .name = "compare",
     .summary = "models, files of points, or two commands: what differs significantly",
-    .operands = "BASELINE [MODEL...] | POINTS POINTS [MODEL] | --run CMD CMD | --history FOLDER",
+    .operands = "BASELINE [MODEL...] | POINTS POINTS | --run CMD CMD | --history DIR",
     .details =
         "Compares models with the first one, the baseline. It prints what their machines "
         "have in common and what differs, the sizes and knees of the memory levels, and, for "
@@ -482,7 +482,7 @@ const struct carm_command carm_command_compare = {
         "significantly if the 95% interval of the ratio of geometric means excludes 1 (Welch's test, for "
         "all points together) and it differs by more than 1%, or --noise; one run is not judged. Counts "
         "of carm run --counters translate or step are exact, so that any difference is real; those of "
-        "performance counters differ from 1% on, and so do the simulated bytes of L2, L3 and DRAM. Each point is placed under the roofs of MODEL, or of "
+        "performance counters differ from 1% on, and so do the simulated bytes of L2, L3 and DRAM. Each point is placed under the roofs of a MODEL named beside them, or of "
         "this machine's model, and the text says when it moves, for example from DRAM-bound to "
         "L2-bound. Where the files have rows of functions or loops, a difference of the program's counts names "
         "those that it comes from.\n\n"
