@@ -104,7 +104,8 @@ static double amdahl(double share, double gain)
 static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool estimate,
                                               enum carm_limit but)
 {
-    static const double alike = 0.98;
+    static const double alike =
+        0.98; /* rates of one core repeat within 1% from build to build: docs/results.md */
     const struct carm_lower_bound *found = NULL;
     for (size_t i = 0; i < b->n; i++) {
         const struct carm_lower_bound *c = &b->of[i];
