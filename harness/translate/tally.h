@@ -192,7 +192,7 @@ enum carm_request_state {
     CARM_REQUEST_DONE,   /* let go */
 };
 
-/* What may change a program's counts from run to run, and from machine to machine: what it has asked the system for. */
+/* Requests to the system whose answers may change a program's counts from run to run or from machine to machine. */
 #define CARM_VARIES_TABLE(X)            \
     X(TIME, "the time")                 \
     X(PIDS, "process numbers")          \

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/place/place.h"
 #include "harness/profile/sample.h"
 #include "run/parts.h"
+#include "tests/harness/profile/work.h"
 #include "tests/unit.h"
 
 static void write_list(const char *folder, const char *name, const char *list)
@@ -57,17 +57,6 @@ static void kinds_are_the_kernels(void **state)
     remove_list(folder, "cpu_atom");
     remove_list(folder, "cpu_lowpower");
     assert_int_equal(rmdir(folder), 0);
-}
-
-static int work(void)
-{
-    struct timespec t = {0, 0};
-    do {
-        for (volatile int i = 0; i < 1000000; i++) { /* its own code, not the kernel's */
-        }
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    } while (t.tv_sec == 0 && t.tv_nsec < 200000000);
-    return 0;
 }
 
 /* The program runs on this one processor, which is declared to be of the second kind. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/profile/timer.h"
+#include "tests/harness/profile/work.h"
 #include "tests/unit.h"
 
 struct seen {
@@ -24,18 +24,6 @@ static void see(void *arg, const struct carm_record *record)
     seen->maps += record->kind == CARM_RECORD_MAP;
     seen->others += record->kind == CARM_RECORD_EXEC;
     seen->pid = record->pid;
-}
-
-/* What the sampled program of the first test does. */
-static int work(void)
-{
-    struct timespec t = {0, 0};
-    do {
-        for (volatile int i = 0; i < 1000000; i++) { /* its own code, not the kernel's */
-        }
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    } while (t.tv_sec == 0 && t.tv_nsec < 200000000);
-    return 0;
 }
 
 static void a_full_ring_counts_what_is_lost(void **state)

@@ -171,7 +171,7 @@ static bool read_line(const char *text, uint64_t at, struct line *out)
             (line.writable ? CARM_RANGE_WRITABLE : 0U) | (line.shared ? CARM_RANGE_SHARED : 0U);
     }
     carm_maps_path(line.path, map->path, sizeof map->path);
-    if (strcmp(map->path, "[vdso]") == 0) { /* clocks are what it is for */
+    if (strcmp(map->path, "[vdso]") == 0) { /* the kernel's code for clocks */
         __atomic_fetch_or(&CARM_CONTROL->varies, CARM_VARIES_TIME, __ATOMIC_RELAXED);
     }
     return true;
