@@ -35,7 +35,8 @@ static void job(struct carm_worker *w, void *arg)
     static uint64_t window[CARM_CHAIN_WINDOW_BYTES / 8] __attribute__((aligned(4096)));
     char *base = w->buffer.start;
     uint32_t cpu = 0;
-    carm_chase_order(b->sequence, CARM_LATENCY_RANDOM, 2 << 20, b->lines * CARM_LINE_BYTES, 1);
+    carm_chase_order(b->sequence, CARM_LATENCY_RANDOM, 2 << 20, b->lines * CARM_LINE_BYTES,
+                     SIZE_MAX, 1);
     carm_chase_link(base, b->sequence, b->lines);
     void **at = (void **)(void *)(base + (uint64_t)b->sequence[0] * CARM_LINE_BYTES);
     at = follow(at, b->lines < 1 << 17 ? 3 * b->lines : 0);

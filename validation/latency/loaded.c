@@ -113,7 +113,7 @@ static void layout_job(struct carm_worker *w, void *arg)
     struct load *l = arg;
     if (w->index == 0) {
         carm_chase_order((uint32_t *)(uintptr_t)l->sequence, CARM_LATENCY_RANDOM, 2 * MIB,
-                         l->lines * CARM_LINE_BYTES, 1);
+                         l->lines * CARM_LINE_BYTES, SIZE_MAX, 1);
         carm_chase_link(w->buffer.start, l->sequence, l->lines);
     }
 }

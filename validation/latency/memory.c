@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <emmintrin.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,10 @@ enum {
     WINDOW = CARM_CHAIN_WINDOW_BYTES,
     PAGES_OF_LEVEL = 2, /* kinds of pages */
     LINES_MAX = 4,      /* working set of memory, in times of the last cache */
-    LINES_TOLD = 4096,  /* of a layout that tells how long a larger one takes: some 50 us */
+    COLD_LINES =
+        1
+        << 17, /* that a chase through memory visits at most: twice as many as its repetitions read */
+    LINES_TOLD = 4096, /* of a layout that tells how long a larger one takes: some 50 us */
 };
 
 /* Seconds of one repetition: some 1000 loads from DRAM. */
@@ -35,6 +39,8 @@ static const double floor_relative = 1e-3;
  * quiet machine repetitions in DRAM lie within 2%. */
 static const double near_own = 0.005;
 static const double near_shared = 0.03;
+/* Share of the time for latencies that one working set may take: a random chase of 256 MiB takes a second. */
+static const double set_most = 1.0 / 16.0;
 
 /* One point while it is measured: one chain, or k chains. */
 struct point {
@@ -45,11 +51,13 @@ struct point {
     uint64_t *window; /* pointers of the chains */
     size_t cursor;    /* in the sequence, where the next chains begin */
     bool own;         /* the core has the level for itself */
-    bool warm;        /* laps before the repetitions */
+    bool
+        warm; /* laps before the repetitions; else each line is flushed before, and read once at most */
     size_t laps;
     double seconds, cycles; /* of one load in one chain */
     struct carm_ci ci95;    /* seconds */
     double clock_hz;
+    bool flushed; /* the lines, before */
     bool disturbed;
 };
 
@@ -60,7 +68,9 @@ struct memory {
     uint64_t bytes;                             /* of each */
     uint32_t *sequence;                         /* room for all lines of the chase */
     uint64_t *window;
-    bool cut;     /* the deadline left points out */
+    bool cut; /* the deadline left points out */
+    uint64_t
+        cold; /* working sets from here on are chased through memory: their lines are flushed before */
     size_t first; /* kind of pages: 0 = both, 1 = large ones alone */
     bool bound;   /* to the node */
     int node;
@@ -95,8 +105,10 @@ static void point_job(struct carm_worker *w, void *arg)
         p->code->run(p->window, 8, 0);
     }
     carm_latency_cycles(w, p->code, p->window, 16, 0, &once);
-    const uint64_t n = 16 + (uint64_t)(target_seconds / fmax(once / 16.0, 1e-9));
+    uint64_t n = 16 + (uint64_t)(target_seconds / fmax(once / 16.0, 1e-9));
     if (!p->warm) {
+        const uint64_t once_each = (p->lines - p->cursor) / p->code->units / (REPS + 1);
+        n = p->flushed && n > once_each ? once_each : n;
         set_out(p, (size_t)(n * p->code->units * (REPS + 1)));
     }
     for (size_t i = 0; i < REPS; i++) {
@@ -147,23 +159,38 @@ struct layout {
     uint32_t *sequence;
     enum carm_latency_order order;
     uint64_t page, set;
-    void *base;
+    size_t most; /* lines */
+    bool flush;  /* them from all caches, once they are linked */
+    char *base;
 };
 
 static void layout_job(struct carm_worker *w, void *arg)
 {
     const struct layout *l = arg;
+    const size_t n = carm_chase_some(l->order, l->page, l->set, l->most);
     (void)w;
-    carm_chase_order(l->sequence, l->order, l->page, l->set, l->set);
-    carm_chase_link(l->base, l->sequence, carm_chase_lines(l->order, l->page, l->set));
+    carm_chase_order(l->sequence, l->order, l->page, l->set, l->most, l->set);
+    carm_chase_link(l->base, l->sequence, n);
+    for (size_t i = 0; l->flush && i < n; i++) {
+        _mm_clflush(l->base + (uint64_t)l->sequence[i] * CARM_LINE_BYTES);
+    }
+    _mm_mfence();
 }
 
-/* returns false: the deadline leaves no time for it */
-static bool lay_out(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set)
+/* flush  the lines, of which there may be fewer then
+ * returns false: the deadline leaves no time for it */
+static bool lay_out(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set,
+                    bool flush)
 {
-    struct layout l = {m->sequence, order, pages ? HUGE : SMALL, set, m->buffers[pages].start};
+    struct layout l = {.sequence = m->sequence,
+                       .order = order,
+                       .page = pages ? HUGE : SMALL,
+                       .set = set,
+                       .most = flush ? COLD_LINES : SIZE_MAX,
+                       .flush = flush,
+                       .base = m->buffers[pages].start};
     struct carm_latency_run *run = m->run;
-    const size_t lines = carm_chase_lines(order, l.page, set);
+    const size_t lines = carm_chase_some(order, l.page, set, l.most);
     if (!carm_latency_has_time(run, lines)) {
         m->cut = true;
         return false;
@@ -182,15 +209,17 @@ static bool measure(struct memory *m, size_t pages, enum carm_latency_order orde
 {
     const uint64_t page = pages ? HUGE : SMALL;
     const uint64_t real = carm_chase_lines(order, page, set) * CARM_LINE_BYTES;
+    const bool cold = order != CARM_LATENCY_PAGES && real >= m->cold;
     *p = (struct point){.code = carm_chain_image_find(m->run->image, "P.k1"),
                         .sequence = m->sequence,
-                        .lines = carm_chase_lines(order, page, set),
+                        .lines = carm_chase_some(order, page, set, cold ? COLD_LINES : SIZE_MAX),
                         .base = m->buffers[pages].start,
                         .window = m->window,
                         .laps = laps_of(real),
                         .own = real <= own_bytes(m->run->host->topo) / 2,
-                        .warm = real <= last_cache(m->run->host->topo)};
-    if (!lay_out(m, pages, order, set)) {
+                        .warm = !cold,
+                        .flushed = cold};
+    if (!lay_out(m, pages, order, set, cold)) {
         return false;
     }
     carm_team_run(m->run->team, point_job, p);
@@ -218,6 +247,15 @@ static void drop_curve(struct memory *m)
     *last = (struct carm_latency_curve){0};
 }
 
+/* Whether a chase through a large cache, which visits each line some three times, takes too long for one working set. */
+static bool is_dear(const struct memory *m, enum carm_latency_order order, uint64_t set)
+{
+    enum { VISITS = 3 };
+    return order != CARM_LATENCY_PAGES && set > 32 * MIB && set < m->cold &&
+           VISITS * (double)(set / CARM_LINE_BYTES) * m->run->line_seconds >
+               set_most * carm_latency_seconds(&m->run->options);
+}
+
 /* returns the curve, or NULL when out of memory, stopped, or when the deadline left it no point */
 static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
                                         enum carm_latency_order order, const uint64_t *sets,
@@ -232,6 +270,9 @@ static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
         }
         if (carm_observer_stopped(m->run->host->observer)) {
             return NULL;
+        }
+        if (is_dear(m, order, sets[i])) {
+            continue;
         }
         if (!measure(m, pages, order, sets[i], &p)) {
             break;
@@ -262,21 +303,21 @@ static struct carm_latency *add_latency(struct memory *m, const char *level,
 static void find_levels(struct memory *m, const struct carm_latency_curve *c, double clock_hz)
 {
     const struct carm_topo *t = m->run->host->topo;
-    const uint64_t largest = last_cache(t);
     struct carm_latency memory = {.seconds = 0.0};
     uint64_t below = 0;
-    carm_latency_plateau(&memory, c, largest * 4, UINT64_MAX, INFINITY);
+    carm_latency_plateau(&memory, c, m->cold, UINT64_MAX, INFINITY);
     /* a plateau near the memory's latency is not a cache */
     const double most = memory.seconds > 0.0 ? 0.6 * memory.seconds : INFINITY;
     for (size_t i = 0; i < t->ncaches; i++) {
         char name[16];
         const uint64_t size = t->caches[i].size_bytes;
         (void)snprintf(name, sizeof name, "L%d", t->caches[i].level);
-        carm_latency_plateau(add_latency(m, name, c, clock_hz), c, below * 2, size / 2, most);
+        carm_latency_plateau(add_latency(m, name, c, clock_hz), c, below * 2,
+                             size / 2 < m->cold ? size / 2 : m->cold - 1, most);
         below = size;
     }
     struct carm_latency *dram = add_latency(m, "DRAM", c, clock_hz);
-    carm_latency_plateau(dram, c, largest * 4, UINT64_MAX, INFINITY);
+    carm_latency_plateau(dram, c, m->cold, UINT64_MAX, INFINITY);
     dram->reach_bytes = 0;
     if (m->cut) {
         for (size_t i = 0; i <= t->ncaches; i++) {
@@ -285,11 +326,6 @@ static void find_levels(struct memory *m, const struct carm_latency_curve *c, do
                 (void)snprintf(l->note, sizeof l->note, "not measured: the budget left no time");
             }
         }
-    } else if (!(dram->seconds > 0.0)) {
-        (void)snprintf(
-            dram->note, sizeof dram->note,
-            "not measured: too little memory for a working set of %d times the last cache",
-            LINES_MAX);
     }
 }
 
@@ -441,7 +477,7 @@ static int measure_flights(struct memory *m, struct carm_err *err)
         const struct carm_latency *flat =
             carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[1]);
         const uint64_t set = !flat ? 0 : memory ? m->bytes : flat->working_set_bytes;
-        if (set == 0 || !lay_out(m, 1, CARM_LATENCY_RANDOM, set)) {
+        if (set == 0 || !lay_out(m, 1, CARM_LATENCY_RANDOM, set, false)) {
             continue;
         }
         const bool own = set <= own_bytes(t) / 2;
@@ -645,7 +681,7 @@ static int measure_small(struct memory *m, struct carm_err *err)
     const struct carm_latency *dram =
         carm_latency_find(m->run->model, "DRAM", CARM_LATENCY_RANDOM, m->page_bytes[0]);
     if (!dram || !(dram->seconds > 0.0) || m->page_bytes[0] != SMALL || m->page_bytes[1] == SMALL ||
-        !lay_out(m, 0, CARM_LATENCY_RANDOM, m->bytes)) {
+        !lay_out(m, 0, CARM_LATENCY_RANDOM, m->bytes, false)) {
         return 0;
     }
     return measure_flight(m, "DRAM", "scalar", "P.k", 0, m->bytes, false, 0.0, err);
@@ -744,6 +780,9 @@ static int measure_curves(struct memory *m, struct carm_err *err)
             break;
         }
         size_t n = make_sets(sets, SMALL, m->bytes, quick);
+        m->cold = last_cache(m->run->host->topo) + 1;
+        m->cold =
+            sets[n - 1] < m->cold ? sets[n - 1] : m->cold; /* with little memory the largest one */
         for (int k = 0; k < 2 - (int)pages; k++) {
             const struct carm_latency_curve *c =
                 sweep(m, pages, k ? CARM_LATENCY_LINES : CARM_LATENCY_RANDOM, sets, n, &hz);
@@ -788,13 +827,13 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     }
     int rc = open_memory(&m, err);
     rc = rc || m.bytes == 0 ? rc : measure_curves(&m, err);
-    rc = rc || m.bytes == 0 ? rc : measure_flights(&m, err);
-    rc = rc || m.bytes == 0 ? rc : measure_small(&m, err);
     rc = rc || m.bytes == 0 ? rc : measure_streams(&m, err);
     if (!rc && m.bytes > 0 && m.page_bytes[0] == SMALL) {
         rc = measure_walks(&m, err);
         rc = rc ? rc : measure_aliased(&m, err);
     }
+    rc = rc || m.bytes == 0 ? rc : measure_flights(&m, err);
+    rc = rc || m.bytes == 0 ? rc : measure_small(&m, err);
     close_memory(&m);
     return rc;
 }

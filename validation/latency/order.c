@@ -38,28 +38,48 @@ static uint32_t line_of_page(uint64_t p, uint64_t lines_in_page)
     return (uint32_t)(p * lines_in_page + (p % small + p / small * small) % lines_in_page);
 }
 
+/* The lines that a chase visits are one of `step` units each: a unit is a line, or a page of order "lines". */
+static size_t step_of(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes,
+                      size_t most)
+{
+    const size_t n = carm_chase_lines(order, page_bytes, set_bytes);
+    return order == CARM_LATENCY_PAGES || n <= most ? 1 : (n + most - 1) / most;
+}
+
+static size_t units_of(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes)
+{
+    return (size_t)(set_bytes / (order == CARM_LATENCY_RANDOM ? CARM_LINE_BYTES : page_bytes));
+}
+
+size_t carm_chase_some(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes,
+                       size_t most)
+{
+    const uint64_t page = page_bytes < set_bytes ? page_bytes : set_bytes;
+    const size_t step = step_of(order, page, set_bytes, most);
+    const size_t in_unit = order == CARM_LATENCY_LINES ? (size_t)(page / CARM_LINE_BYTES) : 1;
+    return step == 1 ? carm_chase_lines(order, page, set_bytes)
+                     : units_of(order, page, set_bytes) / step * in_unit;
+}
+
 void carm_chase_order(uint32_t *sequence, enum carm_latency_order order, uint64_t page_bytes,
-                      uint64_t set_bytes, uint64_t seed)
+                      uint64_t set_bytes, size_t most, uint64_t seed)
 {
     const uint64_t page = page_bytes < set_bytes ? page_bytes : set_bytes;
     const size_t in_page = (size_t)(page / CARM_LINE_BYTES);
-    const size_t n = carm_chase_lines(order, page, set_bytes);
+    const size_t step = step_of(order, page, set_bytes, most);
+    const size_t units = units_of(order, page, set_bytes) / step;
     uint64_t state = seed * 2 + 88172645463325252ULL;
     assert(set_bytes / CARM_LINE_BYTES <= UINT32_MAX && in_page > 0);
-    for (size_t i = 0; i < n; i++) {
-        sequence[i] = order == CARM_LATENCY_PAGES ? line_of_page(i, in_page) : (uint32_t)i;
+    for (size_t i = 0; i < units; i++) {
+        const size_t unit = i * step + (step > 1 ? (size_t)draw(&state, step) : 0);
+        sequence[i] = order == CARM_LATENCY_PAGES ? line_of_page(unit, in_page) : (uint32_t)unit;
     }
+    shuffle(sequence, units, &state);
     if (order != CARM_LATENCY_LINES) {
-        shuffle(sequence, n, &state);
         return;
     }
-    /* first whole pages are shuffled: each is a run of lines that begins at its first line */
-    const size_t pages = n / in_page;
-    for (size_t i = 0; i < pages; i++) {
-        sequence[i] = (uint32_t)i;
-    }
-    shuffle(sequence, pages, &state);
-    for (size_t i = pages; i-- > 0;) { /* backwards: a page's number is stored before the places
+    /* each page is a run of lines */
+    for (size_t i = units; i-- > 0;) { /* backwards: a page's number is stored before the places
                                         * of its lines */
         const uint32_t first = sequence[i] * (uint32_t)in_page;
         for (size_t k = in_page; k-- > 0;) {
@@ -67,11 +87,13 @@ void carm_chase_order(uint32_t *sequence, enum carm_latency_order order, uint64_
         }
         shuffle(sequence + i * in_page, in_page, &state);
     }
-    /* lines of an incomplete last page come last */
-    for (size_t i = pages * in_page; i < n; i++) {
-        sequence[i] = (uint32_t)i;
+    if (step == 1) { /* lines of an incomplete last page come last */
+        const size_t n = carm_chase_lines(order, page, set_bytes);
+        for (size_t i = units * in_page; i < n; i++) {
+            sequence[i] = (uint32_t)i;
+        }
+        shuffle(sequence + units * in_page, n - units * in_page, &state);
     }
-    shuffle(sequence + pages * in_page, n - pages * in_page, &state);
 }
 
 void carm_chase_link(void *base, const uint32_t *sequence, size_t n)

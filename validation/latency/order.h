@@ -12,14 +12,20 @@
 /* Lines that a chase visits in a working set: all, or one for each page. */
 size_t carm_chase_lines(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes);
 
+/* Of these lines, at most so many, chosen at random and spread over the whole set: of order "lines" whole pages, of
+ * order "pages" all. */
+size_t carm_chase_some(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes,
+                       size_t most);
+
 /* The lines of a working set in the order of the chase, by Fisher and Yates's shuffle. Of order
  * "pages" the line differs from page to page, so that the lines spread evenly over the sets of the
  * L1 cache.
  * page_bytes  a multiple of 64; set_bytes a multiple of 64, of order "pages" of the page
- * sequence    out: [carm_chase_lines] numbers of lines, each below set_bytes / 64
+ * sequence    out: [carm_chase_some(..., most)] numbers of lines, each below set_bytes / 64
+ * most        lines; SIZE_MAX = all
  * seed        any; the same seed gives the same order */
 void carm_chase_order(uint32_t *sequence, enum carm_latency_order order, uint64_t page_bytes,
-                      uint64_t set_bytes, uint64_t seed);
+                      uint64_t set_bytes, size_t most, uint64_t seed);
 
 /* Makes each line of the sequence point to the next, the last to the first. base  aligned to 64 */
 void carm_chase_link(void *base, const uint32_t *sequence, size_t n);

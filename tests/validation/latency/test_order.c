@@ -80,7 +80,7 @@ static void random_order(void **state)
     static const uint64_t sets[] = {64 * KIB, 96 * KIB, 1024 * KIB, 4096 * KIB};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         const size_t n = carm_chase_lines(CARM_LATENCY_RANDOM, 4 * KIB, sets[i]);
-        carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, sets[i], i);
+        carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, sets[i], SIZE_MAX, i);
         assert_true(is_whole(s, n, 1, sets[i]));
         const struct habits h = study(s, n);
         assert_true(is_random(&h, n));
@@ -94,7 +94,7 @@ static void pages_order(void **state)
     unsigned in_set[SETS] = {0};
     const uint64_t bytes = PAGES * 4 * KIB;
     const size_t n = carm_chase_lines(CARM_LATENCY_PAGES, 4 * KIB, bytes);
-    carm_chase_order(s, CARM_LATENCY_PAGES, 4 * KIB, bytes, 7);
+    carm_chase_order(s, CARM_LATENCY_PAGES, 4 * KIB, bytes, SIZE_MAX, 7);
     assert_int_equal(n, PAGES);
     assert_true(is_whole(s, n, 64, bytes));
     const struct habits h = study(s, n);
@@ -112,7 +112,7 @@ static void lines_order(void **state)
     static uint32_t s[1 << 14];
     const uint64_t bytes = 1024 * KIB;
     const size_t n = carm_chase_lines(CARM_LATENCY_LINES, 4 * KIB, bytes);
-    carm_chase_order(s, CARM_LATENCY_LINES, 4 * KIB, bytes, 3);
+    carm_chase_order(s, CARM_LATENCY_LINES, 4 * KIB, bytes, SIZE_MAX, 3);
     assert_true(is_whole(s, n, 1, bytes));
     for (size_t i = 0; i < n; i++) { /* a page is left when all of its lines were met */
         assert_int_equal(s[i] / 64, s[i / 64 * 64] / 64);
@@ -120,6 +120,36 @@ static void lines_order(void **state)
     /* of 64 lines 2 in 64 steps go to a neighbour */
     const struct habits h = study(s, n);
     assert_true(h.neighbours < 4.0 / 64.0);
+}
+
+/* A part of the lines: each once, random, and some in each of 16 parts of the set; whole pages of order "lines". */
+static void some_lines(void **state)
+{
+    enum { PARTS = 16, MOST = 1 << 12 };
+    static uint32_t s[MOST];
+    static const enum carm_latency_order orders[] = {CARM_LATENCY_RANDOM, CARM_LATENCY_LINES};
+    const uint64_t bytes = 3 * 1024 * KIB, all = bytes / 64;
+    static bool met[3 * 1024 * 16];
+    for (size_t k = 0; k < sizeof orders / sizeof *orders; k++) {
+        size_t in_part[PARTS] = {0};
+        const size_t n = carm_chase_some(orders[k], 4 * KIB, bytes, MOST);
+        memset(met, 0, sizeof met);
+        assert_in_range(n, MOST / 2 + 1, MOST);
+        carm_chase_order(s, orders[k], 4 * KIB, bytes, MOST, 5);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(s[i] < all && !met[s[i]]);
+            met[s[i]] = true;
+            in_part[s[i] * PARTS / all]++;
+            assert_true(k == 0 || s[i] / 64 == s[i / 64 * 64] / 64);
+        }
+        for (size_t i = 0; i < PARTS; i++) {
+            assert_in_range(in_part[i], n / PARTS * 9 / 10, n / PARTS * 11 / 10);
+        }
+        const struct habits h = study(s, n);
+        assert_true(k == 1 || is_random(&h, n));
+    }
+    assert_int_equal(carm_chase_some(CARM_LATENCY_PAGES, 4 * KIB, bytes, 8), bytes / 4096);
+    assert_int_equal(carm_chase_some(CARM_LATENCY_RANDOM, 4 * KIB, bytes, SIZE_MAX), all);
 }
 
 /* Ascending lines, every second line, and lines to and fro are not random; nor is an order with a line twice whole. */
@@ -137,7 +167,7 @@ static void faults(void **state)
         const struct habits h = study(s, N);
         assert_false(is_random(&h, N));
     }
-    carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, N * 64, 1);
+    carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, N * 64, SIZE_MAX, 1);
     s[5] = s[6];
     assert_false(is_whole(s, N, 1, N * 64));
 }
@@ -148,7 +178,7 @@ static void one_cycle(void **state)
     static uint32_t s[N];
     char *base = aligned_alloc(64, N * 64);
     assert_non_null(base);
-    carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, N * 64, 9);
+    carm_chase_order(s, CARM_LATENCY_RANDOM, 4 * KIB, N * 64, SIZE_MAX, 9);
     carm_chase_link(base, s, N);
     char *at = base;
     size_t steps = 0;
@@ -167,8 +197,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_order), cmocka_unit_test(pages_order),
-        cmocka_unit_test(lines_order),  cmocka_unit_test(faults),
-        cmocka_unit_test(one_cycle),
+        cmocka_unit_test(lines_order),  cmocka_unit_test(some_lines),
+        cmocka_unit_test(faults),       cmocka_unit_test(one_cycle),
     };
     return cmocka_run_group_tests_name("order of a chase", tests, NULL, NULL);
 }
