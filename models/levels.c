@@ -117,14 +117,15 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
 
 /* Memory without a plateau of its own, because neighbours changed it during the measurement.
  * Where the curve ends at least four times beyond the last cache's knee and twice beyond its
- * reported size, the curve's last octave is memory. */
+ * reported size, the curve's last octave is memory; four times beyond this size, if the last cache has no plateau
+ * either. */
 static void settle_memory(const double *x, const double *b, size_t n, double os_last,
                           const struct carm_level_range *last_cache,
                           struct carm_level_range *memory)
 {
     const double end = x[n - 1];
-    if (!last_cache->resolved || last_cache->knee <= 0.0 || end < 4.0 * last_cache->knee ||
-        end < 2.0 * os_last) {
+    const double knee = last_cache->resolved ? last_cache->knee : os_last;
+    if (knee <= 0.0 || end < 4.0 * knee || end < 2.0 * os_last) {
         return;
     }
     size_t first = n - 1;
@@ -132,7 +133,7 @@ static void settle_memory(const double *x, const double *b, size_t n, double os_
         first--;
     }
     double bandwidth = median_of(b + first, n - first);
-    if (bandwidth < left_share * last_cache->bandwidth) {
+    if (!last_cache->resolved || bandwidth < left_share * last_cache->bandwidth) {
         *memory = (struct carm_level_range){true, x[first], end, 0.0, bandwidth};
     }
 }

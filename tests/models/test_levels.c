@@ -160,6 +160,33 @@ static void knows_memory_that_neighbours_move(void **state)
     assert_int_equal(hidden, 0);
 }
 
+/* 16 threads of a guest of an Emerald Rapids that neighbours disturbed at each point: no plateau, neither of L3 nor of
+ * memory, but its last octave is 6 times beyond the last cache. A curve that ends at twice this cache has no memory. */
+static void knows_memory_behind_a_cache_without_plateau(void **state)
+{
+    static const double x[] = {48,     96,     192,    384,     768,    1248,   2016,
+                               3216,   5088,   8064,   12864,   20160,  31008,  49152,
+                               77760,  131040, 194208, 243984,  316800, 395808, 498864,
+                               626400, 786624, 999360, 1251936, 1572432};
+    static const double gb[] = {3752, 4454, 4094, 2620, 1352, 1359, 897,  1251, 1306,
+                                1291, 1290, 532,  232,  284,  203,  171,  185,  143,
+                                134,  99.6, 104,  96,   114,  97,   92.7, 97.2};
+    enum { N = sizeof x / sizeof *x, TWICE = 22 };
+    static const double os[] = {16 * 48 * KIB, 16 * 2 * MIB, 300 * MIB};
+    struct carm_level_range r[4];
+    size_t hidden = 0;
+    double bytes[N], b[N];
+    for (size_t i = 0; i < N; i++) {
+        bytes[i] = x[i] * KIB;
+        b[i] = gb[i] * 1e9;
+    }
+    carm_levels_match(bytes, b, N, os, 3, r, &hidden);
+    assert_true(r[3].resolved);
+    assert_near(r[3].bandwidth, 97e9, 1e9);
+    carm_levels_match(bytes, b, TWICE, os, 3, r, &hidden);
+    assert_false(r[3].resolved);
+}
+
 /* Two plateaus inside one cache (a prefetcher that starts late): the roof is the higher. */
 static void takes_the_attainable_plateau(void **state)
 {
@@ -229,6 +256,7 @@ int main(void)
         cmocka_unit_test(does_not_invent_a_level),
         cmocka_unit_test(counts_a_cache_that_the_os_hides),
         cmocka_unit_test(knows_memory_that_neighbours_move),
+        cmocka_unit_test(knows_memory_behind_a_cache_without_plateau),
         cmocka_unit_test(takes_the_attainable_plateau),
         cmocka_unit_test(finds_levels_in_noise),
         cmocka_unit_test(survives_odd_curves),
