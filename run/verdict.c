@@ -207,24 +207,27 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
 
 /* ---- memory ---- */
 
-static double latency_of(const struct carm_model *model, const char *level,
-                         enum carm_latency_order order)
+/* Seconds of a load that hits the level; 0 = not measured */
+static double latency_of(const struct carm_model *model, const char *level)
 {
-    const struct carm_latency *l = carm_latency_find(model, level, order, PAGE);
-    l = l ? l : carm_latency_find(model, level, order, 0);
-    return l ? l->seconds : 0.0;
+    static const enum carm_latency_order orders[] = {CARM_LATENCY_RANDOM, CARM_LATENCY_LINES};
+    double seconds = 0.0;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders && !(seconds > 0.0); i++) {
+        const struct carm_latency *l = carm_latency_find(model, level, orders[i], PAGE);
+        l = l ? l : carm_latency_find(model, level, orders[i], 0);
+        seconds = l ? l->seconds : 0.0;
+    }
+    return seconds;
 }
 
 /* Cycles that misses add to a load that hits L1, on average, by what was simulated of it. */
 static double beyond(const struct carm_bounds_input *in, const double *lines, double executions)
 {
     static const char *const names[] = {"L2", "L3", "DRAM"};
-    const double first = latency_of(in->rates.model, "L1", CARM_LATENCY_LINES);
+    const double first = latency_of(in->rates.model, "L1");
     double seconds = 0.0;
     for (int k = 0; k < CARM_FROM_PLACES; k++) {
-        double each = latency_of(in->rates.model, names[k], CARM_LATENCY_RANDOM);
-        each = each > 0.0 ? each : latency_of(in->rates.model, names[k], CARM_LATENCY_LINES);
-        seconds += lines[k] * fmax(0.0, each - first);
+        seconds += lines[k] * fmax(0.0, latency_of(in->rates.model, names[k]) - first);
     }
     return executions > 0.0 ? seconds * in->clock_hz / executions : 0.0;
 }

@@ -247,12 +247,14 @@ static void drop_curve(struct memory *m)
     *last = (struct carm_latency_curve){0};
 }
 
-/* Whether a chase through a large cache, which visits each line some three times, takes too long for one working set. */
-static bool is_dear(const struct memory *m, enum carm_latency_order order, uint64_t set)
+/* Whether a chase through a large cache takes too long for one working set: each line is laid out and followed twice.
+ * seconds  of a load in the set before */
+static bool is_dear(const struct memory *m, enum carm_latency_order order, uint64_t set,
+                    double seconds)
 {
-    enum { VISITS = 3 };
-    return order != CARM_LATENCY_PAGES && set > 32 * MIB && set < m->cold &&
-           VISITS * (double)(set / CARM_LINE_BYTES) * m->run->line_seconds >
+    static const double growth = 1.5; /* of a load's time, from one set to the next */
+    return order != CARM_LATENCY_PAGES && set > 16 * MIB && set < m->cold &&
+           2.0 * growth * (double)(set / CARM_LINE_BYTES) * (m->run->line_seconds + seconds) >
                set_most * carm_latency_seconds(&m->run->options);
 }
 
@@ -262,6 +264,7 @@ static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
                                         size_t n, double *clock_hz)
 {
     struct carm_latency_curve *c = add_curve(m, pages, order);
+    double seconds = 0.0;
     *clock_hz = 0.0;
     for (size_t i = 0; i < n && c->points; i++) {
         struct point p;
@@ -271,13 +274,14 @@ static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
         if (carm_observer_stopped(m->run->host->observer)) {
             return NULL;
         }
-        if (is_dear(m, order, sets[i])) {
+        if (is_dear(m, order, sets[i], seconds)) {
             continue;
         }
         if (!measure(m, pages, order, sets[i], &p)) {
             break;
         }
         *clock_hz = fmax(*clock_hz, p.clock_hz);
+        seconds = p.seconds;
         c->points[c->npoints++] =
             (struct carm_latency_point){sets[i], p.seconds, p.ci95, p.cycles, p.disturbed};
     }
@@ -783,14 +787,11 @@ static int measure_curves(struct memory *m, struct carm_err *err)
         m->cold = last_cache(m->run->host->topo) + 1;
         m->cold =
             sets[n - 1] < m->cold ? sets[n - 1] : m->cold; /* with little memory the largest one */
-        for (int k = 0; k < 2 - (int)pages; k++) {
-            const struct carm_latency_curve *c =
-                sweep(m, pages, k ? CARM_LATENCY_LINES : CARM_LATENCY_RANDOM, sets, n, &hz);
-            if (!c) {
-                return stopped(m, err);
-            }
-            find_levels(m, c, hz);
+        const struct carm_latency_curve *c = sweep(m, pages, CARM_LATENCY_RANDOM, sets, n, &hz);
+        if (!c) {
+            return stopped(m, err);
         }
+        find_levels(m, c, hz);
         /* as many lines side by side, in a page or as few as may be */
         const uint64_t page = pages ? HUGE : SMALL;
         n = make_sets(sets, 8 * page, m->bytes, quick);
@@ -807,6 +808,13 @@ static int measure_curves(struct memory *m, struct carm_err *err)
         find_tlb(m, apart, beside, hz);
         drop_curve(m); /* the curve of adjacent lines serves only the difference */
     }
+    /* last: no bound of a loop's time needs it */
+    const size_t n = make_sets(sets, SMALL, m->bytes, quick);
+    const struct carm_latency_curve *c = sweep(m, 0, CARM_LATENCY_LINES, sets, n, &hz);
+    if (!c) {
+        return stopped(m, err);
+    }
+    find_levels(m, c, hz);
     return 0;
 }
 
