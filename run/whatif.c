@@ -11,6 +11,7 @@
 
 #include "harness/machine/clock.h"
 #include "harness/machine/stats.h"
+#include "harness/profile/symbols.h"
 #include "harness/whatif/child.h"
 #include "harness/whatif/memory.h"
 #include "harness/whatif/stop.h"
@@ -18,11 +19,11 @@
 #include "run/input.h"
 #include "run/launch.h"
 
-static const double least_share = 0.05;     /* of the time, of a loop that is tried */
-static const double least_seconds = 0.1;    /* of the program */
-static const double snapshot_seconds = 0.8; /* 4 s for a loop */
-static const double null_most = 0.05;       /* else unchanged code differs from itself */
-static const double copied_most = 1.5;      /* beyond it, copies do not do as the program does */
+static const double least_share = 0.05;  /* of the time, of a loop that is tried */
+static const double least_seconds = 0.1; /* of the program */
+static const double loop_seconds = 4.0;  /* after which three snapshots have to do */
+static const double null_most = 0.05;    /* else unchanged code differs from itself */
+static const double copied_most = 1.5;   /* beyond it, copies do not do as the program does */
 /* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and of any
  * gain. */
 static const double method_share = 0.10;
@@ -291,7 +292,9 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
             const struct carm_code_piece *p = &c->codes[k]->pieces[i];
             const size_t n = p->end - p->at;
             struct carm_body_piece *piece = &c->pieces[npieces++];
-            *piece = (struct carm_body_piece){head + (p->at - at), c->bytes + used, n};
+            *piece = (struct carm_body_piece){
+                head + (p->at - at), c->bytes + used, n,
+                p->taken >= 0.0 && p->executions > 0.0 ? p->taken / p->executions : -1.0};
             if (!carm_child_read(pid, piece->at, c->bytes + used, n)) {
                 snprintf(loop->why, sizeof loop->why, "its code cannot be read in the process");
                 return;
@@ -370,7 +373,8 @@ static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
     *soon = INFINITY;
     for (size_t i = 0; i < s->out->nloops; i++) {
         const struct candidate *c = &s->all[i];
-        if (s->out->loops[i].why[0] || c->n == CARM_WHATIF_SNAPSHOTS) {
+        if (s->out->loops[i].why[0] || c->n == CARM_WHATIF_SNAPSHOTS ||
+            (c->n >= SNAPSHOTS_LEAST && s->out->loops[i].seconds > loop_seconds)) {
             continue;
         }
         const double wait = c->opened ? c->due - ran(s) : 0.01;
@@ -389,6 +393,8 @@ static void take_snapshot(struct session *s, size_t i, pid_t thread)
     struct candidate *c = &s->all[i];
     struct carm_whatif_loop *loop = &s->out->loops[i];
     struct carm_trial_result *result = &c->results[c->n++];
+    const double left = loop_seconds - loop->seconds;
+    s->settings.seconds = fmax(0.1, left / (double)(CARM_WHATIF_SNAPSHOTS - c->n + 1));
     carm_trial_measure(&c->trial, thread, &s->settings, result);
     s->stood += result->spent;
     loop->seconds += result->spent;
@@ -446,9 +452,11 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
     }
     for (size_t i = 0; i < c->n; i++) {
         ratios[i] = c->results[i].ratio[trial];
-        nulls[i] = trial == CARM_TRIAL_HUGE ? c->results[i].null_pages : c->results[i].null;
+        nulls[i] = c->results[i].nulls[trial];
     }
-    if (!carm_whatif_combine(ratios, nulls, c->n, loop->inside, change)) {
+    /* what is around the loop runs on all CPUs as well */
+    if (!carm_whatif_combine(ratios, nulls, c->n, kind == CARM_WHATIF_CORES ? 1.0 : loop->inside,
+                             change)) {
         return;
     }
     const double share = c->share;
@@ -485,6 +493,12 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
         [CARM_WHATIF_L1] = CARM_VARIANT_L1,
         [CARM_WHATIF_STORES] = CARM_VARIANT_STORES,
         [CARM_WHATIF_ARITHMETIC] = CARM_VARIANT_ARITHMETIC,
+        [CARM_WHATIF_KNOWN] = CARM_VARIANT_KNOWN,
+        [CARM_WHATIF_CORES] = CARM_TRIAL_CORES,
+        [CARM_WHATIF_STREAM] = CARM_VARIANT_STREAM,
+        [CARM_WHATIF_STREAM2] = CARM_VARIANT_STREAM2,
+        [CARM_WHATIF_STREAM3] = CARM_VARIANT_STREAM3,
+        [CARM_WHATIF_STREAM4] = CARM_VARIANT_STREAM4,
     };
     double nulls[CARM_WHATIF_SNAPSHOTS] = {0};
     double seconds[CARM_WHATIF_SNAPSHOTS] = {0};
@@ -542,6 +556,32 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
                        chains->gain > bare_share * bare->gain;
 }
 
+static void take_streams(const struct candidate *c, const struct carm_run *run,
+                         struct carm_symbols *symbols, struct carm_whatif_loop *loop)
+{
+    const struct carm_module *module = &run->blocks.modules.list[c->code->module];
+    const struct carm_symbols_module *m =
+        symbols ? carm_symbols_find(symbols, c->path, module->code, -1) : NULL;
+    const struct carm_body *body = &c->trial.body;
+    loop->cpus = c->trial.cpus;
+    for (size_t i = 0; i < body->n; i++) {
+        const struct carm_body_op *op = &body->ops[i];
+        if (!op->stream) {
+            continue;
+        }
+        struct carm_whatif_stream *stream = &loop->streams[op->stream - 1];
+        if (!stream->loads && !stream->stores) {
+            stream->stride = op->stride;
+            if (m) {
+                carm_symbols_source(stream->source, sizeof stream->source, m,
+                                    op->at - c->head + c->code->at);
+            }
+        }
+        stream->loads += op->op.loads;
+        stream->stores += op->op.stores;
+    }
+}
+
 /* Whether there is anything to be tried; out->why says why not. */
 static bool worth_it(struct session *s, const struct carm_run *run,
                      const struct carm_profile *profile)
@@ -589,9 +629,8 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
         s->began = carm_seconds_now();
         if (!rc) {
             if (run->observer) {
-                carm_observer_begin(run->observer, s->length + CARM_WHATIF_SNAPSHOTS *
-                                                                   snapshot_seconds *
-                                                                   (double)s->out->nloops);
+                carm_observer_begin(run->observer,
+                                    s->length + loop_seconds * (double)s->out->nloops);
             }
             take_snapshots(s, run->observer);
             if (run->observer) {
@@ -629,15 +668,19 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
     s->length = run->row.seconds;
     if (worth_it(s, run, profile)) {
         rc = carm_clock_open(&clock, err);
-        s->settings = (struct carm_trial_settings){.memory = memory,
-                                                   .tsc_hz = rc ? 0.0 : clock.tsc_hz,
-                                                   .seconds = snapshot_seconds,
-                                                   .stop = &carm_interrupted};
+        s->settings = (struct carm_trial_settings){
+            .memory = memory, .tsc_hz = rc ? 0.0 : clock.tsc_hz, .stop = &carm_interrupted};
         rc = rc ? rc : run_again(s, run, err);
     }
+    struct carm_symbols *symbols = NULL;
+    rc = rc || !out->nloops ? rc : carm_symbols_open(&symbols, err);
     for (size_t i = 0; i < out->nloops && !rc; i++) {
         take_loop(&s->all[i], s, &out->loops[i]);
+        if (s->all[i].opened) {
+            take_streams(&s->all[i], run, symbols, &out->loops[i]);
+        }
     }
+    carm_symbols_close(symbols);
     for (size_t i = 0; i < out->nloops; i++) {
         if (s->all[i].opened) {
             carm_trial_close(&s->all[i].trial);

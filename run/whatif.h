@@ -12,27 +12,35 @@
 #include "base/number.h"
 #include "base/observer.h"
 #include "harness/profile/profile.h"
+#include "harness/whatif/body.h"
 #include "run/count.h"
 #include "run/verdict.h"
 
 /* A row: identifier, word of JSON, "if ...", what to try or what the figure says, its advice of verdicts. A row without
  * such advice is a bound: a program without stores or arithmetic is no program, so only the loop has a gain. */
-#define CARM_WHATIF_TABLE(ROW)                                                             \
-    ROW(HUGE_PAGES, "huge_pages", "its pages were huge",                                   \
-        "MADV_HUGEPAGE, or GLIBC_TUNABLES=glibc.malloc.hugetlb=1", HUGE_PAGES)             \
-    ROW(PREFETCH, "prefetch", "its lines were prefetched", "__builtin_prefetch", PREFETCH) \
-    ROW(INDIRECT, "prefetch_indirect", "what its indices name was prefetched",             \
-        "__builtin_prefetch(&a[index[i + 32]])", PREFETCH)                                 \
-    ROW(STREAMING, "streaming_stores", "its stores bypassed the caches",                   \
-        "non-temporal stores, as _mm256_stream_pd", STREAM_STORES)                         \
-    ROW(CHAINS, "chains_broken", "its sums had several accumulators",                      \
-        "-ffast-math, or omp simd reduction", BREAK_CHAIN)                                 \
-    ROW(DIVISIONS, "divisions_cheap", "divisions and roots cost a product",                \
-        "products with reciprocals, or -mrecip", FEWER_DIVISIONS)                          \
-    ROW(L1, "data_in_l1", "its data came from L1", "all that memory costs it", COUNT)      \
-    ROW(STORES, "without_stores", "it stored nothing", "all that its stores cost", COUNT)  \
-    ROW(ARITHMETIC, "without_arithmetic", "its vector arithmetic took no time",            \
-        "all that its arithmetic costs", COUNT)
+#define CARM_WHATIF_TABLE(ROW)                                                                     \
+    ROW(HUGE_PAGES, "huge_pages", "its pages were huge",                                           \
+        "MADV_HUGEPAGE, or GLIBC_TUNABLES=glibc.malloc.hugetlb=1", HUGE_PAGES)                     \
+    ROW(PREFETCH, "prefetch", "its lines were prefetched", "__builtin_prefetch", PREFETCH)         \
+    ROW(INDIRECT, "prefetch_indirect", "what its indices name was prefetched",                     \
+        "__builtin_prefetch(&a[index[i + 32]])", PREFETCH)                                         \
+    ROW(STREAMING, "streaming_stores", "its stores bypassed the caches",                           \
+        "non-temporal stores, as _mm256_stream_pd", STREAM_STORES)                                 \
+    ROW(CHAINS, "chains_broken", "its sums had several accumulators",                              \
+        "-ffast-math, or omp simd reduction", BREAK_CHAIN)                                         \
+    ROW(DIVISIONS, "divisions_cheap", "divisions and roots cost a product",                        \
+        "products with reciprocals, or -mrecip", FEWER_DIVISIONS)                                  \
+    ROW(KNOWN, "branches_known", "its branches were all predicted",                                \
+        "compute both sides and select, or sort the data first", NO_BRANCH)                        \
+    ROW(L1, "data_in_l1", "its data came from L1", "all that memory costs it", COUNT)              \
+    ROW(STORES, "without_stores", "it stored nothing", "all that its stores cost", COUNT)          \
+    ROW(ARITHMETIC, "without_arithmetic", "its vector arithmetic took no time",                    \
+        "all that its arithmetic costs", COUNT)                                                    \
+    ROW(CORES, "all_cores", "all CPUs did its work at once", "the most that threads bring", COUNT) \
+    ROW(STREAM, "stream_in_l1", "one stream came from L1", "its share of memory's cost", COUNT)    \
+    ROW(STREAM2, "stream_in_l1", "one stream came from L1", "its share of memory's cost", COUNT)   \
+    ROW(STREAM3, "stream_in_l1", "one stream came from L1", "its share of memory's cost", COUNT)   \
+    ROW(STREAM4, "stream_in_l1", "one stream came from L1", "its share of memory's cost", COUNT)
 
 #define CARM_WHATIF_ID(id, ...) CARM_WHATIF_##id,
 enum carm_whatif_kind { CARM_WHATIF_TABLE(CARM_WHATIF_ID) CARM_WHATIF_KINDS };
@@ -55,6 +63,13 @@ struct carm_whatif_change {
     char why[200]; /* not measured: a phrase */
 };
 
+/* Loads and stores of a loop that move together. */
+struct carm_whatif_stream {
+    char source[64]; /* of its first access: "triad.c:6"; "" = not known */
+    unsigned loads, stores;
+    int64_t stride; /* bytes of an iteration; 0 = not constant */
+};
+
 struct carm_whatif_loop {
     size_t row;    /* of the profile */
     bool nest;     /* with the loops inside it */
@@ -66,6 +81,8 @@ struct carm_whatif_loop {
         copied; /* time of an iteration in the copies over that in the timed run; NaN = not known */
     double inside;  /* share of the copies' time in the loop's own code */
     double seconds; /* that the program stood still for it */
+    unsigned cpus;  /* copies that ran at once; 0 = not tried */
+    struct carm_whatif_stream streams[CARM_BODY_STREAMS];
     struct carm_whatif_change changes[CARM_WHATIF_KINDS];
 };
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_write.h"
@@ -29,15 +30,41 @@ static const char *times(char *dst, size_t size, double gain)
     return dst;
 }
 
-static void show_change(const struct carm_whatif_change *change, enum carm_whatif_kind kind,
+static bool is_stream(enum carm_whatif_kind kind)
+{
+    return kind >= CARM_WHATIF_STREAM && kind <= CARM_WHATIF_STREAM4;
+}
+
+/* "if ...": "its loads 8 B apart came from L1" */
+static void put_words(char *dst, size_t size, const struct carm_whatif_loop *loop,
+                      enum carm_whatif_kind kind)
+{
+    char apart[32] = "elsewhere each time";
+    if (!is_stream(kind)) {
+        snprintf(dst, size, "%s", carm_whatif_words(kind));
+        return;
+    }
+    const struct carm_whatif_stream *stream = &loop->streams[kind - CARM_WHATIF_STREAM];
+    if (stream->stride) {
+        snprintf(apart, sizeof apart, "%lld B apart", llabs((long long)stream->stride));
+    }
+    snprintf(dst, size, "%d: %s, %s, in L1", kind - CARM_WHATIF_STREAM + 1,
+             !stream->stores  ? "loads"
+             : !stream->loads ? "stores"
+                              : "loads, stores",
+             apart);
+}
+
+static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_kind kind,
                         const char *time, const char *name)
 {
-    char gain[16], program[16], sure[24], words[96], advice[96], text[512];
+    const struct carm_whatif_change *change = &loop->changes[kind];
+    char gain[16], program[16], sure[24], words[96], advice[128], text[512];
     const double half =
         100.0 * fmax(change->ci.hi / change->gain - 1.0, 1.0 - change->ci.lo / change->gain);
     const bool says_little = change->ci.lo < 1.05;
     snprintf(sure, sizeof sure, half < 999.0 ? "\xc2\xb1%.0f%%" : "-", half);
-    snprintf(words, sizeof words, "%s", carm_whatif_words(kind));
+    put_words(words, sizeof words, loop, kind);
     snprintf(advice, sizeof advice, "%s", carm_whatif_advice(kind));
     if (kind == CARM_WHATIF_PREFETCH) {
         snprintf(advice, sizeof advice, "%s, %d lines ahead", carm_whatif_advice(kind),
@@ -46,6 +73,10 @@ static void show_change(const struct carm_whatif_change *change, enum carm_whati
     if (change->at_least) {
         snprintf(advice, sizeof advice, "%s; unrolled as well it gains more",
                  carm_whatif_advice(kind));
+    }
+    if (is_stream(kind)) {
+        snprintf(advice, sizeof advice, "%s (%s)", carm_whatif_advice(kind),
+                 loop->streams[kind - CARM_WHATIF_STREAM].source);
     }
     snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s  %s", time, name, words,
              times(gain, sizeof gain, change->gain),
@@ -69,16 +100,17 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
     }
     for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
         if (loop->changes[k].measured) {
-            show_change(&loop->changes[k], (enum carm_whatif_kind)k, first ? time : "",
-                        first ? name : "");
+            show_change(loop, (enum carm_whatif_kind)k, first ? time : "", first ? name : "");
             first = false;
         }
     }
     for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
         const struct carm_whatif_change *c = &loop->changes[k];
         if (!c->measured && !c->idle) {
+            char words[96];
+            put_words(words, sizeof words, loop, (enum carm_whatif_kind)k);
             snprintf(text, sizeof text, "%5s  %-24s  %-42s not known: %.200s", first ? time : "",
-                     first ? name : "", carm_whatif_words((enum carm_whatif_kind)k), c->why);
+                     first ? name : "", words, c->why);
             put(text);
             first = false;
         }
@@ -107,9 +139,20 @@ void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct car
 
 /* ---- JSON ---- */
 
-static json_t *change_json(const void *loop, size_t kind)
+static bool stream_json(json_t *o, const struct carm_whatif_loop *loop, size_t kind)
 {
-    const struct carm_whatif_change *c = &((const struct carm_whatif_loop *)loop)->changes[kind];
+    const struct carm_whatif_stream *s = &loop->streams[kind - CARM_WHATIF_STREAM];
+    return carm_jwrite_int(o, "stream", (int)(kind - CARM_WHATIF_STREAM) + 1) &&
+           carm_jwrite_text_or_null(o, "source", s->source) &&
+           carm_jwrite_int(o, "loads", (int)s->loads) &&
+           carm_jwrite_int(o, "stores", (int)s->stores) &&
+           carm_jwrite_number(o, "stride", (double)s->stride);
+}
+
+static json_t *change_json(const void *of, size_t kind)
+{
+    const struct carm_whatif_loop *loop = of;
+    const struct carm_whatif_change *c = &loop->changes[kind];
     json_t *o = json_object();
     const bool ok =
         carm_jwrite_text(o, "change", carm_whatif_word((enum carm_whatif_kind)kind)) &&
@@ -120,7 +163,9 @@ static json_t *change_json(const void *loop, size_t kind)
                    (!c->at_least || carm_jwrite_bool(o, "at_least", true)) &&
                    (kind != CARM_WHATIF_PREFETCH || carm_jwrite_int(o, "lines", c->lines))
              : carm_jwrite_bool(o, "nothing_to_change", c->idle) &&
-                   carm_jwrite_text(o, "reason", c->why));
+                   carm_jwrite_text(o, "reason", c->why)) &&
+        (kind != CARM_WHATIF_CORES || carm_jwrite_int(o, "cpus", (int)loop->cpus)) &&
+        (!is_stream((enum carm_whatif_kind)kind) || stream_json(o, loop, kind));
     return carm_jwrite_done(o, ok);
 }
 

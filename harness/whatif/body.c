@@ -6,6 +6,9 @@
 
 /* A stride is constant if this share of the steps has it: the first step into a new row has another one. */
 static const double constant_share = 0.7;
+/* A branch whose rarer way has a smaller share is predicted well enough. */
+static const double fork_least = 0.02;
+static const int64_t stream_bytes = 32 << 10;
 
 #define BIT(reg) (UINT64_C(1) << (reg))
 
@@ -226,7 +229,7 @@ static int decode(struct carm_body *body, const ZydisDecoder *decoder,
             return carm_fail(err, CARM_ENOTSUP, "it has more than %d instructions",
                              CARM_BODY_OPS_MAX);
         }
-        *op = (struct carm_body_op){.at = piece->at + done, .leader = done == 0};
+        *op = (struct carm_body_op){.at = piece->at + done, .leader = done == 0, .taken = -1.0};
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder, piece->bytes + done, piece->n - done,
                                                  &op->in, op->operands))) {
             return carm_fail(err, CARM_ENOTSUP, "it has an instruction that is not known here");
@@ -235,6 +238,9 @@ static int decode(struct carm_body *body, const ZydisDecoder *decoder,
         rc = describe(op, err);
         done += op->in.length;
         body->n++;
+    }
+    if (!rc && body->n && body->ops[body->n - 1].kind == CARM_BODY_BRANCH) {
+        body->ops[body->n - 1].taken = piece->taken;
     }
     return rc;
 }
@@ -304,6 +310,51 @@ static void find_varying(struct carm_body *body)
     }
 }
 
+/* Whether an instruction may be executed again before the next iteration. */
+static int repeats(const struct carm_body *body, size_t i, bool *again, struct carm_err *err)
+{
+    bool *seen = calloc(body->n, sizeof *seen);
+    size_t *list = calloc(body->n, sizeof *list);
+    size_t n = 0, to[2], nto = 0;
+    const int rc = seen && list ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory");
+    *again = false;
+    for (size_t at = i; !rc && !*again;) {
+        each_next(body, at, to, &nto);
+        for (size_t k = 0; k < nto; k++) {
+            *again = *again || to[k] == i;
+            if (to[k] != 0 && !seen[to[k]]) {
+                seen[to[k]] = true;
+                list[n++] = to[k];
+            }
+        }
+        if (n == 0) {
+            break;
+        }
+        at = list[--n];
+    }
+    free(seen);
+    free(list);
+    return rc;
+}
+
+static int find_forks(struct carm_body *body, struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < body->n && !rc; i++) {
+        struct carm_body_op *op = &body->ops[i];
+        bool again = false;
+        if (op->kind != CARM_BODY_BRANCH || op->taken < fork_least ||
+            op->taken > 1.0 - fork_least || !carm_body_find(body, op->next) ||
+            !carm_body_find(body, op->target)) {
+            continue;
+        }
+        rc = repeats(body, i, &again, err);
+        op->forks = !again;
+        body->forks = body->forks || op->forks;
+    }
+    return rc;
+}
+
 static void find_carried(struct carm_body *body)
 {
     for (uint8_t r = 0; r < 32; r++) {
@@ -335,6 +386,7 @@ int carm_body_open(struct carm_body *body, uint64_t head, const struct carm_body
         find_varying(body);
         find_carried(body);
         rc = find_deciding(body, err);
+        rc = rc ? rc : find_forks(body, err);
     }
     if (rc) {
         carm_body_close(body);
@@ -383,6 +435,15 @@ void carm_body_observe(struct carm_body_op *op, const struct user_regs_struct *r
     op->executions++;
 }
 
+static bool together(const struct carm_body_op *a, const struct carm_body_op *b)
+{
+    if (a->op.base == b->op.base && a->op.index == b->op.index && a->op.scale == b->op.scale) {
+        return llabs(a->op.displacement - b->op.displacement) < stream_bytes;
+    }
+    return a->stride && a->stride == b->stride &&
+           llabs((int64_t)(a->first - b->first)) < stream_bytes;
+}
+
 void carm_body_observed(struct carm_body *body)
 {
     for (size_t i = 0; i < body->n; i++) {
@@ -390,6 +451,19 @@ void carm_body_observed(struct carm_body *body)
         /* votes for the stride less votes against it */
         if (op->steps < 4 || (double)op->votes < (2.0 * constant_share - 1.0) * (double)op->steps) {
             op->stride = 0;
+        }
+    }
+    for (size_t i = 0; i < body->n; i++) {
+        struct carm_body_op *op = &body->ops[i];
+        if (!op->varies || !op->executions) {
+            continue;
+        }
+        for (size_t k = 0; k < i && !op->stream; k++) {
+            op->stream =
+                body->ops[k].stream && together(&body->ops[k], op) ? body->ops[k].stream : 0;
+        }
+        if (!op->stream && body->streams < CARM_BODY_STREAMS) {
+            op->stream = ++body->streams;
         }
     }
 }

@@ -18,6 +18,7 @@
 enum {
     CARM_BODY_OPS_MAX = 800,
     CARM_BODY_BYTES_MAX = 15, /* of an instruction */
+    CARM_BODY_STREAMS = 4,
 };
 
 enum carm_body_kind { CARM_BODY_PLAIN, CARM_BODY_BRANCH, CARM_BODY_JUMP, CARM_BODY_CALL };
@@ -36,6 +37,9 @@ struct carm_body_op {
     bool varies;  /* the address changes from one iteration to the next */
     bool vector;  /* it has a vector register */
     bool decides; /* a branch of the loop depends on it */
+    double taken; /* share of its executions in which a branch jumps; -1 = not known */
+    bool
+        forks; /* a branch both of whose ways are frequent, stay in the loop and meet again in the same iteration */
 
     /* observed */
     uint64_t executions, steps;
@@ -43,6 +47,7 @@ struct carm_body_op {
     uint64_t first, last; /* addresses of its memory operand */
     int64_t stride;       /* bytes of an iteration; 0 = not constant */
     bool unaligned;       /* to its own width */
+    unsigned stream;      /* number + 1; 0 = of none */
 };
 
 struct carm_body {
@@ -55,6 +60,8 @@ struct carm_body {
     uint8_t carried[32]; /* vector registers that are read before they are written, and written */
     size_t ncarried;
     bool carried_decides; /* a branch depends on one of them */
+    bool forks;           /* a branch of it does */
+    unsigned streams;     /* at most CARM_BODY_STREAMS: later ones have no number */
 };
 
 /* Executed code of the loop. */
@@ -62,6 +69,7 @@ struct carm_body_piece {
     uint64_t at;
     const uint8_t *bytes;
     size_t n;
+    double taken; /* of the branch at its end; -1 = not known */
 };
 
 /* pieces  [npieces] that do not overlap; one begins at the head
@@ -76,7 +84,8 @@ struct carm_body_op *carm_body_find(const struct carm_body *body, uint64_t at);
 /* Before an instruction is executed with these registers: takes the address of its memory operand. */
 void carm_body_observe(struct carm_body_op *op, const struct user_regs_struct *regs);
 
-/* After the last observation: strides that were not constant become 0. */
+/* After the last observation: strides that were not constant become 0, and accesses that move together become streams:
+ * those that differ in a small displacement, or that move by the same stride within 32 KiB. */
 void carm_body_observed(struct carm_body *body);
 
 /* Whether the address of a load depends on what the same load brought an iteration before: it then waits for itself,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,7 @@ static void take_stop(struct carm_child *child, int status, struct carm_child_ou
                before == 0xcc) {
         outcome->end = CARM_CHILD_ARRIVED;
         outcome->at = r.rip - 1;
+        child->regs = r; /* from where it can go on */
     } else {
         siginfo_t info = {.si_signo = 0};
         outcome->end = CARM_CHILD_SIGNALED;
@@ -238,15 +240,16 @@ static void take_stop(struct carm_child *child, int status, struct carm_child_ou
     }
 }
 
-void carm_child_run(struct carm_child *child, double limit, const volatile sig_atomic_t *stop,
-                    struct carm_child_outcome *outcome)
+bool carm_child_go(struct carm_child *child)
 {
-    const double until = carm_seconds_now() + limit;
+    return ptrace(PTRACE_SETREGS, child->pid, NULL, &child->regs) == 0 &&
+           ptrace(SYSEMU, child->pid, NULL, NULL) == 0;
+}
+
+void carm_child_await(struct carm_child *child, double until, const volatile sig_atomic_t *stop,
+                      struct carm_child_outcome *outcome)
+{
     *outcome = (struct carm_child_outcome){.end = CARM_CHILD_GONE};
-    if (ptrace(PTRACE_SETREGS, child->pid, NULL, &child->regs) != 0 ||
-        ptrace(SYSEMU, child->pid, NULL, NULL) != 0) {
-        return;
-    }
     for (;;) {
         int status = 0;
         const pid_t got = waitpid(child->pid, &status, __WALL | WNOHANG);
@@ -264,6 +267,28 @@ void carm_child_run(struct carm_child *child, double limit, const volatile sig_a
         }
         nap(POLL_NS);
     }
+}
+
+void carm_child_run(struct carm_child *child, double limit, const volatile sig_atomic_t *stop,
+                    struct carm_child_outcome *outcome)
+{
+    *outcome = (struct carm_child_outcome){.end = CARM_CHILD_GONE};
+    if (carm_child_go(child)) {
+        carm_child_await(child, carm_seconds_now() + limit, stop, outcome);
+    }
+}
+
+double carm_child_waited(const struct carm_child *child)
+{
+    char path[64];
+    unsigned long long ran = 0, waited = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child->pid);
+    FILE *f = fopen(path, "re");
+    const bool known = f && fscanf(f, "%llu %llu", &ran, &waited) == 2;
+    if (f) {
+        (void)fclose(f);
+    }
+    return known ? 1e-9 * (double)waited : NAN;
 }
 
 unsigned carm_child_sample(struct carm_child *child, double each, unsigned most, uint64_t begin,

@@ -55,6 +55,13 @@ struct carm_child_outcome {
     uint64_t fault; /* of SIGSEGV and SIGBUS: the address */
 };
 
+/* Lets it run from its registers, without waiting. returns false: it cannot */
+bool carm_child_go(struct carm_child *child);
+
+/* Waits for the end of what carm_child_go began, until the time `until`, as carm_seconds_now. */
+void carm_child_await(struct carm_child *child, double until, const volatile sig_atomic_t *stop,
+                      struct carm_child_outcome *outcome);
+
 /* Lets it run from its registers until a breakpoint instruction, a system call or a signal.
  * limit  seconds
  * stop   set: as if the limit was over; NULL */
@@ -66,6 +73,9 @@ void carm_child_run(struct carm_child *child, double limit, const volatile sig_a
  * returns the number of stops */
 unsigned carm_child_sample(struct carm_child *child, double each, unsigned most, uint64_t begin,
                            uint64_t end, unsigned *inside);
+
+/* Seconds that it was ready to run and had no CPU; NaN = not known */
+double carm_child_waited(const struct carm_child *child);
 
 /* Executes one instruction. returns false: it cannot, or the next one would be a system call */
 bool carm_child_step(struct carm_child *child);

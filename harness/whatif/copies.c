@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -101,11 +102,34 @@ static bool collapse(const struct carm_snapshot *s, struct carm_child *child)
     return present > 0 && (double)huge >= huge_least * (double)present;
 }
 
-bool carm_copy_open_warm(struct carm_snapshot *s, bool huge, struct carm_child *child)
+/* The list of pages to touch, each to be written where that is allowed. */
+static bool write_list(struct carm_snapshot *s, struct carm_child *child)
+{
+    const size_t bytes = s->nlist * sizeof(uint64_t);
+    uint64_t *list = malloc(bytes + 1);
+    const struct carm_area *area = NULL;
+    bool good = list && (!s->nlist || carm_child_read(child->pid, s->list_at, list, bytes));
+    for (size_t i = 0; i < s->nlist && good; i++) {
+        if (!area || list[i] < area->begin || list[i] >= area->end) {
+            area = carm_memory_find(&s->memory, list[i]);
+        }
+        list[i] |= area && area->writable && !area->shared;
+    }
+    good = good && (!s->nlist || carm_child_write(child->pid, s->list_at, list, bytes));
+    free(list);
+    return good;
+}
+
+/* apart  writes each page that can be written, so that the copy has its own */
+static bool open_warm(struct carm_snapshot *s, bool huge, bool apart, struct carm_child *child)
 {
     struct carm_child_outcome outcome;
     if (!carm_copy_fork(s, &s->origin, child)) {
         return false;
+    }
+    if (apart && !write_list(s, child)) {
+        carm_child_kill(child);
+        return carm_snapshot_fails(s, "a copy cannot be written");
     }
     if ((huge || s->trial->huge_already) && !collapse(s, child)) {
         carm_child_kill(child);
@@ -128,25 +152,46 @@ bool carm_copy_open_warm(struct carm_snapshot *s, bool huge, struct carm_child *
     return true;
 }
 
-size_t carm_copy_start(struct carm_snapshot *s, struct carm_child *child,
-                       const struct carm_variant_code *code, double first,
-                       struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
-                       double *done)
+bool carm_copy_open_warm(struct carm_snapshot *s, bool huge, struct carm_child *child)
+{
+    return open_warm(s, huge, false, child);
+}
+
+bool carm_copy_open_apart(struct carm_snapshot *s, struct carm_child *child)
+{
+    return open_warm(s, false, true, child);
+}
+
+static uint64_t at_least_one(double units)
+{
+    return units >= 1.0 ? (uint64_t)units : 1;
+}
+
+bool carm_copy_go(struct carm_snapshot *s, struct carm_child *child,
+                  const struct carm_variant_code *code, double first, struct carm_phase *phases,
+                  size_t n)
 {
     const uint64_t at = s->region.data_at;
-    const uint64_t words[4] = {first >= 1.0 ? (uint64_t)first : 1, at + CARM_REGION_PHASES, 0,
-                               code->entry};
-    uint64_t left = 0;
-    size_t began = 0;
+    const uint64_t words[4] = {at_least_one(first), at + CARM_REGION_PHASES, 0, code->entry};
     for (size_t i = 0; i < n; i++) {
         phases[i].tsc = 0;
     }
     child->regs.rip = code->start;
-    *outcome = (struct carm_child_outcome){.end = CARM_CHILD_GONE};
-    if (carm_child_write(child->pid, at + CARM_REGION_UNITS, words, sizeof words) &&
-        carm_child_write(child->pid, at + CARM_REGION_PHASES, phases, n * sizeof *phases)) {
-        carm_child_run(child, carm_copy_limit_seconds, s->settings->stop, outcome);
-    }
+    return carm_child_write(child->pid, at + CARM_REGION_UNITS, words, sizeof words) &&
+           carm_child_write(child->pid, at + CARM_REGION_PHASES, phases, n * sizeof *phases) &&
+           carm_child_go(child);
+}
+
+size_t carm_copy_await(struct carm_snapshot *s, struct carm_child *child, double first,
+                       struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
+                       double *done)
+{
+    const uint64_t at = s->region.data_at;
+    const double begin = (double)at_least_one(first);
+    uint64_t left = 0;
+    size_t began = 0;
+    carm_child_await(child, carm_seconds_now() + carm_copy_limit_seconds, s->settings->stop,
+                     outcome);
     if (child->pid &&
         carm_child_read(child->pid, at + CARM_REGION_PHASES, phases, n * sizeof *phases) &&
         carm_child_read(child->pid, at + CARM_REGION_UNITS, &left, sizeof left)) {
@@ -155,13 +200,24 @@ size_t carm_copy_start(struct carm_snapshot *s, struct carm_child *child,
         }
     }
     if (done) {
-        *done = began ? (double)words[0] : (double)words[0] - (double)left;
+        *done = began ? begin : begin - (double)left;
         for (size_t i = 0; i + 1 < began; i++) {
             *done += (double)phases[i].units;
         }
         *done += began && began < n ? (double)phases[began - 1].units - (double)left : 0.0;
     }
     return began;
+}
+
+size_t carm_copy_start(struct carm_snapshot *s, struct carm_child *child,
+                       const struct carm_variant_code *code, double first,
+                       struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
+                       double *done)
+{
+    *outcome = (struct carm_child_outcome){.end = CARM_CHILD_GONE};
+    return carm_copy_go(s, child, code, first, phases, n)
+               ? carm_copy_await(s, child, first, phases, n, outcome, done)
+               : 0;
 }
 
 size_t carm_copy_run(struct carm_snapshot *s, struct carm_child *child,

@@ -12,9 +12,11 @@
 #include "harness/whatif/memory.h"
 
 enum {
+    /* no variants of the code: huge pages; a copy on each CPU at once */
     CARM_TRIAL_HUGE = CARM_VARIANTS,
+    CARM_TRIAL_CORES,
     CARM_TRIAL_CHANGES
-}; /* huge pages: no variant of the code */
+};
 
 struct carm_trial_settings {
     uint64_t memory; /* bytes that copies may take; 0 = half of what is free */
@@ -25,9 +27,9 @@ struct carm_trial_settings {
 
 /* Result of one snapshot. Ratios: time of the unchanged code over time of the changed code; NaN = not measured. */
 struct carm_trial_result {
-    char why[200];     /* why there is no result: a phrase; "" = there is one */
-    double null;       /* unchanged over unchanged code */
-    double null_pages; /* the same, of the copies that huge pages are compared with */
+    char why[200];                    /* why there is no result: a phrase; "" = there is one */
+    double null;                      /* unchanged over unchanged code */
+    double nulls[CARM_TRIAL_CHANGES]; /* the same, of the copies that a change is compared with */
     double ratio[CARM_TRIAL_CHANGES];
     double
         seconds; /* of an iteration of the unchanged code, its share of the code around the loop included */
@@ -43,7 +45,8 @@ struct carm_trial {
     double ticks, most; /* from the last snapshot: ticks of a unit; units that a copy can do */
     double inside;
     double spent;                /* seconds of all snapshots so far */
-    unsigned nhuge;              /* snapshots in which huge pages were tried */
+    unsigned napart;             /* snapshots with copies of their own */
+    unsigned cpus;               /* copies of that trial */
     double speed[CARM_VARIANTS]; /* of the variants, relative to the unchanged code; an estimate */
     bool huge_already;           /* most of its data are in huge pages */
     unsigned changed[CARM_TRIAL_CHANGES];
@@ -104,6 +107,10 @@ const char *carm_copy_end(const struct carm_snapshot *s, const struct carm_child
  * huge  in any case */
 bool carm_copy_open_warm(struct carm_snapshot *s, bool huge, struct carm_child *child);
 
+/* Like carm_copy_open_warm, with pages of its own in place of those that copies share, which another core would find in
+ * a shared cache. */
+bool carm_copy_open_apart(struct carm_snapshot *s, struct carm_child *child);
+
 /* Runs phases in a copy, which then waits, unless it is gone.
  * phases  [n]; the last one only ends: in: units, target, entry; out: tsc
  * first   units of `code` before them
@@ -111,6 +118,14 @@ bool carm_copy_open_warm(struct carm_snapshot *s, bool huge, struct carm_child *
  * returns the number of phases that began; n: all ended */
 size_t carm_copy_start(struct carm_snapshot *s, struct carm_child *child,
                        const struct carm_variant_code *code, double first,
+                       struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
+                       double *done);
+
+/* The two halves of carm_copy_start: several copies can be begun before one is waited for. */
+bool carm_copy_go(struct carm_snapshot *s, struct carm_child *child,
+                  const struct carm_variant_code *code, double first, struct carm_phase *phases,
+                  size_t n);
+size_t carm_copy_await(struct carm_snapshot *s, struct carm_child *child, double first,
                        struct carm_phase *phases, size_t n, struct carm_child_outcome *outcome,
                        double *done);
 

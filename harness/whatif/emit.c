@@ -13,6 +13,7 @@ enum {
     RAX = 0,
     RCX = 1,
     RDX = 2,
+    FORKING_MAX = 100,
     COPIES_MAX = 16,    /* a unit's count costs some 6 cycles: less than 0.4 of an iteration */
     SCRATCH_L1 = 16384, /* half of a small L1 */
     MARGIN = 4096,      /* more than a copy of an instruction with all stubs */
@@ -173,6 +174,9 @@ void carm_region_close(struct carm_region *region)
 
 unsigned carm_region_copies(const struct carm_body *body)
 {
+    if (body->forks) { /* the copies take its ways in turn, so they show shares of 1/16 */
+        return body->n > FORKING_MAX ? 1 : COPIES_MAX;
+    }
     return body->n > 48 || body->blocks > 8 ? 1 : body->n > 24 ? 4 : COPIES_MAX;
 }
 
@@ -490,6 +494,14 @@ static bool put_variant(struct carm_region *region, const struct carm_body *body
             return true;
         }
         break;
+    case CARM_VARIANT_STREAM:
+    case CARM_VARIANT_STREAM2:
+    case CARM_VARIANT_STREAM3:
+    case CARM_VARIANT_STREAM4:
+        if (op->stream != variant - CARM_VARIANT_STREAM + 1) {
+            break;
+        }
+        /* fallthrough */
     case CARM_VARIANT_L1:
         if (put_in_l1(region, body, i, copy)) {
             return true;
@@ -622,7 +634,57 @@ struct work {
     unsigned copies;
     struct accumulators acc;
     bool failed; /* an instruction cannot have other accumulators */
+    int8_t *
+        ways; /* [copies x n] of forks: 1 = jumps always, 0 = never, -1 = as it is; NULL = all are as they are */
 };
+
+/* Makes the forks of the copies jump or not, so that over the copies each does so as often as in the program. A copy is
+ * walked from the head, since a fork that it does not reach must not use up a turn. */
+static bool choose_ways(const struct carm_body *body, struct work *work)
+{
+    const size_t n = body->n;
+    double *turn = calloc(n, sizeof *turn);
+    bool *seen = calloc(n, sizeof *seen);
+    work->ways = malloc(work->copies * n);
+    if (!turn || !seen || !work->ways) {
+        free(turn);
+        free(seen);
+        return false;
+    }
+    memset(work->ways, -1, work->copies * n);
+    for (size_t i = 0; i < n; i++) {
+        turn[i] = 0.5;
+    }
+    for (unsigned c = 0; c < work->copies; c++) {
+        const struct carm_body_op *op = &body->ops[0];
+        memset(seen, 0, n * sizeof *seen);
+        do {
+            const size_t i = (size_t)(op - body->ops);
+            uint64_t to = op->kind == CARM_BODY_JUMP ? op->target : op->next;
+            uint64_t other = 0;
+            seen[i] = true;
+            if (op->forks) {
+                const double sum = turn[i] + op->taken;
+                const bool jumps = sum >= 1.0;
+                work->ways[c * n + i] = jumps;
+                turn[i] = jumps ? sum - 1.0 : sum;
+                to = jumps ? op->target : op->next;
+            } else if (op->kind == CARM_BODY_BRANCH) {
+                const bool jumps = op->taken > 0.5;
+                to = jumps ? op->target : op->next;
+                other = jumps ? op->next : op->target;
+            }
+            const struct carm_body_op *next = carm_body_find(body, to);
+            if (other && (!next || seen[next - body->ops])) { /* the end of a loop inside it */
+                next = carm_body_find(body, other);
+            }
+            op = next && !seen[next - body->ops] ? next : NULL;
+        } while (op);
+    }
+    free(turn);
+    free(seen);
+    return true;
+}
 
 static void put_fix(struct carm_region *region, struct work *work, uint64_t to, unsigned copy)
 {
@@ -650,12 +712,21 @@ static void put_call(struct carm_region *region, const struct carm_body_op *op)
     }
 }
 
-/* A branch, or a jump */
-static void put_branch(struct carm_region *region, const struct carm_body *body, size_t i,
+/* A branch, or a jump
+ * returns whether it was changed */
+static bool put_branch(struct carm_region *region, const struct carm_body *body, size_t i,
                        unsigned copy, struct work *work)
 {
     const struct carm_body_op *op = &body->ops[i];
     const bool last = i + 1 == body->n && copy + 1 < work->copies;
+    const int way = work->ways ? work->ways[copy * body->n + i] : -1;
+    if (way >= 0) {
+        if (way > 0 && !(last && op->target == body->head)) {
+            put_byte(region, 0xe9);
+            put_fix(region, work, op->target, copy);
+        }
+        return true;
+    }
     if (op->kind == CARM_BODY_BRANCH) {
         const int condition = op->in.opcode & 15;
         const bool turned = last && op->target == body->head; /* falls into the next copy */
@@ -666,6 +737,7 @@ static void put_branch(struct carm_region *region, const struct carm_body *body,
         put_byte(region, 0xe9);
         put_fix(region, work, op->target, copy);
     }
+    return false;
 }
 
 /* An iteration. returns the number of changes */
@@ -677,7 +749,8 @@ static unsigned put_copy(struct carm_region *region, const struct carm_body *bod
         const struct carm_body_op *op = &body->ops[i];
         const bool falls = i + 1 < body->n && body->ops[i + 1].at == op->next;
         const bool turned = op->kind == CARM_BODY_BRANCH && i + 1 == body->n &&
-                            copy + 1 < work->copies && op->target == body->head;
+                            copy + 1 < work->copies && op->target == body->head &&
+                            !(work->ways && work->ways[copy * body->n + i] == 0);
         work->places[copy * body->n + i] = here(region);
         if (i == 0 && variant == CARM_VARIANT_CHAINS && work->acc.n == 1) {
             changed += break_chains(region, body);
@@ -695,7 +768,7 @@ static unsigned put_copy(struct carm_region *region, const struct carm_body *bod
         } else if (op->kind == CARM_BODY_CALL) {
             put_call(region, op);
         } else if (op->kind != CARM_BODY_PLAIN) {
-            put_branch(region, body, i, copy, work);
+            changed += put_branch(region, body, i, copy, work);
         } else {
             changed += put_variant(region, body, i, variant, copy);
         }
@@ -740,7 +813,8 @@ void carm_region_emit(struct carm_region *region, const struct carm_body *body,
     }
     work.fixes = calloc(FIXES_MAX, sizeof *work.fixes);
     work.places = calloc((size_t)work.copies * body->n, sizeof *work.places);
-    if (!work.fixes || !work.places) {
+    if (!work.fixes || !work.places ||
+        (variant == CARM_VARIANT_KNOWN && !choose_ways(body, &work))) {
         snprintf(out->why, sizeof out->why, "not enough memory");
         goto out;
     }
@@ -785,6 +859,7 @@ void carm_region_emit(struct carm_region *region, const struct carm_body *body,
     out->start = start;
     out->entry = entry;
 out:
+    free(work.ways);
     free(work.fixes);
     free(work.places);
 }

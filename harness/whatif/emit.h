@@ -12,7 +12,7 @@
 #include "harness/whatif/body.h"
 
 /* A row: identifier, word of JSON, whether it changes values that the loop computes.
- * NEAR, PREFETCHED and FAR differ in their distance. */
+ * NEAR, PREFETCHED and FAR differ in their distance; STREAM and those behind it are L1 for the data of one stream. */
 #define CARM_VARIANT_TABLE(ROW)                 \
     ROW(UNCHANGED, "unchanged", false)          \
     ROW(AGAIN, "unchanged_again", false)        \
@@ -25,7 +25,12 @@
     ROW(DIVISIONS, "divisions_cheap", true)     \
     ROW(ARITHMETIC, "without_arithmetic", true) \
     ROW(STORES, "without_stores", true)         \
-    ROW(L1, "data_in_l1", true)
+    ROW(L1, "data_in_l1", true)                 \
+    ROW(KNOWN, "branches_known", true)          \
+    ROW(STREAM, "stream_in_l1", true)           \
+    ROW(STREAM2, "stream2_in_l1", true)         \
+    ROW(STREAM3, "stream3_in_l1", true)         \
+    ROW(STREAM4, "stream4_in_l1", true)
 
 #define CARM_VARIANT_ID(id, word, values) CARM_VARIANT_##id,
 enum carm_variant { CARM_VARIANT_TABLE(CARM_VARIANT_ID) CARM_VARIANTS };

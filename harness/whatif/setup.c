@@ -165,6 +165,16 @@ static void refuse(struct carm_trial *t, enum carm_variant v, const char *why)
     }
 }
 
+/* All data in L1, and those of a stream */
+static void refuse_l1(struct carm_trial *t, const char *why)
+{
+    refuse(t, CARM_VARIANT_L1, why);
+    for (int v = CARM_VARIANT_STREAM; v < CARM_VARIANTS; v++) {
+        refuse(t, (enum carm_variant)v, why);
+        t->idle[v] = true; /* the reason is said once */
+    }
+}
+
 /* Refuses the variants that this loop does not allow. */
 static void refuse_variants(struct carm_trial *t)
 {
@@ -181,19 +191,28 @@ static void refuse_variants(struct carm_trial *t)
     for (int v = CARM_VARIANT_CHAINS; v < CARM_VARIANTS && body->calls; v++) {
         refuse(t, (enum carm_variant)v, "the loop calls functions, which use its values");
     }
+    if (body->forks && carm_region_copies(body) == 1) {
+        refuse(t, CARM_VARIANT_KNOWN, "its iterations are too long to mix their ways");
+    }
+    for (int v = CARM_VARIANT_STREAM; v < CARM_VARIANTS; v++) {
+        if (body->streams < 2 || (unsigned)(v - CARM_VARIANT_STREAM) >= body->streams) {
+            refuse(t, (enum carm_variant)v, "there is no such stream beside another");
+            t->idle[v] = true;
+        }
+    }
     if (body->carried_decides) {
         refuse(t, CARM_VARIANT_CHAINS, "a branch depends on the values that it carries");
     }
     if (chases) {
-        refuse(t, CARM_VARIANT_L1,
-               "its loads wait for each other's values: without them nothing is left to wait for");
+        refuse_l1(
+            t, "its loads wait for each other's values: without them nothing is left to wait for");
     }
     if (gathers) {
-        refuse(t, CARM_VARIANT_L1, "gathers are not rewritten");
+        refuse_l1(t, "gathers are not rewritten");
         refuse(t, CARM_VARIANT_ARITHMETIC, "gathers take their masks from arithmetic");
     }
     if (strings) {
-        refuse(t, CARM_VARIANT_L1, "string instructions are not rewritten");
+        refuse_l1(t, "string instructions are not rewritten");
         refuse(t, CARM_VARIANT_STORES, "string instructions are not rewritten");
     }
 }
@@ -210,6 +229,11 @@ static const char *const nothing[CARM_VARIANTS] = {
     [CARM_VARIANT_ARITHMETIC] = "no vector arithmetic outside of the control flow",
     [CARM_VARIANT_STORES] = "no store that moves",
     [CARM_VARIANT_L1] = "no load or store that moves, outside of the control flow",
+    [CARM_VARIANT_KNOWN] = "no branch with two frequent ways that meet again",
+    [CARM_VARIANT_STREAM] = "the stream decides the control flow",
+    [CARM_VARIANT_STREAM2] = "the stream decides the control flow",
+    [CARM_VARIANT_STREAM3] = "the stream decides the control flow",
+    [CARM_VARIANT_STREAM4] = "the stream decides the control flow",
 };
 
 static bool write_code(struct carm_snapshot *s)
@@ -357,7 +381,10 @@ static bool compare_flow(struct carm_snapshot *s)
             continue;
         }
         for (size_t i = 0; i < t->body.n; i++) {
-            const double more = fabs((double)others[i] - (double)counts[i]) - 1.0;
+            /* forks are mixed in the steps of a copy */
+            const double step =
+                v == CARM_VARIANT_KNOWN ? (double)counts[0] / carm_region_copies(&t->body) : 1.0;
+            const double more = fabs((double)others[i] - (double)counts[i]) - step;
             most = fmax(most, more / ((double)counts[i] + 16.0));
         }
         if (most > flow_most) {

@@ -12,11 +12,12 @@
 enum {
     ROUNDS_PILOT = 6, /* turns that find how fast the variants are */
     SPEED_MOST = 32,
-    HUGE_LEAST = 3, /* snapshots with huge pages from which an interval can be made */
+    APART_LEAST = 3, /* snapshots from which an interval can be made */
 };
 
-static const double null_most = 0.035;  /* in turns; beyond it, copies of one stretch are tried */
-static const double huge_seconds = 2.5; /* of the 4 s that a loop may take */
+static const double null_most = 0.035;   /* in turns; beyond it, copies of one stretch are tried */
+static const double apart_seconds = 2.5; /* of the 4 s that a loop may take */
+static const double stream_gain = 1.15;
 
 int carm_trial_open(struct carm_trial *trial, uint64_t head, const struct carm_body_piece *pieces,
                     size_t npieces, struct carm_err *err)
@@ -48,7 +49,7 @@ static bool find_speeds(struct carm_snapshot *s, struct carm_turns *plan,
     return carm_turns_plan(s, plan);
 }
 
-/* In turns where the plan allows them; in copies of one stretch where turns fail or their null ratio is off. The way
+/* In turns where the plan allows them; in copies of their own where turns fail or their null ratio is off. The way
  * with the better null ratio is kept. */
 static bool measure_variants(struct carm_snapshot *s, const struct carm_turns *plan,
                              struct carm_trial_result *result)
@@ -61,9 +62,15 @@ static bool measure_variants(struct carm_snapshot *s, const struct carm_turns *p
     struct carm_trial_result other = *result;
     const double ticks = s->ticks;
     char why[sizeof result->why];
+    int trials[CARM_VARIANTS];
+    size_t n = 0;
+    for (size_t k = 0; k < plan->n; k++) {
+        trials[n] = (int)plan->variants[k];
+        n += plan->variants[k] != CARM_VARIANT_AGAIN;
+    }
     snprintf(why, sizeof why, "%s", s->why);
     s->why[0] = '\0';
-    const bool copies = carm_turns_measure_copies(s, plan, &other);
+    const bool copies = carm_turns_measure_apart(s, plan, trials, n, &other) && !isnan(other.null);
     if (copies && !(good && fabs(result->null - 1.0) < fabs(other.null - 1.0))) {
         *result = other;
         result->in_turns = false;
@@ -75,6 +82,61 @@ static bool measure_variants(struct carm_snapshot *s, const struct carm_turns *p
     return good || copies;
 }
 
+/* Changes that turns of one copy do not show: huge pages, which take longest, so three snapshots have to do where time is
+ * short; stores past the caches; all cores. */
+static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan,
+                          struct carm_trial_result *result)
+{
+    struct carm_trial *t = s->trial;
+    struct carm_trial_result other = *result;
+    char text[sizeof result->why] = "";
+    char *const why = s->why;
+    int trials[2];
+    size_t n = 0;
+    const double ticks = s->ticks;
+    if (t->napart >= APART_LEAST && t->spent > apart_seconds) {
+        result->ratio[CARM_VARIANT_STREAMING] = NAN; /* turns would show too little */
+        return;
+    }
+    t->napart++;
+    if (!t->refused[CARM_TRIAL_HUGE][0]) {
+        trials[n++] = CARM_TRIAL_HUGE;
+    }
+    if (!t->refused[CARM_VARIANT_STREAMING][0] && result->in_turns) {
+        trials[n++] = CARM_VARIANT_STREAMING;
+        result->ratio[CARM_VARIANT_STREAMING] = NAN;
+    }
+    s->why = text;
+    if (n && carm_turns_measure_apart(s, plan, trials, n, &other)) {
+        for (size_t i = 0; i < n; i++) {
+            const int k = trials[i];
+            if (!isnan(other.ratio[k])) {
+                result->ratio[k] = other.ratio[k];
+                result->nulls[k] = other.nulls[k];
+            }
+        }
+    }
+    s->why = why;
+    s->ticks = ticks;
+    if (n && trials[0] == CARM_TRIAL_HUGE && isnan(result->ratio[CARM_TRIAL_HUGE]) && text[0]) {
+        snprintf(t->refused[CARM_TRIAL_HUGE], sizeof t->refused[0], "%.150s", text);
+    }
+    if (!t->refused[CARM_TRIAL_CORES][0]) {
+        carm_turns_measure_cores(s, plan, result);
+    }
+}
+
+/* Streams are tried where all data in L1 gain something. */
+static void choose_streams(struct carm_trial *t, double gain)
+{
+    for (int v = CARM_VARIANT_STREAM; v < CARM_VARIANTS && !(gain > stream_gain); v++) {
+        if (!t->refused[v][0]) {
+            snprintf(t->refused[v], sizeof t->refused[v], "all its data in L1 gain little");
+            t->idle[v] = true;
+        }
+    }
+}
+
 static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_result *result)
 {
     struct carm_trial *t = s->trial;
@@ -84,14 +146,15 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
         (!t->prepared && plan.in_turns && !find_speeds(s, &plan, result))) {
         return false;
     }
+    const bool first = !t->prepared;
     t->prepared = true;
     t->ticks = s->ticks;
     const bool good = measure_variants(s, &plan, result);
-    /* making pages huge takes longest: three snapshots have to do where time is short */
-    if (good && !t->refused[CARM_TRIAL_HUGE][0] &&
-        (t->nhuge < HUGE_LEAST || t->spent < huge_seconds)) {
-        t->nhuge++;
-        carm_turns_measure_huge(s, &plan, result);
+    if (good && first) {
+        choose_streams(t, result->ratio[CARM_VARIANT_L1]);
+    }
+    if (good) {
+        measure_apart(s, &plan, result);
     }
     t->ticks = good ? s->ticks : t->ticks;
     t->most = 1e15; /* the next one may be elsewhere */
@@ -106,9 +169,10 @@ void carm_trial_measure(struct carm_trial *trial, pid_t thread,
 {
     const double begin = carm_seconds_now();
     struct carm_err err = {""};
-    *result = (struct carm_trial_result){.null = NAN, .null_pages = NAN, .seconds = NAN};
+    *result = (struct carm_trial_result){.null = NAN, .seconds = NAN};
     for (int v = 0; v < CARM_TRIAL_CHANGES; v++) {
         result->ratio[v] = NAN;
+        result->nulls[v] = NAN;
     }
     struct carm_snapshot *s = calloc(1, sizeof *s);
     if (!s) {

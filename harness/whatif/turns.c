@@ -2,23 +2,28 @@
 #include "harness/whatif/turns.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/machine/buffer.h"
 #include "harness/machine/stats.h"
 
 enum {
     ROUNDS_MAX = 16, /* turns of each variant: more take more pages, which each copy has to copy */
     ROUNDS_MIN = 8,
     ROUNDS_FIRST = 1, /* the first turn of each variant is left out */
-    CHILDREN = 2,     /* rounds of copies, if turns cannot be used */
-    HUGE_ROUNDS = 1,  /* to make 400 MB huge takes half a second */
-    UNITS_LEAST = 4,  /* of a turn */
+    ROUNDS_APART = 5, /* of copies of their own */
+    ROUNDS_APART_MIN = 3,
+    APART_MOST = 4,  /* changed copies at one time */
+    UNITS_LEAST = 4, /* of a turn */
 };
 
 static const double turn_seconds = 60e-6; /* long against a time stamp, short against a drift */
 static const double settle_share = 0.5;   /* of a turn, before it is timed */
-static const double child_seconds = 1e-2; /* timed in a copy of its own */
+/* Timed in a turn of a copy of its own, behind half as much: a cache of 32 MB is filled in 3 ms, and until then a store
+ * costs no write to memory. Stores past the caches, tried in turns of 60 us, seem to gain 1.4 times where they gain 2. */
+static const double apart_seconds = 5e-3;
 
 /* ---- how long ---- */
 
@@ -96,6 +101,11 @@ static double units_of(const struct carm_snapshot *s, const struct carm_turns *p
     return p->rounds * units + p->turn;
 }
 
+static double units_apart(const struct carm_turns *p)
+{
+    return 2.0 * p->apart * (double)p->rounds_apart; /* with what is not timed */
+}
+
 static void make_plan(const struct carm_snapshot *s, struct carm_turns *p)
 {
     const struct carm_trial *t = s->trial;
@@ -118,7 +128,12 @@ static void make_plan(const struct carm_snapshot *s, struct carm_turns *p)
         p->settle = floor(shrink * p->settle);
     }
     p->in_turns = p->turn >= UNITS_LEAST && p->turn * s->ticks > 5e-6 * hz;
-    p->child = fmin(floor(0.6 * s->most), ceil(child_seconds * hz / s->ticks));
+    p->rounds_apart = ROUNDS_APART;
+    p->apart = ceil(apart_seconds * hz / s->ticks);
+    while (p->rounds_apart > ROUNDS_APART_MIN && units_apart(p) > 0.9 * s->most) {
+        p->rounds_apart--;
+    }
+    p->apart = fmax(1.0, fmin(p->apart, floor(p->apart * 0.9 * s->most / units_apart(p))));
 }
 
 /* NaN = no values */
@@ -178,6 +193,9 @@ bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
         }
         take_ratio(result, p->variants[k], m >= ROUNDS_MIN / 2 ? median(ratios, m) : NAN);
     }
+    for (size_t k = 0; k < p->n; k++) {
+        result->nulls[p->variants[k]] = result->null;
+    }
     free(phases);
     if (nbase < ROUNDS_MIN / 2) {
         char text[80];
@@ -188,64 +206,137 @@ bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
     return true;
 }
 
-/* Ticks of the stretch in a copy of its own; NaN = the copy ended before the stretch
- * huge  with huge pages */
-static double measure_child(struct carm_snapshot *s, const struct carm_turns *p,
-                            enum carm_variant variant, bool huge)
+/* ---- copies of their own ---- */
+
+static void add_known(double *to, size_t *n, double v)
 {
-    const struct carm_variant_code *code = &s->codes[variant];
-    struct carm_phase phases[2] = {carm_copy_phase(code, p->child), carm_copy_last_phase(s)};
-    struct carm_child_outcome outcome;
-    struct carm_child child;
-    if (!carm_copy_open_warm(s, huge, &child)) {
-        return NAN;
+    if (!isnan(v)) {
+        to[(*n)++] = v;
     }
-    const size_t n =
-        carm_copy_run(s, &child, code, 0.5 * p->child, phases, 2, &outcome, NULL, NULL);
-    return n == 2 ? (double)(phases[1].tsc - phases[0].tsc) : NAN;
 }
 
-bool carm_turns_measure_copies(struct carm_snapshot *s, const struct carm_turns *p,
-                               struct carm_trial_result *result)
+/* Of those that are numbers */
+static double median_known(const double *v, size_t n)
 {
-    double ratios[CARM_VARIANTS][CHILDREN];
-    double base[2 * CHILDREN];
-    size_t m[CARM_VARIANTS] = {0};
-    size_t nbase = 0;
-    for (int r = 0; r < CHILDREN && (r == 0 || !carm_snapshot_is_over(s)); r++) {
-        double took[CARM_VARIANTS];
-        const double before = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
-        for (size_t k = 0; k < p->n; k++) {
-            took[k] = isnan(before) ? NAN : measure_child(s, p, p->variants[k], false);
+    double known[ROUNDS_APART];
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        add_known(known, &m, v[i]);
+    }
+    return median(known, m);
+}
+
+/* A copy that takes turns with others; all of them do the same work in their turns of one number. */
+struct runner {
+    enum carm_variant variant;
+    bool huge;
+    struct carm_child child; /* pid 0 = it has failed */
+    double ticks[ROUNDS_APART];
+};
+
+/* Ticks between two phases, without those that the copy waited for its CPU; NaN = it waited for most of them
+ * waited  seconds */
+static double ticks_of(const struct carm_snapshot *s, const struct carm_phase *phases,
+                       double waited)
+{
+    const double all = (double)(phases[1].tsc - phases[0].tsc);
+    const double ran = all - (waited > 0.0 ? waited * s->settings->tsc_hz : 0.0);
+    return ran > 0.25 * all ? ran : NAN;
+}
+
+/* Some units that are not timed, and those that are.
+ * ticks   out: NaN = others had its CPU
+ * returns false: the copy has ended */
+static bool take_turn(struct carm_snapshot *s, const struct carm_turns *p, struct runner *r,
+                      double *ticks)
+{
+    const struct carm_variant_code *code = &s->codes[r->variant];
+    struct carm_phase phases[2] = {carm_copy_phase(code, p->apart), carm_copy_last_phase(s)};
+    struct carm_phase last = carm_copy_last_phase(s);
+    struct carm_child_outcome outcome;
+    double waited = 0.0;
+    if (carm_copy_start(s, &r->child, code, 0.5 * p->apart, &last, 1, &outcome, NULL) == 1) {
+        waited = carm_child_waited(&r->child);
+        if (carm_copy_start(s, &r->child, code, 1.0, phases, 2, &outcome, NULL) == 2) {
+            *ticks = ticks_of(s, phases, carm_child_waited(&r->child) - waited);
+            return true;
         }
-        const double after = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
-        if (isnan(before) || isnan(after)) {
-            continue;
+    }
+    char text[80];
+    carm_child_kill(&r->child);
+    return carm_snapshot_fails(s, "it came to %s", carm_copy_end(s, &outcome, text, sizeof text));
+}
+
+/* Turns of copies in which the first and the last one run the unchanged code.
+ * ratio  out: [n] of the first one's time to that of each; NaN = not measured */
+static bool run_apart(struct carm_snapshot *s, const struct carm_turns *p, struct runner *all,
+                      size_t n, double *ratio)
+{
+    size_t rounds = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!carm_copy_open_warm(s, all[i].huge, &all[i].child)) {
+            all[i].child.pid = 0;
         }
-        base[nbase++] = before;
-        base[nbase++] = after;
-        for (size_t k = 0; k < p->n; k++) {
-            if (!isnan(took[k])) {
-                ratios[k][m[k]++] = 0.5 * (before + after) / took[k];
+    }
+    while (rounds < p->rounds_apart && all[0].child.pid &&
+           !(rounds >= ROUNDS_APART_MIN && carm_snapshot_is_over(s))) {
+        for (size_t i = 0; i < n; i++) {
+            if (all[i].child.pid) {
+                (void)take_turn(s, p, &all[i], &all[i].ticks[rounds]);
             }
         }
+        rounds += all[0].child.pid > 0;
     }
-    for (size_t k = 0; k < p->n; k++) {
-        take_ratio(result, p->variants[k], median(ratios[k], m[k]));
+    for (size_t i = 0; i < n; i++) {
+        double ratios[ROUNDS_APART];
+        size_t m = 0;
+        for (size_t k = 0; k < rounds; k++) {
+            add_known(ratios, &m, all[0].ticks[k] / all[i].ticks[k]);
+        }
+        ratio[i] = all[i].child.pid ? median(ratios, m) : NAN;
+        carm_child_kill(&all[i].child);
     }
-    if (!nbase) {
-        return s->why[0] ? false : carm_snapshot_fails(s, "its copies did not end their stretch");
+    if (rounds) {
+        const double ticks = median_known(all[0].ticks, rounds) / p->apart;
+        s->ticks = isnan(ticks) ? s->ticks : ticks;
     }
-    s->ticks = median(base, nbase) / p->child;
-    s->why[0] = '\0';
-    return true;
+    return rounds > 0;
+}
+
+bool carm_turns_measure_apart(struct carm_snapshot *s, const struct carm_turns *p,
+                              const int *trials, size_t n, struct carm_trial_result *result)
+{
+    bool good = true;
+    double nulls[CARM_TRIAL_CHANGES];
+    size_t nnulls = 0;
+    for (size_t i = 0; i < n && good; i += APART_MOST) {
+        struct runner all[APART_MOST + 2] = {{.variant = CARM_VARIANT_UNCHANGED}};
+        double ratio[APART_MOST + 2];
+        const size_t some = n - i < APART_MOST ? n - i : APART_MOST;
+        for (size_t k = 0; k < some; k++) {
+            const bool huge = trials[i + k] == CARM_TRIAL_HUGE;
+            all[k + 1].huge = huge;
+            all[k + 1].variant = huge ? CARM_VARIANT_UNCHANGED : (enum carm_variant)trials[i + k];
+        }
+        all[some + 1].variant = CARM_VARIANT_AGAIN;
+        good = run_apart(s, p, all, some + 2, ratio);
+        for (size_t k = 0; k < some && good; k++) {
+            result->ratio[trials[i + k]] = ratio[k + 1];
+            result->nulls[trials[i + k]] = ratio[some + 1];
+        }
+        if (good && !isnan(ratio[some + 1])) {
+            nulls[nnulls++] = ratio[some + 1];
+        }
+    }
+    result->null = median(nulls, nnulls);
+    return good || s->why[0] || carm_snapshot_fails(s, "its copies did not end their stretch");
 }
 
 bool carm_turns_plan(struct carm_snapshot *s, struct carm_turns *plan)
 {
     for (int i = 0; i < 5; i++) {
         make_plan(s, plan);
-        const double all = fmin(s->most, fmax(units_of(s, plan), 1.6 * plan->child));
+        const double all = fmin(s->most, fmax(units_of(s, plan), units_apart(plan)));
         const double most = s->most;
         if (!list_pages(s, all)) {
             return false;
@@ -254,7 +345,7 @@ bool carm_turns_plan(struct carm_snapshot *s, struct carm_turns *plan)
             break; /* the time of a unit is known from the last snapshot */
         }
         const double was = s->ticks;
-        const double now = warm_ticks(s, fmin(plan->child, 0.5 * s->most));
+        const double now = warm_ticks(s, fmin(plan->apart, 0.5 * s->most));
         if (now <= 0.0) {
             return false;
         }
@@ -267,31 +358,116 @@ bool carm_turns_plan(struct carm_snapshot *s, struct carm_turns *plan)
     return true;
 }
 
-/* ---- huge pages ---- */
+/* ---- all cores ---- */
 
-void carm_turns_measure_huge(struct carm_snapshot *s, const struct carm_turns *p,
-                             struct carm_trial_result *result)
+enum { CORES_MAX = 64 };
+
+static void pin(pid_t pid, size_t cpu)
 {
-    double ratios[HUGE_ROUNDS], nulls[HUGE_ROUNDS];
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    (void)sched_setaffinity(pid, sizeof set, &set);
+}
+
+/* A turn of copies that run at once: mean ticks of the stretch in the middle of it; NaN = one has ended, others had a CPU, or
+ * some did not run all along
+ * all  [n] */
+static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
+                           struct carm_child *all, size_t n)
+{
+    static const double waited_most = 0.1; /* of the time that a copy takes */
+    const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
+    struct carm_phase phases[CORES_MAX][4];
+    double waited[CORES_MAX];
+    uint64_t begin = 0, end = UINT64_MAX;
+    double sum = 0.0;
+    bool good = true;
+    for (size_t i = 0; i < n; i++) {
+        phases[i][0] = carm_copy_phase(code, 0.5 * p->apart);
+        phases[i][1] = carm_copy_phase(code, p->apart);
+        phases[i][2] = carm_copy_phase(code, 0.5 * p->apart);
+        phases[i][3] = carm_copy_last_phase(s);
+        waited[i] = carm_child_waited(&all[i]);
+        if (!carm_copy_go(s, &all[i], code, 1.0, phases[i], 4)) {
+            carm_child_kill(&all[i]);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct carm_child_outcome outcome;
+        const struct carm_phase *x = phases[i];
+        if (!all[i].pid || carm_copy_await(s, &all[i], 1.0, phases[i], 4, &outcome, NULL) != 4) {
+            carm_child_kill(&all[i]);
+            good = false;
+            continue;
+        }
+        begin = x[0].tsc > begin ? x[0].tsc : begin;
+        end = x[3].tsc < end ? x[3].tsc : end;
+        sum += (double)(x[2].tsc - x[1].tsc);
+        good = good && !((carm_child_waited(&all[i]) - waited[i]) * s->settings->tsc_hz >
+                         waited_most * (double)(x[3].tsc - x[0].tsc));
+    }
+    for (size_t i = 0; i < n && good; i++) {
+        good = phases[i][1].tsc >= begin && phases[i][2].tsc <= end;
+    }
+    return good ? sum / (double)n : NAN;
+}
+
+static size_t find_cpus(size_t cpus[CORES_MAX])
+{
+    cpu_set_t set;
     size_t n = 0;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        for (size_t c = 0; c < CPU_SETSIZE && n < CORES_MAX; c++) {
+            cpus[n] = c;
+            n += CPU_ISSET(c, &set) != 0;
+        }
+    }
+    return n;
+}
+
+void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *p,
+                              struct carm_trial_result *result)
+{
+    struct carm_trial *t = s->trial;
+    struct carm_child
+        all[CORES_MAX + 1]; /* those of all CPUs; one that runs alone, on the last one */
+    size_t cpus[CORES_MAX];
+    double ratios[ROUNDS_APART], nulls[ROUNDS_APART];
+    double before = NAN; /* ticks alone, in the turn before */
+    size_t nratios = 0, nnulls = 0, opened = 0;
     char text[200] = "";
     char *const why = s->why;
+    const size_t n = find_cpus(cpus);
+    const uint64_t need = (uint64_t)(n + 1) * s->nlist * 4096;
+    const uint64_t most = s->settings->memory ? s->settings->memory : carm_memory_available() / 2;
+    t->cpus = (unsigned)n;
+    if (n < 2) {
+        snprintf(t->refused[CARM_TRIAL_CORES], sizeof t->refused[0], "it may use one CPU alone");
+        t->idle[CARM_TRIAL_CORES] = true;
+        return;
+    }
+    if (need > most) {
+        snprintf(t->refused[CARM_TRIAL_CORES], sizeof t->refused[0],
+                 "%zu copies of its data may take %.2g GiB (--memory)", n + 1,
+                 (double)need / (double)(1 << 30));
+        return;
+    }
     s->why = text;
-    double before = measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
-    for (int r = 0; r < HUGE_ROUNDS && !isnan(before); r++) {
-        const double changed = measure_child(s, p, CARM_VARIANT_UNCHANGED, true);
-        const double after =
-            isnan(changed) ? NAN : measure_child(s, p, CARM_VARIANT_UNCHANGED, false);
-        if (!isnan(changed) && !isnan(after)) {
-            nulls[n] = before / after;
-            ratios[n++] = 0.5 * (before + after) / changed;
-        }
-        before = after;
+    while (opened < n + 1 && carm_copy_open_apart(s, &all[opened])) {
+        pin(all[opened].pid, cpus[opened < n ? opened : n - 1]);
+        opened++;
+    }
+    for (size_t r = 0; r < p->rounds_apart && opened == n + 1 && all[n].pid; r++) {
+        const double alone = turn_at_once(s, p, all + n, 1);
+        add_known(ratios, &nratios, (double)n * alone / turn_at_once(s, p, all, n));
+        add_known(nulls, &nnulls, alone / before);
+        before = alone;
+    }
+    for (size_t i = 0; i < opened; i++) {
+        carm_child_kill(&all[i]);
     }
     s->why = why;
-    result->ratio[CARM_TRIAL_HUGE] = median(ratios, n);
-    result->null_pages = median(nulls, n);
-    if (isnan(result->ratio[CARM_TRIAL_HUGE]) && text[0]) {
-        snprintf(s->trial->refused[CARM_TRIAL_HUGE], sizeof s->trial->refused[0], "%.150s", text);
-    }
+    result->ratio[CARM_TRIAL_CORES] = median(ratios, nratios);
+    result->nulls[CARM_TRIAL_CORES] = median(nulls, nnulls);
 }

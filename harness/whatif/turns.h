@@ -12,7 +12,8 @@ struct carm_turns {
     double turn, settle; /* units that are timed; units before them */
     int rounds;
     bool in_turns; /* a copy can do enough units for turns */
-    double child;  /* units of a copy of its own */
+    double apart;  /* units that are timed in a turn of a copy of its own */
+    size_t rounds_apart;
 };
 
 /* Lists the pages that a plan touches, and plans again until the pages and the time of a unit agree. */
@@ -22,12 +23,15 @@ bool carm_turns_plan(struct carm_snapshot *s, struct carm_turns *plan);
 bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
                         struct carm_trial_result *result);
 
-/* Each variant between two copies of the unchanged code, which all do the same stretch. */
-bool carm_turns_measure_copies(struct carm_snapshot *s, const struct carm_turns *p,
-                               struct carm_trial_result *result);
+/* Each change in a copy of its own, which takes turns with copies of the unchanged code: for loops that do other work in
+ * each stretch, for pages, and for changes that show only when they have filled the caches.
+ * trials  [n] variants, or CARM_TRIAL_HUGE */
+bool carm_turns_measure_apart(struct carm_snapshot *s, const struct carm_turns *p,
+                              const int *trials, size_t n, struct carm_trial_result *result);
 
-/* The unchanged code with huge pages, between two copies without them. */
-void carm_turns_measure_huge(struct carm_snapshot *s, const struct carm_turns *p,
-                             struct carm_trial_result *result);
+/* The unchanged code on all CPUs at once, in as many copies, between two copies that run alone. The ratio is that of the
+ * work that all do in a time. */
+void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *p,
+                              struct carm_trial_result *result);
 
 #endif

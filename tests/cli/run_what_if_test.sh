@@ -64,7 +64,7 @@ assert w["reason"] is None, w
 loop = w["loops"][0]
 assert loop["name"].startswith("main loop"), loop
 kinds = ["huge_pages", "prefetch", "prefetch_indirect", "streaming_stores", "chains_broken", "divisions_cheap",
-         "data_in_l1", "without_stores", "without_arithmetic"]
+         "branches_known", "data_in_l1", "without_stores", "without_arithmetic", "all_cores"] + 4 * ["stream_in_l1"]
 if loop["reason"] is None:
     assert [c["change"] for c in loop["changes"]] == kinds, loop
     for c in loop["changes"]:

@@ -1,57 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops and what a programmer would make of them. loops NAME CHANGE TIMES [LINES]: runs a loop as it is (CHANGE is empty),
- * or with a change made by hand, and prints the nanoseconds of an iteration at best. `loops` alone prints each name with its changes.
+/* Loops, and those of a programmer who changed them.
  * Compile with -O2 -ftree-vectorize -march=x86-64-v3 -fno-tree-loop-distribute-patterns. */
+#include "twin.h"
+
 #include <immintrin.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-
-#define KEEP(p) __asm__ volatile("" ::"r"(p) : "memory")
-/* keeps a sum out of vectors and in its register */
-#define HOLD(v)  __asm__ volatile("" : "+x"(v))
-#define NOINLINE __attribute__((noinline))
-enum { AHEAD = 32 };
-
-static int huge, l1;       /* the change */
-static int64_t lines = 16; /* that a prefetch is ahead */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void *get(size_t bytes)
-{
-    const size_t room = (bytes + (2 << 20) + 4096) & ~(size_t)((2 << 20) - 1);
-    char *p = aligned_alloc(2 << 20, room);
-    if (huge) {
-        madvise(p, room, MADV_HUGEPAGE);
-    }
-    memset(p, 0, room);
-    return p;
-}
-
-static uint64_t seed = 88172645463325252u;
-static uint64_t rnd(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
-
-static double *a, *b, *c;
-static float *f;
-static uint32_t *ix;
-static int64_t n, m;
-static volatile double sink;
 
 /* ---- streams ---- */
 
@@ -251,8 +203,11 @@ static NOINLINE void root(void)
 }
 static NOINLINE void square(void)
 {
-    for (int64_t i = 0; i < n; i++)
-        a[i] = b[i] * b[i] + c[i];
+    for (int64_t i = 0; i < n; i++) {
+        double x = b[i] * b[i]; /* as the root, which a call for errno keeps out of vectors */
+        HOLD(x);
+        a[i] = x + c[i];
+    }
 }
 static NOINLINE void body(void)
 {
@@ -349,6 +304,7 @@ static void open_columns(void)
     m = l1 ? 2 : 4096;
     a = get((size_t)(n * m) * 8);
     b = get((size_t)m * 8);
+    per = (double)n * (double)m;
 }
 static NOINLINE void columns(void)
 {
@@ -411,12 +367,13 @@ static NOINLINE void spmv_pf(void)
 
 static void open_coins(void)
 {
-    n = 1 << 16;
+    n = 1 << 20; /* fewer are learnt by heart */
     ix = get((size_t)n * 4);
-    f = get((size_t)n * 4);
     for (int64_t i = 0; i < n; i++) {
         ix[i] = (uint32_t)(rnd() & 0xff);
     }
+    if (sorted)
+        sort_indices();
 }
 static NOINLINE void coins(void)
 {
@@ -443,15 +400,7 @@ static NOINLINE void newton(void)
     }
 }
 
-static const struct {
-    const char *name;
-    void (*open)(void);
-    void (*loop)(void);
-    struct {
-        const char *change;
-        void (*loop)(void);
-    } changes[7]; /* loop NULL: the same */
-} loops[] = {
+static const struct twin loops[] = {
     {"triad_dram",
      open_dram,
      triad,
@@ -501,51 +450,11 @@ static const struct {
      open_rows,
      spmv,
      {{"huge_pages", 0}, {"prefetch_indirect", spmv_pf}, {"data_in_l1", 0}}},
-    {"coins", open_coins, coins, {{0, 0}}},
+    {"coins", open_coins, coins, {{"branches_known", 0}}},
     {"newton", open_small, newton, {{0, 0}}},
 };
 
 int main(int argc, char **argv)
 {
-    const char *change = argc > 2 ? argv[2] : "";
-    const int64_t times = argc > 3 ? atoll(argv[3]) : 10;
-    lines = argc > 4 ? atoll(argv[4]) : lines;
-    huge = strcmp(change, "huge_pages") == 0;
-    l1 = strcmp(change, "data_in_l1") == 0;
-    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
-        void (*loop)(void) = loops[i].loop;
-        if (argc < 2)
-            printf("%s", loops[i].name);
-        for (int k = 0; k < 7 && loops[i].changes[k].change; k++) {
-            if (argc < 2)
-                printf(" %s", loops[i].changes[k].change);
-            if (strcmp(change, loops[i].changes[k].change) == 0 && loops[i].changes[k].loop)
-                loop = loops[i].changes[k].loop;
-        }
-        if (argc < 2) {
-            printf("\n");
-            continue;
-        }
-        if (strcmp(argv[1], loops[i].name) != 0)
-            continue;
-        loops[i].open();
-        loop();
-        const double per =
-            loop == columns || loop == columns_pf ? (double)n * (double)m : (double)n;
-        /* the fastest of many stretches of a millisecond or more: other processes only slow them */
-        const double begin = now();
-        loop();
-        const int64_t each = 1 + (int64_t)(1e-3 / (now() - begin + 1e-9));
-        double best = 1e99;
-        for (int64_t r = 0; r < times; r += each) {
-            const double t = now();
-            for (int64_t k = 0; k < each; k++)
-                loop();
-            const double took = (now() - t) / (double)each;
-            best = took < best ? took : best;
-        }
-        printf("%.5f\n", 1e9 * best / per);
-        return 0;
-    }
-    return argc >= 2;
+    return run_twins(argc, argv, loops, sizeof loops / sizeof *loops);
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""carm run --what-if against loops that were changed by hand (loops.c): a line for each change, with what was predicted, its
-interval, and what the change by hand brings: the best of three runs of each. what_if.py [NAME...]; $CARM is the
+"""carm run --what-if against loops that were changed by hand (loops.c, twins.c): a line for each change, with what was predicted,
+its interval, and what the change by hand brings: the best of some runs of each, in turns. what_if.py [NAME...]; $CARM is the
 program. A verdict ends each line: in (the interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not
-measured, with the reason)."""
+measured, with the reason). An interval that is wider than 1.5 times, and a lower bound, are warnings. The last line sums up."""
 import json
+import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,8 +15,11 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CARM = os.environ.get("CARM", "build/carm")
-SECONDS = 1.2
+SECONDS = float(os.environ.get("SECONDS", "1.2"))
 PAIRS = 3
+COMMON = ["-O2", "-g", "-fno-tree-loop-distribute-patterns"]
+PROGRAMS = {"loops": ["-ftree-vectorize", "-march=x86-64-v3"], "twins": []}
+scores = []
 
 
 def timed(program, name, change, times, lines=16):
@@ -36,31 +41,36 @@ def repetitions(program, name, change, seconds):
         times *= 8
 
 
-def verdict(gain, low, high, truth):
-    if low <= truth <= high:
-        return "in"
-    ratio = max(gain / truth, truth / gain)
-    return "near" if ratio <= 1.1 else "off" if ratio < 1.5 else "far"
+def verdict(change, truth):
+    gain = change["gain"]
+    low, high = change["ci95"]
+    error = max(gain / truth, truth / gain)
+    warned = change.get("at_least", False) or (high or math.inf) > 1.5 * low
+    inside = low <= truth <= (high or math.inf)
+    scores.append((inside or (change.get("at_least", False) and truth > gain), error, warned))
+    word = "in" if inside else "near" if error <= 1.1 else "off" if error < 1.5 else "far"
+    return word + (" (at least)" if change.get("at_least") else " (warned)" if warned and not inside else "")
 
 
 def bench(program, name, changes):
     times = repetitions(program, name, "", SECONDS)
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        subprocess.run([CARM, "run", "-q", "--what-if", "--json", out.name, "--", program, name, "", str(times)],
+        begin = time.monotonic()
+        subprocess.run([CARM, "run", "-q", "--no-measure", "--what-if", "--json", out.name, "--", program, name, "", str(times)],
                        stdout=subprocess.DEVNULL, check=False)
+        took = time.monotonic() - begin
         found = json.load(open(out.name))["what_if"]
-        loops = found["loops"]
-    loop = max((l for l in loops), key=lambda l: l["reason"] is None, default=None)
+    loop = max(found["loops"], key=lambda l: l["reason"] is None, default=None)
     if loop is None or loop["reason"]:
         print(f"{name:14} not tried: {loop['reason'] if loop else found['reason']}", flush=True)
         return
-    print(f"{name:14} held {loop['held_seconds']:.1f} s, {loop['snapshots']} snapshots, null {loop['null_ratio']:.3f}, copied "
-          f"{loop['copied_time'] or 0:.2f}, inside {loop['inside'] or 0:.2f}", flush=True)
+    print(f"{name:14} {took:.0f} s, held {loop['held_seconds']:.1f} s, {loop['snapshots']} snapshots, null "
+          f"{loop['null_ratio']:.3f}, copied {loop['copied_time'] or 0:.2f}, inside {loop['inside'] or 0:.2f}, {loop['name']}", flush=True)
     for change in loop["changes"]:
         kind = change["change"]
         if kind not in changes:
             if change["measured"]:
-                print(f"{'':14} {kind:18} {change['gain']:6.2f} [{change['ci95'][0]:.2f}, {change['ci95'][1]:.2f}]")
+                print(f"{'':14} {kind:18} {change['gain']:6.2f} [{change['ci95'][0]:.2f}, {change['ci95'][1] or 999:.2f}]")
             elif not change.get("nothing_to_change"):
                 print(f"{'':14} {kind:18} not known: {change['reason']}")
             continue
@@ -72,19 +82,24 @@ def bench(program, name, changes):
             print(f"{'':14} {kind:18} true {truth:6.2f}: {change['reason']}: said", flush=True)
             continue
         low, high = change["ci95"]
-        print(f"{'':14} {kind:18} {change['gain']:6.2f} [{low:.2f}, {high:.2f}] true {truth:6.2f} "
-              f"{verdict(change['gain'], low, high, truth)}", flush=True)
+        print(f"{'':14} {kind:18} {change['gain']:6.2f} [{low:.2f}, {high or 999:.2f}] true {truth:6.2f} {verdict(change, truth)}",
+              flush=True)
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        program = os.path.join(folder, "loops")
-        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-g", "-ftree-vectorize", "-march=x86-64-v3",
-                        "-fno-tree-loop-distribute-patterns", "-o", program, os.path.join(HERE, "loops.c"), "-lm"], check=True)
-        for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines():
-            name, *changes = line.split()
-            if len(sys.argv) == 1 or name in sys.argv[1:]:
-                bench(program, name, changes)
+        for source, options in PROGRAMS.items():
+            program = os.path.join(folder, source)
+            subprocess.run([os.environ.get("CC", "cc"), *COMMON, *options, "-o", program, os.path.join(HERE, source + ".c"), "-lm"],
+                           check=True)
+            for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines():
+                name, *changes = line.split()
+                if len(sys.argv) == 1 or name in sys.argv[1:]:
+                    bench(program, name, changes)
+    if scores:
+        print(f"{len(scores)} predictions: {sum(s[0] for s in scores)} hold the truth, median error "
+              f"{100 * (statistics.median(s[1] for s in scores) - 1):.0f}%, {sum(s[1] >= 1.5 and not s[2] for s in scores)} off by 1.5 "
+              "times without a warning")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ void indices(double *to, const double *from, long index, long end);
 extern const uint8_t triad_head[], triad_end[], dot_head[], dot_end[], calls_head[], calls_end[];
 extern const uint8_t chase_head[], chase_end[], until_head[], until_end[];
 extern const uint8_t indices_head[], indices_end[];
+void forks(double *to, const double *from, long index, long end);
+extern const uint8_t forks_head[], forks_way[], forks_end[];
 __asm__(".text\n"
         "triad: triad_head:\n"
         " movupd (%rsi,%rdx,8), %xmm0\n mulpd %xmm0, %xmm0\n movups %xmm0, (%rdi,%rdx,8)\n"
@@ -58,7 +60,13 @@ __asm__(".text\n"
         "indices: xorpd %xmm1, %xmm1\n"
         "indices_head: mov (%rsi,%rdx,8), %rax\n addsd (%rdi,%rax,8), %xmm1\n add $1, %rdx\n"
         " cmp %rcx, %rdx\n jl indices_head\n"
-        "indices_end: ret\n");
+        "indices_end: ret\n"
+        /* two ways, which a branch takes in turns */
+        "forks: xor %eax, %eax\n"
+        "forks_head: test $1, %dl\n jz 1f\n"
+        "forks_way: add (%rsi,%rdx,8), %rax\n"
+        "1: add $1, %rdx\n cmp %rcx, %rdx\n jl forks_head\n"
+        "forks_end: mov %rax, (%rdi)\n ret\n");
 
 enum { N = 1 << 16 };
 
@@ -165,12 +173,16 @@ static struct carm_stop stop;
 static void measure(struct child *child, const uint8_t *head, const uint8_t *end, uint64_t memory,
                     int snapshots, struct carm_trial *trial, struct carm_trial_result *result)
 {
-    const struct carm_body_piece piece = {(uint64_t)(uintptr_t)head, head, (size_t)(end - head)};
+    const uint8_t *cut = head == forks_head ? forks_way : end;
+    const struct carm_body_piece pieces[2] = {
+        {(uint64_t)(uintptr_t)head, head, (size_t)(cut - head), 0.5},
+        {(uint64_t)(uintptr_t)cut, cut, (size_t)(end - cut), -1.0},
+    };
     const struct carm_trial_settings settings = {.memory = memory, .tsc_hz = 2.6e9, .seconds = 0.5};
     struct carm_err err = {""};
-    const uint64_t at = piece.at;
+    const uint64_t at = pieces[0].at;
     stop = (struct carm_stop){.pid = child->pid};
-    assert_int_equal(carm_trial_open(trial, at, &piece, 1, &err), 0);
+    assert_int_equal(carm_trial_open(trial, at, pieces, cut < end ? 2 : 1, &err), 0);
     for (int i = 0; i < snapshots; i++) {
         pid_t thread = 0;
         assert_int_equal(carm_stop_at(&stop, &at, 1, 20.0, NULL, &thread), 0);
@@ -219,6 +231,13 @@ static void a_loop_goes_on_unharmed(void **state)
     assert_int_equal(x.t.changed[CARM_VARIANT_ARITHMETIC], 1);
     assert_int_equal(x.t.changed[CARM_VARIANT_L1], 2);
     assert_true(x.t.idle[CARM_VARIANT_DIVISIONS] && x.t.idle[CARM_VARIANT_CHAINS]);
+    assert_true(x.t.idle[CARM_VARIANT_KNOWN]);
+    assert_true(x.t.cpus >= 1);
+    /* a load in one stream, a store in another */
+    assert_int_equal(x.t.body.streams, 2);
+    assert_int_equal(x.t.body.ops[0].stream, 1);
+    assert_int_equal(x.t.body.ops[2].stream, 2);
+    assert_true(x.t.idle[CARM_VARIANT_STREAM3]);
     assert_true(x.r.ratio[CARM_VARIANT_L1] > 0.0 && x.r.ratio[CARM_VARIANT_STREAMING] > 0.0);
     assert_true(isnan(x.r.ratio[CARM_VARIANT_DIVISIONS]));
     assert_true(end(&x) == sum);
@@ -258,6 +277,20 @@ static void branches_decide(void **state)
     assert_true(x.t.idle[CARM_VARIANT_L1]);
     assert_int_equal(x.t.changed[CARM_VARIANT_ARITHMETIC], 1);
     (void)end(&x);
+}
+
+static void ways_are_known(void **state)
+{
+    const struct what what = {forks, NULL};
+    struct tried x;
+    const uint64_t sum = unwatched(&what);
+    begin(&x, &what, forks_head, forks_end, 1);
+    assert_true(x.t.body.forks && x.t.body.ops[1].forks);
+    assert_false(x.t.body.ops[x.t.body.n - 1].forks); /* the end of the loop */
+    assert_string_equal(x.t.refused[CARM_VARIANT_KNOWN], "");
+    assert_int_equal(x.t.changed[CARM_VARIANT_KNOWN], 1);
+    assert_true(x.r.ratio[CARM_VARIANT_KNOWN] > 0.0);
+    assert_true(end(&x) == sum);
 }
 
 static void numbers_that_name_others(void **state)
@@ -472,7 +505,7 @@ static void code_is_refused(const void *bytes, size_t n, const char *reason)
 {
     struct carm_trial t;
     struct carm_err err = {""};
-    const struct carm_body_piece piece = {0x400000, bytes, n};
+    const struct carm_body_piece piece = {0x400000, bytes, n, -1.0};
     assert_int_equal(carm_trial_open(&t, 0x400000, &piece, 1, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, reason));
 }
@@ -509,13 +542,21 @@ static void all_is_refused_behind_a_filter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_goes_on_unharmed),    cmocka_unit_test(a_chain_and_a_division),
-        cmocka_unit_test(a_pointer_that_is_followed), cmocka_unit_test(branches_decide),
-        cmocka_unit_test(numbers_that_name_others),   cmocka_unit_test(is_refused),
-        cmocka_unit_test(address_space_is_reserved),  cmocka_unit_test(signals_are_the_programs),
-        cmocka_unit_test(it_stays_stopped),           cmocka_unit_test(it_is_not_reached),
-        cmocka_unit_test(traps_are_ignored),          cmocka_unit_test(it_is_traced_already),
-        cmocka_unit_test(it_ends_meanwhile),          cmocka_unit_test(codes_are_refused),
+        cmocka_unit_test(a_loop_goes_on_unharmed),
+        cmocka_unit_test(a_chain_and_a_division),
+        cmocka_unit_test(a_pointer_that_is_followed),
+        cmocka_unit_test(branches_decide),
+        cmocka_unit_test(ways_are_known),
+        cmocka_unit_test(numbers_that_name_others),
+        cmocka_unit_test(is_refused),
+        cmocka_unit_test(address_space_is_reserved),
+        cmocka_unit_test(signals_are_the_programs),
+        cmocka_unit_test(it_stays_stopped),
+        cmocka_unit_test(it_is_not_reached),
+        cmocka_unit_test(traps_are_ignored),
+        cmocka_unit_test(it_is_traced_already),
+        cmocka_unit_test(it_ends_meanwhile),
+        cmocka_unit_test(codes_are_refused),
     };
     const struct CMUnitTest filtered[] = {
         cmocka_unit_test(all_is_refused_behind_a_filter),

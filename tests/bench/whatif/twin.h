@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What loops.c and twins.c have in common: data, time, and a program that runs a loop as it is, or as a programmer would change
+ * it. PROGRAM NAME CHANGE TIMES [LINES]: prints the nanoseconds of an iteration at best; CHANGE is empty: as it is.
+ * Without arguments: each name with its changes. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEEP(p) __asm__ volatile("" ::"r"(p) : "memory")
+/* keeps a sum out of vectors and in its register */
+#define HOLD(v)  __asm__ volatile("" : "+x"(v))
+#define NOINLINE __attribute__((noinline))
+enum { AHEAD = 32 };
+
+static int huge, l1, sorted; /* the change */
+static double per;           /* iterations of a call; 0 = n */
+static int64_t lines = 16;   /* that a prefetch is ahead */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *get(size_t bytes)
+{
+    const size_t room = (bytes + (2 << 20) + 4096) & ~(size_t)((2 << 20) - 1);
+    char *p = aligned_alloc(2 << 20, room);
+    if (huge) {
+        madvise(p, room, MADV_HUGEPAGE);
+    }
+    memset(p, 0, room);
+    return p;
+}
+
+static uint64_t seed = 88172645463325252u;
+static uint64_t rnd(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+static double *a, *b, *c;
+
+static uint32_t *ix;
+static int64_t n, m;
+static volatile double sink;
+
+static int by_value(const void *x, const void *y)
+{
+    return *(const uint32_t *)x < *(const uint32_t *)y
+               ? -1
+               : *(const uint32_t *)x > *(const uint32_t *)y;
+}
+static void sort_indices(void)
+{
+    qsort(ix, (size_t)n, sizeof *ix, by_value);
+}
+
+struct twin {
+    const char *name;
+    void (*open)(void);
+    void (*loop)(void);
+    struct {
+        const char *change;
+        void (*loop)(void);
+    } changes[10]; /* loop NULL: the same */
+};
+
+/* The same loop in a process of its own on each other CPU, until this one ends. returns the number of CPUs */
+static int occupy(const struct twin *t)
+{
+    cpu_set_t cpus, one;
+    int n_cpus = 0;
+    sched_getaffinity(0, sizeof cpus, &cpus);
+    for (int c = 0; c < CPU_SETSIZE; c++) {
+        if (!CPU_ISSET(c, &cpus))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(c, &one);
+        if (n_cpus++ == 0) {
+            sched_setaffinity(0, sizeof one, &one);
+        } else if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            sched_setaffinity(0, sizeof one, &one);
+            t->open();
+            for (;;)
+                t->loop();
+        }
+    }
+    return n_cpus;
+}
+
+static int run_twins(int argc, char **argv, const struct twin *twins, size_t ntwins)
+{
+    const char *change = argc > 2 ? argv[2] : "";
+    const int64_t times = argc > 3 ? atoll(argv[3]) : 10;
+    lines = argc > 4 ? atoll(argv[4]) : lines;
+    huge = strcmp(change, "huge_pages") == 0;
+    l1 = strcmp(change, "data_in_l1") == 0;
+    sorted = strcmp(change, "branches_known") == 0;
+    for (size_t i = 0; i < ntwins; i++) {
+        const struct twin *t = &twins[i];
+        void (*loop)(void) = t->loop;
+        if (argc < 2)
+            printf("%s", t->name);
+        for (int k = 0; k < 10 && t->changes[k].change; k++) {
+            if (argc < 2)
+                printf(" %s", t->changes[k].change);
+            if (strcmp(change, t->changes[k].change) == 0 && t->changes[k].loop)
+                loop = t->changes[k].loop;
+        }
+        if (argc < 2) {
+            printf("\n");
+            continue;
+        }
+        if (strcmp(argv[1], t->name) != 0)
+            continue;
+        const int cores = strcmp(change, "all_cores") == 0 ? occupy(t) : 1;
+        t->open();
+        loop();
+        if (cores > 1)
+            usleep(300000);
+        /* the fastest of many stretches of a millisecond or more: other processes only slow them */
+        const double begin = now();
+        loop();
+        const int64_t each = 1 + (int64_t)(1e-3 / (now() - begin + 1e-9));
+        double best = 1e99;
+        for (int64_t r = 0; r < times; r += each) {
+            const double t0 = now();
+            for (int64_t k = 0; k < each; k++)
+                loop();
+            const double took = (now() - t0) / (double)each;
+            best = took < best ? took : best;
+        }
+        printf("%.5f\n", 1e9 * best / (per > 0.0 ? per : (double)n) / cores);
+        return 0;
+    }
+    return argc >= 2;
+}
