@@ -22,8 +22,9 @@
 static const double least_share = 0.05;  /* of the time, of a loop that is tried */
 static const double least_seconds = 0.1; /* of the program */
 static const double loop_seconds = 4.0;  /* after which three snapshots have to do */
-static const double null_most = 0.05;    /* else unchanged code differs from itself */
-static const double copied_most = 1.5;   /* beyond it, copies do not do as the program does */
+static const double all_seconds = 25.0;
+static const double null_most = 0.05;  /* else unchanged code differs from itself */
+static const double copied_most = 1.5; /* beyond it, copies do not do as the program does */
 /* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and of any
  * gain. */
 static const double method_share = 0.10;
@@ -371,7 +372,7 @@ static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
 {
     size_t n = 0;
     *soon = INFINITY;
-    for (size_t i = 0; i < s->out->nloops; i++) {
+    for (size_t i = 0; i < s->out->nloops && s->stood < all_seconds; i++) {
         const struct candidate *c = &s->all[i];
         if (s->out->loops[i].why[0] || c->n == CARM_WHATIF_SNAPSHOTS ||
             (c->n >= SNAPSHOTS_LEAST && s->out->loops[i].seconds > loop_seconds)) {

@@ -27,6 +27,13 @@ bool carm_snapshot_fails(struct carm_snapshot *s, const char *format, ...)
     return false;
 }
 
+void carm_trial_refuse(struct carm_trial *t, int change, const char *why)
+{
+    if (!t->refused[change][0]) {
+        snprintf(t->refused[change], sizeof t->refused[change], "%s", why);
+    }
+}
+
 bool carm_snapshot_is_over(const struct carm_snapshot *s)
 {
     return carm_seconds_now() > s->until || (s->settings->stop && *s->settings->stop);

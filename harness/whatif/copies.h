@@ -44,6 +44,7 @@ struct carm_trial {
     double iterations;  /* of a unit */
     double ticks, most; /* from the last snapshot: ticks of a unit; units that a copy can do */
     double inside;
+    double open_seconds;         /* to open a warm copy */
     double spent;                /* seconds of all snapshots so far */
     unsigned napart;             /* snapshots with copies of their own */
     unsigned cpus;               /* copies of that trial */
@@ -63,6 +64,9 @@ enum {
 };
 
 static const double carm_copy_limit_seconds = 2.0; /* after which a copy is ended */
+/* For the copies that huge pages and streaming stores need at one time, and for those of all CPUs: with three snapshots,
+ * 4 s for a loop. */
+static const double carm_copy_open_seconds = 0.6;
 
 /* One stop of the program at the head of a loop. */
 struct carm_snapshot {
@@ -83,6 +87,9 @@ struct carm_snapshot {
     char *why;    /* a phrase: why the snapshot failed */
     size_t why_size;
 };
+
+/* A change is not tried, for this reason; the first one is kept. */
+void carm_trial_refuse(struct carm_trial *t, int change, const char *why);
 
 /* Writes the reason why the snapshot failed; returns false. */
 __attribute__((format(printf, 2, 3))) bool carm_snapshot_fails(struct carm_snapshot *s,

@@ -158,19 +158,12 @@ static bool can_patch(const struct carm_body *body)
     return covered >= 5;
 }
 
-static void refuse(struct carm_trial *t, enum carm_variant v, const char *why)
-{
-    if (!t->refused[v][0]) {
-        snprintf(t->refused[v], sizeof t->refused[v], "%s", why);
-    }
-}
-
 /* All data in L1, and those of a stream */
 static void refuse_l1(struct carm_trial *t, const char *why)
 {
-    refuse(t, CARM_VARIANT_L1, why);
+    carm_trial_refuse(t, CARM_VARIANT_L1, why);
     for (int v = CARM_VARIANT_STREAM; v < CARM_VARIANTS; v++) {
-        refuse(t, (enum carm_variant)v, why);
+        carm_trial_refuse(t, v, why);
         t->idle[v] = true; /* the reason is said once */
     }
 }
@@ -189,19 +182,19 @@ static void refuse_variants(struct carm_trial *t)
                             carm_body_chases(body, op));
     }
     for (int v = CARM_VARIANT_CHAINS; v < CARM_VARIANTS && body->calls; v++) {
-        refuse(t, (enum carm_variant)v, "the loop calls functions, which use its values");
+        carm_trial_refuse(t, v, "the loop calls functions, which use its values");
     }
     if (body->forks && carm_region_copies(body) == 1) {
-        refuse(t, CARM_VARIANT_KNOWN, "its iterations are too long to mix their ways");
+        carm_trial_refuse(t, CARM_VARIANT_KNOWN, "its iterations are too long to mix their ways");
     }
     for (int v = CARM_VARIANT_STREAM; v < CARM_VARIANTS; v++) {
         if (body->streams < 2 || (unsigned)(v - CARM_VARIANT_STREAM) >= body->streams) {
-            refuse(t, (enum carm_variant)v, "there is no such stream beside another");
+            carm_trial_refuse(t, v, "there is no such stream beside another");
             t->idle[v] = true;
         }
     }
     if (body->carried_decides) {
-        refuse(t, CARM_VARIANT_CHAINS, "a branch depends on the values that it carries");
+        carm_trial_refuse(t, CARM_VARIANT_CHAINS, "a branch depends on the values that it carries");
     }
     if (chases) {
         refuse_l1(
@@ -209,11 +202,11 @@ static void refuse_variants(struct carm_trial *t)
     }
     if (gathers) {
         refuse_l1(t, "gathers are not rewritten");
-        refuse(t, CARM_VARIANT_ARITHMETIC, "gathers take their masks from arithmetic");
+        carm_trial_refuse(t, CARM_VARIANT_ARITHMETIC, "gathers take their masks from arithmetic");
     }
     if (strings) {
         refuse_l1(t, "string instructions are not rewritten");
-        refuse(t, CARM_VARIANT_STORES, "string instructions are not rewritten");
+        carm_trial_refuse(t, CARM_VARIANT_STORES, "string instructions are not rewritten");
     }
 }
 
@@ -249,9 +242,9 @@ static bool write_code(struct carm_snapshot *s)
         }
         carm_region_emit(&s->region, &t->body, variant, false, &s->codes[v]);
         if (!s->codes[v].start) {
-            refuse(t, variant, s->codes[v].why);
+            carm_trial_refuse(t, variant, s->codes[v].why);
         } else if (v > CARM_VARIANT_AGAIN && !s->codes[v].changed) {
-            refuse(t, variant, nothing[v]);
+            carm_trial_refuse(t, variant, nothing[v]);
             t->idle[v] = true;
         }
         t->changed[v] = s->codes[v].changed;

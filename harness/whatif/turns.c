@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/observer.h"
 #include "harness/machine/buffer.h"
 #include "harness/machine/stats.h"
 
@@ -73,9 +74,11 @@ static double warm_ticks(struct carm_snapshot *s, double units)
     struct carm_phase phases[2] = {carm_copy_phase(code, units), carm_copy_last_phase(s)};
     struct carm_child_outcome outcome;
     struct carm_child child;
+    const double begin = carm_seconds_now();
     if (!carm_copy_open_warm(s, false, &child)) {
         return 0.0;
     }
+    s->trial->open_seconds = carm_seconds_now() - begin;
     const size_t n = carm_copy_run(s, &child, code, 0.1 * units, phases, 2, &outcome, NULL, NULL);
     if (n < 2) {
         char text[80];
@@ -451,6 +454,11 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
         snprintf(t->refused[CARM_TRIAL_CORES], sizeof t->refused[0],
                  "%zu copies of its data may take %.2g GiB (--memory)", n + 1,
                  (double)need / (double)(1 << 30));
+        return;
+    }
+    if ((double)(n + 1) * t->open_seconds > carm_copy_open_seconds) {
+        snprintf(t->refused[CARM_TRIAL_CORES], sizeof t->refused[0],
+                 "%zu copies of its data take too long", n + 1);
         return;
     }
     s->why = text;
