@@ -27,6 +27,9 @@
     ROW(VEC_INT_ADD, "vector-int-add", FP, "integer addition of vectors")                           \
     ROW(VEC_INT_MUL, "vector-int-mul", FP, "integer multiplication of vectors, low half")           \
     ROW(VEC_SHIFT, "vector-shift", FP, "shift of vector elements by a constant")                    \
+    ROW(AES, "aes", FP, "round of AES")                                                             \
+    ROW(SHA256, "sha256", FP, "two rounds of SHA-256")                                              \
+    ROW(CLMUL, "clmul", FP, "carry-less multiplication")                                            \
     ROW(CONVERT_INT, "convert-int", CONVERT,                                                        \
         "integer in a general register to floating point and back, both together")                  \
     ROW(CONVERT_PRECISION, "convert-precision", CONVERT,                                            \

@@ -686,6 +686,7 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
         out->plain_stores = out->plain_stores || (code->ops[i].stores && !a->updates);
     }
     out->strided = v->stride != 0 || v->leaps;
+    out->sums = carm_graph_is_sum(graph);
     out->widening = widening(in);
     out->chain_left = fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }

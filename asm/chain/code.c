@@ -30,6 +30,26 @@
     {                        \
         .leaf7_ebx = 1U << 3 \
     }
+#define AES                   \
+    {                         \
+        .leaf1_ecx = 1U << 25 \
+    }
+#define VAES                 \
+    {                        \
+        .leaf7_ecx = 1U << 9 \
+    }
+#define CLMUL                \
+    {                        \
+        .leaf1_ecx = 1U << 1 \
+    }
+#define VCLMUL                \
+    {                         \
+        .leaf7_ecx = 1U << 10 \
+    }
+#define SHA                   \
+    {                         \
+        .leaf7_ebx = 1U << 29 \
+    }
 #define DQ                    \
     {                         \
         .leaf7_ebx = 1U << 17 \
@@ -80,6 +100,11 @@ const struct carm_chain_row carm_chain_rows[] = {
     {"vector-int-mul", X | Y | Z, D, "$vpmulld $2, $a", "", .ways = 12, .needs = SSE41},
     {"vector-int-mul", Z, Q, "vpmullq $2, $a", "", .ways = 12, .needs = DQ},
     {"vector-shift", X | Y | Z, Q | D, "$vpsll$i $2, 1", "", .ways = 12},
+    {"aes", X, 0, "aesenc $d, $a", "", .ways = 12, .needs = AES},
+    {"aes", Y | Z, 0, "vaesenc $2, $a", "", .ways = 12, .needs = VAES},
+    {"sha256", X, 0, "sha256rnds2 $d, $a", "", .ways = 12, .needs = SHA},
+    {"clmul", X, 0, "pclmulqdq $d, $a, 0", "", .ways = 12, .needs = CLMUL},
+    {"clmul", Y | Z, 0, "vpclmulqdq $2, $a, 0", "", .ways = 12, .needs = VCLMUL},
     {"convert-int", S, FP, "cvtsi2$s $x, $q\ncvtt$s2si $q, $x", "", .ways = 10},
     {"convert-precision", S, 0, "cvtsd2ss $x, $x\ncvtss2sd $x, $x", "", .ways = 12},
     {"convert-precision", X, 0, "cvtpd2ps $x, $x\ncvtps2pd $x, $x", "", .ways = 12},

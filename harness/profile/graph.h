@@ -69,6 +69,9 @@ int carm_graph_open(struct carm_graph *graph, const struct carm_flow_code *code,
                     const struct carm_graph_latencies *latencies, struct carm_err *err);
 void carm_graph_close(struct carm_graph *graph);
 
+/* Whether the longest chain is a sum, a product or a maximum: operations of one kind, whose order may change. */
+bool carm_graph_is_sum(const struct carm_graph *graph);
+
 /* Cycles of an iteration where so many instructions are in flight: the longest chain, or where iterations do not
  * depend on one another the time of one over the number of those that fit.
  * returns 0 or -CARM_ENOMEM */

@@ -30,6 +30,9 @@
     ROW(VEC_INT_ADD, "vector-int-add")           \
     ROW(VEC_INT_MUL, "vector-int-mul")           \
     ROW(VEC_SHIFT, "vector-shift")               \
+    ROW(AES, "aes")                              \
+    ROW(SHA256, "sha256")                        \
+    ROW(CLMUL, "clmul")                          \
     ROW(CONVERT_INT, "convert-int")              \
     ROW(CONVERT_PRECISION, "convert-precision")  \
     ROW(CONVERT_VECTOR, "convert-vector")        \

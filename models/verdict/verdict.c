@@ -56,7 +56,7 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
         }
         break;
     case CARM_LIMIT_CHAIN:
-        advise(v, CARM_ADVICE_BREAK_CHAIN);
+        advise(v, code->sums ? CARM_ADVICE_BREAK_CHAIN : CARM_ADVICE_INTERLEAVE);
         if (code->scalar && code->widening > 1.0) {
             advise(v, CARM_ADVICE_VECTORISE);
         }

@@ -23,6 +23,8 @@
     ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native)")                                 \
     ROW(WIDEN, "widen", "wider vectors (-march=native)")                                         \
     ROW(BREAK_CHAIN, "break-chain", "several accumulators, or -ffast-math, shorten the chain")   \
+    ROW(INTERLEAVE, "interleave",                                                                \
+        "several independent inputs side by side: the chain of one leaves the core idle")        \
     ROW(FEWER_DIVISIONS, "fewer-divisions", "multiply by a reciprocal in place of divisions")    \
     ROW(UNIT_STRIDE, "unit-stride",                                                              \
         "walk the data in the order in which it lies: swap the loops, or the layout")            \
@@ -87,6 +89,7 @@ struct carm_verdict_code {
         whole_lines; /* share of the load ports' time without loads across two lines; 0 = not known */
     double chain_left;  /* seconds of the carried chain without the loads of bytes just stored */
     double independent; /* seconds of its lines at scattered addresses, if all were independent */
+    bool sums;          /* its chain is a sum, a product or a maximum, which accumulators shorten */
     bool scalar;        /* nearly all of its flops or elements are computed one by one */
     bool strided;       /* a load or store moves by more than a line */
     bool narrow;        /* its vectors are narrower than the machine's */

@@ -54,7 +54,7 @@ struct judged {
 /* A loop of one piece: its last instruction jumps back. cycles: of an iteration, measured */
 static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycles)
 {
-    static const struct carm_verdict_code about = {.scalar = true};
+    struct carm_verdict_code about = {.scalar = true};
     struct carm_err err;
     memset(j, 0, sizeof *j);
     j->code.inner = true;
@@ -77,6 +77,7 @@ static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycle
     j->in.rates.theory = &zen;
     j->in.clock_hz = clock_hz;
     assert_int_equal(carm_run_code_input(&j->code, &j->graph, &j->in, j->units, j->chain, &err), 0);
+    about.sums = carm_graph_is_sum(&j->graph);
     carm_bounds_find(&j->in, &j->bounds);
     carm_verdict_find(&j->bounds, cycles / clock_hz, 0.5, &about, &j->verdict);
 }
@@ -174,7 +175,27 @@ static void test_multiplications(void **state)
     assert_near(j.graph.cycles, 4.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
     assert_non_null(strstr(j.chain, "3 of int-mul"));
+    assert_int_equal(j.verdict.advice[0].code, CARM_ADVICE_INTERLEAVE); /* no sum */
     done(&j);
+}
+
+/* Ciphers and hashes are chains of instructions of their own: aesenc xmm0, xmm1 or the others; dec rdi; jne */
+static void test_ciphers(void **state)
+{
+    static const struct {
+        uint8_t code[11], n;
+        enum carm_opcode_class of;
+    } all[] = {
+        {{0x66, 0x0f, 0x38, 0xdc, 0xc1, 0x48, 0xff, 0xcf, 0x75, 0xf6}, 10, CARM_OPCODE_AES},
+        {{0x0f, 0x38, 0xcb, 0xd1, 0x48, 0xff, 0xcf, 0x75, 0xf7}, 9, CARM_OPCODE_SHA256},
+        {{0x66, 0x0f, 0x3a, 0x44, 0xc1, 0, 0x48, 0xff, 0xcf, 0x75, 0xf5}, 11, CARM_OPCODE_CLMUL}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct judged j;
+        judge(&j, all[i].code, all[i].n, 4.0);
+        assert_near(j.graph.of[all[i].of], j.graph.cycles, 1e-6);
+        assert_true(j.graph.cycles > 0.0);
+        done(&j);
+    }
 }
 
 static void test_divider(void **state)
@@ -596,7 +617,7 @@ static void test_words(void **state)
 /* A verdict goes to a row and comes back from the row's point. */
 static void test_kept(void **state)
 {
-    const struct carm_verdict_code code = {.scalar = true, .widening = 8.0};
+    const struct carm_verdict_code code = {.sums = true, .scalar = true, .widening = 8.0};
     struct carm_run_verdict of = {.has = true};
     struct carm_bounds b = {.n = 0};
     struct carm_row row = {.seconds = 1.0};
@@ -632,15 +653,25 @@ static void test_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_window),          cmocka_unit_test(test_kernel),
-        cmocka_unit_test(test_splits),          cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_multiplications), cmocka_unit_test(test_divider),
-        cmocka_unit_test(test_memory_chain),    cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_units),           cmocka_unit_test(test_order),
-        cmocka_unit_test(test_half_explained),  cmocka_unit_test(test_words),
-        cmocka_unit_test(test_code_lines),      cmocka_unit_test(test_small_pages),
-        cmocka_unit_test(test_gains),           cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_walks),           cmocka_unit_test(test_aliased),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_kernel),
+        cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_multiplications),
+        cmocka_unit_test(test_ciphers),
+        cmocka_unit_test(test_divider),
+        cmocka_unit_test(test_memory_chain),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_half_explained),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_code_lines),
+        cmocka_unit_test(test_small_pages),
+        cmocka_unit_test(test_gains),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_aliased),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
