@@ -122,18 +122,49 @@ static double lines_entered(const struct carm_code_piece *p, double line)
     return (double)crossed * p->executions + fmax(0.0, follows);
 }
 
+/* Cycles from the fetch of a piece to the outcome of the jump at its end: behind a misprediction its instructions
+ * start anew. */
+static double resolves_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
+                          const struct carm_graph_latencies *l)
+{
+    double ready[CARM_REG_COUNT] = {0.0}, cycles = 0.0;
+    for (size_t i = p->first; i < p->first + p->n; i++) {
+        const struct carm_flow_op *op = &code->ops[i];
+        cycles = 0.0;
+        if (op->loads) {
+            cycles = fmax(op->base != CARM_REG_NONE ? ready[op->base] : 0.0,
+                          op->index != CARM_REG_NONE ? ready[op->index] : 0.0);
+            cycles += op->width != CARM_OPCODE_GP ? l->load_vector : l->load;
+        }
+        for (uint8_t k = 0; k < op->nreads; k++) {
+            cycles = fmax(cycles, ready[op->reads[k]]);
+        }
+        cycles += l->of[op->class][op->width][op->precision];
+        for (uint8_t k = 0; k < op->nwrites; k++) {
+            ready[op->writes[k]] = cycles;
+        }
+    }
+    return cycles;
+}
+
 /* Mispredictions of the indirect jumps of a loop, if outcomes are independent: a predictor that always says the most
- * frequent target is wrong for the others. */
-static double indirect_misses(const struct carm_flow_code *code)
+ * frequent target is wrong for the others.
+ * cycles  out: until one's target is known, of all of them together */
+static double indirect_misses(const struct carm_flow_code *code,
+                              const struct carm_graph_latencies *latencies, double *cycles)
 {
     double jumps = 0.0, entered = 0.0, most = 0.0;
+    *cycles = 0.0;
     for (size_t i = 0; i < code->npieces; i++) {
         const struct carm_code_piece *p = &code->pieces[i];
         jumps += p->indirect ? p->executions : 0.0;
+        *cycles += p->indirect ? p->executions * resolves_in(code, p, latencies) : 0.0;
         entered += p->entered ? p->executions : 0.0;
         most = p->entered ? fmax(most, p->executions) : most;
     }
-    return entered > 0.0 ? jumps * (1.0 - most / entered) : 0.0;
+    const double share = entered > 0.0 ? 1.0 - most / entered : 0.0;
+    *cycles *= share;
+    return jumps * share;
 }
 
 /* How often the rarer side of a branch is taken whose outcome data decide; 0 = another piece. */
@@ -185,17 +216,24 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
             insn->loads && insn->flags & CARM_OPCODE_GATHER ? times * elements_of(insn) : 0.0;
     }
     const double line = in->rates.theory ? in->rates.theory->code_line : 0.0;
+    double waits =
+        0.0; /* cycles of an iteration until the outcomes of mispredicted branches are known */
     for (size_t i = 0; i < code->npieces; i++) {
         const struct carm_code_piece *p = &code->pieces[i];
         const bool branches = p->jumps && p->falls;
         const double taken = !branches ? (p->jumps ? p->executions : 0.0) : p->taken;
         in->taken += taken > 0.0 ? taken / n : 0.0;
         in->fetched += line > 0.0 ? lines_entered(p, line) / n : 0.0;
-        in->mispredicted += rarely(p, graph) / n;
+        const double rare = rarely(p, graph) / n;
+        in->mispredicted += rare;
+        /* at least a load and a comparison, which may be of the piece before */
+        waits +=
+            rare > 0.0 ? rare * fmax(resolves_in(code, p, &latencies), latencies.load + 1.0) : 0.0;
     }
     in->fetched += in->taken;
-    in->mispredicted += indirect_misses(code) / n;
-    in->resolve_cycles = latencies.load + 1.0; /* a load and a comparison */
+    double indirect = 0.0;
+    in->mispredicted += indirect_misses(code, &latencies, &indirect) / n;
+    in->resolve_cycles = in->mispredicted > 0.0 ? (waits + indirect / n) / in->mispredicted : 0.0;
     in->chain_cycles = code->inner ? graph->cycles : 0.0;
     in->forward_cycles = graph->of[CARM_OPCODE_FORWARD] + graph->of[CARM_OPCODE_FORWARD_STRADDLING];
     in->straddles = graph->straddles;
@@ -501,6 +539,13 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->missing_cycles = missing.cycles > 1.02 * graph->cycles ? missing.cycles : 0.0;
             carm_graph_close(&missing);
         }
+        double ends = 0.0;
+        if (in->missing_cycles > 0.0 && trips >= 1.0 && !rc) {
+            rc = find_window(code, trips, &latencies, in, &ends, err);
+        }
+        if (ends > 0.0 && ends < in->missing_cycles) {
+            in->missing_cycles = ends; /* chains of several entries of the loop overlap */
+        }
         latencies.beyond = scattered;
         rc = rc ? rc : find_window(code, trips, &latencies, in, &in->window_missing_cycles, err);
     }
@@ -684,6 +729,7 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
         v->stride =
             accesses && moves && llabs(a->stride) > llabs(v->stride) ? a->stride : v->stride;
         out->plain_stores = out->plain_stores || (code->ops[i].stores && !a->updates);
+        out->repeats = out->repeats || (code->ops[i].flags & CARM_OPCODE_REPEATED) != 0;
     }
     out->strided = v->stride != 0 || v->leaps;
     out->sums = carm_graph_is_sum(graph);
@@ -691,10 +737,17 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
     out->chain_left = fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }
 
-/* Whether counters alone decide the loop's branches, so that its end does not wait for what it computes. */
-static bool is_counted(const struct carm_flow_code *code, const struct carm_graph *graph)
+/* Whether counters alone decide the loop's branches, so that its end does not wait for what it computes: by the code,
+ * or by a number of trips that is the same each time. */
+static bool is_counted(const struct carm_flow_code *code, const struct carm_graph *graph,
+                       double trips)
 {
+    static const double nearly =
+        1e-4; /* a mean of numbers that differ is hardly ever a whole one */
     bool counted = true;
+    if (trips >= 2.0 && fabs(trips - round(trips)) < nearly) {
+        return true;
+    }
     for (size_t i = 0; i < code->npieces; i++) {
         const struct carm_code_piece *p = &code->pieces[i];
         if (p->jumps && p->falls && p->n) {
@@ -757,7 +810,8 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     bool about_trips = false;
     struct carm_graph_latencies latencies;
     /* what is behind a loop begins early where its end is foreseen */
-    const double trips = is_counted(&of, &graph) ? carm_profile_trips(row, &about_trips) : 0.0;
+    const double often = carm_profile_trips(row, &about_trips);
+    const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;
     fill_latencies(&in.rates, &latencies);
     rc = find_window(&of, trips, &latencies, &in, &in.window_cycles, err);
     if (in.window_cycles > 0.0 && in.window_cycles < in.chain_cycles) {

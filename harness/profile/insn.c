@@ -342,6 +342,9 @@ static void flow_of(const ZydisDecodedInstruction *in, struct carm_flow_op *op)
     if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK) {
         op->flags |= CARM_OPCODE_LOCKED;
     }
+    if (in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) {
+        op->flags |= CARM_OPCODE_REPEATED;
+    }
 }
 
 /* ---- registers and memory ---- */

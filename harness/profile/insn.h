@@ -109,6 +109,7 @@ enum carm_opcode_flag {
     CARM_OPCODE_STACK = 128,    /* push, pop, call, return: rsp costs nothing */
     CARM_OPCODE_COMPARES = 256, /* may be fused with a conditional jump behind it */
     CARM_OPCODE_NOP = 512,
+    CARM_OPCODE_REPEATED = 1024, /* a string instruction with a repeat prefix */
 };
 
 /* The instruction's effect on the numbers in its registers, for operations that make addresses. */

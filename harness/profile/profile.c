@@ -658,11 +658,13 @@ static bool is_code(enum carm_profile_kind kind)
 static bool differs(const struct carm_profile_row *row, double sample)
 {
     const double n = (double)(int64_t)row->counts.instructions;
+    /* a repeated string instruction counts as one for each of its elements, of which a core stores 64 in a cycle */
+    const double least = n - (double)(int64_t)row->counts.stores;
     const double samples = (double)row->samples;
     const double most = sample * (samples + 5.0 * sqrt(samples) + 25.0);
     return is_code(row->kind) &&
-           (n > CARM_PROFILE_FASTEST * most ||
-            (row->samples >= CARM_PROFILE_FEW && (n > CARM_PROFILE_FASTEST * sample * samples ||
+           (least > CARM_PROFILE_FASTEST * most ||
+            (row->samples >= CARM_PROFILE_FEW && (least > CARM_PROFILE_FASTEST * sample * samples ||
                                                   n < CARM_PROFILE_SLOWEST * sample * samples)));
 }
 

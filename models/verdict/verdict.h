@@ -95,6 +95,7 @@ struct carm_verdict_code {
     bool narrow;        /* its vectors are narrower than the machine's */
     bool faults;        /* of time in the kernel: page faults take most of it */
     bool plain_stores;  /* it overwrites lines that it does not load */
+    bool repeats;       /* repeated string instructions load or store for it */
 };
 
 /* bounds   of an iteration

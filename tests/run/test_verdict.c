@@ -280,6 +280,32 @@ static void test_units(void **state)
     done(&j);
 }
 
+/* The next instructions wait for all of a piece that ends with a mispredicted jump. */
+static void test_resolves(void **state)
+{
+    /* movzx eax, byte [rdi]; inc rdi; movsxd rax, [rsi+rax*4]; add rax, rsi; jmp rax */
+    static const uint8_t dispatch[] = {0x0f, 0xb6, 0x07, 0x48, 0xff, 0xc7, 0x48, 0x63,
+                                       0x04, 0x86, 0x48, 0x01, 0xf0, 0xff, 0xe0};
+    struct judged j;
+    struct carm_err err;
+    JUDGE(&j, dispatch, 20.0);
+    j.code.pieces[0].jumps = j.code.pieces[0].falls = false;
+    j.code.pieces[0].indirect = true;
+    /* two targets, entered alike, whose instructions are not looked at here */
+    struct carm_code_piece pieces[] = {j.code.pieces[0],
+                                       {.at = 0x2000, .executions = 500.0, .entered = true},
+                                       {.at = 0x3000, .executions = 500.0, .entered = true}};
+    struct carm_flow_code code = j.code;
+    code.pieces = pieces;
+    code.npieces = 3;
+    carm_graph_close(&j.graph);
+    j.in.mispredicted = 0.0;
+    assert_int_equal(carm_run_code_input(&code, &j.graph, &j.in, j.units, j.chain, &err), 0);
+    assert_near(j.in.mispredicted, 0.5, 1e-9);
+    assert_near(j.in.resolve_cycles, 4.0 + 4.0 + 1.0, 1e-9);
+    done(&j);
+}
+
 /* Estimates come after bounds, and two bounds that are alike are both named. */
 static void test_order(void **state)
 {
@@ -327,6 +353,42 @@ static void test_half_explained(void **state)
     carm_verdict_find(&b, 15.0, 1.0, &about, &v);
     assert_int_equal(v.nadvice, 0);
     assert_near(v.program.high, 1.0, 0.0);
+}
+
+/* Memory that others share may be faster than while its rates were measured: its bound is named with "may". */
+static void test_refuted(void **state)
+{
+    static const struct carm_verdict_code about = {.scalar = true};
+    static const struct {
+        enum carm_limit limit, is;
+        double seconds;
+    } all[] = {{CARM_LIMIT_LATENCY, CARM_LIMIT_LATENCY, 29.0},
+               {CARM_LIMIT_DRAM, CARM_LIMIT_DRAM, 13.0},
+               {CARM_LIMIT_LATENCY, CARM_LIMIT_UNKNOWN, 50.0}, /* too much for another state */
+               {CARM_LIMIT_TLB, CARM_LIMIT_UNKNOWN, 13.0},     /* the pages may be larger */
+               {CARM_LIMIT_CHAIN, CARM_LIMIT_UNKNOWN, 13.0}};  /* the core's own rates stay */
+    struct carm_verdict v;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct carm_bounds b = {.n = 0};
+        carm_bounds_add(&b, all[i].limit, all[i].seconds, false, "x");
+        carm_bounds_add(&b, CARM_LIMIT_ISSUE, 7.0, false, "x");
+        carm_verdict_find(&b, 10.0, 1.0, &about, &v);
+        assert_int_equal(v.limit, all[i].is);
+        assert_int_equal(v.estimate, v.limit != CARM_LIMIT_UNKNOWN);
+        assert_near(v.loop.low, 1.0, 1e-9);
+        /* what explains the time without it is the limit */
+        b.n = 0;
+        carm_bounds_add(&b, all[i].limit, all[i].seconds, false, "x");
+        carm_bounds_add(&b, CARM_LIMIT_ISSUE, 9.0, false, "x");
+        carm_verdict_find(&b, 10.0, 1.0, &about, &v);
+        assert_int_equal(v.limit, CARM_LIMIT_ISSUE);
+    }
+    struct carm_bounds b = {.n = 0};
+    const struct carm_verdict_code repeats = {.repeats = true};
+    carm_bounds_add(&b, CARM_LIMIT_L2, 9.0, false, "x");
+    carm_bounds_add(&b, CARM_LIMIT_ISSUE, 0.01, false, "x");
+    carm_verdict_find(&b, 10.0, 1.0, &repeats, &v);
+    assert_true(v.limit == CARM_LIMIT_L2 && isinf(v.loop.high));
 }
 
 /* Every class of instruction with a word has a kind of the model; codes are those that programs rely on. */
@@ -670,6 +732,8 @@ int main(void)
         cmocka_unit_test(test_small_pages),
         cmocka_unit_test(test_gains),
         cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_refuted),
+        cmocka_unit_test(test_resolves),
         cmocka_unit_test(test_walks),
         cmocka_unit_test(test_aliased),
     };

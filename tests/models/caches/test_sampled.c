@@ -135,6 +135,37 @@ static void test_repeated(void **state)
     carm_sampled_close(s);
 }
 
+/* A binary search in an array of a power of two meets few sets, of which some are sampled: no level misses more lines
+ * than the first. */
+static void test_powers(void **state)
+{
+    enum { SIZE = 1 << 26 };
+    struct carm_sampled *s = NULL;
+    struct carm_sampled_plan plan;
+    struct carm_sampled_sum sum = {.cold = 0.0};
+    struct carm_level_estimate got[3];
+    struct carm_err err = {""};
+    uint64_t x = 3, n = 0, base = 0;
+    assert_int_equal(carm_sampled_open(&s, &caches, NULL, 0.01, 0, &plan, &err), 0);
+    while (!plan.classes[base / LINE]) {
+        base += LINE;
+    }
+    while (n < ACCESSES) {
+        uint64_t at = 0;
+        const uint64_t key = next_random(&x) % SIZE;
+        for (uint64_t half = SIZE / 2; half >= 8; half /= 2, n++) {
+            carm_sampled_access(s, 0, 0, base + at + half, 8, CARM_ACCESS_LOAD, window_at(&plan, n),
+                                false, 0);
+            at += at + half <= key ? half : 0;
+        }
+    }
+    assert_int_equal(carm_sampled_end(s, (double)n, &err), 0);
+    carm_sampled_add(s, 0, (double)n, &sum);
+    carm_sampled_read(s, &sum, got);
+    assert_true(got[1].misses <= 1.5 * got[0].misses && got[2].misses <= 1.5 * got[0].misses);
+    carm_sampled_close(s);
+}
+
 /* ---- intervals ---- */
 
 enum { ROWS = 30, TRACE = 4000000, SEEDS = 10, LEVELS = 3 };
@@ -282,8 +313,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_errors),   cmocka_unit_test(test_notices),
-        cmocka_unit_test(test_repeated), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_repeated), cmocka_unit_test(test_powers),
+        cmocka_unit_test(test_coverage), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
