@@ -72,8 +72,9 @@ struct carm_in_flight_point {
     bool disturbed;
 };
 
-#define CARM_STREAM_LOADS "stream.1:0"
-#define CARM_STREAM_MIXED "stream.2:1"
+#define CARM_STREAM_LOADS  "stream.1:0"
+#define CARM_STREAM_MIXED  "stream.2:1"
+#define CARM_STREAM_STORES "stream.0:1"
 /* Independent accesses to lines that are a multiple of 4096 bytes apart: loads, and loads with a store to the same place. */
 #define CARM_ALIASED_LOADS   "aliased.1:0"
 #define CARM_ALIASED_UPDATES "aliased.update"
@@ -88,9 +89,9 @@ struct carm_in_flight_point {
 
 struct carm_in_flight {
     char level[CARM_NAME_MAX];
-    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_STREAM_LOADS and
-     * CARM_STREAM_MIXED: lines that a stream loads or writes back, in one chain; CARM_ALIASED_LOADS and _UPDATES; of the level
-     * CARM_WALK one of the CARM_WALK codes */
+    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_STREAM_LOADS,
+     * _MIXED and _STORES: lines that a stream loads or writes back, in one chain; CARM_ALIASED_LOADS and _UPDATES; of the
+     * level CARM_WALK one of the CARM_WALK codes */
     char code[CARM_NAME_MAX];
     uint64_t page_bytes;
     uint64_t working_set_bytes;

@@ -391,17 +391,28 @@ static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds 
 
 enum { SMALL_PAGE = 4096 };
 
-/* Lines a second that one core streams through memory with 4 KiB pages, at a share of written lines.
+/* Lines a second that one core streams through memory with 4 KiB pages, at a share of written lines: the times of a
+ * line of the measured mixes, interpolated.
  * 0 = not measured */
 static double small_stream(const struct carm_model *model, double written)
 {
-    static const double mixed = 0.25; /* of 2:1: of four lines, one is written back */
-    const struct carm_in_flight *loads =
-        model ? carm_in_flight_of(model, "DRAM", CARM_STREAM_LOADS, SMALL_PAGE) : NULL;
-    const struct carm_in_flight *both =
-        model ? carm_in_flight_of(model, "DRAM", CARM_STREAM_MIXED, SMALL_PAGE) : NULL;
-    const double share = fmin(1.0, written / mixed);
-    return loads && both ? 1.0 / ((1.0 - share) / loads->rate + share / both->rate) : 0.0;
+    static const struct {
+        const char *code;
+        double written; /* 2:1: of four lines, one is written back */
+    } mixes[] = {{CARM_STREAM_LOADS, 0.0}, {CARM_STREAM_MIXED, 0.25}, {CARM_STREAM_STORES, 0.5}};
+    double each[3], seconds = 0.0;
+    for (size_t i = 0; i < 3; i++) {
+        const struct carm_in_flight *f =
+            model ? carm_in_flight_of(model, "DRAM", mixes[i].code, SMALL_PAGE) : NULL;
+        each[i] = f ? 1.0 / f->rate : 0.0;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const double t = (written - mixes[i].written) / (mixes[i + 1].written - mixes[i].written);
+        if (each[i] > 0.0 && t >= 0.0 && t <= 1.0 && (each[i + 1] > 0.0 || !(t > 0.0))) {
+            seconds = (1.0 - t) * each[i] + t * each[i + 1];
+        }
+    }
+    return seconds > 0.0 ? 1.0 / seconds : 0.0;
 }
 
 /* Pages of 4 KiB, which a program has unless it asks for others: prefetchers stop at the end of each. A program

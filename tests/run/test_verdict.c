@@ -475,7 +475,7 @@ static void test_small_pages(void **state)
         {.level = "DRAM", .code = CARM_STREAM_LOADS, .page_bytes = 4096, .rate = 4e8},
         {.level = "DRAM", .code = CARM_STREAM_MIXED, .page_bytes = 4096, .rate = 5e8},
         {.level = "DRAM", .code = "scalar", .page_bytes = 2097152, .rate = 2e8}};
-    const struct carm_model model = {.in_flight = flights, .nin_flight = 4};
+    struct carm_model model = {.in_flight = flights, .nin_flight = 4};
     struct carm_bounds_input in = {.rates.model = &model,
                                    .clock_hz = clock_hz,
                                    .bytes = {[CARM_FROM_DRAM] = 64.0},
@@ -500,6 +500,19 @@ static void test_small_pages(void **state)
     assert_true(v.bounds.of[0].refuted);
     assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
     assert_int_equal(v.nadvice, 1);
+    /* a fill writes half of its lines: its rate is not the mix's */
+    in.scattered[CARM_FROM_DRAM] = 0.0;
+    in.written = 0.5;
+    carm_bounds_find(&in, &bounds);
+    assert_null(bound_of(&bounds, CARM_LIMIT_DRAM, "4 KiB"));
+    flights[3] = (struct carm_in_flight){
+        .level = "DRAM", .code = CARM_STREAM_STORES, .page_bytes = 4096, .rate = 8e8};
+    carm_bounds_find(&in, &bounds);
+    assert_near(bound_of(&bounds, CARM_LIMIT_DRAM, "4 KiB")->seconds, 1.25e-9, 1e-15);
+    in.written = 0.375;
+    carm_bounds_find(&in, &bounds);
+    assert_near(bound_of(&bounds, CARM_LIMIT_DRAM, "4 KiB")->seconds, 0.5 * (1.25e-9 + 2e-9),
+                1e-15);
 }
 
 /* A column of a matrix: a load and a store that each need a walk. Walks of 4 KiB pages take 6 and 3 ns, of 2 MiB pages 3

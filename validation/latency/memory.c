@@ -504,7 +504,8 @@ static int measure_flights(struct memory *m, struct carm_err *err)
 /* Streams through memory with 4 KiB pages, at which prefetchers stop: on Zen 4 the roofs' 2 MiB pages make a
  * triad 1.4 times as fast. Built-in codes, so that no nasm is needed. */
 static const char *const streams[][2] = {{CARM_STREAM_LOADS, "A.sse.dp.1:0.u24"},
-                                         {CARM_STREAM_MIXED, "A.sse.dp.2:1.u8"}};
+                                         {CARM_STREAM_MIXED, "A.sse.dp.2:1.u8"},
+                                         {CARM_STREAM_STORES, "A.sse.dp.0:1.u24"}};
 enum { STREAMS = sizeof streams / sizeof *streams };
 
 struct stream {
