@@ -47,6 +47,69 @@ static int add_piece(struct carm_flow_code *code, const struct carm_piece *from,
     return rc;
 }
 
+/* Registers that a call may change: all but rbx, rsp, rbp and r12 to r15 (System V) */
+static bool is_clobbered(int reg)
+{
+    static const uint64_t kept = 1U << 3 | 1U << 4 | 1U << 5 | 0xf000U;
+    return reg >= CARM_REG_VECTOR || !(kept >> reg & 1);
+}
+
+/* Follows values through one instruction. Loads hide where a value comes from: then it counts as another. */
+static void follow(uint64_t carried[CARM_REG_COUNT], const struct carm_flow_op *op)
+{
+    uint64_t from = 0;
+    for (uint8_t i = 0; i < op->nreads; i++) {
+        from |= carried[op->reads[i]];
+    }
+    for (uint8_t i = 0; i < op->nwrites; i++) {
+        carried[op->writes[i]] = from;
+    }
+    for (int i = 0; i < CARM_REG_COUNT && op->flags & CARM_OPCODE_CALL; i++) {
+        carried[i] = is_clobbered(i) ? 0 : carried[i];
+    }
+}
+
+/* Fills out->carried by the code of the loop around it: from behind the inner loop to its end, and from its begin on,
+ * what is executed in most iterations. Nothing is carried where another loop is inside it, too. */
+static int find_carried(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
+                        int fd, struct carm_err *err)
+{
+    const struct carm_loop *in = &flow->loops[loop];
+    const uint32_t parent = in->parent;
+    uint64_t carried[CARM_REG_COUNT];
+    struct carm_flow_code around = {.nops = 0};
+    bool simple = parent > 0;
+    int rc = 0;
+    for (size_t i = 0; i < flow->nloops; i++) {
+        simple = simple && (i == loop || flow->loops[i].parent != parent);
+    }
+    for (size_t i = 0; i < flow->npieces && simple && !rc; i++) {
+        const struct carm_piece *p = &flow->pieces[i];
+        if (p->loop == parent && p->function == in->function && p->end > p->at &&
+            2 * p->executions > flow->loops[parent - 1].executions) {
+            simple = p->end <= in->begin || p->at >= in->end;
+            rc = add_piece(&around, p, fd, err);
+        }
+    }
+    for (int i = 0; i < CARM_REG_COUNT; i++) {
+        carried[i] = UINT64_C(1) << i;
+    }
+    for (int half = 0; half < 2 && simple && !rc; half++) {
+        for (size_t i = 0; i < around.npieces; i++) {
+            const struct carm_code_piece *p = &around.pieces[i];
+            for (size_t k = p->first; k < p->first + p->n && (p->at >= in->end) == (half == 0);
+                 k++) {
+                follow(carried, &around.ops[k]);
+            }
+        }
+    }
+    if (simple && !rc) {
+        memcpy(out->carried, carried, sizeof carried);
+    }
+    carm_code_close(&around);
+    return rc;
+}
+
 int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                    uint32_t function, uint32_t module, int fd, struct carm_err *err)
 {
@@ -67,6 +130,7 @@ int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, siz
             rc = add_piece(out, p, fd, err);
         }
     }
+    rc = rc || !out->inner ? rc : find_carried(out, flow, loop, fd, err);
     if (rc) {
         carm_code_close(out);
     }

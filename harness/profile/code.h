@@ -29,6 +29,9 @@ struct carm_flow_code {
     uint64_t at;              /* where an iteration begins */
     double iterations;        /* executions of the loop's entry */
     bool inner;               /* a loop without loops inside it */
+    /* Of an inner loop: the registers, a bit each, whose values at the end of an entry those at the begin of the next
+     * entry are made of, by the code of the loop around it. */
+    uint64_t carried[CARM_REG_COUNT];
     struct carm_flow_op *ops; /* by address */
     size_t nops, ops_room;
     struct carm_code_piece *pieces; /* by address */

@@ -556,6 +556,19 @@ static void run(struct machine *m)
     }
 }
 
+/* The next entry of the loop: its registers are ready when those are of which their values are made. */
+static void begin_entry(struct machine *m)
+{
+    struct ready ready[CARM_REG_COUNT];
+    for (int i = 0; i < CARM_REG_COUNT; i++) {
+        ready[i] = (struct ready){0.0, NEVER};
+        for (int k = 0; k < CARM_REG_COUNT && m->code->carried[i] >> k; k++) {
+            ready[i] = m->code->carried[i] >> k & 1 ? later(ready[i], m->ready[k]) : ready[i];
+        }
+    }
+    memcpy(m->ready, ready, sizeof ready);
+}
+
 /* From the half of the iterations on, by when their last instructions left. */
 static void run_window(struct machine *m)
 {
@@ -565,8 +578,8 @@ static void run_window(struct machine *m)
     while (n < WINDOWS_MAX && iterate(m)) {
         n++;
         ended[n] = m->left[m->nsteps - 1];
-        for (int i = 0; i < CARM_REG_COUNT && trips && (size_t)n % trips == 0; i++) {
-            m->ready[i] = (struct ready){0.0, NEVER};
+        if (trips && (size_t)n % trips == 0) {
+            begin_entry(m);
         }
     }
     /* whole entries */

@@ -130,6 +130,10 @@ static void test_window(void **state)
     window.trips = 10;
     assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
     assert_true(cycles < 1.0); /* 80 iterations are in flight: 8 entries of the loop */
+    j.code.carried[CARM_REG_VECTOR] =
+        UINT64_C(1) << CARM_REG_VECTOR; /* each goes on where the last one ended */
+    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_near(cycles, 3.0, 0.02);
     done(&j);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces and loops of blocks that are known. */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <Zydis/Zydis.h>
 
 #include "harness/count/step/account.h"
+#include "harness/profile/code.h"
 #include "harness/profile/flow.h"
 #include "tests/harness/profile/hot.h"
 #include "tests/unit.h"
@@ -399,9 +402,62 @@ static void test_once(void **state)
     assert_int_equal(sum, PROGRAMS * (BLOCKS * (BLOCKS + 1ULL) / 2 + 1));
 }
 
+/* Registers of which the next entry of an inner loop is made: aesenc xmm2, xmm1; dec rdi; jne inside,
+ * before it two instructions of three bytes each, behind it dec rsi; jne. */
+static void test_carried(void **state)
+{
+    enum { X2 = CARM_REG_VECTOR + 2, X3 = CARM_REG_VECTOR + 3, RDI = 7 };
+    static const struct {
+        uint8_t before[6];
+        uint64_t x2, rdi;
+    } all[] = {
+        /* xorps xmm2, xmm3; mov rdi, rdx: the next block of a cipher */
+        {{0x0f, 0x57, 0xd3, 0x48, 0x89, 0xd7}, 1ULL << X2 | 1ULL << X3, 1ULL << 2},
+        /* xorps xmm2, xmm2; xorps xmm3, xmm3: all begins anew */
+        {{0x0f, 0x57, 0xd2, 0x0f, 0x57, 0xdb}, 0, 1ULL << RDI},
+        /* movaps xmm3, xmm2; movaps xmm2, [rax]: the value is loaded */
+        {{0x0f, 0x28, 0xda, 0x0f, 0x28, 0x10}, 0, 1ULL << RDI},
+    };
+    static const uint8_t inner[] = {0x66, 0x0f, 0x38, 0xdc, 0xd1, 0x48, 0xff, 0xcf, 0x75, 0xf6},
+                         behind[] = {0x48, 0xff, 0xce, 0x75, 0xeb};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct carm_loop loops[] = {
+            {.depth = 1, .at = 0, .end = 21, .executions = 100},
+            {.parent = 1, .depth = 2, .at = 6, .begin = 6, .end = 16, .executions = 1300}};
+        struct carm_piece pieces[] = {
+            {.at = 0, .end = 6, .executions = 100, .loop = 1},
+            {.at = 6,
+             .end = 16,
+             .executions = 1300,
+             .loop = 2,
+             .ends = CARM_END_BRANCH,
+             .target = 6},
+            {.at = 16, .end = 21, .executions = 100, .loop = 1, .ends = CARM_END_BRANCH}};
+        const struct carm_flow of = {.pieces = pieces, .npieces = 3, .loops = loops, .nloops = 2};
+        struct carm_flow_code code;
+        struct carm_err err;
+        const int fd = memfd_create("code", MFD_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(pwrite(fd, all[i].before, 6, 0), 6);
+        assert_int_equal(pwrite(fd, inner, sizeof inner, 6), sizeof inner);
+        assert_int_equal(pwrite(fd, behind, sizeof behind, 16), sizeof behind);
+        assert_int_equal(carm_code_open(&code, &of, 1, 0, 0, fd, &err), 0);
+        assert_true(code.inner && code.nops == 3);
+        assert_true(code.carried[X2] == all[i].x2 && code.carried[RDI] == all[i].rdi);
+        carm_code_close(&code);
+        /* a loop that is in no other one */
+        loops[1].parent = 0;
+        assert_int_equal(carm_code_open(&code, &of, 1, 0, 0, fd, &err), 0);
+        assert_true(code.carried[X2] == 0 && code.carried[RDI] == 0);
+        carm_code_close(&code);
+        close(fd);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_carried),
         cmocka_unit_test_setup_teardown(test_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_blocks, setup, teardown),
