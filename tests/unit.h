@@ -1,15 +1,86 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* cmocka with the headers that it needs. Every test has cmocka's parameter `state`, which few tests use. */
+/* What suites begin with: cmocka, the headers that it needs and those that most suites need, and tests that register
+ * themselves where they are defined:
+ *
+ *     TEST(name) { ... }                              a test; cmocka's parameter `state` is there
+ *     TEST_BETWEEN(name, set_up, tear_down) { ... }   each NULL or a function of `void **state`
+ *     RUN_TESTS(set_up, tear_down)                    main: set_up, the tests in the order of the file, tear_down */
 #ifndef CARM_TESTS_UNIT_H
 #define CARM_TESTS_UNIT_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "base/err.h"
+
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+
+static struct carm_err err; /* of the test: empty when it begins */
+
+enum { TESTS_MAX = 128 };
+static struct CMUnitTest suite_tests[TESTS_MAX];
+static size_t suite_size;
+
+static inline void add_test(struct CMUnitTest test)
+{
+    assert_true(suite_size < TESTS_MAX);
+    suite_tests[suite_size++] = test;
+}
+
+static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_down)
+{
+    return _cmocka_run_group_tests("tests", suite_tests, suite_size, set_up, tear_down);
+}
+
+/* The body that follows is a test, which a constructor adds: gcc and clang call those of a file in their order. */
+#define TEST_ADDED(name, add)                                      \
+    static void body_##name(void **state);                         \
+    static void test_##name(void **state)                          \
+    {                                                              \
+        err.text[0] = '\0';                                        \
+        body_##name(state);                                        \
+    }                                                              \
+    __attribute__((constructor)) static void add_test_##name(void) \
+    {                                                              \
+        add;                                                       \
+    }                                                              \
+    static void body_##name(void **state)
+#define TEST_BETWEEN(name, set_up, tear_down) \
+    TEST_ADDED(name, add_test((struct CMUnitTest){#name, test_##name, set_up, tear_down, NULL}))
+#define TEST(name) TEST_BETWEEN(name, NULL, NULL)
+#define RUN_TESTS(set_up, tear_down)         \
+    int main(void)                           \
+    {                                        \
+        return run_suite(set_up, tear_down); \
+    }
+
+#define fail_if(condition, ...)    \
+    do {                           \
+        if (condition) {           \
+            fail_msg(__VA_ARGS__); \
+        }                          \
+    } while (0)
+
+/* A call that fills err must return 0. */
+#define assert_ok(call) fail_if((call) != 0, "%s: %s", #call, err.text)
+
+/* Comparison of doubles: cmocka's assert_float_equal rounds to float. */
+#define assert_near(value, wanted, tolerance)                           \
+    do {                                                                \
+        double near_v = (value);                                        \
+        double near_w = (wanted);                                       \
+        if (!(fabs(near_v - near_w) <= (tolerance))) {                  \
+            fail_msg("%s is %.17g, not %.17g", #value, near_v, near_w); \
+        }                                                               \
+    } while (0)
 
 #endif

@@ -4,9 +4,6 @@
 #ifndef CARM_TESTS_CALL_SHIM_H
 #define CARM_TESTS_CALL_SHIM_H
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
 #include "tests/unit.h"
@@ -80,20 +77,14 @@ static inline enum carm_isa isa_of(void **state)
 static inline struct carm_code_spec parse(const char *name)
 {
     struct carm_code_spec spec;
-    struct carm_err err = {""};
-    if (carm_code_parse(name, &spec, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_code_parse(name, &spec, &err));
     return spec;
 }
 
 static inline struct carm_image *open_image(const struct carm_code_spec *specs, size_t n)
 {
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
-    if (carm_image_open(&image, specs, n, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_image_open(&image, specs, n, &err));
     return image;
 }
 
@@ -190,5 +181,19 @@ static inline const char *run_guarded(struct call *c, const struct carm_code_spe
     }
     return NULL;
 }
+
+static inline void add_tests_of_isas(const char *name, CMUnitTestFunction test)
+{
+    static enum carm_isa isas[CARM_VECTOR_ISAS];
+    static char names[TESTS_MAX][40];
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
+        isas[i] = (enum carm_isa)i;
+        (void)snprintf(names[suite_size], sizeof *names, "%s(%s)", name, carm_isa_name(isas[i]));
+        add_test((struct CMUnitTest){names[suite_size], test, NULL, NULL, &isas[i]});
+    }
+}
+
+/* A test for each vector ISA, which finds its own with isa_of(state). */
+#define TEST_OF_ISAS(name) TEST_ADDED(name, add_tests_of_isas(#name, test_##name))
 
 #endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The built-in test codes: they are the default plans' codes, to the byte what nasm makes of these
  * today (a part of them is assembled; make soak: all), and refused by the recount when a bit of them has changed. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "asm/decode.h"
 #include "asm/image.h"
 #include "base/unpack.h"
@@ -46,7 +43,7 @@ static int show_nasm(void **state)
     return rc;
 }
 
-static void test_sorted(void **state)
+TEST(sorted)
 {
     char before[CARM_CODE_NAME_MAX] = "";
     assert_true(f.n > 1000);
@@ -71,13 +68,10 @@ static void test_sorted(void **state)
 }
 
 /* All of them pass the recount, without nasm, and find the constants that they had. */
-static void test_recount(void **state)
+TEST_BETWEEN(recount, hide_nasm, show_nasm)
 {
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
-    if (carm_image_open(&image, f.specs, f.n, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_image_open(&image, f.specs, f.n, &err));
     assert_int_equal(image->n, f.n);
     for (size_t i = 0; i < f.n; i++) {
         const struct carm_code *c = &image->codes[i];
@@ -89,7 +83,7 @@ static void test_recount(void **state)
 }
 
 /* The plans of this machine's CPU and of narrower ones. */
-static void test_plans(void **state)
+TEST_BETWEEN(plans, hide_nasm, show_nasm)
 {
     static const struct carm_build_words words[] = {{.quick = NULL},
                                                     {.quick = ""},
@@ -106,25 +100,21 @@ static void test_plans(void **state)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
             struct carm_build_config config;
             struct carm_build_plan plan;
-            struct carm_err err = {""};
             int rc = carm_build_configure_codes(&config, &words[i], &cpu, &err);
             rc = rc ? rc : carm_build_plan_open(&plan, &config, &cpu, &err);
-            if (rc) {
-                fail_msg("%s, words %zu: %s", carm_isa_name((enum carm_isa)widest), i, err.text);
-            }
+            fail_if(rc, "%s, words %zu: %s", carm_isa_name((enum carm_isa)widest), i, err.text);
             carm_build_plan_close(&plan);
         }
     }
 }
 
 /* A code that is not built in beside one that is: both are there, and run. */
-static void test_both(void **state)
+TEST(both)
 {
     static const char *const names[] = {"A.sse.dp.2:1.u4", "A.sse.dp.3:2.u4", "A.sse.dp.2:1.u8"};
     _Alignas(64) static double window[8192];
     struct carm_code_spec specs[3];
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(carm_code_parse(names[i], &specs[i], NULL), 0);
     }
@@ -146,11 +136,10 @@ static void test_both(void **state)
     carm_image_close(image);
 }
 
-static void test_no_nasm(void **state)
+TEST_BETWEEN(no_nasm, hide_nasm, show_nasm)
 {
     struct carm_code_spec spec;
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
     assert_int_equal(carm_code_parse("A.sse.dp.3:2.u4", &spec, NULL), 0);
     assert_int_equal(carm_image_open(&image, &spec, 1, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "apt-get install nasm"));
@@ -220,12 +209,11 @@ static bool same_code(const struct carm_code_table *a, size_t at, const struct c
 }
 
 /* Codes, layouts, accounts and constants as nasm makes them today. */
-static void test_fresh(void **state)
+TEST(fresh)
 {
     uint8_t *bytes = NULL;
     size_t size = 0;
     struct carm_code_table table;
-    struct carm_err err = {""};
     size_t *chosen = calloc(f.n, sizeof *chosen);
     struct carm_code_spec *specs = calloc(f.n, sizeof *specs);
     struct carm_code_layout *layouts = calloc(f.n, sizeof *layouts);
@@ -339,10 +327,8 @@ static void flip_all(const char *name)
                 same = same_work(&before[i], &after[i]);
             }
             free(after);
-            if (!same) {
-                fail_msg("%s: bit %u of byte %zu was accepted", name, (unsigned)(bit % 8),
-                         (size_t)(bit / 8 - l.begin));
-            }
+            fail_if(!same, "%s: bit %u of byte %zu was accepted", name, (unsigned)(bit % 8),
+                    (size_t)(bit / 8 - l.begin));
         }
         copy[bit / 8] ^= (uint8_t)(1U << bit % 8);
     }
@@ -352,7 +338,7 @@ static void flip_all(const char *name)
     free(before);
 }
 
-static void test_flips(void **state)
+TEST(flips)
 {
     flip_all("A.avx2.dp.2:1.u4");
     flip_all("A.avx512.dp.2:1.u8.p256");
@@ -360,12 +346,11 @@ static void test_flips(void **state)
 }
 
 /* An account, a layout, a name and a constant that are wrong. */
-static void test_damage(void **state)
+TEST(damage)
 {
     struct carm_code_table table;
     struct carm_code_spec spec;
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
     size_t at = 0;
     const size_t entry = (f.builtin.size - f.builtin.begin) / f.builtin.n;
     uint8_t *copy = malloc(f.builtin.size);
@@ -387,7 +372,7 @@ static void test_damage(void **state)
     assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "another constant"));
     constants[64 * 35 + 9] ^= 0x10;
-    assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), 0);
+    assert_ok(carm_image_open_from(&image, &table, &spec, 1, &err));
     carm_image_close(image);
     e[8 + 7] ^= 0x40; /* the end, far outside */
     assert_false(carm_code_table_find(&table, "A.avx2.dp.2:1.u4", NULL, NULL));
@@ -398,17 +383,16 @@ static void test_damage(void **state)
 }
 
 /* The packed codes themselves: damaged in one byte, cut off, or none at all. */
-static void test_packed(void **state)
+TEST(packed)
 {
     const size_t n = (size_t)((uintptr_t)carm_builtin_end - (uintptr_t)carm_builtin_packed);
     uint8_t *copy = malloc(n);
     uint8_t *out = NULL;
     size_t size = 0;
-    struct carm_err err = {""};
     assert_non_null(copy);
     assert_true(n < f.builtin.size / 10);
     memcpy(copy, carm_builtin_packed, n);
-    assert_int_equal(carm_unpack(copy, copy + n, "codes", &out, &size, &err), 0);
+    assert_ok(carm_unpack(copy, copy + n, "codes", &out, &size, &err));
     assert_int_equal(size, f.builtin.size);
     assert_memory_equal(out, f.builtin.bytes, size);
     assert_int_equal(out[size], 0);
@@ -426,35 +410,18 @@ static void test_packed(void **state)
 }
 
 /* The codes of a default model's validation, as the plan takes them from the built-in image. */
-static void test_validation(void **state)
+TEST_BETWEEN(validation, hide_nasm, show_nasm)
 {
     for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         const enum carm_op op = isa == CARM_AVX ? CARM_MAD : CARM_FMA;
         const struct carm_plan_target target = {(enum carm_isa)isa, CARM_DP, op};
         struct carm_model model = {.nroofs = 0};
         struct carm_validate_plan plan;
-        struct carm_err err = {""};
         memcpy(model.config.ldst, "2:1", 4);
-        if (carm_validate_plan_open(&plan, &model, &target, 1, isa % 2, &err)) {
-            fail_msg("%s: %s", carm_isa_name(target.isa), err.text);
-        }
+        fail_if(carm_validate_plan_open(&plan, &model, &target, 1, isa % 2, &err), "%s: %s",
+                carm_isa_name(target.isa), err.text);
         carm_validate_plan_close(&plan);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sorted),
-        cmocka_unit_test_setup_teardown(test_recount, hide_nasm, show_nasm),
-        cmocka_unit_test_setup_teardown(test_plans, hide_nasm, show_nasm),
-        cmocka_unit_test_setup_teardown(test_validation, hide_nasm, show_nasm),
-        cmocka_unit_test_setup_teardown(test_no_nasm, hide_nasm, show_nasm),
-        cmocka_unit_test(test_both),
-        cmocka_unit_test(test_flips),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_fresh),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

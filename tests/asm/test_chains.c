@@ -3,10 +3,6 @@
  * of a C reference, normal for ever. */
 #include "tests/asm/call_shim.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "asm/gen.h"
@@ -127,11 +123,8 @@ static struct open_codes keep_upper_halves(const struct carm_code_spec *specs, s
     static const uint8_t nop[] = {0x0f, 0x1f, 0x00};
     struct open_codes o = {.layouts = calloc(n, sizeof *o.layouts), .n = n};
     struct carm_account *accounts = calloc(n, sizeof *accounts);
-    struct carm_err err = {""};
     uint8_t *bytes = NULL;
-    if (carm_image_assemble(specs, n, &bytes, &o.size, o.layouts, accounts, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_image_assemble(specs, n, &bytes, &o.size, o.layouts, accounts, &err));
     for (size_t i = 0; i < n; i++) {
         uint8_t *tail = bytes + o.layouts[i].end - sizeof vzeroupper;
         if (memcmp(tail, vzeroupper, sizeof vzeroupper) == 0) {
@@ -229,7 +222,7 @@ static size_t chain_specs(enum carm_isa isa, struct carm_code_spec *specs)
 
 enum { CHAIN_SPECS = 2 * CARM_FLOAT_OPS * 4 };
 
-static void test_values(void **state)
+TEST_OF_ISAS(values)
 {
     static struct carm_code_spec specs[CHAIN_SPECS];
     static struct call c;
@@ -250,9 +243,7 @@ static void test_values(void **state)
             c.fn = image->codes[i].run;
             wrong = run_guarded(&c, &specs[i]);
         }
-        if (wrong) {
-            fail_msg("code %s: %s", image->codes[i].name, wrong);
-        }
+        fail_if(wrong, "code %s: %s", image->codes[i].name, wrong);
     }
     carm_image_close(image);
     close_codes(&codes);
@@ -260,7 +251,7 @@ static void test_values(void **state)
 
 /* The comparison sees one pair of turns too many, and another operation. add and mul come back to
  * their first value: there only another operation shows. */
-static void test_value_checker(void **state)
+TEST(value_checker)
 {
     for (int precision = 0; precision < CARM_FLOATS; precision++) {
         struct carm_code_spec spec = {.kind = CARM_KIND_B,
@@ -288,7 +279,7 @@ static void test_value_checker(void **state)
 
 /* A million iterations raise no exception but inexact: no operand or result was ever denormal,
  * infinite or a NaN, in any lane. */
-static void test_million(void **state)
+TEST_OF_ISAS(million)
 {
     static struct carm_code_spec specs[CHAIN_SPECS];
     static struct call c;
@@ -339,7 +330,7 @@ static uint64_t find_cycle(enum carm_precision precision, enum carm_op op, const
 }
 
 /* Each chain, lane, operation and precision ends in a cycle. */
-static void test_cycles(void **state)
+TEST(cycles)
 {
     enum { LIMIT = 10000000, ROWS = CARM_ROW_FMA };
     for (int precision = 0; precision < CARM_FLOATS; precision++) {
@@ -351,10 +342,8 @@ static void test_cycles(void **state)
                 const struct turns t = turns_of(p, (enum carm_op)op, i / 16, lane);
                 const uint64_t steps =
                     find_cycle(p, (enum carm_op)op, &t, constant(p, i / 16, lane), LIMIT);
-                if (steps == 0) {
-                    fail_msg("%s %s, chain %u, lane %u: no cycle", carm_precision_name(p),
-                             carm_op_name((enum carm_op)op), i / 16, lane);
-                }
+                fail_if(steps == 0, "%s %s, chain %u, lane %u: no cycle", carm_precision_name(p),
+                        carm_op_name((enum carm_op)op), i / 16, lane);
                 longest = steps > longest ? steps : longest;
             }
             print_message("%s %s: every chain is in a cycle after at most %llu pairs\n",
@@ -365,7 +354,7 @@ static void test_cycles(void **state)
 }
 
 /* The detection does not take a chain that runs away, or dies out, for a cycle. */
-static void test_cycle_checker(void **state)
+TEST(cycle_checker)
 {
     struct turns t = turns_of(CARM_SP, CARM_MUL, 0, 0);
     const union element z = constant(CARM_SP, 0, 0);
@@ -378,26 +367,4 @@ static void test_cycle_checker(void **state)
     assert_int_equal(find_cycle(CARM_DP, CARM_ADD, &t, constant(CARM_DP, 0, 0), 1000000), 0);
 }
 
-int main(void)
-{
-    static enum carm_isa isas[CARM_VECTOR_ISAS];
-    static const struct {
-        const char *name;
-        void (*test)(void **state);
-    } each[] = {{"values", test_values}, {"million", test_million}};
-    enum { ONCE = 3, EACH = sizeof each / sizeof *each };
-    static char names[CARM_VECTOR_ISAS * EACH][32];
-    struct CMUnitTest tests[ONCE + CARM_VECTOR_ISAS * EACH] = {
-        cmocka_unit_test(test_value_checker),
-        cmocka_unit_test(test_cycle_checker),
-        cmocka_unit_test(test_cycles),
-    };
-    for (int i = 0; i < CARM_VECTOR_ISAS * EACH; i++) {
-        isas[i / EACH] = (enum carm_isa)(i / EACH);
-        (void)snprintf(names[i], sizeof names[i], "test_%s(%s)", each[i % EACH].name,
-                       carm_isa_name(isas[i / EACH]));
-        tests[ONCE + i] =
-            (struct CMUnitTest){names[i], each[i % EACH].test, NULL, NULL, &isas[i / EACH]};
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

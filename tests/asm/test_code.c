@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of test codes, what is refused with which sentence, and the constants of the chains. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asm/code.h"
 #include "asm/gen.h"
 #include "tests/unit.h"
 
-static void test_names(void **state)
+TEST(names)
 {
     /* as written, and as a complete name */
     static const char *const names[][2] = {
@@ -44,18 +39,15 @@ static void test_names(void **state)
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct carm_code_spec spec;
-        struct carm_err err = {""};
         char name[CARM_CODE_NAME_MAX];
-        if (carm_code_parse(names[i][0], &spec, &err) != 0) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_code_parse(names[i][0], &spec, &err));
         carm_code_name(&spec, name);
         assert_string_equal(name, names[i][1]);
     }
 }
 
 /* Every field of a specification survives its name. */
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
     static const char *const mixes[] = {"2:1", "1:0",   "0:1",   "update",
                                         "nt",  "2:1nt", "16:16", "2:1update"};
@@ -69,10 +61,9 @@ static void test_round_trip(void **state)
         };
         const enum carm_op op = (enum carm_op)(i / 320);
         struct carm_code_spec out;
-        struct carm_err err = {""};
         char name[CARM_CODE_NAME_MAX];
         if (in.kind != CARM_KIND_B) {
-            assert_int_equal(carm_mix_parse(mixes[i / 40 % 8], &in.mix, &err), 0);
+            assert_ok(carm_mix_parse(mixes[i / 40 % 8], &in.mix, &err));
             in.units = 1 + i % 64;
             in.prefetch_bytes = i % 4 * 64;
             const bool blocks = i % 5 == 0 && !(in.mix.update && in.mix.loads > 1);
@@ -100,9 +91,7 @@ static void test_round_trip(void **state)
         seen[in.streams > 1] = true;
         seen[2 + (in.stride > 1)] = true;
         carm_code_name(&in, name);
-        if (carm_code_parse(name, &out, &err) != 0) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_code_parse(name, &out, &err));
         assert_int_equal(out.kind, in.kind);
         assert_int_equal(out.isa, in.isa);
         assert_int_equal(out.precision, in.precision);
@@ -126,7 +115,7 @@ static void test_round_trip(void **state)
     assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
     static const struct {
         const char *name, *message;
@@ -233,18 +222,17 @@ static void test_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const struct carm_code_spec untouched = {.units = 4711};
         struct carm_code_spec spec = untouched;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         int rc = carm_code_parse(bad[i].name, &spec, &err);
-        if (rc != -CARM_EINVAL || !strstr(err.text, bad[i].message) || strchr(err.text, '\n')) {
-            fail_msg("'%s': %d '%s', not '%s'", bad[i].name, rc, err.text, bad[i].message);
-        }
+        fail_if(rc != -CARM_EINVAL || !strstr(err.text, bad[i].message) || strchr(err.text, '\n'),
+                "'%s': %d '%s', not '%s'", bad[i].name, rc, err.text, bad[i].message);
         assert_int_equal(spec.units, untouched.units);
         assert_int_equal(carm_code_parse(bad[i].name, &spec, NULL), -CARM_EINVAL);
     }
 }
 
 /* What a name cannot say, but a specification can. */
-static void test_fields_refused(void **state)
+TEST(fields_refused)
 {
     static const struct {
         const char *name;
@@ -272,22 +260,21 @@ static void test_fields_refused(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_code_spec spec;
-        struct carm_err err = {""};
-        assert_int_equal(carm_code_parse(bad[i].name, &spec, &err), 0);
+        err = (struct carm_err){""};
+        assert_ok(carm_code_parse(bad[i].name, &spec, &err));
         spec.ints = bad[i].more.ints ? bad[i].more.ints : spec.ints;
         spec.streams = bad[i].more.streams;
         spec.stride = bad[i].more.stride;
         spec.prefetch_bytes = bad[i].more.prefetch_bytes;
         spec.order = bad[i].more.order;
         spec.mix = bad[i].more.mix.stores ? bad[i].more.mix : spec.mix;
-        if (carm_code_check(&spec, &err) != -CARM_EINVAL || !strstr(err.text, bad[i].message)) {
-            fail_msg("'%s': '%s', not '%s'", bad[i].name, err.text, bad[i].message);
-        }
+        fail_if(carm_code_check(&spec, &err) != -CARM_EINVAL || !strstr(err.text, bad[i].message),
+                "'%s': '%s', not '%s'", bad[i].name, err.text, bad[i].message);
     }
 }
 
 /* The loops of these codes, word for word. */
-static void test_bodies(void **state)
+TEST(bodies)
 {
     static const struct {
         const char *name, *body;
@@ -363,22 +350,20 @@ static void test_bodies(void **state)
         assert_non_null(f);
         carm_gen_source(f, &spec, 1);
         assert_int_equal(fclose(f), 0);
-        if (!strstr(text, known[i].body)) {
-            fail_msg("the loop is\n%s", strstr(text, "CODE_BEGIN \""));
-        }
+        fail_if(!strstr(text, known[i].body), "the loop is\n%s", strstr(text, "CODE_BEGIN \""));
         free(text);
     }
 }
 
 /* 12 instructions of the first body above, `add rax`, and `dec rcx; jnz` as one. */
-static void test_slots(void **state)
+TEST(slots)
 {
     const struct carm_account account = {
         .loads = 2, .fp_instructions = 4, .int_instructions = 6, .instructions = 15};
     assert_int_equal(carm_account_slots(&account), 14);
 }
 
-static void test_widths(void **state)
+TEST(widths)
 {
     static const unsigned bytes[CARM_VECTOR_ISAS] = {8, 16, 32, 32, 64};
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
@@ -391,7 +376,7 @@ static void test_widths(void **state)
 }
 
 /* By hand: 2:1 of 32 bytes is 96 bytes a unit; 4 units and 8 fma of 4 lanes: 64 flop / 384 byte. */
-static void test_intensity(void **state)
+TEST(intensity)
 {
     static const struct {
         const char *name;
@@ -415,7 +400,7 @@ static void test_intensity(void **state)
 }
 
 /* What the constants have to fulfil, so that chains stay normal. */
-static void test_constants(void **state)
+TEST(constants)
 {
     double first[CARM_ROW_FMA * 16];
     for (unsigned lane = 0; lane < 16; lane++) {
@@ -441,14 +426,4 @@ static void test_constants(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_fields_refused),
-        cmocka_unit_test(test_bodies),    cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_widths),    cmocka_unit_test(test_intensity),
-        cmocka_unit_test(test_constants),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,9 +3,6 @@
 #include "tests/asm/call_shim.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,7 +11,7 @@
 #include "asm/gen.h"
 #include "asm/image.h"
 
-static void test_call_checker(void **state)
+TEST(call_checker)
 {
     static const struct {
         carm_code_fn *fn;
@@ -169,13 +166,11 @@ static void check_code(const struct carm_code *code)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(windows[i].at % 64, 0);
         const char *wrong = check_window(code, arena.data + windows[i].at, ITERATIONS, ITERATIONS);
-        if (wrong) {
-            fail_msg("code %s, window %s: %s", code->name, windows[i].where, wrong);
-        }
+        fail_if(wrong, "code %s, window %s: %s", code->name, windows[i].where, wrong);
     }
 }
 
-static void test_memory(void **state)
+TEST_OF_ISAS(memory)
 {
     static const char *const mixes[] = {"2:1", "1:1",   "1:0", "0:1",      "update",
                                         "nt",  "2:1nt", "3:2", "2:1update"};
@@ -220,7 +215,7 @@ static void test_memory(void **state)
     carm_image_close(image);
 }
 
-static void test_interleaved(void **state)
+TEST_OF_ISAS(interleaved)
 {
     enum { KIND = 2 * CARM_FLOAT_OPS * 3, CODES = 2 * KIND };
     static const char *const mixes[] = {"2:1", "3:1update", "1:2nt"};
@@ -249,7 +244,7 @@ static void test_interleaved(void **state)
 }
 
 /* The checker sees a code that does something else than its specification says. */
-static void test_window_checker(void **state)
+TEST(window_checker)
 {
     static const struct {
         const char *run, *taken_for, *wrong;
@@ -302,7 +297,7 @@ static int run_child(const struct carm_code *code, uint64_t extra)
 }
 
 /* One iteration too many meets the guard, by a load as by a store. */
-static void test_guard(void **state)
+TEST(guard)
 {
     const struct carm_code_spec specs[] = {parse("A.sse.dp.1:0.u4"), parse("A.sse.dp.0:1.u4"),
                                            parse("A.sse.dp.nt.u4"), parse("A.sse.dp.1:0.u4.p4096")};
@@ -314,26 +309,4 @@ static void test_guard(void **state)
     carm_image_close(image);
 }
 
-int main(void)
-{
-    static enum carm_isa isas[CARM_VECTOR_ISAS];
-    static const struct {
-        const char *name;
-        void (*test)(void **state);
-    } each[] = {{"memory", test_memory}, {"interleaved", test_interleaved}};
-    enum { ONCE = 3, EACH = sizeof each / sizeof *each };
-    static char names[CARM_VECTOR_ISAS * EACH][32];
-    struct CMUnitTest tests[ONCE + CARM_VECTOR_ISAS * EACH] = {
-        cmocka_unit_test(test_call_checker),
-        cmocka_unit_test(test_window_checker),
-        cmocka_unit_test(test_guard),
-    };
-    for (int i = 0; i < CARM_VECTOR_ISAS * EACH; i++) {
-        isas[i / EACH] = (enum carm_isa)(i / EACH);
-        (void)snprintf(names[i], sizeof names[i], "test_%s(%s)", each[i % EACH].name,
-                       carm_isa_name(isas[i / EACH]));
-        tests[ONCE + i] =
-            (struct CMUnitTest){names[i], each[i % EACH].test, NULL, NULL, &isas[i / EACH]};
-    }
-    return cmocka_run_group_tests(tests, open_arena, close_arena);
-}
+RUN_TESTS(open_arena, close_arena)

@@ -5,9 +5,6 @@
 #include "tests/asm/call_shim.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -152,14 +149,12 @@ static void check_streams(const struct carm_code *code)
         {0, 0}, {end, 0}, {end - others * to_end, to_end}, {end, (size_t)0 - to_end}, {2048, 64}};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         const char *wrong = check_windows(code, at[i][0], at[i][1]);
-        if (wrong) {
-            fail_msg("code %s, windows at %zu and %zu on: %s", code->name, at[i][0], at[i][1],
-                     wrong);
-        }
+        fail_if(wrong, "code %s, windows at %zu and %zu on: %s", code->name, at[i][0], at[i][1],
+                wrong);
     }
 }
 
-static void test_several_streams(void **state)
+TEST_OF_ISAS(several_streams)
 {
     static const struct {
         const char *mix;
@@ -203,7 +198,7 @@ static void test_several_streams(void **state)
 }
 
 /* The checker sees a code that does something else than its specification says. */
-static void test_streams_checker(void **state)
+TEST(streams_checker)
 {
     static const struct {
         const char *run, *taken_for, *wrong;
@@ -254,7 +249,7 @@ static int run_child(const struct carm_code *code, void *window, uint64_t iterat
 }
 
 /* One iteration too many meets the guard of either stream, and of a stride. */
-static void test_guards(void **state)
+TEST(guards)
 {
     static const char *const names[] = {"A.sse.dp.1:1.u4.s2", "A.sse.dp.2:0.u4.s2",
                                         "A.sse.dp.1:1nt.u4.s2"};
@@ -313,7 +308,7 @@ static void unwatch(const struct sigaction *before)
 }
 
 /* A stride of 128 lines reads every second page and no other, from whichever line it starts. */
-static void test_jump(void **state)
+TEST_OF_ISAS(jump)
 {
     const enum carm_isa isa = isa_of(state);
     for (int precision = 0; precision < CARM_FLOATS; precision++) {
@@ -349,7 +344,7 @@ static void test_jump(void **state)
 
 /* Every word of the window holds its own number, so that the vector that an iteration loaded last tells
  * where it was: at the end of the line that is due. */
-static void test_jump_offsets(void **state)
+TEST_OF_ISAS(jump_offsets)
 {
     static const unsigned strides[] = {2, 3, 8, 17};
     const enum carm_isa isa = isa_of(state);
@@ -393,7 +388,7 @@ static void model_pages(uint64_t extra, uint64_t draws, bool pages[PIECE / PAGE]
 
 /* The pages that a few draws touch are the model's, in many beginnings; both ends of the window meet a
  * guard, and the registers are left as the model leaves them. */
-static void test_random(void **state)
+TEST_OF_ISAS(random)
 {
     const enum carm_isa isa = isa_of(state);
     for (int i = 0; i < 2 * 3; i++) {
@@ -415,9 +410,7 @@ static void test_random(void **state)
             const struct sigaction before = watch();
             const char *wrong = run_guarded(&c, &spec);
             unwatch(&before);
-            if (wrong) {
-                fail_msg("code %s: %s", image->codes[0].name, wrong);
-            }
+            fail_if(wrong, "code %s: %s", image->codes[0].name, wrong);
             for (unsigned page = 0; page < PIECE / PAGE; page++) {
                 assert_int_equal(opened[page], pages[page]);
             }
@@ -427,7 +420,7 @@ static void test_random(void **state)
 }
 
 /* Line for line: a load that is the last of its call leaves its vector behind, which tells its place. */
-static void test_random_lines(void **state)
+TEST_OF_ISAS(random_lines)
 {
     const enum carm_isa isa = isa_of(state);
     struct carm_code_spec spec = {.kind = CARM_KIND_R, .isa = isa, .units = 1};
@@ -460,29 +453,4 @@ static void test_random_lines(void **state)
     carm_image_close(image);
 }
 
-int main(void)
-{
-    static enum carm_isa isas[CARM_VECTOR_ISAS];
-    static const struct {
-        const char *name;
-        void (*test)(void **state);
-    } each[] = {{"several_streams", test_several_streams},
-                {"jump", test_jump},
-                {"jump_offsets", test_jump_offsets},
-                {"random", test_random},
-                {"random_lines", test_random_lines}};
-    enum { ONCE = 2, EACH = sizeof each / sizeof *each };
-    static char names[CARM_VECTOR_ISAS * EACH][40];
-    struct CMUnitTest tests[ONCE + CARM_VECTOR_ISAS * EACH] = {
-        cmocka_unit_test(test_streams_checker),
-        cmocka_unit_test(test_guards),
-    };
-    for (int i = 0; i < CARM_VECTOR_ISAS * EACH; i++) {
-        isas[i / EACH] = (enum carm_isa)(i / EACH);
-        (void)snprintf(names[i], sizeof names[i], "test_%s(%s)", each[i % EACH].name,
-                       carm_isa_name(isas[i / EACH]));
-        tests[ONCE + i] =
-            (struct CMUnitTest){names[i], each[i % EACH].test, NULL, NULL, &isas[i / EACH]};
-    }
-    return cmocka_run_group_tests(tests, open_arena, close_arena);
-}
+RUN_TESTS(open_arena, close_arena)

@@ -3,9 +3,6 @@
  * never writable and executable at the same time. */
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -80,11 +77,10 @@ static struct carm_code_spec parse(const char *name)
 static void refuse_spec(const struct carm_code_spec *spec, int code, const char *message)
 {
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     int rc = carm_image_open(&image, spec, 1, &err);
-    if (rc != code || !strstr(err.text, message) || strchr(err.text, '\n')) {
-        fail_msg("%d '%s', not %d '%s'", rc, err.text, code, message);
-    }
+    fail_if(rc != code || !strstr(err.text, message) || strchr(err.text, '\n'),
+            "%d '%s', not %d '%s'", rc, err.text, code, message);
     assert_null(image);
     assert_int_equal(left_behind(), 0);
     assert_int_equal(carm_image_open(&image, spec, 1, NULL), code);
@@ -96,13 +92,13 @@ static void refuse(int code, const char *message)
     refuse_spec(&spec, code, message);
 }
 
-static void test_no_nasm(void **state)
+TEST_BETWEEN(no_nasm, as_it_was, NULL)
 {
     assert_int_equal(setenv("PATH", bin, 1), 0);
     refuse(-CARM_ENOTSUP, "install it, e.g. apt-get install nasm");
 }
 
-static void test_bad_nasm(void **state)
+TEST_BETWEEN(bad_nasm, as_it_was, NULL)
 {
     plant_nasm("echo codes.asm:7: error: parser: instruction expected; exit 1");
     refuse(-CARM_EIO, "nasm failed: codes.asm:7: error: parser: instruction expected");
@@ -118,7 +114,7 @@ static void test_bad_nasm(void **state)
     refuse(-CARM_EFORMAT, "has no table of them");
 }
 
-static void test_no_tmpdir(void **state)
+TEST_BETWEEN(no_tmpdir, as_it_was, NULL)
 {
     assert_int_equal(setenv("TMPDIR", "/nonexistent/carm", 1), 0);
     refuse(-CARM_EIO, "cannot make a temporary folder in /nonexistent/carm");
@@ -136,7 +132,7 @@ static void test_no_tmpdir(void **state)
 }
 
 /* A full disk, by a limit on the size of files. */
-static void test_full(void **state)
+TEST_BETWEEN(full, as_it_was, NULL)
 {
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -145,7 +141,6 @@ static void test_full(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     const struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
     int rc = carm_image_open(&image, &spec, 1, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     (void)signal(SIGXFSZ, SIG_DFL);
@@ -154,7 +149,7 @@ static void test_full(void **state)
     assert_int_equal(left_behind(), 0);
 }
 
-static void test_bad_spec(void **state)
+TEST_BETWEEN(bad_spec, as_it_was, NULL)
 {
     struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
     spec.units = 0;
@@ -172,7 +167,7 @@ static void test_bad_spec(void **state)
 
 /* What a real nasm makes of an altered source is refused before it is mapped: here stores are
  * changed to loads on the way to nasm. */
-static void test_altered(void **state)
+TEST_BETWEEN(altered, as_it_was, NULL)
 {
     char script[sizeof folder + 512];
     (void)snprintf(script, sizeof script,
@@ -207,15 +202,12 @@ static unsigned writable_and_executable(const void *at, char text[5])
     return n;
 }
 
-static void test_never_both(void **state)
+TEST_BETWEEN(never_both, as_it_was, NULL)
 {
     const struct carm_code_spec spec = parse("A.sse.dp.2:1.u8");
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
     char mode[5];
-    if (carm_image_open(&image, &spec, 1, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_image_open(&image, &spec, 1, &err));
     assert_int_equal(writable_and_executable(image->text, mode), 0);
     assert_string_equal(mode, "r-xp");
     assert_int_equal(left_behind(), 0);
@@ -227,19 +219,16 @@ static void test_never_both(void **state)
 }
 
 /* Codes come in the order of their specifications, each with its own account. */
-static void test_order(void **state)
+TEST_BETWEEN(order, as_it_was, NULL)
 {
     static const char *const names[] = {"B.sse.sp.mul.f8.c4", "A.sse.dp.2:1.u8", "empty.sse.dp",
                                         "C.scalar.dp.1:1.mad.u2.f4.c2"};
     struct carm_code_spec specs[4];
     struct carm_image *image = NULL;
-    struct carm_err err = {""};
     for (int i = 0; i < 4; i++) {
         specs[i] = parse(names[i]);
     }
-    if (carm_image_open(&image, specs, 4, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_image_open(&image, specs, 4, &err));
     assert_int_equal(image->n, 4);
     for (int i = 0; i < 4; i++) {
         const struct carm_code *c = &image->codes[i];
@@ -251,17 +240,4 @@ static void test_order(void **state)
     carm_image_close(image);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_no_nasm, as_it_was),
-        cmocka_unit_test_setup(test_bad_nasm, as_it_was),
-        cmocka_unit_test_setup(test_no_tmpdir, as_it_was),
-        cmocka_unit_test_setup(test_full, as_it_was),
-        cmocka_unit_test_setup(test_bad_spec, as_it_was),
-        cmocka_unit_test_setup(test_altered, as_it_was),
-        cmocka_unit_test_setup(test_never_both, as_it_was),
-        cmocka_unit_test_setup(test_order, as_it_was),
-    };
-    return cmocka_run_group_tests(tests, open_folders, close_folders);
-}
+RUN_TESTS(open_folders, close_folders)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables of ISAs, precisions, operations and mixes: names read back, words and lists have every row,
  * refusals list them, and the schema of model.json names the same. */
-#include <stdio.h>
-#include <string.h>
-
 #include <jansson.h>
 
 #include "asm/isa.h"
@@ -44,7 +41,7 @@ static const struct {
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
-static void test_words(void **state)
+TEST(words)
 {
     for (size_t t = 0; t < TABLES; t++) {
         const char *words = tables[t].words;
@@ -68,7 +65,7 @@ static void test_words(void **state)
                         "dp (double precision), sp (single precision), ", 46);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
         enum carm_isa isa = CARM_ISA_COUNT;
@@ -95,9 +92,8 @@ static void test_names(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
-    struct carm_err err;
     enum carm_isa isa = CARM_AVX;
     enum carm_precision precision = CARM_SP;
     enum carm_op op = CARM_MUL;
@@ -149,7 +145,7 @@ static size_t check_schema(const json_t *node)
     return checked;
 }
 
-static void test_schema(void **state)
+TEST(schema)
 {
     json_t *schema = json_load_file("data/model.schema.json", 0, NULL);
     assert_non_null(schema);
@@ -157,13 +153,4 @@ static void test_schema(void **state)
     json_decref(schema);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_schema),
-    };
-    return cmocka_run_group_tests_name("isa", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -4,10 +4,6 @@
  * the one asked for. Nothing is run: the CPU need not have the ISA.
  * Where axes are independent, only a part of their product is assembled, with every pair of their
  * values in it; CARM_SOAK=1 (make soak) assembles all. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,31 +24,31 @@ static int children; /* that check a batch */
 /* One code of a batch: what is wrong with it, or an empty text. */
 static void check_code(const struct carm_code_spec *spec, const uint8_t *bytes, size_t size,
                        const struct carm_code_layout *layout, const struct carm_account *a,
-                       struct carm_err *err)
+                       struct carm_err *failure)
 {
     char name[CARM_CODE_NAME_MAX];
     struct carm_account recount;
     uint64_t flops = 0;
     uint64_t data = 0;
     carm_code_name(spec, name);
-    if (carm_recount_check(spec, bytes, size, layout, a, err) ||
-        carm_recount(bytes, size, layout, 0, &recount, err)) {
+    if (carm_recount_check(spec, bytes, size, layout, a, failure) ||
+        carm_recount(bytes, size, layout, 0, &recount, failure)) {
         return;
     }
     if (memcmp(&recount, a, sizeof recount) != 0) {
-        (void)carm_fail(err, CARM_EFORMAT, "code %s: the recount is not the account", name);
+        (void)carm_fail(failure, CARM_EFORMAT, "code %s: the recount is not the account", name);
     }
     if (spec->kind == CARM_KIND_B && spec->ints) { /* a share of 1/2, 1/4, ... */
         const uint64_t part = a->instructions / a->fp_instructions;
         if (a->fp_instructions * part != a->instructions ||
             (part != 2 && part != 4 && part != 8 && part != 16)) {
-            (void)carm_fail(err, CARM_EFORMAT, "code %s: no share of 1/2 to 1/16", name);
+            (void)carm_fail(failure, CARM_EFORMAT, "code %s: no share of 1/2 to 1/16", name);
         }
     }
     carm_code_intensity(spec, &flops, &data);
     if (carm_kind_has_memory(spec->kind) && carm_kind_has_flops(spec->kind) &&
         a->flops * data != (a->load_bytes + a->store_bytes) * flops) {
-        (void)carm_fail(err, CARM_EFORMAT,
+        (void)carm_fail(failure, CARM_EFORMAT,
                         "code %s: %llu flop / %llu byte are not its intensity %llu/%llu", name,
                         (unsigned long long)a->flops,
                         (unsigned long long)(a->load_bytes + a->store_bytes),
@@ -60,17 +56,17 @@ static void check_code(const struct carm_code_spec *spec, const uint8_t *bytes, 
     }
 }
 
-static void check_batch(struct carm_err *err)
+static void check_batch(struct carm_err *failure)
 {
     static struct carm_code_layout layouts[BATCH];
     static struct carm_account accounts[BATCH];
     uint8_t *bytes = NULL;
     size_t size = 0;
-    if (carm_image_assemble(batch, in_batch, &bytes, &size, layouts, accounts, err) != 0) {
+    if (carm_image_assemble(batch, in_batch, &bytes, &size, layouts, accounts, failure) != 0) {
         return;
     }
-    for (size_t i = 0; i < in_batch && !*err->text; i++) {
-        check_code(&batch[i], bytes, size, &layouts[i], &accounts[i], err);
+    for (size_t i = 0; i < in_batch && !*failure->text; i++) {
+        check_code(&batch[i], bytes, size, &layouts[i], &accounts[i], failure);
     }
     free(bytes);
 }
@@ -95,7 +91,7 @@ static void flush(void)
     (void)fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         check_batch(&err);
         (void)fprintf(stderr, "%s%s", err.text, *err.text ? "\n" : "");
         _exit(*err.text ? 1 : 0);
@@ -184,7 +180,7 @@ static void add_memory(struct carm_code_spec spec)
     add(&spec);
 }
 
-static void test_memory(void **state)
+TEST(memory)
 {
     each_isa(add_memory);
     assert_int_equal(checked, CARM_VECTOR_ISAS * CARM_FLOATS * (MIXES * 12 + 1));
@@ -210,7 +206,7 @@ static void add_flops(struct carm_code_spec spec)
     }
 }
 
-static void test_flops(void **state)
+TEST(flops)
 {
     each_isa(add_flops);
     /* avx has no FMA */
@@ -243,7 +239,7 @@ static void add_issue(struct carm_code_spec spec)
     }
 }
 
-static void test_issue(void **state)
+TEST(issue)
 {
     each_isa(add_issue);
     assert_part((CARM_VECTOR_ISAS * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * MIXES * 5, 3);
@@ -278,7 +274,7 @@ static void add_streams(struct carm_code_spec spec)
     }
 }
 
-static void test_streams(void **state)
+TEST(streams)
 {
     each_isa(add_streams);
     assert_int_equal(checked, CARM_VECTOR_ISAS * CARM_FLOATS * STREAM_SORTS * 12);
@@ -301,7 +297,7 @@ static void add_jumps_and_random(struct carm_code_spec spec)
     }
 }
 
-static void test_jumps_and_random(void **state)
+TEST(jumps_and_random)
 {
     each_isa(add_jumps_and_random);
     assert_int_equal(checked, CARM_VECTOR_ISAS * CARM_FLOATS * (5 * 3 + 4));
@@ -324,7 +320,7 @@ static void add_shares(struct carm_code_spec spec)
     }
 }
 
-static void test_shares(void **state)
+TEST(shares)
 {
     each_isa(add_shares);
     assert_int_equal(checked, (CARM_VECTOR_ISAS * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * 4);
@@ -349,14 +345,12 @@ static bool reachable(const struct carm_code_spec *spec, double ai)
 /* Sets the intensity and checks what is reached. */
 static void set_at(struct carm_code_spec *spec, double ai)
 {
-    struct carm_err err = {""};
     uint64_t flops = 0;
     uint64_t bytes = 0;
-    if (carm_code_set_intensity(spec, ai, &err) != 0) {
-        fail_msg("%s %s %s at %g: %s", carm_isa_name(spec->isa), carm_op_name(spec->op),
-                 carm_precision_name(spec->precision), ai, err.text);
-    }
-    assert_int_equal(carm_code_check(spec, &err), 0);
+    fail_if(carm_code_set_intensity(spec, ai, &err) != 0, "%s %s %s at %g: %s",
+            carm_isa_name(spec->isa), carm_op_name(spec->op), carm_precision_name(spec->precision),
+            ai, err.text);
+    assert_ok(carm_code_check(spec, &err));
     carm_code_intensity(spec, &flops, &bytes);
     const double reached = (double)flops / (double)bytes;
     if (fabs(reached / ai - 1) > 0.03 || (reachable(spec, ai) && reached != ai)) {
@@ -383,7 +377,7 @@ static void add_octaves(struct carm_code_spec spec)
 }
 
 /* Every octave of 2:1, fma and mad is reached exactly. */
-static void test_octaves(void **state)
+TEST(octaves)
 {
     each_isa(add_octaves);
     assert_int_equal(checked, (CARM_VECTOR_ISAS * 2 - 1) * CARM_FLOATS * 17);
@@ -405,17 +399,16 @@ static void add_intensities(struct carm_code_spec spec)
     }
 }
 
-static void test_intensities(void **state)
+TEST(intensities)
 {
     each_isa(add_intensities);
     assert_part((CARM_VECTOR_ISAS * CARM_FLOAT_OPS - FUSED) * CARM_FLOATS * MIXES * 5, 3);
 }
 
 /* What no loop can give is refused, not approximated without a word. */
-static void test_out_of_reach(void **state)
+TEST(out_of_reach)
 {
     struct carm_code_spec spec = {.kind = CARM_KIND_C, .isa = CARM_SSE, .mix = mix(7)};
-    struct carm_err err = {""};
     static const double beyond[] = {0, -1, 0x1p-12, 0x1p10, INFINITY, NAN};
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
         assert_int_equal(carm_code_set_intensity(&spec, beyond[i], &err), -CARM_EINVAL);
@@ -426,14 +419,4 @@ static void test_out_of_reach(void **state)
     assert_non_null(strstr(err.text, "needs a loop of more than 4096 instructions"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_octaves),      cmocka_unit_test(test_intensities),
-        cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_issue),
-        cmocka_unit_test(test_streams),      cmocka_unit_test(test_jumps_and_random),
-        cmocka_unit_test(test_shares),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -4,8 +4,6 @@
  * CPU has the instructions, its registers are held against the interpreter's. */
 #include "tests/asm/call_shim.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <Zydis/Zydis.h>
@@ -169,7 +167,6 @@ struct codes {
  * A, R and W of each precision. */
 static void open_codes(struct codes *c)
 {
-    struct carm_err err = {""};
     c->n = 0;
     for (int p = CARM_FLOATS; p < CARM_PRECISION_COUNT; p++) {
         for (int i = 0; i < CARM_VECTOR_ISAS * CARM_OP_COUNT; i++) {
@@ -210,9 +207,8 @@ static void open_codes(struct codes *c)
         }
     }
     assert_in_range(c->n, 100, sizeof c->specs / sizeof *c->specs);
-    if (carm_image_assemble(c->specs, c->n, &c->bytes, &c->size, c->layouts, c->accounts, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(
+        carm_image_assemble(c->specs, c->n, &c->bytes, &c->size, c->layouts, c->accounts, &err));
 }
 
 static struct codes all;
@@ -229,14 +225,11 @@ static int close_all(void **state)
     return 0;
 }
 
-static void test_recount(void **state)
+TEST(recount)
 {
     for (size_t i = 0; i < all.n; i++) {
-        struct carm_err err = {""};
-        if (carm_recount_check(&all.specs[i], all.bytes, all.size, &all.layouts[i],
-                               &all.accounts[i], &err)) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_recount_check(&all.specs[i], all.bytes, all.size, &all.layouts[i],
+                                     &all.accounts[i], &err));
         const struct carm_code_spec *s = &all.specs[i];
         const struct carm_op_row *op = &carm_ops[s->op];
         if (carm_kind_has_flops(s->kind)) {
@@ -252,9 +245,8 @@ static void interpret(struct machine *m, const struct codes *c, size_t i, unsign
 {
     struct carm_insn *insns = NULL;
     size_t n = 0;
-    struct carm_err err = {""};
     const struct carm_code_layout *l = &c->layouts[i];
-    assert_int_equal(carm_decode(c->bytes, c->size, l->begin, l->end, &insns, &n, &err), 0);
+    assert_ok(carm_decode(c->bytes, c->size, l->begin, l->end, &insns, &n, &err));
     memset(m, 0, sizeof *m);
     for (size_t k = 0; k < n && insns[k].offset < l->loop_begin; k++) {
         execute(m, &insns[k], c->bytes, c->specs[i].precision);
@@ -271,7 +263,7 @@ static void interpret(struct machine *m, const struct codes *c, size_t i, unsign
 
 /* Values come back after so few loops that they stay as they are for ever, and on the way nothing is
  * denormal, overflows, or would saturate. Only the sums of ifma and the counts of bits go on. */
-static void test_chains_return(void **state)
+TEST(chains_return)
 {
     enum { FEW = 64, MORE = 24 /* a multiple of 2, 3, 4, 6 and 8 */ };
     for (size_t i = 0; i < all.n; i++) {
@@ -281,12 +273,10 @@ static void test_chains_return(void **state)
         carm_code_name(&all.specs[i], name);
         interpret(&early, &all, i, FEW);
         interpret(&late, &all, i, FEW + MORE);
-        if (early.special || late.special) {
-            fail_msg("code %s: a value is not normal, or overflows", name);
-        }
-        if (memcmp(early.v, late.v, sizeof early.v) != 0 && all.specs[i].op != CARM_IFMA) {
-            fail_msg("code %s: its chains do not return", name);
-        }
+        fail_if(early.special || late.special, "code %s: a value is not normal, or overflows",
+                name);
+        fail_if(memcmp(early.v, late.v, sizeof early.v) != 0 && all.specs[i].op != CARM_IFMA,
+                "code %s: its chains do not return", name);
     }
 }
 
@@ -310,7 +300,7 @@ static uint8_t *map_without_vzeroupper(const struct codes *c)
     return text;
 }
 
-static void test_registers(void **state)
+TEST(registers)
 {
     enum { TIMES = 7 };
     static struct call call;
@@ -328,16 +318,13 @@ static void test_registers(void **state)
         const char *broken = run_guarded(&call, s);
         char name[CARM_CODE_NAME_MAX];
         carm_code_name(s, name);
-        if (broken && strcmp(broken, "upper halves") != 0) {
-            fail_msg("code %s: %s", name, broken);
-        }
+        fail_if(broken && strcmp(broken, "upper halves") != 0, "code %s: %s", name, broken);
         interpret(&machine, &all, i, TIMES);
         for (int r = 0; r < 16; r++) {
             const bool used = r < 10 || r == 12 || r == 13;
-            if (used && (unsigned)r < s->chains &&
-                memcmp(call.vectors[r], machine.v[r], carm_isas[s->isa].vector_bytes) != 0) {
-                fail_msg("code %s: register %d is not the reference's", name, r);
-            }
+            fail_if(used && (unsigned)r < s->chains &&
+                        memcmp(call.vectors[r], machine.v[r], carm_isas[s->isa].vector_bytes) != 0,
+                    "code %s: register %d is not the reference's", name, r);
         }
         ran++;
     }
@@ -354,11 +341,10 @@ static bool knows_ifma(void)
 
 /* What carm run counts of these codes by stepping or translation: flops of fp16 and bf16, operations on
  * integers, all loads and stores. */
-static void test_counting(void **state)
+TEST(counting)
 {
     struct carm_accounts *accounts = NULL;
-    struct carm_err err = {""};
-    assert_int_equal(carm_accounts_open(&accounts, NULL, &err), 0);
+    assert_ok(carm_accounts_open(&accounts, NULL, &err));
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_spec *s = &all.specs[i];
         const struct carm_code_layout *l = &all.layouts[i];
@@ -367,7 +353,7 @@ static void test_counting(void **state)
         size_t n = 0;
         char name[CARM_CODE_NAME_MAX];
         carm_code_name(s, name);
-        assert_int_equal(carm_decode(all.bytes, all.size, l->begin, l->end, &insns, &n, &err), 0);
+        assert_ok(carm_decode(all.bytes, all.size, l->begin, l->end, &insns, &n, &err));
         for (size_t k = 0; k < n; k++) {
             const struct carm_registers regs = {.rip = insns[k].offset};
             if (insns[k].offset >= l->loop_begin && insns[k].offset < l->loop_end) {
@@ -378,21 +364,20 @@ static void test_counting(void **state)
         free(insns);
         const uint64_t due = carm_precisions[s->precision].integer ? 0 : all.accounts[i].flops;
         const bool ifma = s->isa == CARM_AVX2 && s->op == CARM_IFMA && !knows_ifma();
-        if (counts.flops_other != due || counts.loads != all.accounts[i].loads ||
-            counts.load_bytes != all.accounts[i].load_bytes ||
-            counts.store_bytes != all.accounts[i].store_bytes || (counts.unknown != 0) != ifma) {
-            fail_msg("code %s: counted as %llu flops, %llu loads, %llu unknown", name,
-                     (unsigned long long)counts.flops_other, (unsigned long long)counts.loads,
-                     (unsigned long long)counts.unknown);
-        }
+        fail_if(counts.flops_other != due || counts.loads != all.accounts[i].loads ||
+                    counts.load_bytes != all.accounts[i].load_bytes ||
+                    counts.store_bytes != all.accounts[i].store_bytes ||
+                    (counts.unknown != 0) != ifma,
+                "code %s: counted as %llu flops, %llu loads, %llu unknown", name,
+                (unsigned long long)counts.flops_other, (unsigned long long)counts.loads,
+                (unsigned long long)counts.unknown);
         /* logic, and signs that are flipped by it, have lanes of the width in the instruction's name */
         const int element = __builtin_ctz(carm_precisions[s->precision].bytes);
-        if (due == 0 && !ifma && s->op != CARM_LOGIC && !s->mix.update &&
-            counts.int_elements[element] != all.accounts[i].flops) {
-            fail_msg("code %s: counted as %llu operations, not %llu", name,
-                     (unsigned long long)counts.int_elements[element],
-                     (unsigned long long)all.accounts[i].flops);
-        }
+        fail_if(due == 0 && !ifma && s->op != CARM_LOGIC && !s->mix.update &&
+                    counts.int_elements[element] != all.accounts[i].flops,
+                "code %s: counted as %llu operations, not %llu", name,
+                (unsigned long long)counts.int_elements[element],
+                (unsigned long long)all.accounts[i].flops);
     }
     carm_accounts_close(accounts);
 }
@@ -405,16 +390,14 @@ static void plant(const char *name, enum carm_insn_role role, unsigned at, uint8
 {
     static struct codes c;
     struct carm_insn *insns = NULL;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     size_t n = 0;
     size_t k = 0;
     c.specs[0] = parse(name);
     c.n = 1;
-    assert_int_equal(
-        carm_image_assemble(c.specs, 1, &c.bytes, &c.size, c.layouts, c.accounts, &err), 0);
-    assert_int_equal(carm_recount_check(c.specs, c.bytes, c.size, c.layouts, c.accounts, &err), 0);
-    assert_int_equal(
-        carm_decode(c.bytes, c.size, c.layouts->begin, c.layouts->end, &insns, &n, &err), 0);
+    assert_ok(carm_image_assemble(c.specs, 1, &c.bytes, &c.size, c.layouts, c.accounts, &err));
+    assert_ok(carm_recount_check(c.specs, c.bytes, c.size, c.layouts, c.accounts, &err));
+    assert_ok(carm_decode(c.bytes, c.size, c.layouts->begin, c.layouts->end, &insns, &n, &err));
     while (k < n && (insns[k].role != role || insns[k].offset < c.layouts->loop_begin)) {
         k++;
     }
@@ -422,16 +405,14 @@ static void plant(const char *name, enum carm_insn_role role, unsigned at, uint8
     assert_true(c.bytes[insns[k].offset + at] != value);
     c.bytes[insns[k].offset + at] = value;
     free(insns);
-    if (carm_recount_check(c.specs, c.bytes, c.size, c.layouts, c.accounts, &err) == 0) {
-        fail_msg("%s: a planted fault is not seen", name);
-    }
-    if (!strstr(err.text, reason)) {
-        fail_msg("%s: refused with '%s', not with '%s'", name, err.text, reason);
-    }
+    fail_if(carm_recount_check(c.specs, c.bytes, c.size, c.layouts, c.accounts, &err) == 0,
+            "%s: a planted fault is not seen", name);
+    fail_if(!strstr(err.text, reason), "%s: refused with '%s', not with '%s'", name, err.text,
+            reason);
     free(c.bytes);
 }
 
-static void test_planted(void **state)
+TEST(planted)
 {
     bool special = false;
     assert_int_equal(half(1.0, &special), 0x3c00);
@@ -465,7 +446,7 @@ static void test_planted(void **state)
 
 /* ---- which CPU has them ---------------------------------------------------------------------- */
 
-static void test_cpu(void **state)
+TEST(cpu)
 {
     struct carm_cpu cpu = {.fma = true};
     static const struct {
@@ -504,12 +485,4 @@ static void test_cpu(void **state)
     assert_false(carm_cpu_has_precision(&cpu, CARM_SCALAR, CARM_INT8));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recount),   cmocka_unit_test(test_chains_return),
-        cmocka_unit_test(test_registers), cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_planted),   cmocka_unit_test(test_cpu),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+RUN_TESTS(open_all, close_all)

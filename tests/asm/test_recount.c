@@ -2,9 +2,6 @@
 /* The recount catches planted faults: in the macros, in the generated source and in the bytes. */
 #include <fcntl.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,10 +109,7 @@ static void assemble(const char *source, struct assembled *out)
 static struct carm_code_spec parse(const char *name)
 {
     struct carm_code_spec spec;
-    struct carm_err err = {""};
-    if (carm_code_parse(name, &spec, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_code_parse(name, &spec, &err));
     return spec;
 }
 
@@ -139,9 +133,7 @@ static char *replace(char *text, const char *from, const char *to)
     const char *at = text;
     FILE *f = open_memstream(&out, &size);
     assert_non_null(f);
-    if (!strstr(text, from)) {
-        fail_msg("the source has no '%s' to be altered", from);
-    }
+    fail_if(!strstr(text, from), "the source has no '%s' to be altered", from);
     for (const char *hit = strstr(at, from); hit; hit = strstr(at, from)) {
         (void)fwrite(at, 1, (size_t)(hit - at), f);
         (void)fputs(to, f);
@@ -158,7 +150,7 @@ static char *replace(char *text, const char *from, const char *to)
 static unsigned check(const struct fault *f, const struct assembled *a)
 {
     const struct carm_code_spec spec = parse(f->checked ? f->checked : f->code);
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     char name[CARM_CODE_NAME_MAX];
     carm_code_name(&spec, name);
     int rc = carm_recount_check(&spec, a->bytes, a->size, &a->layout, &a->account, &err);
@@ -171,7 +163,7 @@ static unsigned check(const struct fault *f, const struct assembled *a)
     return !good;
 }
 
-static void test_planted_in_the_source(void **state)
+TEST(planted_in_the_source)
 {
     static struct assembled a;
     unsigned missed = 0;
@@ -189,7 +181,7 @@ static void test_planted_in_the_source(void **state)
 }
 
 /* Every code that is altered above passes when it is not. */
-static void test_unaltered_passes(void **state)
+TEST(unaltered_passes)
 {
     static struct assembled a;
     unsigned refused = 0;
@@ -206,7 +198,7 @@ static void test_unaltered_passes(void **state)
     assert_int_equal(refused, 0);
 }
 
-static void test_every_count_is_compared(void **state)
+TEST(every_count_is_compared)
 {
     static struct assembled a;
     static const char *const names[] = {"W.avx2.dp.2:1nt.fma.u4.f8.c4.i6.p512",
@@ -230,11 +222,10 @@ static void test_every_count_is_compared(void **state)
     }
 }
 
-static void test_truncated(void **state)
+TEST(truncated)
 {
     static struct assembled a;
     struct carm_account account;
-    struct carm_err err = {""};
     char *source = source_of("C.avx2.dp.2:1.fma.u4.f8.c4");
     assemble(source, &a);
     free(source);
@@ -269,7 +260,7 @@ static void test_truncated(void **state)
 
 /* Each single bit of a code flipped: nothing crashes, and what still passes has other registers or
  * constants, but the same length, or bits that the CPU ignores. */
-static void test_flipped_bits(void **state)
+TEST(flipped_bits)
 {
     static struct assembled a;
     static const char *const names[] = {"W.avx512.dp.2:1.fma.u4.f8.c4.i8.p512",
@@ -294,14 +285,4 @@ static void test_flipped_bits(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_planted_in_the_source),
-        cmocka_unit_test(test_unaltered_passes),
-        cmocka_unit_test(test_every_count_is_compared),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_flipped_bits),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+RUN_TESTS(make_folder, remove_folder)

@@ -4,8 +4,6 @@
  * objdump. Where the CPU has tiles, its registers and its memory are held against the interpreter's. */
 #include "tests/asm/call_shim.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -136,7 +134,6 @@ static int open_all(void **state)
         "C.amx.%s.2:1.dot.u4.f16.c4.block",
     };
     static const enum carm_precision precisions[] = {CARM_BF16, CARM_INT8, CARM_FP16};
-    struct carm_err err = {""};
     for (size_t p = 0; p < 3; p++) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             char name[CARM_CODE_NAME_MAX];
@@ -147,10 +144,8 @@ static int open_all(void **state)
         }
         all.specs[all.n++] = parse("B.avx2.dp.fma");
     }
-    if (carm_image_assemble(all.specs, all.n, &all.bytes, &all.size, all.layouts, all.accounts,
-                            &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_image_assemble(all.specs, all.n, &all.bytes, &all.size, all.layouts,
+                                  all.accounts, &err));
     return 0;
 }
 
@@ -167,23 +162,17 @@ static bool has_tiles(size_t i)
 
 static void decode(size_t i, struct carm_insn **insns, size_t *n)
 {
-    struct carm_err err = {""};
     const struct carm_code_layout *l = &all.layouts[i];
-    if (carm_decode(all.bytes, all.size, l->begin, l->end, insns, n, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_decode(all.bytes, all.size, l->begin, l->end, insns, n, &err));
 }
 
 /* Flops and bytes worked out by hand: 16 x 16 sums of 32 products, or of 64 integers' products. */
-static void test_recount(void **state)
+TEST(recount)
 {
     for (size_t i = 0; i < all.n; i++) {
-        struct carm_err err = {""};
         const struct carm_code_spec *s = &all.specs[i];
         const struct carm_account *a = &all.accounts[i];
-        if (carm_recount_check(s, all.bytes, all.size, &all.layouts[i], a, &err)) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_recount_check(s, all.bytes, all.size, &all.layouts[i], a, &err));
         if (!has_tiles(i)) {
             continue;
         }
@@ -257,7 +246,7 @@ static void reference(enum carm_precision precision, unsigned chain, unsigned pr
 
 /* Values are those of plain matrices, whatever the number of loops; on the way nothing is denormal,
  * overflows or wraps around. */
-static void test_products(void **state)
+TEST(products)
 {
     static const unsigned times[] = {0, 1, 7, 40};
     for (size_t i = 0; i < all.n * 4; i++) {
@@ -312,7 +301,7 @@ static void interpret_window(struct machine *m, size_t i, uint8_t *window)
 }
 
 /* Loads and stores stay inside the window; stores put the first factor where the mix has a store. */
-static void test_memory(void **state)
+TEST(memory)
 {
     static struct machine m;
     for (size_t i = 0; i < all.n; i++) {
@@ -371,7 +360,7 @@ static const char *line_at(char **lines, size_t size, uint64_t offset)
     return offset < size && lines[offset] ? lines[offset] : "";
 }
 
-static void test_objdump(void **state)
+TEST(objdump)
 {
     char path[] = "/tmp/carm-tiles-XXXXXX";
     char command[128];
@@ -408,10 +397,9 @@ static void test_objdump(void **state)
             if (!installed || !due_text(&insns[k], due)) {
                 continue;
             }
-            if (strncmp(found, due, strlen(due)) != 0) {
-                fail_msg("offset 0x%llx: objdump has '%s', not '%s'",
-                         (unsigned long long)insns[k].offset, found, due);
-            }
+            fail_if(strncmp(found, due, strlen(due)) != 0,
+                    "offset 0x%llx: objdump has '%s', not '%s'",
+                    (unsigned long long)insns[k].offset, found, due);
             compared++;
         }
         free(insns);
@@ -460,7 +448,7 @@ static size_t map_with_dump(uint8_t **text)
     return size;
 }
 
-static void test_registers(void **state)
+TEST(registers)
 {
     enum { DUMP_AT = 1 << 20 };
     static struct call call;
@@ -486,14 +474,11 @@ static void test_registers(void **state)
         const char *broken = run_guarded(&call, s);
         char name[CARM_CODE_NAME_MAX];
         carm_code_name(s, name);
-        if (broken) {
-            fail_msg("code %s: %s", name, broken);
-        }
+        fail_if(broken, "code %s: %s", name, broken);
         interpret_window(&m, i, due);
         assert_memory_equal(window, due, bytes);
-        if (memcmp(window + DUMP_AT, m.tile, sizeof m.tile) != 0) {
-            fail_msg("code %s: its tiles are not the reference's", name);
-        }
+        fail_if(memcmp(window + DUMP_AT, m.tile, sizeof m.tile) != 0,
+                "code %s: its tiles are not the reference's", name);
         ran++;
     }
     free(due);
@@ -507,11 +492,10 @@ static void test_registers(void **state)
 
 /* Stepping counts each load, store and product of tiles as the codes' own accounts do; fp16 products, which
  * this disassembler does not know, are reported. */
-static void test_counting(void **state)
+TEST(counting)
 {
     struct carm_accounts *accounts = NULL;
-    struct carm_err err = {""};
-    assert_int_equal(carm_accounts_open(&accounts, NULL, &err), 0);
+    assert_ok(carm_accounts_open(&accounts, NULL, &err));
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_layout *l = &all.layouts[i];
         const struct carm_account *a = &all.accounts[i];
@@ -543,7 +527,7 @@ static void test_counting(void **state)
 
 /* ---- which CPU has them ---------------------------------------------------------------------- */
 
-static void test_cpu(void **state)
+TEST(cpu)
 {
     static const struct {
         const char *name;
@@ -576,7 +560,7 @@ static void test_cpu(void **state)
 }
 
 /* What has no code. */
-static void test_refused(void **state)
+TEST(refused)
 {
     static const struct {
         const char *name, *why;
@@ -597,22 +581,11 @@ static void test_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_code_spec s = {.kind = CARM_KIND_EMPTY};
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_code_parse(cases[i].name, &s, &err), -CARM_EINVAL);
-        if (!strstr(err.text, cases[i].why)) {
-            fail_msg("%s: refused with '%s'", cases[i].name, err.text);
-        }
+        fail_if(!strstr(err.text, cases[i].why), "%s: refused with '%s'", cases[i].name, err.text);
     }
     assert_int_equal(carm_isa_lanes(CARM_AMX, CARM_BF16), 16 * 16 * 32);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recount),   cmocka_unit_test(test_products),
-        cmocka_unit_test(test_memory),    cmocka_unit_test(test_objdump),
-        cmocka_unit_test(test_registers), cmocka_unit_test(test_counting),
-        cmocka_unit_test(test_cpu),       cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+RUN_TESTS(open_all, close_all)

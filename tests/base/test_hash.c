@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names kept once: so many that some share the 32 bits of their hash, whatever the seed. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/hash.h"
 #include "tests/unit.h"
 
@@ -13,7 +10,7 @@ static uint32_t add(struct carm_names *names, const char *text)
     return number;
 }
 
-static void names_are_numbered_as_they_come(void **state)
+TEST(names_are_numbered_as_they_come)
 {
     struct carm_names names;
     carm_names_open(&names);
@@ -34,7 +31,7 @@ static void names_are_numbered_as_they_come(void **state)
     carm_names_close(&names);
 }
 
-static void names_of_every_length_differ(void **state)
+TEST(names_of_every_length_differ)
 {
     enum { LENGTHS = 100 };
     char text[LENGTHS + 1];
@@ -52,7 +49,7 @@ static void names_of_every_length_differ(void **state)
 }
 
 /* 500000 names have about 29 pairs of equal hashes. */
-static void equal_hashes_are_not_equal_names(void **state)
+TEST(equal_hashes_are_not_equal_names)
 {
     enum { N = 500000 };
     char text[16];
@@ -62,20 +59,10 @@ static void equal_hashes_are_not_equal_names(void **state)
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 1; i <= N; i++) {
             (void)snprintf(text, sizeof text, "l%u", i);
-            if (add(&names, text) != i) {
-                fail_msg("%s is number %u", text, add(&names, text));
-            }
+            fail_if(add(&names, text) != i, "%s is number %u", text, add(&names, text));
         }
     }
     carm_names_close(&names);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_numbered_as_they_come),
-        cmocka_unit_test(names_of_every_length_differ),
-        cmocka_unit_test(equal_hashes_are_not_equal_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

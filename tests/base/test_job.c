@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* %h, %j, %t and %d in the names of output files, and what schedulers and MPI tell of a job. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,26 +32,21 @@ static int clear(void **state)
 static void gives(const char *pattern, const char *wanted)
 {
     char path[4096] = "untouched";
-    struct carm_err err = {""};
-    if (carm_outname_expand(pattern, path, sizeof path, &err)) {
-        fail_msg("%s: %s", pattern, err.text);
-    }
+    fail_if(carm_outname_expand(pattern, path, sizeof path, &err), "%s: %s", pattern, err.text);
     assert_string_equal(path, wanted);
 }
 
 static void refuses(const char *pattern, const char *message)
 {
     char path[4096] = "untouched";
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_outname_expand(pattern, path, sizeof path, &err), -CARM_EINVAL);
-    if (!strstr(err.text, message)) {
-        fail_msg("%s: '%s', not '%s'", pattern, err.text, message);
-    }
+    fail_if(!strstr(err.text, message), "%s: '%s', not '%s'", pattern, err.text, message);
     assert_string_equal(path, "untouched");
     assert_int_equal(carm_outname_expand(pattern, path, sizeof path, NULL), -CARM_EINVAL);
 }
 
-static void test_letters(void **state)
+TEST_BETWEEN(letters, clear, NULL)
 {
     char host[CARM_HOST_MAX];
     char wanted[600];
@@ -71,7 +63,7 @@ static void test_letters(void **state)
     refuses("%j", "this is no job");
 }
 
-static void test_day(void **state)
+TEST_BETWEEN(day, clear, NULL)
 {
     char path[64];
     char day[32];
@@ -87,7 +79,7 @@ static void test_day(void **state)
     assert_string_equal(path, day);
 }
 
-static void test_long(void **state)
+TEST_BETWEEN(long, clear, NULL)
 {
     char pattern[8192];
     char small[4];
@@ -107,7 +99,7 @@ static void test_long(void **state)
     }
 }
 
-static void test_jobs(void **state)
+TEST_BETWEEN(jobs, clear, NULL)
 {
     assert_int_equal(setenv("LSB_JOBID", "12", 1), 0);
     gives("%j", "12");
@@ -123,7 +115,7 @@ static void test_jobs(void **state)
     gives("%j-%t", "4711_3-0");
 }
 
-static void test_ranks(void **state)
+TEST_BETWEEN(ranks, clear, NULL)
 {
     struct carm_job job;
     carm_job_read(&job);
@@ -161,7 +153,7 @@ static void test_ranks(void **state)
     gives("%t", "3");
 }
 
-static void test_hydra(void **state)
+TEST_BETWEEN(hydra, clear, NULL)
 {
     struct carm_job job;
     assert_int_equal(setenv("PMI_RANK", "1", 1), 0);
@@ -170,7 +162,7 @@ static void test_hydra(void **state)
     assert_int_equal(strncmp(job.step, "proxy ", 6), 0);
 }
 
-static void test_options(void **state)
+TEST_BETWEEN(options, clear, NULL)
 {
     static const char *output;
     static const char *model;
@@ -182,13 +174,12 @@ static void test_options(void **state)
         {NULL, 0, NULL, NULL, NULL, NULL, NULL},
     };
     const struct carm_command command = {.name = "try", .opts = options};
-    struct carm_err err = {""};
-    assert_int_equal(carm_opt_expand_outnames(&command, &err), 0);
+    assert_ok(carm_opt_expand_outnames(&command, &err));
     assert_null(output);
     output = "r%t.json";
     model = "%h.json";
     csv = "-";
-    assert_int_equal(carm_opt_expand_outnames(&command, &err), 0);
+    assert_ok(carm_opt_expand_outnames(&command, &err));
     assert_string_equal(output, "r0.json");
     assert_string_equal(model, "%h.json");
     assert_string_equal(csv, "-");
@@ -198,20 +189,11 @@ static void test_options(void **state)
     free((void *)(uintptr_t)output);
 }
 
-static void test_clean(void **state)
+TEST(clean)
 {
     char name[] = "..a/b c\x7f.d";
     carm_clean_name(name);
     assert_string_equal(name, "_.a_b_c_.d");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_letters, clear), cmocka_unit_test_setup(test_day, clear),
-        cmocka_unit_test_setup(test_long, clear),    cmocka_unit_test_setup(test_jobs, clear),
-        cmocka_unit_test_setup(test_ranks, clear),   cmocka_unit_test_setup(test_hydra, clear),
-        cmocka_unit_test_setup(test_options, clear), cmocka_unit_test(test_clean),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who watches long work: what it is shown, how the rest is estimated, and how it stops the work. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +31,7 @@ static void say(const char *text)
     snprintf(said, sizeof said, "%s", text);
 }
 
-static void steps_are_shown(void **state)
+TEST(steps_are_shown)
 {
     struct carm_observer o = {.show = show};
     memset(&seen, 0, sizeof seen);
@@ -55,7 +52,7 @@ static void steps_are_shown(void **state)
 }
 
 /* Where the work went faster than estimated, so will the rest. */
-static void the_pace_corrects_the_estimate(void **state)
+TEST(the_pace_corrects_the_estimate)
 {
     struct carm_observer o = {.show = show};
     carm_observer_begin(&o, 1000.0);
@@ -65,26 +62,24 @@ static void the_pace_corrects_the_estimate(void **state)
     assert_true(seen.left < 100.0);
 }
 
-static void nobody_watches(void **state)
+TEST(nobody_watches)
 {
     struct carm_observer o = {0};
-    struct carm_err err = {""};
     carm_observer_begin(&o, 0.0);
     carm_observer_step(&o, "a step");
     carm_observer_say(&o, "a word");
     assert_false(carm_observer_stopped(&o));
-    assert_int_equal(carm_observer_check(&o, &err), 0);
+    assert_ok(carm_observer_check(&o, &err));
     assert_true(carm_observer_end(&o) >= 0.0);
 }
 
-static void the_user_stops_it(void **state)
+TEST(the_user_stops_it)
 {
     volatile sig_atomic_t stop = 0;
     const struct carm_observer o = {.say = say, .stop = &stop};
-    struct carm_err err = {""};
     carm_observer_say(&o, "rank %d waits", 3);
     assert_string_equal(said, "rank 3 waits");
-    assert_int_equal(carm_observer_check(&o, &err), 0);
+    assert_ok(carm_observer_check(&o, &err));
     stop = 1;
     assert_true(carm_observer_stopped(&o));
     assert_int_equal(carm_observer_check(&o, &err), -CARM_EINTR);
@@ -116,7 +111,7 @@ static int ended_by(int first, int second, long wait_ns)
 }
 
 /* The first signal lets the work end in order, the second Ctrl-C ends it at once. */
-static void the_second_interrupt_ends(void **state)
+TEST(the_second_interrupt_ends)
 {
     assert_int_equal(ended_by(SIGINT, SIGINT, 200000000), SIGINT);
     assert_int_equal(ended_by(SIGTERM, SIGINT, 200000000), SIGINT);
@@ -124,14 +119,4 @@ static void the_second_interrupt_ends(void **state)
     assert_int_equal(ended_by(SIGTERM, SIGTERM, 200000000), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_are_shown),
-        cmocka_unit_test(the_pace_corrects_the_estimate),
-        cmocka_unit_test(the_second_interrupt_ends),
-        cmocka_unit_test(nobody_watches),
-        cmocka_unit_test(the_user_stops_it),
-    };
-    return cmocka_run_group_tests_name("observer", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that replace their target: mode and owner, and what killed processes left. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/file.h>
@@ -47,7 +44,7 @@ static struct stat put(const char *name)
     return st;
 }
 
-static void test_mode(void **state)
+TEST_BETWEEN(mode, set_up, tear_down)
 {
     static const mode_t modes[] = {0600, 0640, 0664, 0666, 0755};
     assert_int_equal(put("file").st_mode & 07777, 0644);
@@ -58,7 +55,7 @@ static void test_mode(void **state)
     assert_int_equal(unlink("file"), 0);
 }
 
-static void test_owner(void **state)
+TEST_BETWEEN(owner, set_up, tear_down)
 {
     if (getuid() != 0) {
         skip(); /* only root makes files of others */
@@ -86,7 +83,7 @@ static void test_owner(void **state)
 }
 
 /* Only temporary files of processes of this host that are gone are removed. */
-static void test_stale(void **state)
+TEST_BETWEEN(stale, set_up, tear_down)
 {
     enum { DEAD, LOCKED, ALIVE, ELSEWHERE, NAMELESS, N };
     char names[N][CARM_HOST_MAX + 64];
@@ -117,7 +114,7 @@ static void test_stale(void **state)
 }
 
 /* A file that is not written leaves nothing behind, but what others put there. */
-static void test_folders(void **state)
+TEST_BETWEEN(folders, set_up, tear_down)
 {
     struct carm_outfile *file = NULL;
     assert_int_equal(carm_outfile_check("a/b/c/file", NULL), 0);
@@ -137,7 +134,7 @@ static void test_folders(void **state)
     assert_int_equal(rmdir("a"), 0);
 }
 
-static void test_dangling_link(void **state)
+TEST_BETWEEN(dangling_link, set_up, tear_down)
 {
     struct stat st;
     assert_int_equal(mkdir("a", 0777), 0);
@@ -154,14 +151,4 @@ static void test_dangling_link(void **state)
     assert_int_equal(rmdir("a"), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_mode, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_owner, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_stale, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_folders, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_dangling_link, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

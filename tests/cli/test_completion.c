@@ -2,9 +2,6 @@
 /* Completion scripts of a table whose names, words and help have every character that could break
  * them: bash and zsh read them, and run nothing of it. */
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,7 +77,7 @@ static int close_folder(void **state)
     return sh(command);
 }
 
-static void test_bash(void **state)
+TEST(bash)
 {
     if (!has("bash")) {
         print_message("skipped: no bash\n");
@@ -105,7 +102,7 @@ static void test_bash(void **state)
     assert_int_equal(sh("test ! -e pwned && test \"$(cat machines)\" = cell"), 0);
 }
 
-static void test_zsh(void **state)
+TEST(zsh)
 {
     if (!has("zsh")) {
         print_message("skipped: no zsh\n");
@@ -123,10 +120,9 @@ static void test_zsh(void **state)
     assert_int_equal(sh("grep -qF 'pwned)\\\\)\\:(;&|]:WORD: _carm_value even --plain' out"), 0);
 }
 
-static void test_values(void **state)
+TEST(values)
 {
     static struct carm_completion_value v;
-    struct carm_err err = {""};
     carm_completion_of_option(&options[0], &v);
     assert_int_equal(v.kind, CARM_COMPLETION_WORDS);
     assert_int_equal(v.nwords, 5);
@@ -135,7 +131,7 @@ static void test_values(void **state)
     assert_int_equal(v.kind, CARM_COMPLETION_FILES);
     carm_completion_of_option(&options[2], &v);
     assert_int_equal(v.kind, CARM_COMPLETION_LIST);
-    assert_int_equal(carm_completion_of_operands(&even, &v, &err), 0);
+    assert_ok(carm_completion_of_operands(&even, &v, &err));
     assert_int_equal(v.kind, CARM_COMPLETION_MIXED);
     size_t measured = 0;
     while (carm_gallery_name(measured)) {
@@ -152,11 +148,11 @@ static void test_values(void **state)
     /* twice the same words, and names with an extension: files */
     struct carm_command other = {.operands = "BASELINE [MODEL...] | A.yaml POINTS",
                                  .max_operands = 3};
-    assert_int_equal(carm_completion_of_operands(&other, &v, &err), 0);
+    assert_ok(carm_completion_of_operands(&other, &v, &err));
     assert_int_equal(v.kind, CARM_COMPLETION_MIXED);
     assert_int_equal(v.nwords, measured + 1);
     other.operands = "[MODEL.json]";
-    assert_int_equal(carm_completion_of_operands(&other, &v, &err), 0);
+    assert_ok(carm_completion_of_operands(&other, &v, &err));
     assert_int_equal(v.kind, CARM_COMPLETION_FILES);
     assert_int_equal(v.nwords, 0);
 }
@@ -164,10 +160,5 @@ static void test_values(void **state)
 int main(void)
 {
     carm_commands = commands;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_bash),
-        cmocka_unit_test(test_zsh),
-    };
-    return cmocka_run_group_tests_name("completion", tests, open_folder, close_folder);
+    return run_suite(open_folder, close_folder);
 }

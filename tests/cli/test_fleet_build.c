@@ -4,9 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -60,14 +57,12 @@ static void expect_row(const char *script, double limit_seconds, const char *sta
     assert_string_equal(json_string_value(json_object_get(row, "status")), status);
     const char *got = json_string_value(json_object_get(row, "reason"));
     assert_non_null(got);
-    if (!strstr(got, reason)) {
-        fail_msg("\"%s\" lacks \"%s\"", got, reason);
-    }
+    fail_if(!strstr(got, reason), "\"%s\" lacks \"%s\"", got, reason);
     assert_true(json_is_null(json_object_get(row, "model")));
     json_decref(row);
 }
 
-static void measures(void **state)
+TEST(measures)
 {
     char script[256];
     (void)snprintf(script, sizeof script, "cp %s \"$1\"", MODEL);
@@ -100,7 +95,7 @@ static int leave(const char *tmp, const char *name, char *path, size_t size)
     return fd;
 }
 
-static void removes_what_killed_ones_left(void **state)
+TEST(removes_what_killed_ones_left)
 {
     char tmp[] = "/tmp/carm-test-left-XXXXXX";
     char dead[128], live[128];
@@ -118,7 +113,7 @@ static void removes_what_killed_ones_left(void **state)
     assert_int_equal(unsetenv("TMPDIR"), 0);
 }
 
-static void says_what_went_wrong(void **state)
+TEST(says_what_went_wrong)
 {
     expect_row("echo warning >&2; echo 'carm: no nasm: install it' >&2; exit 1", 60.0, "failed",
                "no nasm: install it");
@@ -135,7 +130,7 @@ static void says_what_went_wrong(void **state)
     expect_row("printf 'caf\\351 \\033[1m' >&2; exit 1", 60.0, "failed", "caf? ?[1m");
 }
 
-static void cannot_start(void **state)
+TEST(cannot_start)
 {
     char *old = getenv("TMPDIR") ? strdup(getenv("TMPDIR")) : NULL;
     assert_int_equal(setenv("TMPDIR", "/nonexistent", 1), 0);
@@ -157,7 +152,7 @@ static void cannot_start(void **state)
 }
 
 /* A rank that is killed leaves no measurement behind. */
-static void dies_with_its_rank(void **state)
+TEST(dies_with_its_rank)
 {
     int ends[2];
     pid_t measuring = 0;
@@ -204,7 +199,7 @@ static void dies_with_its_rank(void **state)
 }
 
 /* The child is no rank: it must not take itself for one. */
-static void hides_the_launch(void **state)
+TEST(hides_the_launch)
 {
     assert_int_equal(setenv("OMPI_COMM_WORLD_RANK", "5", 1), 0);
     assert_int_equal(setenv("SLURM_PROCID", "5", 1), 0);
@@ -234,10 +229,9 @@ static void make_path(char *path, size_t size)
     (void)close(fd);
 }
 
-static void appends_whole_rows(void **state)
+TEST(appends_whole_rows)
 {
     char path[4096];
-    struct carm_err err = {""};
     struct carm_fleet_file file;
     struct carm_fleet_file other;
     make_path(path, sizeof path);
@@ -245,10 +239,10 @@ static void appends_whole_rows(void **state)
     assert_non_null(f);
     (void)fputs("{\"whole\":1}\n{\"cut\":", f);
     (void)fclose(f);
-    assert_int_equal(carm_fleet_file_open(&file, path, &err), 0);
+    assert_ok(carm_fleet_file_open(&file, path, &err));
     assert_int_equal(carm_fleet_file_open(&other, path, &err), -CARM_EIO);
     assert_non_null(strstr(err.text, "another carm fleet build"));
-    assert_int_equal(carm_fleet_file_append(&file, "{\"new\":2}\n", &err), 0);
+    assert_ok(carm_fleet_file_append(&file, "{\"new\":2}\n", &err));
     assert_string_equal(contents(path), "{\"whole\":1}\n{\"cut\":\n{\"new\":2}\n");
 
     /* no room for all of a row: nothing of it stays */
@@ -262,19 +256,18 @@ static void appends_whole_rows(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(rc, -CARM_EIO);
     assert_string_equal(contents(path), "{\"whole\":1}\n{\"cut\":\n{\"new\":2}\n");
-    assert_int_equal(carm_fleet_file_append(&file, "{\"next\":4}\n", &err), 0);
+    assert_ok(carm_fleet_file_append(&file, "{\"next\":4}\n", &err));
     assert_string_equal(contents(path), "{\"whole\":1}\n{\"cut\":\n{\"new\":2}\n{\"next\":4}\n");
-    assert_int_equal(carm_fleet_file_close(&file, &err), 0);
-    assert_int_equal(carm_fleet_file_close(&file, &err), 0);
+    assert_ok(carm_fleet_file_close(&file, &err));
+    assert_ok(carm_fleet_file_close(&file, &err));
     (void)unlink(path);
 }
 
 /* ---- rank 0 --------------------------------------------------------------------------------- */
 
-static void gathers(void **state)
+TEST(gathers)
 {
     char path[4096];
-    struct carm_err err = {""};
     struct carm_fleet_gather g;
     struct carm_fleet_peer peers[4] = {
         {.who = {.host = "a", .rank = 0}, .measures = 1},
@@ -283,7 +276,7 @@ static void gathers(void **state)
         {.who = {.host = "c", .rank = 3}, .measures = 1},
     };
     make_path(path, sizeof path);
-    assert_int_equal(carm_fleet_gather_open(&g, peers, 4, path, &err), 0);
+    assert_ok(carm_fleet_gather_open(&g, peers, 4, path, &err));
     assert_int_equal(g.waiting, 3);
     char *ok = carm_fleet_row_text(&peers[0].who, "ok", NULL, "{}");
     char *bad = carm_fleet_row_text(&peers[2].who, "failed", "no \"room\"\n", NULL);
@@ -320,7 +313,7 @@ static void gathers(void **state)
     (void)unlink(path);
 }
 
-static void reads_rows(void **state)
+TEST(reads_rows)
 {
     struct carm_fleet_row_said said;
     carm_fleet_row_read("{\"status\":\"ok\",\"reason\":null}\n", &said);
@@ -335,7 +328,7 @@ static void reads_rows(void **state)
     assert_null(carm_fleet_row_text(&nobody, "ok", NULL, "rubbish"));
 }
 
-static void knows_the_job(void **state)
+TEST(knows_the_job)
 {
     struct carm_fleet_who who;
     char host[256] = "";
@@ -355,19 +348,4 @@ static void knows_the_job(void **state)
     (void)unsetenv("SLURM_ARRAY_TASK_ID");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measures),
-        cmocka_unit_test(removes_what_killed_ones_left),
-        cmocka_unit_test(says_what_went_wrong),
-        cmocka_unit_test(cannot_start),
-        cmocka_unit_test(hides_the_launch),
-        cmocka_unit_test(dies_with_its_rank),
-        cmocka_unit_test(appends_whole_rows),
-        cmocka_unit_test(gathers),
-        cmocka_unit_test(reads_rows),
-        cmocka_unit_test(knows_the_job),
-    };
-    return cmocka_run_group_tests_name("fleet_build", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

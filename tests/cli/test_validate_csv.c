@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The points of a validation as CSV: every column is read back, what is not known is empty, no name
  * breaks the table. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"
 #include "cli/validate/csv.h"
 #include "models/validation.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 /* One set of roofs of each of one and two threads on L1, L2 and DRAM. */
@@ -54,7 +50,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void points_go_beside_the_model(void **state)
+TEST_BETWEEN(points_go_beside_the_model, set_up, tear_down)
 {
     char path[24];
     assert_int_equal(carm_validate_csv_path("a/host.json", path, sizeof path, &f.err), 0);
@@ -108,9 +104,7 @@ static void write_and_read(size_t rows)
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
     (void)close(fd);
-    if (carm_validate_write_csv(&f.model, path, &f.err)) {
-        fail_msg("%s", f.err.text);
-    }
+    fail_if(carm_validate_write_csv(&f.model, path, &f.err), "%s", f.err.text);
     struct carm_csv *csv = NULL;
     assert_int_equal(carm_csv_open(path, &csv, &f.err), 0);
     (void)unlink(path);
@@ -153,7 +147,7 @@ static const struct carm_validation_point point = {
     .disturbed = true,
 };
 
-static void points_come_back(void **state)
+TEST_BETWEEN(points_come_back, set_up, tear_down)
 {
     const double intensity = point.flops / point.bytes;
     struct carm_validation_point other = point;
@@ -202,7 +196,7 @@ static void points_come_back(void **state)
 }
 
 /* What is not known is empty, never 0. */
-static void the_unknown_is_left_empty(void **state)
+TEST_BETWEEN(the_unknown_is_left_empty, set_up, tear_down)
 {
     struct carm_validation_point p = point;
     p.beside = 0.0;
@@ -227,7 +221,7 @@ static void the_unknown_is_left_empty(void **state)
 }
 
 /* Names from a foreign file cannot break the table. */
-static void text_is_quoted(void **state)
+TEST_BETWEEN(text_is_quoted, set_up, tear_down)
 {
     struct carm_validation_point p = point;
     (void)strcpy(p.level, "L\"2,x");
@@ -247,15 +241,4 @@ static void text_is_quoted(void **state)
     assert_string_equal(fields[1][CODE], "C,\r\tx");
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(points_go_beside_the_model),
-        TEST(points_come_back),
-        TEST(the_unknown_is_left_empty),
-        TEST(text_is_quoted),
-    };
-    return cmocka_run_group_tests_name("validate_csv", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

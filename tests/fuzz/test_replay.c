@@ -32,9 +32,8 @@ static int replay(const struct fuzz_target *on, const char *text, size_t size)
 static void pass(const char *name, const char *text, size_t size)
 {
     const int status = replay(target, text, size);
-    if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != REFUSED)) {
-        fail_msg("%s: the first %zu bytes of %s break it", target->name, size, name);
-    }
+    fail_if(!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != REFUSED),
+            "%s: the first %zu bytes of %s break it", target->name, size, name);
     accepts += WEXITSTATUS(status) == 0;
 }
 
@@ -62,7 +61,7 @@ static void count(const char *name, const char *text, size_t size)
 }
 
 /* A renamed target leaves its inputs behind, a renamed file a pattern without a seed. */
-static void every_seed_has_its_target(void **state)
+TEST(every_seed_has_its_target)
 {
     const char *top = getenv("CARM_TOP");
     char path[4096];
@@ -70,23 +69,21 @@ static void every_seed_has_its_target(void **state)
     top = top && *top ? top : ".";
     for (const struct fuzz_target *t = fuzz_targets; t->name; t++) {
         for (size_t i = 0; t->files[i]; i++) {
-            if (fuzz_files(top, t->files[i], count) == 0) {
-                fail_msg("%s: no file is called %s", t->name, t->files[i]);
-            }
+            fail_if(fuzz_files(top, t->files[i], count) == 0, "%s: no file is called %s", t->name,
+                    t->files[i]);
         }
     }
     (void)snprintf(path, sizeof path, "%s/tests/fuzz/inputs/*", top);
     assert_int_equal(glob(path, 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        if (!fuzz_find(strrchr(found.gl_pathv[i], '/') + 1)) {
-            fail_msg("%s: no target has this name", found.gl_pathv[i]);
-        }
+        fail_if(!fuzz_find(strrchr(found.gl_pathv[i], '/') + 1), "%s: no target has this name",
+                found.gl_pathv[i]);
     }
     globfree(&found);
 }
 
 /* What would be reported if a reader broke a promise. */
-static void a_planted_fault_is_found(void **state)
+TEST(a_planted_fault_is_found)
 {
     const struct fuzz_target *planted = fuzz_find("planted");
     const int harmless = replay(planted, "harmless", 8);
@@ -98,13 +95,8 @@ static void a_planted_fault_is_found(void **state)
 int main(void)
 {
     /* the first target is the planted one, and the table has an end */
-    enum { TARGETS = sizeof fuzz_targets / sizeof *fuzz_targets - 1 };
-    struct CMUnitTest tests[TARGETS + 1] = {cmocka_unit_test(a_planted_fault_is_found)};
-    tests[TARGETS] = (struct CMUnitTest)cmocka_unit_test(every_seed_has_its_target);
-    for (size_t i = 1; i < TARGETS; i++) {
-        tests[i] = (struct CMUnitTest){.name = fuzz_targets[i].name,
-                                       .test_func = every_input,
-                                       .initial_state = (void *)&fuzz_targets[i]};
+    for (const struct fuzz_target *t = &fuzz_targets[1]; t->name; t++) {
+        add_test((struct CMUnitTest){t->name, every_input, NULL, NULL, (void *)t});
     }
-    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+    return run_suite(NULL, NULL);
 }

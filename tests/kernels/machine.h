@@ -12,7 +12,6 @@
 static struct carm_cpu cpu;
 static struct carm_topo *topo;
 static struct carm_clock clock_here;
-static struct carm_err err;
 
 static inline int open_machine(void **state)
 {
@@ -34,9 +33,7 @@ static inline struct carm_team *team_of(int threads)
         print_message("needs %d hardware threads\n", threads);
         skip();
     }
-    if (carm_team_open(&team, topo, &clock_here, threads, 4096, CARM_REPEAT_MAX, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_team_open(&team, topo, &clock_here, threads, 4096, CARM_REPEAT_MAX, &err));
     return team;
 }
 

@@ -39,9 +39,7 @@ static inline void close_case(struct carm_dwarf_case *c)
 
 static inline void run(struct carm_dwarf_case *c, int threads)
 {
-    if (c->ops->run(c, teams[threads], &err)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(c->ops->run(c, teams[threads], &err), "%s", err.text);
 }
 
 static inline int check(struct carm_dwarf_case *c)

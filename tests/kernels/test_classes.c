@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The application classes' codes: table 2 in closed form, loops that do exactly that, the enlarging of
  * APP-D, the budget, and one real instance. No timing decides. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asm/code.h"
 #include "asm/image.h"
 #include "harness/machine/measure.h"
@@ -25,7 +21,7 @@ static struct carm_class_target target_of(enum carm_isa isa, unsigned loads, uns
 }
 
 /* 72 flops over 4.5 KiB are 1/64, 524 288 over 2 MiB 1/4, 1 023 410 176 over 61 MiB 16. */
-static void table_2(void **state)
+TEST(table_2)
 {
     assert_int_equal(carm_classes[CARM_APP_L1].bytes, 4608);
     assert_int_equal(carm_classes[CARM_APP_L1].flops * 64, carm_classes[CARM_APP_L1].bytes);
@@ -39,7 +35,6 @@ static void table_2(void **state)
 /* Every code of every plan does the plan's work: whole loops, the intensity of table 2. */
 static void check_plan(const struct carm_class_plan *p)
 {
-    struct carm_err err;
     const struct carm_class *class = p->class;
     assert_true(p->nspecs > 0 && p->nspecs <= CARM_CLASS_CODES_MAX);
     assert_true(p->bytes > 0 && p->bytes / class->bytes <= 8);
@@ -48,9 +43,7 @@ static void check_plan(const struct carm_class_plan *p)
         const struct carm_code_spec *s = &p->specs[i];
         uint64_t flops = 0;
         uint64_t bytes = 0;
-        if (carm_code_check(s, &err)) {
-            fail_msg("%s: %s", class->name, err.text);
-        }
+        fail_if(carm_code_check(s, &err), "%s: %s", class->name, err.text);
         carm_code_intensity(s, &flops, &bytes);
         assert_true(flops * class->bytes == bytes * class->flops);
         assert_int_equal(p->bytes % (s->units * carm_mix_unit_bytes(s)), 0);
@@ -63,19 +56,16 @@ static void check_plan(const struct carm_class_plan *p)
     }
 }
 
-static void codes_do_the_work_of_table_2(void **state)
+TEST(codes_do_the_work_of_table_2)
 {
     static const unsigned mixes[][2] = {{2, 1}, {1, 1}, {1, 0}, {0, 1}, {3, 1}, {5, 3}};
     struct carm_class_plan p;
-    struct carm_err err;
     for (size_t m = 0; m < sizeof mixes / sizeof *mixes; m++) {
         for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
             const struct carm_class_target t =
                 target_of((enum carm_isa)isa, mixes[m][0], mixes[m][1]);
             for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
-                if (carm_class_plan(&p, &carm_classes[c], carm_classes[c].bytes, &t, &err)) {
-                    fail_msg("%s", err.text);
-                }
+                assert_ok(carm_class_plan(&p, &carm_classes[c], carm_classes[c].bytes, &t, &err));
                 check_plan(&p);
             }
             /* large sets come within a loop of what is wanted */
@@ -86,10 +76,9 @@ static void codes_do_the_work_of_table_2(void **state)
 
 /* The paper's 2:1: up to 256 bits APP-L1 comes out as printed; 72 flops are 4.5 pairs of 512-bit
  * multiplications and additions. */
-static void app_l1_is_exact_up_to_256_bits(void **state)
+TEST(app_l1_is_exact_up_to_256_bits)
 {
     struct carm_class_plan p;
-    struct carm_err err;
     for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         const struct carm_class_target t = target_of((enum carm_isa)isa, 2, 1);
         assert_int_equal(carm_class_plan(&p, &carm_classes[CARM_APP_L1],
@@ -101,10 +90,9 @@ static void app_l1_is_exact_up_to_256_bits(void **state)
     assert_int_equal(p.flops, 96);
 }
 
-static void other_mixes_are_refused(void **state)
+TEST(other_mixes_are_refused)
 {
     struct carm_class_plan p;
-    struct carm_err err;
     struct carm_class_target t = target_of(CARM_SSE, 2, 1);
     t.mix.nontemporal = true;
     assert_int_equal(carm_class_plan(&p, &carm_classes[0], 4608, &t, &err), -CARM_ENOTSUP);
@@ -113,7 +101,7 @@ static void other_mixes_are_refused(void **state)
     assert_int_equal(carm_class_plan(&p, &carm_classes[0], 4608, &t, &err), -CARM_ENOTSUP);
 }
 
-static void enlarging_leaves_the_last_cache(void **state)
+TEST(enlarging_leaves_the_last_cache)
 {
     assert_int_equal(carm_class_enlarge(61 * MIB, 0, 1), 61 * MIB);         /* no cache */
     assert_int_equal(carm_class_enlarge(61 * MIB, 8 * MIB, 1), 61 * MIB);   /* the paper's */
@@ -126,7 +114,7 @@ static void enlarging_leaves_the_last_cache(void **state)
 
 /* ---- the budget ------------------------------------------------------------------------------ */
 
-static void the_cheapest_that_fits_is_next(void **state)
+TEST(the_cheapest_that_fits_is_next)
 {
     assert_int_equal(carm_class_next((double[]){3.0, 1.0, 2.0}, 3, 10.0), 1);
     assert_int_equal(carm_class_next((double[]){3.0, 0.0, 2.0}, 3, 10.0), 2); /* 0 = done */
@@ -137,7 +125,7 @@ static void the_cheapest_that_fits_is_next(void **state)
 }
 
 /* A machine with L1 at 1 us, L3 at 100 us and memory at 50 ms an iteration: what a budget buys. */
-static void a_budget_cuts_the_long_ones(void **state)
+TEST(a_budget_cuts_the_long_ones)
 {
     static const double one[] = {1e-6, 1e-4, 5e-2};
     unsigned k[3] = {0, 0, 0};
@@ -161,7 +149,7 @@ static void a_budget_cuts_the_long_ones(void **state)
     assert_true(k[2] >= 6 && k[2] < 12);
 }
 
-static void runs_are_odd_and_bounded(void **state)
+TEST(runs_are_odd_and_bounded)
 {
     for (double t = 1e-9; t < 1e3; t *= 1.3) {
         const size_t n = carm_class_runs(t);
@@ -175,14 +163,13 @@ static void runs_are_odd_and_bounded(void **state)
 
 /* ---- one real instance ----------------------------------------------------------------------- */
 
-static void an_instance_runs_and_stops(void **state)
+TEST(an_instance_runs_and_stops)
 {
     struct carm_topo *topo = NULL;
     struct carm_clock clock;
     struct carm_team *team = NULL;
     struct carm_image *image = NULL;
     struct carm_class_plan p;
-    struct carm_err err;
     volatile sig_atomic_t stop = 0;
     const struct carm_class_target t = target_of(CARM_SSE, 2, 1);
     if (carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock, &err)) {
@@ -190,10 +177,10 @@ static void an_instance_runs_and_stops(void **state)
         print_message("no instance is run: %s\n", err.text);
         skip();
     }
-    assert_int_equal(carm_class_plan(&p, &carm_classes[CARM_APP_L1], 4608, &t, &err), 0);
+    assert_ok(carm_class_plan(&p, &carm_classes[CARM_APP_L1], 4608, &t, &err));
     const struct carm_code_spec specs[] = {p.specs[0], {.kind = CARM_KIND_EMPTY, .units = 1}};
-    assert_int_equal(carm_image_open(&image, specs, 2, &err), 0);
-    assert_int_equal(carm_team_open(&team, topo, &clock, 1, 4 * MIB, 2048, &err), 0);
+    assert_ok(carm_image_open(&image, specs, 2, &err));
+    assert_ok(carm_team_open(&team, topo, &clock, 1, 4 * MIB, 2048, &err));
     carm_measure_calibrate(team, &image->codes[1]);
     struct carm_class_run run = {.plan = &p,
                                  .code = &image->codes[0],
@@ -202,9 +189,7 @@ static void an_instance_runs_and_stops(void **state)
                                  .runs = 5,
                                  .evict = true};
     team->deadline.stop = &stop;
-    if (carm_class_run(team, &run, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_class_run(team, &run, &err));
     assert_true(run.seconds > 0.0 && run.whole_seconds > run.seconds);
     /* every third vector was written, up to the end of the set and no further */
     double *values = team->workers[0].buffer.start;
@@ -212,7 +197,7 @@ static void an_instance_runs_and_stops(void **state)
         values[i] = 123.0;
     }
     run.iterations = 1;
-    assert_int_equal(carm_class_run(team, &run, &err), 0);
+    assert_ok(carm_class_run(team, &run, &err));
     for (size_t i = 0; i < 2 * p.bytes / sizeof *values; i++) {
         assert_true((values[i] == 123.0) == (i >= p.bytes / sizeof *values || i / 2 % 3 != 2));
     }
@@ -241,7 +226,7 @@ static void note_call(void *window, uint64_t iterations, uint64_t passes, uint64
 }
 
 /* However it is cut into calls, each run is all its iterations over the whole set. */
-static void every_iteration_is_run(void **state)
+TEST(every_iteration_is_run)
 {
     static const struct {
         uint64_t iterations, call_iterations, calls;
@@ -250,7 +235,6 @@ static void every_iteration_is_run(void **state)
     struct carm_clock clock;
     struct carm_team *team = NULL;
     struct carm_class_plan p;
-    struct carm_err err;
     const struct carm_class_target t = target_of(CARM_SSE, 2, 1);
     const struct carm_code code = {.account = {.stride_bytes = 768}, .run = note_call};
     if (carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock, &err)) {
@@ -258,8 +242,8 @@ static void every_iteration_is_run(void **state)
         print_message("no instance is run: %s\n", err.text);
         skip();
     }
-    assert_int_equal(carm_class_plan(&p, &carm_classes[CARM_APP_L1], 4608, &t, &err), 0);
-    assert_int_equal(carm_team_open(&team, topo, &clock, 1, 4 * MIB, 16, &err), 0);
+    assert_ok(carm_class_plan(&p, &carm_classes[CARM_APP_L1], 4608, &t, &err));
+    assert_ok(carm_team_open(&team, topo, &clock, 1, 4 * MIB, 16, &err));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_class_run run = {.plan = &p,
                                      .code = &code,
@@ -267,7 +251,7 @@ static void every_iteration_is_run(void **state)
                                      .call_iterations = cases[i].call_iterations,
                                      .runs = 3};
         memset(&asked, 0, sizeof asked);
-        assert_int_equal(carm_class_run(team, &run, &err), 0);
+        assert_ok(carm_class_run(team, &run, &err));
         assert_int_equal(asked.passes, 3 * cases[i].iterations);
         assert_int_equal(asked.calls, 3 * cases[i].calls);
         assert_true(asked.largest <= cases[i].call_iterations);
@@ -278,19 +262,4 @@ static void every_iteration_is_run(void **state)
     carm_topo_close(topo);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table_2),
-        cmocka_unit_test(codes_do_the_work_of_table_2),
-        cmocka_unit_test(app_l1_is_exact_up_to_256_bits),
-        cmocka_unit_test(other_mixes_are_refused),
-        cmocka_unit_test(enlarging_leaves_the_last_cache),
-        cmocka_unit_test(the_cheapest_that_fits_is_next),
-        cmocka_unit_test(a_budget_cuts_the_long_ones),
-        cmocka_unit_test(runs_are_odd_and_bounded),
-        cmocka_unit_test(an_instance_runs_and_stops),
-        cmocka_unit_test(every_iteration_is_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

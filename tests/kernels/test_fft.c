@@ -2,14 +2,10 @@
 /* The 3-D FFT: against sums over all points, FFTW's own inverse and known transforms; operations and
  * bytes as the Roofline paper prints them. */
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/fft/transform.h"
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/machine.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static const double pi = 3.14159265358979323846;
@@ -29,9 +25,7 @@ static struct carm_dwarf_case *open_case(size_t n, int version, struct carm_team
     const struct carm_fft_params p = {
         .n = n, .version = (enum carm_fft_version)version, .team = team, .planning_seconds = 0.1};
     struct carm_dwarf_case *c = NULL;
-    if (carm_fft_open(&c, &p, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_fft_open(&c, &p, &err));
     return c;
 }
 
@@ -39,7 +33,7 @@ static struct carm_dwarf_case *open_case(size_t n, int version, struct carm_team
 static void replan(struct carm_dwarf_case *c, enum carm_fft_way way, struct carm_team *team)
 {
     struct carm_fft *f = (struct carm_fft *)c;
-    assert_int_equal(carm_fft_plan(&f->fftw, &f->cube, way, f->threads, 0.1, &err), 0);
+    assert_ok(carm_fft_plan(&f->fftw, &f->cube, way, f->threads, 0.1, &err));
     carm_fft_fill(f, team);
 }
 
@@ -50,9 +44,7 @@ static void run_checked(struct carm_dwarf_case *c, struct carm_team *team)
     double error = -1.0;
     char by[96];
     assert_int_equal(c->ops->run(c, team, &err), 0);
-    if (c->ops->check(c, team, &error, by, &err)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(c->ops->check(c, team, &error, by, &err), "%s", err.text);
     assert_true(error >= 0.0 && error < 1e-14);
     assert_int_equal(c->ops->run(c, team, &err), 0);
 }
@@ -77,12 +69,12 @@ static void all_sizes(int threads)
     carm_team_close(team);
 }
 
-static void right_on_one_thread(void **state)
+TEST(right_on_one_thread)
 {
     all_sizes(1);
 }
 
-static void right_on_two_threads(void **state)
+TEST(right_on_two_threads)
 {
     all_sizes(2);
 }
@@ -126,7 +118,7 @@ static void invert(struct carm_fft *f)
     f->fftw.destroy(plan);
 }
 
-static void random_data(void **state)
+TEST(random_data)
 {
     enum { N = 6, ALL = N * N * N };
     static carm_fftw_complex copy[ALL];
@@ -157,7 +149,7 @@ static void random_data(void **state)
 }
 
 /* Every run multiplies the data: they must never overflow. */
-static void many_runs_stay_finite(void **state)
+TEST(many_runs_stay_finite)
 {
     needs_fftw();
     struct carm_team *team = team_of(1);
@@ -192,7 +184,7 @@ static void coarse_execute(const void *plan, carm_fftw_complex *in, carm_fftw_co
     }
 }
 
-static void faults_are_found(void **state)
+TEST(faults_are_found)
 {
     needs_fftw();
     struct carm_team *team = team_of(1);
@@ -215,7 +207,7 @@ static void faults_are_found(void **state)
     carm_team_close(team);
 }
 
-static void bad_parameters_are_refused(void **state)
+TEST(bad_parameters_are_refused)
 {
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = NULL;
@@ -238,7 +230,7 @@ static double intensity(size_t n, int passes)
     return carm_fft_operations(n) / carm_fft_bytes(n, passes);
 }
 
-static void intensities_of_the_paper(void **state)
+TEST(intensities_of_the_paper)
 {
     assert_near(intensity(128, 3), 1.09, 0.005);
     assert_near(intensity(512, 3), 1.41, 0.005);
@@ -262,7 +254,7 @@ static double whole_flops(const struct carm_dwarf_case *c)
     return (double)flops(&got, CARM_DP);
 }
 
-static void counts_are_stepped(void **state)
+TEST(counts_are_stepped)
 {
     NEEDS_STEPPING();
     needs_fftw();
@@ -287,17 +279,4 @@ static void counts_are_stepped(void **state)
     carm_team_close(team);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(right_on_one_thread),
-        cmocka_unit_test(right_on_two_threads),
-        cmocka_unit_test(random_data),
-        cmocka_unit_test(many_runs_stay_finite),
-        cmocka_unit_test(faults_are_found),
-        cmocka_unit_test(bad_parameters_are_refused),
-        cmocka_unit_test(intensities_of_the_paper),
-        cmocka_unit_test(counts_are_stepped),
-    };
-    return cmocka_run_group_tests(tests, open_machine, close_machine);
-}
+RUN_TESTS(open_machine, close_machine)

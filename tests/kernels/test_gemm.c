@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The matrix multiplication's kernels: results, what they leave alone, and their accounts, which are
  * to be what stepping counts. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/tile.h"
@@ -85,13 +81,11 @@ static void check_result(const struct carm_gemm_kernel *kernel, const struct car
             const double want = inside(i, rows) && inside(j, columns)
                                     ? expected(i - MARGIN, j - MARGIN, (int)t->k, t->accumulate)
                                     : canary;
-            if (c[i][j] != want) {
-                fail_msg("%s: %llu x %llu tiles, depth %llu%s%s: C[%d][%d] is %g, not %g",
-                         kernel->name, (unsigned long long)t->rows, (unsigned long long)t->columns,
-                         (unsigned long long)t->k, t->accumulate ? ", added" : "",
-                         t->columns_outer ? ", columns outer" : "", i - MARGIN, j - MARGIN, c[i][j],
-                         want);
-            }
+            fail_if(
+                c[i][j] != want, "%s: %llu x %llu tiles, depth %llu%s%s: C[%d][%d] is %g, not %g",
+                kernel->name, (unsigned long long)t->rows, (unsigned long long)t->columns,
+                (unsigned long long)t->k, t->accumulate ? ", added" : "",
+                t->columns_outer ? ", columns outer" : "", i - MARGIN, j - MARGIN, c[i][j], want);
         }
     }
 }
@@ -120,7 +114,7 @@ static void multiply_one(const struct carm_gemm_tiles *t, void *arg)
     check_result(kernel, t);
 }
 
-static void results(void **state)
+TEST(results)
 {
     int n = 0;
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
@@ -180,7 +174,7 @@ static void guard_one(const struct carm_gemm_tiles *t, void *arg)
     check_result(kernel, t);
 }
 
-static void the_calling_convention(void **state)
+TEST(the_calling_convention)
 {
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
         if (runs_here(k)) {
@@ -211,10 +205,8 @@ static void check_account(const char *name, const struct carm_step_counts *got,
         {"stored bytes", (double)(got->store_bytes - none->store_bytes), want.store_bytes},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].got != all[i].want) {
-            fail_msg("%s: stepped %s %.0f, constructed %.0f", name, all[i].what, all[i].got,
-                     all[i].want);
-        }
+        fail_if(all[i].got != all[i].want, "%s: stepped %s %.0f, constructed %.0f", name,
+                all[i].what, all[i].got, all[i].want);
     }
     assert_int_equal(flops(got, CARM_SP), 0);
     assert_int_equal(got->nt_stores, 0);
@@ -241,7 +233,7 @@ static void step_one(const struct carm_gemm_tiles *t, void *arg)
     check_account(kernel->name, &got, &none, account);
 }
 
-static void accounts_are_what_is_stepped(void **state)
+TEST(accounts_are_what_is_stepped)
 {
     NEEDS_STEPPING();
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
@@ -252,7 +244,7 @@ static void accounts_are_what_is_stepped(void **state)
 }
 
 /* The loop alone: what the report calls the tile's intensity. */
-static void the_loop_has_24_flops_for_7_elements(void **state)
+TEST(the_loop_has_24_flops_for_7_elements)
 {
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
         struct carm_gemm_tiles t = block(k->strided, 1, 1, 8);
@@ -269,7 +261,7 @@ static void the_loop_has_24_flops_for_7_elements(void **state)
 
 /* ---- copies ------------------------------------------------------------------------------------------ */
 
-static void copies(void **state)
+TEST(copies)
 {
     static double moved[N][K];
     fill();
@@ -315,7 +307,7 @@ __attribute__((noinline)) static struct carm_step_counts step_copy(bool transpos
 }
 
 /* What surrounds the loops is the same for two sizes: the difference is the loops'. */
-static void copies_are_what_is_stepped(void **state)
+TEST(copies_are_what_is_stepped)
 {
     NEEDS_STEPPING();
     for (int transpose = 0; transpose < 2; transpose++) {
@@ -339,7 +331,7 @@ static void copies_are_what_is_stepped(void **state)
     }
 }
 
-static void kernels_are_found(void **state)
+TEST(kernels_are_found)
 {
     struct carm_cpu cpu = {.isa = {true, true, false, false, false}};
     const struct carm_gemm_kernel *k = carm_gemm_kernel_find(&cpu, CARM_SSE, false);
@@ -364,18 +356,13 @@ static struct carm_gemm_plan version(int v, size_t n)
     const struct carm_gemm_kernels k = {carm_gemm_kernel_find(&cpu, CARM_SSE, true),
                                         carm_gemm_kernel_find(&cpu, CARM_SSE, false)};
     struct carm_gemm_plan plan;
-    struct carm_err err;
-    if (carm_gemm_version(&plan, v, n, &k, &caches, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_gemm_version(&plan, v, n, &k, &caches, &err));
     return plan;
 }
 
-static void assert_near(double x, double y)
+static void assert_close(double x, double y)
 {
-    if (!(fabs(x - y) <= 1e-9 * fabs(y))) {
-        fail_msg("%.17g is not %.17g", x, y);
-    }
+    fail_if(!(fabs(x - y) <= 1e-9 * fabs(y)), "%.17g is not %.17g", x, y);
 }
 
 /* ---- matrices that nobody touches ---- */
@@ -408,10 +395,7 @@ static double bytes_of(const struct carm_gemm_plan *p,
 {
     const struct carm_gemm g = untouched();
     struct carm_gemm_traffic t;
-    struct carm_err err;
-    if (carm_gemm_traffic(p, &g, hierarchy, threads, rows, touches, &t, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_gemm_traffic(p, &g, hierarchy, threads, rows, touches, &t, &err));
     assert_true(t.low <= t.bytes && t.bytes <= t.high);
     return t.bytes;
 }
@@ -422,94 +406,78 @@ enum {
     LITTLE = SIZE * ROW / 2, /* half a matrix */
 };
 
-static void bytes_in_closed_form(void **state)
+TEST(bytes_in_closed_form)
 {
     const struct carm_hierarchy_config large = one_cache(ALL_LINES, 1);
     const struct carm_hierarchy_config little = one_cache(LITTLE, 1);
     struct carm_gemm_plan p = version(1, SIZE);
     /* all fits: A and B once, C read and written back */
-    assert_near(bytes_of(&p, &large, 1, SIZE, INFINITY), 4.0 * matrix);
-    assert_near(carm_gemm_compulsory_bytes(SIZE), 4.0 * matrix);
+    assert_close(bytes_of(&p, &large, 1, SIZE, INFINITY), 4.0 * matrix);
+    assert_close(carm_gemm_compulsory_bytes(SIZE), 4.0 * matrix);
     /* ... and the transpose, read and written back */
     p = version(2, SIZE);
-    assert_near(bytes_of(&p, &large, 1, SIZE, INFINITY), 6.0 * matrix);
+    assert_close(bytes_of(&p, &large, 1, SIZE, INFINITY), 6.0 * matrix);
     /* a tile's rows fit, B does not: its transpose once for each three rows; made before: B read, its
      * transpose read and written back */
-    assert_near(bytes_of(&p, &little, 1, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 3.0) * matrix);
-    assert_near(bytes_of(&p, &little, 1, SIZE / 2, INFINITY),
-                (3.0 + 3.0 + SIZE / 3.0) / 2.0 * matrix);
+    assert_close(bytes_of(&p, &little, 1, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 3.0) * matrix);
+    assert_close(bytes_of(&p, &little, 1, SIZE / 2, INFINITY),
+                 (3.0 + 3.0 + SIZE / 3.0) / 2.0 * matrix);
     /* two threads with caches of their own: as often together */
     struct carm_hierarchy_config two = one_cache(LITTLE, 2);
     two.levels[0].shared_by = 1;
-    assert_near(bytes_of(&p, &two, 2, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 3.0) * matrix);
+    assert_close(bytes_of(&p, &two, 2, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 3.0) * matrix);
     /* ... and once for both where they share one and go through it together */
     const struct carm_hierarchy_config shared = one_cache(LITTLE, 2);
-    assert_near(bytes_of(&p, &shared, 2, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 6.0) * matrix);
+    assert_close(bytes_of(&p, &shared, 2, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 6.0) * matrix);
     /* tiles down columns: A once for each four columns, and C's lines, which have eight, twice */
     p.columns_outer = true;
-    assert_near(bytes_of(&p, &little, 1, SIZE, INFINITY), (3.0 + 1.0 + SIZE / 4.0 + 4.0) * matrix);
+    assert_close(bytes_of(&p, &little, 1, SIZE, INFINITY), (3.0 + 1.0 + SIZE / 4.0 + 4.0) * matrix);
     p.columns_outer = false;
     /* not even a tile's seven rows fit: A comes again for each tile, too; C's lines for both their tiles,
      * and B's for both their columns of tiles when it is transposed */
     const struct carm_hierarchy_config tiny = one_cache(6 * ROW, 1);
-    assert_near(bytes_of(&p, &tiny, 1, SIZE, INFINITY),
-                (4.0 + 4.0 + SIZE / 4.0 + SIZE / 3.0) * matrix);
+    assert_close(bytes_of(&p, &tiny, 1, SIZE, INFINITY),
+                 (4.0 + 4.0 + SIZE / 4.0 + SIZE / 3.0) * matrix);
     /* blocks of 24 x 24 that fit beside the next ones: B once for each 24 rows, A once */
     p.levels[p.nlevels++] = (struct carm_gemm_level){
         .name = "L3", .m = 24, .n = 24, .k = CARM_GEMM_ALL, .order = "ijk"};
     const struct carm_hierarchy_config blocks = one_cache(3 * 24 * ROW + 2 * 24 * 24 / 8, 1);
-    assert_near(bytes_of(&p, &blocks, 1, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 24.0) * matrix);
+    assert_close(bytes_of(&p, &blocks, 1, SIZE, INFINITY), (3.0 + 3.0 + SIZE / 24.0) * matrix);
 }
 
 /* B as it is: half of a line is left for the next tile where the column of lines fits. */
-static void bytes_of_short_rows(void **state)
+TEST(bytes_of_short_rows)
 {
     const struct carm_gemm_plan p = version(1, SIZE);
     const struct carm_hierarchy_config column = one_cache(2 * (SIZE + 4 * ROW), 1);
     const struct carm_hierarchy_config less = one_cache(SIZE - 4, 1);
-    assert_near(bytes_of(&p, &column, 1, SIZE, INFINITY), (3.0 + SIZE / 3.0) * matrix);
+    assert_close(bytes_of(&p, &column, 1, SIZE, INFINITY), (3.0 + SIZE / 3.0) * matrix);
     assert_true(bytes_of(&p, &less, 1, SIZE, INFINITY) > (3.0 + 2.0 * SIZE / 3.0) * matrix);
 }
 
 /* Fewer rows, and fewer sets, give the bytes of all. */
-static void bytes_of_a_part(void **state)
+TEST(bytes_of_a_part)
 {
     const struct carm_hierarchy_config little = one_cache(LITTLE, 1);
     const struct carm_gemm_plan p = version(2, SIZE);
-    assert_near(bytes_of(&p, &little, 1, SIZE, 1e5), (3.0 + 3.0 + SIZE / 3.0) * matrix);
+    assert_close(bytes_of(&p, &little, 1, SIZE, 1e5), (3.0 + 3.0 + SIZE / 3.0) * matrix);
 }
 
 /* A library's bytes from two thin products: exact where they are as the rule says, and those of a whole
  * one that was stepped (OpenBLAS 0.3.21, its kernel for Zen: 32 x 32 and 48 x 48 x 1024; 192 x 192 x
  * 192). The bytes of 128 x 128 x 128, scaled by flops, would be 7% too many. */
-static void bytes_of_a_library(void **state)
+TEST(bytes_of_a_library)
 {
     double bytes[CARM_BLAS_PARTS];
     for (int i = 0; i < CARM_BLAS_PARTS; i++) {
         const double m = (double)carm_blas_parts[i];
         bytes[i] = CARM_BLAS_PART_DEPTH * (2.5 * m * m + 40.0 * m);
     }
-    assert_near(carm_blas_scale(carm_blas_parts, bytes, 2000), 4e6 * (5000.0 + 40.0));
+    assert_close(carm_blas_scale(carm_blas_parts, bytes, 2000), 4e6 * (5000.0 + 40.0));
     const double stepped[CARM_BLAS_PARTS] = {4441808, 8869040};
     assert_true(fabs(carm_blas_scale(carm_blas_parts, stepped, 192) / 21566232 - 1.0) < 0.002);
     const double falling[CARM_BLAS_PARTS] = {8e6, 8e6};
     assert_true(carm_blas_scale(carm_blas_parts, falling, 192) == 0.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results),
-        cmocka_unit_test(the_calling_convention),
-        cmocka_unit_test(accounts_are_what_is_stepped),
-        cmocka_unit_test(the_loop_has_24_flops_for_7_elements),
-        cmocka_unit_test(copies),
-        cmocka_unit_test(copies_are_what_is_stepped),
-        cmocka_unit_test(kernels_are_found),
-        cmocka_unit_test(bytes_in_closed_form),
-        cmocka_unit_test(bytes_of_short_rows),
-        cmocka_unit_test(bytes_of_a_part),
-        cmocka_unit_test(bytes_of_a_library),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix products in int8 and bf16: what is compared with a library, oneDNN where it is installed, and what
  * its instructions take of the cores in closed forms. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/narrow.h"
 #include "kernels/gemm/study.h"
@@ -15,9 +11,7 @@ enum { SIZE = 45 }; /* no multiple of any tile */
 
 static void open_product(struct carm_narrow *g, enum carm_precision precision)
 {
-    if (carm_narrow_open(g, precision, SIZE, teams[1], &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_narrow_open(g, precision, SIZE, teams[1], &err));
 }
 
 static float from_bf16(uint16_t half)
@@ -54,7 +48,7 @@ static void multiply_plainly(const struct carm_narrow *g)
 }
 
 /* A right product passes, and one wrong element anywhere does not. */
-static void wrong_results_are_found(void **state)
+TEST(wrong_results_are_found)
 {
     static const enum carm_precision precisions[] = {CARM_INT8, CARM_BF16};
     static const size_t places[] = {0, 1, SIZE + 7, SIZE * SIZE / 2, SIZE * SIZE - 1};
@@ -64,9 +58,7 @@ static void wrong_results_are_found(void **state)
         double error = -1.0;
         open_product(&g, precisions[p]);
         multiply_plainly(&g);
-        if (carm_narrow_check(&g, "plain loops", &error, by, &err)) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_narrow_check(&g, "plain loops", &error, by, &err));
         assert_true(precisions[p] == CARM_INT8 ? error == 0.0 : error < 1e-6);
         assert_string_equal(by, "plain loops, 45 rows");
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -82,7 +74,7 @@ static void wrong_results_are_found(void **state)
 }
 
 /* Two products of neighbours fit 16 bits, else instructions without VNNI saturate. */
-static void sums_of_two_products_fit(void **state)
+TEST(sums_of_two_products_fit)
 {
     struct carm_narrow g;
     int largest = 0;
@@ -98,7 +90,7 @@ static void sums_of_two_products_fit(void **state)
 }
 
 /* Its products are right, with one thread and two; or it says that it has none here. */
-static void onednn_multiplies(void **state)
+TEST(onednn_multiplies)
 {
     static const enum carm_precision precisions[] = {CARM_INT8, CARM_BF16};
     struct carm_onednn lib;
@@ -130,7 +122,7 @@ static void onednn_multiplies(void **state)
 
 /* A stepped product: 32 products of int8 in one vpmaddubsw of 32 bytes and what adds them up; or each product
  * and its sum in vpdpbusd or vdpbf16ps. */
-static void onednn_is_counted(void **state)
+TEST(onednn_is_counted)
 {
     struct carm_onednn lib;
     struct carm_step_counts s;
@@ -141,9 +133,7 @@ static void onednn_is_counted(void **state)
         print_message("skipped: no oneDNN with AVX2 or dot products, or no stepping here\n");
         skip();
     }
-    if (carm_narrow_count(&lib, CARM_INT8, 48, 64, &s, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_narrow_count(&lib, CARM_INT8, 48, 64, &s, &err));
     const uint64_t products = 48UL * 48 * 64;
     assert_int_equal(s.unknown, 0);
     if (dots) {
@@ -154,16 +144,14 @@ static void onednn_is_counted(void **state)
         assert_int_equal(s.int_dots, s.int_elements[0] + s.int_elements[1]);
     }
     if (strcmp(lib.isa, "avx512_core_bf16") == 0) {
-        if (carm_narrow_count(&lib, CARM_BF16, 48, 64, &s, &err)) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_narrow_count(&lib, CARM_BF16, 48, 64, &s, &err));
         assert_int_equal(s.unknown, 0);
         assert_int_equal(s.flops_other, 2 * products);
     }
 }
 
 /* One second on one core of 1 GHz: what instructions and bytes take of it. */
-static void uses_in_closed_form(void **state)
+TEST(uses_in_closed_form)
 {
     struct carm_compute_roof peak = {.op = "add", .rate = 100e9};
     struct carm_memory_roof l1 = {.level = "L1", .ldst = "2:1", .bandwidth = 80e9};
@@ -223,12 +211,4 @@ const char *__asan_default_options(void)
 }
 #endif
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_results_are_found), cmocka_unit_test(sums_of_two_products_fit),
-        cmocka_unit_test(onednn_multiplies),       cmocka_unit_test(onednn_is_counted),
-        cmocka_unit_test(uses_in_closed_form),
-    };
-    return cmocka_run_group_tests(tests, open_teams, close_teams);
-}
+RUN_TESTS(open_teams, close_teams)

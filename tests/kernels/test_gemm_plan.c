@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The matrix multiplication's variants: every one covers the problem once and computes the right
  * product; their accounts against stepping. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
 #include "tests/harness/count/step/stepping.h"
@@ -26,23 +21,19 @@ static struct carm_gemm_kernels kernels_of(enum carm_isa isa)
 
 static void open_gemm(struct carm_gemm *g, size_t n, struct carm_team *team)
 {
-    if (carm_gemm_open(g, n, team, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_gemm_open(g, n, team, &err));
 }
 
 static struct carm_gemm_plan version(int v, size_t n, const struct carm_gemm_kernels *k)
 {
     struct carm_gemm_plan plan;
-    if (carm_gemm_version(&plan, v, n, k, &caches, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_gemm_version(&plan, v, n, k, &caches, &err));
     return plan;
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------------- */
 
-static void even_pieces(void **state)
+TEST(even_pieces)
 {
     assert_int_equal(carm_gemm_even(2304, 279, 8), 256); /* nine of them */
     assert_int_equal(carm_gemm_even(2304, 2304, 8), 2304);
@@ -52,18 +43,18 @@ static void even_pieces(void **state)
     assert_int_equal(carm_gemm_even(5, 3, 3), 3);
 }
 
-static void versions(void **state)
+TEST(versions)
 {
     char text[96];
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     const struct carm_gemm_caches here = {32768, 1048576, 5908000};
     const struct carm_gemm_caches none = {32768, 0, 0};
     struct carm_gemm_plan p;
-    assert_int_equal(carm_gemm_version(&p, 1, 2304, &k, &here, &err), 0);
+    assert_ok(carm_gemm_version(&p, 1, 2304, &k, &here, &err));
     assert_ptr_equal(p.kernel, k.strided);
     assert_int_equal(p.nlevels, 0);
     assert_string_equal(carm_gemm_blocks_text(text, sizeof text, &p, 2304), "-");
-    assert_int_equal(carm_gemm_version(&p, 5, 2304, &k, &here, &err), 0);
+    assert_ok(carm_gemm_version(&p, 5, 2304, &k, &here, &err));
     assert_string_equal(carm_gemm_blocks_text(text, sizeof text, &p, 2304),
                         "L3 117x116x- L2 -x36x- L1 -x8x256");
     assert_int_equal(p.access, CARM_GEMM_PACKED);
@@ -71,12 +62,12 @@ static void versions(void **state)
     assert_true((p.levels[0].m + p.levels[0].n) * 2304 * 8 <= 5908000);
     assert_true((p.levels[1].n + CARM_GEMM_ROWS) * 2304 * 8 <= 1048576);
     assert_true((p.levels[2].n + CARM_GEMM_ROWS) * p.levels[2].k * 8 <= 32768);
-    assert_int_equal(carm_gemm_version(&p, 2, 2304, &k, &none, &err), 0);
+    assert_ok(carm_gemm_version(&p, 2, 2304, &k, &none, &err));
     assert_int_equal(carm_gemm_version(&p, 3, 2304, &k, &none, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "no L3"));
 }
 
-static void sizes_are_refused(void **state)
+TEST(sizes_are_refused)
 {
     struct carm_gemm g;
     assert_int_equal(carm_gemm_open(&g, 0, NULL, &err), -CARM_EINVAL);
@@ -131,7 +122,7 @@ static struct carm_gemm_plan *variants_of(size_t want, size_t n, const struct ca
     return plans;
 }
 
-static void all_variants_cover_the_problem(void **state)
+TEST(all_variants_cover_the_problem)
 {
     size_t count = 0;
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
@@ -172,14 +163,13 @@ static void check_products(size_t n, int threads, enum carm_isa isa, size_t vari
     struct carm_gemm_result r;
     struct carm_gemm g;
     open_gemm(&g, n, team);
-    assert_int_equal(carm_gemm_reference_plain(&ref, &g, threads, &err), 0);
+    assert_ok(carm_gemm_reference_plain(&ref, &g, threads, &err));
     assert_true(ref.nrows > 0 && ref.largest > 0.0);
     struct carm_gemm_plan *plans = variants_of(variants, n, &k, &count);
     for (size_t i = 0; i < count + CARM_GEMM_VERSIONS; i++) {
         const struct carm_gemm_plan p = i < count ? plans[i] : version((int)(i - count) + 1, n, &k);
-        if (carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err)) {
-            fail_msg("n = %zu, %s: %s", n, p.name, err.text);
-        }
+        fail_if(carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err), "n = %zu, %s: %s", n,
+                p.name, err.text);
         assert_true(r.times.seconds > 0.0 && r.times.reps >= 1 &&
                     r.error <= carm_gemm_tolerance(n));
         assert_true(r.times.fastest <= r.times.seconds && r.times.seconds <= r.times.slowest);
@@ -190,7 +180,7 @@ static void check_products(size_t n, int threads, enum carm_isa isa, size_t vari
     carm_team_close(team);
 }
 
-static void products_are_right(void **state)
+TEST(products_are_right)
 {
     check_products(1, 1, CARM_SSE, 4);
     check_products(7, 1, CARM_SCALAR, 4);
@@ -198,13 +188,13 @@ static void products_are_right(void **state)
     check_products(101, 1, CARM_SSE, 30);
 }
 
-static void products_of_two_threads_are_right(void **state)
+TEST(products_of_two_threads_are_right)
 {
     check_products(96, 2, carm_cpu_best_isa(&cpu), 60);
     check_products(5, 2, CARM_SSE, 4);
 }
 
-static void a_wrong_product_is_an_error(void **state)
+TEST(a_wrong_product_is_an_error)
 {
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     struct carm_team *team = team_of(1);
@@ -212,7 +202,7 @@ static void a_wrong_product_is_an_error(void **state)
     struct carm_gemm_result r;
     struct carm_gemm g;
     open_gemm(&g, 40, team);
-    assert_int_equal(carm_gemm_reference_plain(&ref, &g, 1, &err), 0);
+    assert_ok(carm_gemm_reference_plain(&ref, &g, 1, &err));
     const struct carm_gemm_plan p = version(5, 40, &k);
     ref.values[ref.nrows * 40 - 1] += 1e-9;
     assert_int_equal(carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err), -CARM_EFORMAT);
@@ -224,7 +214,7 @@ static void a_wrong_product_is_an_error(void **state)
     carm_team_close(team);
 }
 
-static void the_user_may_stop(void **state)
+TEST(the_user_may_stop)
 {
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     const volatile sig_atomic_t stop = 1;
@@ -241,7 +231,7 @@ static void the_user_may_stop(void **state)
     carm_team_close(team);
 }
 
-static void libraries_agree_with_plain_loops(void **state)
+TEST(libraries_agree_with_plain_loops)
 {
     enum { SIZE = 90 };
     struct carm_team *team = team_of(1);
@@ -258,11 +248,9 @@ static void libraries_agree_with_plain_loops(void **state)
         }
         found++;
         open_gemm(&g, SIZE, team);
-        assert_int_equal(carm_gemm_reference_plain(&plain, &g, 1, &err), 0);
-        if (carm_gemm_measure_library(&blas, &g, team, &plain, quick, &r, &err)) {
-            fail_msg("%s", err.text);
-        }
-        assert_int_equal(carm_gemm_measure_library(&blas, &g, team, &own, quick, &r, &err), 0);
+        assert_ok(carm_gemm_reference_plain(&plain, &g, 1, &err));
+        assert_ok(carm_gemm_measure_library(&blas, &g, team, &plain, quick, &r, &err));
+        assert_ok(carm_gemm_measure_library(&blas, &g, team, &own, quick, &r, &err));
         assert_int_equal(own.nrows, SIZE);
         assert_string_equal(own.by, carm_blas_kind(i));
         carm_gemm_reference_free(&plain);
@@ -326,7 +314,7 @@ static void check_driver(int v, size_t n, const struct carm_gemm_kernels *k)
     const double each = (stepped - bytes) / (double)blocks;
     assert_true((double)flops(&s, CARM_DP) == account.flops);
     assert_true(stepped >= bytes);
-    assert_int_equal(carm_gemm_version(&p, v, 2304, k, &usual, &err), 0);
+    assert_ok(carm_gemm_version(&p, v, 2304, k, &usual, &err));
     const double full_bytes = bytes_and_blocks(&p, &full, &full_blocks);
     const double share = each * (double)full_blocks / full_bytes;
     print_message(
@@ -338,7 +326,7 @@ static void check_driver(int v, size_t n, const struct carm_gemm_kernels *k)
     carm_team_close(team);
 }
 
-static void accounts_of_versions(void **state)
+TEST(accounts_of_versions)
 {
     NEEDS_STEPPING();
     const struct carm_gemm_kernels k = kernels_of(carm_cpu_best_isa(&cpu));
@@ -349,7 +337,7 @@ static void accounts_of_versions(void **state)
 }
 
 /* Threads and slabs add up to the whole. */
-static void accounts_add_up(void **state)
+TEST(accounts_add_up)
 {
     const struct carm_gemm_kernels k = kernels_of(CARM_SSE);
     struct carm_team *team = team_of(1);
@@ -370,20 +358,4 @@ static void accounts_add_up(void **state)
     carm_team_close(team);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_pieces),
-        cmocka_unit_test(versions),
-        cmocka_unit_test(sizes_are_refused),
-        cmocka_unit_test(all_variants_cover_the_problem),
-        cmocka_unit_test(products_are_right),
-        cmocka_unit_test(products_of_two_threads_are_right),
-        cmocka_unit_test(a_wrong_product_is_an_error),
-        cmocka_unit_test(the_user_may_stop),
-        cmocka_unit_test(libraries_agree_with_plain_loops),
-        cmocka_unit_test(accounts_of_versions),
-        cmocka_unit_test(accounts_add_up),
-    };
-    return cmocka_run_group_tests(tests, open_machine, close_machine);
-}
+RUN_TESTS(open_machine, close_machine)

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* LBMHD: conservation laws, decay of waves at the analytic rate, both versions against each other. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/lbmhd/step.h"
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/machine.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_dwarf_case *open_case(const struct carm_lbmhd_params *p)
 {
     struct carm_dwarf_case *c = NULL;
-    if (carm_lbmhd_open(&c, p, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_lbmhd_open(&c, p, &err));
     return c;
 }
 
@@ -26,9 +19,7 @@ static void run_checked(struct carm_dwarf_case *c, struct carm_team *team, int r
     for (int i = 0; i < runs; i++) {
         assert_int_equal(c->ops->run(c, team, &err), 0);
     }
-    if (c->ops->check(c, team, &error, by, &err)) {
-        fail_msg("%s %s: %s", c->size, c->isa, err.text);
-    }
+    fail_if(c->ops->check(c, team, &error, by, &err), "%s %s: %s", c->size, c->isa, err.text);
     assert_true(error >= 0.0 && error <= 1e-14);
 }
 
@@ -97,12 +88,12 @@ static void every_isa(int threads)
     carm_team_close(one);
 }
 
-static void versions_agree_on_one_thread(void **state)
+TEST(versions_agree_on_one_thread)
 {
     every_isa(1);
 }
 
-static void versions_agree_on_two_threads(void **state)
+TEST(versions_agree_on_two_threads)
 {
     every_isa(2);
 }
@@ -116,7 +107,7 @@ static void uniform(void *context, const size_t at[3], struct carm_lbmhd_state *
     *s = (struct carm_lbmhd_state){1.0, {0.03, -0.02, 0.01}, {0.02, 0.04, -0.05}};
 }
 
-static void a_uniform_state_stays(void **state)
+TEST(a_uniform_state_stays)
 {
     static const struct carm_lbmhd_state want = {1.0, {0.03, -0.02, 0.01}, {0.02, 0.04, -0.05}};
     struct carm_team *team = team_of(1);
@@ -205,7 +196,7 @@ static struct spectrum after(const struct wave *w, int version, double tau, doub
 }
 
 /* A shear flow decays as exp(-nu k^2 t), a field across as exp(-eta k^2 t), whatever the axes. */
-static void shear_decays_at_the_analytic_rate(void **state)
+TEST(shear_decays_at_the_analytic_rate)
 {
     static const double tau = 0.9;
     static const double tau_m = 0.65;
@@ -226,7 +217,7 @@ static void shear_decays_at_the_analytic_rate(void **state)
 
 /* An Alfven wave u = -b travels along the mean field at its speed and decays as
  * exp(-(nu + eta) k^2 t / 2). source: any textbook; Dellar 2002, section 7 for the linear limit */
-static void alfven_waves_travel_and_decay(void **state)
+TEST(alfven_waves_travel_and_decay)
 {
     static const double b0 = 0.05;
     static const int steps = 300;
@@ -281,7 +272,7 @@ static double divergence(const struct carm_dwarf_case *c, size_t n)
     return worst;
 }
 
-static void the_vortex_loses_energy(void **state)
+TEST(the_vortex_loses_energy)
 {
     enum { N = 16 };
     struct carm_team *team = team_of(1);
@@ -303,7 +294,7 @@ static void the_vortex_loses_energy(void **state)
 
 /* ---- faults ----------------------------------------------------------------------------------------- */
 
-static void faults_are_found(void **state)
+TEST(faults_are_found)
 {
     struct carm_team *team = team_of(1);
     const struct carm_lbmhd_params p = {.n = {6, 4, 4}, .steps = 1, .cpu = &cpu, .team = team};
@@ -326,7 +317,7 @@ static void faults_are_found(void **state)
     carm_team_close(team);
 }
 
-static void bad_parameters_are_refused(void **state)
+TEST(bad_parameters_are_refused)
 {
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = NULL;
@@ -348,7 +339,7 @@ static void bad_parameters_are_refused(void **state)
 
 /* ---- count ------------------------------------------------------------------------------- */
 
-static void table_2(void **state)
+TEST(table_2)
 {
     /* the source's 1300 flops, 73 doubles read, 79 written */
     assert_near(1300.0 / (8 * (73 + 79)), 1.07, 0.005);
@@ -365,7 +356,7 @@ static struct carm_dwarf_work counted(struct carm_dwarf_case *c)
     return work;
 }
 
-static void flops_are_what_is_stepped(void **state)
+TEST(flops_are_what_is_stepped)
 {
     NEEDS_STEPPING();
     struct carm_team *team = team_of(1);
@@ -470,7 +461,7 @@ static void check_cover(const struct cover *v, const struct carm_lbmhd *l, bool 
     }
 }
 
-static void traces_cover_everything_once(void **state)
+TEST(traces_cover_everything_once)
 {
     struct carm_team *team = team_of(1);
     for (int version = 0; version < 2; version++) {
@@ -509,7 +500,7 @@ static void add_access(void *context, uint64_t address, unsigned bytes, bool sto
 
 /* Stores past the caches are those of the arrays and no others: they must agree exactly. Of plain loads
  * and stores the compiler adds some (stack, tables), never leaves one out. */
-static void traces_are_what_is_stepped(void **state)
+TEST(traces_are_what_is_stepped)
 {
     NEEDS_STEPPING();
     struct carm_team *team = team_of(1);
@@ -545,21 +536,4 @@ static void traces_are_what_is_stepped(void **state)
     carm_team_close(team);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_agree_on_one_thread),
-        cmocka_unit_test(versions_agree_on_two_threads),
-        cmocka_unit_test(a_uniform_state_stays),
-        cmocka_unit_test(shear_decays_at_the_analytic_rate),
-        cmocka_unit_test(alfven_waves_travel_and_decay),
-        cmocka_unit_test(the_vortex_loses_energy),
-        cmocka_unit_test(faults_are_found),
-        cmocka_unit_test(bad_parameters_are_refused),
-        cmocka_unit_test(table_2),
-        cmocka_unit_test(flops_are_what_is_stepped),
-        cmocka_unit_test(traces_cover_everything_once),
-        cmocka_unit_test(traces_are_what_is_stepped),
-    };
-    return cmocka_run_group_tests(tests, open_machine, close_machine);
-}
+RUN_TESTS(open_machine, close_machine)

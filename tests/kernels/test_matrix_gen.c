@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Generated matrices: structure, size, repeatability; the blocks that are chosen for them. */
-#include <math.h>
-#include <string.h>
-
 #include "kernels/spmv/block.h"
 #include "kernels/spmv/generate.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
-
-static struct carm_err err;
 
 static void generate(const struct carm_matrix_spec *spec, struct carm_csr *a)
 {
-    if (carm_matrix_generate(spec, a, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_matrix_generate(spec, a, &err));
 }
 
-static void generators(void **state)
+TEST(generators)
 {
     for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
         for (uint64_t rows = 1; rows < 3000; rows = rows * 3 + 1) {
@@ -44,7 +36,7 @@ static void generators(void **state)
     }
 }
 
-static void sizes_of_generators(void **state)
+TEST(sizes_of_generators)
 {
     for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
         const struct carm_matrix_spec spec = {.kind = (enum carm_matrix_kind)kind,
@@ -52,9 +44,8 @@ static void sizes_of_generators(void **state)
         struct carm_csr a;
         generate(&spec, &a);
         const double bytes = carm_csr_bytes(a.rows, a.nonzeros);
-        if (!(bytes > 0.9 * 3e6 && bytes < 1.2 * 3e6)) {
-            fail_msg("%s takes %g bytes", carm_matrix_kind_name(spec.kind), bytes);
-        }
+        fail_if(!(bytes > 0.9 * 3e6 && bytes < 1.2 * 3e6), "%s takes %g bytes",
+                carm_matrix_kind_name(spec.kind), bytes);
         carm_csr_close(&a);
     }
     assert_int_equal(carm_matrix_edge(27), 3);
@@ -62,7 +53,7 @@ static void sizes_of_generators(void **state)
     assert_int_equal(carm_matrix_edge(1), 1);
 }
 
-static void seeds_and_power(void **state)
+TEST(seeds_and_power)
 {
     struct carm_matrix_spec spec = {.kind = CARM_MATRIX_POWER, .rows = 20000};
     struct carm_csr a;
@@ -85,7 +76,7 @@ static void seeds_and_power(void **state)
 }
 
 /* The eigenvector that grids are checked by: A x is eigenvalue x, in every row. */
-static void eigenvectors(void **state)
+TEST(eigenvectors)
 {
     for (int kind = CARM_MATRIX_GRID7; kind <= CARM_MATRIX_GRID27; kind++) {
         for (uint32_t m = 1; m < 12; m++) {
@@ -113,7 +104,7 @@ static void eigenvectors(void **state)
 
 /* ---- blocks and threads --------------------------------------------------------------------------------------- */
 
-static void chosen_blocks(void **state)
+TEST(chosen_blocks)
 {
     static const struct {
         enum carm_matrix_kind kind;
@@ -131,15 +122,13 @@ static void chosen_blocks(void **state)
         unsigned c = 0;
         generate(&spec, &a);
         carm_bcsr_choose(&a, &r, &c);
-        if (r != known[i].r || c != known[i].c) {
-            fail_msg("%s with blocks of %u: %u x %u", carm_matrix_kind_name(spec.kind), spec.block,
-                     r, c);
-        }
+        fail_if(r != known[i].r || c != known[i].c, "%s with blocks of %u: %u x %u",
+                carm_matrix_kind_name(spec.kind), spec.block, r, c);
         carm_csr_close(&a);
     }
 }
 
-static void threads_get_as_much(void **state)
+TEST(threads_get_as_much)
 {
     static const uint32_t start[] = {0, 10, 10, 11, 12, 13, 14, 15, 16, 20};
     assert_int_equal(carm_spmv_split(start, 9, 0, 2), 0);
@@ -152,12 +141,4 @@ static void threads_get_as_much(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(generators),      cmocka_unit_test(sizes_of_generators),
-        cmocka_unit_test(seeds_and_power), cmocka_unit_test(eigenvectors),
-        cmocka_unit_test(chosen_blocks),   cmocka_unit_test(threads_get_as_much),
-    };
-    return cmocka_run_group_tests_name("matrix gen", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix Market files: what is read, and what is refused with file, line and reason. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/spmv/market.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static char path[64];
-static struct carm_err err;
 
 static int make_path(void **state)
 {
@@ -46,9 +41,7 @@ static const struct carm_csr *read_good(const char *text)
 {
     static struct carm_csr a;
     carm_csr_close(&a);
-    if (read_text(text, &a)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(read_text(text, &a), "%s", err.text);
     return &a;
 }
 
@@ -82,7 +75,7 @@ static void assert_dense(const struct carm_csr *a, uint32_t rows, uint32_t colum
 
 /* ---- what is read ---------------------------------------------------------------------------------------- */
 
-static void real_general(void **state)
+TEST(real_general)
 {
     static const double want[] = {1.5, 0, 0, -2e3, 0, 0, 0, 0.25, 0, 3, 0, 7};
     /* out of order, with comments, empty lines and blanks, the last line without its end */
@@ -93,7 +86,7 @@ static void real_general(void **state)
     assert_int_equal(read_good(HEAD "real general\n1048592 9 1\n1048592 9 1\n")->rows, 1048592);
 }
 
-static void windows_lines_and_capitals(void **state)
+TEST(windows_lines_and_capitals)
 {
     static const double want[] = {0, 4, 5, 0};
     assert_dense(read_good("%%MatrixMarket MATRIX Coordinate Integer GENERAL\r\n%c\r\n\r\n2 2 2\r\n"
@@ -101,13 +94,13 @@ static void windows_lines_and_capitals(void **state)
                  2, 2, 2, want);
 }
 
-static void patterns(void **state)
+TEST(patterns)
 {
     static const double want[] = {1, 1, 0, 1};
     assert_dense(read_good(HEAD "pattern general\n2 2 3\n1 1\n1 2\n2 2\n"), 2, 2, 3, want);
 }
 
-static void symmetries(void **state)
+TEST(symmetries)
 {
     static const double symmetric[] = {1, 2, 0, 2, 0, 3, 0, 3, 4};
     static const double skew[] = {0, -2, 0, 2, 0, -3, 0, 3, 0};
@@ -116,7 +109,7 @@ static void symmetries(void **state)
     assert_dense(read_good(HEAD "integer skew-symmetric\n3 3 2\n3 2 3\n2 1 2\n"), 3, 3, 4, skew);
 }
 
-static void duplicates_are_summed(void **state)
+TEST(duplicates_are_summed)
 {
     static const double want[] = {0, 6, 4, 0, 0, 0, 0, 0, 1};
     static const double mirrored[] = {0, 5, 5, 0};
@@ -126,7 +119,7 @@ static void duplicates_are_summed(void **state)
 }
 
 /* Long rows in reverse: sorted in place. */
-static void long_rows(void **state)
+TEST(long_rows)
 {
     enum { N = 3000 };
     FILE *f = fopen(path, "w");
@@ -138,7 +131,7 @@ static void long_rows(void **state)
     }
     assert_int_equal(fclose(f), 0);
     struct carm_csr a;
-    assert_int_equal(carm_matrix_market_read(path, &a, &err), 0);
+    assert_ok(carm_matrix_market_read(path, &a, &err));
     assert_int_equal(a.nonzeros, 2 * N);
     for (uint32_t k = 0; k < 2 * N; k++) {
         assert_int_equal(a.column[k], k % N);
@@ -208,7 +201,7 @@ static const struct refusal refusals[] = {
     {HEAD "real general\n1 1 2\n1 1 1e308\n1 1 1e308\n", CARM_EFORMAT, 0, "stands twice"},
 };
 
-static void are_refused(void **state)
+TEST(are_refused)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         const struct refusal *r = &refusals[i];
@@ -220,15 +213,14 @@ static void are_refused(void **state)
         } else {
             (void)snprintf(begin, sizeof begin, "%s: ", path);
         }
-        if (rc != -r->code || strncmp(err.text, begin, strlen(begin)) != 0 ||
-            !strstr(err.text, r->reason)) {
-            fail_msg("\"%s\" gives %d \"%s\", not %d \"%s...%s\"", r->text, rc, err.text, -r->code,
-                     begin, r->reason);
-        }
+        fail_if(rc != -r->code || strncmp(err.text, begin, strlen(begin)) != 0 ||
+                    !strstr(err.text, r->reason),
+                "\"%s\" gives %d \"%s\", not %d \"%s...%s\"", r->text, rc, err.text, -r->code,
+                begin, r->reason);
     }
 }
 
-static void long_lines(void **state)
+TEST(long_lines)
 {
     static char text[8192];
     /* a comment may be as long as it likes */
@@ -244,7 +236,7 @@ static void long_lines(void **state)
     assert_non_null(strstr(err.text, ":3: a line of more than 1024 characters"));
 }
 
-static void no_text(void **state)
+TEST(no_text)
 {
     static const char bytes[] = HEAD "real general\n2 2 1\n1 1\0 1\n";
     struct carm_csr a;
@@ -254,7 +246,7 @@ static void no_text(void **state)
 }
 
 /* A sparse file: room for so many entries, but there is no memory for them. */
-static void beyond_memory(void **state)
+TEST(beyond_memory)
 {
     static const double takes = 64e9; /* bytes */
     struct carm_csr a;
@@ -274,7 +266,7 @@ static void beyond_memory(void **state)
     assert_non_null(strstr(err.text, "takes "));
 }
 
-static void no_files(void **state)
+TEST(no_files)
 {
     struct carm_csr a;
     assert_int_equal(carm_matrix_market_read("/nonexistent/x.mtx", &a, &err), -CARM_EIO);
@@ -285,20 +277,4 @@ static void no_files(void **state)
     assert_non_null(strstr(err.text, "not a regular file"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_general),
-        cmocka_unit_test(windows_lines_and_capitals),
-        cmocka_unit_test(patterns),
-        cmocka_unit_test(symmetries),
-        cmocka_unit_test(duplicates_are_summed),
-        cmocka_unit_test(long_rows),
-        cmocka_unit_test(are_refused),
-        cmocka_unit_test(long_lines),
-        cmocka_unit_test(no_text),
-        cmocka_unit_test(beyond_memory),
-        cmocka_unit_test(no_files),
-    };
-    return cmocka_run_group_tests_name("matrix market", tests, make_path, remove_path);
-}
+RUN_TESTS(make_path, remove_path)

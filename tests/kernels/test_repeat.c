@@ -10,10 +10,10 @@ struct calls {
     int n, first, rc; /* calls; rep of the first; returned by the second */
 };
 
-static int call(void *context, int rep, struct carm_err *err)
+static int call(void *context, int rep, struct carm_err *failure)
 {
     struct calls *c = context;
-    (void)err;
+    (void)failure;
     if (c->n++ == 0) {
         c->first = rep;
         return 0;
@@ -24,12 +24,11 @@ static int call(void *context, int rep, struct carm_err *err)
 
 static int repeat(struct calls *calls, double seconds, struct carm_run_times *times)
 {
-    struct carm_err err;
     const struct carm_run_limits limits = {.seconds = seconds};
     return carm_repeat(&clock_here, 1, limits, call, calls, times, &err);
 }
 
-static void without_time_the_first_run_is_measured(void **state)
+TEST(without_time_the_first_run_is_measured)
 {
     struct calls calls = {0};
     struct carm_run_times times;
@@ -39,7 +38,7 @@ static void without_time_the_first_run_is_measured(void **state)
     assert_true(times.seconds > 0.0);
 }
 
-static void with_time_a_warm_up_and_every_repetition(void **state)
+TEST(with_time_a_warm_up_and_every_repetition)
 {
     struct calls calls = {0};
     struct carm_run_times times;
@@ -49,7 +48,7 @@ static void with_time_a_warm_up_and_every_repetition(void **state)
     assert_int_equal(times.reps, CARM_REPEAT_MAX);
 }
 
-static void an_error_ends_it(void **state)
+TEST(an_error_ends_it)
 {
     struct calls calls = {.rc = -CARM_ENOTSUP};
     struct carm_run_times times;
@@ -57,12 +56,4 @@ static void an_error_ends_it(void **state)
     assert_int_equal(calls.n, 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_time_the_first_run_is_measured),
-        cmocka_unit_test(with_time_a_warm_up_and_every_repetition),
-        cmocka_unit_test(an_error_ends_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

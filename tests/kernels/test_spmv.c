@@ -2,16 +2,11 @@
 /* Sparse matrix-vector product: every shape of block and ISA against a dense product, counts
  * against stepping, the trace against the counts, refusals. */
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "kernels/spmv/product.h"
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/teams.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa, int threads)
@@ -20,9 +15,7 @@ static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa,
     const struct carm_cpu limited = up_to(isa);
     p.cpu = &limited;
     p.team = teams[threads];
-    if (carm_spmv_open(&c, &p, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_spmv_open(&c, &p, &err));
     return (struct carm_spmv *)c;
 }
 
@@ -45,10 +38,9 @@ static void assert_product(const struct carm_spmv *s, const struct carm_csr *a)
             sum += (long double)dense[(size_t)i * a->columns + j] * s->x[j];
             magnitude += fabs(dense[(size_t)i * a->columns + j] * s->x[j]);
         }
-        if (!(fabs(s->y[i] - (double)sum) <= 64 * DBL_EPSILON * magnitude)) {
-            fail_msg("%s, %s: row %u is %.17g, not %.17g", s->base.size, s->base.isa, i, s->y[i],
-                     (double)sum);
-        }
+        fail_if(!(fabs(s->y[i] - (double)sum) <= 64 * DBL_EPSILON * magnitude),
+                "%s, %s: row %u is %.17g, not %.17g", s->base.size, s->base.isa, i, s->y[i],
+                (double)sum);
     }
     free(dense);
 }
@@ -60,9 +52,7 @@ static void one_product(struct carm_spmv_params p, const struct carm_csr *a, enu
     struct carm_spmv *s = open_case(p, isa, threads);
     run(&s->base, threads);
     assert_product(s, a);
-    if (check(&s->base)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(check(&s->base), "%s", err.text);
     assert_string_equal(s->base.isa, carm_isa_name(p.optimised ? isa : CARM_SCALAR));
     close_case(&s->base);
 }
@@ -89,7 +79,7 @@ static void each_shape(struct carm_spmv_params p, const struct carm_csr *a)
     }
 }
 
-static void products(void **state)
+TEST(products)
 {
     static const struct carm_matrix_spec specs[] = {
         {.kind = CARM_MATRIX_FEM, .rows = 65, .block = 3, .per_row = 4},
@@ -101,16 +91,14 @@ static void products(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         const struct carm_spmv_params p = {.matrix = specs[i]};
         struct carm_csr a;
-        if (carm_matrix_generate(&p.matrix, &a, &err)) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_matrix_generate(&p.matrix, &a, &err));
         each_shape(p, &a);
         carm_csr_close(&a);
     }
 }
 
 /* From a file: rectangular, with empty rows, and columns too far apart for 2 bytes. */
-static void product_of_file(void **state)
+TEST(product_of_file)
 {
     char path[] = "/tmp/carm-mtx-XXXXXX";
     const int fd = mkstemp(path);
@@ -145,7 +133,7 @@ static void product_of_file(void **state)
 }
 
 /* Larger ones by their own checks: a sample of rows, the grids by their eigenvalue. */
-static void larger(void **state)
+TEST(larger)
 {
     for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
         for (int way = 0; way < 2; way++) {
@@ -155,16 +143,14 @@ static void larger(void **state)
                 .prefetch_bytes = CARM_SPMV_TUNE};
             struct carm_spmv *s = open_case(p, CARM_AVX512, 1);
             run(&s->base, 1);
-            if (check(&s->base)) {
-                fail_msg("%s", err.text);
-            }
+            fail_if(check(&s->base), "%s", err.text);
             assert_near(s->base.work.operations, 2.0 * s->nonzeros, 0.0);
             close_case(&s->base);
         }
     }
 }
 
-static void faults_are_found(void **state)
+TEST(faults_are_found)
 {
     for (int grid = 0; grid < 2; grid++) {
         const struct carm_matrix_spec spec = {
@@ -199,7 +185,7 @@ static void faults_are_found(void **state)
 
 /* CSR: 2 flops for 12 bytes of a nonzero, 0.167; dense blocks: for a little more than 8, 0.25. Rows and
  * vectors cost some of it. source: the paper's table 2 and section 6.3.1 */
-static void intensities(void **state)
+TEST(intensities)
 {
     struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_FEM, .bytes = 4000000, .block = 8}};
     struct carm_spmv *s = open_case(p, CARM_SSE, 1);
@@ -261,19 +247,17 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
     uint32_t rows = 0;
     (void)carm_spmv_start(s, &rows);
     run(&s->base, 1);
-    if (carm_spmv_count_some(s, UINT64_MAX, &whole, &err) ||
-        carm_spmv_count_some(s, 1000, &part, &err)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(carm_spmv_count_some(s, UINT64_MAX, &whole, &err) ||
+                carm_spmv_count_some(s, 1000, &part, &err),
+            "%s", err.text);
     assert_int_equal(part.core_by, CARM_COUNTED_STEPPED);
     assert_non_null(strstr(part.core_note, "of the very matrix stepped"));
     const double claimed = p.optimised ? 0.03 : 0.0; /* by the note */
     assert_int_equal(strstr(part.core_note, "within 3%") != NULL, p.optimised);
-    if (fabs(part.core_bytes - whole.core_bytes) > claimed * whole.core_bytes ||
-        fabs(part.core_flops - whole.core_flops) > claimed * whole.core_flops) {
-        fail_msg("%s, %s: %.0f bytes, %.0f flops by a part; %.0f, %.0f by all", s->base.size,
-                 s->base.isa, part.core_bytes, part.core_flops, whole.core_bytes, whole.core_flops);
-    }
+    fail_if(fabs(part.core_bytes - whole.core_bytes) > claimed * whole.core_bytes ||
+                fabs(part.core_flops - whole.core_flops) > claimed * whole.core_flops,
+            "%s, %s: %.0f bytes, %.0f flops by a part; %.0f, %.0f by all", s->base.size,
+            s->base.isa, part.core_bytes, part.core_flops, whole.core_bytes, whole.core_flops);
     if (!p.optimised) {
         assert_near(whole.core_flops, s->base.work.operations, 0.0);
     } else {
@@ -294,7 +278,7 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
     close_case(&s->base);
 }
 
-static void counts(void **state)
+TEST(counts)
 {
     static const struct carm_matrix_spec specs[] = {
         {.kind = CARM_MATRIX_FEM, .rows = 60, .block = 4, .per_row = 5},
@@ -314,7 +298,7 @@ static void counts(void **state)
     }
 }
 
-static void counting_a_case(void **state)
+TEST(counting_a_case)
 {
     NEEDS_STEPPING();
     const struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_POWER, .bytes = 2000000}};
@@ -341,7 +325,7 @@ static int open_fails(struct carm_spmv_params p)
     return rc;
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_FEM}};
     assert_int_equal(open_fails(p), -CARM_EINVAL); /* no size */
@@ -360,13 +344,4 @@ static void refusals(void **state)
     assert_non_null(strstr(err.text, "no code for blocks of 5 x 5"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),        cmocka_unit_test(product_of_file),
-        cmocka_unit_test(larger),          cmocka_unit_test(faults_are_found),
-        cmocka_unit_test(intensities),     cmocka_unit_test(counts),
-        cmocka_unit_test(counting_a_case), cmocka_unit_test(refusals),
-    };
-    return cmocka_run_group_tests_name("spmv", tests, open_teams, close_teams);
-}
+RUN_TESTS(open_teams, close_teams)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The 7-point stencil: every ISA against plain loops and the solution, odd sizes, ghosts, blocks,
  * counts against stepping, the trace against the counts, refusals. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/stencil/sweep.h"
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/teams.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 #ifdef __clang__ /* keeps on the stack what gcc has in registers */
@@ -23,9 +17,7 @@ static struct carm_stencil *open_case(struct carm_stencil_params p, enum carm_is
     const struct carm_cpu limited = up_to(isa);
     p.cpu = &limited;
     p.team = teams[threads];
-    if (carm_stencil_open(&c, &p, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_stencil_open(&c, &p, &err));
     return (struct carm_stencil *)c;
 }
 
@@ -40,10 +32,9 @@ static void assert_same(const struct carm_stencil *a, const struct carm_stencil 
     for (uint32_t z = 0; z < a->n; z++) {
         for (uint32_t y = 0; y < a->n; y++) {
             for (uint32_t x = 0; x < a->n; x++) {
-                if (!(fabs(at(a, x, y, z) - at(b, x, y, z)) <= tolerance)) {
-                    fail_msg("%s %s: %u %u %u is %.17g, not %.17g", b->base.isa, b->base.size, x, y,
-                             z, at(b, x, y, z), at(a, x, y, z));
-                }
+                fail_if(!(fabs(at(a, x, y, z) - at(b, x, y, z)) <= tolerance),
+                        "%s %s: %u %u %u is %.17g, not %.17g", b->base.isa, b->base.size, x, y, z,
+                        at(b, x, y, z), at(a, x, y, z));
             }
         }
     }
@@ -59,9 +50,8 @@ static void assert_ghosts(const struct carm_stencil *s)
                 const double *line = s->grid[g] + z * s->plane + y * s->pitch;
                 const bool all = z < 0 || z == n || y < 0 || y == n;
                 for (ptrdiff_t x = -1; x < s->pitch - 1; x++) {
-                    if ((all || x < 0 || x >= n) && line[x] != 0.0) {
-                        fail_msg("%s: ghost %td %td %td was written", s->base.size, x, y, z);
-                    }
+                    fail_if((all || x < 0 || x >= n) && line[x] != 0.0,
+                            "%s: ghost %td %td %td was written", s->base.size, x, y, z);
                 }
             }
         }
@@ -86,16 +76,14 @@ static void compare(uint32_t n, enum carm_isa isa, int threads, int way)
         /* the same order of additions: without FMA the same bits */
         assert_same(plain, fast, isa < CARM_AVX2 ? 0.0 : 1e-15 * (double)plain->steps);
     }
-    if (check(&plain->base) || check(&fast->base)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(check(&plain->base) || check(&fast->base), "%s", err.text);
     assert_ghosts(plain);
     assert_ghosts(fast);
     close_case(&plain->base);
     close_case(&fast->base);
 }
 
-static void results(void **state)
+TEST(results)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40};
     int done = 0;
@@ -113,7 +101,7 @@ static void results(void **state)
 }
 
 /* A grid that decays to nothing begins anew, and is right again. */
-static void many_runs(void **state)
+TEST(many_runs)
 {
     struct carm_stencil *s = open_case((struct carm_stencil_params){.n = 3}, CARM_SSE, 1);
     for (int i = 0; i < 100; i++) {
@@ -124,7 +112,7 @@ static void many_runs(void **state)
     close_case(&s->base);
 }
 
-static void faults_are_found(void **state)
+TEST(faults_are_found)
 {
     struct carm_stencil_params p = {.n = 24, .optimised = true};
     struct carm_stencil *s = open_case(p, CARM_SSE, 1);
@@ -154,7 +142,7 @@ static void faults_are_found(void **state)
 /* ---- what it is said to move ---------------------------------------------------------------------------- */
 
 /* 8 flops for 24 compulsory bytes, for 16 past the caches. source: the paper's table 2, 0.33 to 0.50 */
-static void intensities(void **state)
+TEST(intensities)
 {
     struct carm_stencil_params p = {.n = 20, .sweeps = 2};
     struct carm_stencil *s = open_case(p, CARM_SCALAR, 1);
@@ -174,7 +162,7 @@ static void intensities(void **state)
     close_case(&s->base);
 }
 
-static void layout(void **state)
+TEST(layout)
 {
     struct carm_stencil_params p = {.n = 100, .optimised = true, .l2_bytes = 262144};
     struct carm_stencil *s = open_case(p, CARM_SSE, 1);
@@ -198,7 +186,7 @@ static void layout(void **state)
     close_case(&s->base);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     struct carm_dwarf_case *c = NULL;
     struct carm_stencil_params p = {.n = 60000, .cpu = &cpu, .team = teams[1]};
@@ -237,10 +225,9 @@ static void count_one(uint32_t n, enum carm_isa isa, int threads, uint32_t sweep
     struct carm_dwarf_work part = {0};
     struct seen seen = {.s = s};
     run(&s->base, threads);
-    if (carm_stencil_count_some(s, UINT64_MAX, &whole, &err) ||
-        carm_stencil_count_some(s, 0, &part, &err)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(carm_stencil_count_some(s, UINT64_MAX, &whole, &err) ||
+                carm_stencil_count_some(s, 0, &part, &err),
+            "%s", err.text);
     assert_int_equal(whole.core_by, CARM_COUNTED_STEPPED);
     assert_near(whole.core_flops, s->base.work.operations, 0.0);
     assert_near(part.core_flops, whole.core_flops, 0.0);
@@ -264,7 +251,7 @@ static void count_one(uint32_t n, enum carm_isa isa, int threads, uint32_t sweep
     close_case(&s->base);
 }
 
-static void counts(void **state)
+TEST(counts)
 {
     static const uint32_t sizes[] = {2, 5, 12, 19};
     NEEDS_EXACT();
@@ -291,7 +278,7 @@ static double stepped_lines(struct carm_stencil *s, uint32_t lines)
 }
 
 /* A line more is exactly what the trace says of it. */
-static void trace_is_what_is_executed(void **state)
+TEST(trace_is_what_is_executed)
 {
     NEEDS_EXACT();
     struct carm_stencil *s = open_case((struct carm_stencil_params){.n = 11}, CARM_SCALAR, 1);
@@ -303,7 +290,7 @@ static void trace_is_what_is_executed(void **state)
 }
 
 /* As studies call it: what cannot be stepped is said, never zero without a word. */
-static void counting_a_case(void **state)
+TEST(counting_a_case)
 {
     NEEDS_STEPPING();
     struct carm_stencil_params p = {.n = 40, .optimised = true};
@@ -316,14 +303,4 @@ static void counting_a_case(void **state)
     close_case(&s->base);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results),          cmocka_unit_test(many_runs),
-        cmocka_unit_test(faults_are_found), cmocka_unit_test(intensities),
-        cmocka_unit_test(layout),           cmocka_unit_test(refusals),
-        cmocka_unit_test(counts),           cmocka_unit_test(trace_is_what_is_executed),
-        cmocka_unit_test(counting_a_case),
-    };
-    return cmocka_run_group_tests_name("stencil", tests, open_teams, close_teams);
-}
+RUN_TESTS(open_teams, close_teams)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm study classes without the measuring: counts by construction, levels and choices, words, rows
  * written and read again, and what the report says of made-up points. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "asm/image.h"
@@ -96,34 +92,28 @@ static int try_plan(struct carm_classes *study, const struct carm_study_words *w
 
 static void plan(struct carm_classes *study, struct carm_study_words words)
 {
-    if (try_plan(study, &words)) {
-        fail_msg("%s", f.err.text);
-    }
+    fail_if(try_plan(study, &words), "%s", f.err.text);
 }
 
 static void refuse(struct carm_study_words words, int code, const char *sentence)
 {
     f.err.text[0] = '\0';
     assert_int_equal(try_plan(&f.study, &words), -code);
-    if (!strstr(f.err.text, sentence)) {
-        fail_msg("\"%s\" does not say \"%s\"", f.err.text, sentence);
-    }
+    fail_if(!strstr(f.err.text, sentence), "\"%s\" does not say \"%s\"", f.err.text, sentence);
 }
 
 /* ---- counts by construction ------------------------------------------------------------------- */
 
 /* Assembled and recounted, each code times its loops is the plan's iteration, and a point is that
  * times iterations and threads, to the last flop and byte. */
-static void counts_are_account_times_iterations(void **state)
+TEST_BETWEEN(counts_are_account_times_iterations, set_up, tear_down)
 {
     struct carm_image *image = NULL;
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
         const struct carm_classes_side *s = &f.study.sides[c];
         const struct carm_account whole = carm_class_account(&s->plan);
-        if (carm_image_open(&image, s->plan.specs, s->plan.nspecs, &f.err)) {
-            fail_msg("%s", f.err.text);
-        }
+        fail_if(carm_image_open(&image, s->plan.specs, s->plan.nspecs, &f.err), "%s", f.err.text);
         for (size_t i = 0; i < image->n; i++) {
             const struct carm_account *a = &image->codes[i].account;
             const uint64_t loops = s->plan.bytes / a->stride_bytes;
@@ -151,7 +141,7 @@ static void counts_are_account_times_iterations(void **state)
 /* ---- levels, enlarging, choices -------------------------------------------------------------- */
 
 /* 4 x the last cache, by the model: the measured knee goes before the OS's size. */
-static void enlarging_goes_by_the_model(void **state)
+TEST_BETWEEN(enlarging_goes_by_the_model, set_up, tear_down)
 {
     static const struct {
         uint64_t knee, os;
@@ -173,15 +163,14 @@ static void enlarging_goes_by_the_model(void **state)
         (void)strcpy(f.levels[2].level, cases[i].nlevels == 3 ? "DRAM" : "L3");
         plan(&f.study, (struct carm_study_words){.threads = cases[i].threads});
         const struct carm_class_plan *p = &f.study.sides[CARM_APP_D].plan;
-        if (p->wanted != cases[i].wanted) {
-            fail_msg("case %zu: %llu MiB", i, (unsigned long long)(p->wanted >> 20));
-        }
+        fail_if(p->wanted != cases[i].wanted, "case %zu: %llu MiB", i,
+                (unsigned long long)(p->wanted >> 20));
         assert_true(p->flops == p->bytes * 16);
         assert_int_equal(f.study.sides[CARM_APP_D].home, cases[i].nlevels - 1);
     }
 }
 
-static void sets_lie_where_they_fit(void **state)
+TEST_BETWEEN(sets_lie_where_they_fit, set_up, tear_down)
 {
     assert_int_equal(carm_classes_home(&f.model, f.topo, 1, 4608), 0);
     assert_int_equal(carm_classes_home(&f.model, f.topo, 4, 32768), 0);
@@ -194,7 +183,7 @@ static void sets_lie_where_they_fit(void **state)
     assert_int_equal(f.study.sides[CARM_APP_L3].home, 1);
 }
 
-static void threads_and_isa_by_default(void **state)
+TEST_BETWEEN(threads_and_isa_by_default, set_up, tear_down)
 {
     plan(&f.study, (struct carm_study_words){.isa = NULL});
     assert_int_equal(f.study.base.threads, 4);      /* one for each core */
@@ -214,7 +203,7 @@ static void threads_and_isa_by_default(void **state)
     assert_non_null(strstr(f.study.base.roofs_note, "carm build --isa avx2 --threads 4"));
 }
 
-static void words_are_refused(void **state)
+TEST_BETWEEN(words_are_refused, set_up, tear_down)
 {
     refuse((struct carm_study_words){.largest = "21"}, CARM_EINVAL, "from 0 to 20, not \"21\"");
     refuse((struct carm_study_words){.largest = "x"}, CARM_EINVAL, "--largest needs");
@@ -261,13 +250,11 @@ static struct carm_classes *other(const char *threads)
     struct carm_classes *s = malloc(sizeof *s);
     assert_non_null(s);
     plan(s, (struct carm_study_words){.threads = threads, .isa = "sse"});
-    if (carm_study_rows_read(&s->base, path, &f.err)) {
-        fail_msg("%s", f.err.text);
-    }
+    fail_if(carm_study_rows_read(&s->base, path, &f.err), "%s", f.err.text);
     return s;
 }
 
-static void rows_are_written_and_taken_up(void **state)
+TEST_BETWEEN(rows_are_written_and_taken_up, set_up, tear_down)
 {
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     assert_int_equal(unlink(path), 0);
@@ -300,7 +287,7 @@ static void rows_are_written_and_taken_up(void **state)
     free(again);
 }
 
-static void foreign_rows_are_passed_over(void **state)
+TEST_BETWEEN(foreign_rows_are_passed_over, set_up, tear_down)
 {
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     put("w", "isa,name,seconds,note,flops,bytes,precision,threads\n"
@@ -321,7 +308,7 @@ static void foreign_rows_are_passed_over(void **state)
     assert_non_null(strstr(f.err.text, "line 9"));
 }
 
-static void files_are_refused(void **state)
+TEST_BETWEEN(files_are_refused, set_up, tear_down)
 {
     plan(&f.study, (struct carm_study_words){.threads = "4", .isa = "sse"});
     (void)unlink(path);
@@ -362,7 +349,7 @@ static void ideal(double l1_share)
     }
 }
 
-static void observations_of_an_ideal_machine(void **state)
+TEST_BETWEEN(observations_of_an_ideal_machine, set_up, tear_down)
 {
     struct carm_classes_facts facts;
     ideal(0.95);
@@ -391,7 +378,7 @@ static void observations_of_an_ideal_machine(void **state)
     assert_true(fabs(l1->single_dram_share - 0.75) < 1e-9);
 }
 
-static void observations_that_do_not_hold(void **state)
+TEST_BETWEEN(observations_that_do_not_hold, set_up, tear_down)
 {
     struct carm_classes_facts facts;
     ideal(0.89);
@@ -431,7 +418,7 @@ static char *text_of(int what)
     return text;
 }
 
-static void reports_say_what_was_found(void **state)
+TEST_BETWEEN(reports_say_what_was_found, set_up, tear_down)
 {
     ideal(0.95);
     (void)strcpy(f.model.machine.hostname, "h\033[31m\"\n|x");
@@ -462,7 +449,7 @@ static void reports_say_what_was_found(void **state)
 }
 
 /* A machine is taken to be as slow as it was for the work before. */
-static void a_budget_has_time_or_not(void **state)
+TEST(a_budget_has_time_or_not)
 {
     char text[64] = "";
     struct carm_study s = {.slow = 1.0, .until = carm_seconds_now() + 100.0};
@@ -484,25 +471,11 @@ static void a_budget_has_time_or_not(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_budget_has_time_or_not),
-        cmocka_unit_test_setup_teardown(counts_are_account_times_iterations, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(enlarging_goes_by_the_model, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(sets_lie_where_they_fit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(threads_and_isa_by_default, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(words_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_are_written_and_taken_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(foreign_rows_are_passed_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(files_are_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(observations_of_an_ideal_machine, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(observations_that_do_not_hold, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(reports_say_what_was_found, set_up, tear_down),
-    };
     const int fd = mkstemp(path);
     if (fd < 0 || close(fd) != 0) {
         return 1;
     }
-    const int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    const int rc = run_suite(NULL, NULL);
     (void)unlink(path);
     return rc;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The transpose: exact for every size, ISA and number of threads; what it executes and accesses. */
-#include <string.h>
-
 #include "kernels/transpose/exchange.h"
 #include "tests/harness/count/step/stepping.h"
 #include "tests/kernels/machine.h"
@@ -12,9 +10,7 @@ static struct carm_dwarf_case *open_case(size_t n, int version, const struct car
 {
     const struct carm_transpose_params p = {n, (enum carm_transpose_version)version, on, team};
     struct carm_dwarf_case *c = NULL;
-    if (carm_transpose_open(&c, &p, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_transpose_open(&c, &p, &err));
     return c;
 }
 
@@ -28,9 +24,7 @@ static void checked(struct carm_dwarf_case *c, struct carm_team *team)
     /* before the first run nothing is in its place */
     assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
     assert_int_equal(c->ops->run(c, team, &err), 0);
-    if (c->ops->check(c, team, &error, by, &err)) {
-        fail_msg("%s %s: %s", c->version, c->isa, err.text);
-    }
+    fail_if(c->ops->check(c, team, &error, by, &err), "%s %s: %s", c->version, c->isa, err.text);
     assert_true(error == 0.0);
 }
 
@@ -61,17 +55,17 @@ static void every_isa(int threads)
     }
 }
 
-static void exact_on_one_thread(void **state)
+TEST(exact_on_one_thread)
 {
     every_isa(1);
 }
 
-static void exact_on_two_threads(void **state)
+TEST(exact_on_two_threads)
 {
     every_isa(2);
 }
 
-static void faults_are_found(void **state)
+TEST(faults_are_found)
 {
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = open_case(9, CARM_TRANSPOSE_OPTIMISED, &cpu, team);
@@ -87,7 +81,7 @@ static void faults_are_found(void **state)
     carm_team_close(team);
 }
 
-static void bad_parameters_are_refused(void **state)
+TEST(bad_parameters_are_refused)
 {
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *c = NULL;
@@ -103,7 +97,7 @@ static void bad_parameters_are_refused(void **state)
     carm_team_close(team);
 }
 
-static void the_metric_is_the_exchange(void **state)
+TEST(the_metric_is_the_exchange)
 {
     struct carm_team *team = team_of(1);
     struct carm_dwarf_case *plain = open_case(8, CARM_TRANSPOSE_PLAIN, &cpu, team);
@@ -168,7 +162,7 @@ __attribute__((noinline)) static struct carm_step_counts step_planes(const struc
     return end(true);
 }
 
-static void traces_cover_everything(void **state)
+TEST(traces_cover_everything)
 {
     struct carm_team *team = team_of(1);
     for (int version = 0; version < 2; version++) {
@@ -190,7 +184,7 @@ static void traces_cover_everything(void **state)
 
 /* An empty range shows what the calls themselves load and store; the plain version's loop has nothing
  * but the moves, in registers, if only the compiler optimises. */
-static void plain_traces_are_what_is_stepped(void **state)
+TEST(plain_traces_are_what_is_stepped)
 {
     NEEDS_STEPPING();
     struct carm_team *team = team_of(1);
@@ -214,7 +208,7 @@ static void plain_traces_are_what_is_stepped(void **state)
     carm_team_close(team);
 }
 
-static void vector_traces_are_what_is_stepped(void **state)
+TEST(vector_traces_are_what_is_stepped)
 {
     NEEDS_STEPPING();
     struct carm_team *team = team_of(1);
@@ -248,7 +242,7 @@ static void counts_on(const struct carm_cpu *on, struct carm_team *team)
     }
 }
 
-static void counts_have_no_flops(void **state)
+TEST(counts_have_no_flops)
 {
     NEEDS_STEPPING();
     struct carm_team *team = team_of(1);
@@ -259,18 +253,4 @@ static void counts_have_no_flops(void **state)
     carm_team_close(team);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_on_one_thread),
-        cmocka_unit_test(exact_on_two_threads),
-        cmocka_unit_test(faults_are_found),
-        cmocka_unit_test(bad_parameters_are_refused),
-        cmocka_unit_test(the_metric_is_the_exchange),
-        cmocka_unit_test(traces_cover_everything),
-        cmocka_unit_test(plain_traces_are_what_is_stepped),
-        cmocka_unit_test(vector_traces_are_what_is_stepped),
-        cmocka_unit_test(counts_have_no_flops),
-    };
-    return cmocka_run_group_tests(tests, open_machine, close_machine);
-}
+RUN_TESTS(open_machine, close_machine)

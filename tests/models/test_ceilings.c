@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ceilings: their place in a model file, the gaps between them, the option, the plan of test codes,
  * and where memory without affinity comes from. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/machine/team.h"
 #include "models/ceilings.h"
 #include "models/model.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/roofs/plan.h"
 
@@ -67,10 +61,9 @@ static void assert_same(const struct carm_ceiling_roof *a, const struct carm_cei
     assert_string_equal(a->note, b->note);
 }
 
-static void through_a_file(void **state)
+TEST(through_a_file)
 {
     struct carm_model *back = NULL;
-    struct carm_err err = {""};
     struct carm_ceiling_roof ceilings[] = {
         made(CARM_CEILING_IN_CORE, "tlp add", 1e9),
         made(CARM_CEILING_MEMORY, "dot", 3e10),
@@ -81,9 +74,7 @@ static void through_a_file(void **state)
     (void)snprintf(ceilings[1].note, sizeof ceilings[1].note, "preempted 9 times");
     struct carm_model *m = model_with(ceilings, 4);
     char *text = carm_model_to_json(m);
-    if (carm_model_parse(text, strlen(text), "m.json", &back, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_model_parse(text, strlen(text), "m.json", &back, &err));
     assert_int_equal(back->roofs->nceilings, 4);
     for (size_t i = 0; i < 4; i++) {
         assert_same(&back->roofs->ceilings[i], &ceilings[i]);
@@ -98,7 +89,7 @@ static void through_a_file(void **state)
     m = model_with(NULL, 0); /* a file of before */
     text = carm_model_to_json(m);
     assert_null(strstr(text, "ceilings"));
-    assert_int_equal(carm_model_parse(text, strlen(text), "m.json", &back, &err), 0);
+    assert_ok(carm_model_parse(text, strlen(text), "m.json", &back, &err));
     assert_int_equal(back->roofs->nceilings, 0);
     free(text);
     carm_model_free(back);
@@ -121,7 +112,7 @@ static char *swap(const char *text, const char *after, const char *from, const c
     return s;
 }
 
-static void broken_files_are_refused(void **state)
+TEST(broken_files_are_refused)
 {
     static const struct {
         const char *after, *from, *to, *message;
@@ -156,21 +147,19 @@ static void broken_files_are_refused(void **state)
     char *text = carm_model_to_json(m);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_model *back = NULL;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         char *bad = swap(text, cases[i].after, cases[i].from, cases[i].to);
-        if (carm_model_parse(bad, strlen(bad), "m.json", &back, &err) != -CARM_EFORMAT ||
-            !strstr(err.text, cases[i].message) || back) {
-            fail_msg("case %zu (%s): said '%s'", i, cases[i].to, err.text);
-        }
+        fail_if(carm_model_parse(bad, strlen(bad), "m.json", &back, &err) != -CARM_EFORMAT ||
+                    !strstr(err.text, cases[i].message) || back,
+                "case %zu (%s): said '%s'", i, cases[i].to, err.text);
         free(bad);
     }
     free(text);
     carm_model_free(m);
 }
 
-static void groups_by_name(void **state)
+TEST(groups_by_name)
 {
-    struct carm_err err = {""};
     for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
         enum carm_ceiling_group group = CARM_CEILING_GROUP_COUNT;
         assert_int_equal(carm_ceiling_group_parse(
@@ -180,7 +169,7 @@ static void groups_by_name(void **state)
     }
 }
 
-static void gaps(void **state)
+TEST(gaps)
 {
     static const struct {
         enum carm_ceiling_group group;
@@ -234,26 +223,25 @@ struct fixture {
     struct carm_build_config config;
 };
 
-static int configure(struct fixture *f, struct carm_build_words words, struct carm_err *err)
+static int configure(struct fixture *f, struct carm_build_words words, struct carm_err *failure)
 {
     memset(f, 0, sizeof *f);
     assert_int_equal(carm_topo_open(&f->topo,
                                     "pack:1 l3:1(size=33554432) core:4 l2:1(size=1048576) "
                                     "l1:1(size=32768) pu:1",
-                                    NULL, err),
+                                    NULL, failure),
                      0);
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         f->cpu.isa[i] = true;
     }
     f->cpu.fma = true;
     words.memory = "64M";
-    return carm_build_configure(&f->config, &words, &f->cpu, f->topo, err);
+    return carm_build_configure(&f->config, &words, &f->cpu, f->topo, failure);
 }
 
-static void the_option(void **state)
+TEST(the_option)
 {
     struct fixture f;
-    struct carm_err err = {""};
     static const struct {
         const char *word;
         bool want[CARM_CEILING_GROUP_COUNT];
@@ -275,10 +263,10 @@ static void the_option(void **state)
     assert_string_equal(err.text, "--ceilings: unknown group of ceilings 'simd': in-core, mix, "
                                   "memory, busy or traffic");
     carm_topo_close(f.topo);
-    assert_int_equal(configure(&f, (struct carm_build_words){.precision = "sp,dp"}, &err), 0);
+    assert_ok(configure(&f, (struct carm_build_words){.precision = "sp,dp"}, &err));
     assert_int_equal(carm_build_ceilings_precision(&f.config), CARM_DP);
     carm_topo_close(f.topo);
-    assert_int_equal(configure(&f, (struct carm_build_words){.precision = "sp"}, &err), 0);
+    assert_ok(configure(&f, (struct carm_build_words){.precision = "sp"}, &err));
     assert_int_equal(carm_build_ceilings_precision(&f.config), CARM_SP);
     carm_topo_close(f.topo);
 }
@@ -295,7 +283,7 @@ static const struct carm_ceiling_point *find(const struct carm_ceiling_point *po
 }
 
 /* Which in-core ceilings an ISA has, in order. */
-static void the_plan_of_each_isa(void **state)
+TEST(the_plan_of_each_isa)
 {
     static const struct {
         const char *isa;
@@ -316,7 +304,6 @@ static void the_plan_of_each_isa(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
         struct fixture f;
-        struct carm_err err = {""};
         char got[1024] = "";
         assert_int_equal(
             configure(&f, (struct carm_build_words){.isa = cases[i].isa, .ceilings = "in-core"},
@@ -334,7 +321,7 @@ static void the_plan_of_each_isa(void **state)
 
 /* Every code is in the one image, assembled and recounted; shares of floating point are exact; codes
  * of ceilings are no candidates for roofs. */
-static void codes_are_assembled_and_recounted(void **state)
+TEST(codes_are_assembled_and_recounted)
 {
     static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512"};
     static const char *const precisions[] = {"dp", "sp"};
@@ -342,30 +329,26 @@ static void codes_are_assembled_and_recounted(void **state)
         struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
         struct carm_build_plan plan;
         struct fixture f;
-        struct carm_err err = {""};
         const struct carm_build_words words = {.isa = isas[i / 2],
                                                .precision = precisions[i % 2],
                                                .ldst = "2:1,1:0",
                                                .ops = "mad,add",
                                                .ceilings = ""};
-        assert_int_equal(configure(&f, words, &err), 0);
+        assert_ok(configure(&f, words, &err));
         const int rc = carm_build_plan_open(&plan, &f.config, &f.cpu, &err);
         if (rc == -CARM_ENOTSUP) {
             carm_topo_close(f.topo);
             print_message("skipped: %s\n", err.text);
             skip();
         }
-        if (rc) {
-            fail_msg("%s", err.text);
-        }
+        fail_if(rc, "%s", err.text);
         const size_t n = carm_ceilings_plan(&f.config, &f.cpu, points);
         for (size_t k = 0; k < n; k++) {
             for (size_t c = 0; c < points[k].ncodes; c++) {
                 char name[CARM_CODE_NAME_MAX];
                 carm_code_name(&points[k].codes[c], name);
-                if (!carm_image_find(plan.image, name)) {
-                    fail_msg("%s has no code %s", points[k].name, name);
-                }
+                fail_if(!carm_image_find(plan.image, name), "%s has no code %s", points[k].name,
+                        name);
             }
         }
         for (unsigned k = 1; k <= 4; k++) {
@@ -401,12 +384,11 @@ static void codes_are_assembled_and_recounted(void **state)
 }
 
 /* Traffic alone still has its streaming read, which is no ceiling of memory. */
-static void traffic_alone(void **state)
+TEST(traffic_alone)
 {
     struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
     struct fixture f;
-    struct carm_err err = {""};
-    assert_int_equal(configure(&f, (struct carm_build_words){.ceilings = "traffic"}, &err), 0);
+    assert_ok(configure(&f, (struct carm_build_words){.ceilings = "traffic"}, &err));
     assert_int_equal(carm_ceilings_plan(&f.config, &f.cpu, points), 1);
     assert_string_equal(points[0].name, "dot");
     assert_int_equal(points[0].group, CARM_CEILING_TRAFFIC);
@@ -414,7 +396,7 @@ static void traffic_alone(void **state)
     carm_topo_close(f.topo);
 }
 
-static void parts_are_powers_of_two(void **state)
+TEST(parts_are_powers_of_two)
 {
     int parts[32];
     char name[32];
@@ -440,7 +422,6 @@ static void parts_are_powers_of_two(void **state)
 static void assert_touch(const char *machine, const char *cpuset, int nodes, int n, int want)
 {
     struct carm_topo *topo = NULL;
-    struct carm_err err = {""};
     if (carm_topo_open(&topo, machine, cpuset, &err)) {
         fail_msg("%s", err.text);
         return;
@@ -450,7 +431,7 @@ static void assert_touch(const char *machine, const char *cpuset, int nodes, int
     carm_topo_close(topo);
 }
 
-static void memory_of_another_node(void **state)
+TEST(memory_of_another_node)
 {
     static const char two[] = "pack:2 numa:1 core:4 pu:1"; /* PUs 0-3 and 4-7 */
     static const char smt[] = "pack:2 numa:1 core:2 pu:2"; /* 0-3 and 4-7, two to a core */
@@ -470,20 +451,17 @@ static void memory_of_another_node(void **state)
 }
 
 /* Here: whatever thread touches, it is done once, for all, and the workers' own touch does nothing. */
-static void touching_for_others(void **state)
+TEST(touching_for_others)
 {
     struct carm_topo *topo = NULL;
     struct carm_team *team = NULL;
     struct carm_clock clock;
-    struct carm_err err = {""};
     const size_t bytes = (size_t)4 << 20;
-    assert_int_equal(carm_topo_open(&topo, NULL, NULL, &err), 0);
-    assert_int_equal(carm_clock_open(&clock, &err), 0);
+    assert_ok(carm_topo_open(&topo, NULL, NULL, &err));
+    assert_ok(carm_clock_open(&clock, &err));
     const int n = topo->pus > 1 ? 2 : 1;
-    assert_int_equal(carm_team_open(&team, topo, &clock, n, bytes, 16, &err), 0);
-    if (carm_team_touch_from(team, topo->order[0], bytes, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_team_open(&team, topo, &clock, n, bytes, 16, &err));
+    assert_ok(carm_team_touch_from(team, topo->order[0], bytes, &err));
     for (int i = 0; i < n; i++) {
         const double *values = team->workers[i].buffer.start;
         assert_int_equal(team->workers[i].buffer.touched, bytes);
@@ -523,7 +501,7 @@ static struct carm_ceilings figure2(void)
     return l;
 }
 
-static void roofs(void **state)
+TEST(roofs)
 {
     struct carm_ceilings l = figure2();
     assert_string_equal(carm_ceilings_slope(&l)->name, "roof");
@@ -537,7 +515,7 @@ static void roofs(void **state)
     assert_string_equal(carm_region_name(CARM_REGION_COMPUTE), "compute");
 }
 
-static void sandwich(void **state)
+TEST(sandwich)
 {
     static const struct {
         double intensity, performance;
@@ -581,13 +559,13 @@ static void sandwich(void **state)
     }
 }
 
-static void sandwich_refuses(void **state)
+TEST(sandwich_refuses)
 {
     static const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
     const struct carm_ceilings l = figure2();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_ceiling_around u, d;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_ceilings_around(&l, bad[i], 1, false, &u, &d, &err), -CARM_EINVAL);
         assert_non_null(strstr(err.text, "intensity"));
         assert_int_equal(carm_ceilings_around(&l, 1, bad[i], false, &u, &d, &err), -CARM_EINVAL);
@@ -619,7 +597,7 @@ static void check_gains(double intensity, double performance, enum carm_region w
     }
 }
 
-static void gains(void **state)
+TEST(gains)
 {
     /* Below 2.2 / 15 no horizontal is in reach: the yellow triangle. */
     static const struct want memory[] = {{"unit stride", 0.27, 0.48, 4.8 / 2.7},
@@ -646,7 +624,7 @@ static void gains(void **state)
                 5);
 }
 
-static void gains_of_a_point(void **state)
+TEST(gains_of_a_point)
 {
     /* At 3 under the slope the ceilings below 2.4 are broken: affinity may still be done in part and counts from the
      * point on, "ilp" (2.2) is not of the slope's kind. */
@@ -660,7 +638,7 @@ static void gains_of_a_point(void **state)
 }
 
 /* Roofs alone: the ridge point decides. */
-static void without_ceilings(void **state)
+TEST(without_ceilings)
 {
     struct carm_ceilings l = {.metric = "flop"};
     struct carm_gain g[2 * CARM_CEILINGS_MAX];
@@ -673,26 +651,4 @@ static void without_ceilings(void **state)
     assert_int_equal(region, CARM_REGION_COMPUTE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(through_a_file),
-        cmocka_unit_test(broken_files_are_refused),
-        cmocka_unit_test(groups_by_name),
-        cmocka_unit_test(gaps),
-        cmocka_unit_test(the_option),
-        cmocka_unit_test(the_plan_of_each_isa),
-        cmocka_unit_test(codes_are_assembled_and_recounted),
-        cmocka_unit_test(traffic_alone),
-        cmocka_unit_test(parts_are_powers_of_two),
-        cmocka_unit_test(memory_of_another_node),
-        cmocka_unit_test(touching_for_others),
-        cmocka_unit_test(roofs),
-        cmocka_unit_test(sandwich),
-        cmocka_unit_test(sandwich_refuses),
-        cmocka_unit_test(gains),
-        cmocka_unit_test(gains_of_a_point),
-        cmocka_unit_test(without_ceilings),
-    };
-    return cmocka_run_group_tests_name("ceilings", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

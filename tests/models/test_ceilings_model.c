@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ceilings of a measured model: order, what is dropped, both places of balance, machines without
  * FMA, memory, and what stands aside. Constructed models: nothing is measured. */
-#include <stdio.h>
-#include <string.h>
-
 #include "models/ceilings.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 #define IN_CORE CARM_CEILING_IN_CORE
@@ -61,10 +57,7 @@ static void start_in_core(struct fixture *f)
 
 static void make(struct fixture *f, enum carm_ceilings_order order)
 {
-    struct carm_err err = {""};
-    if (carm_ceilings_of_roofs(&f->model, &f->roofs, order, &f->chain, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_ceilings_of_roofs(&f->model, &f->roofs, order, &f->chain, &err));
     const struct carm_ceilings *l = &f->chain;
     for (size_t i = 0; i + 1 < l->ncompute; i++) { /* whatever was measured, they ascend */
         assert_true(l->compute[i].rate <= l->compute[i + 1].rate);
@@ -100,7 +93,7 @@ static const struct carm_ceiling *find(const struct carm_ceiling *list, size_t n
     return NULL;
 }
 
-static void the_papers_order(void **state)
+TEST(the_papers_order)
 {
     struct fixture f;
     start_in_core(&f);
@@ -126,7 +119,7 @@ static void the_papers_order(void **state)
 }
 
 /* Figure 3 d to f. */
-static void balance_at_the_bottom(void **state)
+TEST(balance_at_the_bottom)
 {
     struct fixture f;
     start_in_core(&f);
@@ -140,7 +133,7 @@ static void balance_at_the_bottom(void **state)
 }
 
 /* Where FMAs and additions together are the peak, FMA alone is a ceiling below it in both orders. */
-static void additions_beside_fma(void **state)
+TEST(additions_beside_fma)
 {
     struct fixture f;
     start_in_core(&f);
@@ -160,7 +153,7 @@ static void additions_beside_fma(void **state)
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|FMA alone|peak");
 }
 
-static void without_fma(void **state)
+TEST(without_fma)
 {
     struct fixture f;
     start(&f);
@@ -179,7 +172,7 @@ static void without_fma(void **state)
                  "|TLP only, additions alone|TLP only|ILP, no SIMD|peak");
 }
 
-static void scalar_code_alone(void **state)
+TEST(scalar_code_alone)
 {
     struct fixture f;
     start(&f);
@@ -193,7 +186,7 @@ static void scalar_code_alone(void **state)
     assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only, no FMA|TLP only|peak");
 }
 
-static void what_costs_nothing_is_dropped(void **state)
+TEST(what_costs_nothing_is_dropped)
 {
     struct fixture f;
     start_in_core(&f);
@@ -222,7 +215,7 @@ static void what_costs_nothing_is_dropped(void **state)
 }
 
 /* Slower by a tenth, but so was the clock: nothing to be had by wider vectors. */
-static void a_slower_clock_is_no_ceiling(void **state)
+TEST(a_slower_clock_is_no_ceiling)
 {
     struct fixture f;
     start_in_core(&f);
@@ -241,7 +234,7 @@ static void a_slower_clock_is_no_ceiling(void **state)
 }
 
 /* The roof stays, and is the best of all. */
-static void the_roof(void **state)
+TEST(the_roof)
 {
     struct fixture f;
     start_in_core(&f);
@@ -286,7 +279,7 @@ static void start_memory(struct fixture *f)
     (void)put(f, MEMORY, "small set", 101e9, 0.001);
 }
 
-static void memory_in_order(void **state)
+TEST(memory_in_order)
 {
     struct fixture f;
     start_memory(&f);
@@ -309,7 +302,7 @@ static void memory_in_order(void **state)
 }
 
 /* Against the best stream of loads: a roof that writes as well says nothing of prefetching. */
-static void loads_are_compared_with_loads(void **state)
+TEST(loads_are_compared_with_loads)
 {
     struct fixture f;
     start_memory(&f);
@@ -320,7 +313,7 @@ static void loads_are_compared_with_loads(void **state)
     assert_non_null(find(f.chain.memory, f.chain.nmemory, "no affinity"));
 }
 
-static void what_was_not_measured_is_no_ceiling(void **state)
+TEST(what_was_not_measured_is_no_ceiling)
 {
     struct fixture f;
     start_memory(&f);
@@ -336,7 +329,7 @@ static void what_was_not_measured_is_no_ceiling(void **state)
     assert_string_equal(f.chain.compute[0].step, "use SIMD instructions");
 }
 
-static void traits_stand_aside(void **state)
+TEST(traits_stand_aside)
 {
     struct fixture f;
     start_memory(&f);
@@ -361,7 +354,7 @@ static void traits_stand_aside(void **state)
 }
 
 /* More than the set holds: the roof is still its end. */
-static void too_many_aside(void **state)
+TEST(too_many_aside)
 {
     struct fixture f;
     start_in_core(&f);
@@ -375,10 +368,9 @@ static void too_many_aside(void **state)
     assert_string_equal(carm_ceilings_peak(&f.chain)->name, "peak");
 }
 
-static void a_model_without_ceilings(void **state)
+TEST(a_model_without_ceilings)
 {
     struct fixture f;
-    struct carm_err err = {""};
     start(&f);
     assert_int_equal(carm_ceilings_of_roofs(&f.model, &f.roofs, CARM_BALANCE_TOP, &f.chain, &err),
                      -CARM_ENOTSUP);
@@ -386,23 +378,4 @@ static void a_model_without_ceilings(void **state)
                                   "build --ceilings` measures them");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_papers_order),
-        cmocka_unit_test(balance_at_the_bottom),
-        cmocka_unit_test(additions_beside_fma),
-        cmocka_unit_test(without_fma),
-        cmocka_unit_test(scalar_code_alone),
-        cmocka_unit_test(what_costs_nothing_is_dropped),
-        cmocka_unit_test(a_slower_clock_is_no_ceiling),
-        cmocka_unit_test(the_roof),
-        cmocka_unit_test(memory_in_order),
-        cmocka_unit_test(loads_are_compared_with_loads),
-        cmocka_unit_test(what_was_not_measured_is_no_ceiling),
-        cmocka_unit_test(traits_stand_aside),
-        cmocka_unit_test(too_many_aside),
-        cmocka_unit_test(a_model_without_ceilings),
-    };
-    return cmocka_run_group_tests_name("ceilings of a model", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models against a baseline: what is significant, by closed forms and by drawn noise of known size; which
  * roofs meet; order; thresholds. Constructed models: nothing is measured. */
-#include <stdio.h>
-#include <string.h>
-
 #include "models/compare.h"
 #include "models/latency.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 /* ---- two values --------------------------------------------------------------------------------- */
@@ -28,7 +24,7 @@ static enum carm_compare_verdict verdict(struct carm_compare_value a, struct car
 }
 
 /* Half widths 3 and 4 make 5. */
-static void intervals_decide(void **state)
+TEST(intervals_decide)
 {
     assert_int_equal(verdict(value(100, 3), value(104.99, 4), 0.0), CARM_COMPARE_EQUAL);
     assert_int_equal(verdict(value(100, 3), value(105.01, 4), 0.0), CARM_COMPARE_SIGNIFICANT);
@@ -43,7 +39,7 @@ static void intervals_decide(void **state)
 }
 
 /* Of a lopsided interval only the side counts that faces the other value. */
-static void facing_sides(void **state)
+TEST(facing_sides)
 {
     struct carm_compare_value a = value(100, 3), b = value(106, 4);
     a.lo = 20;
@@ -53,7 +49,7 @@ static void facing_sides(void **state)
     assert_int_equal(verdict(a, b, 0.0), CARM_COMPARE_EQUAL);
 }
 
-static void floor_decides(void **state)
+TEST(floor_decides)
 {
     assert_int_equal(verdict(value(100, 0), value(99.01, 0), 0.01), CARM_COMPARE_EQUAL);
     assert_int_equal(verdict(value(100, 0), value(98.99, 0), 0.01), CARM_COMPARE_SIGNIFICANT);
@@ -70,7 +66,7 @@ static void floor_decides(void **state)
     }
 }
 
-static void disturbed_and_absent(void **state)
+TEST(disturbed_and_absent)
 {
     struct carm_compare_value a = value(100, 0), b = value(50, 0);
     assert_int_equal(verdict(a, b, 0.01), CARM_COMPARE_SIGNIFICANT);
@@ -81,7 +77,7 @@ static void disturbed_and_absent(void **state)
     assert_int_equal(verdict(a, value(0, 0), 0.01), CARM_COMPARE_ABSENT);
 }
 
-static void cycles(void **state)
+TEST(cycles)
 {
     struct carm_compare_diff d;
     struct carm_compare_value a = value(100, 0.01), b = value(96, 0.01);
@@ -118,7 +114,7 @@ static double draw(uint64_t *seed)
 }
 
 /* Two values of one machine, whose 95% intervals are right, differ in 5% of all cases. */
-static void false_alarms(void **state)
+TEST(false_alarms)
 {
     enum { DRAWS = 20000 };
     uint64_t seed = 7;
@@ -233,10 +229,7 @@ static struct carm_compare *compare(const struct carm_model *a, const struct car
     const struct carm_model *const models[] = {a, b};
     const struct carm_compare_options options = {.noise = noise};
     struct carm_compare *c = NULL;
-    struct carm_err err = {""};
-    if (carm_compare_make(models, 2, &options, &c, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_compare_make(models, 2, &options, &c, &err));
     return c;
 }
 
@@ -252,7 +245,7 @@ static const struct carm_compare_row *find(const struct carm_compare *c, size_t 
     return NULL;
 }
 
-static void a_model_with_itself(void **state)
+TEST(a_model_with_itself)
 {
     struct fixture f;
     struct carm_compare_drop worst;
@@ -275,7 +268,7 @@ static void a_model_with_itself(void **state)
     carm_compare_free(c);
 }
 
-static void every_kind_of_roof(void **state)
+TEST(every_kind_of_roof)
 {
     struct fixture a, b;
     start(&a);
@@ -311,7 +304,7 @@ static void every_kind_of_roof(void **state)
     carm_compare_free(c);
 }
 
-static void floors_by_kind(void **state)
+TEST(floors_by_kind)
 {
     static const struct {
         enum carm_compare_kind kind;
@@ -352,10 +345,9 @@ static bool only_one_thread(const void *arg, const char *isa, int threads)
     return strcmp(isa, arg) == 0 && threads == 1;
 }
 
-static void what_is_not_shared(void **state)
+TEST(what_is_not_shared)
 {
     struct fixture a, b;
-    struct carm_err err = {""};
     struct carm_compare *c = NULL;
     start(&a);
     start(&b);
@@ -381,7 +373,7 @@ static void what_is_not_shared(void **state)
 
     const struct carm_model *const models[] = {&a.model, &b.model, &a.model};
     const struct carm_compare_options options = {-1.0, only_one_thread, "avx2"};
-    assert_int_equal(carm_compare_make(models, 3, &options, &c, &err), 0);
+    assert_ok(carm_compare_make(models, 3, &options, &c, &err));
     assert_int_equal(c->nsets, 1);
     assert_int_equal(find(c, 0, CARM_COMPARE_MEMORY, "L3 2:1")->diffs[2].verdict,
                      CARM_COMPARE_EQUAL);
@@ -394,7 +386,7 @@ static void what_is_not_shared(void **state)
 
 /* An AVX2 machine and one whose widest set is AVX-512, with AVX2 beside it in L1: no set of one ISA has both
  * machines' L2 and DRAM, so their best are compared. */
-static void best_of_different_isas(void **state)
+TEST(best_of_different_isas)
 {
     struct fixture a, b;
     start(&a);
@@ -417,13 +409,12 @@ static void best_of_different_isas(void **state)
 
     const struct carm_model *const models[] = {&a.model, &b.model};
     const struct carm_compare_options options = {-1.0, only_one_thread, "avx512"};
-    struct carm_err err = {""};
-    assert_int_equal(carm_compare_make(models, 2, &options, &c, &err), 0);
+    assert_ok(carm_compare_make(models, 2, &options, &c, &err));
     assert_int_equal(c->nsets, 1); /* one ISA was asked for */
     carm_compare_free(c);
 }
 
-static void drops(void **state)
+TEST(drops)
 {
     struct fixture a, b;
     struct carm_compare_drop worst;
@@ -454,7 +445,7 @@ static void drops(void **state)
 }
 
 /* Latencies among the facts of levels: a difference beyond the intervals has its size. */
-static void latencies(void **state)
+TEST(latencies)
 {
     static struct carm_latency fast[] = {{.level = "L3",
                                           .order = CARM_LATENCY_RANDOM,
@@ -516,7 +507,7 @@ static void latencies(void **state)
 }
 
 /* Roofs without an ISA take ISA and operation of the other model's highest set with as many threads. */
-static void roofs_adopt_an_isa(void **state)
+TEST(roofs_adopt_an_isa)
 {
     struct carm_compute_roof scalar[] = {{.op = "add", .rate = 1e9}};
     struct carm_compute_roof wide[] = {{.op = "add", .rate = 4e9}, {.op = "fma", .rate = 8e9}};
@@ -545,23 +536,4 @@ static void roofs_adopt_an_isa(void **state)
     assert_string_equal(mine.isa, "unknown");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies),
-        cmocka_unit_test(roofs_adopt_an_isa),
-        cmocka_unit_test(intervals_decide),
-        cmocka_unit_test(facing_sides),
-        cmocka_unit_test(floor_decides),
-        cmocka_unit_test(disturbed_and_absent),
-        cmocka_unit_test(cycles),
-        cmocka_unit_test(false_alarms),
-        cmocka_unit_test(a_model_with_itself),
-        cmocka_unit_test(every_kind_of_roof),
-        cmocka_unit_test(floors_by_kind),
-        cmocka_unit_test(what_is_not_shared),
-        cmocka_unit_test(best_of_different_isas),
-        cmocka_unit_test(drops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models from rounds against a baseline: pairs of models of one machine that drifts, and machines that
  * became slower. How many alarms are false, and which drops are found. Nothing is measured. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "models/compare.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum { LEVELS = 4, MIXES = 4, OPS = 5, SETS = 2, ROUNDS = 16 }; /* 44 roofs with the DRAM peaks */
@@ -150,10 +145,9 @@ static struct alarms compare(enum drift drift, const char *slower, double by, si
         const struct truth truth = draw_truth();
         struct carm_compare *c = NULL;
         struct carm_compare_drop worst;
-        struct carm_err err = {""};
         build(&a, &truth, drift, NULL, 0.0);
         build(&b, &truth, drift, slower, by);
-        assert_int_equal(carm_compare_make(models, 2, &options, &c, &err), 0);
+        assert_ok(carm_compare_make(models, 2, &options, &c, &err));
         alarms.any += carm_compare_count(c, CARM_COMPARE_SIGNIFICANT) > 0;
         alarms.tripped += carm_compare_drops(c, 0.10, false, &worst) > 0;
         carm_compare_free(c);
@@ -166,7 +160,7 @@ static struct alarms compare(enum drift drift, const char *slower, double by, si
     return alarms;
 }
 
-static void one_machine_raises_no_alarm(void **state)
+TEST(one_machine_raises_no_alarm)
 {
     gsl_rng_set(rng, 1);
     for (enum drift drift = NO_DRIFT; drift < DRIFTS; drift++) {
@@ -176,7 +170,7 @@ static void one_machine_raises_no_alarm(void **state)
     }
 }
 
-static void drops_are_found(void **state)
+TEST(drops_are_found)
 {
     gsl_rng_set(rng, 2);
     for (enum drift drift = NO_DRIFT; drift < DRIFTS; drift++) {
@@ -191,7 +185,7 @@ static void drops_are_found(void **state)
 
 /* Memory of several threads on two core complexes, by its rounds or by the time of a line, against one: nothing can be
  * said, while the same states tell 60%. */
-static void other_places_tell_nothing(void **state)
+TEST(other_places_tell_nothing)
 {
     static struct machine a, b;
     const struct carm_model *const models[] = {&a.model, &b.model};
@@ -200,7 +194,6 @@ static void other_places_tell_nothing(void **state)
     gsl_rng_set(rng, 5);
     for (int kind = 0; kind < 4; kind++) { /* same, by rounds, by the line's time, one thread */
         struct carm_compare *c = NULL;
-        struct carm_err err = {""};
         build(&a, &truth, STATES, NULL, 0.0);
         build(&b, &truth, STATES, NULL, 0.0);
         const size_t s = kind == 3 ? 0 : 1;
@@ -213,7 +206,7 @@ static void other_places_tell_nothing(void **state)
         }
         a.roofs[1].core_to_core_seconds = 27e-9;
         b.roofs[1].core_to_core_seconds = kind == 2 ? 160e-9 : 26e-9;
-        assert_int_equal(carm_compare_make(models, 2, &options, &c, &err), 0);
+        assert_ok(carm_compare_make(models, 2, &options, &c, &err));
         for (size_t i = 0; i < c->sets[s].nrows; i++) {
             const struct carm_compare_row *row = &c->sets[s].rows[i];
             if (strcmp(row->name, "DRAM 3:1") == 0) {
@@ -226,7 +219,7 @@ static void other_places_tell_nothing(void **state)
 }
 
 /* Rounds of three builds show what moves from build to build: a model of many builds finds 10% in memory. */
-static void builds_narrow(void **state)
+TEST(builds_narrow)
 {
     static struct machine a, b;
     const struct carm_model *const models[] = {&a.model, &b.model};
@@ -235,14 +228,13 @@ static void builds_narrow(void **state)
     gsl_rng_set(rng, 4);
     for (size_t runs = 1; runs <= CARM_ROUNDS_RUNS; runs += 2) {
         struct carm_compare *c = NULL;
-        struct carm_err err = {""};
         build(&a, &truth, STATES, NULL, 0.0);
         build(&b, &truth, STATES, NULL, 0.0);
         for (size_t i = 0; i < ROUNDS; i++) {
             a.rounds[1][15][i].at = b.rounds[1][15][i].at =
                 2.0 * (double)i + (double)(i * runs / ROUNDS) * 3600.0;
         }
-        assert_int_equal(carm_compare_make(models, 2, &options, &c, &err), 0);
+        assert_ok(carm_compare_make(models, 2, &options, &c, &err));
         for (size_t i = 0; i < c->sets[1].nrows; i++) {
             const struct carm_compare_row *row = &c->sets[1].rows[i];
             assert_true(strcmp(row->name, "DRAM 3:1") != 0 ||
@@ -282,7 +274,7 @@ static double error(struct carm_compare_value a, struct carm_compare_value b, si
 
 /* Of two equal intervals for a difference between two runs, the error is one of them, but for twice the
  * degrees of freedom; it is no root of twice the square. */
-static void two_equal_intervals(void **state)
+TEST(two_equal_intervals)
 {
     assert_near(error(value(100, 3, 0), value(100, 3, 0), 1), 3 * t6 / t3, 1e-5);
     assert_near(error(value(100, 3, 0), value(100, 4, 0), 0), 5, 1e-12);
@@ -295,7 +287,7 @@ static void two_equal_intervals(void **state)
 
 /* What one run does not show: half the scatter of each. Its 15 degrees of freedom are those of its four
  * batches, 3, and of what is within them. */
-static void scatter_widens(void **state)
+TEST(scatter_widens)
 {
     const struct carm_compare_value a = value(100, 0, 4);
     assert_near(error(a, a, 1), sqrt(2.0 * 4) * t30, 1e-5);
@@ -323,12 +315,11 @@ static void check_floor(const struct carm_compare *c, const char *name, bool by_
 
 /* In a virtual machine values from rounds have the floor of any other; one side without rounds, or
  * --noise, and it is as before. */
-static void what_decides(void **state)
+TEST(what_decides)
 {
     static struct machine a, b;
     const struct carm_model *const models[] = {&a.model, &b.model};
     const struct truth truth = draw_truth();
-    struct carm_err err = {""};
     struct carm_compare *c = NULL;
     gsl_rng_set(rng, 3);
     build(&a, &truth, NO_DRIFT, NULL, 0.0);
@@ -341,7 +332,7 @@ static void what_decides(void **state)
     b.memory[1][9].disturbed = true; /* L3 1:1 */
     const struct carm_compare_options options = {.noise = -1.0};
     const struct carm_compare_options noise = {.noise = 0.05};
-    assert_int_equal(carm_compare_make(models, 2, &options, &c, &err), 0);
+    assert_ok(carm_compare_make(models, 2, &options, &c, &err));
     check_floor(c, "L2 2:1", true, carm_compare_floor(CARM_COMPARE_PRIVATE, false));
     check_floor(c, "L2 0:1", false, carm_compare_floor(CARM_COMPARE_PRIVATE, true));
     check_floor(c, "L2 1:1", false, carm_compare_floor(CARM_COMPARE_PRIVATE, true));
@@ -351,7 +342,7 @@ static void what_decides(void **state)
     check_floor(c, "op16", true, carm_compare_floor(CARM_COMPARE_CORE, false));
     assert_int_equal(carm_compare_by_rounds(c), SETS * (LEVELS * MIXES + OPS + 1) - 4);
     carm_compare_free(c);
-    assert_int_equal(carm_compare_make(models, 2, &noise, &c, &err), 0);
+    assert_ok(carm_compare_make(models, 2, &noise, &c, &err));
     check_floor(c, "DRAM 3:1", false, 0.05);
     assert_int_equal(carm_compare_by_rounds(c), 0);
     carm_compare_free(c);
@@ -359,20 +350,11 @@ static void what_decides(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_equal_intervals),
-        cmocka_unit_test(scatter_widens),
-        cmocka_unit_test(what_decides),
-        cmocka_unit_test(one_machine_raises_no_alarm),
-        cmocka_unit_test(drops_are_found),
-        cmocka_unit_test(builds_narrow),
-        cmocka_unit_test(other_places_tell_nothing),
-    };
     rng = gsl_rng_alloc(gsl_rng_mt19937);
     if (!rng) {
         return 1;
     }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = run_suite(NULL, NULL);
     gsl_rng_free(rng);
     return failed;
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts beside construction: the judgement, and the way through a model file. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/count_check.h"
 #include "models/model.h"
 #include "tests/unit.h"
@@ -17,7 +13,7 @@ static struct carm_count_check made(double flops, double loads, double stores)
     return c;
 }
 
-static void the_largest_deviation_is_told(void **state)
+TEST(the_largest_deviation_is_told)
 {
     struct carm_count_check c = made(1005.0, 2010.0, 499.0);
     carm_count_check_judge(&c, false);
@@ -38,7 +34,7 @@ static void the_largest_deviation_is_told(void **state)
     assert_non_null(strstr(c.note, "stores -20.0%: fewer"));
 }
 
-static void what_was_not_counted_does_not_deviate(void **state)
+TEST(what_was_not_counted_does_not_deviate)
 {
     struct carm_count_check c = made(-1.0, 2000.0, 500.0);
     c.stores = (struct carm_checked){0.0, 17.0}; /* of start and stop */
@@ -47,12 +43,11 @@ static void what_was_not_counted_does_not_deviate(void **state)
     assert_string_equal(c.note, "");
 }
 
-static void through_a_file(void **state)
+TEST(through_a_file)
 {
     static struct carm_cache cache = {1, 32768, 1};
     struct carm_model m = {.created = "2026-01-01T00:00:00Z", .carm_version = "0"};
     struct carm_model *back = NULL;
-    struct carm_err err = {""};
     m.machine = (struct carm_machine){.hostname = "h",
                                       .cpu = "c",
                                       .cores = 1,
@@ -69,15 +64,15 @@ static void through_a_file(void **state)
 
     struct carm_count_check c = made(-1.0, 2100.0, 500.0);
     carm_count_check_judge(&c, false);
-    assert_int_equal(carm_count_check_add(&m, &c, &err), 0);
+    assert_ok(carm_count_check_add(&m, &c, &err));
     c.loads.counted = 2000.0;
     carm_count_check_judge(&c, false);
-    assert_int_equal(carm_count_check_add(&m, &c, &err), 0); /* replaces it */
+    assert_ok(carm_count_check_add(&m, &c, &err)); /* replaces it */
     assert_int_equal(m.nchecks, 1);
     (void)strcpy(c.code, "B");
-    assert_int_equal(carm_count_check_add(&m, &c, &err), 0);
+    assert_ok(carm_count_check_add(&m, &c, &err));
     text = carm_model_to_json(&m);
-    assert_int_equal(carm_model_parse(text, strlen(text), "text", &back, &err), 0);
+    assert_ok(carm_model_parse(text, strlen(text), "text", &back, &err));
     assert_int_equal(back->nchecks, 2);
     assert_string_equal(back->checks[1].code, "B");
     assert_string_equal(back->checks[0].recipe, "zen4");
@@ -95,12 +90,4 @@ static void through_a_file(void **state)
     free(m.checks);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_largest_deviation_is_told),
-        cmocka_unit_test(what_was_not_counted_does_not_deviate),
-        cmocka_unit_test(through_a_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory domains of a model: the order of measuring, the sentences, the file. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/file/model.h"
 #include "models/latency.h"
 #include "tests/unit.h"
@@ -15,7 +11,7 @@ static struct carm_numa_node nodes[] = {
     {0, 14, GB, ""}, {1, 14, GB, ""}, {2, 0, GB, "HBM"}, {4, 0, GB, "CXL-DRAM"}};
 enum { NODES = sizeof nodes / sizeof *nodes };
 
-static void test_telling_pairs_first(void **state)
+TEST(telling_pairs_first)
 {
     static const int expected[][2] = {{0, 0}, {1, 1}, {-1, -1}, {0, 2}, {0, 4},
                                       {1, 2}, {1, 4}, {0, 1},   {1, 0}};
@@ -58,7 +54,7 @@ static size_t put(struct carm_numa_pair *pairs)
     return n;
 }
 
-static void test_sentences(void **state)
+TEST(sentences)
 {
     struct carm_numa_pair pairs[NODES * NODES + 1];
     char lines[8][CARM_NUMA_LINE];
@@ -92,12 +88,11 @@ static void test_sentences(void **state)
     assert_int_equal(carm_numa_say(&m, lines, 2), 2);
 }
 
-static void test_file(void **state)
+TEST(file)
 {
     struct carm_numa_pair pairs[NODES * NODES + 1];
     struct carm_model m = {.created = "2026-01-02T03:04:05Z", .carm_version = "0.1"};
     struct carm_model *back = NULL;
-    struct carm_err err = {""};
     m.machine.cores = m.machine.threads = 28;
     m.machine.memory_bytes = m.machine.page_bytes = 4096;
     m.machine.tsc_hz = 1e9;
@@ -110,9 +105,7 @@ static void test_file(void **state)
     m.nnuma = put(pairs);
     char *text = carm_model_to_json(&m);
     assert_non_null(text);
-    if (carm_model_parse(text, strlen(text), "m", &back, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_model_parse(text, strlen(text), "m", &back, &err));
     free(text);
     assert_int_equal(back->nnuma_nodes, NODES);
     assert_string_equal(back->numa_nodes[3].kind, "CXL-DRAM");
@@ -134,12 +127,4 @@ static void test_file(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_telling_pairs_first),
-        cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

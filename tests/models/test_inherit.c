@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a partial or disturbed build leaves of the model before. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/core.h"
 #include "models/inherit.h"
 #include "models/latency.h"
@@ -66,12 +62,11 @@ static struct carm_model *make(const char *isa, size_t n, double factor)
 
 static void inherit(struct carm_model *model, struct carm_model *before)
 {
-    struct carm_err err = {""};
-    assert_int_equal(carm_model_inherit(model, before, &err), 0);
+    assert_ok(carm_model_inherit(model, before, &err));
     carm_model_free(before);
 }
 
-static void some_levels_keep_the_others(void **state)
+TEST(some_levels_keep_the_others)
 {
     struct carm_model *before = make("avx2", 3, 1.0);
     before->core = array(before->ncore = 1, sizeof *before->core);
@@ -96,7 +91,7 @@ static void some_levels_keep_the_others(void **state)
     carm_model_free(m);
 }
 
-static void some_isas_keep_the_others(void **state)
+TEST(some_isas_keep_the_others)
 {
     struct carm_model *before = make("avx512", 3, 1.0);
     struct carm_model *m = make("sse", 3, 0.5);
@@ -116,7 +111,7 @@ static void some_isas_keep_the_others(void **state)
 }
 
 /* A disturbed roof does not replace one that was not; any other new one does. */
-static void bad_days_harm_nothing(void **state)
+TEST(bad_days_harm_nothing)
 {
     struct carm_model *before = make("avx2", 3, 1.0);
     struct carm_model *m = make("avx2", 3, 0.7);
@@ -132,12 +127,4 @@ static void bad_days_harm_nothing(void **state)
     carm_model_free(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(some_levels_keep_the_others),
-        cmocka_unit_test(some_isas_keep_the_others),
-        cmocka_unit_test(bad_days_harm_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The plateau of a level in a curve of dependent loads. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "models/latency.h"
+#include "tests/unit.h"
 
 /* L2 of 1 MiB, L3 of 32 MiB: sets of 2, 2.8, 4, 5.6, 8, 11, 16 MiB are L3's, then DRAM. */
 enum { L3 = 7, N = 10 };
@@ -32,11 +24,10 @@ static struct carm_latency plateau(const double *ns, double below)
     return l;
 }
 
-static void test_of_a_whole_cache(void **state)
+TEST(of_a_whole_cache)
 {
     const double ns[N] = {10.0, 12.0, 13.5, 14.0, 14.2, 14.4, 15.0, 60.0, 110.0, 120.0};
     const struct carm_latency l = plateau(ns, 72.0);
-    (void)state;
     assert_true(fabs(l.seconds - 14.2e-9) < 1e-15);
     assert_true(l.ci95.lo < 12.0e-9 && l.ci95.hi > 15.0e-9);
     assert_true(l.reach_bytes == 16 << 20);
@@ -45,28 +36,26 @@ static void test_of_a_whole_cache(void **state)
 
 /* Neighbours have most of the cache: four points of 66 to 76 ns are a longer run than three of 13 to 15, and none of
  * this level. */
-static void test_of_a_part_of_a_cache(void **state)
+TEST(of_a_part_of_a_cache)
 {
     const double ns[N] = {13.0, 14.5, 15.0, 66.0, 74.0, 76.0, 75.0, 90.0, 125.0, 130.0};
     const struct carm_latency l = plateau(ns, 78.0);
-    (void)state;
     assert_true(fabs(l.seconds - 14.5e-9) < 1e-15);
     assert_true(l.ci95.hi < 16e-9);
     assert_true(l.reach_bytes == 4 << 20);
     assert_non_null(strstr(l.note, "75 ns at 16384 KiB, which the cache should hold"));
 }
 
-static void test_of_none(void **state)
+TEST(of_none)
 {
     const double ns[N] = {80.0, 82.0, 85.0, 86.0, 88.0, 90.0, 92.0, 95.0, 100.0, 110.0};
     const struct carm_latency l = plateau(ns, 66.0);
-    (void)state;
     assert_true(l.seconds == 0.0);
     assert_non_null(strstr(l.note, "no working set lies in this level alone"));
 }
 
 /* The second level holds 8 MiB of pages without a miss, and at 12 MiB some miss: it has less than 3072. */
-static void test_of_the_tlb(void **state)
+TEST(of_the_tlb)
 {
     static struct carm_latency_point points[] = {{.working_set_bytes = 8 << 20},
                                                  {.working_set_bytes = 12 << 20},
@@ -86,7 +75,6 @@ static void test_of_the_tlb(void **state)
                                             .reach_bytes = 8 << 20}};
     struct carm_model m = {
         .latency = levels, .nlatency = 2, .latency_curves = curves, .nlatency_curves = 2};
-    (void)state;
     assert_true(carm_latency_tlb_pages(&m) == 3072.0);
     levels[1].reach_bytes = 0; /* beyond the largest set */
     assert_true(carm_latency_tlb_pages(&m) == 0.0);
@@ -96,13 +84,4 @@ static void test_of_the_tlb(void **state)
     assert_true(carm_latency_tlb_pages(&m) == 0.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_of_a_whole_cache),
-        cmocka_unit_test(test_of_a_part_of_a_cache),
-        cmocka_unit_test(test_of_none),
-        cmocka_unit_test(test_of_the_tlb),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

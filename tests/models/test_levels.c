@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Levels from synthetic curves with known answers: ideal machines, noise of known size, caches that
  * the OS misreports or hides, memory out of reach. */
-#include <math.h>
-#include <stdio.h>
-
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "models/levels.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 #define KIB 1024.0
@@ -43,7 +39,7 @@ static size_t make_curve(const struct machine *m, double end, int steps, gsl_rng
 static const struct machine four_levels = {
     {48 * KIB, 1 * MIB, 32 * MIB, 0}, {800e9, 270e9, 110e9, 43e9}, 1.5};
 
-static void finds_four_levels(void **state)
+TEST(finds_four_levels)
 {
     double x[POINTS_MAX];
     double b[POINTS_MAX];
@@ -65,7 +61,7 @@ static void finds_four_levels(void **state)
 
 /* The cloud machine of DESIGN.md: the OS says 480 MiB, the plateau ends at 100, memory begins at
  * 400. Half of the reported size would give memory's bandwidth. */
-static void follows_the_curve_where_the_os_misreports(void **state)
+TEST(follows_the_curve_where_the_os_misreports)
 {
     const struct machine m = {{48 * KIB, 2 * MIB, 100 * MIB, 0}, {500e9, 120e9, 29e9, 15e9}, 4.0};
     double x[POINTS_MAX];
@@ -87,7 +83,7 @@ static void follows_the_curve_where_the_os_misreports(void **state)
     assert_near(r[3].bandwidth, 15e9, 0.3e9);
 }
 
-static void leaves_memory_unresolved_when_out_of_reach(void **state)
+TEST(leaves_memory_unresolved_when_out_of_reach)
 {
     double x[POINTS_MAX];
     double b[POINTS_MAX];
@@ -104,7 +100,7 @@ static void leaves_memory_unresolved_when_out_of_reach(void **state)
     }
 }
 
-static void does_not_invent_a_level(void **state)
+TEST(does_not_invent_a_level)
 {
     /* the OS reports an L3 that makes no difference */
     const struct machine m = {{32 * KIB, 1 * MIB, 0}, {400e9, 90e9, 20e9}, 1.5};
@@ -122,7 +118,7 @@ static void does_not_invent_a_level(void **state)
     assert_false(r[2].resolved);
 }
 
-static void counts_a_cache_that_the_os_hides(void **state)
+TEST(counts_a_cache_that_the_os_hides)
 {
     double x[POINTS_MAX];
     double b[POINTS_MAX];
@@ -138,7 +134,7 @@ static void counts_a_cache_that_the_os_hides(void **state)
 
 /* Neighbours take half of memory's bandwidth while the curve is measured: still memory, and no
  * hidden cache. */
-static void knows_memory_that_neighbours_move(void **state)
+TEST(knows_memory_that_neighbours_move)
 {
     double x[POINTS_MAX];
     double b[POINTS_MAX];
@@ -162,7 +158,7 @@ static void knows_memory_that_neighbours_move(void **state)
 
 /* 16 threads of a guest of an Emerald Rapids that neighbours disturbed at each point: no plateau, neither of L3 nor of
  * memory, but its last octave is 6 times beyond the last cache. A curve that ends at twice this cache has no memory. */
-static void knows_memory_behind_a_cache_without_plateau(void **state)
+TEST(knows_memory_behind_a_cache_without_plateau)
 {
     static const double x[] = {48,     96,     192,    384,     768,    1248,   2016,
                                3216,   5088,   8064,   12864,   20160,  31008,  49152,
@@ -188,7 +184,7 @@ static void knows_memory_behind_a_cache_without_plateau(void **state)
 }
 
 /* Two plateaus inside one cache (a prefetcher that starts late): the roof is the higher. */
-static void takes_the_attainable_plateau(void **state)
+TEST(takes_the_attainable_plateau)
 {
     double x[POINTS_MAX];
     double b[POINTS_MAX];
@@ -205,7 +201,7 @@ static void takes_the_attainable_plateau(void **state)
     assert_near(r[1].bandwidth, 270e9, 1e9);
 }
 
-static void finds_levels_in_noise(void **state)
+TEST(finds_levels_in_noise)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
@@ -228,7 +224,7 @@ static void finds_levels_in_noise(void **state)
     assert_true(good >= 195);
 }
 
-static void survives_odd_curves(void **state)
+TEST(survives_odd_curves)
 {
     const double x[] = {2048, 4096, 8192};
     const double b[] = {1e9, 1e9, 1e9};
@@ -247,19 +243,4 @@ static void survives_odd_curves(void **state)
     assert_false(r[1].resolved);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_four_levels),
-        cmocka_unit_test(follows_the_curve_where_the_os_misreports),
-        cmocka_unit_test(leaves_memory_unresolved_when_out_of_reach),
-        cmocka_unit_test(does_not_invent_a_level),
-        cmocka_unit_test(counts_a_cache_that_the_os_hides),
-        cmocka_unit_test(knows_memory_that_neighbours_move),
-        cmocka_unit_test(knows_memory_behind_a_cache_without_plateau),
-        cmocka_unit_test(takes_the_attainable_plateau),
-        cmocka_unit_test(finds_levels_in_noise),
-        cmocka_unit_test(survives_odd_curves),
-    };
-    return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

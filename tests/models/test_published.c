@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The Roofline paper's tables: all rows of table 4 and the ridge points recomputed, and the list of
  * what does not agree is exactly what the data file says. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/assets.h"
 #include "models/file/published.h"
-#include "tests/models/near.h"
 #include "tests/models/recompute.h"
 #include "tests/unit.h"
 
 static struct carm_published *open_text(const char *text)
 {
     struct carm_published *p;
-    struct carm_err err = {""};
-    if (carm_published_open(text, strlen(text), "roofline-2009.json", &p, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_published_open(text, strlen(text), "roofline-2009.json", &p, &err));
     return p;
 }
 
@@ -79,7 +71,7 @@ static void check_side(const struct carm_ceilings *l, const struct carm_ceiling_
     }
 }
 
-static void table4(void **state)
+TEST(table4)
 {
     struct carm_published *p = open_data();
     struct carm_ceilings *l = malloc(sizeof *l);
@@ -89,7 +81,6 @@ static void table4(void **state)
         const struct carm_published_machine *m = &p->machines[i];
         for (size_t k = 0; k < m->nresults; k++, n++) {
             struct carm_ceiling_around upper, lower;
-            struct carm_err err = {""};
             assert_true(n < sizeof rows / sizeof *rows);
             assert_string_equal(m->name, rows[n].machine);
             assert_string_equal(m->results[k].kernel, rows[n].kernel);
@@ -105,7 +96,7 @@ static void table4(void **state)
     carm_published_close(p);
 }
 
-static void ridge_points(void **state)
+TEST(ridge_points)
 {
     static const struct {
         const char *machine;
@@ -121,8 +112,7 @@ static void ridge_points(void **state)
     assert_int_equal(p->nmachines, 5);
     for (size_t i = 0; i < 5; i++) {
         const struct carm_published_machine *m;
-        struct carm_err err = {""};
-        assert_int_equal(carm_published_find(p, ridges[i].machine, &m, &err), 0);
+        assert_ok(carm_published_find(p, ridges[i].machine, &m, &err));
         carm_published_ceilings(m, CARM_BALANCE_TOP, l);
         assert_near(carm_published_fact(m, "ridge"), ridges[i].printed, 1e-12);
         assert_near(carm_ceilings_ridge(l), ridges[i].computed, 1e-9);
@@ -148,11 +138,8 @@ static const struct carm_published_disagreement *find(
 static size_t differences(const struct carm_published *p, bool say)
 {
     struct carm_published_disagreement *found;
-    struct carm_err err = {""};
     size_t n, wrong = 0;
-    if (recompute(p, &found, &n, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(recompute(p, &found, &n, &err));
     for (size_t i = 0; i < n; i++) {
         const struct carm_published_disagreement *listed =
             find(p->disagreements, p->ndisagreements, found[i].id);
@@ -176,7 +163,7 @@ static size_t differences(const struct carm_published *p, bool say)
     return wrong;
 }
 
-static void disagreements(void **state)
+TEST(disagreements)
 {
     struct carm_published *p = open_data();
     assert_int_equal(differences(p, true), 0);
@@ -202,7 +189,7 @@ static void disagreements(void **state)
 }
 
 /* A change to either side, the figures or the list, is seen. */
-static void faults_are_seen(void **state)
+TEST(faults_are_seen)
 {
     static const struct {
         const char *after, *from, *to;
@@ -233,7 +220,7 @@ static void faults_are_seen(void **state)
     }
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
     static const struct {
         const char *after, *from, *to, *message;
@@ -263,24 +250,22 @@ static void refuses(void **state)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char *text = swap(faults[i].after, faults[i].from, faults[i].to);
         struct carm_published *p = (struct carm_published *)&p;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_published_open(text, strlen(text), "t.json", &p, &err),
                          -CARM_EFORMAT);
         assert_null(p);
-        if (!strstr(err.text, faults[i].message) || strncmp(err.text, "t.json: ", 8) != 0) {
-            fail_msg("%s: %s", faults[i].to, err.text);
-        }
+        fail_if(!strstr(err.text, faults[i].message) || strncmp(err.text, "t.json: ", 8) != 0,
+                "%s: %s", faults[i].to, err.text);
         free(text);
     }
 }
 
-static void names(void **state)
+TEST(names)
 {
     struct carm_published *p = open_data();
     const struct carm_published_machine *m;
-    struct carm_err err = {""};
     char text[320];
-    assert_int_equal(carm_published_find(p, "Opteron-X4", &m, &err), 0);
+    assert_ok(carm_published_find(p, "Opteron-X4", &m, &err));
     assert_string_equal(m->title, "AMD Opteron X4");
     assert_int_equal(carm_published_find(p, "vax", &m, &err), -CARM_EINVAL);
     assert_null(m);
@@ -296,12 +281,4 @@ static void names(void **state)
     carm_published_close(p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table4),        cmocka_unit_test(ridge_points),
-        cmocka_unit_test(disagreements), cmocka_unit_test(faults_are_seen),
-        cmocka_unit_test(refuses),       cmocka_unit_test(names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

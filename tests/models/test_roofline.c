@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the two models say of a point, by hand: attainable performance, the original model's
  * bandwidths and the bytes that it counts; the application classes of Ilic et al. 2014, Table 2. */
-#include <string.h>
-
 #include "models/roofline.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum { L1, L2, L3, DRAM }; /* homes; the links into L2, L3 and DRAM have the same numbers */
 
 /* ---- attainable performance ------------------------------------------------------------------ */
 
-static void the_slope_then_the_peak(void **state)
+TEST(the_slope_then_the_peak)
 {
     /* 32 byte and 8 flop a nanosecond: the ridge is at 1/4 */
     assert_near(carm_roofline_eval(0x1p-8, 32e9, 8e9), 125e6, 0.0);
@@ -21,7 +18,7 @@ static void the_slope_then_the_peak(void **state)
     assert_near(carm_roofline_eval(64.0, 32e9, 8e9), 8e9, 0.0);
 }
 
-static void operations_are_found_by_name(void **state)
+TEST(operations_are_found_by_name)
 {
     struct carm_compute_roof compute[] = {{.op = "fma", .rate = 1.0}, {.op = "mad", .rate = 2.0}};
     const struct carm_roofs roofs = {.compute = compute, .ncompute = 2};
@@ -39,7 +36,7 @@ static void operations_are_found_by_name(void **state)
 
 /* ---- bandwidths of the original model -------------------------------------------------------- */
 
-static void bandwidth_is_the_best_of_certain_streams(void **state)
+TEST(bandwidth_is_the_best_of_certain_streams)
 {
     /* Plain stores move up to twice what the core writes, how often nobody knows without counters;
      * non-temporal ones do not enter a cache. Both are fastest here, and neither may be taken. */
@@ -91,7 +88,7 @@ static struct carm_stream stream(double loads, double stores)
                                 .repetitions = 1024};
 }
 
-static void a_stream_from_memory_crosses_every_link(void **state)
+TEST(a_stream_from_memory_crosses_every_link)
 {
     for (size_t link = 1; link <= DRAM; link++) {
         struct carm_stream s = stream(2, 1);
@@ -115,7 +112,7 @@ static void a_stream_from_memory_crosses_every_link(void **state)
 
 /* Behind the set's home only its first touch is seen, shared by the repetitions, however much the
  * core moves and stores. */
-static void behind_its_home_a_set_is_seen_once(void **state)
+TEST(behind_its_home_a_set_is_seen_once)
 {
     struct carm_stream s = stream(2, 1);
     s.set_bytes = 16384;
@@ -155,7 +152,7 @@ static double original_intensity(size_t i, double iterations)
     return classes[i].flops / carm_traffic_bytes(&s, DRAM, classes[i].home);
 }
 
-static void classes_of_the_paper_move_in_the_original_model_alone(void **state)
+TEST(classes_of_the_paper_move_in_the_original_model_alone)
 {
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         assert_near(classes[i].flops / classes[i].bytes, classes[i].intensity, 0.0);
@@ -169,7 +166,7 @@ static void classes_of_the_paper_move_in_the_original_model_alone(void **state)
 
 /* The same application: bound by memory at first, by the peak later, while nothing about it or the
  * machine has changed. i7-3770K: 25.6 GB/s and 112 GF/s (tests/data/machines.json). */
-static void the_original_model_moves_its_verdict(void **state)
+TEST(the_original_model_moves_its_verdict)
 {
     const double bandwidth = 25.6e9;
     const double peak = 112e9;
@@ -179,16 +176,4 @@ static void the_original_model_moves_its_verdict(void **state)
     assert_near(carm_roofline_eval(original_intensity(1, 64), bandwidth, peak), peak, 0.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_slope_then_the_peak),
-        cmocka_unit_test(operations_are_found_by_name),
-        cmocka_unit_test(bandwidth_is_the_best_of_certain_streams),
-        cmocka_unit_test(a_stream_from_memory_crosses_every_link),
-        cmocka_unit_test(behind_its_home_a_set_is_seen_once),
-        cmocka_unit_test(classes_of_the_paper_move_in_the_original_model_alone),
-        cmocka_unit_test(the_original_model_moves_its_verdict),
-    };
-    return cmocka_run_group_tests_name("roofline", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

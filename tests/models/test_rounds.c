@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One figure from rounds, against series whose truth is known: does one build's interval contain
  * what other builds find, is the estimate right beside disturbances, does merging runs help. */
-#include <math.h>
-#include <string.h>
-
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort_double.h>
 #include <gsl/gsl_statistics_double.h>
 
 #include "models/rounds.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum {
@@ -178,7 +174,7 @@ static double half(const struct carm_pooled *e)
     return (e->ci95.hi - e->ci95.lo) / 2.0;
 }
 
-static void interval_contains_other_builds(void **state)
+TEST(interval_contains_other_builds)
 {
     int missed = 0;
     print_message("%-28s covers  sound  half/rate  half/sd  sd/rate\n", "");
@@ -242,7 +238,7 @@ static void shuffle(struct carm_round *rounds, size_t n)
 }
 
 /* Three quiet rounds are enough, wherever they are and whatever the others are. */
-static void few_quiet_rounds_suffice(void **state)
+TEST(few_quiet_rounds_suffice)
 {
     gsl_rng_set(rng, 1);
     for (size_t quiet = CARM_ROUNDS_MIN; quiet <= ROUNDS; quiet++) {
@@ -278,7 +274,7 @@ static void few_quiet_rounds_suffice(void **state)
 
 /* A core's own rates repeat: rounds that an unseen neighbour slowed by some per cent each do not count, and
  * do not widen the interval. */
-static void slowed_rounds_of_a_core_do_not_count(void **state)
+TEST(slowed_rounds_of_a_core_do_not_count)
 {
     gsl_rng_set(rng, 4);
     for (int i = 0; i < 200; i++) {
@@ -305,7 +301,7 @@ static void slowed_rounds_of_a_core_do_not_count(void **state)
 
 /* What a core has for itself: two sound rounds that agree make a figure among whatever others; one does not, and
  * a faster one that nothing confirms is left out. */
-static void agreeing_rounds_of_a_core_suffice(void **state)
+TEST(agreeing_rounds_of_a_core_suffice)
 {
     gsl_rng_set(rng, 6);
     for (int i = 0; i < 200; i++) {
@@ -334,7 +330,7 @@ static void agreeing_rounds_of_a_core_suffice(void **state)
 /* One mode is not taken for two: on average, the estimate is the median of all rounds to a tenth of
  * the noise's standard deviation. */
 /* The L1 of one thread of an Emerald Rapids beside other guests: one quiet round among disturbed ones, which only slow. */
-static void the_fastest_quiet_round_without_another(void **state)
+TEST(the_fastest_quiet_round_without_another)
 {
     static const double rates[] = {318e9, 340e9, 458e9, 340e9, 298e9, 298e9, 477e9};
     enum { N = sizeof rates / sizeof *rates };
@@ -356,7 +352,7 @@ static void the_fastest_quiet_round_without_another(void **state)
     assert_near(e.rate, 318e9, 1e-3);
 }
 
-static void one_mode_is_kept(void **state)
+TEST(one_mode_is_kept)
 {
     static const enum kind kinds[] = {WHITE, HEAVY_TAILED, ONE_SIDED, DRIFT_20S, FLICKER};
     enum { TIMES = 1000 };
@@ -380,9 +376,8 @@ static void one_mode_is_kept(void **state)
             }
             const double bias = gsl_stats_mean(shift, 1, TIMES) / gsl_stats_sd(first, 1, TIMES);
             /* the fastest that agree are nearer to what a core can do alone: 0.15% at sd 0.5% */
-            if (bias < -0.1 || bias > 0.35) {
-                fail_msg("%s, %zu rounds: biased by %.2f sd", wanted[kinds[k]].name, n, bias);
-            }
+            fail_if(bias < -0.1 || bias > 0.35, "%s, %zu rounds: biased by %.2f sd",
+                    wanted[kinds[k]].name, n, bias);
         }
     }
 }
@@ -395,7 +390,7 @@ static void equal(struct carm_round *rounds, size_t n)
     }
 }
 
-static void equal_rates_give_the_floor(void **state)
+TEST(equal_rates_give_the_floor)
 {
     for (size_t n = 1; n <= ROUNDS; n++) {
         struct carm_round rounds[ROUNDS];
@@ -415,7 +410,7 @@ static void equal_rates_give_the_floor(void **state)
     }
 }
 
-static void too_few_rounds_are_not_sound(void **state)
+TEST(too_few_rounds_are_not_sound)
 {
     struct carm_round rounds[] = {
         {80.0, 0.0, 2.0, CARM_STATE_QUIET},
@@ -438,7 +433,7 @@ static void too_few_rounds_are_not_sound(void **state)
     assert_false(e.sound);
 }
 
-static void fastest_of_bad_states(void **state)
+TEST(fastest_of_bad_states)
 {
     struct carm_round rounds[ROUNDS];
     equal(rounds, ROUNDS);
@@ -464,7 +459,7 @@ static void fastest_of_bad_states(void **state)
 }
 
 /* A misread clock makes rounds too fast: no figure is made of them while another state has enough rounds. */
-static void too_fast_is_no_figure(void **state)
+TEST(too_fast_is_no_figure)
 {
     struct carm_round rounds[ROUNDS];
     equal(rounds, ROUNDS);
@@ -479,7 +474,7 @@ static void too_fast_is_no_figure(void **state)
     assert_false(e.sound);
 }
 
-static void faster_of_sound_states(void **state)
+TEST(faster_of_sound_states)
 {
     for (int apart_is_faster = 0; apart_is_faster < 2; apart_is_faster++) {
         struct carm_round rounds[ROUNDS];
@@ -497,7 +492,7 @@ static void faster_of_sound_states(void **state)
     }
 }
 
-static void lower_clocks_are_marked(void **state)
+TEST(lower_clocks_are_marked)
 {
     struct carm_round rounds[ROUNDS];
     equal(rounds, ROUNDS);
@@ -515,7 +510,7 @@ static void lower_clocks_are_marked(void **state)
 }
 
 /* The latest rounds of the best state count, not the latest rounds. */
-static void more_rounds_than_are_used(void **state)
+TEST(more_rounds_than_are_used)
 {
     enum { MANY = 3 * CARM_ROUNDS_MAX };
     struct carm_round rounds[MANY];
@@ -541,7 +536,7 @@ enum { RUNS = 7 };
 
 /* A second run and more do not widen the interval of a machine whose days are alike, and it
  * contains the truth. Where days differ, it grows to contain other days. */
-static void merged_runs(void **state)
+TEST(merged_runs)
 {
     static const enum kind kinds[] = {WHITE,      HEAVY_TAILED, DRIFT_2S, BURST,
                                       BURST_DARK, SHARED,       CLOCK,    DRIFT_200S};
@@ -586,7 +581,7 @@ static void merged_runs(void **state)
 }
 
 /* A bad day among others leaves the figure as it is: all of its rounds marked, none, or some. */
-static void bad_day_changes_nothing(void **state)
+TEST(bad_day_changes_nothing)
 {
     gsl_rng_set(rng, 5);
     for (size_t runs = 2; runs <= RUNS; runs++) {
@@ -626,7 +621,7 @@ static void bad_day_changes_nothing(void **state)
     }
 }
 
-static void states_have_names(void **state)
+TEST(states_have_names)
 {
     for (int s = 0; s < CARM_STATE_COUNT; s++) {
         assert_true(strlen(carm_state_name((enum carm_state)s)) > 0);
@@ -636,26 +631,8 @@ static void states_have_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interval_contains_other_builds),
-        cmocka_unit_test(few_quiet_rounds_suffice),
-        cmocka_unit_test(slowed_rounds_of_a_core_do_not_count),
-        cmocka_unit_test(agreeing_rounds_of_a_core_suffice),
-        cmocka_unit_test(the_fastest_quiet_round_without_another),
-        cmocka_unit_test(one_mode_is_kept),
-        cmocka_unit_test(equal_rates_give_the_floor),
-        cmocka_unit_test(too_few_rounds_are_not_sound),
-        cmocka_unit_test(fastest_of_bad_states),
-        cmocka_unit_test(too_fast_is_no_figure),
-        cmocka_unit_test(faster_of_sound_states),
-        cmocka_unit_test(lower_clocks_are_marked),
-        cmocka_unit_test(more_rounds_than_are_used),
-        cmocka_unit_test(merged_runs),
-        cmocka_unit_test(bad_day_changes_nothing),
-        cmocka_unit_test(states_have_names),
-    };
     rng = gsl_rng_alloc(gsl_rng_mt19937);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = run_suite(NULL, NULL);
     gsl_rng_free(rng);
     return failed;
 }

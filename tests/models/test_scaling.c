@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scaling over threads: numbers of threads to measure, saturation, roofs between measured numbers. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/file/model.h"
 #include "models/place/set.h"
 #include "models/scaling.h"
@@ -92,7 +87,7 @@ static double worst(const struct carm_scaling *c, curve_fn *f, int most)
     return off;
 }
 
-static void test_first_steps(void **state)
+TEST(first_steps)
 {
     const int places[] = {8, 96, 24, 500};
     const int expected[] = {1, 2, 4, 8, 16, 24, 32, 64, 96, 128, 192};
@@ -110,7 +105,7 @@ static void test_first_steps(void **state)
 }
 
 /* A straight line takes no further run; a bend is found on its thread. */
-static void test_steps_go_where_the_curve_bends(void **state)
+TEST(steps_go_where_the_curve_bends)
 {
     static const struct {
         curve_fn *f;
@@ -133,7 +128,7 @@ static void test_steps_go_where_the_curve_bends(void **state)
 }
 
 /* 24 caches are more steps than there are runs: the number of runs is bounded. */
-static void test_runs_are_bounded(void **state)
+TEST(runs_are_bounded)
 {
     const int places[] = {8, 96};
     struct carm_scaling c = make("compact", "DRAM");
@@ -143,7 +138,7 @@ static void test_runs_are_bounded(void **state)
 }
 
 /* Rates that scatter within their intervals need no run more. */
-static void test_noise_is_no_bend(void **state)
+TEST(noise_is_no_bend)
 {
     struct carm_scaling c = make("compact", "L1");
     for (int t = 1; t <= 16; t *= 2) {
@@ -159,7 +154,7 @@ static void test_noise_is_no_bend(void **state)
     free(c.points);
 }
 
-static void test_saturation(void **state)
+TEST(saturation)
 {
     const int places[] = {8};
     struct carm_scaling c = make("compact", "DRAM");
@@ -240,7 +235,7 @@ static double bandwidth(const struct carm_roofs *r, const char *level, const cha
     return m->bandwidth;
 }
 
-static void test_roofs_between(void **state)
+TEST(roofs_between)
 {
     struct carm_model *m = make_model();
     char note[CARM_TEXT_MAX];
@@ -271,7 +266,7 @@ static void test_roofs_between(void **state)
     carm_model_free(m);
 }
 
-static void test_no_curve_no_roof(void **state)
+TEST(no_curve_no_roof)
 {
     struct carm_model *m = make_model();
     free(m->scaling[2].points);
@@ -281,7 +276,7 @@ static void test_no_curve_no_roof(void **state)
     carm_model_free(m);
 }
 
-static void test_sentences(void **state)
+TEST(sentences)
 {
     struct carm_model *m = make_model();
     char lines[8][CARM_SCALING_LINE];
@@ -294,17 +289,4 @@ static void test_sentences(void **state)
     carm_model_free(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_steps),
-        cmocka_unit_test(test_steps_go_where_the_curve_bends),
-        cmocka_unit_test(test_runs_are_bounded),
-        cmocka_unit_test(test_noise_is_no_bend),
-        cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_roofs_between),
-        cmocka_unit_test(test_no_curve_no_roof),
-        cmocka_unit_test(test_sentences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scores against values worked by hand, and every refusal. */
-#include <math.h>
-#include <string.h>
-
 #include "models/validation.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_score score(const double *measured, const double *model, size_t n)
 {
     struct carm_score s;
-    struct carm_err err = {""};
-    if (carm_score_eval(measured, model, n, &s, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_score_eval(measured, model, n, &s, &err));
     return s;
 }
 
-static void perfect_model_is_fully_fit(void **state)
+TEST(perfect_model_is_fully_fit)
 {
     const double v[] = {1e9, 2e10, 3e11};
     const struct carm_score s = score(v, v, 3);
@@ -29,7 +22,7 @@ static void perfect_model_is_fully_fit(void **state)
     assert_near(s.worst_error, 0.0, 0);
 }
 
-static void one_point_scores_its_own_error(void **state)
+TEST(one_point_scores_its_own_error)
 {
     const double measured[] = {8e9};
     const double model[] = {10e9};
@@ -43,7 +36,7 @@ static void one_point_scores_its_own_error(void **state)
     assert_near(s.worst_error, -0.2, 1e-15);
 }
 
-static void two_points_by_hand(void **state)
+TEST(two_points_by_hand)
 {
     const double measured[] = {4.0, 10.0};
     const double model[] = {5.0, 8.0};
@@ -66,7 +59,7 @@ static void two_points_by_hand(void **state)
 
 /* The worst point is worst over the measured value: a model of twice the measured (error 1) is worse
  * than one of a third (error 2/3), although over the model's value it is the other way round. */
-static void worst_point_is_over_measured(void **state)
+TEST(worst_point_is_over_measured)
 {
     const double measured[] = {1.0, 3.0, 5.0, 1.0};
     const double model[] = {1.1, 1.0, 10.0, 1.0};
@@ -79,7 +72,7 @@ static void worst_point_is_over_measured(void **state)
     assert_near(t.worst_error, 2.0, 1e-15);
 }
 
-static void refuses_values_by_name(void **state)
+TEST(refuses_values_by_name)
 {
     static const double bad[] = {0.0, -1.0, NAN, INFINITY, -INFINITY};
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
@@ -88,7 +81,7 @@ static void refuses_values_by_name(void **state)
             values[array][1] = bad[b];
             struct carm_score s;
             struct carm_score before;
-            struct carm_err err = {""};
+            err = (struct carm_err){""};
             memset(&s, 0x5a, sizeof s);
             memcpy(&before, &s, sizeof s);
             assert_int_equal(carm_score_eval(values[0], values[1], 3, &s, &err), -CARM_EINVAL);
@@ -99,7 +92,6 @@ static void refuses_values_by_name(void **state)
     }
     struct carm_score s;
     struct carm_score before;
-    struct carm_err err = {""};
     memset(&s, 0x5a, sizeof s);
     memcpy(&before, &s, sizeof s);
     assert_int_equal(carm_score_eval(NULL, NULL, 0, &s, &err), -CARM_EINVAL);
@@ -107,14 +99,4 @@ static void refuses_values_by_name(void **state)
     assert_memory_equal(&s, &before, sizeof s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(perfect_model_is_fully_fit),
-        cmocka_unit_test(one_point_scores_its_own_error),
-        cmocka_unit_test(two_points_by_hand),
-        cmocka_unit_test(worst_point_is_over_measured),
-        cmocka_unit_test(refuses_values_by_name),
-    };
-    return cmocka_run_group_tests_name("score", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

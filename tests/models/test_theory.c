@@ -2,21 +2,16 @@
 /* The table of microarchitectures: closed forms worked by hand, what was measured and what was
  * published held against it. */
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/assets.h"
 #include "models/theory.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_theory_table *table;
 
 static int open_table(void **state)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     const char *text = carm_asset_data_microarchitectures;
     int rc = carm_theory_open(text, strlen(text), "microarchitectures.json", &table, &err);
     if (rc)
@@ -34,7 +29,6 @@ static int close_table(void **state)
 static const struct carm_microarchitecture *find(const char *name)
 {
     const struct carm_microarchitecture *m;
-    struct carm_err err = {""};
     if (carm_theory_find_name(table, name, &m, &err) != 0)
         fail_msg("%s", err.text);
     return m;
@@ -53,7 +47,7 @@ static json_t *load(const char *name)
 }
 
 /* Byte/cycle, each worked out by hand from what the core's description says. */
-static void bytes_by_hand(void **state)
+TEST(bytes_by_hand)
 {
     static const struct {
         const char *name;
@@ -97,7 +91,7 @@ static void bytes_by_hand(void **state)
             cases[i].bytes, 1e-9);
 }
 
-static void flops_by_hand(void **state)
+TEST(flops_by_hand)
 {
     static const struct {
         const char *name;
@@ -174,7 +168,7 @@ static void flops_by_hand(void **state)
 }
 
 /* n multiplies and n adds on any pipes, against a search over what the shared pipes take. */
-static void mad_is_best_assignment(void **state)
+TEST(mad_is_best_assignment)
 {
     static struct carm_microarchitecture m;
     for (int mul = 0; mul <= 3; mul++)
@@ -194,7 +188,7 @@ static void mad_is_best_assignment(void **state)
 }
 
 /* What carm measured on two machines (double precision): no figure of the table may be lower. */
-static void not_below_measured(void **state)
+TEST(not_below_measured)
 {
     static const struct {
         const char *name;
@@ -232,7 +226,7 @@ static void not_below_measured(void **state)
 }
 
 /* By hand, flop/cycle of a lane. */
-static void mixtures(void **state)
+TEST(mixtures)
 {
     static const struct {
         const char *name;
@@ -261,7 +255,7 @@ static void mixtures(void **state)
 }
 
 /* harness/machine/limits.c calls more than this a misread clock: no entry may promise it. */
-static void within_limits(void **state)
+TEST(within_limits)
 {
     static const unsigned vectors[] = {8, 16, 32, 64};
     for (size_t i = 0; i < table->n; i++)
@@ -281,7 +275,7 @@ static void within_limits(void **state)
         }
 }
 
-static void entries_are_whole(void **state)
+TEST(entries_are_whole)
 {
     static const char *const names[] = {
         "Sandy Bridge",    "Ivy Bridge",     "Haswell",      "Broadwell",
@@ -316,7 +310,7 @@ static void entries_are_whole(void **state)
     }
 }
 
-static void looked_up(void **state)
+TEST(looked_up)
 {
     static const struct {
         const char *vendor;
@@ -344,7 +338,6 @@ static void looked_up(void **state)
     assert_ptr_equal(find("zEN 4"), find("Zen 4"));
     assert_ptr_equal(find("skylake-sp"), find("Skylake-SP"));
     const struct carm_microarchitecture *m = find("Zen 4");
-    struct carm_err err = {""};
     assert_int_equal(carm_theory_find_name(table, "Zen 9", &m, &err), -CARM_EINVAL);
     assert_null(m);
     const char *start = "unknown microarchitecture \"Zen 9\"; known are \"Sandy Bridge\", ";
@@ -393,7 +386,7 @@ static size_t check_sources(json_t *v)
 }
 
 /* The paper's machines: their peaks follow from the table, and the table from their ridge. */
-static void published_machines(void **state)
+TEST(published_machines)
 {
     static const struct {
         const char *name;
@@ -440,7 +433,7 @@ static void published_machines(void **state)
     json_decref(root);
 }
 
-static void published_classes(void **state)
+TEST(published_classes)
 {
     static const double intensities[] = {1.0 / 64, 1.0 / 4, 16};
     json_t *root = load("tests/data/machines.json");
@@ -457,7 +450,7 @@ static void published_classes(void **state)
 }
 
 /* What the program embeds is the file as it stands. */
-static void embedded_is_the_file(void **state)
+TEST(embedded_is_the_file)
 {
     json_t *file = load("data/microarchitectures.json");
     json_t *own = json_loads(carm_asset_data_microarchitectures, 0, NULL);
@@ -467,20 +460,4 @@ static void embedded_is_the_file(void **state)
     json_decref(own);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_by_hand),
-        cmocka_unit_test(flops_by_hand),
-        cmocka_unit_test(mad_is_best_assignment),
-        cmocka_unit_test(not_below_measured),
-        cmocka_unit_test(mixtures),
-        cmocka_unit_test(within_limits),
-        cmocka_unit_test(entries_are_whole),
-        cmocka_unit_test(looked_up),
-        cmocka_unit_test(published_machines),
-        cmocka_unit_test(published_classes),
-        cmocka_unit_test(embedded_is_the_file),
-    };
-    return cmocka_run_group_tests(tests, open_table, close_table);
-}
+RUN_TESTS(open_table, close_table)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tables of microarchitectures that a user may write: a good one is read with all its members, and
  * every fault is refused with file, place and reason. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/theory.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_theory_table unset; /* what a failure must replace by NULL */
@@ -25,10 +20,9 @@ static const char good[] =
     "  \"sources\": [\"another\"]}\n"
     "]}\n";
 
-static void own_table(void **state)
+TEST(own_table)
 {
     struct carm_theory_table *t;
-    struct carm_err err = {""};
     if (carm_theory_open(good, strlen(good), "own.json", &t, &err) != 0)
         fail_msg("%s", err.text);
     const struct carm_microarchitecture *one = carm_theory_find_cpu(t, "V", 6, 0x1f);
@@ -63,7 +57,7 @@ static char *swap(const char *from, const char *to)
     return s;
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
     static const struct {
         const char *from, *to, *message;
@@ -143,7 +137,7 @@ static void refuses(void **state)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char *wrong = swap(faults[i].from, faults[i].to);
         struct carm_theory_table *t = &unset;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_theory_open(wrong, strlen(wrong), "t.json", &t, &err), -CARM_EFORMAT);
         assert_null(t);
         if (strncmp(err.text, faults[i].message, strlen(faults[i].message)) != 0)
@@ -154,7 +148,7 @@ static void refuses(void **state)
     /* cut short anywhere */
     for (size_t size = 0; size + 2 < sizeof good; size++) {
         struct carm_theory_table *t = &unset;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_theory_open(good, size, "t.json", &t, &err), -CARM_EFORMAT);
         assert_null(t);
         assert_int_equal(strncmp(err.text, "t.json: line ", 13), 0);
@@ -162,29 +156,20 @@ static void refuses(void **state)
 }
 
 /* More names than a sentence holds: as many as fit, and a sign that there are others. */
-static void long_list_of_names(void **state)
+TEST(long_list_of_names)
 {
     enum { MANY = 200 };
     static struct carm_microarchitecture entries[MANY];
     const struct carm_theory_table many = {MANY, entries};
     const struct carm_microarchitecture *found;
-    struct carm_err err = {""};
     for (int i = 0; i < MANY; i++)
         (void)snprintf(entries[i].name, sizeof entries[i].name, "%0*d", i % 47 + 1, i);
     assert_int_equal(carm_theory_find_name(&many, "none", &found, &err), -CARM_EINVAL);
     assert_null(found);
     assert_true(strlen(err.text) < 420);
     assert_string_equal(err.text + strlen(err.text) - 6, "\", ...");
-    assert_int_equal(carm_theory_find_name(&many, entries[199].name, &found, &err), 0);
+    assert_ok(carm_theory_find_name(&many, entries[199].name, &found, &err));
     assert_ptr_equal(found, &entries[199]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_table),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(long_list_of_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

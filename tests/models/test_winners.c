@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Codes that searches found: their file, and what replaces what. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asm/code.h"
 #include "base/assets.h"
 #include "models/winners.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_winner winner(const char *machine, const char *level, const char *code,
@@ -26,7 +21,7 @@ static void add(struct carm_winners *all, const struct carm_winner *w)
 }
 
 /* A later one replaces that of the same subject and nothing else. */
-static void later_searches_replace(void **state)
+TEST(later_searches_replace)
 {
     const struct carm_winner list[] = {
         winner("Zen 3", "DRAM", "A.avx2.dp.2:1.u8.s3", 1.5),
@@ -48,11 +43,10 @@ static void later_searches_replace(void **state)
     carm_winners_close(&all);
 }
 
-static void files_are_read_back(void **state)
+TEST(files_are_read_back)
 {
     struct carm_winners all = {.n = 0};
     struct carm_winners copy = {.n = 0};
-    struct carm_err err = {""};
     const struct carm_winner a = winner("Zen 3", "DRAM", "A.avx2.dp.update.u8.s4", 1.178);
     const struct carm_winner b =
         winner("GenuineIntel family 6 model 300", "L1", "A.sse.dp.1:0.u8", 1.01);
@@ -60,7 +54,7 @@ static void files_are_read_back(void **state)
     add(&all, &b);
     char *text = carm_winners_to_json(&all);
     assert_non_null(text);
-    assert_int_equal(carm_winners_read(&copy, text, strlen(text), "c.json", &err), 0);
+    assert_ok(carm_winners_read(&copy, text, strlen(text), "c.json", &err));
     assert_int_equal(copy.n, 2);
     assert_memory_equal(carm_winners_find(&copy, &a)->code, a.code, sizeof a.code);
     assert_near(carm_winners_find(&copy, &b)->gain, 1.01, 1e-3);
@@ -70,7 +64,7 @@ static void files_are_read_back(void **state)
     carm_winners_close(&copy);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
 #define FILE_OF(entry) "{\"schema\": \"carm-codes/1\", \"codes\": [" entry "]}"
     static const struct {
@@ -88,36 +82,31 @@ static void refusals(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_winners all = {.n = 0};
-        struct carm_err err = {""};
-        if (carm_winners_read(&all, bad[i].text, strlen(bad[i].text), "c.json", &err) !=
-                -CARM_EFORMAT ||
-            !strstr(err.text, bad[i].message) || all.n != 0) {
-            fail_msg("'%s': '%s', not '%s'", bad[i].text, err.text, bad[i].message);
-        }
+        err = (struct carm_err){""};
+        fail_if(carm_winners_read(&all, bad[i].text, strlen(bad[i].text), "c.json", &err) !=
+                        -CARM_EFORMAT ||
+                    !strstr(err.text, bad[i].message) || all.n != 0,
+                "'%s': '%s', not '%s'", bad[i].text, err.text, bad[i].message);
         carm_winners_close(&all);
     }
 }
 
 /* Each code of carm's own file can be generated, for a machine of its table. */
-static void own_file_is_sound(void **state)
+TEST(own_file_is_sound)
 {
     struct carm_winners all = {.n = 0};
     struct carm_theory_table *table = NULL;
-    struct carm_err err = {""};
     const char *theory = carm_asset_data_microarchitectures;
     const char *text = carm_asset_data_codes;
-    assert_int_equal(carm_theory_open(theory, strlen(theory), "m.json", &table, &err), 0);
-    if (carm_winners_read(&all, text, strlen(text), "data/codes.json", &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_theory_open(theory, strlen(theory), "m.json", &table, &err));
+    assert_ok(carm_winners_read(&all, text, strlen(text), "data/codes.json", &err));
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_microarchitecture *m = NULL;
         struct carm_code_spec spec;
         char name[CARM_CODE_NAME_MAX];
-        if (carm_code_parse(all.items[i].code, &spec, &err) ||
-            carm_theory_find_name(table, all.items[i].machine, &m, &err)) {
-            fail_msg("%s: %s", all.items[i].code, err.text);
-        }
+        fail_if(carm_code_parse(all.items[i].code, &spec, &err) ||
+                    carm_theory_find_name(table, all.items[i].machine, &m, &err),
+                "%s: %s", all.items[i].code, err.text);
         carm_code_name(&spec, name);
         assert_string_equal(name, all.items[i].code);
         assert_int_equal(spec.kind, CARM_KIND_A);
@@ -132,13 +121,4 @@ static void own_file_is_sound(void **state)
     carm_winners_close(&all);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(later_searches_replace),
-        cmocka_unit_test(files_are_read_back),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(own_file_is_sound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The terminal's roofline at every size: it stays within it, and every value stands in it once. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "plots/terminal.h"
 #include "tests/unit.h"
@@ -58,14 +54,10 @@ static void check_size(char *text, int columns, int rows)
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         lines++;
-        if (carm_text_width(line) > (size_t)columns) {
-            fail_msg("%d x %d: a line of %zu columns: %s", columns, rows, carm_text_width(line),
-                     line);
-        }
+        fail_if(carm_text_width(line) > (size_t)columns, "%d x %d: a line of %zu columns: %s",
+                columns, rows, carm_text_width(line), line);
     }
-    if (lines > rows) {
-        fail_msg("%d x %d: %d lines", columns, rows, lines);
-    }
+    fail_if(lines > rows, "%d x %d: %d lines", columns, rows, lines);
 }
 
 static void check_values(const char *text, size_t nlevels, double peak)
@@ -105,7 +97,7 @@ static void check(size_t nlevels, int columns, int rows, bool ascii, double peak
     free(text);
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
     static const double peaks[] = {3.217e8, 2.207e11, 9.117e14};
     for (int columns = 30; columns <= 220; columns += columns < 90 ? 1 : 13) {
@@ -118,7 +110,7 @@ static void test_sizes(void **state)
 }
 
 /* The largest picture is no larger on a screen that is. */
-static void test_largest(void **state)
+TEST(largest)
 {
     char *text = draw(4, 5000, 3000, true, 2.207e11);
     check_values(text, 4, 2.207e11);
@@ -126,11 +118,4 @@ static void test_largest(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_largest),
-    };
-    return cmocka_run_group_tests_name("draw", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,9 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -16,21 +13,19 @@
 
 #include "run/count.h"
 #include "run/launch.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
-static void runs_and_tells_the_status(void **state)
+TEST(runs_and_tells_the_status)
 {
     char *argv[] = {"sh", "-c", "exit 37", NULL};
     struct carm_launch l;
-    struct carm_err err = {""};
     struct rusage usage;
     int status = 0;
-    assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
+    assert_ok(carm_launch_open(&l, argv, NULL, 0, &err));
     /* held: a program that is not let go has not ended */
     assert_int_equal(waitpid(l.pid, &status, WNOHANG), 0);
-    assert_int_equal(carm_launch_go(&l, "sh", &err), 0);
-    assert_int_equal(carm_launch_wait(&l, &status, &usage, &err), 0);
+    assert_ok(carm_launch_go(&l, "sh", &err));
+    assert_ok(carm_launch_wait(&l, &status, &usage, &err));
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 37);
     assert_true(usage.ru_minflt > 0);
@@ -48,49 +43,45 @@ static double cpu_of_children(void)
 
 /* A run's CPU time is the kernel's figure on all children, of which there is no other. The kernel's two figures were
  * 0.4% apart. */
-static void cpu_time_is_the_kernels(void **state)
+TEST(cpu_time_is_the_kernels)
 {
     char *argv[] = {"sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done", NULL};
     struct carm_run run = {.argv = argv, .name = "loop", .provider = CARM_PROVIDER_NONE};
-    struct carm_err err = {""};
     const double before = cpu_of_children();
-    assert_int_equal(carm_run_count(&run, &err), 0);
+    assert_ok(carm_run_count(&run, &err));
     assert_true(run.cpu_seconds > 0.0);
     assert_near(run.cpu_seconds, cpu_of_children() - before, 0.02 * run.cpu_seconds);
     assert_near(run.user_seconds + run.system_seconds, run.cpu_seconds, 1e-9);
     carm_run_close(&run);
 }
 
-static void a_program_that_is_not_there(void **state)
+TEST(a_program_that_is_not_there)
 {
     char *argv[] = {"carm-no-such-program", NULL};
     struct carm_launch l;
-    struct carm_err err = {""};
-    assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
+    assert_ok(carm_launch_open(&l, argv, NULL, 0, &err));
     assert_int_equal(carm_launch_go(&l, argv[0], &err), -CARM_EIO);
     assert_int_equal(l.exec_errno, 2);
     assert_non_null(strstr(err.text, "there is no program 'carm-no-such-program'"));
     carm_launch_close(&l);
 }
 
-static void a_file_that_may_not_be_run(void **state)
+TEST(a_file_that_may_not_be_run)
 {
     char *argv[] = {"/dev/null", NULL};
     struct carm_launch l;
-    struct carm_err err = {""};
-    assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
+    assert_ok(carm_launch_open(&l, argv, NULL, 0, &err));
     assert_int_equal(carm_launch_go(&l, argv[0], &err), -CARM_EIO);
     assert_int_equal(l.exec_errno, 13);
     assert_non_null(strstr(err.text, "chmod +x"));
     carm_launch_close(&l);
 }
 
-static void quiet_throws_output_away(void **state)
+TEST(quiet_throws_output_away)
 {
     char path[] = "/tmp/carm-launch-XXXXXX";
     const int fd = mkstemp(path);
     struct carm_launch l;
-    struct carm_err err = {""};
     struct stat st;
     int status = 0;
     assert_true(fd >= 0);
@@ -106,8 +97,8 @@ static void quiet_throws_output_away(void **state)
         (void)close(out);
         (void)close(error);
         assert_int_equal(rc, 0);
-        assert_int_equal(carm_launch_go(&l, "sh", &err), 0);
-        assert_int_equal(carm_launch_wait(&l, &status, NULL, &err), 0);
+        assert_ok(carm_launch_go(&l, "sh", &err));
+        assert_ok(carm_launch_wait(&l, &status, NULL, &err));
         carm_launch_close(&l);
         assert_int_equal(fstat(fd, &st), 0);
         assert_int_equal(st.st_size != 0, quiet == 0);
@@ -121,7 +112,6 @@ static int status_with(int out_fd, int error_fd, const char *command)
 {
     char *argv[] = {"sh", "-c", (char *)command, NULL};
     struct carm_launch l;
-    struct carm_err err = {""};
     int status = -1;
     const int out = dup(STDOUT_FILENO);
     const int error = dup(STDERR_FILENO);
@@ -132,14 +122,14 @@ static int status_with(int out_fd, int error_fd, const char *command)
     (void)close(out);
     (void)close(error);
     assert_int_equal(rc, 0);
-    assert_int_equal(carm_launch_go(&l, "sh", &err), 0);
-    assert_int_equal(carm_launch_wait(&l, &status, NULL, &err), 0);
+    assert_ok(carm_launch_go(&l, "sh", &err));
+    assert_ok(carm_launch_wait(&l, &status, NULL, &err));
     carm_launch_close(&l);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* Discarded output is of the caller's kind, takes more than a pipe or a terminal holds, and reaches nobody. */
-static void quiet_output_is_of_the_same_kind(void **state)
+TEST(quiet_output_is_of_the_same_kind)
 {
     static const char more[] = " && head -c 3000000 /dev/zero | tr '\\0' x && echo x >&2";
     char path[] = "/tmp/carm-launch-XXXXXX";
@@ -170,9 +160,7 @@ static void quiet_output_is_of_the_same_kind(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         snprintf(test, sizeof test, "{ %s; }%s", rows[i].test, more);
-        if (status_with(rows[i].out, rows[i].error, test) != 0) {
-            fail_msg("%s", rows[i].test);
-        }
+        fail_if(status_with(rows[i].out, rows[i].error, test) != 0, "%s", rows[i].test);
     }
     struct stat st;
     assert_true(fstat(file, &st) == 0 && st.st_size == 0);
@@ -186,17 +174,16 @@ static void quiet_output_is_of_the_same_kind(void **state)
 }
 
 /* A held program ends with its launch and never runs. */
-static void close_without_go(void **state)
+TEST(close_without_go)
 {
     char path[] = "/tmp/carm-launch-XXXXXX";
     const int fd = mkstemp(path);
     char command[64];
     char *argv[] = {"sh", "-c", command, NULL};
     struct carm_launch l;
-    struct carm_err err = {""};
     assert_true(fd >= 0);
     (void)snprintf(command, sizeof command, "rm %s", path);
-    assert_int_equal(carm_launch_open(&l, argv, NULL, 0, &err), 0);
+    assert_ok(carm_launch_open(&l, argv, NULL, 0, &err));
     const pid_t pid = l.pid;
     carm_launch_close(&l);
     assert_int_equal(kill(pid, 0), -1); /* waited for, too */
@@ -206,7 +193,7 @@ static void close_without_go(void **state)
 }
 
 /* A parent that is killed, which can let nothing go: its program ends too. */
-static void a_killed_parent_takes_it_along(void **state)
+TEST(a_killed_parent_takes_it_along)
 {
     char *argv[] = {"sleep", "1000", NULL};
     int gate[2];
@@ -239,11 +226,10 @@ static void a_killed_parent_takes_it_along(void **state)
     (void)close(gate[0]);
 }
 
-static void a_traced_one_stops_before_its_exec(void **state)
+TEST(a_traced_one_stops_before_its_exec)
 {
     char *argv[] = {"true", NULL};
     struct carm_launch l;
-    struct carm_err err = {""};
     int status = 0;
     assert_int_equal(carm_launch_open(&l, argv, NULL, CARM_LAUNCH_TRACED | CARM_LAUNCH_QUIET, &err),
                      0);
@@ -257,46 +243,30 @@ static void a_traced_one_stops_before_its_exec(void **state)
     assert_int_equal(ptrace(PTRACE_CONT, l.pid, NULL, NULL), 0);
     assert_int_equal(waitpid(l.pid, &status, 0), l.pid); /* the exec's SIGTRAP */
     assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
-    assert_int_equal(carm_launch_go(&l, "true", &err), 0);
+    assert_ok(carm_launch_go(&l, "true", &err));
     assert_int_equal(ptrace(PTRACE_CONT, l.pid, NULL, NULL), 0);
-    assert_int_equal(carm_launch_wait(&l, &status, NULL, &err), 0);
+    assert_ok(carm_launch_wait(&l, &status, NULL, &err));
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     carm_launch_close(&l);
 }
 
 /* Else its stack lies elsewhere each time. */
-static void a_placed_one_has_the_same_addresses(void **state)
+TEST(a_placed_one_has_the_same_addresses)
 {
     char *argv[] = {"sh", "-c", "grep -q '4[0-9a-f]\\{4\\}$' /proc/self/personality", NULL};
     struct carm_launch l;
-    struct carm_err err = {""};
     int status = 0;
     if (system("setarch -R true 2>/dev/null") != 0) {
         print_message("skipped: addresses cannot be fixed here\n");
         skip();
     }
     for (unsigned flags = 0; flags <= CARM_LAUNCH_PLACED; flags += CARM_LAUNCH_PLACED) {
-        assert_int_equal(carm_launch_open(&l, argv, NULL, flags, &err), 0);
-        assert_int_equal(carm_launch_go(&l, "sh", &err), 0);
-        assert_int_equal(carm_launch_wait(&l, &status, NULL, &err), 0);
+        assert_ok(carm_launch_open(&l, argv, NULL, flags, &err));
+        assert_ok(carm_launch_go(&l, "sh", &err));
+        assert_ok(carm_launch_wait(&l, &status, NULL, &err));
         assert_int_equal(WEXITSTATUS(status) == 0, flags != 0);
         carm_launch_close(&l);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_and_tells_the_status),
-        cmocka_unit_test(cpu_time_is_the_kernels),
-        cmocka_unit_test(a_program_that_is_not_there),
-        cmocka_unit_test(a_file_that_may_not_be_run),
-        cmocka_unit_test(quiet_throws_output_away),
-        cmocka_unit_test(quiet_output_is_of_the_same_kind),
-        cmocka_unit_test(close_without_go),
-        cmocka_unit_test(a_killed_parent_takes_it_along),
-        cmocka_unit_test(a_traced_one_stops_before_its_exec),
-        cmocka_unit_test(a_placed_one_has_the_same_addresses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

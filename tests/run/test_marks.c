@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Marked code as rows: exactly, by difference, or with the reason why not. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "run/marks.h"
 #include "tests/unit.h"
 
@@ -48,12 +44,10 @@ static void is(size_t i, const char *name, double instructions, const char *note
     assert_true(fabs(rows[i].counts.q[CARM_Q_BYTES].value - 8.0 * instructions) < 1e-8);
     assert_int_equal(rows[i].counts.q[CARM_Q_BYTES].by, CARM_COUNTED_TRANSLATED);
     assert_int_equal(rows[i].counts.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
-    if (!strstr(rows[i].note, note)) {
-        fail_msg("'%s' is not in '%s'", note, rows[i].note);
-    }
+    fail_if(!strstr(rows[i].note, note), "'%s' is not in '%s'", note, rows[i].note);
 }
 
-static void calls_of_one_number(void **state)
+TEST_BETWEEN(calls_of_one_number, NULL, done)
 {
     struct carm_mark marks[] = {mark("same", 2, 5, 10, 10), mark("first", 1, 5, 90, 10),
                                 mark("once", 4, 1, 10, 0), mark("differ", 1, 3, 100, 10),
@@ -69,7 +63,7 @@ static void calls_of_one_number(void **state)
     is(4, "unnamed", 7, "one call of 1 iteration,");
 }
 
-static void difference(void **state)
+TEST_BETWEEN(difference, NULL, done)
 {
     /* 7 of setup and 3 an iteration; the very first call has 50 more, and other names lie between */
     const struct carm_mark marks[] = {mark("a", 1, 1, 60, 0),      mark("b", 10, 2, 37, 37),
@@ -83,7 +77,7 @@ static void difference(void **state)
     assert_null(strstr(rows[1].note, "exact"));
 }
 
-static void differences_that_differ(void **state)
+TEST_BETWEEN(differences_that_differ, NULL, done)
 {
     struct carm_mark marks[] = {mark("a", 10, 2, 37, 37), mark("a", 20, 2, 67, 67),
                                 mark("a", 30, 2, 98, 98)};
@@ -99,19 +93,10 @@ static void differences_that_differ(void **state)
     is(0, "a", 3, "not exact: calls with 30 iterations differ");
 }
 
-static void nothing_marked(void **state)
+TEST_BETWEEN(nothing_marked, NULL, done)
 {
     look(NULL, 0);
     assert_int_equal(nrows, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(calls_of_one_number, done),
-        cmocka_unit_test_teardown(difference, done),
-        cmocka_unit_test_teardown(differences_that_differ, done),
-        cmocka_unit_test_teardown(nothing_marked, done),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pairs of times, made up: what is slower, what is within, what the pairs do not decide. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "run/pairs.h"
 #include "tests/unit.h"
 
@@ -30,7 +27,7 @@ static struct carm_pairs_time judge(size_t n, double more, double scatter, doubl
     return t;
 }
 
-static void equal_commands(void **state)
+TEST(equal_commands)
 {
     const struct carm_pairs_time t = judge(8, 0.0, 0.0, 0.0, 0.05);
     assert_true(t.change == 0.0 && t.low == 0.0 && t.high == 0.0 && t.seconds[0] == 1.0);
@@ -42,7 +39,7 @@ static void equal_commands(void **state)
     }
 }
 
-static void changes_are_found(void **state)
+TEST(changes_are_found)
 {
     const struct carm_pairs_time slower = judge(8, 0.1, 0.01, 0.0, 0.05);
     assert_int_equal(slower.verdict, CARM_PAIRS_SLOWER);
@@ -62,14 +59,14 @@ static void changes_are_found(void **state)
     assert_true(fabs(t.change - 0.1) < 1e-9);
 }
 
-static void too_wide(void **state)
+TEST(too_wide)
 {
     assert_int_equal(judge(8, 0.05, 1.0, 0.0, 0.05).verdict, CARM_PAIRS_UNDECIDED);
     assert_int_equal(judge(8, 0.0, 0.0, 0.0, 0.0).verdict, CARM_PAIRS_UNDECIDED);
 }
 
 /* The interval holds the median in 99% of cases or more, at each number of pairs. */
-static void coverage(void **state)
+TEST(coverage)
 {
     static const size_t numbers[] = {8, 9, 12, 20, 50, 300, MOST};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
@@ -83,13 +80,4 @@ static void coverage(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_commands),
-        cmocka_unit_test(changes_are_found),
-        cmocka_unit_test(too_wide),
-        cmocka_unit_test(coverage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

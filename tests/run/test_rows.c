@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run writes and advises, from runs made by hand: rows of each free run with its times, CPU time, the
  * work and time that place a row, and when its parts would say nothing. Nothing is executed. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -11,7 +8,6 @@
 #include "run/parts.h"
 #include "run/place.h"
 #include "run/rows.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_run run;
@@ -46,9 +42,8 @@ static size_t column(const char *name, double *values, size_t room)
 {
     struct carm_csv *csv = NULL;
     struct carm_csv_field *fields = NULL;
-    struct carm_err err = {""};
     size_t n = 0, at = SIZE_MAX, rows = 0;
-    assert_int_equal(carm_csv_open(path, &csv, &err), 0);
+    assert_ok(carm_csv_open(path, &csv, &err));
     while (carm_csv_next(csv, &fields, &n, &err) == 1) {
         for (size_t i = 0; i < n && at == SIZE_MAX; i++) {
             at = strcmp(fields[i].text, name) == 0 ? i : at;
@@ -66,13 +61,10 @@ static size_t column(const char *name, double *values, size_t room)
 static void append(void)
 {
     const struct carm_profile none = {.nrows = 0};
-    struct carm_err err = {""};
-    if (carm_run_rows_append(path, &run, CARM_PROFILE_LOOPS, &none, NULL, NULL, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_run_rows_append(path, &run, CARM_PROFILE_LOOPS, &none, NULL, NULL, &err));
 }
 
-static void each_run_has_its_time(void **state)
+TEST_BETWEEN(each_run_has_its_time, set_up, tear_down)
 {
     struct carm_run_once each[3] = {{.seconds = 2.0}, {.seconds = 3.0}, {.seconds = 5.0}};
     double values[8];
@@ -94,7 +86,7 @@ static void each_run_has_its_time(void **state)
     assert_near(values[0], 3e9, 0.5);
 }
 
-static void names_may_have_lines(void **state)
+TEST_BETWEEN(names_may_have_lines, set_up, tear_down)
 {
     FILE *out = fopen(path, "w");
     assert_non_null(out);
@@ -104,7 +96,7 @@ static void names_may_have_lines(void **state)
     assert_int_equal(carm_run_rows_count("/nowhere/points.csv"), 0);
 }
 
-static void work_and_time_of_a_row(void **state)
+TEST_BETWEEN(work_and_time_of_a_row, set_up, tear_down)
 {
     assert_false(carm_run_is_integers(&run.row));
     assert_near(carm_run_work(&run.row), 3e9, 0.5);
@@ -133,12 +125,10 @@ static void misses(const char *text)
 {
     char got[512];
     assert_ptr_equal(carm_parts_missing(got, sizeof got, &run), got);
-    if (text ? !strstr(got, text) : *got) {
-        fail_msg("'%s' is not '%s'", got, text ? text : "");
-    }
+    fail_if(text ? !strstr(got, text) : *got, "'%s' is not '%s'", got, text ? text : "");
 }
 
-static void when_parts_say_nothing(void **state)
+TEST_BETWEEN(when_parts_say_nothing, set_up, tear_down)
 {
     misses(NULL); /* nobody asked for samples */
     run.hz = 499;
@@ -171,13 +161,4 @@ static void when_parts_say_nothing(void **state)
     misses(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_run_has_its_time, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_may_have_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(work_and_time_of_a_row, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(when_parts_say_nothing, set_up, tear_down),
-    };
-    return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Totals of counters against counted ones: what deviates, what bounds allow, and the reasons given. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "run/totals.h"
 #include "tests/unit.h"
 
@@ -34,12 +30,10 @@ static struct carm_totals compare(void)
 static void says(const char *text)
 {
     const struct carm_totals totals = compare();
-    if (!strstr(totals.warning, text)) {
-        fail_msg("'%s' is not in '%s'", text, totals.warning);
-    }
+    fail_if(!strstr(totals.warning, text), "'%s' is not in '%s'", text, totals.warning);
 }
 
-static void equal_totals_agree(void **state)
+TEST_BETWEEN(equal_totals_agree, reset, NULL)
 {
     const struct carm_totals totals = compare();
     assert_int_equal(totals.n, 2);
@@ -48,7 +42,7 @@ static void equal_totals_agree(void **state)
     assert_string_equal(totals.warning, "");
 }
 
-static void the_bound(void **state)
+TEST_BETWEEN(the_bound, reset, NULL)
 {
     carm_count_put(&counted, CARM_Q_FLOPS, 1.04e5, CARM_COUNTED_TRANSLATED);
     assert_string_equal(compare().warning, "");
@@ -60,7 +54,7 @@ static void the_bound(void **state)
     says("AMD's counters may have flops of masked lanes");
 }
 
-static void other_instructions_explain_all(void **state)
+TEST_BETWEEN(other_instructions_explain_all, reset, NULL)
 {
     carm_count_put(&counted, CARM_Q_INSTRUCTIONS, 2e6, CARM_COUNTED_TRANSLATED);
     carm_count_put(&counted, CARM_Q_FLOPS, 2e5, CARM_COUNTED_TRANSLATED);
@@ -68,7 +62,7 @@ static void other_instructions_explain_all(void **state)
     assert_null(strstr(compare().warning, "hypervisor"));
 }
 
-static void x87_is_not_compared(void **state)
+TEST_BETWEEN(x87_is_not_compared, reset, NULL)
 {
     carm_count_put(&counted, CARM_Q_FLOPS, 3e5, CARM_COUNTED_TRANSLATED);
     carm_count_put(&counted, CARM_Q_FLOPS_OTHER, 2e5, CARM_COUNTED_TRANSLATED);
@@ -79,7 +73,7 @@ static void x87_is_not_compared(void **state)
 }
 
 /* An upper bound may be higher, not lower; bytes have bounds of their own. */
-static void bounds_of_the_counters(void **state)
+TEST_BETWEEN(bounds_of_the_counters, reset, NULL)
 {
     carm_count_put(&counted, CARM_Q_LOADS, 1e5, CARM_COUNTED_TRANSLATED);
     counters.q[CARM_Q_LOADS] = (struct carm_count){3e5, 0.0, 3e5, CARM_COUNTED_PMU, 1.0};
@@ -95,7 +89,7 @@ static void bounds_of_the_counters(void **state)
     says("bytes are estimated from the widths");
 }
 
-static void nothing_and_little(void **state)
+TEST_BETWEEN(nothing_and_little, reset, NULL)
 {
     carm_count_put(&counters, CARM_Q_FLOPS, 0.0, CARM_COUNTED_PMU);
     assert_true(isinf(compare().of[0].deviation));
@@ -106,15 +100,4 @@ static void nothing_and_little(void **state)
     assert_int_equal(compare().n, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(equal_totals_agree, reset),
-        cmocka_unit_test_setup(the_bound, reset),
-        cmocka_unit_test_setup(other_instructions_explain_all, reset),
-        cmocka_unit_test_setup(x87_is_not_compared, reset),
-        cmocka_unit_test_setup(bounds_of_the_counters, reset),
-        cmocka_unit_test_setup(nothing_and_little, reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

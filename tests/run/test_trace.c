@@ -2,9 +2,6 @@
 /* Stepping of another program: tests/run/traced.c, which is compiled here. */
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -42,10 +39,7 @@ static pid_t launch(const char *path, const char *task, const char *arg)
 static struct carm_trace trace_of(const char *task, const char *arg, uint64_t budget)
 {
     struct carm_trace trace = {.budget = budget};
-    struct carm_err err = {""};
-    if (carm_trace_run(launch(myself, task, arg), &trace, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_trace_run(launch(myself, task, arg), &trace, &err));
     return trace;
 }
 
@@ -82,7 +76,7 @@ static void send_term(uint64_t instructions, void *pid)
     }
 }
 
-static void test_loop(void **state)
+TEST(loop)
 {
     NEEDS_TRACING();
     const struct carm_trace few = trace_of("loop", "107", PLENTY);
@@ -103,14 +97,13 @@ static void adds(const char *task, const char *arg, uint64_t flops, int status)
 {
     const struct carm_trace got = trace_of(task, arg, PLENTY);
     assert_int_equal(got.cut, CARM_TRACE_WHOLE);
-    if (mulsd_of(&got) != flops || exit_of(&got) != status) {
-        fail_msg("%s: %llu flops, not %llu, status %x", task, (unsigned long long)mulsd_of(&got),
-                 (unsigned long long)flops, (unsigned)got.status);
-    }
+    fail_if(mulsd_of(&got) != flops || exit_of(&got) != status,
+            "%s: %llu flops, not %llu, status %x", task, (unsigned long long)mulsd_of(&got),
+            (unsigned long long)flops, (unsigned)got.status);
 }
 
 /* Nothing before its first instruction is counted, nor is that one twice. */
-static void test_tiny(void **state)
+TEST(tiny)
 {
     struct carm_trace t = {.budget = PLENTY};
     NEEDS_TRACING();
@@ -122,7 +115,7 @@ static void test_tiny(void **state)
     assert_int_equal(t.counts.store_bytes, 8);
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
     NEEDS_TRACING();
     const struct carm_trace many = trace_of("threads", "50", PLENTY);
@@ -132,7 +125,7 @@ static void test_threads(void **state)
     assert_int_equal(exit_of(&many), 0);
 }
 
-static void test_processes(void **state)
+TEST(processes)
 {
     NEEDS_TRACING();
     adds("fork-flop", NULL, 2, 0);
@@ -146,7 +139,7 @@ static void test_processes(void **state)
     assert_int_equal(exit_of(&forked), 4);
 }
 
-static void test_signals(void **state)
+TEST(signals)
 {
     NEEDS_TRACING();
     adds("signals", NULL, 4 * 7 + 100, 0);
@@ -156,7 +149,7 @@ static void test_signals(void **state)
 
 /* A timer whose handler takes longer than its interval where every instruction traps. Without turns, all
  * would be handler; the budget ends such a run. */
-static void test_timer(void **state)
+TEST(timer)
 {
     NEEDS_TRACING();
     const struct carm_trace t = trace_of("timer", NULL, 200000);
@@ -167,7 +160,7 @@ static void test_timer(void **state)
 }
 
 /* What nobody in the program sent, and a program that ends well on it. */
-static void test_outside(void **state)
+TEST(outside)
 {
     struct carm_trace t = {.budget = PLENTY, .progress = send_term};
     NEEDS_TRACING();
@@ -180,7 +173,7 @@ static void test_outside(void **state)
     adds("term-itself", NULL, 7, 0);
 }
 
-static void test_ends(void **state)
+TEST(ends)
 {
     NEEDS_TRACING();
     const struct carm_trace crash = trace_of("crash", NULL, PLENTY);
@@ -197,7 +190,7 @@ static void test_ends(void **state)
 }
 
 /* Past the budget all runs free, also what waits in the kernel; the status is kept. */
-static void test_budget(void **state)
+TEST(budget)
 {
     NEEDS_TRACING();
     cpu_set_t before;
@@ -217,7 +210,7 @@ static void test_budget(void **state)
 }
 
 /* A budget that ends anywhere while threads come and go. */
-static void test_budget_in_threads(void **state)
+TEST(budget_in_threads)
 {
     NEEDS_TRACING();
     const struct carm_trace whole = trace_of("threads", "5", PLENTY);
@@ -228,7 +221,7 @@ static void test_budget_in_threads(void **state)
     }
 }
 
-static void test_outlived(void **state)
+TEST(outlived)
 {
     NEEDS_TRACING();
     const struct carm_trace t = trace_of("daemon", NULL, PLENTY);
@@ -242,23 +235,22 @@ static void count_calls(uint64_t instructions, void *arg)
     ++*(int *)arg;
 }
 
-static void test_interrupt(void **state)
+TEST(interrupt)
 {
     static const volatile sig_atomic_t yes = 1;
     int calls = 0;
-    struct carm_err err = {""};
     NEEDS_TRACING();
     struct carm_trace t = {.budget = PLENTY, .interrupted = &yes};
-    assert_int_equal(carm_trace_run(launch(myself, "loop", "5"), &t, &err), 0);
+    assert_ok(carm_trace_run(launch(myself, "loop", "5"), &t, &err));
     assert_int_equal(t.cut, CARM_TRACE_INTERRUPTED);
     assert_int_equal(exit_of(&t), 5);
     t = (struct carm_trace){.budget = PLENTY, .progress = count_calls, .progress_arg = &calls};
-    assert_int_equal(carm_trace_run(launch(myself, "loop", "5"), &t, &err), 0);
+    assert_ok(carm_trace_run(launch(myself, "loop", "5"), &t, &err));
     assert_true(t.cut == CARM_TRACE_WHOLE && calls >= 1);
 }
 
 /* The processors that a program sees are those that it would see without us. */
-static void test_affinity(void **state)
+TEST(affinity)
 {
     cpu_set_t mine;
     NEEDS_TRACING();
@@ -299,16 +291,4 @@ static int discard(void **state)
     return rmdir(folder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loop),     cmocka_unit_test(test_tiny),
-        cmocka_unit_test(test_threads),  cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_signals),  cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_budget),   cmocka_unit_test(test_budget_in_threads),
-        cmocka_unit_test(test_outlived), cmocka_unit_test(test_interrupt),
-        cmocka_unit_test(test_affinity), cmocka_unit_test(test_timer),
-        cmocka_unit_test(test_outside),
-    };
-    return cmocka_run_group_tests(tests, compile, discard);
-}
+RUN_TESTS(compile, discard)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dependence graphs and verdicts of loops that are written down as machine code: counts, chains and patterns are
  * exact, the time and the rates are given. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/latency.h"
 #include "models/place/points.h"
 #include "run/verdict.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 /* Cycles, as Zen 4 has them. */
@@ -55,7 +49,6 @@ struct judged {
 static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycles)
 {
     struct carm_verdict_code about = {.scalar = true};
-    struct carm_err err;
     memset(j, 0, sizeof *j);
     j->code.inner = true;
     j->code.at = 0x1000;
@@ -76,7 +69,7 @@ static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycle
                                                  .falls = true};
     j->in.rates.theory = &zen;
     j->in.clock_hz = clock_hz;
-    assert_int_equal(carm_run_code_input(&j->code, &j->graph, &j->in, j->units, j->chain, &err), 0);
+    assert_ok(carm_run_code_input(&j->code, &j->graph, &j->in, j->units, j->chain, &err));
     about.sums = carm_graph_is_sum(&j->graph);
     carm_bounds_find(&j->in, &j->bounds);
     carm_verdict_find(&j->bounds, cycles / clock_hz, 0.5, &about, &j->verdict);
@@ -90,7 +83,7 @@ static void done(struct judged *j)
 
 #define JUDGE(j, bytes, cycles) judge(j, bytes, sizeof(bytes), cycles)
 
-static void test_window(void **state)
+TEST(window)
 {
     /* twelve times mulsd xmm0, xmm1 on a number of its own: movsd xmm0, [rdi]; ...; add rdi, 8; cmp rdi, rsi; jne */
     uint8_t code[4 + 12 * 4 + 9] = {0xf2, 0x0f, 0x10, 0x07};
@@ -98,7 +91,6 @@ static void test_window(void **state)
     static const uint8_t end[] = {0x48, 0x83, 0xc7, 0x08, 0x48, 0x39, 0xf7, 0x75, 0xc3};
     struct carm_graph_latencies latencies = {.load = 4.0, .load_vector = 7.0};
     struct carm_graph_window window = {.width = 6.0};
-    struct carm_err err;
     struct judged j;
     double cycles = 0.0;
     for (int i = 0; i < 12; i++) {
@@ -109,15 +101,15 @@ static void test_window(void **state)
     latencies.of[CARM_OPCODE_INT_ADD][CARM_OPCODE_GP][CARM_OPCODE_INT64] = 1.0;
     JUDGE(&j, code, 10.0);
     /* iterations are independent: 15 instructions at 6 in a cycle */
-    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_near(cycles, 15.0 / 6.0, 0.02);
     /* 36 cycles of multiplications behind a load, and 3.2 iterations fit into 48 instructions */
     window.reorder = 48;
-    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_true(cycles > 10.5 && cycles < 13.5);
     /* of the multiplications 24 wait: those of two iterations */
     window = (struct carm_graph_window){.width = 6.0, .vector_queue = 24};
-    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_true(cycles > 12.0 && cycles < 23.0);
     done(&j);
     /* a chain is one in a window, too, and ends where the loop does */
@@ -125,19 +117,19 @@ static void test_window(void **state)
                                   0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
     JUDGE(&j, sum, 3.1);
     window = (struct carm_graph_window){.width = 6.0, .reorder = 320};
-    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_near(cycles, 3.0, 0.02);
     window.trips = 10;
-    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_true(cycles < 1.0); /* 80 iterations are in flight: 8 entries of the loop */
     j.code.carried[CARM_REG_VECTOR] =
         UINT64_C(1) << CARM_REG_VECTOR; /* each goes on where the last one ended */
-    assert_int_equal(carm_graph_window(&cycles, &j.code, &latencies, &window, &err), 0);
+    assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_near(cycles, 3.0, 0.02);
     done(&j);
 }
 
-static void test_chain(void **state)
+TEST(chain)
 {
     /* addsd xmm0, [rdi]; add rdi, 8; cmp rdi, rsi; jne */
     static const uint8_t sum[] = {0xf2, 0x0f, 0x58, 0x07, 0x48, 0x83, 0xc7,
@@ -169,7 +161,7 @@ static void test_chain(void **state)
     done(&j);
 }
 
-static void test_multiplications(void **state)
+TEST(multiplications)
 {
     /* xor rax, rcx; imul rax, rdx; add rcx, 1; cmp rcx, rsi; jne */
     static const uint8_t hash[] = {0x48, 0x31, 0xc8, 0x48, 0x0f, 0xaf, 0xc2, 0x48,
@@ -184,7 +176,7 @@ static void test_multiplications(void **state)
 }
 
 /* Ciphers and hashes are chains of instructions of their own: aesenc xmm0, xmm1 or the others; dec rdi; jne */
-static void test_ciphers(void **state)
+TEST(ciphers)
 {
     static const struct {
         uint8_t code[11], n;
@@ -202,7 +194,7 @@ static void test_ciphers(void **state)
     }
 }
 
-static void test_divider(void **state)
+TEST(divider)
 {
     /* movsd xmm0, [rdi]; divsd xmm0, [rsi]; sqrtsd xmm0, xmm0; movsd [rdx], xmm0; add rdi, 8; add rsi, 8;
      * add rdx, 8; cmp rdi, rcx; jne */
@@ -218,7 +210,7 @@ static void test_divider(void **state)
     done(&j);
 }
 
-static void test_memory_chain(void **state)
+TEST(memory_chain)
 {
     /* movsd xmm0, [rsp-8]; addsd xmm0, xmm1; movsd [rsp-8], xmm0; sub rax, 1; jne */
     static const uint8_t code[] = {0xf2, 0x0f, 0x10, 0x44, 0x24, 0xf8, 0xf2, 0x0f,
@@ -246,7 +238,7 @@ static void test_memory_chain(void **state)
     done(&j);
 }
 
-static void test_patterns(void **state)
+TEST(patterns)
 {
     /* mov rax, [rax]; sub rcx, 1; jne */
     static const uint8_t chase[] = {0x48, 0x8b, 0x00, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xf7};
@@ -268,7 +260,7 @@ static void test_patterns(void **state)
     done(&j);
 }
 
-static void test_units(void **state)
+TEST(units)
 {
     /* vfmadd231pd ymm0 .. ymm3, ymm8, ymm9; sub rcx, 1; jne: four chains are too few, eight would do */
     static const uint8_t fma[] = {0xc4, 0xc2, 0xbd, 0xb8, 0xc1, 0xc4, 0xc2, 0xbd, 0xb8,
@@ -285,13 +277,12 @@ static void test_units(void **state)
 }
 
 /* The next instructions wait for all of a piece that ends with a mispredicted jump. */
-static void test_resolves(void **state)
+TEST(resolves)
 {
     /* movzx eax, byte [rdi]; inc rdi; movsxd rax, [rsi+rax*4]; add rax, rsi; jmp rax */
     static const uint8_t dispatch[] = {0x0f, 0xb6, 0x07, 0x48, 0xff, 0xc7, 0x48, 0x63,
                                        0x04, 0x86, 0x48, 0x01, 0xf0, 0xff, 0xe0};
     struct judged j;
-    struct carm_err err;
     JUDGE(&j, dispatch, 20.0);
     j.code.pieces[0].jumps = j.code.pieces[0].falls = false;
     j.code.pieces[0].indirect = true;
@@ -304,14 +295,14 @@ static void test_resolves(void **state)
     code.npieces = 3;
     carm_graph_close(&j.graph);
     j.in.mispredicted = 0.0;
-    assert_int_equal(carm_run_code_input(&code, &j.graph, &j.in, j.units, j.chain, &err), 0);
+    assert_ok(carm_run_code_input(&code, &j.graph, &j.in, j.units, j.chain, &err));
     assert_near(j.in.mispredicted, 0.5, 1e-9);
     assert_near(j.in.resolve_cycles, 4.0 + 4.0 + 1.0, 1e-9);
     done(&j);
 }
 
 /* Estimates come after bounds, and two bounds that are alike are both named. */
-static void test_order(void **state)
+TEST(order)
 {
     static const struct carm_verdict_code about = {.strided = true};
     struct carm_bounds b = {.n = 0};
@@ -335,7 +326,7 @@ static void test_order(void **state)
 }
 
 /* The order of accesses is known where no cause explains enough; without it nothing is advised. */
-static void test_half_explained(void **state)
+TEST(half_explained)
 {
     struct carm_verdict_code about = {.strided = true, .used = 0.125};
     struct carm_bounds b = {.n = 0};
@@ -360,7 +351,7 @@ static void test_half_explained(void **state)
 }
 
 /* Memory that others share may be faster than while its rates were measured: its bound is named with "may". */
-static void test_refuted(void **state)
+TEST(refuted)
 {
     static const struct carm_verdict_code about = {.scalar = true};
     static const struct {
@@ -396,7 +387,7 @@ static void test_refuted(void **state)
 }
 
 /* Every class of instruction with a word has a kind of the model; codes are those that programs rely on. */
-static void test_kernel(void **state)
+TEST(kernel)
 {
     struct carm_bounds bounds = {.n = 0};
     struct carm_verdict_code code = {.faults = true};
@@ -411,7 +402,7 @@ static void test_kernel(void **state)
     assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_CALLS);
 }
 
-static void test_splits(void **state)
+TEST(splits)
 {
     /* vmovaps ymm0, [rdi]; add rdi, 32; cmp rdi, rsi; jne */
     static const uint8_t loads[] = {0xc5, 0xfc, 0x28, 0x07, 0x48, 0x83, 0xc7,
@@ -445,7 +436,7 @@ static const struct carm_lower_bound *bound_of(const struct carm_bounds *b, enum
     return NULL;
 }
 
-static void test_code_lines(void **state)
+TEST(code_lines)
 {
     struct carm_microarchitecture lines = zen;
     struct judged j;
@@ -457,10 +448,9 @@ static void test_code_lines(void **state)
     for (int crosses = 0; crosses < 2; crosses++) {
         struct carm_bounds_input in = {.rates.theory = &lines, .clock_hz = clock_hz};
         struct carm_graph graph;
-        struct carm_err err;
         j.code.pieces[0].at = crosses ? 0x1038 : 0x1000;
         j.code.pieces[0].end = j.code.pieces[0].at + sizeof sum;
-        assert_int_equal(carm_run_code_input(&j.code, &graph, &in, j.units, j.chain, &err), 0);
+        assert_ok(carm_run_code_input(&j.code, &graph, &in, j.units, j.chain, &err));
         assert_near(in.fetched, 0.999 + crosses, 1e-6);
         carm_bounds_find(&in, &j.bounds);
         const struct carm_lower_bound *b = bound_of(&j.bounds, CARM_LIMIT_ISSUE, "lines of code");
@@ -472,7 +462,7 @@ static void test_code_lines(void **state)
 }
 
 /* Bounds of memory with pages of 4 KiB, by a model that has them. */
-static void test_small_pages(void **state)
+TEST(small_pages)
 {
     struct carm_in_flight flights[] = {
         {.level = "DRAM", .code = "scalar", .page_bytes = 4096, .rate = 1e8},
@@ -521,7 +511,7 @@ static void test_small_pages(void **state)
 
 /* A column of a matrix: a load and a store that each need a walk. Walks of 4 KiB pages take 6 and 3 ns, of 2 MiB pages 3
  * and 1; the lines come from L2 in 0.5 ns each. */
-static void test_walks(void **state)
+TEST(walks)
 {
     static struct carm_in_flight flights[] = {
         {.level = CARM_WALK, .code = CARM_WALK_NEAR_LOADS, .page_bytes = 4096, .rate = 1e9 / 4},
@@ -576,7 +566,7 @@ static void test_walks(void **state)
 }
 
 /* Lines 4096 bytes apart: 14 ns each from memory, 3 from L2. */
-static void test_aliased(void **state)
+TEST(aliased)
 {
     static struct carm_in_flight flights[] = {
         {.level = "DRAM", .code = "scalar", .page_bytes = 4096, .rate = 1e9 / 9},
@@ -604,7 +594,7 @@ static void test_aliased(void **state)
     assert_near(bounds.of[0].seconds, 20e-9, 1e-15);
 }
 
-static void test_gains(void **state)
+TEST(gains)
 {
     struct carm_bounds b = {.n = 0};
     struct carm_verdict v;
@@ -676,7 +666,7 @@ static void test_gains(void **state)
     assert_near(v.loop.low, 1.0, 1e-9);
 }
 
-static void test_words(void **state)
+TEST(words)
 {
     static const char *const limits[] = {"issue",  "fp",      "divider", "integer",  "loads",
                                          "stores", "chain",   "l1",      "l2",       "l3",
@@ -694,7 +684,7 @@ static void test_words(void **state)
 }
 
 /* A verdict goes to a row and comes back from the row's point. */
-static void test_kept(void **state)
+TEST(kept)
 {
     const struct carm_verdict_code code = {.sums = true, .scalar = true, .widening = 8.0};
     struct carm_run_verdict of = {.has = true};
@@ -729,30 +719,4 @@ static void test_kept(void **state)
                         "accumulators, or -ffast-math, shorten the chain, 1.4..8.9x");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_window),
-        cmocka_unit_test(test_kernel),
-        cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_multiplications),
-        cmocka_unit_test(test_ciphers),
-        cmocka_unit_test(test_divider),
-        cmocka_unit_test(test_memory_chain),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_half_explained),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_code_lines),
-        cmocka_unit_test(test_small_pages),
-        cmocka_unit_test(test_gains),
-        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_refuted),
-        cmocka_unit_test(test_resolves),
-        cmocka_unit_test(test_walks),
-        cmocka_unit_test(test_aliased),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

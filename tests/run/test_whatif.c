@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the snapshots of a change say together. */
-#include <math.h>
-#include <string.h>
-
 #include "run/whatif.h"
 #include "tests/unit.h"
 
 #define N 5
 
-static void equal_snapshots(void **state)
+TEST(equal_snapshots)
 {
     const double ratios[N] = {2.0, 2.0, 2.0, 2.0, 2.0};
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
@@ -18,7 +15,7 @@ static void equal_snapshots(void **state)
     assert_true(c.ci.lo < 2.0 && c.ci.hi > 2.0 && c.ci.lo > 1.5); /* the method's own error */
 }
 
-static void spread_widens(void **state)
+TEST(spread_widens)
 {
     const double near[N] = {1.9, 2.0, 2.0, 2.0, 2.1};
     const double far[N] = {1.0, 1.5, 2.0, 2.5, 3.0};
@@ -32,7 +29,7 @@ static void spread_widens(void **state)
     assert_true(c.ci.lo < a.ci.lo && c.ci.hi > a.ci.hi);
 }
 
-static void nothing_is_said(void **state)
+TEST(nothing_is_said)
 {
     const double ratios[N] = {2.0, 2.0, NAN, NAN, NAN};
     const double all[N] = {2.0, 2.0, 2.0, 2.0, 2.0};
@@ -49,7 +46,7 @@ static void nothing_is_said(void **state)
 }
 
 /* Half of the time is in other code, which was not changed: 1.5 times as fast in all is 3 times in the loop. */
-static void the_rest_stays(void **state)
+TEST(the_rest_stays)
 {
     const double ratios[N] = {1.5, 1.5, 1.5, 1.5, 1.5};
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
@@ -70,7 +67,7 @@ static struct carm_whatif_change change(double gain, double half, double program
 }
 
 /* A loop of 80% of the time, limited by DRAM by its bounds: what was measured of the advice counts. */
-static void verdicts_take_measured_gains(void **state)
+TEST(verdicts_take_measured_gains)
 {
     struct carm_profile_row row = {.share = 0.8};
     const struct carm_profile profile = {.rows = &row, .nrows = 1};
@@ -78,7 +75,6 @@ static void verdicts_take_measured_gains(void **state)
     struct carm_verdict *of = &v.verdict;
     struct carm_run_whatif w = {.nloops = 1};
     struct carm_whatif_change *changes = w.loops[0].changes;
-    (void)state;
     of->limit = CARM_LIMIT_DRAM;
     of->loop = (struct carm_verdict_gain){1.5, 8.0};
     of->advice[0] =
@@ -110,14 +106,4 @@ static void verdicts_take_measured_gains(void **state)
     assert_true(fabs(of->loop.high - 1.0) < 1e-9 && fabs(of->program.high - 1.0) < 1e-9);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_snapshots),
-        cmocka_unit_test(spread_widens),
-        cmocka_unit_test(nothing_is_said),
-        cmocka_unit_test(the_rest_stays),
-        cmocka_unit_test(verdicts_take_measured_gains),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,8 +3,6 @@
 #ifndef CARM_TESTS_RUN_TRACING_H
 #define CARM_TESTS_RUN_TRACING_H
 
-#include <stdbool.h>
-
 #include "run/trace.h"
 #include "tests/unit.h"
 
@@ -12,7 +10,6 @@ static bool compiled;
 
 static inline bool tracing_works(void)
 {
-    struct carm_err err = {""};
     if (!compiled || carm_trace_check(&err) != 0) {
         print_message("%s\n", compiled ? err.text : "no compiler or no static C library");
         return false;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test codes, counted: by stepping exactly, by a processor that a test makes up with the deviations that
  * it makes up, and in the way of a command from codes to a model's checks. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/count/step/trap.h"
 #include "tests/harness/count/hand_recipe.h"
 #include "tests/unit.h"
@@ -32,7 +29,6 @@ static int open_image(void **state)
                                              "B.sse.sp.mul.f16.c8.i45",
                                              "C.sse.int16.2:1.mul.u4.f8.c4"};
     struct carm_code_spec specs[CODES];
-    struct carm_err err = {""};
     for (size_t i = 0; i < CODES; i++) {
         if (carm_code_parse(names[i], &specs[i], &err) != 0) {
             print_error("%s\n", err.text);
@@ -55,9 +51,8 @@ static int close_image(void **state)
 
 static _Alignas(64) char window[1 << 17];
 
-static void stepping_is_exact(void **state)
+TEST(stepping_is_exact)
 {
-    struct carm_err err = {""};
     if (carm_step_check(&err) != 0) {
         print_message("skipped: %s\n", err.text);
         skip();
@@ -83,15 +78,14 @@ static void stepping_is_exact(void **state)
 }
 
 /* One iteration of two lines, 1024 lines apart, reaches over the window. */
-static void a_window_too_small(void **state)
+TEST(a_window_too_small)
 {
     struct carm_counts counted;
     struct carm_counts constructed;
     struct carm_code_spec spec;
     struct carm_image *far = NULL;
-    struct carm_err err = {""};
-    assert_int_equal(carm_code_parse("A.sse.dp.1:0.u8.j1024", &spec, &err), 0);
-    assert_int_equal(carm_image_open(&far, &spec, 1, &err), 0);
+    assert_ok(carm_code_parse("A.sse.dp.1:0.u8.j1024", &spec, &err));
+    assert_ok(carm_image_open(&far, &spec, 1, &err));
     assert_int_equal(carm_count_code(NULL, &far->codes[0], window, sizeof window - 64, &counted,
                                      &constructed, &err),
                      -CARM_ENOTSUP);
@@ -128,12 +122,11 @@ static void need_papi(void)
 #endif
 }
 
-static void a_zero_that_cannot_be(void **state)
+TEST(a_zero_that_cannot_be)
 {
     const struct carm_recipe recipe = made_up();
     struct carm_counts counted;
     struct carm_counts constructed;
-    struct carm_err err = {""};
     need_papi();
     fake->each_run = 0;
     for (size_t i = 0; i < 3; i++) {
@@ -151,7 +144,7 @@ static void a_zero_that_cannot_be(void **state)
     carm_counters_close(c);
 }
 
-static void deviations_reach_the_model(void **state)
+TEST(deviations_reach_the_model)
 {
     struct carm_recipe recipe = made_up();
     struct carm_compute_roof compute = {.op = "add"};
@@ -159,7 +152,6 @@ static void deviations_reach_the_model(void **state)
     struct carm_model model = {.roofs = &roofs, .nroofs = 1};
     struct carm_counts counted;
     struct carm_counts constructed;
-    struct carm_err err = {""};
     need_papi();
     fake->each_run = 1000;
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &recipe);
@@ -176,7 +168,7 @@ static void deviations_reach_the_model(void **state)
     for (int off = 0; off < 2; off++) {
         formulas[2].terms[0].weight =
             constructed.q[CARM_Q_STORES].value / 1000.0 * (off ? 1.25 : 1.0);
-        assert_int_equal(carm_code_counter_check(&counter, image, topo, &ticking, &model, &err), 0);
+        assert_ok(carm_code_counter_check(&counter, image, topo, &ticking, &model, &err));
         assert_int_equal(model.nchecks, 1); /* the code that a roof names, and no other */
         assert_string_equal(model.checks[0].code, image->codes[2].name);
         assert_string_equal(model.checks[0].counted_by, "papi");
@@ -190,13 +182,4 @@ static void deviations_reach_the_model(void **state)
     free(model.checks);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stepping_is_exact),
-        cmocka_unit_test(a_window_too_small),
-        cmocka_unit_test(a_zero_that_cannot_be),
-        cmocka_unit_test(deviations_reach_the_model),
-    };
-    return cmocka_run_group_tests(tests, open_image, close_image);
-}
+RUN_TESTS(open_image, close_image)

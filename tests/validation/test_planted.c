@@ -2,15 +2,9 @@
 /* A whole build and a whole validation on a fake machine: the functions of harness/machine/measure.h and team.h
  * stand here, with a bandwidth for each level, a peak for each operation and a speed for each code. The model
  * must have them, and the points of the validation must lie on the model. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/place/host.h"
 #include "harness/machine/measure.h"
 #include "models/roofline.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/count.h"
 #include "validation/roofs/run.h"
@@ -137,10 +131,10 @@ enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
 
 int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
                          const struct carm_clock *clock, int n, const size_t *bytes,
-                         size_t max_reps, struct carm_err *err)
+                         size_t max_reps, struct carm_err *failure)
 {
     struct carm_team *team = calloc(1, sizeof *team);
-    (void)err;
+    (void)failure;
     assert_non_null(team);
     assert_true(n >= 1 && n <= THREADS);
     *team =
@@ -157,13 +151,13 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
 
 int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
                    const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
-                   struct carm_err *err)
+                   struct carm_err *failure)
 {
     size_t bytes[THREADS];
     for (int i = 0; i < THREADS; i++) {
         bytes[i] = bytes_per_thread;
     }
-    return carm_team_open_sized(out, topo, clock, n, bytes, max_reps, err);
+    return carm_team_open_sized(out, topo, clock, n, bytes, max_reps, failure);
 }
 
 void carm_team_close(struct carm_team *team)
@@ -220,9 +214,9 @@ bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
 }
 
 int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
-                         struct carm_err *err)
+                         struct carm_err *failure)
 {
-    (void)err;
+    (void)failure;
     (void)pu;
     assert_true(bytes_per_thread <= carm_team_room(team));
     return 0;
@@ -252,13 +246,12 @@ static struct carm_model *build(struct carm_build_config *config, struct carm_bu
     const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_build_done done = {.reps = 0};
     struct carm_model *model = NULL;
-    struct carm_err err = {""};
     memset(&seen, 0, sizeof seen);
     seen.below_room = true;
     static struct carm_observer observer; /* shows nothing */
     *host = (struct carm_host){.clock = {.tsc_hz = clock_hz, .synchronous = true},
                                .observer = &observer};
-    assert_int_equal(carm_topo_open(&host->topo, machine, NULL, &err), 0);
+    assert_ok(carm_topo_open(&host->topo, machine, NULL, &err));
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         host->cpu.isa[i] = i != CARM_AVX512;
     }
@@ -269,10 +262,9 @@ static struct carm_model *build(struct carm_build_config *config, struct carm_bu
     words.budget = "600";
     words.reps = "256";
     words.latency = "no";
-    if (carm_build_configure(config, &words, &host->cpu, host->topo, &err) != 0 ||
-        carm_build_run(config, host, &counter, NULL, &model, &done, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(carm_build_configure(config, &words, &host->cpu, host->topo, &err) != 0 ||
+                carm_build_run(config, host, &counter, NULL, &model, &done, &err) != 0,
+            "%s", err.text);
     assert_int_equal(seen.teams, 0);
     assert_true(seen.below_room);
     assert_int_equal(done.missing, 0);
@@ -322,11 +314,9 @@ static void check_validation(struct carm_model *m, const struct carm_host *host)
     const struct carm_validate_words words = {.reps = "256", .quick = "yes", .budget = "600"};
     const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_validate_done done = {.missing = 1};
-    struct carm_err err = {""};
-    if (carm_validate_configure(&config, m, &words, &host->cpu, host->topo, &err) != 0 ||
-        carm_validate_run(&config, host, "planted", &counter, m, &done, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(carm_validate_configure(&config, m, &words, &host->cpu, host->topo, &err) != 0 ||
+                carm_validate_run(&config, host, "planted", &counter, m, &done, &err) != 0,
+            "%s", err.text);
     assert_int_equal(done.missing, 0);
     assert_int_equal(seen.teams, 0);
     double sum = 0.0;
@@ -364,15 +354,14 @@ static void check_validation(struct carm_model *m, const struct carm_host *host)
     assert_int_equal(scores, 2 * (LEVELS + 1));
 }
 
-static void planted_roofs_are_found(void **state)
+TEST(planted_roofs_are_found)
 {
     struct carm_build_config config;
     struct carm_host host;
     struct carm_build_plan plan;
-    struct carm_err err = {""};
     struct carm_model *m =
         build(&config, (struct carm_build_words){.ops = "fma,add", .ceilings = ""}, &host);
-    assert_int_equal(carm_build_plan_open(&plan, &config, &host.cpu, &err), 0);
+    assert_ok(carm_build_plan_open(&plan, &config, &host.cpu, &err));
     assert_int_equal(m->nlevels, LEVELS);
     for (size_t l = 0; l < LEVELS; l++) {
         assert_string_equal(m->levels[l].level, names[l]);
@@ -391,10 +380,9 @@ static void planted_roofs_are_found(void **state)
                     continue;
                 }
                 const double want = bandwidth[t][l] * best_speed(&plan, &config.mixes[k], l == 0);
-                if (fabs(roof->bandwidth / want - 1.0) > 1e-6) {
-                    fail_msg("%zu threads, %s %s: %g of %g by %s", t ? (size_t)THREADS : (size_t)1,
-                             names[l], mix, roof->bandwidth, want, roof->code);
-                }
+                fail_if(fabs(roof->bandwidth / want - 1.0) > 1e-6,
+                        "%zu threads, %s %s: %g of %g by %s", t ? (size_t)THREADS : (size_t)1,
+                        names[l], mix, roof->bandwidth, want, roof->code);
                 assert_false(roof->disturbed);
                 assert_int_equal(
                     level_of(roof->working_set_bytes / (t ? THREADS : 1), t ? THREADS : 1), l);
@@ -428,10 +416,4 @@ static void planted_roofs_are_found(void **state)
     carm_topo_close(host.topo);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planted_roofs_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

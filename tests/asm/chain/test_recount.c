@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Codes of latencies: all of the table assemble, pass the recount, and run within their window where this CPU has
  * them; the recount finds planted faults. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "asm/chain/image.h"
@@ -19,7 +16,7 @@ static struct carm_code_table table;
 
 static int set_up(void **state)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     int rc = carm_chain_all(&codes, &ncodes, &err);
     rc = rc ? rc
             : carm_image_nasm(carm_chain_image_source, &(struct carm_chain_list){codes, ncodes},
@@ -38,7 +35,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void names(void **state)
+TEST(names)
 {
     char before[CARM_CODE_NAME_MAX] = "";
     assert_true(ncodes > 250);
@@ -52,7 +49,6 @@ static void names(void **state)
         assert_memory_equal(&back, &codes[i], sizeof back);
         memcpy(before, name, sizeof before);
     }
-    struct carm_err err = {""};
     struct carm_chain_code none;
     assert_int_equal(carm_chain_parse("L.add.avx2", &none, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "L.add.avx2"));
@@ -65,18 +61,16 @@ static void entry(size_t i, struct carm_code_layout *layout, struct carm_account
     assert_int_equal(carm_code_table_entry(&table, i, name, layout, account, NULL), 0);
 }
 
-static void recounted(void **state)
+TEST(recounted)
 {
     assert_int_equal(table.n, ncodes);
     for (size_t i = 0; i < ncodes; i++) {
         struct carm_code_layout layout;
         struct carm_account account;
         struct carm_chain_account found;
-        struct carm_err err = {""};
         entry(i, &layout, &account);
-        if (carm_chain_recount_check(&codes[i], bytes, size, &layout, &account, &found, &err)) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(
+            carm_chain_recount_check(&codes[i], bytes, size, &layout, &account, &found, &err));
     }
 }
 
@@ -95,7 +89,7 @@ static size_t index_of(const char *name)
 
 /* A code with bytes changed from the first place in its loop where `from` lies (NULL: its entry), or another
  * account, and what the recount says of it. */
-static void plants(void **state)
+TEST(plants)
 {
     static const struct {
         const char *name, *from, *to;
@@ -128,7 +122,7 @@ static void plants(void **state)
         struct carm_code_layout layout;
         struct carm_account account;
         struct carm_chain_account found;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         const size_t code = index_of(faults[i].name);
         uint8_t *copy = malloc(size);
         assert_non_null(copy);
@@ -146,9 +140,8 @@ static void plants(void **state)
         assert_int_equal(
             carm_chain_recount_check(&codes[code], copy, size, &layout, &account, &found, &err),
             -CARM_EFORMAT);
-        if (!strstr(err.text, faults[i].want)) {
-            fail_msg("%s: expected '%s', got: %s", faults[i].name, faults[i].want, err.text);
-        }
+        fail_if(!strstr(err.text, faults[i].want), "%s: expected '%s', got: %s", faults[i].name,
+                faults[i].want, err.text);
         free(copy);
     }
 }
@@ -160,16 +153,13 @@ static bool has(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs)
 }
 
 /* Every code that this CPU has, in a window between pages that nothing may touch. */
-static void within_the_window(void **state)
+TEST(within_the_window)
 {
     enum { PAGE = 4096 };
     struct carm_cpu cpu;
     struct carm_chain_image *image = NULL;
-    struct carm_err err = {""};
     carm_cpu_read(&cpu);
-    if (carm_chain_image_open(&image, codes, ncodes, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_chain_image_open(&image, codes, ncodes, &err));
     char *map = mmap(NULL, CARM_CHAIN_WINDOW_BYTES + 2 * PAGE, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(map != MAP_FAILED);
@@ -201,7 +191,7 @@ static void within_the_window(void **state)
 }
 
 /* A chase of k chains leaves its pointers where so many steps lead. */
-static void chases(void **state)
+TEST(chases)
 {
     enum { NODES = 257 };
     struct carm_chain_code some[4];
@@ -238,12 +228,4 @@ static void chases(void **state)
     carm_chain_image_close(image);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),  cmocka_unit_test(recounted),
-        cmocka_unit_test(plants), cmocka_unit_test(within_the_window),
-        cmocka_unit_test(chases),
-    };
-    return cmocka_run_group_tests_name("codes of latencies", tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -5,9 +5,6 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/count/counters.h"
@@ -61,22 +58,16 @@ static inline struct carm_counters *hand_open(enum carm_provider provider,
                                               const struct carm_recipe *r)
 {
     const struct carm_pmu_facts facts = hand_facts();
-    struct carm_err err = {""};
     struct carm_counters *c = NULL;
-    if (carm_counters_open_with(&c, provider, r, &facts, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_counters_open_with(&c, provider, r, &facts, &err));
     return c;
 }
 
 static inline struct carm_counter_set *hand_open_set(struct carm_counters *c,
                                                      struct carm_counter_target target, int group)
 {
-    struct carm_err err = {""};
     struct carm_counter_set *s = NULL;
-    if (carm_counter_set_open(&s, c, target, group, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_counter_set_open(&s, c, target, group, &err));
     return s;
 }
 
@@ -84,14 +75,9 @@ static inline struct carm_counter_set *hand_open_set(struct carm_counters *c,
 static inline void hand_count(struct fake_counters *fake, struct carm_counter_set *s, long ticks,
                               struct carm_reading *readings)
 {
-    struct carm_err err = {""};
-    if (carm_counter_set_start(s, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_counter_set_start(s, &err));
     fake->ticks += ticks;
-    if (carm_counter_set_stop(s, readings, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_counter_set_stop(s, readings, &err));
 }
 
 #endif

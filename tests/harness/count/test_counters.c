@@ -28,11 +28,8 @@ static bool kernel; /* context switches may be counted */
 
 static struct carm_counter_set *open_set(struct carm_counter_target target)
 {
-    struct carm_err err = {""};
     struct carm_counter_set *s = NULL;
-    if (carm_counter_set_open(&s, counters, target, CARM_GROUPS_ALL, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_counter_set_open(&s, counters, target, CARM_GROUPS_ALL, &err));
     return s;
 }
 
@@ -70,14 +67,13 @@ static void nap(void)
     (void)nanosleep(&t, NULL);
 }
 
-static void known_work_is_counted(void **state)
+TEST(known_work_is_counted)
 {
     struct carm_reading readings[N];
-    struct carm_err err = {""};
     struct carm_counter_set *s = open_set(here);
     for (int round = 0; round < 2; round++) { /* from 0 at each start */
         const double before = cpu_seconds();
-        assert_int_equal(carm_counter_set_start(s, &err), 0);
+        assert_ok(carm_counter_set_start(s, &err));
         const double inside = cpu_seconds();
         burn(0.01);
         assert_true(touch_pages());
@@ -85,7 +81,7 @@ static void known_work_is_counted(void **state)
             nap();
         }
         const double until = cpu_seconds();
-        assert_int_equal(carm_counter_set_stop(s, readings, &err), 0);
+        assert_ok(carm_counter_set_stop(s, readings, &err));
         const double after = cpu_seconds();
         assert_true(readings[CLOCK].present);
         assert_true(readings[CLOCK].enabled == 1.0 && readings[CLOCK].running == 1.0);
@@ -101,36 +97,34 @@ static void known_work_is_counted(void **state)
     carm_counter_set_close(s);
 }
 
-static void reads_never_fall(void **state)
+TEST(reads_never_fall)
 {
     struct carm_reading last[N] = {{0}};
-    struct carm_err err = {""};
     struct carm_counter_set *s = open_set(here);
     assert_int_equal(carm_counter_set_read(s, last, &err), -CARM_EINVAL);
-    assert_int_equal(carm_counter_set_start(s, &err), 0);
+    assert_ok(carm_counter_set_start(s, &err));
     assert_int_equal(carm_counter_set_start(s, &err), -CARM_EINVAL);
     for (int i = 0; i < 1000; i++) {
         struct carm_reading now[N];
-        assert_int_equal(carm_counter_set_read(s, now, &err), 0);
+        assert_ok(carm_counter_set_read(s, now, &err));
         assert_true(now[CLOCK].count > last[CLOCK].count || i == 0);
         assert_true(now[FAULTS].count >= last[FAULTS].count);
         memcpy(last, now, sizeof last);
     }
-    assert_int_equal(carm_counter_set_stop(s, NULL, &err), 0);
+    assert_ok(carm_counter_set_stop(s, NULL, &err));
     assert_int_equal(carm_counter_set_stop(s, NULL, &err), -CARM_EINVAL);
     carm_counter_set_close(s);
 }
 
-static void one_set_runs_on_a_thread(void **state)
+TEST(one_set_runs_on_a_thread)
 {
-    struct carm_err err = {""};
     struct carm_counter_set *a = open_set(here);
     struct carm_counter_set *b = open_set(here);
-    assert_int_equal(carm_counter_set_start(a, &err), 0);
+    assert_ok(carm_counter_set_start(a, &err));
     assert_int_equal(carm_counter_set_start(b, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "one set at a time on a thread"));
-    assert_int_equal(carm_counter_set_stop(a, NULL, &err), 0);
-    assert_int_equal(carm_counter_set_start(b, &err), 0);
+    assert_ok(carm_counter_set_stop(a, NULL, &err));
+    assert_ok(carm_counter_set_start(b, &err));
     carm_counter_set_close(a);
     carm_counter_set_close(b); /* runs */
 }
@@ -145,7 +139,6 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     struct carm_reading readings[N];
-    struct carm_err err = {""};
     struct carm_counter_set *s = NULL;
     const double before = cpu_seconds();
     if (carm_counter_set_open(&s, counters, here, 0, &err) == 0 &&
@@ -159,7 +152,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void threads_count_themselves(void **state)
+TEST(threads_count_themselves)
 {
     enum { THREADS = 8 };
     for (int round = 0; round < 4; round++) {
@@ -210,10 +203,9 @@ static void run_program(void)
     _exit(0);
 }
 
-static void a_program_is_counted_with_its_children(void **state)
+TEST(a_program_is_counted_with_its_children)
 {
     struct carm_reading readings[N];
-    struct carm_err err = {""};
     int gate[2];
     char byte = 0;
     int status = 0;
@@ -228,14 +220,14 @@ static void a_program_is_counted_with_its_children(void **state)
     }
     const struct carm_counter_target target = {.kind = CARM_TARGET_PROCESS, .pid = pid};
     struct carm_counter_set *s = open_set(target);
-    assert_int_equal(carm_counter_set_start(s, &err), 0);
-    assert_int_equal(carm_counter_set_read(s, readings, &err), 0);
+    assert_ok(carm_counter_set_start(s, &err));
+    assert_ok(carm_counter_set_read(s, readings, &err));
     assert_true(readings[CLOCK].count < 5e6);
     assert_int_equal(write(gate[1], &byte, 1), 1);
     burn(0.05); /* of ours, which must not count */
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    assert_int_equal(carm_counter_set_stop(s, readings, &err), 0);
+    assert_ok(carm_counter_set_stop(s, readings, &err));
     /* 5 x 20 ms and 5 x PAGES, plus what starting threads and processes takes */
     assert_true(readings[CLOCK].present && readings[FAULTS].present);
     assert_true(readings[CLOCK].count * 1e-9 > 0.05);
@@ -243,8 +235,8 @@ static void a_program_is_counted_with_its_children(void **state)
     assert_true(readings[FAULTS].count < 10 * PAGES);
     assert_int_equal(readings[SWITCHES].present, kernel);
     /* started again: from 0, though children brought counts */
-    assert_int_equal(carm_counter_set_start(s, &err), 0);
-    assert_int_equal(carm_counter_set_stop(s, readings, &err), 0);
+    assert_ok(carm_counter_set_start(s, &err));
+    assert_ok(carm_counter_set_stop(s, readings, &err));
     assert_true(readings[CLOCK].present && readings[CLOCK].count == 0.0);
     assert_true(readings[FAULTS].present && readings[FAULTS].count == 0.0);
     carm_counter_set_close(s);
@@ -256,10 +248,9 @@ static void a_program_is_counted_with_its_children(void **state)
     assert_non_null(strstr(err.text, "process"));
 }
 
-static void no_room_is_an_ordinary_error(void **state)
+TEST(no_room_is_an_ordinary_error)
 {
     struct rlimit limit;
-    struct carm_err err = {""};
     struct carm_counter_set *s = NULL;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
     /* the next descriptor but one is the last */
@@ -274,10 +265,10 @@ static void no_room_is_an_ordinary_error(void **state)
     assert_non_null(strstr(err.text, "PAPI cannot count perf::"));
     assert_int_equal(dup(0), next); /* nothing was left open */
     (void)close(next);
-    known_work_is_counted(NULL);
+    test_known_work_is_counted(NULL);
 }
 
-static void many_events_fit_or_are_refused(void **state)
+TEST(many_events_fit_or_are_refused)
 {
     static const char *const names[] = {"TASK-CLOCK",       "CPU-CLOCK",    "PAGE-FAULTS",
                                         "CONTEXT-SWITCHES", "MINOR-FAULTS", "MAJOR-FAULTS",
@@ -285,7 +276,6 @@ static void many_events_fit_or_are_refused(void **state)
     static const char *const modes[] = {":u=1", ":k=1", ":u=1:k=1", ":u=0:k=1"};
     enum { MODES = 4, MANY = 7 * MODES };
     static struct carm_event many[MANY];
-    struct carm_err err = {""};
     struct carm_counters *c = NULL;
     struct carm_counter_set *s = NULL;
     struct carm_reading readings[MANY];
@@ -299,14 +289,12 @@ static void many_events_fit_or_are_refused(void **state)
                        modes[i % MODES]);
     }
     const struct carm_recipe r = hand_recipe(many, MANY, 6);
-    if (carm_counters_open(&c, CARM_PROVIDER_PAPI, &r, &err)) {
-        fail_msg("%s", err.text);
-    }
-    assert_int_equal(carm_counter_set_open(&s, c, here, CARM_GROUPS_ALL, &err), 0);
-    assert_int_equal(carm_counter_set_start(s, &err), 0);
+    assert_ok(carm_counters_open(&c, CARM_PROVIDER_PAPI, &r, &err));
+    assert_ok(carm_counter_set_open(&s, c, here, CARM_GROUPS_ALL, &err));
+    assert_ok(carm_counter_set_start(s, &err));
     assert_true(touch_pages());
     nap();
-    assert_int_equal(carm_counter_set_stop(s, readings, &err), 0);
+    assert_ok(carm_counter_set_stop(s, readings, &err));
     for (int i = 0; i < MANY; i++) {
         assert_true(readings[i].present);
     }
@@ -322,14 +310,13 @@ static void many_events_fit_or_are_refused(void **state)
     assert_non_null(strstr(err.text, "one at a time, but not together"));
 }
 
-static void the_processor_s_own_events_or_the_reason(void **state)
+TEST(the_processor_s_own_events_or_the_reason)
 {
     struct carm_event own[] = {
         {"none", "nosuch::EVENT", "", 0, "", false, 1, CARM_EVENT_THREAD, 1.0},
         events[CLOCK],
     };
     const struct carm_recipe r = hand_recipe(own, 2, 4);
-    struct carm_err err = {""};
     struct carm_counters *c = NULL;
     struct carm_probe probe;
     assert_int_equal(carm_counters_open(&c, CARM_PROVIDER_PAPI, &r, &err), -CARM_ENOTSUP);
@@ -355,13 +342,12 @@ static void the_processor_s_own_events_or_the_reason(void **state)
     assert_string_equal(probe.reason, "none has no counters");
 }
 
-static void names_and_their_inverse(void **state)
+TEST(names_and_their_inverse)
 {
-    struct carm_err err = {""};
     enum carm_provider p = CARM_PROVIDER_NONE;
     for (int i = 0; i < CARM_PROVIDER_COUNT; i++) {
         const char *name = carm_provider_name((enum carm_provider)i);
-        assert_int_equal(carm_provider_parse(name, &p, &err), 0);
+        assert_ok(carm_provider_parse(name, &p, &err));
         assert_int_equal((int)p, i);
     }
     assert_int_equal(carm_provider_parse("perf", &p, &err), -CARM_EINVAL);
@@ -372,19 +358,8 @@ static void names_and_their_inverse(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_their_inverse),
-        cmocka_unit_test(known_work_is_counted),
-        cmocka_unit_test(reads_never_fall),
-        cmocka_unit_test(one_set_runs_on_a_thread),
-        cmocka_unit_test(threads_count_themselves),
-        cmocka_unit_test(a_program_is_counted_with_its_children),
-        cmocka_unit_test(no_room_is_an_ordinary_error),
-        cmocka_unit_test(many_events_fit_or_are_refused),
-        cmocka_unit_test(the_processor_s_own_events_or_the_reason),
-    };
     struct carm_pmu_facts facts;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     carm_pmu_facts_read(&facts, "");
     kernel = carm_pmu_may_count_kernel(&facts);
     recipe = hand_recipe(events, N, 4);
@@ -392,7 +367,7 @@ int main(void)
         printf("1..1\nok 1 # SKIP %s\n", err.text);
         return 0;
     }
-    const int failed = cmocka_run_group_tests_name("counters", tests, NULL, NULL);
+    const int failed = run_suite(NULL, NULL);
     carm_counters_close(counters);
     return failed;
 }

@@ -4,9 +4,6 @@
  * unit mask both show. Where libpfm4 lacks the processor only the spelling of raw codes is proven. */
 #include <dlfcn.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/count/recipe.h"
 #include "tests/unit.h"
@@ -84,15 +81,13 @@ static bool agrees(const char *name, unsigned code, char *why, size_t size)
 
 static struct carm_recipe *get(const char *name)
 {
-    struct carm_recipe *recipe = NULL;
-    struct carm_err err = {""};
-    if (carm_recipe_named(name, &recipe, &err) != 0) {
-        fail_msg("%s: %s", name, err.text);
-    }
+    static struct carm_recipe
+        *recipe; /* not on the stack, to which gcc 12 takes the result to point */
+    assert_ok(carm_recipe_named(name, &recipe, &err));
     return recipe;
 }
 
-static void names_and_codes(void **state)
+TEST(names_and_codes)
 {
     skip_without_libpfm();
 #if __has_include(<perfmon/pfmlib.h>)
@@ -110,9 +105,8 @@ static void names_and_codes(void **state)
                 const unsigned number = strcmp(e->name, "task_clock") == 0    ? 1
                                         : strcmp(e->name, "page_faults") == 0 ? 2
                                                                               : 3;
-                if (!agrees(name, software ? number : e->code, why, sizeof why)) {
-                    fail_msg("%s, %s: %s", recipe->name, e->name, why);
-                }
+                fail_if(!agrees(name, software ? number : e->code, why, sizeof why), "%s, %s: %s",
+                        recipe->name, e->name, why);
                 checked++;
                 raw += strncmp(name, "perf_raw::", 10) == 0;
             }
@@ -131,7 +125,7 @@ static void names_and_codes(void **state)
 #endif
 }
 
-static void planted_faults(void **state)
+TEST(planted_faults)
 {
     skip_without_libpfm();
 #if __has_include(<perfmon/pfmlib.h>)
@@ -155,7 +149,7 @@ static void planted_faults(void **state)
 }
 
 /* What libpfm4 cannot prove: the processors that it lacks have the codes of their relatives. */
-static void relatives(void **state)
+TEST(relatives)
 {
     static const struct {
         const char *of, *as;
@@ -179,7 +173,7 @@ static void relatives(void **state)
 }
 
 /* No processor in two recipes, or in one and in what is left out; and each is found. */
-static void unique_processors(void **state)
+TEST(unique_processors)
 {
     static const char *const lists[] = {"recipes", "left_out"};
     static char owner[2][0x20][0x100][48];
@@ -216,13 +210,10 @@ static void unique_processors(void **state)
                 assert_int_equal(*end, '\0');
                 assert_true(from <= to && to < 0x100);
                 for (unsigned long m = from; m <= to; m++) {
-                    if (owner[amd][f][m][0]) {
-                        fail_msg("family %#lx, model %#lx is in %s and in %s", f, m,
-                                 owner[amd][f][m], name);
-                    }
+                    fail_if(owner[amd][f][m][0], "family %#lx, model %#lx is in %s and in %s", f, m,
+                            owner[amd][f][m], name);
                     (void)snprintf(owner[amd][f][m], sizeof owner[amd][f][m], "%s", name);
                     struct carm_recipe *recipe = NULL;
-                    struct carm_err err = {""};
                     const int rc = carm_recipe_find(vendor, (int)f, (int)m, &recipe, &err);
                     if (l == 0) {
                         assert_int_equal(rc, 0);
@@ -241,7 +232,7 @@ static void unique_processors(void **state)
 }
 
 /* Each recipe's groups of counters are possible: no event needs more of them than there are. */
-static void plausible(void **state)
+TEST(plausible)
 {
     for (size_t i = 0; carm_recipe_name(i); i++) {
         struct carm_recipe *recipe = get(carm_recipe_name(i));
@@ -260,12 +251,4 @@ static void plausible(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_codes), cmocka_unit_test(planted_faults),
-        cmocka_unit_test(relatives),       cmocka_unit_test(unique_processors),
-        cmocka_unit_test(plausible),
-    };
-    return cmocka_run_group_tests(tests, load_libpfm, NULL);
-}
+RUN_TESTS(load_libpfm, NULL)

@@ -8,9 +8,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -349,7 +346,7 @@ static FILE *run_child(pid_t *pid)
     return report;
 }
 
-static void names_codes_counters(void **state)
+TEST(names_codes_counters)
 {
     static char known[64][48];
     size_t nknown = 0;
@@ -391,9 +388,7 @@ static void names_codes_counters(void **state)
         print_message("skipped: %s\n", skipped);
         skip();
     }
-    if (bad[0]) {
-        fail_msg("%s", bad);
-    }
+    fail_if(bad[0], "%s", bad);
     assert_int_equal(status, 0);
     assert_true(ended);
     /* no recipe with a likwid name went unchecked */
@@ -403,10 +398,9 @@ static void names_codes_counters(void **state)
         assert_int_equal(carm_recipe_named(carm_recipe_name(i), &recipe, NULL), 0);
         for (size_t k = 0; recipe->likwid[0] && k < recipe->nevents; k++) {
             assert_true(wanted < nknown);
-            if (recipe->events[k].likwid[0] && !(has[wanted] >> k & 1)) {
-                fail_msg("%s: likwid has %s on no processor of the recipe", recipe->name,
-                         recipe->events[k].likwid);
-            }
+            fail_if(recipe->events[k].likwid[0] && !(has[wanted] >> k & 1),
+                    "%s: likwid has %s on no processor of the recipe", recipe->name,
+                    recipe->events[k].likwid);
         }
         if (recipe->likwid[0]) {
             assert_string_equal(known[wanted], recipe->name);
@@ -419,10 +413,4 @@ static void names_codes_counters(void **state)
                   models, nknown);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_codes_counters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -62,7 +62,7 @@ static double all_cpus(void)
     return n * (n + 1) / 2.0;
 }
 
-static void events_get_their_counters(void **state)
+TEST_BETWEEN(events_get_their_counters, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, 6, 6);
     struct carm_counters *c = hand_open(CARM_PROVIDER_LIKWID, &r);
@@ -71,7 +71,6 @@ static void events_get_their_counters(void **state)
     assert_int_equal(fake->mode, 0);
     assert_int_equal(fake->inits, 1);
     struct carm_counters *second = NULL;
-    struct carm_err err = {""};
     const struct carm_pmu_facts facts = hand_facts();
     assert_int_equal(carm_counters_open_with(&second, CARM_PROVIDER_LIKWID, &r, &facts, &err),
                      -CARM_ENOTSUP);
@@ -80,7 +79,7 @@ static void events_get_their_counters(void **state)
     assert_int_equal(fake->inits, 0);
 }
 
-static void processes_are_all_cpus(void **state)
+TEST_BETWEEN(processes_are_all_cpus, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 6);
     struct carm_reading readings[N];
@@ -99,7 +98,7 @@ static void processes_are_all_cpus(void **state)
     carm_counters_close(c);
 }
 
-static void sockets_count_units_and_joule(void **state)
+TEST_BETWEEN(sockets_count_units_and_joule, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 6);
     struct carm_reading readings[N];
@@ -114,7 +113,7 @@ static void sockets_count_units_and_joule(void **state)
     carm_counters_close(c);
 }
 
-static void a_missing_event_is_not_present(void **state)
+TEST_BETWEEN(a_missing_event_is_not_present, reset, NULL)
 {
     fake->missing = "E2";
     const struct carm_recipe r = hand_recipe(events, 6, 6);
@@ -128,11 +127,10 @@ static void a_missing_event_is_not_present(void **state)
     carm_counters_close(c);
 }
 
-static void groups_take_turns(void **state)
+TEST_BETWEEN(groups_take_turns, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, 6, 3);
     struct carm_reading readings[N];
-    struct carm_err err = {""};
     struct carm_counters *c = hand_open(CARM_PROVIDER_LIKWID, &r);
     assert_int_equal(carm_counters_groups(c), 2);
     struct carm_counter_set *first = hand_open_set(c, process, 0);
@@ -142,7 +140,7 @@ static void groups_take_turns(void **state)
     hand_count(fake, second, 10, readings);
     assert_true(readings[B].count == 20.0 * all_cpus() && !readings[A].present);
     assert_int_equal(fake->setups, 2);
-    assert_int_equal(carm_counter_set_start(first, &err), 0);
+    assert_ok(carm_counter_set_start(first, &err));
     assert_int_equal(carm_counter_set_start(second, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "one group at a time"));
     carm_counter_set_close(second);
@@ -161,7 +159,6 @@ static void *count_pinned(void *arg)
 {
     struct pinned *p = arg;
     struct carm_reading readings[N];
-    struct carm_err err = {""};
     struct carm_counter_set *s = NULL;
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -180,12 +177,11 @@ static void *count_pinned(void *arg)
     return NULL;
 }
 
-static void threads_must_be_pinned(void **state)
+TEST_BETWEEN(threads_must_be_pinned, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, 6, 6);
     struct carm_counters *c = hand_open(CARM_PROVIDER_LIKWID, &r);
     struct carm_counter_set *s = NULL;
-    struct carm_err err = {""};
     cpu_set_t set;
     int index = 0;
     if (affinity(&set) > 1) {
@@ -208,16 +204,14 @@ static void check_refused(enum carm_provider p, const struct carm_pmu_facts *fac
                           const char *text)
 {
     const struct carm_recipe r = hand_recipe(events, 5, 6);
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     struct carm_counters *c = NULL;
     assert_int_equal(carm_counters_open_with(&c, p, &r, facts, &err), -CARM_ENOTSUP);
     assert_null(c);
-    if (!strstr(err.text, text)) {
-        fail_msg("\"%s\" is not in \"%s\"", text, err.text);
-    }
+    fail_if(!strstr(err.text, text), "\"%s\" is not in \"%s\"", text, err.text);
 }
 
-static void failures_are_explained(void **state)
+TEST_BETWEEN(failures_are_explained, reset, NULL)
 {
     struct carm_pmu_facts facts = hand_facts();
     fake->init = -5;
@@ -235,15 +229,14 @@ static void failures_are_explained(void **state)
     assert_int_equal(fake->inits, 0); /* it may end the process: never called in vain */
 }
 
-static void auto_takes_what_there_is(void **state)
+TEST_BETWEEN(auto_takes_what_there_is, reset, NULL)
 {
     struct carm_pmu_facts facts = hand_facts();
-    struct carm_err err = {""};
     struct carm_counters *c = NULL;
     const struct carm_recipe r = hand_recipe(events, 5, 6);
     char *path = strdup(getenv("CARM_PAPI_LIBRARY"));
     (void)setenv("CARM_PAPI_LIBRARY", "/nonexistent/libpapi.so", 1);
-    assert_int_equal(carm_counters_open_with(&c, CARM_PROVIDER_AUTO, &r, &facts, &err), 0);
+    assert_ok(carm_counters_open_with(&c, CARM_PROVIDER_AUTO, &r, &facts, &err));
     assert_int_equal(carm_counters_provider(c), CARM_PROVIDER_LIKWID);
     assert_ptr_equal(carm_counters_recipe(c), &r);
     carm_counters_close(c);
@@ -263,7 +256,7 @@ static void auto_takes_what_there_is(void **state)
     (void)snprintf(both.papi, sizeof both.papi, "fake::E1");
     const struct carm_recipe one = hand_recipe(&both, 1, 6);
     facts = hand_facts();
-    assert_int_equal(carm_counters_open_with(&c, CARM_PROVIDER_AUTO, &one, &facts, &err), 0);
+    assert_ok(carm_counters_open_with(&c, CARM_PROVIDER_AUTO, &one, &facts, &err));
     assert_int_equal(carm_counters_provider(c), CARM_PROVIDER_PAPI);
     carm_counters_close(c);
 #endif
@@ -273,20 +266,10 @@ static void auto_takes_what_there_is(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(events_get_their_counters, reset),
-        cmocka_unit_test_setup(processes_are_all_cpus, reset),
-        cmocka_unit_test_setup(sockets_count_units_and_joule, reset),
-        cmocka_unit_test_setup(a_missing_event_is_not_present, reset),
-        cmocka_unit_test_setup(groups_take_turns, reset),
-        cmocka_unit_test_setup(threads_must_be_pinned, reset),
-        cmocka_unit_test_setup(failures_are_explained, reset),
-        cmocka_unit_test_setup(auto_takes_what_there_is, reset),
-    };
     fake = hand_fake("CARM_LIKWID_LIBRARY", "liblikwid.so");
     if (!fake || !hand_fake("CARM_PAPI_LIBRARY", "libpapi.so")) {
         puts("1..1\nnot ok 1 - liblikwid.so and libpapi.so cannot be loaded");
         return 1;
     }
-    return cmocka_run_group_tests_name("counters_likwid", tests, NULL, NULL);
+    return run_suite(NULL, NULL);
 }

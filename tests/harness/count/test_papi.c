@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PAPI's provider against a library that stands in for PAPI: groups, conflicts, multiplexing, targets
  * and failures with known counts. */
-#include <math.h>
 #include <pthread.h>
 
 #include "tests/harness/count/hand_recipe.h"
@@ -38,7 +37,7 @@ static int reset(void **state)
 }
 
 /* An event that PAPI knows by the recipe's second name only. */
-static void another_name(void **state)
+TEST_BETWEEN(another_name, reset, NULL)
 {
     struct carm_event one[] = {{"a", "absent::E3", "", 0x1c7, "", false, 1, THREAD, 1.0}};
     struct carm_recipe r = hand_recipe(one, 1, 4);
@@ -80,7 +79,7 @@ static void check_groups(struct carm_counters *c, size_t expected)
     }
 }
 
-static void eight_counters_hold_all(void **state)
+TEST_BETWEEN(eight_counters_hold_all, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
@@ -89,7 +88,7 @@ static void eight_counters_hold_all(void **state)
     assert_int_equal(fake->sets_open, 0);
 }
 
-static void four_counters_need_two_groups(void **state)
+TEST_BETWEEN(four_counters_need_two_groups, reset, NULL)
 {
     fake->counters = 4;
     const struct carm_recipe r = hand_recipe(events, N, 4);
@@ -99,7 +98,7 @@ static void four_counters_need_two_groups(void **state)
     assert_int_equal(fake->sets_open, 0);
 }
 
-static void conflicts_make_smaller_groups(void **state)
+TEST_BETWEEN(conflicts_make_smaller_groups, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 8);
     for (int at_start = 0; at_start < 2; at_start++) {
@@ -115,7 +114,7 @@ static void conflicts_make_smaller_groups(void **state)
     }
 }
 
-static void merged_events_take_pairs(void **state)
+TEST_BETWEEN(merged_events_take_pairs, reset, NULL)
 {
     struct carm_event wide[] = {
         {"a", "fake::W1", "", 0, "", false, 2, THREAD, 1.0},
@@ -145,7 +144,7 @@ static void merged_events_take_pairs(void **state)
     carm_counters_close(c);
 }
 
-static void a_missing_event_is_not_present(void **state)
+TEST_BETWEEN(a_missing_event_is_not_present, reset, NULL)
 {
     fake->missing = "E3";
     const struct carm_recipe r = hand_recipe(events, N, 8);
@@ -162,17 +161,15 @@ static void a_missing_event_is_not_present(void **state)
 static void check_refused(const struct carm_recipe *r, const struct carm_pmu_facts *facts,
                           const char *text)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     struct carm_counters *c = NULL;
     assert_int_equal(carm_counters_open_with(&c, CARM_PROVIDER_PAPI, r, facts, &err),
                      -CARM_ENOTSUP);
     assert_null(c);
-    if (!strstr(err.text, text)) {
-        fail_msg("\"%s\" is not in \"%s\"", text, err.text);
-    }
+    fail_if(!strstr(err.text, text), "\"%s\" is not in \"%s\"", text, err.text);
 }
 
-static void failures_are_explained(void **state)
+TEST_BETWEEN(failures_are_explained, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_pmu_facts facts = hand_facts();
@@ -200,7 +197,7 @@ static void failures_are_explained(void **state)
     free(path);
 }
 
-static void too_many_events_are_refused(void **state)
+TEST_BETWEEN(too_many_events_are_refused, reset, NULL)
 {
     /* the same event twice is what PAPI never puts into one set */
     struct carm_event twice[] = {{"a", "perf::S1", "", 0, "", false, 1, SOFTWARE, 1.0},
@@ -211,7 +208,7 @@ static void too_many_events_are_refused(void **state)
                   "one at a time, but not together: fake error -8; stop other programs");
 }
 
-static void multiplexing_is_undone_by_scaling(void **state)
+TEST_BETWEEN(multiplexing_is_undone_by_scaling, reset, NULL)
 {
     fake->counters = 4;
     const struct carm_recipe r = hand_recipe(events, N, 4);
@@ -237,11 +234,10 @@ static void multiplexing_is_undone_by_scaling(void **state)
     carm_counters_close(c);
 }
 
-static void processes_are_attached_with_children(void **state)
+TEST_BETWEEN(processes_are_attached_with_children, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 8);
     const struct carm_counter_target other = {.kind = CARM_TARGET_PROCESS, .pid = 4711};
-    struct carm_err err = {""};
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
     struct carm_counter_set *s = hand_open_set(c, other, CARM_GROUPS_ALL);
     assert_int_equal(fake->attached, 4711);
@@ -255,13 +251,12 @@ static void processes_are_attached_with_children(void **state)
     assert_int_equal(fake->sets_open, 0);
 }
 
-static void sockets_sum_over_units(void **state)
+TEST_BETWEEN(sockets_sum_over_units, reset, NULL)
 {
     const struct carm_counter_target sockets = {.kind = CARM_TARGET_SOCKETS};
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_reading one[N];
     struct carm_reading three[N];
-    struct carm_err err = {""};
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
     struct carm_counter_set *s = NULL;
     assert_int_equal(carm_counter_set_open(&s, c, sockets, CARM_GROUPS_ALL, &err), -CARM_ENOTSUP);
@@ -286,26 +281,25 @@ static void sockets_sum_over_units(void **state)
     assert_int_equal(fake->sets_open, 0);
 }
 
-static void wrong_order_is_refused(void **state)
+TEST_BETWEEN(wrong_order_is_refused, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_reading readings[N];
-    struct carm_err err = {""};
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
     struct carm_counter_set *s = hand_open_set(c, here, 0);
     assert_int_equal(carm_counter_set_read(s, readings, &err), -CARM_EINVAL);
     assert_int_equal(carm_counter_set_stop(s, readings, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "start them first"));
-    assert_int_equal(carm_counter_set_start(s, &err), 0);
+    assert_ok(carm_counter_set_start(s, &err));
     assert_int_equal(carm_counter_set_start(s, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "stop them first"));
     fake->ticks += 4;
-    assert_int_equal(carm_counter_set_read(s, readings, &err), 0);
+    assert_ok(carm_counter_set_read(s, readings, &err));
     assert_true(readings[A].count == 4.0);
-    assert_int_equal(carm_counter_set_stop(s, NULL, &err), 0);
+    assert_ok(carm_counter_set_stop(s, NULL, &err));
     hand_count(fake, s, 2, readings); /* from 0 again */
     assert_true(readings[A].count == 2.0);
-    assert_int_equal(carm_counter_set_start(s, &err), 0);
+    assert_ok(carm_counter_set_start(s, &err));
     carm_counter_set_close(s); /* a running one */
     assert_int_equal(carm_counter_set_open(&s, c, here, 1, &err), -CARM_EINVAL);
     carm_counters_close(c);
@@ -316,7 +310,6 @@ static void wrong_order_is_refused(void **state)
 
 static void *use_a_set(void *arg)
 {
-    struct carm_err err = {""};
     struct carm_counter_set *a = NULL;
     struct carm_counter_set *b = NULL;
     if (carm_counter_set_open(&a, arg, here, 0, &err) == 0 &&
@@ -328,7 +321,7 @@ static void *use_a_set(void *arg)
     return NULL;
 }
 
-static void ended_threads_are_forgotten(void **state)
+TEST_BETWEEN(ended_threads_are_forgotten, reset, NULL)
 {
     const struct carm_recipe r = hand_recipe(events, N, 8);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
@@ -350,25 +343,10 @@ int main(void)
     puts("1..1\nok 1 # SKIP papi.h is not here: apt install libpapi-dev");
     return 0;
 #endif
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(another_name, reset),
-        cmocka_unit_test_setup(eight_counters_hold_all, reset),
-        cmocka_unit_test_setup(four_counters_need_two_groups, reset),
-        cmocka_unit_test_setup(conflicts_make_smaller_groups, reset),
-        cmocka_unit_test_setup(merged_events_take_pairs, reset),
-        cmocka_unit_test_setup(a_missing_event_is_not_present, reset),
-        cmocka_unit_test_setup(failures_are_explained, reset),
-        cmocka_unit_test_setup(too_many_events_are_refused, reset),
-        cmocka_unit_test_setup(multiplexing_is_undone_by_scaling, reset),
-        cmocka_unit_test_setup(processes_are_attached_with_children, reset),
-        cmocka_unit_test_setup(sockets_sum_over_units, reset),
-        cmocka_unit_test_setup(wrong_order_is_refused, reset),
-        cmocka_unit_test_setup(ended_threads_are_forgotten, reset),
-    };
     fake = hand_fake("CARM_PAPI_LIBRARY", "libpapi.so");
     if (!fake) {
         puts("1..1\nnot ok 1 - libpapi.so cannot be loaded");
         return 1;
     }
-    return cmocka_run_group_tests_name("counters_papi", tests, NULL, NULL);
+    return run_suite(NULL, NULL);
 }

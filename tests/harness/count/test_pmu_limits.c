@@ -3,9 +3,6 @@
  * /proc and /sys. */
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,9 +18,8 @@ struct expected {
 
 static void check_part(const char *what, const char *text, const char *part)
 {
-    if (part[0] ? !strstr(text, part) : text[0] != '\0') {
-        fail_msg("%s: \"%s\" is not \"%s\"", what, text, part);
-    }
+    fail_if(part[0] ? !strstr(text, part) : text[0] != '\0', "%s: \"%s\" is not \"%s\"", what, text,
+            part);
 }
 
 static void check(const struct expected *e, size_t n,
@@ -32,9 +28,8 @@ static void check(const struct expected *e, size_t n,
     for (size_t i = 0; i < n; i++) {
         struct carm_pmu_verdict v;
         judge(&e[i].facts, &v);
-        if (v.works != e[i].works || v.software != e[i].software) {
-            fail_msg("%s: works %d, software %d", e[i].what, v.works, v.software);
-        }
+        fail_if(v.works != e[i].works || v.software != e[i].software, "%s: works %d, software %d",
+                e[i].what, v.works, v.software);
         check_part(e[i].what, v.reason, e[i].reason);
         check_part(e[i].what, v.remedy, e[i].remedy);
         check_part(e[i].what, v.note, e[i].note);
@@ -43,7 +38,7 @@ static void check(const struct expected *e, size_t n,
 
 #define PMU .cpu_pmu = true, .perf = true
 
-static void perf_is_judged(void **state)
+TEST(perf_is_judged)
 {
     static const struct expected cases[] = {
         {"all allowed", {PMU}, true, true, "", "", ""},
@@ -190,7 +185,7 @@ static void perf_is_judged(void **state)
     check(cases, sizeof cases / sizeof *cases, carm_pmu_judge_perf);
 }
 
-static void registers_are_judged(void **state)
+TEST(registers_are_judged)
 {
     static const struct expected cases[] = {
         {"direct", {PMU}, true, false, "", "", ""},
@@ -244,7 +239,7 @@ static void registers_are_judged(void **state)
     check(cases, sizeof cases / sizeof *cases, carm_pmu_judge_msr);
 }
 
-static void sentences_are_whole(void **state)
+TEST(sentences_are_whole)
 {
     /* the longest of each still ends as it was meant */
     struct carm_pmu_verdict v;
@@ -276,7 +271,21 @@ static void put(const char *name, const char *text, mode_t mode)
     (void)chmod(path, mode);
 }
 
-static void facts_are_read(void **state)
+static int make_root(void **state)
+{
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(root, sizeof root, "%s/carm-pmu-XXXXXX", tmp ? tmp : "/tmp");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    char command[PATH_MAX + 16];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+TEST_BETWEEN(facts_are_read, make_root, remove_root)
 {
     struct carm_pmu_facts f;
     carm_pmu_facts_read(&f, root); /* nothing there */
@@ -326,21 +335,7 @@ static void facts_are_read(void **state)
     }
 }
 
-static int make_root(void **state)
-{
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(root, sizeof root, "%s/carm-pmu-XXXXXX", tmp ? tmp : "/tmp");
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    char command[PATH_MAX + 16];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
-
-static void this_machine_s_are_consistent(void **state)
+TEST(this_machine_s_are_consistent)
 {
     struct carm_pmu_facts f;
     struct carm_pmu_verdict v;
@@ -352,14 +347,4 @@ static void this_machine_s_are_consistent(void **state)
     assert_int_equal(v.works, v.reason[0] == '\0');
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(perf_is_judged),
-        cmocka_unit_test(registers_are_judged),
-        cmocka_unit_test(sentences_are_whole),
-        cmocka_unit_test_setup_teardown(facts_are_read, make_root, remove_root),
-        cmocka_unit_test(this_machine_s_are_consistent),
-    };
-    return cmocka_run_group_tests_name("pmu_limits", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

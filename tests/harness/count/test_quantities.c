@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
 #include "harness/count/quantities.h"
 #include "tests/unit.h"
 
-static void sums_and_names(void **state)
+TEST(sums_and_names)
 {
     struct carm_counts a = {.note = "first"};
     struct carm_counts b = {.note = "second"};
@@ -37,10 +35,4 @@ static void sums_and_names(void **state)
     assert_string_equal(carm_counted_name(CARM_COUNTED_CONSTRUCTED), "constructed");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_and_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

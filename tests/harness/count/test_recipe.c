@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From events to quantities, with counts as a processor might have given them: every expectation is
  * worked out by hand from what the events mean. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/count/evaluate.h"
 #include "harness/count/recipe.h"
 #include "tests/unit.h"
@@ -165,10 +160,7 @@ enum { READINGS_MAX = 64 };
 static struct carm_recipe *get(const char *name)
 {
     struct carm_recipe *recipe = NULL;
-    struct carm_err err = {""};
-    if (carm_recipe_named(name, &recipe, &err) != 0) {
-        fail_msg("%s: %s", name, err.text);
-    }
+    fail_if(carm_recipe_named(name, &recipe, &err) != 0, "%s: %s", name, err.text);
     assert_non_null(recipe);
     assert_true(recipe->nevents <= READINGS_MAX);
     return recipe;
@@ -182,9 +174,8 @@ static void record(const struct carm_recipe *recipe, struct carm_reading *readin
                strcmp(recorded[k].event, recipe->events[i].name) != 0) {
             k++;
         }
-        if (k == sizeof recorded / sizeof *recorded) {
-            fail_msg("%s: no number for the event %s", recipe->name, recipe->events[i].name);
-        }
+        fail_if(k == sizeof recorded / sizeof *recorded, "%s: no number for the event %s",
+                recipe->name, recipe->events[i].name);
         readings[i] = (struct carm_reading){
             .present = true, .count = recorded[k].count, .enabled = 1000, .running = 1000};
     }
@@ -205,22 +196,18 @@ static struct carm_reading *reading(const struct carm_recipe *recipe, struct car
 static void evaluate(const struct carm_recipe *recipe, const struct carm_reading *readings,
                      struct carm_counts *counts)
 {
-    struct carm_err err = {""};
-    if (carm_recipe_evaluate(recipe, readings, NULL, counts, &err) != 0) {
-        fail_msg("%s: %s", recipe->name, err.text);
-    }
+    fail_if(carm_recipe_evaluate(recipe, readings, NULL, counts, &err) != 0, "%s: %s", recipe->name,
+            err.text);
 }
 
-static void assert_near(const char *recipe, enum carm_quantity q, const char *what, double is,
-                        double should)
+static void assert_quantity(const char *recipe, enum carm_quantity q, const char *what, double is,
+                            double should)
 {
-    if (!(fabs(is - should) <= 1e-12 * fabs(should))) {
-        fail_msg("%s: %s's %s is %.17g, not %.17g", recipe, carm_quantity_name(q), what, is,
-                 should);
-    }
+    fail_if(!(fabs(is - should) <= 1e-12 * fabs(should)), "%s: %s's %s is %.17g, not %.17g", recipe,
+            carm_quantity_name(q), what, is, should);
 }
 
-static void every_recipe(void **state)
+TEST(every_recipe)
 {
     size_t n = 0;
     for (; carm_recipe_name(n); n++) {
@@ -229,9 +216,8 @@ static void every_recipe(void **state)
                strcmp(expectations[k].recipe, carm_recipe_name(n)) != 0) {
             k++;
         }
-        if (k == sizeof expectations / sizeof *expectations) {
-            fail_msg("nothing is expected of the recipe %s", carm_recipe_name(n));
-        }
+        fail_if(k == sizeof expectations / sizeof *expectations,
+                "nothing is expected of the recipe %s", carm_recipe_name(n));
         struct carm_recipe *recipe = get(carm_recipe_name(n));
         struct carm_reading readings[READINGS_MAX];
         struct carm_counts counts;
@@ -244,28 +230,24 @@ static void every_recipe(void **state)
                 const struct carm_count *c = &counts.q[x->quantity];
                 const bool kernel = x->quantity >= CARM_Q_TASK_SECONDS;
                 wanted[x->quantity] = true;
-                if (c->by != (kernel ? CARM_COUNTED_KERNEL : CARM_COUNTED_PMU)) {
-                    fail_msg("%s: %s is %s", recipe->name, carm_quantity_name(x->quantity),
-                             carm_counted_name(c->by));
-                }
-                assert_near(recipe->name, x->quantity, "value", c->value, x->value);
-                assert_near(recipe->name, x->quantity, "low", c->low, x->low);
-                assert_near(recipe->name, x->quantity, "high", c->high, x->high);
+                fail_if(c->by != (kernel ? CARM_COUNTED_KERNEL : CARM_COUNTED_PMU), "%s: %s is %s",
+                        recipe->name, carm_quantity_name(x->quantity), carm_counted_name(c->by));
+                assert_quantity(recipe->name, x->quantity, "value", c->value, x->value);
+                assert_quantity(recipe->name, x->quantity, "low", c->low, x->low);
+                assert_quantity(recipe->name, x->quantity, "high", c->high, x->high);
                 assert_true(c->share == 1);
             }
         }
         for (unsigned q = 0; q < CARM_Q_COUNT; q++) {
-            if (!wanted[q] && counts.q[q].by != CARM_COUNTED_NOT) {
-                fail_msg("%s: %s came from nowhere", recipe->name,
-                         carm_quantity_name((enum carm_quantity)q));
-            }
+            fail_if(!wanted[q] && counts.q[q].by != CARM_COUNTED_NOT, "%s: %s came from nowhere",
+                    recipe->name, carm_quantity_name((enum carm_quantity)q));
         }
         carm_recipe_free(recipe);
     }
     assert_int_equal(n, sizeof expectations / sizeof *expectations);
 }
 
-static void multiplexed(void **state)
+TEST(multiplexed)
 {
     struct carm_recipe *recipe = get("skylake-server");
     struct carm_reading readings[READINGS_MAX];
@@ -288,8 +270,8 @@ static void multiplexed(void **state)
     assert_true(counts.q[CARM_Q_LOADS].share == 1);
     assert_true(counts.q[CARM_Q_BYTES].share == 0.25);
     /* 900 + 400 more instructions of 32 and 64 byte */
-    assert_near("", CARM_Q_BYTES, "value", counts.q[CARM_Q_BYTES].value,
-                4500.0 * (43080 + 900 * 32 + 400 * 64) / (1100 + 900 + 400));
+    assert_quantity("", CARM_Q_BYTES, "value", counts.q[CARM_Q_BYTES].value,
+                    4500.0 * (43080 + 900 * 32 + 400 * 64) / (1100 + 900 + 400));
     /* clocks that tick a little apart never scale down */
     reading(recipe, readings, "cycles")->running = 1001;
     evaluate(recipe, readings, &counts);
@@ -298,7 +280,7 @@ static void multiplexed(void **state)
     carm_recipe_free(recipe);
 }
 
-static void missing(void **state)
+TEST(missing)
 {
     struct carm_recipe *recipe = get("skylake-server");
     struct carm_reading readings[READINGS_MAX];
@@ -353,12 +335,11 @@ static void missing(void **state)
     carm_recipe_free(recipe);
 }
 
-static void never_run(void **state)
+TEST(never_run)
 {
     struct carm_recipe *recipe = get("broadwell");
     struct carm_reading readings[READINGS_MAX];
     struct carm_counts counts;
-    struct carm_err err = {""};
     bool must[CARM_Q_COUNT] = {false};
     record(recipe, readings);
     struct carm_reading *r = reading(recipe, readings, "dp_scalar");
@@ -371,7 +352,7 @@ static void never_run(void **state)
     must[CARM_Q_FLOPS_DP] = true;
     must[CARM_Q_CYCLES] = true;
     /* unavailable is no zero: nothing to complain of */
-    assert_int_equal(carm_recipe_evaluate(recipe, readings, must, &counts, &err), 0);
+    assert_ok(carm_recipe_evaluate(recipe, readings, must, &counts, &err));
     assert_false(carm_count_has(&counts, CARM_Q_DP_SCALAR));
     assert_false(carm_count_has(&counts, CARM_Q_FLOPS_DP));
     assert_false(carm_count_has(&counts, CARM_Q_FLOPS));
@@ -380,25 +361,24 @@ static void never_run(void **state)
     carm_recipe_free(recipe);
 }
 
-static void zero_where_must(void **state)
+TEST(zero_where_must)
 {
     struct carm_recipe *recipe = get("skylake-server");
     struct carm_reading readings[READINGS_MAX];
     struct carm_counts counts;
-    struct carm_err err = {""};
     bool must[CARM_Q_COUNT] = {false};
     record(recipe, readings);
     must[CARM_Q_FLOPS_DP] = true;
     must[CARM_Q_LOADS] = true;
     must[CARM_Q_STORES] = true;
     must[CARM_Q_LLC_MISSES] = true;
-    assert_int_equal(carm_recipe_evaluate(recipe, readings, must, &counts, &err), 0);
+    assert_ok(carm_recipe_evaluate(recipe, readings, must, &counts, &err));
     /* code of one width: the others may be zero; so may misses, ever */
     reading(recipe, readings, "dp_scalar")->count = 0;
     reading(recipe, readings, "dp_128")->count = 0;
     reading(recipe, readings, "dp_256")->count = 0;
     reading(recipe, readings, "llc_misses")->count = 0;
-    assert_int_equal(carm_recipe_evaluate(recipe, readings, must, &counts, &err), 0);
+    assert_ok(carm_recipe_evaluate(recipe, readings, must, &counts, &err));
     assert_true(counts.q[CARM_Q_FLOPS_DP].value == 3200);
     reading(recipe, readings, "dp_512")->count = 0;
     assert_int_equal(carm_recipe_evaluate(recipe, readings, must, &counts, &err), -CARM_EFORMAT);
@@ -411,7 +391,7 @@ static void zero_where_must(void **state)
     assert_non_null(strstr(err.text, "--counters none"));
     assert_false(carm_count_has(&counts, CARM_Q_CYCLES));
     /* not asked for: no error */
-    assert_int_equal(carm_recipe_evaluate(recipe, readings, NULL, &counts, &err), 0);
+    assert_ok(carm_recipe_evaluate(recipe, readings, NULL, &counts, &err));
     assert_true(carm_count_has(&counts, CARM_Q_FLOPS_DP));
     record(recipe, readings);
     reading(recipe, readings, "loads")->count = 0;
@@ -421,7 +401,7 @@ static void zero_where_must(void **state)
     carm_recipe_free(recipe);
 }
 
-static void width_mix(void **state)
+TEST(width_mix)
 {
     static const char *const all[] = {"dp_scalar", "dp_128", "dp_256", "dp_512",
                                       "sp_scalar", "sp_128", "sp_256", "sp_512"};
@@ -477,12 +457,4 @@ static void width_mix(void **state)
     carm_recipe_free(recipe);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_recipe),    cmocka_unit_test(multiplexed),
-        cmocka_unit_test(missing),         cmocka_unit_test(never_run),
-        cmocka_unit_test(zero_where_must), cmocka_unit_test(width_mix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finding and reading recipes: unknown processors, and texts with planted mistakes. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/count/recipe.h"
 #include "tests/unit.h"
 
 static struct carm_recipe *get(const char *name)
 {
     struct carm_recipe *recipe = NULL;
-    struct carm_err err = {""};
-    if (carm_recipe_named(name, &recipe, &err) != 0) {
-        fail_msg("%s: %s", name, err.text);
-    }
+    fail_if(carm_recipe_named(name, &recipe, &err) != 0, "%s: %s", name, err.text);
     assert_non_null(recipe);
     return recipe;
 }
 
-static void unknown_processor(void **state)
+TEST(unknown_processor)
 {
     struct carm_recipe *recipe = NULL;
-    struct carm_err err = {""};
     (void)unsetenv("CARM_UARCH");
     assert_int_equal(carm_recipe_find("GenuineIntel", 6, 0x0f, &recipe, &err), -CARM_ENOTSUP);
     assert_null(recipe);
@@ -44,8 +36,7 @@ static void unknown_processor(void **state)
                {0x19, 0x0f, "zen3"}, {0x19, 0x10, "zen4"}, {0x19, 0x1f, "zen4"},
                {0x19, 0x20, "zen3"}, {0x19, 0xaf, "zen4"}, {0x1a, 0x00, "zen5"}};
     for (size_t i = 0; i < sizeof amd / sizeof *amd; i++) {
-        assert_int_equal(
-            carm_recipe_find("AuthenticAMD", amd[i].family, amd[i].model, &recipe, &err), 0);
+        assert_ok(carm_recipe_find("AuthenticAMD", amd[i].family, amd[i].model, &recipe, &err));
         assert_string_equal(recipe->name, amd[i].name);
         carm_recipe_free(recipe);
     }
@@ -53,12 +44,11 @@ static void unknown_processor(void **state)
     assert_int_equal(carm_recipe_find("AuthenticAMD", 0x19, 0xb0, &recipe, &err), -CARM_ENOTSUP);
 }
 
-static void named(void **state)
+TEST(named)
 {
     struct carm_recipe *recipe = NULL;
-    struct carm_err err = {""};
     assert_int_equal(setenv("CARM_UARCH", "granite-rapids", 1), 0);
-    assert_int_equal(carm_recipe_find("GenuineIntel", 6, 0x0f, &recipe, &err), 0);
+    assert_ok(carm_recipe_find("GenuineIntel", 6, 0x0f, &recipe, &err));
     assert_string_equal(recipe->name, "granite-rapids");
     carm_recipe_free(recipe);
     assert_int_equal(setenv("CARM_UARCH", "granite", 1), 0);
@@ -68,7 +58,7 @@ static void named(void **state)
     assert_non_null(strstr(err.text, "sandy-bridge"));
     assert_non_null(strstr(err.text, "zen5"));
     assert_int_equal(setenv("CARM_UARCH", "", 1), 0);
-    assert_int_equal(carm_recipe_find("GenuineIntel", 6, 0x55, &recipe, &err), 0);
+    assert_ok(carm_recipe_find("GenuineIntel", 6, 0x55, &recipe, &err));
     assert_string_equal(recipe->name, "skylake-server");
     carm_recipe_free(recipe);
     (void)unsetenv("CARM_UARCH");
@@ -85,7 +75,7 @@ static const char *const good_formulas =
     "{\"quantity\":\"flops\",\"terms\":{\"a\":1,\"b\":2},\"required\":true}";
 
 static int parse(const char *schema, const char *events, const char *formulas, const char *more,
-                 struct carm_recipe **recipe, struct carm_err *err)
+                 struct carm_recipe **recipe, struct carm_err *failure)
 {
     char text[4096];
     const int n = snprintf(text, sizeof text,
@@ -95,10 +85,10 @@ static int parse(const char *schema, const char *events, const char *formulas, c
                            "\"sources\":[\"none\"]%s}]}",
                            schema, events, formulas, more);
     assert_true(n > 0 && (size_t)n < sizeof text);
-    return carm_recipe_parse(text, "broken", recipe, err);
+    return carm_recipe_parse(text, "broken", recipe, failure);
 }
 
-static void broken_texts(void **state)
+TEST(broken_texts)
 {
     static const char many[] =
         "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\"},{\"name\":\"b\",\"papi\":\"A\",\"code\":"
@@ -158,8 +148,7 @@ static void broken_texts(void **state)
         {NULL, many, NULL, ",\"note\":\"\",\"notes\":\"\"", "there is no member \"notes\""},
     };
     struct carm_recipe *recipe = NULL;
-    struct carm_err err = {""};
-    assert_int_equal(parse("carm-counters/1", good_events, good_formulas, "", &recipe, &err), 0);
+    assert_ok(parse("carm-counters/1", good_events, good_formulas, "", &recipe, &err));
     assert_int_equal(recipe->nevents, 2);
     assert_string_equal(recipe->events[0].papi, "x::A");
     assert_string_equal(recipe->events[1].papi, "x::B:C");
@@ -176,9 +165,8 @@ static void broken_texts(void **state)
                              cases[i].events ? cases[i].events : good_events,
                              cases[i].formulas ? cases[i].formulas : good_formulas, cases[i].more,
                              &recipe, &err);
-        if (rc != -CARM_EFORMAT || recipe || !strstr(err.text, cases[i].says)) {
-            fail_msg("case %zu: \"%s\" is not said: %d \"%s\"", i, cases[i].says, rc, err.text);
-        }
+        fail_if(rc != -CARM_EFORMAT || recipe || !strstr(err.text, cases[i].says),
+                "case %zu: \"%s\" is not said: %d \"%s\"", i, cases[i].says, rc, err.text);
         /* in which recipe, once the file as a whole is readable */
         if (!cases[i].schema && strcmp(cases[i].says, "duplicate") != 0) {
             assert_non_null(strstr(err.text, "counter recipe broken"));
@@ -197,7 +185,7 @@ static void broken_texts(void **state)
     assert_non_null(strstr(err.text, "broken"));
 }
 
-static void papi_names(void **state)
+TEST(papi_names)
 {
     struct carm_recipe *recipe = get("skylake-server");
     char name[96];
@@ -230,13 +218,4 @@ static void papi_names(void **state)
     carm_recipe_free(recipe);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_processor),
-        cmocka_unit_test(named),
-        cmocka_unit_test(broken_texts),
-        cmocka_unit_test(papi_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,9 +2,6 @@
 /* Rows of points.csv: what is written can be read back, and other files are left alone. */
 #include <fcntl.h>
 #include <locale.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,10 +45,7 @@ static struct carm_row make_row(const char *name)
 
 static void append(const struct carm_row *rows, int n)
 {
-    struct carm_err err = {""};
-    if (carm_row_append(path, rows, n, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_row_append(path, rows, n, &err));
 }
 
 #define assert_field(csv, row, column, value)           \
@@ -61,7 +55,7 @@ static void append(const struct carm_row *rows, int n)
         assert_string_equal(field_, value);             \
     } while (0)
 
-static void columns_are_as_the_header_says(void **state)
+TEST_BETWEEN(columns_are_as_the_header_says, make_folder, remove_folder)
 {
     struct csv csv;
     struct carm_row row = make_row("solve");
@@ -133,7 +127,7 @@ static void columns_are_as_the_header_says(void **state)
     csv_free(&csv);
 }
 
-static void what_lacks_is_empty_with_its_reason(void **state)
+TEST_BETWEEN(what_lacks_is_empty_with_its_reason, make_folder, remove_folder)
 {
     struct csv csv;
     struct carm_row row = {.name = "bare", .calls = 1};
@@ -150,7 +144,7 @@ static void what_lacks_is_empty_with_its_reason(void **state)
     csv_free(&csv);
 }
 
-static void bytes_alone_tell_who_counted(void **state)
+TEST_BETWEEN(bytes_alone_tell_who_counted, make_folder, remove_folder)
 {
     struct csv csv;
     struct carm_row row = {.name = "haswell"};
@@ -162,7 +156,7 @@ static void bytes_alone_tell_who_counted(void **state)
     csv_free(&csv);
 }
 
-static void any_name_comes_back(void **state)
+TEST_BETWEEN(any_name_comes_back, make_folder, remove_folder)
 {
     static const char *const names[] = {"a,b", "say \"hi\"",  "two\nlines", " spaces ",
                                         "\"",  ",",           "\r",         "\033[2J",
@@ -204,7 +198,7 @@ static void put_file(const char *text)
 
 static void refuse(int code, const char *where, const char *what)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     struct carm_row row = make_row("x");
     assert_int_equal(carm_row_check(where, &err), code);
     assert_non_null(strstr(err.text, what));
@@ -214,7 +208,7 @@ static void refuse(int code, const char *where, const char *what)
     assert_non_null(strstr(err.text, where));
 }
 
-static void other_files_stay_as_they_are(void **state)
+TEST_BETWEEN(other_files_stay_as_they_are, make_folder, remove_folder)
 {
     static const char *const texts[] = {
         "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n", "x\n",
@@ -228,11 +222,10 @@ static void other_files_stay_as_they_are(void **state)
     }
 }
 
-static void what_cannot_be_written_is_said(void **state)
+TEST_BETWEEN(what_cannot_be_written_is_said, make_folder, remove_folder)
 {
     refuse(-CARM_EIO, "/nonexistent/points.csv", "folder that exists");
     refuse(-CARM_EIO, dir, "cannot be written");
-    struct carm_err err = {""};
     struct carm_row row = make_row("x");
     if (access("/dev/full", W_OK) == 0) {
         assert_int_equal(carm_row_append("/dev/full", &row, 1, &err), -CARM_EIO);
@@ -240,7 +233,7 @@ static void what_cannot_be_written_is_said(void **state)
     }
 }
 
-static void half_a_line_does_not_swallow_the_next(void **state)
+TEST_BETWEEN(half_a_line_does_not_swallow_the_next, make_folder, remove_folder)
 {
     struct csv csv;
     struct carm_row row = make_row("whole");
@@ -257,25 +250,24 @@ static void half_a_line_does_not_swallow_the_next(void **state)
 }
 
 /* What is killed before its first row leaves a file that can be read. */
-static void checking_writes_a_header(void **state)
+TEST_BETWEEN(checking_writes_a_header, make_folder, remove_folder)
 {
-    struct carm_err err = {""};
     struct csv csv;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(carm_row_check(path, &err), 0);
+        assert_ok(carm_row_check(path, &err));
         char *now = csv_slurp(path);
         assert_true(strncmp(now, "name,", 5) == 0);
         assert_ptr_equal(strchr(now, '\n'), now + strlen(now) - 1);
         free(now);
     }
     const struct carm_row row = make_row("first");
-    assert_int_equal(carm_row_append(path, &row, 1, &err), 0);
+    assert_ok(carm_row_append(path, &row, 1, &err));
     csv_read(&csv, path);
     assert_int_equal(csv.nrows, 2);
     csv_free(&csv);
 }
 
-static void processes_append_at_once(void **state)
+TEST_BETWEEN(processes_append_at_once, make_folder, remove_folder)
 {
     enum { PROCESSES = 8, TIMES = 40, ROWS = 3 };
     struct csv csv;
@@ -304,7 +296,7 @@ static void processes_append_at_once(void **state)
 }
 
 /* Who comes first writes the header; here all do. */
-static void one_header_of_many_first_ones(void **state)
+TEST_BETWEEN(one_header_of_many_first_ones, make_folder, remove_folder)
 {
     enum { PROCESSES = 4, ROUNDS = 100 };
     for (int round = 0; round < ROUNDS; round++) {
@@ -335,7 +327,7 @@ static void one_header_of_many_first_ones(void **state)
     }
 }
 
-static void decimal_points_are_points(void **state)
+TEST_BETWEEN(decimal_points_are_points, make_folder, remove_folder)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "de_DE.utf8"};
     const char *set = NULL;
@@ -368,7 +360,7 @@ static struct carm_row describe(double dp_scalar, double dp_256, double sp_512, 
     return row;
 }
 
-static void widths_and_precisions_are_named(void **state)
+TEST(widths_and_precisions_are_named)
 {
     struct carm_row row = describe(100, 900, 0, 1000);
     assert_string_equal(row.isa, "avx2");
@@ -401,7 +393,7 @@ static struct carm_row describe_integers(double flops, double int8, double int32
     return row;
 }
 
-static void programs_of_integers_are_found(void **state)
+TEST(programs_of_integers_are_found)
 {
     struct carm_row row = describe_integers(100, 1500, 500, 1000);
     assert_string_equal(row.metric, "op");
@@ -418,7 +410,7 @@ static void programs_of_integers_are_found(void **state)
 }
 
 /* What no vector has done, tiles have. */
-static void products_of_tiles_are_found(void **state)
+TEST(products_of_tiles_are_found)
 {
     struct carm_row row = {.name = "x"};
     carm_count_put(&row.counts, CARM_Q_INT_OPS, 32768, CARM_COUNTED_STEPPED);
@@ -429,7 +421,7 @@ static void products_of_tiles_are_found(void **state)
     assert_string_equal(row.precision, "int8");
 }
 
-static void cpuid_is_the_kernels(void **state)
+TEST(cpuid_is_the_kernels)
 {
     struct carm_cpuid id;
     char line[256];
@@ -460,8 +452,6 @@ static void cpuid_is_the_kernels(void **state)
     assert_int_equal(found, 3);
 }
 
-#define test(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-
 /* ---- launcher ---------------------------------------------------------------------------- */
 
 /* A row that is written now has that rank. */
@@ -472,7 +462,7 @@ static void assert_rank(const char *want)
     assert_string_equal(row.rank, want);
 }
 
-static void ranks_are_the_launchers(void **state)
+TEST(ranks_are_the_launchers)
 {
     static const char *const names[] = {"SLURM_PROCID", "MV2_COMM_WORLD_RANK", "PMI_RANK",
                                         "PMIX_RANK", "OMPI_COMM_WORLD_RANK"};
@@ -516,11 +506,10 @@ static void assert_row_has(const char *job)
 {
     char file[] = "/tmp/carm-launcher-XXXXXX";
     const struct carm_row row = {.name = "solve"};
-    struct carm_err err = {""};
     struct csv csv;
     const int fd = mkstemp(file);
     assert_true(fd >= 0 && close(fd) == 0);
-    assert_int_equal(carm_row_append(file, &row, 1, &err), 0);
+    assert_ok(carm_row_append(file, &row, 1, &err));
     csv_read(&csv, file);
     (void)unlink(file);
     assert_non_null(csv.rows);
@@ -529,7 +518,7 @@ static void assert_row_has(const char *job)
     csv_free(&csv);
 }
 
-static void jobs_are_the_launchers(void **state)
+TEST(jobs_are_the_launchers)
 {
     forget_jobs();
     assert_job("");
@@ -562,26 +551,4 @@ static void jobs_are_the_launchers(void **state)
     forget_jobs();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        test(columns_are_as_the_header_says),
-        test(what_lacks_is_empty_with_its_reason),
-        test(bytes_alone_tell_who_counted),
-        test(any_name_comes_back),
-        test(other_files_stay_as_they_are),
-        test(what_cannot_be_written_is_said),
-        test(half_a_line_does_not_swallow_the_next),
-        test(checking_writes_a_header),
-        test(processes_append_at_once),
-        test(one_header_of_many_first_ones),
-        test(decimal_points_are_points),
-        cmocka_unit_test(widths_and_precisions_are_named),
-        cmocka_unit_test(programs_of_integers_are_found),
-        cmocka_unit_test(products_of_tiles_are_found),
-        cmocka_unit_test(cpuid_is_the_kernels),
-        cmocka_unit_test(ranks_are_the_launchers),
-        cmocka_unit_test(jobs_are_the_launchers),
-    };
-    return cmocka_run_group_tests_name("row", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

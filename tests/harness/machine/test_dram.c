@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes to and from memory by a made-up processor's memory controllers, and around the repetitions of a
  * matrix multiplication. */
-#include <stdlib.h>
-
-#include <math.h>
-
 #include "harness/machine/dram.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"
@@ -45,17 +41,16 @@ static int reset(void **state)
     return 0;
 }
 
-static void lines_become_bytes(void **state)
+TEST_BETWEEN(lines_become_bytes, reset, NULL)
 {
     const struct carm_recipe r = recipe_of(2);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
     struct carm_dram *d = NULL;
-    struct carm_err err = {""};
     double bytes = 0.0;
-    assert_int_equal(carm_dram_open_with(&d, c, &err), 0);
+    assert_ok(carm_dram_open_with(&d, c, &err));
     for (int i = 0; i < 2; i++) { /* it can be used again */
-        assert_int_equal(carm_dram_start(d, &err), 0);
-        assert_int_equal(carm_dram_stop(d, &bytes, &err), 0);
+        assert_ok(carm_dram_start(d, &err));
+        assert_ok(carm_dram_stop(d, &bytes, &err));
         /* 2 units x 10 ticks x 9 lines, times the sockets of this machine */
         assert_true(bytes >= 2 * 10 * 9 * 64.0 && fmod(bytes, 2 * 10 * 9 * 64.0) == 0.0);
     }
@@ -64,13 +59,12 @@ static void lines_become_bytes(void **state)
     assert_int_equal(fake->sets_open, 0);
 }
 
-static void what_lacks_is_told(void **state)
+TEST_BETWEEN(what_lacks_is_told, reset, NULL)
 {
     const struct carm_recipe none = recipe_of(0);
     const struct carm_recipe r = recipe_of(2);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &none);
     struct carm_dram *d = NULL;
-    struct carm_err err = {""};
     assert_int_equal(carm_dram_open_with(&d, c, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "memory controllers are known"));
     assert_null(d);
@@ -83,7 +77,7 @@ static void what_lacks_is_told(void **state)
 }
 
 /* Around each repetition, so that the median is what one of them moved. */
-static void around_a_multiplication(void **state)
+TEST_BETWEEN(around_a_multiplication, reset, NULL)
 {
     const struct carm_recipe r = recipe_of(2);
     struct carm_counters *c = hand_open(CARM_PROVIDER_PAPI, &r);
@@ -98,25 +92,24 @@ static void around_a_multiplication(void **state)
     struct carm_team *team = NULL;
     struct carm_clock clock;
     struct carm_cpu cpu;
-    struct carm_err err = {""};
     double bytes = 0.0;
     carm_cpu_read(&cpu);
-    assert_int_equal(carm_dram_open_with(&limits.dram, c, &err), 0);
-    assert_int_equal(carm_dram_start(limits.dram, &err), 0);
-    assert_int_equal(carm_dram_stop(limits.dram, &bytes, &err), 0);
-    assert_int_equal(carm_topo_open(&topo, NULL, NULL, &err), 0);
-    assert_int_equal(carm_clock_open(&clock, &err), 0);
-    assert_int_equal(carm_team_open(&team, topo, &clock, 1, 4096, CARM_REPEAT_MAX, &err), 0);
-    assert_int_equal(carm_gemm_open(&g, 24, team, &err), 0);
-    assert_int_equal(carm_gemm_reference_plain(&ref, &g, 1, &err), 0);
+    assert_ok(carm_dram_open_with(&limits.dram, c, &err));
+    assert_ok(carm_dram_start(limits.dram, &err));
+    assert_ok(carm_dram_stop(limits.dram, &bytes, &err));
+    assert_ok(carm_topo_open(&topo, NULL, NULL, &err));
+    assert_ok(carm_clock_open(&clock, &err));
+    assert_ok(carm_team_open(&team, topo, &clock, 1, 4096, CARM_REPEAT_MAX, &err));
+    assert_ok(carm_gemm_open(&g, 24, team, &err));
+    assert_ok(carm_gemm_reference_plain(&ref, &g, 1, &err));
     kernels.strided = carm_gemm_kernel_find(&cpu, CARM_SSE, true);
     kernels.vector = carm_gemm_kernel_find(&cpu, CARM_SSE, false);
-    assert_int_equal(carm_gemm_version(&plan, 3, 24, &kernels, &caches, &err), 0);
-    assert_int_equal(carm_gemm_measure(&plan, &g, team, &ref, limits, &out, &err), 0);
+    assert_ok(carm_gemm_version(&plan, 3, 24, &kernels, &caches, &err));
+    assert_ok(carm_gemm_measure(&plan, &g, team, &ref, limits, &out, &err));
     assert_true(out.times.reps > 1 && out.times.dram_bytes == bytes);
     struct carm_dram *dram = limits.dram;
     limits.dram = NULL;
-    assert_int_equal(carm_gemm_measure(&plan, &g, team, &ref, limits, &out, &err), 0);
+    assert_ok(carm_gemm_measure(&plan, &g, team, &ref, limits, &out, &err));
     assert_true(out.times.dram_bytes == 0.0); /* not counted: the estimate stands in */
     carm_dram_close(dram);
     carm_counters_close(c);
@@ -128,15 +121,10 @@ static void around_a_multiplication(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(lines_become_bytes, reset),
-        cmocka_unit_test_setup(what_lacks_is_told, reset),
-        cmocka_unit_test_setup(around_a_multiplication, reset),
-    };
     fake = hand_fake("CARM_PAPI_LIBRARY", "libpapi.so");
     if (!fake) {
         puts("1..1\nnot ok 1 - libpapi.so cannot be loaded");
         return 1;
     }
-    return cmocka_run_group_tests_name("dram", tests, NULL, NULL);
+    return run_suite(NULL, NULL);
 }

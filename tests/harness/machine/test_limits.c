@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Control groups made of files: version 1, version 2, both, containers with and without a namespace of their own. */
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "harness/machine/limits.h"
@@ -53,7 +50,7 @@ static struct carm_limits read_limits(const struct file *files)
     "32 24 0:29 " top " /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"                    \
     "33 24 0:30 " top " /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
 
-static void nothing_is_no_limit(void **state)
+TEST(nothing_is_no_limit)
 {
     const struct file none[FILES_MOST] = {{NULL, NULL}};
     const struct file groups[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
@@ -75,7 +72,7 @@ static void nothing_is_no_limit(void **state)
 }
 
 /* systemd: limits of a service and of the slice that it is in */
-static void version_2(void **state)
+TEST(version_2)
 {
     const struct file files[FILES_MOST] = {
         {"/proc/self/cgroup", "0::/work.slice/carm.service\n"},
@@ -98,7 +95,7 @@ static void version_2(void **state)
                      100 * MIB); /* the slice has 400 at most, of which 300 are used */
 }
 
-static void version_1(void **state)
+TEST(version_1)
 {
     const struct file files[FILES_MOST] = {
         {"/proc/self/cgroup",
@@ -121,7 +118,7 @@ static void version_1(void **state)
 }
 
 /* Memory in version 1, the rest in version 2. */
-static void both_versions(void **state)
+TEST(both_versions)
 {
     const struct file files[FILES_MOST] = {
         {"/proc/self/cgroup", "4:memory:/m\n0::/u\n"},
@@ -139,7 +136,7 @@ static void both_versions(void **state)
 
 /* docker run --cpus=2: with a namespace of groups the process's own is the top one; without one the mount shows the
  * container's group under the name that the host gives it. */
-static void containers(void **state)
+TEST(containers)
 {
     const struct file own[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
                                          {"/proc/self/mountinfo", V2},
@@ -188,10 +185,8 @@ static void containers(void **state)
     const struct file *const all[] = {own, first, pod, hidden, others, above};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const struct carm_limits l = read_limits(all[i]);
-        if (l.cpus != 2.0 || l.memory_bytes != 100 * MIB) {
-            fail_msg("container %zu: %g CPUs, %llu bytes", i, l.cpus,
-                     (unsigned long long)l.memory_bytes);
-        }
+        fail_if(l.cpus != 2.0 || l.memory_bytes != 100 * MIB, "container %zu: %g CPUs, %llu bytes",
+                i, l.cpus, (unsigned long long)l.memory_bytes);
     }
 }
 
@@ -207,12 +202,4 @@ static int remove_root(void **state)
     return system(command);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_no_limit), cmocka_unit_test(version_2),
-        cmocka_unit_test(version_1),           cmocka_unit_test(both_versions),
-        cmocka_unit_test(containers),
-    };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+RUN_TESTS(make_root, remove_root)

@@ -6,16 +6,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness/machine/cpu.h"
 #include "harness/machine/measure.h"
 #include "harness/machine/search.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -28,7 +24,6 @@ enum { EMPTY, LOAD, TRIAD, UPDATE, FP, CODES };
 
 static int set_up(void **state)
 {
-    struct carm_err err;
     const char *const names[CODES] = {"empty.scalar.dp", "A.sse.dp.1:0.u8", "A.sse.dp.2:1.u4",
                                       "A.sse.dp.update.u4", "B.sse.dp.mad.f40.c10"};
     struct carm_code_spec specs[CODES];
@@ -51,10 +46,7 @@ static int tear_down(void **state)
 static struct carm_team *open_team(int n, size_t bytes, size_t reps)
 {
     struct carm_team *team = NULL;
-    struct carm_err err = {""};
-    if (carm_team_open(&team, topo, &tsc, n, bytes, reps, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_team_open(&team, topo, &tsc, n, bytes, reps, &err));
     return team;
 }
 
@@ -73,11 +65,10 @@ static size_t resident_bytes(void)
 
 /* Reading never makes pages of its own (one shared page of zeros would be read at cache speed):
  * after a touch every page must really be there. */
-static void buffers_have_real_pages(void **state)
+TEST(buffers_have_real_pages)
 {
     struct carm_buffer b;
-    struct carm_err err;
-    assert_int_equal(carm_buffer_open(&b, 64 * MIB, &err), 0);
+    assert_ok(carm_buffer_open(&b, 64 * MIB, &err));
     assert_int_equal((uintptr_t)b.start % (2 * MIB), 0);
     size_t before = resident_bytes();
     carm_buffer_touch(&b, 32 * MIB);
@@ -98,13 +89,12 @@ static void buffers_have_real_pages(void **state)
 }
 
 /* The kernel's flags of the memory at an address have "dd": not in a core. */
-static void buffers_are_in_no_core(void **state)
+TEST(buffers_are_in_no_core)
 {
     struct carm_buffer b;
-    struct carm_err err;
     char line[512];
     bool here = false, left_out = false;
-    assert_int_equal(carm_buffer_open(&b, 4 * MIB, &err), 0);
+    assert_ok(carm_buffer_open(&b, 4 * MIB, &err));
     FILE *f = fopen("/proc/self/smaps", "re");
     assert_non_null(f);
     while (fgets(line, sizeof line, f)) {
@@ -120,11 +110,10 @@ static void buffers_are_in_no_core(void **state)
     carm_buffer_close(&b);
 }
 
-static void refuses_what_does_not_fit(void **state)
+TEST(refuses_what_does_not_fit)
 {
     struct carm_buffer b;
     struct carm_team *team = NULL;
-    struct carm_err err = {""};
     assert_int_equal(carm_buffer_open(&b, (size_t)1 << 50, &err), -CARM_ENOMEM);
     assert_non_null(strstr(err.text, "--memory"));
     assert_int_equal(carm_team_open(&team, topo, &tsc, topo->machine_pus + 1, MIB, 16, &err),
@@ -138,7 +127,7 @@ static void refuses_what_does_not_fit(void **state)
 
 /* ---- clock ------------------------------------------------------------------------------------- */
 
-static void clocks_agree(void **state)
+TEST(clocks_agree)
 {
     assert_true(tsc.tsc_hz > 1e8 && tsc.tsc_hz < 1e10);
     /* two chains of known latency, one clock: 3 cycles against 1. A ratio within one run. */
@@ -150,7 +139,7 @@ static void clocks_agree(void **state)
 /* ---- engine ------------------------------------------------------------------------------------ */
 
 /* Windows tile the working set: none overlaps, none reaches past it, all are whole iterations. */
-static void windows_tile_the_set(void **state)
+TEST(windows_tile_the_set)
 {
     struct carm_team *team = open_team(1, 64 * MIB, 256);
     carm_measure_calibrate(team, &image->codes[EMPTY]);
@@ -173,7 +162,7 @@ static void windows_tile_the_set(void **state)
     carm_team_close(team);
 }
 
-static void measurements_account_for_all_work(void **state)
+TEST(measurements_account_for_all_work)
 {
     const int n = topo->cores > 1 ? 2 : 1;
     struct carm_team *team = open_team(n, 4 * MIB, 500);
@@ -202,15 +191,14 @@ static void measurements_account_for_all_work(void **state)
 
 /* Processors whose TSCs are not in step: the team neither waits for another's instant nor takes a
  * difference between two counters for a duration. */
-static void works_without_common_time(void **state)
+TEST(works_without_common_time)
 {
     struct carm_clock own = tsc;
     struct carm_team *team = NULL;
-    struct carm_err err = {""};
     struct carm_shape s;
     struct carm_measurement m;
     own.synchronous = false;
-    assert_int_equal(carm_team_open(&team, topo, &own, topo->cores > 1 ? 2 : 1, MIB, 200, &err), 0);
+    assert_ok(carm_team_open(&team, topo, &own, topo->cores > 1 ? 2 : 1, MIB, 200, &err));
     atomic_store(&team->start_tsc, UINT64_MAX); /* an instant that never comes */
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     carm_measure_shape(team, &image->codes[FP], 0, 10e-6, &s);
@@ -221,7 +209,7 @@ static void works_without_common_time(void **state)
 
 /* A cache line takes longer than a cycle from one thread to another, and less than a millisecond even
  * where they share one hardware thread's time; one thread alone has nobody to hand it to. */
-static void lines_change_hands(void **state)
+TEST(lines_change_hands)
 {
     struct carm_team *team = open_team(1, MIB, 16);
     assert_near(carm_core_to_core_seconds(team), 0.0, 0.0);
@@ -240,7 +228,7 @@ static void lines_change_hands(void **state)
 
 /* Windows and laps together touch all of the set and nothing else: after a run every value of an
  * updated set has flipped as often as its window came up, those behind it never. */
-static void repetitions_cover_the_set(void **state)
+TEST(repetitions_cover_the_set)
 {
     struct carm_team *team = open_team(1, 8 * MIB, 4096);
     struct carm_shape s;
@@ -261,9 +249,8 @@ static void repetitions_cover_the_set(void **state)
     carm_measure_run(team, &image->codes[UPDATE], &s, s.windows, &m);
     for (size_t w = 0; w < s.windows; w++) {
         for (size_t i = 1; i < per_window; i++) {
-            if (values[w * per_window + i] != values[w * per_window]) {
-                fail_msg("value %zu of window %zu was not updated with its window", i, w);
-            }
+            fail_if(values[w * per_window + i] != values[w * per_window],
+                    "value %zu of window %zu was not updated with its window", i, w);
         }
     }
     size_t changes = 0; /* of parity from one window to the next: where the laps began and ended */
@@ -272,9 +259,7 @@ static void repetitions_cover_the_set(void **state)
     }
     assert_true(changes <= 2);
     for (size_t i = inside; i < 8 * MIB / sizeof *values; i++) {
-        if (values[i] != 1.0) {
-            fail_msg("value %zu behind the set was changed", i - inside);
-        }
+        fail_if(values[i] != 1.0, "value %zu behind the set was changed", i - inside);
     }
     carm_team_close(team);
 }
@@ -289,7 +274,6 @@ struct rival {
 static void *spin_beside(void *arg)
 {
     struct rival *r = arg;
-    struct carm_err err;
     (void)carm_topo_pin(topo, r->pu, &err);
     while (!atomic_load(&r->stop)) {
     }
@@ -299,7 +283,7 @@ static void *spin_beside(void *arg)
 /* A rival on the same processor preempts the worker: counted by the kernel, seen, and marked; with
  * a budget the point is measured again. */
 /* A calibration that met a burst: the empty code seems to take longer than what is measured. */
-static void a_bad_calibration_is_no_negative_time(void **state)
+TEST(a_bad_calibration_is_no_negative_time)
 {
     struct carm_team *team = open_team(1, MIB, 256);
     struct carm_shape s;
@@ -314,7 +298,7 @@ static void a_bad_calibration_is_no_negative_time(void **state)
     carm_team_close(team);
 }
 
-static void notices_preemption(void **state)
+TEST(notices_preemption)
 {
     struct carm_team *team = open_team(1, MIB, 256);
     struct rival rival = {.pu = team->workers[0].pu};
@@ -335,7 +319,7 @@ static void notices_preemption(void **state)
 
 /* A stand-in for the probe's reference: cores that were seen twice as wide as any is. So all repetitions
  * ran on what looks like half a core: when waiting did not help, one block of them tells enough, and is marked. */
-static void notices_a_shared_core(void **state)
+TEST(notices_a_shared_core)
 {
     struct carm_team *team = open_team(1, MIB, 1024);
     struct carm_shape s;
@@ -361,7 +345,7 @@ static void notices_a_shared_core(void **state)
 
 /* What no two threads share counts for each thread by itself: its repetitions with a core of its own, however the
  * other thread's core was at that time. A thread that never had its core marks them all. */
-static void threads_count_by_themselves(void **state)
+TEST(threads_count_by_themselves)
 {
     if (topo->cores < 2) {
         skip();
@@ -397,7 +381,7 @@ static void threads_count_by_themselves(void **state)
     carm_team_close(team);
 }
 
-static void widths_that_repeat_count(void **state)
+TEST(widths_that_repeat_count)
 {
     struct carm_widths w = {.n = 0};
     assert_near(carm_widths_full(&w), 0.0, 0.0);
@@ -429,7 +413,7 @@ static void widths_that_repeat_count(void **state)
 }
 
 /* A team of two in which one works, then both: the other sleeps and is not waited for. */
-static void a_team_works_in_part(void **state)
+TEST(a_team_works_in_part)
 {
     if (topo->pus < 2) {
         skip();
@@ -438,8 +422,7 @@ static void a_team_works_in_part(void **state)
     struct carm_team *team = NULL;
     struct carm_shape s;
     struct carm_measurement m;
-    struct carm_err err = {""};
-    assert_int_equal(carm_team_open_sized(&team, topo, &tsc, 2, bytes, 256, &err), 0);
+    assert_ok(carm_team_open_sized(&team, topo, &tsc, 2, bytes, 256, &err));
     for (int n = 1; n <= 2; n++) {
         carm_team_use(team, n);
         assert_true(carm_team_room(team) >= bytes[n - 1]);
@@ -517,7 +500,7 @@ static void be_late(struct carm_worker *w, void *arg)
 
 /* A thread that comes back or wakes late, after the team has worked without it and uses it again, does not run the
  * job that has ended meanwhile, whose argument is gone. */
-static void late_threads_run_no_old_job(void **state)
+TEST(late_threads_run_no_old_job)
 {
     if (topo->pus < 2) {
         skip();
@@ -525,11 +508,10 @@ static void late_threads_run_no_old_job(void **state)
     const struct timespec nap = {0, 50000000};
     for (int waits = 0; waits < 2; waits++) {
         struct carm_team *team = NULL;
-        struct carm_err err = {""};
         bool at_wait = waits;
         int arg = 1;
         atomic_store(&released, false);
-        assert_int_equal(carm_team_open(&team, topo, &tsc, 2, MIB, 64, &err), 0);
+        assert_ok(carm_team_open(&team, topo, &tsc, 2, MIB, 64, &err));
         atomic_store(&current, arg);
         carm_team_run(team, be_late, &at_wait);
         nanosleep(&nap, NULL); /* in which the thread comes to its wait */
@@ -563,7 +545,7 @@ static struct carm_measurement at_rate(struct carm_code *code, double rate)
 }
 
 /* What the widest known core executes in a cycle is believed; a clock misread by a third makes more of it. */
-static void catches_an_impossible_figure(void **state)
+TEST(catches_an_impossible_figure)
 {
     static const struct {
         enum carm_isa isa;
@@ -590,11 +572,9 @@ static void catches_an_impossible_figure(void **state)
         struct carm_measurement m = at_rate(&code, rows[i].most);
         assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
         m.clock_hz = 2e9;
-        if (carm_measure_judge(&m) != CARM_TOO_FAST) {
-            fail_msg("%s %s %s: %.3g a cycle are believed", carm_isa_name(rows[i].isa),
-                     carm_precision_name(rows[i].precision), carm_op_name(rows[i].op),
-                     1.5 * rows[i].most);
-        }
+        fail_if(carm_measure_judge(&m) != CARM_TOO_FAST, "%s %s %s: %.3g a cycle are believed",
+                carm_isa_name(rows[i].isa), carm_precision_name(rows[i].precision),
+                carm_op_name(rows[i].op), 1.5 * rows[i].most);
     }
     struct carm_code load = image->codes[LOAD];
     load.account.fp_instructions = 0;
@@ -603,7 +583,7 @@ static void catches_an_impossible_figure(void **state)
 }
 
 /* Each disturbance is named for what it is. */
-static void names_what_disturbed(void **state)
+TEST(names_what_disturbed)
 {
     struct carm_code code = {.account = {.fp_instructions = 24}};
     struct carm_measurement m = at_rate(&code, 1.0);
@@ -628,16 +608,15 @@ static void names_what_disturbed(void **state)
     assert_int_equal(carm_measure_judge(&m), CARM_TOO_FAST);
 }
 
-static void chooses_the_better_code(void **state)
+TEST(chooses_the_better_code)
 {
     /* 8 loads beside 16 divisions are never faster than 8 loads: a factor of more than 20 */
     struct carm_code_spec specs[2];
-    struct carm_err err;
     struct carm_image *two = NULL;
     double rates[2] = {0.0, 0.0};
-    assert_int_equal(carm_code_parse("C.scalar.dp.1:0.div.u8.f16.c8", &specs[0], &err), 0);
-    assert_int_equal(carm_code_parse("A.scalar.dp.1:0.u8", &specs[1], &err), 0);
-    assert_int_equal(carm_image_open(&two, specs, 2, &err), 0);
+    assert_ok(carm_code_parse("C.scalar.dp.1:0.div.u8.f16.c8", &specs[0], &err));
+    assert_ok(carm_code_parse("A.scalar.dp.1:0.u8", &specs[1], &err));
+    assert_ok(carm_image_open(&two, specs, 2, &err));
     struct carm_team *team = open_team(1, MIB, 64);
     const struct carm_code *codes[] = {&two->codes[0], &two->codes[1]};
     carm_measure_calibrate(team, &image->codes[EMPTY]);
@@ -650,10 +629,9 @@ static void chooses_the_better_code(void **state)
 /* ---- processor --------------------------------------------------------------------------------- */
 
 /* CPUID and XCR0 against what the kernel lists. */
-static void features_match_the_kernel(void **state)
+TEST(features_match_the_kernel)
 {
     struct carm_cpu cpu;
-    struct carm_err err;
     char line[16384];
     carm_cpu_read(&cpu);
     FILE *f = fopen("/proc/cpuinfo", "r");
@@ -675,7 +653,7 @@ static void features_match_the_kernel(void **state)
 }
 
 /* Tiles of the size that codes set up. */
-static void tiles_have_their_size(void **state)
+TEST(tiles_have_their_size)
 {
     static const uint32_t palette[4] = {1024U << 16 | 8192, 8U << 16 | 64, 16, 0};
     static const uint32_t multiplier[4] = {0, 64U << 8 | 16, 0, 0};
@@ -697,7 +675,7 @@ static void nap(struct carm_worker *w, void *arg)
 }
 
 /* A thread that neither runs nor waits for a processor was stopped, however short the job. */
-static void a_stopped_thread_is_noticed(void **state)
+TEST(a_stopped_thread_is_noticed)
 {
     const struct timespec ms20 = {0, 20000000};
     struct carm_team *team = open_team(1, MIB, 64);
@@ -706,17 +684,16 @@ static void a_stopped_thread_is_noticed(void **state)
     carm_team_close(team);
 }
 
-static void another_core_touches_memory(void **state)
+TEST(another_core_touches_memory)
 {
     struct carm_team *team = open_team(1, 4 * MIB, 64);
-    struct carm_err err = {""};
     assert_int_equal(team->workers[0].buffer.touched, 0);
-    assert_int_equal(carm_team_touch_from(team, topo->order[topo->pus - 1], 4 * MIB, &err), 0);
+    assert_ok(carm_team_touch_from(team, topo->order[topo->pus - 1], 4 * MIB, &err));
     assert_int_equal(team->workers[0].buffer.touched, 4 * MIB);
     carm_team_close(team);
 }
 
-static void one_repetition_has_a_rate(void **state)
+TEST(one_repetition_has_a_rate)
 {
     const struct carm_measurement m = {.seconds = {.n = 1, .median = 2.0}};
     assert_near(carm_measure_rate(&m, 8.0), 4.0, 0.0);
@@ -734,7 +711,7 @@ static int threads_of_process(void)
     return n;
 }
 
-static void a_closed_team_has_no_threads(void **state)
+TEST(a_closed_team_has_no_threads)
 {
     const int before = threads_of_process();
     for (int i = 0; i < 20; i++) {
@@ -743,34 +720,4 @@ static void a_closed_team_has_no_threads(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buffers_have_real_pages),
-        cmocka_unit_test(buffers_are_in_no_core),
-        cmocka_unit_test(refuses_what_does_not_fit),
-        cmocka_unit_test(clocks_agree),
-        cmocka_unit_test(lines_change_hands),
-        cmocka_unit_test(windows_tile_the_set),
-        cmocka_unit_test(measurements_account_for_all_work),
-        cmocka_unit_test(works_without_common_time),
-        cmocka_unit_test(repetitions_cover_the_set),
-        cmocka_unit_test(a_bad_calibration_is_no_negative_time),
-        cmocka_unit_test(notices_preemption),
-        cmocka_unit_test(notices_a_shared_core),
-        cmocka_unit_test(threads_count_by_themselves),
-        cmocka_unit_test(widths_that_repeat_count),
-        cmocka_unit_test(a_team_works_in_part),
-        cmocka_unit_test(late_threads_run_no_old_job),
-        cmocka_unit_test(catches_an_impossible_figure),
-        cmocka_unit_test(names_what_disturbed),
-        cmocka_unit_test(chooses_the_better_code),
-        cmocka_unit_test(features_match_the_kernel),
-        cmocka_unit_test(tiles_have_their_size),
-        cmocka_unit_test(a_stopped_thread_is_noticed),
-        cmocka_unit_test(another_core_touches_memory),
-        cmocka_unit_test(one_repetition_has_a_rate),
-        cmocka_unit_test(a_closed_team_has_no_threads),
-    };
-    return cmocka_run_group_tests_name("harness", tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

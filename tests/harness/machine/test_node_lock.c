@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One measuring process for each node: turns, ranks that stand aside, and a lock that ends with its
  * process. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -78,7 +75,7 @@ static pid_t hold(const char *step, long n, unsigned milliseconds)
     return pid;
 }
 
-static void test_alone(void **state)
+TEST_BETWEEN(alone, set_up, tear_down)
 {
     struct carm_node_lock lock;
     struct stat st;
@@ -97,7 +94,7 @@ static void test_alone(void **state)
 }
 
 /* Another job, and no job at all, wait until the holder is gone. */
-static void test_turns(void **state)
+TEST_BETWEEN(turns, set_up, tear_down)
 {
     static const char *const steps[] = {"", "other"};
     for (size_t i = 0; i < 2; i++) {
@@ -114,7 +111,7 @@ static void test_turns(void **state)
     }
 }
 
-static void test_killed(void **state)
+TEST_BETWEEN(killed, set_up, tear_down)
 {
     struct carm_node_lock lock;
     const pid_t pid = hold("step", 0, 60000);
@@ -125,7 +122,7 @@ static void test_killed(void **state)
     carm_node_lock_close(&lock, true);
 }
 
-static void test_aside(void **state)
+TEST_BETWEEN(aside, set_up, tear_down)
 {
     struct carm_node_lock lock;
     const pid_t pid = hold("step", 2, 60000);
@@ -152,20 +149,20 @@ static void keep(const char *text)
     (void)snprintf(said, sizeof said, "%s", text);
 }
 
-static int try_wait(const char *wait, struct carm_err *err)
+static int try_wait(const char *wait, struct carm_err *failure)
 {
     struct carm_node_lock lock;
     const struct carm_job job = rank("", 0);
     const struct carm_observer observer = {.say = keep};
-    return carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", wait, &observer, err);
+    return carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", wait, &observer,
+                                  failure);
 }
 
 /* Nobody waits for ever, and the message names the holder and its time. */
-static void test_wait(void **state)
+TEST_BETWEEN(wait, set_up, tear_down)
 {
     static const char *const bad[] = {"", "-1", "x", "1s", "nan", "inf", "1e7"};
     const struct timespec earlier[2] = {{.tv_sec = time(NULL) - 90}, {.tv_sec = time(NULL) - 90}};
-    struct carm_err err = {""};
     char text[128];
     char path[256];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -197,7 +194,7 @@ static void test_wait(void **state)
 }
 
 /* A rank that starts late finds the work done; one whose forerunner failed does it. */
-static void test_late(void **state)
+TEST_BETWEEN(late, set_up, tear_down)
 {
     struct carm_node_lock lock;
     const struct timespec long_ago[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -220,7 +217,7 @@ static void test_late(void **state)
 }
 
 /* What somebody else wrote into the file. */
-static void test_strange(void **state)
+TEST_BETWEEN(strange, set_up, tear_down)
 {
     static const char *const texts[] = {"", "x", "carm-node/1 done 1 0 zz build",
                                         "carm-node/1 done 1 0 0000000000000000",
@@ -241,7 +238,7 @@ static void test_strange(void **state)
 }
 
 /* A place that is no lock: a link is refused, else measuring goes on with a warning. */
-static void test_nowhere(void **state)
+TEST_BETWEEN(nowhere, set_up, tear_down)
 {
     struct carm_node_lock lock;
     char path[256];
@@ -260,17 +257,4 @@ static void test_nowhere(void **state)
     assert_int_equal(lock.fd, -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_killed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_aside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_wait, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_strange, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nowhere, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

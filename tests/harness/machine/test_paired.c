@@ -10,7 +10,7 @@ static void note(struct carm_paired *seen, int n, int rounds, bool own)
     }
 }
 
-static void shared_in_every_round(void **state)
+TEST(shared_in_every_round)
 {
     struct carm_paired seen = {0};
     note(&seen, 16, 11, false);
@@ -23,7 +23,7 @@ static void shared_in_every_round(void **state)
     assert_true(carm_paired_is(&seen, 16));
 }
 
-static void some_rounds_of_their_own_are_enough(void **state)
+TEST(some_rounds_of_their_own_are_enough)
 {
     struct carm_paired seen = {0};
     note(&seen, 16, 20, false);
@@ -33,14 +33,14 @@ static void some_rounds_of_their_own_are_enough(void **state)
     assert_false(carm_paired_is(&seen, 16));
 }
 
-static void two_threads_may_have_bad_luck(void **state)
+TEST(two_threads_may_have_bad_luck)
 {
     struct carm_paired seen = {0};
     note(&seen, 2, 100, false);
     assert_false(carm_paired_is(&seen, 2));
 }
 
-static void more_threads_are_seen_anew(void **state)
+TEST(more_threads_are_seen_anew)
 {
     struct carm_paired seen = {0};
     note(&seen, 8, 12, false);
@@ -51,13 +51,4 @@ static void more_threads_are_seen_anew(void **state)
     assert_true(carm_paired_is(&seen, 16));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_in_every_round),
-        cmocka_unit_test(some_rounds_of_their_own_are_enough),
-        cmocka_unit_test(two_threads_may_have_bad_luck),
-        cmocka_unit_test(more_threads_are_seen_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

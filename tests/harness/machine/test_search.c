@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Searches and rounds on a fake machine: the functions of harness/machine/measure.h stand here, with a speed for each
  * code and working set, so that choices are checked by what they choose. */
-#include <math.h>
-#include <string.h>
-
 #include "harness/machine/search.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/series.h"
 
@@ -105,7 +101,7 @@ static void start(void)
 
 static const enum carm_search ways[] = {CARM_SEARCH_CORE, CARM_SEARCH_SHARED, CARM_SEARCH_MEMORY};
 
-static void the_fastest_code_wins(void **state)
+TEST(the_fastest_code_wins)
 {
     for (size_t w = 0; w < 3; w++) {
         double rates[CODES];
@@ -123,7 +119,7 @@ static void the_fastest_code_wins(void **state)
     }
 }
 
-static void the_faster_working_set_wins(void **state)
+TEST(the_faster_working_set_wins)
 {
     static const uint64_t sets[] = {4096, 8192, 16384};
     for (size_t k = 0; k < 3; k++) {
@@ -139,7 +135,7 @@ static void the_faster_working_set_wins(void **state)
 
 /* Codes that are far slower than the best one have no more looks, and keep the rate of those that they had. A dip of
  * one moment leaves a working set in the contest. */
-static void the_hopeless_are_dropped(void **state)
+TEST(the_hopeless_are_dropped)
 {
     static const uint64_t sets[] = {4096, 8192, 16384};
     double rates[CODES];
@@ -160,7 +156,7 @@ static void the_hopeless_are_dropped(void **state)
 }
 
 /* Runs without cores of their own do not make a code faster than its sound ones. */
-static void sound_runs_decide(void **state)
+TEST(sound_runs_decide)
 {
     double rates[CODES];
     start();
@@ -171,7 +167,7 @@ static void sound_runs_decide(void **state)
 }
 
 /* A candidate whose cores were shared is looked at again, up to 16 times, while there is patience and time. */
-static void shared_cores_are_looked_at_again(void **state)
+TEST(shared_cores_are_looked_at_again)
 {
     static volatile sig_atomic_t stop;
     double rates[CODES];
@@ -194,7 +190,7 @@ static void shared_cores_are_looked_at_again(void **state)
 
 /* Where no run has cores of its own, the faster of the two first ones decides whether a code is picked from: code 0 with
  * 5.8 GB/s is a finalist, which runs twice more, and with the slower run's 2.9 GB/s it is not. */
-static void the_faster_unsound_run_is_kept(void **state)
+TEST(the_faster_unsound_run_is_kept)
 {
     for (size_t slow = 1; slow <= 2; slow++) {
         struct carm_shape shape;
@@ -211,7 +207,7 @@ static void the_faster_unsound_run_is_kept(void **state)
 }
 
 /* When the time is over a search ends, with something to go on with, and a series has no round. */
-static void no_time_is_no_rate(void **state)
+TEST(no_time_is_no_rate)
 {
     double rates[CODES];
     struct carm_shape shape;
@@ -238,7 +234,7 @@ static void no_time_is_no_rate(void **state)
 }
 
 /* The slowest repetitions are the lowest rates. */
-static void a_round_has_its_spread(void **state)
+TEST(a_round_has_its_spread)
 {
     struct carm_series s;
     start();
@@ -254,17 +250,4 @@ static void a_round_has_its_spread(void **state)
     assert_near(s.spread.max, 10e9, 1e-3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_fastest_code_wins),
-        cmocka_unit_test(the_faster_working_set_wins),
-        cmocka_unit_test(the_hopeless_are_dropped),
-        cmocka_unit_test(sound_runs_decide),
-        cmocka_unit_test(no_time_is_no_rate),
-        cmocka_unit_test(a_round_has_its_spread),
-        cmocka_unit_test(shared_cores_are_looked_at_again),
-        cmocka_unit_test(the_faster_unsound_run_is_kept),
-    };
-    return cmocka_run_group_tests_name("search", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

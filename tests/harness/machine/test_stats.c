@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Order statistics: closed forms, and an interval that covers the truth as often as it says. */
-#include <math.h>
-
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "harness/machine/stats.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
-static void describes_small_samples(void **state)
+TEST(describes_small_samples)
 {
     double odd[] = {5, 1, 4, 2, 3};
     struct carm_stats s;
@@ -28,7 +25,7 @@ static void describes_small_samples(void **state)
     assert_near(s.p95, 7.0, 0);
 }
 
-static void quantiles_are_linear(void **state)
+TEST(quantiles_are_linear)
 {
     double v[101];
     struct carm_stats s;
@@ -46,7 +43,7 @@ static void quantiles_are_linear(void **state)
 
 /* The interval must hold the true median in 95% of samples: 1000 samples of a skewed distribution
  * with outliers, as timings are; the count is binomial, standard deviation 7. */
-static void interval_covers_the_median(void **state)
+TEST(interval_covers_the_median)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 20141);
@@ -66,7 +63,7 @@ static void interval_covers_the_median(void **state)
 }
 
 /* The ranks n / 2 - 0.98 sqrt(n), rounded down, and n / 2 + 0.98 sqrt(n), rounded up. */
-static void interval_has_its_ranks(void **state)
+TEST(interval_has_its_ranks)
 {
     double v[1000];
     struct carm_stats s;
@@ -78,13 +75,4 @@ static void interval_has_its_ranks(void **state)
     assert_near(s.ci_hi, 531.0, 0.0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(describes_small_samples),
-        cmocka_unit_test(quantiles_are_linear),
-        cmocka_unit_test(interval_covers_the_median),
-        cmocka_unit_test(interval_has_its_ranks),
-    };
-    return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,14 +2,11 @@
 /* What turns ticks into rates, by stamps that the tests write, and what a deadline leaves of a run. A time decides
  * nothing but whether a wait ends at all. */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness/machine/measure.h"
 #include "harness/machine/times.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum { REPS = 64, THREADS = 2, PROBES = 2 * (REPS / CARM_CLOCK_EVERY) + 8 };
@@ -70,7 +67,7 @@ static struct carm_times describe(struct carm_times_run *run)
     return t;
 }
 
-static void a_repetition_lasts_from_first_start_to_last_end(void **state)
+TEST(a_repetition_lasts_from_first_start_to_last_end)
 {
     fill();
     assert_near(carm_times_ticks(&fake.team, 3), 20000.0, 0.0);
@@ -83,7 +80,7 @@ static void a_repetition_lasts_from_first_start_to_last_end(void **state)
     assert_near(carm_times_ticks(&fake.team, 4), 20000.0, 0.0);
 }
 
-static void ticks_become_seconds_and_cycles(void **state)
+TEST(ticks_become_seconds_and_cycles)
 {
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS};
@@ -113,7 +110,7 @@ static void ticks_become_seconds_and_cycles(void **state)
 }
 
 /* Repetitions beside which a core was another's do not count. */
-static void shared_blocks_do_not_count(void **state)
+TEST(shared_blocks_do_not_count)
 {
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS};
@@ -129,7 +126,7 @@ static void shared_blocks_do_not_count(void **state)
 }
 
 /* Threads that are taken apart: the sum of their own rates. */
-static void separate_rates_add_up(void **state)
+TEST(separate_rates_add_up)
 {
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS};
@@ -148,7 +145,7 @@ static void separate_rates_add_up(void **state)
 /* ---- what a deadline leaves ---------------------------------------------------------------------- */
 
 /* One thread was cut in the second block, the other one repetition earlier: the first block counts. */
-static void whole_blocks_are_kept(void **state)
+TEST(whole_blocks_are_kept)
 {
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS, .cut = true};
@@ -162,7 +159,7 @@ static void whole_blocks_are_kept(void **state)
     assert_int_equal(fake.workers[1].nprobes, 2);
 }
 
-static void a_first_block_counts_in_part(void **state)
+TEST(a_first_block_counts_in_part)
 {
     fill();
     struct carm_times_run run = {.reps = REPS, .most = REPS, .cut = true};
@@ -192,7 +189,6 @@ static int set_up(void **state)
     static const char *const names[] = {"empty.scalar.dp", "B.sse.dp.mad.f40.c10",
                                         "A.sse.dp.1:0.u8"};
     struct carm_code_spec specs[3];
-    struct carm_err err;
     for (int i = 0; i < 3; i++) {
         if (carm_code_parse(names[i], &specs[i], &err) != 0) {
             return -1;
@@ -222,13 +218,12 @@ static void *stop_later(void *arg)
 
 /* Repetitions of a millisecond for an hour, of threads that share one processor: the user's wish ends them, and those
  * that ended before are described. */
-static void a_wish_ends_a_run(void **state)
+TEST(a_wish_ends_a_run)
 {
     enum { MANY = 1 << 16, CROWD = 5 };
     struct carm_topo crowd = *topo;
     int order[CROWD];
     struct carm_team *team = NULL;
-    struct carm_err err = {""};
     struct carm_measurement m;
     pthread_t thread;
     for (int n = 1; n <= CROWD; n += CROWD - 1) {
@@ -238,7 +233,7 @@ static void a_wish_ends_a_run(void **state)
         crowd.order = order;
         crowd.pus = crowd.cores = CROWD;
         crowd.machine_pus = crowd.machine_pus > CROWD ? crowd.machine_pus : CROWD;
-        assert_int_equal(carm_team_open(&team, &crowd, &tsc, n, 1 << 21, MANY, &err), 0);
+        assert_ok(carm_team_open(&team, &crowd, &tsc, n, 1 << 21, MANY, &err));
         const struct carm_shape shape = {.iterations = 200000, .passes = 1, .windows = 1};
         stop = 0;
         team->deadline.stop = &stop;
@@ -268,13 +263,12 @@ static void a_wish_ends_a_run(void **state)
 }
 
 /* Memory that the deadline left untouched is one page of zeros to all reads: a later run touches it first. */
-static void untouched_memory_is_not_measured(void **state)
+TEST(untouched_memory_is_not_measured)
 {
     struct carm_team *team = NULL;
-    struct carm_err err = {""};
     struct carm_shape shape;
     struct carm_measurement m;
-    assert_int_equal(carm_team_open(&team, topo, &tsc, 1, 1 << 22, 256, &err), 0);
+    assert_ok(carm_team_open(&team, topo, &tsc, 1, 1 << 22, 256, &err));
     team->deadline.tsc = 1;
     carm_measure_shape(team, &image->codes[2], 1 << 22, 6e-6, &shape);
     assert_int_equal(team->workers[0].buffer.touched, 0);
@@ -288,7 +282,7 @@ static void untouched_memory_is_not_measured(void **state)
 
 /* ---- the clock ----------------------------------------------------------------------------------- */
 
-static void stamps_become_a_frequency(void **state)
+TEST(stamps_become_a_frequency)
 {
     struct carm_clock_stamp s[3][2];
     double error = 1.0;
@@ -321,7 +315,7 @@ static void look(double *ticks, double *ns)
 }
 
 /* Of two clocks that the hardware counts, 0.1% in 100 ms are 100 us: no delay of a bracket is that long. */
-static void the_tsc_has_its_frequency(void **state)
+TEST(the_tsc_has_its_frequency)
 {
     const struct timespec nap = {0, 100000000};
     double t0 = 0.0, n0 = 0.0, t1 = 0.0, n1 = 0.0;
@@ -331,19 +325,4 @@ static void the_tsc_has_its_frequency(void **state)
     assert_near(tsc.tsc_hz / ((t1 - t0) / (n1 - n0) * 1e9), 1.0, 1e-3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_repetition_lasts_from_first_start_to_last_end),
-        cmocka_unit_test(ticks_become_seconds_and_cycles),
-        cmocka_unit_test(shared_blocks_do_not_count),
-        cmocka_unit_test(separate_rates_add_up),
-        cmocka_unit_test(whole_blocks_are_kept),
-        cmocka_unit_test(a_first_block_counts_in_part),
-        cmocka_unit_test(a_wish_ends_a_run),
-        cmocka_unit_test(untouched_memory_is_not_measured),
-        cmocka_unit_test(stamps_become_a_frequency),
-        cmocka_unit_test(the_tsc_has_its_frequency),
-    };
-    return cmocka_run_group_tests_name("times", tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

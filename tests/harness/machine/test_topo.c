@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Synthetic machines: SMT, two sockets, no L3, shared L2, restricted cpusets. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <hwloc.h>
@@ -12,14 +10,11 @@
 static struct carm_topo *open_topo(const char *synthetic, const char *cpuset)
 {
     struct carm_topo *t = NULL;
-    struct carm_err err = {""};
-    if (carm_topo_open(&t, synthetic, cpuset, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_topo_open(&t, synthetic, cpuset, &err));
     return t;
 }
 
-static void places_one_thread_per_core_first(void **state)
+TEST(places_one_thread_per_core_first)
 {
     /* hardware threads of a core are neighbours: 0 1 | 2 3 | 4 5 | 6 7 */
     struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:4 l2:1(size=1MB) l1:1(size=48KB) "
@@ -36,7 +31,7 @@ static void places_one_thread_per_core_first(void **state)
     carm_topo_close(t);
 }
 
-static void counts_caches_of_two_sockets(void **state)
+TEST(counts_caches_of_two_sockets)
 {
     struct carm_topo *t = open_topo("pack:2 numa:1 l3:2(size=16777216) core:4 l2:1(size=512KB) "
                                     "l1:1(size=32KB) pu:1",
@@ -62,7 +57,7 @@ static void counts_caches_of_two_sockets(void **state)
     carm_topo_close(t);
 }
 
-static void knows_shared_l2_and_no_l3(void **state)
+TEST(knows_shared_l2_and_no_l3)
 {
     struct carm_topo *t = open_topo("pack:1 l2:2(size=4MB) core:4 l1:1(size=32KB) pu:1", NULL);
     int instances = 0;
@@ -78,9 +73,8 @@ static void knows_shared_l2_and_no_l3(void **state)
     carm_topo_close(t);
 }
 
-static void respects_the_cpuset(void **state)
+TEST(respects_the_cpuset)
 {
-    struct carm_err err;
     /* cores 1 and 3 of four with two hardware threads each; of core 3 only the second */
     struct carm_topo *t = open_topo("pack:1 core:4 l1:1(size=32KB) pu:2", "0x8c");
     assert_int_equal(t->pus, 3);
@@ -88,7 +82,7 @@ static void respects_the_cpuset(void **state)
     assert_true(t->restricted);
     const int want[] = {2, 7, 3};
     assert_memory_equal(t->order, want, sizeof want);
-    assert_int_equal(carm_topo_check_threads(t, 3, &err), 0);
+    assert_ok(carm_topo_check_threads(t, 3, &err));
     assert_int_equal(carm_topo_check_threads(t, 4, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "cpuset of 3"));
     assert_int_equal(carm_topo_check_threads(t, 9, &err), -CARM_EINVAL);
@@ -98,7 +92,7 @@ static void respects_the_cpuset(void **state)
     carm_topo_close(t);
 }
 
-static void works_without_any_cache(void **state)
+TEST(works_without_any_cache)
 {
     struct carm_topo *t = open_topo("pack:1 core:2 pu:1", NULL);
     assert_int_equal(t->ncaches, 0);
@@ -107,7 +101,7 @@ static void works_without_any_cache(void **state)
 }
 
 /* hwloc's notation has no associativity: not told is 0, as it is on machines that hide it */
-static void ways_are_zero_where_not_told(void **state)
+TEST(ways_are_zero_where_not_told)
 {
     struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:2 l2:1(size=1MB) l1:1(size=48KB) "
                                     "pu:1",
@@ -120,7 +114,7 @@ static void ways_are_zero_where_not_told(void **state)
 }
 
 /* A machine that tells, by way of hwloc's own file: a synthetic one with ways filled in. */
-static void ways_are_those_that_hwloc_tells(void **state)
+TEST(ways_are_those_that_hwloc_tells)
 {
     char path[] = "/tmp/carm-topo-XXXXXX";
     struct carm_topo *t = open_topo("pack:1 l2:1(size=1048576) core:2 l1:1(size=49152) pu:1", NULL);
@@ -144,19 +138,17 @@ static void ways_are_those_that_hwloc_tells(void **state)
     carm_topo_close(t);
 }
 
-static void refuses_nonsense(void **state)
+TEST(refuses_nonsense)
 {
     struct carm_topo *t = NULL;
-    struct carm_err err;
     assert_int_equal(carm_topo_open(&t, "pack:1 nonsense:4", NULL, &err), -CARM_ENOTSUP);
     assert_null(t);
     assert_non_null(strstr(err.text, "topology"));
 }
 
-static void reads_this_machine(void **state)
+TEST(reads_this_machine)
 {
     struct carm_topo *t = open_topo(NULL, NULL);
-    struct carm_err err;
     assert_true(t->pus >= 1 && t->cores >= 1 && t->cores <= t->pus);
     for (size_t i = 0; i < t->ncaches; i++) {
         const struct carm_topo_cache *c = &t->caches[i];
@@ -166,22 +158,8 @@ static void reads_this_machine(void **state)
             assert_int_equal(c->size_bytes % ((uint64_t)c->ways * 64), 0);
         }
     }
-    assert_int_equal(carm_topo_pin(t, t->order[0], &err), 0);
+    assert_ok(carm_topo_pin(t, t->order[0], &err));
     carm_topo_close(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_one_thread_per_core_first),
-        cmocka_unit_test(counts_caches_of_two_sockets),
-        cmocka_unit_test(knows_shared_l2_and_no_l3),
-        cmocka_unit_test(respects_the_cpuset),
-        cmocka_unit_test(works_without_any_cache),
-        cmocka_unit_test(ways_are_zero_where_not_told),
-        cmocka_unit_test(ways_are_those_that_hwloc_tells),
-        cmocka_unit_test(refuses_nonsense),
-        cmocka_unit_test(reads_this_machine),
-    };
-    return cmocka_run_group_tests_name("topo", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,13 +2,10 @@
 /* Where repetitions run: pieces of several streams, laps of a stride, states of random lines; and the engine
  * with all of them, its calls seen by a code that only notes them. */
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "asm/gen.h"
 #include "harness/machine/search.h"
 #include "harness/machine/window.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 #define MIB ((size_t)1 << 20)
@@ -27,7 +24,6 @@ static const char *const names[CODES] = {"empty.scalar.dp",      "A.sse.dp.1:1.u
 static int set_up(void **state)
 {
     struct carm_code_spec specs[CODES];
-    struct carm_err err;
     for (int i = 0; i < CODES; i++) {
         if (carm_code_parse(names[i], &specs[i], &err) != 0) {
             return -1;
@@ -47,10 +43,7 @@ static int tear_down(void **state)
 static struct carm_team *open_team(int n, size_t bytes, size_t reps)
 {
     struct carm_team *team = NULL;
-    struct carm_err err = {""};
-    if (carm_team_open(&team, topo, &tsc, n, bytes, reps, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_team_open(&team, topo, &tsc, n, bytes, reps, &err));
     return team;
 }
 
@@ -58,7 +51,7 @@ static struct carm_team *open_team(int n, size_t bytes, size_t reps)
 
 /* All streams and their padding stay within the set, never overlap, and never share the lowest 12
  * bits of an address; little of a set is lost. */
-static void streams_share_a_set(void **state)
+TEST(streams_share_a_set)
 {
     static const uint64_t sets[] = {8192,  8256,  10000,   12288,      16384,
                                     32768, 50000, 3 << 20, 1ULL << 26, (1ULL << 31) - 64};
@@ -95,7 +88,7 @@ static void streams_share_a_set(void **state)
     assert_int_equal(carm_window_span(&image->codes[COPY], &least), 2048 + least.window_bytes);
 }
 
-static void random_sets_are_powers_of_two(void **state)
+TEST(random_sets_are_powers_of_two)
 {
     static const uint64_t sets[][2] = {{0, 128},       {127, 128},     {128, 128},
                                        {255, 128},     {256, 256},     {100000, 65536},
@@ -110,7 +103,7 @@ static void random_sets_are_powers_of_two(void **state)
 }
 
 /* One stream is as before. */
-static void one_stream_has_no_distance(void **state)
+TEST(one_stream_has_no_distance)
 {
     struct carm_shape s;
     carm_measure_shape_of(&image->codes[JUMP], 100000, 5, &s);
@@ -125,7 +118,7 @@ static void one_stream_has_no_distance(void **state)
 
 /* Eight laps of a stride of eight read every line of the set once; a run that goes on where another one
  * ended goes on with its lap, too. */
-static void laps_of_a_jump_read_all(void **state)
+TEST(laps_of_a_jump_read_all)
 {
     static uint8_t seen[4096];
     static char base[1]; /* only addresses are formed */
@@ -166,7 +159,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The lowest bits are as documented, the others differ in every repetition, thread and run. */
-static void states_differ(void **state)
+TEST(states_differ)
 {
     enum { SEEDS = 8, REPS = 100, THREADS = 16, ALL = SEEDS * REPS * THREADS };
     static uint64_t states[ALL];
@@ -223,7 +216,7 @@ static struct carm_shape note_run(struct carm_team *team, int code, uint64_t set
     return s;
 }
 
-static void streams_are_called_in_pieces(void **state)
+TEST(streams_are_called_in_pieces)
 {
     enum { REPS = 200 };
     struct carm_team *team = open_team(1, 2 * MIB, REPS);
@@ -242,7 +235,7 @@ static void streams_are_called_in_pieces(void **state)
 }
 
 /* Each repetition, of each thread and of each run, begins with another state. */
-static void random_calls_differ(void **state)
+TEST(random_calls_differ)
 {
     enum { REPS = 100 };
     const int threads = topo->cores > 1 ? 2 : 1;
@@ -272,7 +265,7 @@ static void random_calls_differ(void **state)
 
 /* ---- the engine, by what real codes do --------------------------------------------------------- */
 
-static void real_codes_account_for_all(void **state)
+TEST(real_codes_account_for_all)
 {
     const int n = topo->cores > 1 ? 2 : 1;
     struct carm_team *team = open_team(n, 4 * MIB, 200);
@@ -295,7 +288,7 @@ static void real_codes_account_for_all(void **state)
 }
 
 /* A copy writes all of its second half, and neither the first nor what lies between and behind. */
-static void copies_write_the_second_half(void **state)
+TEST(copies_write_the_second_half)
 {
     for (int code = COPY; code <= COPY_NT; code++) {
         struct carm_team *team = open_team(1, 4 * MIB, 4096);
@@ -317,16 +310,15 @@ static void copies_write_the_second_half(void **state)
             const bool due = i >= begin && i < end;
             const double wanted =
                 due ? carm_gen_constant(CARM_ROW_STORE, (unsigned)((i - begin) % 2)) : 1.0;
-            if (values[i] != wanted) {
-                fail_msg("%s: value %zu is %g, not %g", names[code], i, values[i], wanted);
-            }
+            fail_if(values[i] != wanted, "%s: value %zu is %g, not %g", names[code], i, values[i],
+                    wanted);
         }
         carm_team_close(team);
     }
 }
 
 /* Among lines at random and a stream with strides, a search finds one and gives both rates. */
-static void searches_work(void **state)
+TEST(searches_work)
 {
     struct carm_team *team = open_team(1, 4 * MIB, 96);
     const struct carm_code *codes[] = {&image->codes[RANDOM], &image->codes[JUMP],
@@ -341,19 +333,4 @@ static void searches_work(void **state)
     carm_team_close(team);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_share_a_set),
-        cmocka_unit_test(random_sets_are_powers_of_two),
-        cmocka_unit_test(one_stream_has_no_distance),
-        cmocka_unit_test(laps_of_a_jump_read_all),
-        cmocka_unit_test(states_differ),
-        cmocka_unit_test(streams_are_called_in_pieces),
-        cmocka_unit_test(random_calls_differ),
-        cmocka_unit_test(real_codes_account_for_all),
-        cmocka_unit_test(copies_write_the_second_half),
-        cmocka_unit_test(searches_work),
-    };
-    return cmocka_run_group_tests_name("windows", tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

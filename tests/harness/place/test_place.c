@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Words for places on synthetic machines: what is kept, in which order, and how it is named. */
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "harness/place/place.h"
 #include "tests/unit.h"
@@ -14,14 +12,12 @@ static const char two_sockets[] = "pack:2 [numa(memory=1GB)] l3:2(size=32MB) cor
 static struct carm_topo *open_on(const char *on)
 {
     struct carm_topo *t = NULL;
-    struct carm_err err = {""};
-    if (carm_topo_open(&t, two_sockets, NULL, &err) || carm_topo_on(t, on, &err)) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(carm_topo_open(&t, two_sockets, NULL, &err) || carm_topo_on(t, on, &err), "%s",
+            err.text);
     return t;
 }
 
-static void place_is_as_if_started_there(void **state)
+TEST(place_is_as_if_started_there)
 {
     struct carm_topo *t = open_on("l3:2");
     const int want[] = {16, 18, 20, 22, 17, 19, 21, 23};
@@ -35,13 +31,12 @@ static void place_is_as_if_started_there(void **state)
     carm_topo_close(t);
 }
 
-static void sets_of_one_order(void **state)
+TEST(sets_of_one_order)
 {
     struct carm_topo *t = open_on(NULL);
-    struct carm_err err = {""};
     int threads[8];
     size_t n = 0;
-    assert_int_equal(carm_topo_threads(t, "cores,1/l3,1,2/l3", threads, 8, &n, &err), 0);
+    assert_ok(carm_topo_threads(t, "cores,1/l3,1,2/l3", threads, 8, &n, &err));
     const int counts[] = {1, 4, 8, 16};
     const int first[] = {0, 8, 16, 24};
     assert_int_equal(n, 4);
@@ -56,7 +51,7 @@ static void sets_of_one_order(void **state)
     /* the usual order has these sets: it stays */
     carm_topo_close(t);
     t = open_on(NULL);
-    assert_int_equal(carm_topo_threads(t, "1,1/core,2/core,compact", threads, 8, &n, &err), 0);
+    assert_ok(carm_topo_threads(t, "1,1/core,2/core,compact", threads, 8, &n, &err));
     assert_int_equal(n, 3);
     assert_int_equal(threads[1], 16);
     assert_int_equal(threads[2], 32);
@@ -68,19 +63,18 @@ static void sets_of_one_order(void **state)
     carm_topo_close(t);
 }
 
-static void spread_goes_round_the_units(void **state)
+TEST(spread_goes_round_the_units)
 {
     struct carm_topo *t = open_on(NULL);
-    struct carm_err err = {""};
     int threads[8];
     size_t n = 0;
-    assert_int_equal(carm_topo_threads(t, "spread,2,8,all", threads, 8, &n, &err), 0);
+    assert_ok(carm_topo_threads(t, "spread,2,8,all", threads, 8, &n, &err));
     const int want[] = {0, 16, 8, 24, 2, 18, 10, 26};
     assert_memory_equal(t->order, want, sizeof want);
     carm_topo_close(t);
 }
 
-static void names_are_words(void **state)
+TEST(names_are_words)
 {
     static const struct {
         const char *on, *threads, *name;
@@ -101,25 +95,23 @@ static void names_are_words(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_topo *t = open_on(cases[i].on);
-        struct carm_err err = {""};
         char name[CARM_TOPO_PLACE_MAX];
         int threads = 0;
         size_t n = 0;
-        assert_int_equal(carm_topo_threads(t, cases[i].threads, &threads, 1, &n, &err), 0);
+        assert_ok(carm_topo_threads(t, cases[i].threads, &threads, 1, &n, &err));
         assert_string_equal(carm_topo_name(t, threads, name), cases[i].name);
         carm_topo_close(t);
     }
 }
 
-static void this_machine_is_bound(void **state)
+TEST(this_machine_is_bound)
 {
     struct carm_topo *t = NULL;
-    struct carm_err err = {""};
     char on[32];
-    assert_int_equal(carm_topo_open(&t, NULL, NULL, &err), 0);
+    assert_ok(carm_topo_open(&t, NULL, NULL, &err));
     const int cpu = t->order[t->pus - 1];
     snprintf(on, sizeof on, "cpu:%d", cpu);
-    assert_int_equal(carm_topo_on(t, on, &err), 0);
+    assert_ok(carm_topo_on(t, on, &err));
     if (carm_topo_bind(t, &err)) {
         carm_topo_close(t);
         print_message("%s\n", err.text);
@@ -129,12 +121,4 @@ static void this_machine_is_bound(void **state)
     carm_topo_close(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(place_is_as_if_started_there), cmocka_unit_test(sets_of_one_order),
-        cmocka_unit_test(spread_goes_round_the_units),  cmocka_unit_test(names_are_words),
-        cmocka_unit_test(this_machine_is_bound),
-    };
-    return cmocka_run_group_tests_name("place", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces and loops of blocks that are known. */
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -87,7 +86,7 @@ static int teardown(void **state)
 }
 
 /* for (i < 3) for (k < 10), entered once: the first round of each comes from the block before */
-static void test_nested(void **state)
+TEST_BETWEEN(nested, setup, teardown)
 {
     block(0, 10, CARM_END_BRANCH, 5, 1); /* before 0 4, outer 4 5, inner 5 10 */
     block(4, 6, CARM_END_BRANCH, 5, 2);
@@ -117,7 +116,7 @@ static void test_nested(void **state)
 }
 
 /* 48 instructions end a block wherever they end; one that begins later ends later. */
-static void test_long_blocks(void **state)
+TEST_BETWEEN(long_blocks, setup, teardown)
 {
     block(0, 48, CARM_END_NEXT, 0, 1);
     block(48, 10, CARM_END_BRANCH, 20, 1);
@@ -133,7 +132,7 @@ static void test_long_blocks(void **state)
 }
 
 /* A jump into the midst of an instruction: both readings end alike. */
-static void test_prefix(void **state)
+TEST_BETWEEN(prefix, setup, teardown)
 {
     block(0, 4, CARM_END_RETURN, 0, 5);
     block(1, 3, CARM_END_RETURN, 0, 7);
@@ -145,7 +144,7 @@ static void test_prefix(void **state)
 }
 
 /* Two ways into a loop. */
-static void test_irreducible(void **state)
+TEST_BETWEEN(irreducible, setup, teardown)
 {
     block(0, 2, CARM_END_BRANCH, 6, 2); /* once each way */
     block(2, 4, CARM_END_NEXT, 0, 10);
@@ -157,7 +156,7 @@ static void test_irreducible(void **state)
 }
 
 /* A call returns to the loop; another function's jump does not make a loop of two functions. */
-static void test_calls(void **state)
+TEST_BETWEEN(calls, setup, teardown)
 {
     block(0, 2, CARM_END_NEXT, 0, 1);
     block(2, 2, CARM_END_CALL, 1000, 100);
@@ -175,7 +174,7 @@ static void test_calls(void **state)
 }
 
 /* An interpreter: a jump to computed places, each of which leads back. */
-static void test_computed(void **state)
+TEST_BETWEEN(computed, setup, teardown)
 {
     block(0, 2, CARM_END_NEXT, 0, 1);
     block(2, 2, CARM_END_INDIRECT_JUMP, 0, 1000);
@@ -194,7 +193,7 @@ static void test_computed(void **state)
 }
 
 /* What cannot be told has bounds; a signal in the midst of a loop makes them wider, no more. */
-static void test_bounds(void **state)
+TEST_BETWEEN(bounds, setup, teardown)
 {
     /* both 0 and 2 lead to 10 or 20, and 10 to itself */
     block(0, 2, CARM_END_BRANCH, 10, 10);
@@ -221,7 +220,7 @@ static void test_bounds(void **state)
 }
 
 /* setjmp returns twice: the entries of the function's loops stay exact. */
-static void test_leaps(void **state)
+TEST_BETWEEN(leaps, setup, teardown)
 {
     block(0, 4, CARM_END_NEXT, 0, 1);
     block(4, 4, CARM_END_BRANCH, 4, 90000); /* a loop that has nothing to do with it */
@@ -243,7 +242,7 @@ static void test_leaps(void **state)
 }
 
 /* Extra counts go to the piece that holds their place; what no piece holds is the rest. */
-static void test_extras(void **state)
+TEST_BETWEEN(extras, setup, teardown)
 {
     struct carm_extra extra = {.at = 2, .counts = {.instructions = 5, .loads = 5}};
     block(0, 4, CARM_END_RETURN, 0, 2);
@@ -338,7 +337,7 @@ static void find_branch(const uint8_t *code, uint64_t *target, uint64_t *behind)
     fail_msg("the loop has no end");
 }
 
-static void test_known_loops(void **state)
+TEST_BETWEEN(known_loops, NULL, teardown)
 {
     struct carm_accounts *accounts = NULL;
     assert_int_equal(carm_accounts_open(&accounts, NULL, NULL), 0);
@@ -378,7 +377,7 @@ static void test_known_loops(void **state)
 }
 
 /* Programs of a run add their executions of the same code, in any order; rewritten code at the same place stays apart. */
-static void test_once(void **state)
+TEST_BETWEEN(once, setup, teardown)
 {
     enum { PROGRAMS = 3, BLOCKS = 5000 };
     for (unsigned k = 0; k < PROGRAMS; k++) {
@@ -404,7 +403,7 @@ static void test_once(void **state)
 
 /* Registers of which the next entry of an inner loop is made: aesenc xmm2, xmm1; dec rdi; jne inside,
  * before it two instructions of three bytes each, behind it dec rsi; jne. */
-static void test_carried(void **state)
+TEST(carried)
 {
     enum { X2 = CARM_REG_VECTOR + 2, X3 = CARM_REG_VECTOR + 3, RDI = 7 };
     static const struct {
@@ -435,40 +434,22 @@ static void test_carried(void **state)
             {.at = 16, .end = 21, .executions = 100, .loop = 1, .ends = CARM_END_BRANCH}};
         const struct carm_flow of = {.pieces = pieces, .npieces = 3, .loops = loops, .nloops = 2};
         struct carm_flow_code code;
-        struct carm_err err;
         const int fd = memfd_create("code", MFD_CLOEXEC);
         assert_true(fd >= 0);
         assert_int_equal(pwrite(fd, all[i].before, 6, 0), 6);
         assert_int_equal(pwrite(fd, inner, sizeof inner, 6), sizeof inner);
         assert_int_equal(pwrite(fd, behind, sizeof behind, 16), sizeof behind);
-        assert_int_equal(carm_code_open(&code, &of, 1, 0, 0, fd, &err), 0);
+        assert_ok(carm_code_open(&code, &of, 1, 0, 0, fd, &err));
         assert_true(code.inner && code.nops == 3);
         assert_true(code.carried[X2] == all[i].x2 && code.carried[RDI] == all[i].rdi);
         carm_code_close(&code);
         /* a loop that is in no other one */
         loops[1].parent = 0;
-        assert_int_equal(carm_code_open(&code, &of, 1, 0, 0, fd, &err), 0);
+        assert_ok(carm_code_open(&code, &of, 1, 0, 0, fd, &err));
         assert_true(code.carried[X2] == 0 && code.carried[RDI] == 0);
         carm_code_close(&code);
         close(fd);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_carried),
-        cmocka_unit_test_setup_teardown(test_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_blocks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_prefix, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_irreducible, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_computed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_leaps, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_extras, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_known_loops, NULL, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

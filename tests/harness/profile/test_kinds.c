@@ -3,9 +3,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +34,7 @@ static void remove_list(const char *folder, const char *name)
     (void)rmdir(path);
 }
 
-static void kinds_are_the_kernels(void **state)
+TEST(kinds_are_the_kernels)
 {
     char folder[] = "/tmp/carm-kinds-XXXXXX";
     uint8_t kinds[32];
@@ -60,11 +57,10 @@ static void kinds_are_the_kernels(void **state)
 }
 
 /* The program runs on this one processor, which is declared to be of the second kind. */
-static void samples_have_their_kind(void **state)
+TEST(samples_have_their_kind)
 {
     enum { CPUS = 1024 };
     static uint8_t kinds[CPUS];
-    struct carm_err err = {""};
     struct carm_sampler *sampler = NULL;
     struct carm_samples samples = {.total = 0};
     cpu_set_t before, one;
@@ -116,7 +112,7 @@ static void samples_have_their_kind(void **state)
     carm_samples_close(&samples);
 }
 
-static void merged_samples_keep_their_kinds(void **state)
+TEST(merged_samples_keep_their_kinds)
 {
     struct carm_sample a = {.n = 3, .on = {1, 2, 0}};
     const struct carm_sample b = {.n = 2, .on = {0, 1, 1}};
@@ -124,7 +120,7 @@ static void merged_samples_keep_their_kinds(void **state)
     assert_true(a.n == 5 && a.on[0] == 1 && a.on[1] == 3 && a.on[2] == 1);
 }
 
-static void shares_in_words(void **state)
+TEST(shares_in_words)
 {
     char text[96];
     struct carm_profile_row row = {.samples = 50, .on = {31, 19, 0}};
@@ -146,11 +142,5 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "work") == 0) {
         return work();
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_are_the_kernels),
-        cmocka_unit_test(samples_have_their_kind),
-        cmocka_unit_test(merged_samples_keep_their_kinds),
-        cmocka_unit_test(shares_in_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_suite(NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that the kernel executes although parts of them are wrong. */
 #include <elf.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -41,7 +39,6 @@ static size_t functions_of(uint64_t frames)
         uint8_t forms[4];
         int32_t table[6];
     } table = {{1, 0x1b, 3, 0x3b}, {0, 2, 16, 0, 48, 0}};
-    struct carm_err err = {""};
     struct carm_symbols *symbols = NULL;
     const struct carm_symbols_function *functions = NULL;
     char path[64];
@@ -53,7 +50,7 @@ static size_t functions_of(uint64_t frames)
     assert_int_equal(pwrite(fd, &file, sizeof file, 0), sizeof file);
     assert_int_equal(pwrite(fd, &table, sizeof table, 4096), sizeof table);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    assert_int_equal(carm_symbols_open(&symbols, &err), 0);
+    assert_ok(carm_symbols_open(&symbols, &err));
     const size_t n = carm_symbols_functions(
         carm_symbols_find(symbols, path, CARM_MODULE_UNREAD, -1), &functions);
     if (n == 2) {
@@ -65,23 +62,16 @@ static size_t functions_of(uint64_t frames)
     return n;
 }
 
-static void functions_come_from_the_table_for_exceptions(void **state)
+TEST(functions_come_from_the_table_for_exceptions)
 {
     assert_int_equal(functions_of(4096), 2);
 }
 
-static void a_table_outside_the_file_is_none(void **state)
+TEST(a_table_outside_the_file_is_none)
 {
     assert_int_equal(functions_of(UINT64_MAX - 7), 0); /* its end is 4, modulo 2^64 */
     assert_int_equal(functions_of(CODE - 8), 0);
     assert_int_equal(functions_of(CODE), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_come_from_the_table_for_exceptions),
-        cmocka_unit_test(a_table_outside_the_file_is_none),
-    };
-    return cmocka_run_group_tests_name("symbols", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ring of the preloaded timer: a program that writes more than it holds, and slots that were never written. */
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,16 +24,15 @@ static void see(void *arg, const struct carm_record *record)
     seen->pid = record->pid;
 }
 
-static void a_full_ring_counts_what_is_lost(void **state)
+TEST(a_full_ring_counts_what_is_lost)
 {
-    struct carm_err err = {""};
     struct carm_timer *timer = NULL;
     struct seen seen = {0};
     char *argv[] = {(char *)"/proc/self/exe", (char *)"work", NULL};
     char *const *environment = NULL;
     pid_t pid = 0;
     int status = 0;
-    assert_int_equal(carm_timer_open(&timer, 499, &err), 0);
+    assert_ok(carm_timer_open(&timer, 499, &err));
     struct carm_slots *slots = (struct carm_slots *)(uintptr_t)carm_timer_slots(timer);
     slots->n = 16;
     environment = carm_timer_environment(timer);
@@ -57,12 +54,11 @@ static void a_full_ring_counts_what_is_lost(void **state)
     carm_timer_close(timer);
 }
 
-static void a_slot_that_was_never_written_is_passed_over(void **state)
+TEST(a_slot_that_was_never_written_is_passed_over)
 {
-    struct carm_err err = {""};
     struct carm_timer *timer = NULL;
     struct seen seen = {0};
-    assert_int_equal(carm_timer_open(&timer, 499, &err), 0);
+    assert_ok(carm_timer_open(&timer, 499, &err));
     struct carm_slots *slots = (struct carm_slots *)(uintptr_t)carm_timer_slots(timer);
     slots->head = 3; /* the second writer was killed */
     slots->slots[0].ready = 1;
@@ -86,9 +82,5 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "work") == 0) {
         return work();
     }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_full_ring_counts_what_is_lost),
-        cmocka_unit_test(a_slot_that_was_never_written_is_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_suite(NULL, NULL);
 }

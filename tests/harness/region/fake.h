@@ -4,9 +4,6 @@
 #ifndef CARM_TESTS_REGION_FAKE_H
 #define CARM_TESTS_REGION_FAKE_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,20 +34,20 @@ static _Thread_local bool fake_unreadable;
 static double fake_running = 1.0; /* share of the time that events were on a counter */
 static bool fake_constant;        /* the share itself is given, as PAPI does, and not the times */
 
-static inline int fake_open(void **set, struct carm_err *err)
+static inline int fake_open(void **set, struct carm_err *failure)
 {
     if (fake_refuses) {
-        return carm_fail(err, CARM_ENOTSUP, "the fake counter refuses");
+        return carm_fail(failure, CARM_ENOTSUP, "the fake counter refuses");
     }
     atomic_fetch_add(&fake_opened, 1);
     *set = &fake_flops;
     return 0;
 }
 
-static inline int fake_read(void *set, struct carm_reading *r, struct carm_err *err)
+static inline int fake_read(void *set, struct carm_reading *r, struct carm_err *failure)
 {
     if (fake_unreadable) {
-        return carm_fail(err, CARM_EIO, "the fake counter cannot be read");
+        return carm_fail(failure, CARM_EIO, "the fake counter cannot be read");
     }
     if (set != &fake_flops) {
         abort(); /* another thread's */
@@ -71,9 +68,9 @@ static inline void fake_close(void *set)
 }
 
 static inline int fake_evaluate(const struct carm_reading *r, struct carm_counts *out,
-                                struct carm_err *err)
+                                struct carm_err *failure)
 {
-    (void)err;
+    (void)failure;
     memset(out, 0, sizeof *out);
     for (int i = 0; i < FAKE_READINGS; i++) {
         const enum carm_quantity q = i == FAKE_FLOPS ? CARM_Q_FLOPS : CARM_Q_BYTES;
@@ -92,10 +89,10 @@ static _Thread_local struct {
     uint64_t flops, bytes, budget; /* at begin */
 } fake_step;
 
-static inline int fake_step_begin(uint64_t budget, struct carm_err *err)
+static inline int fake_step_begin(uint64_t budget, struct carm_err *failure)
 {
     if (fake_refuses || fake_step.active) {
-        return carm_fail(err, CARM_ENOTSUP, "the fake stepper refuses");
+        return carm_fail(failure, CARM_ENOTSUP, "the fake stepper refuses");
     }
     fake_step.active = true;
     fake_step.flops = fake_flops;
@@ -104,10 +101,11 @@ static inline int fake_step_begin(uint64_t budget, struct carm_err *err)
     return 0;
 }
 
-static inline int fake_step_read(struct carm_step_counts *c, bool *complete, struct carm_err *err)
+static inline int fake_step_read(struct carm_step_counts *c, bool *complete,
+                                 struct carm_err *failure)
 {
     if (!fake_step.active) {
-        return carm_fail(err, CARM_EINVAL, "not stepping");
+        return carm_fail(failure, CARM_EINVAL, "not stepping");
     }
     memset(c, 0, sizeof *c);
     c->instructions = c->flops[0][3] = fake_flops - fake_step.flops;
@@ -118,9 +116,10 @@ static inline int fake_step_read(struct carm_step_counts *c, bool *complete, str
     return 0;
 }
 
-static inline int fake_step_end(struct carm_step_counts *c, bool *complete, struct carm_err *err)
+static inline int fake_step_end(struct carm_step_counts *c, bool *complete,
+                                struct carm_err *failure)
 {
-    const int rc = fake_step_read(c, complete, err);
+    const int rc = fake_step_read(c, complete, failure);
     fake_step.active = false;
     return rc;
 }
@@ -146,8 +145,21 @@ static inline int fake_setup(void **state)
     return 0;
 }
 
+/* Of the last run: its rows, and what it said. */
+static struct csv csv;
+static char *said;
+
+static inline void fake_free(void)
+{
+    csv_free(&csv);
+    free(said);
+    csv = (struct csv){.text = NULL};
+    said = NULL;
+}
+
 static inline int fake_teardown(void **state)
 {
+    fake_free();
     (void)unlink(fake_out);
     (void)unlink(fake_said);
     return rmdir(fake_dir);
@@ -155,11 +167,10 @@ static inline int fake_teardown(void **state)
 
 static bool fake_by_thread; /* CARM_ROWS=thread in the next run */
 
-/* Runs a scenario in a process with regions on; its rows and what it said. The scenario returns how
- * many of its checks failed. */
-static inline void fake_run(enum fake_mode mode, int (*scenario)(void), struct csv *csv,
-                            char **said)
+/* Runs a scenario in a process with regions on. The scenario returns how many of its checks failed. */
+static inline void fake_run(enum fake_mode mode, int (*scenario)(void))
 {
+    fake_free();
     static struct carm_region_setup setup;
     int status = -1;
     (void)fflush(stdout);
@@ -192,17 +203,9 @@ static inline void fake_run(enum fake_mode mode, int (*scenario)(void), struct c
         exit(scenario());
     }
     (void)waitpid(pid, &status, 0);
-    *said = csv_slurp(fake_said);
-    csv_read(csv, fake_out);
-    if (status != 0) {
-        fail_msg("the scenario ended with status %#x; it said: %s", (unsigned)status, *said);
-    }
-}
-
-static inline void fake_free(struct csv *csv, char *said)
-{
-    csv_free(csv);
-    free(said);
+    said = csv_slurp(fake_said);
+    csv_read(&csv, fake_out);
+    fail_if(status != 0, "the scenario ended with status %#x; it said: %s", (unsigned)status, said);
 }
 
 /* ---- checks ---- */
@@ -217,26 +220,23 @@ static inline int count_lines(const char *text, const char *part)
 }
 
 /* The field of a region's nth row, which must be there. */
-static inline const char *field(const struct csv *csv, const char *name, int nth,
-                                const char *column)
+static inline const char *field(const char *name, int nth, const char *column)
 {
-    const int row = csv->nrows ? csv_find(csv, name, nth) : 0;
-    const char *text = row ? csv_get(csv, row, column) : NULL;
-    if (!text) {
-        fail_msg("no row %d of %s with %s", nth, name, column);
-    }
+    const int row = csv.nrows ? csv_find(&csv, name, nth) : 0;
+    const char *text = row ? csv_get(&csv, row, column) : NULL;
+    fail_if(!text, "no row %d of %s with %s", nth, name, column);
     return text;
 }
 
-#define assert_number(csv, name, column, value)                                 \
+#define assert_number(name, column, value)                                      \
     do {                                                                        \
-        const char *field_ = field(csv, name, 0, column);                       \
+        const char *field_ = field(name, 0, column);                            \
         if (!*field_ || strtod(field_, NULL) != (double)(value)) {              \
             fail_msg("%s of %s is '%s', not %s", column, name, field_, #value); \
         }                                                                       \
     } while (0)
 
-#define assert_empty(csv, name, column) assert_string_equal(field(csv, name, 0, column), "")
+#define assert_empty(name, column) assert_string_equal(field(name, 0, column), "")
 
 /* In a scenario: counts failed checks. */
 #define expect(condition)                                                                  \
@@ -247,6 +247,6 @@ static inline const char *field(const struct csv *csv, const char *name, int nth
         }                                                                                  \
     } while (0)
 
-#define test(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
+#define TEST_OF_REGIONS(name) TEST_BETWEEN(name, fake_setup, fake_teardown)
 
 #endif

@@ -27,24 +27,21 @@ static int nest(void)
     return 0;
 }
 
-static void inner_regions_count_for_outer_ones(void **state)
+TEST_OF_REGIONS(inner_regions_count_for_outer_ones)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, nest, &csv, &said);
+    fake_run(FAKE_COUNTERS, nest);
     assert_int_equal(csv.nrows, 3);
-    assert_number(&csv, "outer", "flops", 63);
-    assert_number(&csv, "outer", "bytes", 504);
-    assert_number(&csv, "outer", "calls", 3);
-    assert_number(&csv, "outer", "threads", 1);
-    assert_number(&csv, "outer", "share", 1);
-    assert_string_equal(field(&csv, "outer", 0, "counted_by"), "pmu");
-    assert_number(&csv, "inner", "flops", 33);
-    assert_number(&csv, "inner", "calls", 6);
-    assert_true(strtod(field(&csv, "outer", 0, "seconds"), NULL) >=
-                strtod(field(&csv, "inner", 0, "seconds"), NULL));
+    assert_number("outer", "flops", 63);
+    assert_number("outer", "bytes", 504);
+    assert_number("outer", "calls", 3);
+    assert_number("outer", "threads", 1);
+    assert_number("outer", "share", 1);
+    assert_string_equal(field("outer", 0, "counted_by"), "pmu");
+    assert_number("inner", "flops", 33);
+    assert_number("inner", "calls", 6);
+    assert_true(strtod(field("outer", 0, "seconds"), NULL) >=
+                strtod(field("inner", 0, "seconds"), NULL));
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
 static int recurse(void)
@@ -66,18 +63,15 @@ static int recurse(void)
     return 0;
 }
 
-static void recursion_counts_once(void **state)
+TEST_OF_REGIONS(recursion_counts_once)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, recurse, &csv, &said);
-    assert_number(&csv, "r", "flops", 1000);
-    assert_number(&csv, "r", "calls", 1);
-    assert_number(&csv, "a", "flops", 8);
-    assert_number(&csv, "a", "calls", 1);
-    assert_number(&csv, "b", "flops", 7);
+    fake_run(FAKE_COUNTERS, recurse);
+    assert_number("r", "flops", 1000);
+    assert_number("r", "calls", 1);
+    assert_number("a", "flops", 8);
+    assert_number("a", "calls", 1);
+    assert_number("b", "flops", 7);
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
 static int too_deep(void)
@@ -98,18 +92,15 @@ static int too_deep(void)
     return call("after", 3);
 }
 
-static void deeper_than_the_stack_is_said(void **state)
+TEST_OF_REGIONS(deeper_than_the_stack_is_said)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, too_deep, &csv, &said);
+    fake_run(FAKE_COUNTERS, too_deep);
     assert_int_equal(csv.nrows, 1 + CARM_REGION_DEPTH_MAX + 1);
-    assert_number(&csv, "level 0", "flops", 2 * (CARM_REGION_DEPTH_MAX + 20));
-    assert_number(&csv, "level 63", "flops", 2 * 21);
-    assert_number(&csv, "after", "flops", 3);
+    assert_number("level 0", "flops", 2 * (CARM_REGION_DEPTH_MAX + 20));
+    assert_number("level 63", "flops", 2 * 21);
+    assert_number("after", "flops", 3);
     assert_int_equal(count_lines(said, "'level 64' is ignored: regions nest at most 64 deep"), 1);
     assert_int_equal(count_lines(said, "\n"), 20);
-    fake_free(&csv, said);
 }
 
 /* ---- mistakes -------------------------------------------------------------------------------- */
@@ -131,23 +122,20 @@ static int unbalance(void)
     return 0;
 }
 
-static void unbalanced_regions_are_named_once(void **state)
+TEST_OF_REGIONS(unbalanced_regions_are_named_once)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, unbalance, &csv, &said);
+    fake_run(FAKE_COUNTERS, unbalance);
     assert_int_equal(csv.nrows, 4);
-    assert_number(&csv, "good", "flops", 50);
-    assert_number(&csv, "good", "calls", 5);
-    assert_number(&csv, "outer", "flops", 5);
-    assert_number(&csv, "x", "calls", 5);
+    assert_number("good", "flops", 50);
+    assert_number("good", "calls", 5);
+    assert_number("outer", "flops", 5);
+    assert_number("x", "calls", 5);
     assert_int_equal(count_lines(said, "region 'never begun' ended without a begin"), 1);
     assert_int_equal(count_lines(said, "region 'good' ended without a begin"), 1);
     assert_int_equal(count_lines(said, "region 'y' ended without a begin"), 1);
     assert_int_equal(
         count_lines(said, "region 'forgotten' was still open where 'outer' around it ended"), 1);
     assert_int_equal(count_lines(said, "\n"), 4);
-    fake_free(&csv, said);
 }
 
 static char long_name[200];
@@ -169,22 +157,19 @@ static int odd_names(void)
     return 0;
 }
 
-static void odd_names_are_kept_or_refused(void **state)
+TEST_OF_REGIONS(odd_names_are_kept_or_refused)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, odd_names, &csv, &said);
+    fake_run(FAKE_COUNTERS, odd_names);
     memset(long_name, 'n', CARM_REGION_NAME_MAX);
     assert_int_equal(csv.nrows, 5);
-    assert_number(&csv, long_name, "flops", 2);
-    assert_number(&csv, "a,b", "flops", 3);
-    assert_number(&csv, "say \"hi\"", "flops", 4);
-    assert_number(&csv, "two?lines?[2J", "flops", 5);
+    assert_number(long_name, "flops", 2);
+    assert_number("a,b", "flops", 3);
+    assert_number("say \"hi\"", "flops", 4);
+    assert_number("two?lines?[2J", "flops", 5);
     assert_int_equal(count_lines(said, "a region without a name"), 1);
     assert_int_equal(count_lines(said, "a name has at most 127 bytes"), 1);
     assert_int_equal(count_lines(said, "'bad??[2J'"), 1);
     assert_int_equal(count_lines(said, "\n"), 3);
-    fake_free(&csv, said);
 }
 
 /* One buffer for all names: the address alone says nothing. */
@@ -200,11 +185,9 @@ static int many_names(void)
     return 0;
 }
 
-static void ten_thousand_names(void **state)
+TEST_OF_REGIONS(ten_thousand_names)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, many_names, &csv, &said);
+    fake_run(FAKE_COUNTERS, many_names);
     assert_int_equal(csv.nrows, 10001);
     for (int i = 0; i < 10000; i++) { /* in the order of their first use */
         char name[32];
@@ -213,7 +196,6 @@ static void ten_thousand_names(void **state)
         assert_int_equal(atoi(csv.rows[i + 1].fields[1]), 2 * i);
     }
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
 static int leave_open(void)
@@ -225,16 +207,13 @@ static int leave_open(void)
     return 0;
 }
 
-static void regions_that_never_end_are_named(void **state)
+TEST_OF_REGIONS(regions_that_never_end_are_named)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, leave_open, &csv, &said);
+    fake_run(FAKE_COUNTERS, leave_open);
     assert_int_equal(csv.nrows, 2);
-    assert_number(&csv, "good", "flops", 20);
+    assert_number("good", "flops", 20);
     assert_string_equal(said,
                         "carm: region 'open' never ended on 1 thread: that call is not counted\n");
-    fake_free(&csv, said);
 }
 
 static int refuse_counters(void)
@@ -243,20 +222,16 @@ static int refuse_counters(void)
     return call("r", 10);
 }
 
-static void without_counters_there_is_time(void **state)
+TEST_OF_REGIONS(without_counters_there_is_time)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, refuse_counters, &csv, &said);
-    assert_empty(&csv, "r", "flops");
-    assert_empty(&csv, "r", "share");
-    assert_true(strtod(field(&csv, "r", 0, "seconds"), NULL) > 0.0);
-    assert_string_equal(field(&csv, "r", 0, "counted_by"), "unavailable: the fake counter refuses");
-    fake_free(&csv, said);
-    fake_run(FAKE_TIME, nest, &csv, &said);
-    assert_string_equal(field(&csv, "inner", 0, "counted_by"), "unavailable: time alone");
-    assert_true(strtod(field(&csv, "inner", 0, "seconds"), NULL) > 0.0);
-    fake_free(&csv, said);
+    fake_run(FAKE_COUNTERS, refuse_counters);
+    assert_empty("r", "flops");
+    assert_empty("r", "share");
+    assert_true(strtod(field("r", 0, "seconds"), NULL) > 0.0);
+    assert_string_equal(field("r", 0, "counted_by"), "unavailable: the fake counter refuses");
+    fake_run(FAKE_TIME, nest);
+    assert_string_equal(field("inner", 0, "counted_by"), "unavailable: time alone");
+    assert_true(strtod(field("inner", 0, "seconds"), NULL) > 0.0);
 }
 
 static int miss_a_read(void)
@@ -268,15 +243,12 @@ static int miss_a_read(void)
     return call("s", 10);
 }
 
-static void a_missed_read_is_no_zero(void **state)
+TEST_OF_REGIONS(a_missed_read_is_no_zero)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, miss_a_read, &csv, &said);
-    assert_empty(&csv, "r", "flops");
-    assert_non_null(strstr(field(&csv, "r", 0, "note"), "could not be read"));
-    assert_number(&csv, "s", "flops", 10);
-    fake_free(&csv, said);
+    fake_run(FAKE_COUNTERS, miss_a_read);
+    assert_empty("r", "flops");
+    assert_non_null(strstr(field("r", 0, "note"), "could not be read"));
+    assert_number("s", "flops", 10);
 }
 
 static int multiplex(void)
@@ -292,20 +264,16 @@ static int multiplex_by_share(void)
     return multiplex();
 }
 
-static void multiplexed_counts_are_scaled_and_marked(void **state)
+TEST_OF_REGIONS(multiplexed_counts_are_scaled_and_marked)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, multiplex, &csv, &said);
-    assert_number(&csv, "m", "flops", 400);
-    assert_number(&csv, "m", "share", 0.25);
-    assert_non_null(strstr(field(&csv, "m", 0, "note"), "25%"));
-    fake_free(&csv, said);
+    fake_run(FAKE_COUNTERS, multiplex);
+    assert_number("m", "flops", 400);
+    assert_number("m", "share", 0.25);
+    assert_non_null(strstr(field("m", 0, "note"), "25%"));
     assert_int_equal(unlink(fake_out), 0);
-    fake_run(FAKE_COUNTERS, multiplex_by_share, &csv, &said);
-    assert_number(&csv, "m", "flops", 400);
-    assert_number(&csv, "m", "share", 0.25);
-    fake_free(&csv, said);
+    fake_run(FAKE_COUNTERS, multiplex_by_share);
+    assert_number("m", "flops", 400);
+    assert_number("m", "share", 0.25);
 }
 
 /* ---- flush ----------------------------------------------------------------------------------- */
@@ -326,18 +294,15 @@ static int flush_twice(void)
     _exit(0); /* what was not flushed is lost */
 }
 
-static void a_flush_has_what_came_since(void **state)
+TEST_OF_REGIONS(a_flush_has_what_came_since)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, flush_twice, &csv, &said);
+    fake_run(FAKE_COUNTERS, flush_twice);
     assert_int_equal(csv.nrows, 5);
-    assert_string_equal(field(&csv, "a", 0, "flops"), "1");
-    assert_string_equal(field(&csv, "a", 1, "flops"), "10");
-    assert_number(&csv, "b", "flops", 2);
-    assert_number(&csv, "open", "flops", 112);
+    assert_string_equal(field("a", 0, "flops"), "1");
+    assert_string_equal(field("a", 1, "flops"), "10");
+    assert_number("b", "flops", 2);
+    assert_number("open", "flops", 112);
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
 static char moved[128];
@@ -352,17 +317,14 @@ static int flush_later(void)
     return 0;
 }
 
-static void rows_wait_until_they_can_be_written(void **state)
+TEST_OF_REGIONS(rows_wait_until_they_can_be_written)
 {
-    struct csv csv;
-    char *said;
     (void)snprintf(moved, sizeof moved, "%s-moved", fake_dir);
-    fake_run(FAKE_COUNTERS, flush_later, &csv, &said);
+    fake_run(FAKE_COUNTERS, flush_later);
     assert_int_equal(csv.nrows, 2);
-    assert_number(&csv, "a", "flops", 3);
+    assert_number("a", "flops", 3);
     assert_int_equal(count_lines(said, "rows are kept for later: "), 1);
     assert_int_equal(count_lines(said, "\n"), 1);
-    fake_free(&csv, said);
 }
 
 /* ---- fork and signals ------------------------------------------------------------------------ */
@@ -395,28 +357,24 @@ static int fork_inside(void)
     return call("both", 2);
 }
 
-static void a_child_has_its_own_rows(void **state)
+TEST_OF_REGIONS(a_child_has_its_own_rows)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, fork_inside, &csv, &said);
+    fake_run(FAKE_COUNTERS, fork_inside);
     assert_int_equal(csv.nrows, 6); /* the child's come first: it ended first */
-    assert_number(&csv, "ended", "flops", 5);
-    assert_string_equal(field(&csv, "ended", 0, "pid"), field(&csv, "both", 1, "pid"));
-    assert_string_equal(field(&csv, "both", 0, "flops"), "20");
-    assert_string_equal(field(&csv, "outer", 0, "flops"), "80");
-    assert_string_equal(field(&csv, "both", 1, "flops"), "3");
-    assert_string_equal(field(&csv, "outer", 1, "flops"), "10");
-    assert_string_not_equal(field(&csv, "both", 0, "pid"), field(&csv, "both", 1, "pid"));
-    assert_string_equal(field(&csv, "both", 0, "pid"), field(&csv, "outer", 0, "pid"));
+    assert_number("ended", "flops", 5);
+    assert_string_equal(field("ended", 0, "pid"), field("both", 1, "pid"));
+    assert_string_equal(field("both", 0, "flops"), "20");
+    assert_string_equal(field("outer", 0, "flops"), "80");
+    assert_string_equal(field("both", 1, "flops"), "3");
+    assert_string_equal(field("outer", 1, "flops"), "10");
+    assert_string_not_equal(field("both", 0, "pid"), field("both", 1, "pid"));
+    assert_string_equal(field("both", 0, "pid"), field("outer", 0, "pid"));
     assert_string_equal(said, "");
-    fake_free(&csv, said);
     assert_int_equal(unlink(fake_out), 0);
-    fake_run(FAKE_STEPS, fork_inside, &csv, &said); /* the fork is in a stepped call */
-    assert_string_equal(field(&csv, "both", 0, "flops"), "20");
-    assert_string_equal(field(&csv, "outer", 0, "flops"), "80");
-    assert_string_equal(field(&csv, "outer", 1, "flops"), "10");
-    fake_free(&csv, said);
+    fake_run(FAKE_STEPS, fork_inside); /* the fork is in a stepped call */
+    assert_string_equal(field("both", 0, "flops"), "20");
+    assert_string_equal(field("outer", 0, "flops"), "80");
+    assert_string_equal(field("outer", 1, "flops"), "10");
 }
 
 static void on_signal(int signo)
@@ -437,27 +395,12 @@ static int handle_signals(void)
     return 0;
 }
 
-static void handlers_have_regions(void **state)
+TEST_OF_REGIONS(handlers_have_regions)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, handle_signals, &csv, &said);
-    assert_number(&csv, "main", "flops", 100);
-    assert_number(&csv, "handler", "flops", 100);
+    fake_run(FAKE_COUNTERS, handle_signals);
+    assert_number("main", "flops", 100);
+    assert_number("handler", "flops", 100);
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        test(inner_regions_count_for_outer_ones), test(recursion_counts_once),
-        test(deeper_than_the_stack_is_said),      test(unbalanced_regions_are_named_once),
-        test(odd_names_are_kept_or_refused),      test(ten_thousand_names),
-        test(regions_that_never_end_are_named),   test(without_counters_there_is_time),
-        test(a_missed_read_is_no_zero),           test(multiplexed_counts_are_scaled_and_marked),
-        test(a_flush_has_what_came_since),        test(rows_wait_until_they_can_be_written),
-        test(a_child_has_its_own_rows),           test(handlers_have_regions),
-    };
-    return cmocka_run_group_tests_name("region", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

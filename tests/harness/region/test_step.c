@@ -29,33 +29,30 @@ static int sample(void)
     return call("once", 7);
 }
 
-static void calls_1_2_4_8_are_stepped(void **state)
+TEST_OF_REGIONS(calls_1_2_4_8_are_stepped)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, sample, &csv, &said);
-    assert_number(&csv, "even", "flops", 200);
-    assert_number(&csv, "even", "flops_low", 200);
-    assert_number(&csv, "even", "flops_high", 200);
-    assert_number(&csv, "even", "bytes", 1600);
-    assert_number(&csv, "even", "share", 0.25);
-    assert_number(&csv, "even", "calls", 20);
-    assert_string_equal(field(&csv, "even", 0, "counted_by"), "stepped");
-    assert_string_equal(field(&csv, "even", 0, "isa"), "avx512");
-    assert_true(strtod(field(&csv, "even", 0, "seconds"), NULL) > 0.0);
-    assert_non_null(strstr(field(&csv, "even", 0, "note"),
+    fake_run(FAKE_STEPS, sample);
+    assert_number("even", "flops", 200);
+    assert_number("even", "flops_low", 200);
+    assert_number("even", "flops_high", 200);
+    assert_number("even", "bytes", 1600);
+    assert_number("even", "share", 0.25);
+    assert_number("even", "calls", 20);
+    assert_string_equal(field("even", 0, "counted_by"), "stepped");
+    assert_string_equal(field("even", 0, "isa"), "avx512");
+    assert_true(strtod(field("even", 0, "seconds"), NULL) > 0.0);
+    assert_non_null(strstr(field("even", 0, "note"),
                            "5 stepped calls and the time of 15 others, scaled to 20"));
     /* 10, 10, 5, 40, 10 were stepped; the other 15 calls may be the least or the most of these */
-    assert_number(&csv, "uneven", "flops", 75 * 4);
-    assert_number(&csv, "uneven", "flops_low", 75 + 15 * 5);
-    assert_number(&csv, "uneven", "flops_high", 75 + 15 * 40);
-    assert_number(&csv, "uneven", "bytes_high", 8 * (75 + 15 * 40));
-    assert_number(&csv, "once", "flops", 7);
-    assert_number(&csv, "once", "share", 1);
-    assert_empty(&csv, "once", "seconds");
-    assert_non_null(strstr(field(&csv, "once", 0, "note"), "CARM_COUNTERS=none for its time"));
+    assert_number("uneven", "flops", 75 * 4);
+    assert_number("uneven", "flops_low", 75 + 15 * 5);
+    assert_number("uneven", "flops_high", 75 + 15 * 40);
+    assert_number("uneven", "bytes_high", 8 * (75 + 15 * 40));
+    assert_number("once", "flops", 7);
+    assert_number("once", "share", 1);
+    assert_empty("once", "seconds");
+    assert_non_null(strstr(field("once", 0, "note"), "CARM_COUNTERS=none for its time"));
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
 static int go_past_the_budget(void)
@@ -67,20 +64,17 @@ static int go_past_the_budget(void)
     return 0;
 }
 
-static void calls_past_the_budget_are_left_out(void **state)
+TEST_OF_REGIONS(calls_past_the_budget_are_left_out)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, go_past_the_budget, &csv, &said);
-    assert_empty(&csv, "long", "flops");
-    assert_true(strtod(field(&csv, "long", 0, "seconds"), NULL) > 0.0);
-    assert_non_null(strstr(field(&csv, "long", 0, "counted_by"),
+    fake_run(FAKE_STEPS, go_past_the_budget);
+    assert_empty("long", "flops");
+    assert_true(strtod(field("long", 0, "seconds"), NULL) > 0.0);
+    assert_non_null(strstr(field("long", 0, "counted_by"),
                            "unavailable: no call was stepped to the end within 1000 instructions"));
-    assert_non_null(strstr(field(&csv, "long", 0, "note"), "CARM_STEP_BUDGET"));
-    assert_number(&csv, "at first", "flops", 100); /* calls 2, 4 and 8 */
-    assert_number(&csv, "at first", "share", 0.3);
-    assert_non_null(strstr(field(&csv, "at first", 0, "note"), "some calls were not stepped"));
-    fake_free(&csv, said);
+    assert_non_null(strstr(field("long", 0, "note"), "CARM_STEP_BUDGET"));
+    assert_number("at first", "flops", 100); /* calls 2, 4 and 8 */
+    assert_number("at first", "share", 0.3);
+    assert_non_null(strstr(field("at first", 0, "note"), "some calls were not stepped"));
 }
 
 static int give_up(void)
@@ -92,13 +86,10 @@ static int give_up(void)
     return 0;
 }
 
-static void hopeless_regions_are_given_up(void **state)
+TEST_OF_REGIONS(hopeless_regions_are_given_up)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, give_up, &csv, &said);
-    assert_empty(&csv, "long", "flops");
-    fake_free(&csv, said);
+    fake_run(FAKE_STEPS, give_up);
+    assert_empty("long", "flops");
 }
 
 static int nest(void)
@@ -114,26 +105,23 @@ static int nest(void)
     return 0;
 }
 
-static void inner_regions_take_differences(void **state)
+TEST_OF_REGIONS(inner_regions_take_differences)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, nest, &csv, &said);
-    assert_number(&csv, "outer", "flops", 520);
-    assert_number(&csv, "outer", "share", 0.75); /* calls 1, 2, 4 */
-    assert_number(&csv, "inner", "flops", 120);
-    assert_number(&csv, "inner", "fp_instructions", 120);
-    assert_number(&csv, "inner", "fp_adds", 120);
-    assert_number(&csv, "inner", "fp_fmas", 0);
-    assert_number(&csv, "inner", "prefetches", 240);
-    assert_number(&csv, "outer", "prefetches", 1040);
+    fake_run(FAKE_STEPS, nest);
+    assert_number("outer", "flops", 520);
+    assert_number("outer", "share", 0.75); /* calls 1, 2, 4 */
+    assert_number("inner", "flops", 120);
+    assert_number("inner", "fp_instructions", 120);
+    assert_number("inner", "fp_adds", 120);
+    assert_number("inner", "fp_fmas", 0);
+    assert_number("inner", "prefetches", 240);
+    assert_number("outer", "prefetches", 1040);
     /* nine in stepped calls; the 8th, in the third one, by itself */
-    assert_string_equal(field(&csv, "inner", 0, "calls"), "12");
-    assert_true(strtod(field(&csv, "inner", 0, "share"), NULL) > 10.0 / 12.0 - 1e-9);
+    assert_string_equal(field("inner", 0, "calls"), "12");
+    assert_true(strtod(field("inner", 0, "share"), NULL) > 10.0 / 12.0 - 1e-9);
     /* the only unstepped call of outer holds a stepped one of inner: no time of it is clean */
-    assert_empty(&csv, "outer", "seconds");
-    assert_true(strtod(field(&csv, "inner", 0, "seconds"), NULL) > 0.0);
-    fake_free(&csv, said);
+    assert_empty("outer", "seconds");
+    assert_true(strtod(field("inner", 0, "seconds"), NULL) > 0.0);
 }
 
 static int nest_in_a_long_one(void)
@@ -146,17 +134,14 @@ static int nest_in_a_long_one(void)
     return carm_region_end("program");
 }
 
-static void regions_in_one_past_its_budget_are_stepped(void **state)
+TEST_OF_REGIONS(regions_in_one_past_its_budget_are_stepped)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, nest_in_a_long_one, &csv, &said);
-    assert_empty(&csv, "program", "flops");
-    assert_empty(&csv, "program", "seconds");
-    assert_number(&csv, "kernel", "flops", 160);
-    assert_number(&csv, "kernel", "share", 5.0 / 16.0);
-    assert_true(strtod(field(&csv, "kernel", 0, "seconds"), NULL) > 0.0);
-    fake_free(&csv, said);
+    fake_run(FAKE_STEPS, nest_in_a_long_one);
+    assert_empty("program", "flops");
+    assert_empty("program", "seconds");
+    assert_number("kernel", "flops", 160);
+    assert_number("kernel", "share", 5.0 / 16.0);
+    assert_true(strtod(field("kernel", 0, "seconds"), NULL) > 0.0);
 }
 
 static int drop_the_stepped(void)
@@ -179,16 +164,13 @@ static int drop_the_stepped(void)
     return 0; /* stepping when the program ends */
 }
 
-static void missing_ends_end_the_stepping(void **state)
+TEST_OF_REGIONS(missing_ends_end_the_stepping)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, drop_the_stepped, &csv, &said);
-    assert_number(&csv, "outer", "calls", 4);
-    assert_number(&csv, "new", "flops", 3);
+    fake_run(FAKE_STEPS, drop_the_stepped);
+    assert_number("outer", "calls", 4);
+    assert_number("new", "flops", 3);
     assert_int_equal(count_lines(said, "region 'forgotten' was still open"), 1);
     assert_int_equal(count_lines(said, "never ended on 1 thread"), 2);
-    fake_free(&csv, said);
 }
 
 static int refuse(void)
@@ -197,14 +179,11 @@ static int refuse(void)
     return call("r", 1);
 }
 
-static void without_stepping_there_is_time(void **state)
+TEST_OF_REGIONS(without_stepping_there_is_time)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, refuse, &csv, &said);
-    assert_string_equal(field(&csv, "r", 0, "counted_by"), "unavailable: the fake stepper refuses");
-    assert_true(strtod(field(&csv, "r", 0, "seconds"), NULL) > 0.0);
-    fake_free(&csv, said);
+    fake_run(FAKE_STEPS, refuse);
+    assert_string_equal(field("r", 0, "counted_by"), "unavailable: the fake stepper refuses");
+    assert_true(strtod(field("r", 0, "seconds"), NULL) > 0.0);
 }
 
 static int flush_between(void)
@@ -220,28 +199,12 @@ static int flush_between(void)
     return 0;
 }
 
-static void each_flush_has_its_own_sample(void **state)
+TEST_OF_REGIONS(each_flush_has_its_own_sample)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_STEPS, flush_between, &csv, &said);
-    assert_string_equal(field(&csv, "r", 0, "flops"), "3");
-    assert_string_equal(field(&csv, "r", 1, "flops"), "10");
-    assert_string_equal(field(&csv, "r", 1, "flops_low"), "10");
-    fake_free(&csv, said);
+    fake_run(FAKE_STEPS, flush_between);
+    assert_string_equal(field("r", 0, "flops"), "3");
+    assert_string_equal(field("r", 1, "flops"), "10");
+    assert_string_equal(field("r", 1, "flops_low"), "10");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        test(calls_1_2_4_8_are_stepped),
-        test(calls_past_the_budget_are_left_out),
-        test(hopeless_regions_are_given_up),
-        test(inner_regions_take_differences),
-        test(regions_in_one_past_its_budget_are_stepped),
-        test(missing_ends_end_the_stepping),
-        test(without_stepping_there_is_time),
-        test(each_flush_has_its_own_sample),
-    };
-    return cmocka_run_group_tests_name("region step", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -56,62 +56,51 @@ static int run_and_flush(void)
     return run_threads(true);
 }
 
-static void threads_are_summed(void **state)
+TEST_OF_REGIONS(threads_are_summed)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, run_and_join, &csv, &said);
+    fake_run(FAKE_COUNTERS, run_and_join);
     assert_int_equal(csv.nrows, 1 + 1 + THREADS);
-    assert_number(&csv, "shared", "flops", CALLS * (THREADS * (THREADS - 1) / 2 + THREADS));
-    assert_number(&csv, "shared", "calls", CALLS * THREADS);
-    assert_number(&csv, "shared", "threads", THREADS);
+    assert_number("shared", "flops", CALLS * (THREADS * (THREADS - 1) / 2 + THREADS));
+    assert_number("shared", "calls", CALLS * THREADS);
+    assert_number("shared", "threads", THREADS);
     for (int i = 0; i < THREADS; i++) {
         char own[32];
         (void)snprintf(own, sizeof own, "own %d", i);
-        assert_number(&csv, own, "flops", CALLS);
-        assert_number(&csv, own, "threads", 1);
+        assert_number(own, "flops", CALLS);
+        assert_number(own, "threads", 1);
     }
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
 /* The rows of one name over all flushes. */
-static double sum_rows(const struct csv *csv, const char *name, const char *column)
+static double sum_rows(const char *name, const char *column)
 {
     double sum = 0.0;
-    for (int nth = 0; csv_find(csv, name, nth); nth++) {
-        sum += strtod(field(csv, name, nth, column), NULL);
+    for (int nth = 0; csv_find(&csv, name, nth); nth++) {
+        sum += strtod(field(name, nth, column), NULL);
     }
     return sum;
 }
 
-static void flushes_meanwhile_lose_nothing(void **state)
+TEST_OF_REGIONS(flushes_meanwhile_lose_nothing)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, run_and_flush, &csv, &said);
-    assert_true(sum_rows(&csv, "shared", "flops") ==
-                CALLS * (THREADS * (THREADS - 1) / 2 + THREADS));
-    assert_true(sum_rows(&csv, "shared", "calls") == CALLS * THREADS);
-    assert_true(sum_rows(&csv, "own 7", "flops") == CALLS);
+    fake_run(FAKE_COUNTERS, run_and_flush);
+    assert_true(sum_rows("shared", "flops") == CALLS * (THREADS * (THREADS - 1) / 2 + THREADS));
+    assert_true(sum_rows("shared", "calls") == CALLS * THREADS);
+    assert_true(sum_rows("own 7", "flops") == CALLS);
     assert_string_equal(said, "");
-    fake_free(&csv, said);
 }
 
-static void each_thread_has_a_row(void **state)
+TEST_OF_REGIONS(each_thread_has_a_row)
 {
-    struct csv csv;
-    char *said;
     fake_by_thread = true;
-    fake_run(FAKE_COUNTERS, run_and_join, &csv, &said);
+    fake_run(FAKE_COUNTERS, run_and_join);
     fake_by_thread = false;
     assert_int_equal(csv.nrows, 1 + 2 * THREADS);
-    assert_true(sum_rows(&csv, "shared", "flops") ==
-                CALLS * (THREADS * (THREADS - 1) / 2 + THREADS));
-    assert_true(sum_rows(&csv, "shared", "threads") == THREADS);
-    assert_non_null(strstr(field(&csv, "own 3", 0, "note"), "thread "));
-    assert_string_not_equal(field(&csv, "shared", 0, "note"), field(&csv, "shared", 1, "note"));
-    fake_free(&csv, said);
+    assert_true(sum_rows("shared", "flops") == CALLS * (THREADS * (THREADS - 1) / 2 + THREADS));
+    assert_true(sum_rows("shared", "threads") == THREADS);
+    assert_non_null(strstr(field("own 3", 0, "note"), "thread "));
+    assert_string_not_equal(field("shared", 0, "note"), field("shared", 1, "note"));
 }
 
 static void *be_short(void *arg)
@@ -134,15 +123,12 @@ static int thousand_threads(void)
     return carm_region_end("main");
 }
 
-static void threads_that_ended_keep_their_counts(void **state)
+TEST_OF_REGIONS(threads_that_ended_keep_their_counts)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, thousand_threads, &csv, &said);
-    assert_number(&csv, "short", "flops", 999 * 1000 / 2);
-    assert_number(&csv, "short", "threads", 1000);
-    assert_number(&csv, "main", "threads", 1);
-    fake_free(&csv, said);
+    fake_run(FAKE_COUNTERS, thousand_threads);
+    assert_number("short", "flops", 999 * 1000 / 2);
+    assert_number("short", "threads", 1000);
+    assert_number("main", "threads", 1);
 }
 
 static void *exit_inside(void *arg)
@@ -167,17 +153,14 @@ static int exit_from_a_thread(void)
     return 1;
 }
 
-static void exit_from_a_thread_writes_all(void **state)
+TEST_OF_REGIONS(exit_from_a_thread_writes_all)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, exit_from_a_thread, &csv, &said);
-    assert_number(&csv, "good", "flops", 11);
-    assert_number(&csv, "good", "threads", 2);
+    fake_run(FAKE_COUNTERS, exit_from_a_thread);
+    assert_number("good", "flops", 11);
+    assert_number("good", "threads", 2);
     assert_int_equal(count_lines(said, "region 'left' never ended on 1 thread:"), 1);
     assert_int_equal(count_lines(said, "region 'waiting' never ended on 1 thread:"), 1);
     assert_int_equal(count_lines(said, "\n"), 2);
-    fake_free(&csv, said);
 }
 
 static void *wait_for_the_end(void *arg)
@@ -211,16 +194,13 @@ static int cancel(void)
     return 0;
 }
 
-static void cancelled_threads_keep_their_counts(void **state)
+TEST_OF_REGIONS(cancelled_threads_keep_their_counts)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, cancel, &csv, &said);
-    assert_number(&csv, "good", "flops", 30);
-    assert_number(&csv, "good", "threads", 3);
+    fake_run(FAKE_COUNTERS, cancel);
+    assert_number("good", "flops", 30);
+    assert_number("good", "threads", 3);
     assert_string_equal(
         said, "carm: region 'cancelled' never ended on 3 threads: that call is not counted\n");
-    fake_free(&csv, said);
 }
 
 static void *refuse_here(void *arg)
@@ -238,16 +218,12 @@ static int one_thread_has_no_counters(void)
     return pthread_join(t, NULL);
 }
 
-static void a_thread_without_counters_leaves_no_sum(void **state)
+TEST_OF_REGIONS(a_thread_without_counters_leaves_no_sum)
 {
-    struct csv csv;
-    char *said;
-    fake_run(FAKE_COUNTERS, one_thread_has_no_counters, &csv, &said);
-    assert_empty(&csv, "short", "flops");
-    assert_number(&csv, "short", "threads", 2);
-    assert_string_equal(field(&csv, "short", 0, "counted_by"),
-                        "unavailable: the fake counter refuses");
-    fake_free(&csv, said);
+    fake_run(FAKE_COUNTERS, one_thread_has_no_counters);
+    assert_empty("short", "flops");
+    assert_number("short", "threads", 2);
+    assert_string_equal(field("short", 0, "counted_by"), "unavailable: the fake counter refuses");
 }
 
 static void *fork_often(void *arg)
@@ -277,32 +253,16 @@ static int fork_beside_threads(void)
     return rc;
 }
 
-static void forks_beside_threads_do_no_harm(void **state)
+TEST_OF_REGIONS(forks_beside_threads_do_no_harm)
 {
-    struct csv csv;
-    char *said;
 #ifdef __SANITIZE_ADDRESS__
     print_message("skipped: ASan's allocator may be locked in a child of many threads\n");
     skip();
 #endif
-    fake_run(FAKE_COUNTERS, fork_beside_threads, &csv, &said);
-    assert_number(&csv, "shared", "calls", CALLS * THREADS);
-    assert_true(sum_rows(&csv, "short", "flops") == 20);
+    fake_run(FAKE_COUNTERS, fork_beside_threads);
+    assert_number("shared", "calls", CALLS * THREADS);
+    assert_true(sum_rows("short", "flops") == 20);
     assert_false(csv_find(&csv, "shared", 1)); /* of the children none */
-    fake_free(&csv, said);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        test(threads_are_summed),
-        test(flushes_meanwhile_lose_nothing),
-        test(each_thread_has_a_row),
-        test(threads_that_ended_keep_their_counts),
-        test(exit_from_a_thread_writes_all),
-        test(cancelled_threads_keep_their_counts),
-        test(a_thread_without_counters_leaves_no_sum),
-        test(forks_beside_threads_do_no_harm),
-    };
-    return cmocka_run_group_tests_name("region threads", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,12 +2,8 @@
 /* Counting by translation against stepping, and against what is known: tests/run/traced.c,
  * test codes, random blocks. */
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -40,7 +36,6 @@ static struct carm_translation translate_with(char *const *argv, const char *out
     struct carm_translator *translator = NULL;
     struct carm_translation got = {.status = -1, .stock = stock};
     struct carm_launch launch;
-    struct carm_err err = {""};
     (void)fflush(stdout);
     const int kept = dup(STDOUT_FILENO);
     const int file = output ? open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
@@ -58,9 +53,7 @@ static struct carm_translation translate_with(char *const *argv, const char *out
     if (file >= 0) {
         (void)close(file);
     }
-    if (rc) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(rc, "%s", err.text);
     return got;
 }
 
@@ -79,12 +72,8 @@ static struct carm_trace step(char *const *argv)
 {
     struct carm_trace got = {.budget = PLENTY};
     struct carm_launch launch;
-    struct carm_err err = {""};
-    assert_int_equal(
-        carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_TRACED | CARM_LAUNCH_QUIET, &err), 0);
-    if (carm_trace_run(launch.pid, &got, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_TRACED | CARM_LAUNCH_QUIET, &err));
+    assert_ok(carm_trace_run(launch.pid, &got, &err));
     launch.pid = -1;
     carm_launch_close(&launch);
     assert_int_equal(got.cut, CARM_TRACE_WHOLE);
@@ -105,9 +94,7 @@ static void same(const char *what, const struct carm_step_counts *a,
                                      (unsigned long long)a->q[i], (unsigned long long)b->q[i]);
         }
     }
-    if (used) {
-        fail_msg("%s: %s", what, text + 2);
-    }
+    fail_if(used, "%s: %s", what, text + 2);
 }
 
 /* ---- addresses ---- */
@@ -131,19 +118,18 @@ static void add_access(void *arg, uint32_t thread, uint64_t address, uint32_t by
 static void same_bytes(const char *what, const struct sums *sums, const struct carm_step_counts *c)
 {
     const uint64_t *b = sums->bytes;
-    if (b[CARM_ADDRESS_LOAD] != c->load_bytes ||
-        b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT] != c->store_bytes ||
-        (b[CARM_ADDRESS_STORE_NT] > 0) != (c->nt_stores > 0) ||
-        b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2] != c->prefetches) {
-        fail_msg("%s: addresses of %llu bytes loaded, %llu stored, %llu not temporally, %llu "
-                 "prefetches; counted were %llu, %llu, %llu stores, %llu",
-                 what, (unsigned long long)b[CARM_ADDRESS_LOAD],
-                 (unsigned long long)(b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT]),
-                 (unsigned long long)b[CARM_ADDRESS_STORE_NT],
-                 (unsigned long long)(b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2]),
-                 (unsigned long long)c->load_bytes, (unsigned long long)c->store_bytes,
-                 (unsigned long long)c->nt_stores, (unsigned long long)c->prefetches);
-    }
+    fail_if(b[CARM_ADDRESS_LOAD] != c->load_bytes ||
+                b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT] != c->store_bytes ||
+                (b[CARM_ADDRESS_STORE_NT] > 0) != (c->nt_stores > 0) ||
+                b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2] != c->prefetches,
+            "%s: addresses of %llu bytes loaded, %llu stored, %llu not temporally, %llu "
+            "prefetches; counted were %llu, %llu, %llu stores, %llu",
+            what, (unsigned long long)b[CARM_ADDRESS_LOAD],
+            (unsigned long long)(b[CARM_ADDRESS_STORE] + b[CARM_ADDRESS_STORE_NT]),
+            (unsigned long long)b[CARM_ADDRESS_STORE_NT],
+            (unsigned long long)(b[CARM_ADDRESS_PREFETCH] + b[CARM_ADDRESS_PREFETCH_L2]),
+            (unsigned long long)c->load_bytes, (unsigned long long)c->store_bytes,
+            (unsigned long long)c->nt_stores, (unsigned long long)c->prefetches);
 }
 
 enum { AREA = 0x600000, SEEN_MAX = 64 };
@@ -183,7 +169,7 @@ static void sample_all(struct carm_address_sink *sink)
 }
 
 /* Each address of places.s, in its order. */
-static void test_places(void **state)
+TEST(places)
 {
     static const struct place expected[] = {
         {0, 4, S},
@@ -227,12 +213,11 @@ static void test_places(void **state)
     assert_int_equal(got.status, 0);
     const size_t n = sizeof expected / sizeof *expected;
     for (size_t i = 0; i < n && i < seen.n; i++) {
-        if (seen.of[i].at != expected[i].at || seen.of[i].bytes != expected[i].bytes ||
-            seen.of[i].kind != expected[i].kind) {
-            fail_msg("access %zu is at %#llx, %u bytes, kind %d; expected %#llx, %u, %d", i,
-                     (unsigned long long)seen.of[i].at, seen.of[i].bytes, (int)seen.of[i].kind,
-                     (unsigned long long)expected[i].at, expected[i].bytes, (int)expected[i].kind);
-        }
+        fail_if(seen.of[i].at != expected[i].at || seen.of[i].bytes != expected[i].bytes ||
+                    seen.of[i].kind != expected[i].kind,
+                "access %zu is at %#llx, %u bytes, kind %d; expected %#llx, %u, %d", i,
+                (unsigned long long)seen.of[i].at, seen.of[i].bytes, (int)seen.of[i].kind,
+                (unsigned long long)expected[i].at, expected[i].bytes, (int)expected[i].kind);
     }
     assert_int_equal(seen.n, n);
 }
@@ -290,7 +275,7 @@ static uint64_t equal_to_stepping(char *const *argv)
     return b.counts.instructions;
 }
 
-static void test_equal(void **state)
+TEST(equal)
 {
     NEEDS_TRACING();
     equal_to_stepping((char *[]){tiny, NULL});
@@ -302,7 +287,7 @@ static void test_equal(void **state)
     equal_to_stepping((char *[]){traced, (char *)(uintptr_t) "fork-flop", NULL});
 }
 
-static void test_rewrites(void **state)
+TEST(rewrites)
 {
     NEEDS_TRACING();
     equal_to_stepping((char *[]){rewrites, NULL});
@@ -315,7 +300,7 @@ static void test_rewrites(void **state)
 /* Programs of this machine, from their first instruction to their last, dynamic linker included: one of some 200
  * thousand instructions. CARM_SOAK=name: that one, of some 20 million, for which stepping takes 5 to 20 minutes
  * (make soak). */
-static void test_programs(void **state)
+TEST(programs)
 {
     static const struct {
         const char *name;
@@ -379,7 +364,6 @@ static size_t write_codes(void)
     size_t n = 0;
     struct carm_image *image = NULL;
     struct carm_cpu cpu;
-    struct carm_err err = {""};
     carm_cpu_read(&cpu);
     for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         for (int p = 0; p < CARM_FLOATS; p++) {
@@ -394,9 +378,7 @@ static size_t write_codes(void)
             }
         }
     }
-    if (carm_image_open(&image, specs, n, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_image_open(&image, specs, n, &err));
     header[0] = image->text_bytes;
     header[1] = n;
     for (size_t i = 0; i < n; i++) {
@@ -419,7 +401,7 @@ static size_t write_codes(void)
     return n;
 }
 
-static void test_codes(void **state)
+TEST(codes)
 {
     NEEDS_TRACING();
     const size_t n = write_codes();
@@ -436,7 +418,7 @@ static struct carm_translation task(const char *name, const char *arg)
     return translate(argv, NULL);
 }
 
-static void test_tasks(void **state)
+TEST(tasks)
 {
     static const struct {
         const char *name, *arg;
@@ -463,19 +445,17 @@ static void test_tasks(void **state)
             same_bytes(tasks[i].name, &sums, &got.counts);
             assert_true(sums.threads >= tasks[i].threads);
         }
-        if (got.incomplete[0] || !WIFEXITED(got.status) ||
-            WEXITSTATUS(got.status) != tasks[i].status ||
-            got.counts.flops[0][0] != tasks[i].flops || got.threads != tasks[i].threads ||
-            got.processes != tasks[i].processes) {
-            fail_msg("%s: status %x, %llu flops, %llu threads, %llu processes, '%s'", tasks[i].name,
-                     (unsigned)got.status, (unsigned long long)got.counts.flops[0][0],
-                     (unsigned long long)got.threads, (unsigned long long)got.processes,
-                     got.incomplete);
-        }
+        fail_if(got.incomplete[0] || !WIFEXITED(got.status) ||
+                    WEXITSTATUS(got.status) != tasks[i].status ||
+                    got.counts.flops[0][0] != tasks[i].flops || got.threads != tasks[i].threads ||
+                    got.processes != tasks[i].processes,
+                "%s: status %x, %llu flops, %llu threads, %llu processes, '%s'", tasks[i].name,
+                (unsigned)got.status, (unsigned long long)got.counts.flops[0][0],
+                (unsigned long long)got.threads, (unsigned long long)got.processes, got.incomplete);
     }
 }
 
-static void test_ends(void **state)
+TEST(ends)
 {
     NEEDS_TRACING();
     const struct carm_translation crash = task("crash", NULL);
@@ -499,20 +479,19 @@ static void test_ends(void **state)
                         "a child process was still running when the program ended");
 }
 
-static void test_interrupt(void **state)
+TEST(interrupt)
 {
     static const volatile sig_atomic_t yes = 1;
     struct carm_translator *translator = NULL;
     struct carm_translation got = {.interrupted = &yes};
     struct carm_launch launch;
-    struct carm_err err = {""};
     char *const argv[] = {traced, (char *)(uintptr_t) "timer", NULL};
     NEEDS_TRACING();
-    assert_int_equal(carm_translator_open(&translator, NULL, &err), 0);
-    assert_int_equal(carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_QUIET, &err), 0);
-    assert_int_equal(carm_translator_attach(translator, launch.pid, argv[0], &err), 0);
-    assert_int_equal(carm_launch_go(&launch, argv[0], &err), 0);
-    assert_int_equal(carm_translator_run(translator, &got, &err), 0);
+    assert_ok(carm_translator_open(&translator, NULL, &err));
+    assert_ok(carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_QUIET, &err));
+    assert_ok(carm_translator_attach(translator, launch.pid, argv[0], &err));
+    assert_ok(carm_launch_go(&launch, argv[0], &err));
+    assert_ok(carm_translator_run(translator, &got, &err));
     launch.pid = -1;
     carm_launch_close(&launch);
     carm_translator_close(translator);
@@ -522,7 +501,7 @@ static void test_interrupt(void **state)
 
 /* ---- random blocks: registers, flags, memory and vectors afterwards ---- */
 
-static void test_random(void **state)
+TEST(random)
 {
     static const char *const seeds[] = {"1", "77", "12345"};
     NEEDS_TRACING();
@@ -551,7 +530,7 @@ static void test_random(void **state)
 
 /* Programs that run again take their code from the stock: they do the same, and count the same. Blocks whose rows
  * differ would have other sums. */
-static void test_stock(void **state)
+TEST(stock)
 {
     NEEDS_TRACING();
     NEEDS_FIXED_ADDRESSES();
@@ -585,16 +564,15 @@ static void test_stock(void **state)
         (void)snprintf(again, sizeof again, "cmp %s %s >&2", free_out, counted_out);
         assert_int_equal(system(again), 0); /* NOLINT(cert-env33-c) */
         assert_int_equal(alone.taken, 0);
-        if (shared.taken < shared.counters / parts[i]) {
-            fail_msg("%s: %llu of %llu counters are of shared code", commands[i],
-                     (unsigned long long)shared.taken, (unsigned long long)shared.counters);
-        }
+        fail_if(shared.taken < shared.counters / parts[i],
+                "%s: %llu of %llu counters are of shared code", commands[i],
+                (unsigned long long)shared.taken, (unsigned long long)shared.counters);
     }
     restore(&before);
 }
 
 /* A program with fixed low addresses: its code reaches its data from the place where the stock's code goes. */
-static void test_stock_low(void **state)
+TEST(stock_low)
 {
     NEEDS_TRACING();
     NEEDS_FIXED_ADDRESSES();
@@ -613,10 +591,9 @@ static void test_stock_low(void **state)
     }
     const uint64_t counters = got[1].counters - got[0].counters;
     const uint64_t taken = got[1].taken - got[0].taken;
-    if (taken < counters - counters / 20) {
-        fail_msg("%llu of %llu counters of a third run are of shared code",
-                 (unsigned long long)taken, (unsigned long long)counters);
-    }
+    fail_if(taken < counters - counters / 20,
+            "%llu of %llu counters of a third run are of shared code", (unsigned long long)taken,
+            (unsigned long long)counters);
 }
 
 /* ---- translated code on disk ---- */
@@ -668,7 +645,7 @@ static void write_kept(const char *path, const char *file, size_t size, size_t a
 
 /* Forked children that translate the same code, each for itself, share its counters: ten times as many children need
  * no more of the program's million. */
-static void test_counters_of_forks(void **state)
+TEST(counters_of_forks)
 {
     NEEDS_TRACING();
     NEEDS_FIXED_ADDRESSES();
@@ -684,10 +661,9 @@ static void test_counters_of_forks(void **state)
         assert_string_equal(t.incomplete, "");
         counters[i] = t.counters;
     }
-    if (counters[1] > counters[0] + counters[0] / 10) {
-        fail_msg("%llu counters with 6 children, %llu with 60", (unsigned long long)counters[0],
-                 (unsigned long long)counters[1]);
-    }
+    fail_if(counters[1] > counters[0] + counters[0] / 10,
+            "%llu counters with 6 children, %llu with 60", (unsigned long long)counters[0],
+            (unsigned long long)counters[1]);
 }
 
 /* The page faults of a child of a shell's loop; counted or free. */
@@ -718,20 +694,19 @@ static double faults_of_child(bool counted)
 
 /* A fork's child finds the code that earlier ones have translated: where each translated it again, a child had 150
  * page faults in place of 31. */
-static void test_faults_of_forks(void **state)
+TEST(faults_of_forks)
 {
     NEEDS_TRACING();
     NEEDS_FIXED_ADDRESSES();
     const double own = faults_of_child(false);
     const double counted = faults_of_child(true);
-    if (counted > 2 * own + 30) {
-        fail_msg("%.0f page faults of a counted child, %.0f of a free one", counted, own);
-    }
+    fail_if(counted > 2 * own + 30, "%.0f page faults of a counted child, %.0f of a free one",
+            counted, own);
 }
 
 /* The second count takes its code from disk. A file that somebody else could have written, or that is damaged, is not
  * looked at; the count is the same. */
-static void test_kept(void **state)
+TEST(kept)
 {
     NEEDS_TRACING();
     NEEDS_FIXED_ADDRESSES();
@@ -745,10 +720,9 @@ static void test_kept(void **state)
     assert_int_equal(first.taken, 0);
     const struct carm_translation second = translate_kept();
     same("code from disk", &second.counts, &first.counts);
-    if (second.taken < second.counters - second.counters / 10) {
-        fail_msg("%llu of %llu counters are of code from disk", (unsigned long long)second.taken,
-                 (unsigned long long)second.counters);
-    }
+    fail_if(second.taken < second.counters - second.counters / 10,
+            "%llu of %llu counters are of code from disk", (unsigned long long)second.taken,
+            (unsigned long long)second.counters);
     find_kept(home, path);
     assert_int_equal(stat(path, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0600);
@@ -767,9 +741,7 @@ static void test_kept(void **state)
         write_kept(path, file, size, damages[i].at, damages[i].right);
         const struct carm_translation damaged = translate_kept();
         same("damaged code", &damaged.counts, &first.counts);
-        if (damaged.taken) {
-            fail_msg("damage %zu is believed", i);
-        }
+        fail_if(damaged.taken, "damage %zu is believed", i);
     }
     for (int i = 0; i < 4; i++) {
         (void)unlink(path);
@@ -787,9 +759,7 @@ static void test_kept(void **state)
                          0);
         const struct carm_translation foreign = translate_kept();
         same("a foreign file", &foreign.counts, &first.counts);
-        if (foreign.taken && (i < 3 || geteuid() == 0)) {
-            fail_msg("foreign file %d is believed", i);
-        }
+        fail_if(foreign.taken && (i < 3 || geteuid() == 0), "foreign file %d is believed", i);
     }
     free(file);
     assert_int_equal(unsetenv("CARM_KEEP_CODE"), 0);
@@ -820,7 +790,7 @@ static void hash_access(void *arg, uint32_t thread, uint64_t address, uint32_t b
 }
 
 /* Looks at lines that several accesses share, by registers that are kept, find what looks at each find. */
-static void test_looks(void **state)
+TEST(looks)
 {
     static char sed[] = "/bin/sed", by[] = "s/o\\(.\\)/<\\1>/g", file[] = "/etc/passwd";
     static char *const argvs[][4] = {{sed, by, file, NULL},
@@ -861,7 +831,7 @@ static void test_looks(void **state)
 
 /* What masks decide, with and without their addresses; sampled, where all lines are recorded and where none
  * is. */
-static void test_masks(void **state)
+TEST(masks)
 {
     char *const argv[] = {masks, NULL};
     NEEDS_TRACING();
@@ -890,7 +860,7 @@ static void test_masks(void **state)
 
 /* With sampling, windows and the time between them together have all bytes where each line is sampled, string
  * instructions' always; where none is, windows alone. */
-static void test_sampled(void **state)
+TEST(sampled)
 {
     static char *const argvs[][4] = {{traced, (char *)"signals", (char *)"128", NULL},
                                      {places, NULL, NULL, NULL}};
@@ -962,8 +932,7 @@ static void simulate_both(void *arg, uint32_t thread, uint64_t address, uint32_t
 static bool agree(struct carm_hierarchy *h, double first_theirs, double last_theirs)
 {
     struct carm_hierarchy_counts c;
-    struct carm_err err = {""};
-    assert_int_equal(carm_hierarchy_read(h, &c, &err), 0);
+    assert_ok(carm_hierarchy_read(h, &c, &err));
     const double first = (double)carm_hierarchy_misses(&c, 0);
     const double last = (double)carm_hierarchy_misses(&c, 1);
     print_message("misses of the first level %.0f, cachegrind's %.0f; of the last one %.0f, %.0f\n",
@@ -972,7 +941,7 @@ static bool agree(struct carm_hierarchy *h, double first_theirs, double last_the
 }
 
 /* Misses as cachegrind has them; not so with another replacement than LRU. */
-static void test_cachegrind(void **state)
+TEST(cachegrind)
 {
     static const struct carm_hierarchy_config config = {
         .levels = {{32 << 10, 8, 1}, {512 << 10, 8, 1}}, .nlevels = 2, .cores = 1};
@@ -980,7 +949,6 @@ static void test_cachegrind(void **state)
     char command[512];
     char text[4096] = "";
     struct both h = {NULL, NULL};
-    struct carm_err err = {""};
     struct carm_cpu cpu;
     NEEDS_TRACING();
     carm_cpu_read(&cpu);
@@ -1000,8 +968,8 @@ static void test_cachegrind(void **state)
         skip();
     }
     planted.tree_lru = true;
-    assert_int_equal(carm_hierarchy_open(&h.right, &config, &err), 0);
-    assert_int_equal(carm_hierarchy_open(&h.planted, &planted, &err), 0);
+    assert_ok(carm_hierarchy_open(&h.right, &config, &err));
+    assert_ok(carm_hierarchy_open(&h.planted, &planted, &err));
     const struct carm_address_sink sink = {.take = simulate_both, .arg = &h};
     const struct carm_translation got = translate_to((char *[]){walks, NULL}, NULL, &sink);
     assert_string_equal(got.incomplete, "");
@@ -1089,19 +1057,8 @@ static int discard(void **state)
 /* argv[1]: only tests whose name it is, * stands for anything */
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),           cmocka_unit_test(test_rewrites),
-        cmocka_unit_test(test_programs),        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_tasks),           cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_interrupt),       cmocka_unit_test(test_random),
-        cmocka_unit_test(test_places),          cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_looks),           cmocka_unit_test(test_cachegrind),
-        cmocka_unit_test(test_sampled),         cmocka_unit_test(test_stock),
-        cmocka_unit_test(test_stock_low),       cmocka_unit_test(test_counters_of_forks),
-        cmocka_unit_test(test_faults_of_forks), cmocka_unit_test(test_kept),
-    };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
     }
-    return cmocka_run_group_tests(tests, compile, discard);
+    return run_suite(compile, discard);
 }

@@ -2,11 +2,7 @@
 /* Loops of a child, stopped, copied and changed: what is tried, what is refused, and that the child does as it would
  * have without. Times decide nothing. */
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -179,10 +175,9 @@ static void measure(struct child *child, const uint8_t *head, const uint8_t *end
         {(uint64_t)(uintptr_t)cut, cut, (size_t)(end - cut), -1.0},
     };
     const struct carm_trial_settings settings = {.memory = memory, .tsc_hz = 2.6e9, .seconds = 0.5};
-    struct carm_err err = {""};
     const uint64_t at = pieces[0].at;
     stop = (struct carm_stop){.pid = child->pid};
-    assert_int_equal(carm_trial_open(trial, at, pieces, cut < end ? 2 : 1, &err), 0);
+    assert_ok(carm_trial_open(trial, at, pieces, cut < end ? 2 : 1, &err));
     for (int i = 0; i < snapshots; i++) {
         pid_t thread = 0;
         assert_int_equal(carm_stop_at(&stop, &at, 1, 20.0, NULL, &thread), 0);
@@ -504,7 +499,7 @@ static void it_ends_meanwhile(void **state)
 static void code_is_refused(const void *bytes, size_t n, const char *reason)
 {
     struct carm_trial t;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     const struct carm_body_piece piece = {0x400000, bytes, n, -1.0};
     assert_int_equal(carm_trial_open(&t, 0x400000, &piece, 1, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, reason));

@@ -3,30 +3,22 @@
 #ifndef CARM_TESTS_MODELS_CACHES_SIMULATION_H
 #define CARM_TESTS_MODELS_CACHES_SIMULATION_H
 
-#include <string.h>
-
 #include "models/caches/hierarchy.h"
 #include "tests/unit.h"
 
 static inline struct carm_hierarchy *start(const struct carm_hierarchy_config *config)
 {
     struct carm_hierarchy *h = NULL;
-    struct carm_err err = {""};
-    if (carm_hierarchy_open(&h, config, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_hierarchy_open(&h, config, &err));
     return h;
 }
 
 static inline struct carm_hierarchy_counts finish(struct carm_hierarchy *h)
 {
     struct carm_hierarchy_counts c;
-    struct carm_err err = {""};
     memset(&c, 0, sizeof c);
     carm_hierarchy_flush(h);
-    if (carm_hierarchy_read(h, &c, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_hierarchy_read(h, &c, &err));
     carm_hierarchy_close(h);
     return c;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The simulation of several cores' caches: closed forms for LRU, and what holds for any trace. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "models/caches/hierarchy.h"
 #include "tests/models/caches/reference.h"
@@ -43,7 +41,7 @@ static void store(struct carm_hierarchy *h, uint32_t core, uint64_t address)
 
 /* ---- closed forms ---- */
 
-static void test_stream(void **state)
+TEST(stream)
 {
     enum { LINES = 1024, PASSES = 3 }; /* 4 times the last level */
     const struct carm_hierarchy_config config = small(1);
@@ -69,7 +67,7 @@ static void test_stream(void **state)
 }
 
 /* Every k-th line, 8 bytes of it: the sets that a power of two leaves out make conflicts. */
-static void test_stride(void **state)
+TEST(stride)
 {
     enum { LINES = 12, STRIDE = 4, PASSES = 10 };
     const struct carm_hierarchy_config config = {
@@ -89,7 +87,7 @@ static void test_stride(void **state)
 }
 
 /* C += A B in blocks: each block of A and B comes once for each of its products, each of C once. */
-static void test_blocked_product(void **state)
+TEST(blocked_product)
 {
     enum { N = 64, B = 8, BLOCKS = N / B };
     const struct carm_hierarchy_config config = full(6 * B);
@@ -118,7 +116,7 @@ static void test_blocked_product(void **state)
     assert_int_equal(n.levels[0].wasted_bytes, 0);
 }
 
-static void test_conflicting_arrays(void **state)
+TEST(conflicting_arrays)
 {
     enum { LINES = 8, SETS = 16 };
     const struct carm_hierarchy_config config = {
@@ -136,7 +134,7 @@ static void test_conflicting_arrays(void **state)
 
 /* ---- several cores ---- */
 
-static void test_false_sharing(void **state)
+TEST(false_sharing)
 {
     enum { TURNS = 100, AT_ONCE = 8 };
     const struct carm_hierarchy_config config = small(2);
@@ -175,7 +173,7 @@ static void test_false_sharing(void **state)
     assert_int_equal(apart.contested, 0);
 }
 
-static void test_dirty_line_is_read(void **state)
+TEST(dirty_line_is_read)
 {
     const struct carm_hierarchy_config config = small(2);
     struct carm_hierarchy *h = start(&config);
@@ -191,7 +189,7 @@ static void test_dirty_line_is_read(void **state)
 }
 
 /* Each core has half of the last level's lines in use; together they fit. */
-static void test_shared_last_level(void **state)
+TEST(shared_last_level)
 {
     enum { LINES = 128, PASSES = 4 };
     const struct carm_hierarchy_config config = small(2);
@@ -207,7 +205,7 @@ static void test_shared_last_level(void **state)
 
 /* ---- kinds of last levels ---- */
 
-static void test_exclusive(void **state)
+TEST(exclusive)
 {
     enum { LINES = 20, PASSES = 5 }; /* neither level holds them, both together do */
     struct carm_hierarchy_config config = {
@@ -233,7 +231,7 @@ static void test_exclusive(void **state)
 }
 
 /* A line that the first level keeps in use is not renewed in the last one, which replaces it. */
-static void test_inclusive(void **state)
+TEST(inclusive)
 {
     enum { TURNS = 40 };
     struct carm_hierarchy_config config = {
@@ -254,7 +252,7 @@ static void test_inclusive(void **state)
 /* ---- replacement by a tree, non-temporal stores, prefetching ---- */
 
 /* After 0 1 2 3 0, LRU replaces 1; the tree leads to the half that 0 is not in: 2. */
-static void test_tree(void **state)
+TEST(tree)
 {
     for (int tree = 0; tree < 2; tree++) {
         struct carm_hierarchy_config config = full(4);
@@ -270,7 +268,7 @@ static void test_tree(void **state)
     }
 }
 
-static void test_nontemporal(void **state)
+TEST(nontemporal)
 {
     enum { LINES = 100 };
     const struct carm_hierarchy_config config = small(1);
@@ -289,7 +287,7 @@ static void test_nontemporal(void **state)
     assert_true(carm_hierarchy_bytes(&c, 1) == 2.0 * LINE);
 }
 
-static void test_prefetching(void **state)
+TEST(prefetching)
 {
     enum { LINES = 640 }; /* 10 pages */
     struct carm_hierarchy_config config = small(1);
@@ -328,7 +326,7 @@ static void test_prefetching(void **state)
 /* ---- random traces ---- */
 
 /* Whatever several cores do: what comes in goes out, each miss has a line, no line is dirty twice. */
-static void test_random_cores(void **state)
+TEST(random_cores)
 {
     for (uint64_t seed = 1; seed <= 24; seed++) {
         uint64_t x = seed * 104729;
@@ -365,12 +363,12 @@ static void test_random_cores(void **state)
 static void expect_refusal(const struct carm_hierarchy_config *config, int rc, const char *text)
 {
     struct carm_hierarchy *h = NULL;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_hierarchy_open(&h, config, &err), rc);
     assert_string_equal(err.text, text);
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     struct carm_hierarchy_config config = small(2);
     config.nlevels = 5;
@@ -404,7 +402,7 @@ static void test_refusals(void **state)
                    "not enough memory to simulate the caches of 64 cores (0 MiB at most)");
 }
 
-static void test_bounded_memory(void **state)
+TEST(bounded_memory)
 {
     struct carm_hierarchy_config config = small(1);
     config.memory_bytes = 1 << 20;
@@ -413,7 +411,6 @@ static void test_bounded_memory(void **state)
         load(h, 0, page * 4096);
     }
     struct carm_hierarchy_counts c;
-    struct carm_err err = {""};
     assert_int_equal(carm_hierarchy_read(h, &c, &err), -CARM_ENOMEM);
     assert_string_equal(err.text, "the trace touches more memory than the simulation of caches can "
                                   "keep account of in 1 MiB: use a smaller problem");
@@ -424,13 +421,12 @@ static void test_bounded_memory(void **state)
 
 /* A stream of stores, every fourth line of an array, and lines that stay: each pays what it causes, also
  * where another one drives its lines out. */
-static void test_whose(void **state)
+TEST(whose)
 {
     enum { LINES = 1024, RESIDENT = 8, PASSES = 1000 }; /* 4 times the last level */
     for (int last = CARM_LAST_NONINCLUSIVE; last <= CARM_LAST_INCLUSIVE; last++) {
         struct carm_hierarchy_config config = small(1);
         struct carm_hierarchy_counts c[4], sum, of = {.accesses = 0};
-        struct carm_err err = {""};
         config.last = (enum carm_hierarchy_last)last;
         struct carm_hierarchy *h = start(&config);
         carm_hierarchy_by(h, 1);
@@ -446,7 +442,7 @@ static void test_whose(void **state)
             load(h, 0, (UINT64_C(1) << 33) + i % RESIDENT * LINE);
         }
         carm_hierarchy_flush(h);
-        assert_int_equal(carm_hierarchy_read(h, &sum, &err), 0);
+        assert_ok(carm_hierarchy_read(h, &sum, &err));
         of.nlevels = sum.nlevels;
         for (uint32_t i = 0; i < 4; i++) {
             carm_hierarchy_read_by(h, i, &c[i]);
@@ -472,7 +468,7 @@ static void test_whose(void **state)
 }
 
 /* Who makes the accesses changes nothing of their sum. */
-static void test_whose_random(void **state)
+TEST(whose_random)
 {
     for (int last = CARM_LAST_NONINCLUSIVE; last <= CARM_LAST_EXCLUSIVE; last++) {
         struct carm_hierarchy_config config = small(4);
@@ -559,7 +555,7 @@ static unsigned differ(const struct carm_hierarchy_config *config, uint64_t seed
     return wrong;
 }
 
-static void agrees_with_the_naive_simulator(void **state)
+TEST(agrees_with_the_naive_simulator)
 {
     static const struct carm_hierarchy_config cases[] = {
         {.nlevels = 1, .levels = {{64, 1, 1}}},
@@ -584,12 +580,10 @@ static void agrees_with_the_naive_simulator(void **state)
             struct carm_hierarchy_config config = cases[i];
             config.cores = 1;
             config.buffers = 1 + (unsigned)seed % 5;
-            if (differ(&config, seed * 61 + i, false)) {
-                fail_msg("seed %" PRIu64 ", %zu levels, the first %" PRIu64 " bytes in %" PRIu32
-                         " ways",
-                         seed * 61 + i, config.nlevels, config.levels[0].size_bytes,
-                         config.levels[0].ways);
-            }
+            fail_if(differ(&config, seed * 61 + i, false),
+                    "seed %" PRIu64 ", %zu levels, the first %" PRIu64 " bytes in %" PRIu32 " ways",
+                    seed * 61 + i, config.nlevels, config.levels[0].size_bytes,
+                    config.levels[0].ways);
             found += differ(&config, seed * 61 + i, true) > 0;
             all++;
         }
@@ -599,7 +593,7 @@ static void agrees_with_the_naive_simulator(void **state)
 
 /* LRU is a stack algorithm (Mattson et al. 1970): a larger fully associative cache has all that a
  * smaller one has. */
-static void larger_ones_never_miss_more(void **state)
+TEST(larger_ones_never_miss_more)
 {
     uint64_t before = UINT64_MAX;
     for (uint32_t lines = 1; lines <= 256; lines += 1 + lines / 4) {
@@ -620,28 +614,4 @@ static void larger_ones_never_miss_more(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_stride),
-        cmocka_unit_test(test_blocked_product),
-        cmocka_unit_test(test_conflicting_arrays),
-        cmocka_unit_test(test_false_sharing),
-        cmocka_unit_test(test_dirty_line_is_read),
-        cmocka_unit_test(test_shared_last_level),
-        cmocka_unit_test(test_exclusive),
-        cmocka_unit_test(test_inclusive),
-        cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_nontemporal),
-        cmocka_unit_test(test_prefetching),
-        cmocka_unit_test(test_random_cores),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_whose),
-        cmocka_unit_test(test_whose_random),
-        cmocka_unit_test(test_bounded_memory),
-        cmocka_unit_test(agrees_with_the_naive_simulator),
-        cmocka_unit_test(larger_ones_never_miss_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sampled caches against the simulation of all accesses: the same traces, of which the sampled ones get the
  * sets and windows of their plan. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/caches/sampled.h"
 #include "tests/models/random.h"
 #include "tests/unit.h"
@@ -59,10 +55,9 @@ static void compare(double share, bool plant, unsigned *outside, unsigned *misse
     struct carm_sampled_sum sum = {.cold = 0.0};
     struct carm_level_estimate exact[3], got[3];
     struct carm_hierarchy_counts counts;
-    struct carm_err err = {""};
     uint64_t x = 11, executions[KINDS] = {0};
-    assert_int_equal(carm_hierarchy_open(&all, &caches, &err), 0);
-    assert_int_equal(carm_sampled_open(&some, &caches, NULL, share, 0, &plan, &err), 0);
+    assert_ok(carm_hierarchy_open(&all, &caches, &err));
+    assert_ok(carm_sampled_open(&some, &caches, NULL, share, 0, &plan, &err));
     for (uint64_t i = 0; i < ACCESSES; i++) {
         const unsigned who = (unsigned)(i / 50000 % KINDS); /* phases */
         const uint64_t at = address_of(who, executions[who]++, &x);
@@ -73,9 +68,9 @@ static void compare(double share, bool plant, unsigned *outside, unsigned *misse
         }
     }
     carm_hierarchy_flush(all);
-    assert_int_equal(carm_hierarchy_read(all, &counts, &err), 0);
+    assert_ok(carm_hierarchy_read(all, &counts, &err));
     carm_sampled_exact(&counts, exact);
-    assert_int_equal(carm_sampled_end(some, ACCESSES, &err), 0);
+    assert_ok(carm_sampled_end(some, ACCESSES, &err));
     for (uint32_t who = 0; who < KINDS; who++) {
         carm_sampled_add(some, who, (double)executions[who], &sum);
     }
@@ -94,7 +89,7 @@ static void compare(double share, bool plant, unsigned *outside, unsigned *misse
     carm_sampled_close(some);
 }
 
-static void test_errors(void **state)
+TEST(errors)
 {
     unsigned missed = 0;
     for (int i = 0; i < 3; i++) {
@@ -105,7 +100,7 @@ static void test_errors(void **state)
     assert_true(missed <= 2); /* of 9, of which 5% may be */
 }
 
-static void test_notices(void **state)
+TEST(notices)
 {
     unsigned outside = 0, missed = 0;
     compare(0.05, true, &outside, &missed);
@@ -113,21 +108,20 @@ static void test_notices(void **state)
 }
 
 /* How often a string instruction accesses lines is known. */
-static void test_repeated(void **state)
+TEST(repeated)
 {
     enum { LINES = 1 << 19 };
     struct carm_sampled *s = NULL;
     struct carm_sampled_plan plan;
     struct carm_sampled_sum sum = {.cold = 0.0};
     struct carm_level_estimate got[3];
-    struct carm_err err = {""};
-    assert_int_equal(carm_sampled_open(&s, &caches, NULL, 0.01, 0, &plan, &err), 0);
+    assert_ok(carm_sampled_open(&s, &caches, NULL, 0.01, 0, &plan, &err));
     assert_true(plan.sets == 16 && plan.of == 1024 && plan.turns == 16 && plan.between > plan.half);
     for (uint64_t i = 0; i < LINES; i++) {
         carm_sampled_access(s, 0, 0, i * LINE, LINE, CARM_ACCESS_STORE, window_at(&plan, i), true,
                             0);
     }
-    assert_int_equal(carm_sampled_end(s, 1e9, &err), 0);
+    assert_ok(carm_sampled_end(s, 1e9, &err));
     carm_sampled_add(s, 0, 0.0, &sum);
     carm_sampled_read(s, &sum, got);
     assert_true(got[0].misses == LINES && got[0].unused == 0.0);
@@ -137,16 +131,15 @@ static void test_repeated(void **state)
 
 /* A binary search in an array of a power of two meets few sets, of which some are sampled: no level misses more lines
  * than the first. */
-static void test_powers(void **state)
+TEST(powers)
 {
     enum { SIZE = 1 << 26 };
     struct carm_sampled *s = NULL;
     struct carm_sampled_plan plan;
     struct carm_sampled_sum sum = {.cold = 0.0};
     struct carm_level_estimate got[3];
-    struct carm_err err = {""};
     uint64_t x = 3, n = 0, base = 0;
-    assert_int_equal(carm_sampled_open(&s, &caches, NULL, 0.01, 0, &plan, &err), 0);
+    assert_ok(carm_sampled_open(&s, &caches, NULL, 0.01, 0, &plan, &err));
     while (!plan.classes[base / LINE]) {
         base += LINE;
     }
@@ -159,7 +152,7 @@ static void test_powers(void **state)
             at += at + half <= key ? half : 0;
         }
     }
-    assert_int_equal(carm_sampled_end(s, (double)n, &err), 0);
+    assert_ok(carm_sampled_end(s, (double)n, &err));
     carm_sampled_add(s, 0, (double)n, &sum);
     carm_sampled_read(s, &sum, got);
     assert_true(got[1].misses <= 1.5 * got[0].misses && got[2].misses <= 1.5 * got[0].misses);
@@ -226,12 +219,11 @@ static void read_rows(struct carm_level_estimate out[ROWS + 1][LEVELS])
 {
     struct carm_hierarchy *all = NULL;
     struct carm_hierarchy_counts counts;
-    struct carm_err err = {""};
     uint64_t executions[ROWS];
-    assert_int_equal(carm_hierarchy_open(&all, &caches, &err), 0);
+    assert_ok(carm_hierarchy_open(&all, &caches, &err));
     simulate_rows(all, NULL, NULL, executions);
     carm_hierarchy_flush(all);
-    assert_int_equal(carm_hierarchy_read(all, &counts, &err), 0);
+    assert_ok(carm_hierarchy_read(all, &counts, &err));
     carm_sampled_exact(&counts, out[ROWS]);
     for (uint32_t row = 0; row < ROWS; row++) {
         carm_hierarchy_read_by(all, row, &counts);
@@ -246,11 +238,10 @@ static void sample_rows(uint64_t seed, struct carm_level_estimate out[ROWS + 1][
     struct carm_sampled *some = NULL;
     struct carm_sampled_plan plan;
     struct carm_sampled_sum whole = {.cold = 0.0};
-    struct carm_err err = {""};
     uint64_t executions[ROWS];
-    assert_int_equal(carm_sampled_open(&some, &caches, NULL, 0.01, seed, &plan, &err), 0);
+    assert_ok(carm_sampled_open(&some, &caches, NULL, 0.01, seed, &plan, &err));
     simulate_rows(NULL, some, &plan, executions);
-    assert_int_equal(carm_sampled_end(some, TRACE, &err), 0);
+    assert_ok(carm_sampled_end(some, TRACE, &err));
     for (uint32_t row = 0; row < ROWS; row++) {
         struct carm_sampled_sum sum = {.cold = 0.0};
         carm_sampled_add(some, row, (double)executions[row], &sum);
@@ -263,7 +254,7 @@ static void sample_rows(uint64_t seed, struct carm_level_estimate out[ROWS + 1][
 
 /* Intervals of rows with few lines and with many hold what a simulation of all accesses has, in 95% of the
  * cases; a quarter of them does not. */
-static void test_coverage(void **state)
+TEST(coverage)
 {
     static struct carm_level_estimate exact[ROWS + 1][LEVELS], got[ROWS + 1][LEVELS];
     unsigned cases[LEVELS] = {0}, held[LEVELS] = {0}, planted[LEVELS] = {0};
@@ -291,11 +282,10 @@ static void test_coverage(void **state)
     }
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     struct carm_sampled *s = NULL;
     struct carm_sampled_plan plan;
-    struct carm_err err = {""};
     struct carm_hierarchy_config config = caches;
     config.streams = true;
     assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
@@ -309,12 +299,4 @@ static void test_refusals(void **state)
     assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),   cmocka_unit_test(test_notices),
-        cmocka_unit_test(test_repeated), cmocka_unit_test(test_powers),
-        cmocka_unit_test(test_coverage), cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From counts to intensities and advice: counts made by hand, and kernels whose cure is known. */
-#include <math.h>
-#include <string.h>
-
 #include "models/caches/three_cs.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_three_cs eval(const struct carm_hierarchy_counts *counts,
@@ -12,19 +8,14 @@ static struct carm_three_cs eval(const struct carm_hierarchy_counts *counts,
                                  const struct carm_three_cs_input *in)
 {
     struct carm_three_cs t;
-    struct carm_err err = {""};
     memset(&t, 0, sizeof t);
-    if (carm_three_cs_eval(counts, lines, in, &t, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_three_cs_eval(counts, lines, in, &t, &err));
     return t;
 }
 
 static void says(const struct carm_three_cs *t, const char *words)
 {
-    if (!strstr(t->advice, words)) {
-        fail_msg("'%s' does not say '%s'", t->advice, words);
-    }
+    fail_if(!strstr(t->advice, words), "'%s' does not say '%s'", t->advice, words);
 }
 
 /* 100 lines compulsory, 60 capacity, 40 conflict; 20 written, some of them again: 30 more times; 10 past
@@ -38,7 +29,7 @@ static const struct carm_hierarchy_counts by_hand = {
 };
 static const struct carm_three_cs_lines lines_by_hand = {.stored = 20, .stored_only = 13};
 
-static void divides_the_traffic(void **state)
+TEST(divides_the_traffic)
 {
     const struct carm_three_cs_input in = {.operations = 64.0 * 2600.0,
                                            .compulsory_bytes = 64.0 * 104.0};
@@ -65,7 +56,7 @@ static void divides_the_traffic(void **state)
 }
 
 /* Intensities 10, 12.5, 20, 22.2, 25 under a ridge of 16. */
-static void roofs_cap_the_gain(void **state)
+TEST(roofs_cap_the_gain)
 {
     const struct carm_three_cs_input in = {.operations = 64.0 * 2600.0,
                                            .compulsory_bytes = 64.0 * 104.0,
@@ -96,17 +87,15 @@ static void refuse(const struct carm_hierarchy_counts *counts,
 {
     struct carm_three_cs t;
     struct carm_three_cs before;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     memset(&t, 0x5a, sizeof t);
     memcpy(&before, &t, sizeof t);
     assert_int_equal(carm_three_cs_eval(counts, lines, in, &t, &err), -CARM_EINVAL);
-    if (!strstr(err.text, words)) {
-        fail_msg("'%s' does not say '%s'", err.text, words);
-    }
+    fail_if(!strstr(err.text, words), "'%s' does not say '%s'", err.text, words);
     assert_memory_equal(&t, &before, sizeof t);
 }
 
-static void refuses_nonsense(void **state)
+TEST(refuses_nonsense)
 {
     static const double bad[] = {-1.0, NAN, INFINITY};
     const struct carm_three_cs_input good = {1.0, 1.0, 1.0, 1.0};
@@ -144,10 +133,7 @@ static struct carm_three_cs_trace *open_level(uint64_t size_bytes, uint32_t ways
     const struct carm_hierarchy_config config = {
         .levels = {{size_bytes, ways, 1}}, .nlevels = 1, .cores = 1};
     struct carm_three_cs_trace *trace = NULL;
-    struct carm_err err = {""};
-    if (carm_three_cs_open(&trace, &config, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_three_cs_open(&trace, &config, &err));
     return trace;
 }
 
@@ -158,9 +144,8 @@ static struct carm_three_cs close_level(struct carm_three_cs_trace *trace, doubl
                                            .compulsory_bytes = compulsory};
     struct carm_hierarchy_counts counts;
     struct carm_three_cs_lines lines;
-    struct carm_err err = {""};
     memset(&counts, 0, sizeof counts);
-    assert_int_equal(carm_three_cs_read(trace, &counts, &lines, &err), 0);
+    assert_ok(carm_three_cs_read(trace, &counts, &lines, &err));
     carm_three_cs_close(trace);
     return eval(&counts, &lines, &in);
 }
@@ -173,7 +158,7 @@ static void access_double(struct carm_three_cs_trace *trace, uint64_t i, bool st
 
 /* One line more than a direct-mapped cache has: only two lines share a set and go on missing. LRU over all
  * lines would miss them, too: they are capacity misses, and nothing is to be gained from padding. */
-static void misses_that_lru_has_too_are_capacity(void **state)
+TEST(misses_that_lru_has_too_are_capacity)
 {
     enum { LINES = 12, ROUNDS = 5 };
     struct carm_three_cs_trace *trace = open_level((uint64_t)LINES * 64, 1);
@@ -199,7 +184,7 @@ static struct carm_three_cs columns(uint64_t leading)
     return close_level(trace, 4096.0, 4096.0 * 8.0);
 }
 
-static void padding_is_the_advice(void **state)
+TEST(padding_is_the_advice)
 {
     const struct carm_three_cs t = columns(512);
     says(&t, "Conflict misses cause 88% of the traffic: pad the arrays");
@@ -227,7 +212,7 @@ static struct carm_three_cs passes(uint64_t block)
     return close_level(trace, 10.0 * (double)n, 8.0 * (double)n);
 }
 
-static void blocking_is_the_advice(void **state)
+TEST(blocking_is_the_advice)
 {
     const struct carm_three_cs t = passes(8192);
     says(&t, "Capacity misses cause 90% of the traffic: block the loops");
@@ -262,7 +247,7 @@ static struct carm_three_cs stencil(bool nontemporal)
     return close_level(trace, 8.0 * points, 24.0 * points);
 }
 
-static void stencil_is_the_papers(void **state)
+TEST(stencil_is_the_papers)
 {
     const struct carm_three_cs t = stencil(false);
     assert_near(t.steps[CARM_STEP_FORMULA].intensity, 1.0 / 3.0, 1e-12);
@@ -280,7 +265,7 @@ static void stencil_is_the_papers(void **state)
     says(&past, "No kind of traffic");
 }
 
-static void names_are_plain(void **state)
+TEST(names_are_plain)
 {
     assert_string_equal(carm_miss_reason_name(CARM_MISS_CAPACITY), "capacity");
     assert_string_equal(carm_miss_reason_name(CARM_MISS_REASONS), "");
@@ -288,17 +273,4 @@ static void names_are_plain(void **state)
     assert_string_equal(carm_three_cs_step_name(CARM_THREE_CS_STEPS), "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(divides_the_traffic),
-        cmocka_unit_test(roofs_cap_the_gain),
-        cmocka_unit_test(misses_that_lru_has_too_are_capacity),
-        cmocka_unit_test(refuses_nonsense),
-        cmocka_unit_test(padding_is_the_advice),
-        cmocka_unit_test(blocking_is_the_advice),
-        cmocka_unit_test(stencil_is_the_papers),
-        cmocka_unit_test(names_are_plain),
-    };
-    return cmocka_run_group_tests_name("three_cs", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -14,10 +14,9 @@ static unsigned sweep(struct carm_tlb *tlb, uint64_t pages, uint64_t apart)
     return walks;
 }
 
-static void test_sweeps(void **state)
+TEST(sweeps)
 {
     struct carm_tlb tlb;
-    (void)state;
     assert_true(carm_tlb_open(&tlb, PAGES));
     assert_int_equal(sweep(&tlb, PAGES, 4), PAGES); /* the first time */
     assert_int_equal(sweep(&tlb, PAGES, 4), 0);
@@ -28,10 +27,9 @@ static void test_sweeps(void **state)
 }
 
 /* Pages that the first level holds do not reach the second, whose order of use they leave alone. */
-static void test_first_level(void **state)
+TEST(first_level)
 {
     struct carm_tlb tlb;
-    (void)state;
     assert_true(carm_tlb_open(&tlb, 2));
     assert_true(carm_tlb_walks(&tlb, 1));
     assert_true(carm_tlb_walks(&tlb, 2));
@@ -43,11 +41,4 @@ static void test_first_level(void **state)
     carm_tlb_close(&tlb);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sweeps),
-        cmocka_unit_test(test_first_level),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,11 +3,7 @@
  * and a write that fails leaves the old file whole. */
 #include <dirent.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -163,14 +159,13 @@ static struct carm_model *make_model(void)
 static struct carm_model *parse(const char *text)
 {
     struct carm_model *m = NULL;
-    struct carm_err err = {""};
     if (carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0)
         fail_msg("refused: %s", err.text);
     return m;
 }
 
 /* Every member survives: text -> model -> text, and the struct's own members. */
-static void round_trip(void **state)
+TEST(round_trip)
 {
     struct carm_model *m = make_model();
     char *text = carm_model_to_json(m);
@@ -202,7 +197,7 @@ static void round_trip(void **state)
     carm_model_free(NULL);
 }
 
-static void finds_roofs(void **state)
+TEST(finds_roofs)
 {
     struct carm_model *m = make_model();
     assert_ptr_equal(carm_roofs_find_memory(m->roofs, "DRAM", "2:1"), &m->roofs->memory[1]);
@@ -213,7 +208,7 @@ static void finds_roofs(void **state)
     carm_model_free(m);
 }
 
-static void optional_and_unknown_members(void **state)
+TEST(optional_and_unknown_members)
 {
     struct carm_model *m = make_model();
     m->roofs->dram_peak.bandwidth = 0;
@@ -247,7 +242,7 @@ static char *swap(const char *text, const char *from, const char *to, int nth)
     return s;
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
     static const struct {
         const char *from;
@@ -316,7 +311,7 @@ static void refuses(void **state)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char *wrong = swap(text, faults[i].from, faults[i].to, faults[i].nth);
         struct carm_model *out = m;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_model_parse(wrong, strlen(wrong), "m.json", &out, &err),
                          -CARM_EFORMAT);
         assert_null(out);
@@ -329,11 +324,10 @@ static void refuses(void **state)
 }
 
 /* A file cut anywhere is refused, and says so. */
-static void refuses_cut_text(void **state)
+TEST(refuses_cut_text)
 {
     struct carm_model *m = make_model();
     char *text = carm_model_to_json(m);
-    struct carm_err err = {""};
     struct carm_model *out;
     size_t whole = strlen(text) - 1; /* without the last newline */
     for (size_t n = 0; n < whole; n++)
@@ -346,10 +340,9 @@ static void refuses_cut_text(void **state)
     carm_model_free(m);
 }
 
-static void refuses_files(void **state)
+TEST(refuses_files)
 {
     struct carm_model *out;
-    struct carm_err err = {""};
     char want[400];
     assert_int_equal(carm_model_read(path_of("none.json"), &out, &err), -CARM_EIO);
     (void)snprintf(want, sizeof want, "there is no model file %s: run `carm build` to create it",
@@ -378,15 +371,14 @@ static int entries(const char *name)
     return n;
 }
 
-static void writes_beside(void **state)
+TEST(writes_beside)
 {
     struct carm_model *m = make_model(), *back;
-    struct carm_err err = {""};
     char *path = path_of("new/folders/m.json");
-    assert_int_equal(carm_model_write(m, path, &err), 0);
-    assert_int_equal(carm_model_write(m, path, &err), 0); /* over the old one */
+    assert_ok(carm_model_write(m, path, &err));
+    assert_ok(carm_model_write(m, path, &err)); /* over the old one */
     assert_int_equal(entries(path_of("new/folders")), 1);
-    assert_int_equal(carm_model_read(path, &back, &err), 0);
+    assert_ok(carm_model_read(path, &back, &err));
     carm_model_free(back);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
@@ -394,7 +386,7 @@ static void writes_beside(void **state)
     /* A link stays one, and what it names is replaced. */
     char *link = path_of("link.json");
     assert_int_equal(symlink("new/folders/m.json", link), 0);
-    assert_int_equal(carm_model_write(m, link, &err), 0);
+    assert_ok(carm_model_write(m, link, &err));
     assert_int_equal(lstat(link, &st), 0);
     assert_true(S_ISLNK(st.st_mode));
     carm_model_free(m);
@@ -402,18 +394,17 @@ static void writes_beside(void **state)
 
 static void expect_write(const struct carm_model *m, const char *path, int rc, const char *message)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_model_write(m, path, &err), rc);
     if (!strstr(err.text, message))
         fail_msg("expected: %s\n        got: %s", message, err.text);
 }
 
-static void failed_write_keeps_old(void **state)
+TEST(failed_write_keeps_old)
 {
     struct carm_model *m = make_model(), *back;
-    struct carm_err err = {""};
     char *path = path_of("old/m.json");
-    assert_int_equal(carm_model_write(m, path, &err), 0);
+    assert_ok(carm_model_write(m, path, &err));
 
     /* A full disk, as the kernel tells it: no file may grow past this limit. */
     struct rlimit old, small;
@@ -435,12 +426,12 @@ static void failed_write_keeps_old(void **state)
     m->roofs->memory[0].bandwidth = good;
 
     assert_int_equal(entries(path_of("old")), 1);
-    assert_int_equal(carm_model_read(path, &back, &err), 0);
+    assert_ok(carm_model_read(path, &back, &err));
     carm_model_free(back);
     carm_model_free(m);
 }
 
-static void refuses_places(void **state)
+TEST(refuses_places)
 {
     struct carm_model *m = make_model();
     expect_write(m, folder, -CARM_EIO, "Is a directory; choose another place");
@@ -454,7 +445,7 @@ static void refuses_places(void **state)
     carm_model_free(m);
 }
 
-static void read_only_folder(void **state)
+TEST(read_only_folder)
 {
     struct carm_model *m = make_model();
     char *name = path_of("closed");
@@ -473,7 +464,7 @@ static void read_only_folder(void **state)
 }
 
 /* Python's jsonschema checks the written file and the sample against data/model.schema.json. */
-static void fits_schema(void **state)
+TEST(fits_schema)
 {
     if (system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
         print_message("skipped: no python3-jsonschema\n");
@@ -488,9 +479,8 @@ static void fits_schema(void **state)
         "bad = json.load(open(sys.argv[2])); bad['roofs'][0]['memory'][0]['bandwidth'] = 0\n"
         "sys.exit(0 if list(c(s).iter_errors(bad)) else 'a zero roof passes')\n";
     struct carm_model *m = make_model();
-    struct carm_err err;
     char command[4096];
-    assert_int_equal(carm_model_write(m, path_of("schema.json"), &err), 0);
+    assert_ok(carm_model_write(m, path_of("schema.json"), &err));
     FILE *f = fopen(path_of("check.py"), "w");
     assert_non_null(f);
     assert_true(fputs(script, f) >= 0);
@@ -503,13 +493,12 @@ static void fits_schema(void **state)
     carm_model_free(m);
 }
 
-static void reads_sample(void **state)
+TEST(reads_sample)
 {
     char path[4096];
     struct carm_model *m;
-    struct carm_err err;
     (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top());
-    assert_int_equal(carm_model_read(path, &m, &err), 0);
+    assert_ok(carm_model_read(path, &m, &err));
     assert_int_equal(m->nlevels, 4);
     assert_int_equal(m->nroofs, 2);
     carm_model_free(m);
@@ -555,17 +544,16 @@ static void check_clean(const struct carm_member *member, char *text, void *arg)
                      "/proc/sys/a \"(removed)\"") == 0;
 }
 
-static void shares_without_names(void **state)
+TEST(shares_without_names)
 {
     const char *const words[] = {"", "ada"};
     struct carm_model *m = make_model(), *copy = NULL;
-    struct carm_err err = {""};
     size_t planted = 0, cleaned = 0;
     set(m->machine.hostname, "node7.cluster");
     carm_table_each_text(&carm_model_table, m, plant, &planted);
     set(m->roofs[0].memory[0].counted_by, "unavailable: no rights on node7");
     assert_true(planted > 5);
-    assert_int_equal(carm_model_share(m, words, 2, &copy, &err), 0);
+    assert_ok(carm_model_share(m, words, 2, &copy, &err));
     carm_table_each_text(&carm_model_table, copy, check_clean, &cleaned);
     assert_int_equal(cleaned, planted);
     assert_string_equal(copy->machine.hostname, "");
@@ -576,22 +564,4 @@ static void shares_without_names(void **state)
     carm_model_free(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(finds_roofs),
-        cmocka_unit_test(optional_and_unknown_members),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(refuses_cut_text),
-        cmocka_unit_test(refuses_files),
-        cmocka_unit_test(writes_beside),
-        cmocka_unit_test(failed_write_keeps_old),
-        cmocka_unit_test(refuses_places),
-        cmocka_unit_test(read_only_folder),
-        cmocka_unit_test(fits_schema),
-        cmocka_unit_test(reads_sample),
-        cmocka_unit_test(shares_without_names),
-    };
-    return cmocka_run_group_tests_name("model", tests, make_folder, remove_folder);
-}
+RUN_TESTS(make_folder, remove_folder)

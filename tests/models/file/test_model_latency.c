@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies in a model: written and read back, refused when wrong, looked up. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/core.h"
 #include "models/file/model.h"
 #include "models/latency.h"
@@ -73,12 +69,9 @@ static char *make_text(void)
 static struct carm_model *read_back(void)
 {
     struct carm_model *m = NULL;
-    struct carm_err err = {""};
     char *text = make_text();
     assert_non_null(text);
-    if (carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0) {
-        fail_msg("refused: %s", err.text);
-    }
+    fail_if(carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0, "refused: %s", err.text);
     char *again = carm_model_to_json(m);
     assert_string_equal(text, again);
     free(again);
@@ -86,7 +79,7 @@ static struct carm_model *read_back(void)
     return m;
 }
 
-static void written_and_read(void **state)
+TEST(written_and_read)
 {
     struct carm_model *m = read_back();
     assert_int_equal(m->ncore, 6);
@@ -96,7 +89,7 @@ static void written_and_read(void **state)
     carm_model_free(m);
 }
 
-static void looked_up(void **state)
+TEST(looked_up)
 {
     struct carm_model *m = read_back();
     assert_ptr_equal(carm_core_find(m, CARM_CORE_FP_ADD, "avx2", "dp"), &m->core[1]);
@@ -119,7 +112,7 @@ static void looked_up(void **state)
     carm_model_free(m);
 }
 
-static void words(void **state)
+TEST(words)
 {
     for (int i = 0; i < CARM_CORE_KIND_COUNT; i++) {
         enum carm_core_kind kind = CARM_CORE_KIND_COUNT;
@@ -130,7 +123,7 @@ static void words(void **state)
     assert_false(carm_core_kind_parse("addition", &kind));
 }
 
-static void refused(void **state)
+TEST(refused)
 {
     static const struct {
         const char *from, *to, *want;
@@ -152,18 +145,17 @@ static void refused(void **state)
         (void)sprintf(bad, "%.*s%s%s", (int)before, text, plants[i].to,
                       at + strlen(plants[i].from));
         struct carm_model *m = NULL;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_model_parse(bad, strlen(bad), "m.json", &m, &err), -CARM_EFORMAT);
-        if (!strstr(err.text, plants[i].want)) {
-            fail_msg("expected: %s\n        got: %s", plants[i].want, err.text);
-        }
+        fail_if(!strstr(err.text, plants[i].want), "expected: %s\n        got: %s", plants[i].want,
+                err.text);
         free(bad);
         free(text);
     }
 }
 
 /* The lowest rounds that agree, whatever disturbed the others. */
-static void estimates(void **state)
+TEST(estimates)
 {
     double figure = 0.0;
     struct carm_ci ci;
@@ -184,11 +176,4 @@ static void estimates(void **state)
     assert_true(carm_core_estimate(apart, 6, 0.5, 1e-3, &figure, &ci));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_and_read), cmocka_unit_test(looked_up), cmocka_unit_test(words),
-        cmocka_unit_test(refused),          cmocka_unit_test(estimates),
-    };
-    return cmocka_run_group_tests_name("latencies in a model", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

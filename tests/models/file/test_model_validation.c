@@ -2,10 +2,6 @@
 /* What `carm validate` leaves in a model file: all of it is read back, what is wrong is refused
  * with its place and reason, files from before it still read, and one set replaces the same set
  * only. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/model.h"
@@ -94,7 +90,6 @@ static struct carm_model *bare_model(void)
 {
     char path[4096];
     struct carm_model *m;
-    struct carm_err err = {""};
     (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top());
     if (carm_model_read(path, &m, &err) != 0)
         fail_msg("refused: %s", err.text);
@@ -126,7 +121,6 @@ static struct carm_model *full_model(void)
 static struct carm_model *parse(const char *text)
 {
     struct carm_model *m = NULL;
-    struct carm_err err = {""};
     if (carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0)
         fail_msg("refused: %s", err.text);
     return m;
@@ -144,7 +138,7 @@ static struct carm_model *there_and_back(const struct carm_model *m)
     return back;
 }
 
-static void round_trip(void **state)
+TEST(round_trip)
 {
     struct carm_model *m = full_model(), *back = there_and_back(m);
     assert_string_equal(back->validated, "2026-01-02T03:04:05Z");
@@ -161,7 +155,7 @@ static void round_trip(void **state)
 }
 
 /* What is unknown is left out, not written as 0. */
-static void leaves_out_the_unknown(void **state)
+TEST(leaves_out_the_unknown)
 {
     static const char *const members[] = {"_beside\"", "\"rate", "\"t0",
                                           "\"p\"",     "\"p_se", "\"issue\""};
@@ -189,7 +183,7 @@ static void leaves_out_the_unknown(void **state)
 }
 
 /* A model that was never validated has the members of before and no more; such files read. */
-static void before_validation(void **state)
+TEST(before_validation)
 {
     struct carm_model *m = bare_model(), *back = there_and_back(m);
     assert_string_equal(back->validated, "");
@@ -221,7 +215,7 @@ static char *swap(const char *text, const char *member, const char *from, const 
     return s;
 }
 
-static void refuses(void **state)
+TEST(refuses)
 {
     static const struct {
         const char *member, *from, *to, *message;
@@ -311,7 +305,7 @@ static void refuses(void **state)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char *wrong = swap(text, faults[i].member, faults[i].from, faults[i].to);
         struct carm_model *out = m;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         assert_int_equal(carm_model_parse(wrong, strlen(wrong), "m.json", &out, &err),
                          -CARM_EFORMAT);
         assert_null(out);
@@ -321,7 +315,6 @@ static void refuses(void **state)
         free(wrong);
     }
     /* Cut in the middle of what validate wrote. */
-    struct carm_err err = {""};
     struct carm_model *out;
     for (const char *at = strstr(text, "\"validated\""); at[1]; at += at[2] ? 2 : 1)
         assert_int_equal(carm_model_parse(text, (size_t)(at - text), "m.json", &out, &err),
@@ -333,7 +326,7 @@ static void refuses(void **state)
 
 static void expect_refused(struct carm_model *m, const char *message)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     struct carm_model *out;
     char *text = carm_model_to_json(m);
     assert_int_equal(carm_model_parse(text, strlen(text), "m.json", &out, &err), -CARM_EFORMAT);
@@ -341,7 +334,7 @@ static void expect_refused(struct carm_model *m, const char *message)
     free(text);
 }
 
-static void refuses_repeats_and_excess(void **state)
+TEST(refuses_repeats_and_excess)
 {
     struct carm_model *m = full_model();
     (void)carm_validation_add_score(m, &score, NULL);
@@ -367,7 +360,7 @@ static void refuses_repeats_and_excess(void **state)
 }
 
 /* flops / seconds is not always the median that a caller began with, to the last bit. */
-static void allows_rounding(void **state)
+TEST(allows_rounding)
 {
     struct carm_model *m = full_model();
     struct carm_validation_point *p = m->validation_points;
@@ -381,7 +374,7 @@ static void allows_rounding(void **state)
     carm_model_free(m);
 }
 
-static void sets_are_equal_or_not(void **state)
+TEST(sets_are_equal_or_not)
 {
     struct carm_validation_set s = one;
     assert_true(carm_validation_set_equal(&one, &s));
@@ -396,7 +389,7 @@ static void sets_are_equal_or_not(void **state)
     assert_false(carm_validation_set_equal(&one, &s));
 }
 
-static void drops_one_set(void **state)
+TEST(drops_one_set)
 {
     struct carm_model *m = bare_model();
     assert_int_equal(carm_validation_drop(m, &one, NULL), 0);
@@ -426,7 +419,7 @@ static void drops_one_set(void **state)
 }
 
 /* One level measured again: the other levels' points and roofs stay, what was made of all goes. */
-static void drops_one_level(void **state)
+TEST(drops_one_level)
 {
     struct carm_model *m = bare_model();
     for (int i = 0; i < 2; i++) {
@@ -445,7 +438,7 @@ static void drops_one_level(void **state)
 }
 
 /* Python's jsonschema takes the file, with and without what may lack, and sees faults in it. */
-static void fits_schema(void **state)
+TEST(fits_schema)
 {
     if (system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
         print_message("skipped: no python3-jsonschema\n");
@@ -472,9 +465,8 @@ static void fits_schema(void **state)
     int fds[] = {mkstemp(model), mkstemp(check)};
     assert_true(fds[0] >= 0 && fds[1] >= 0);
     struct carm_model *m = full_model();
-    struct carm_err err = {""};
     char command[4096];
-    assert_int_equal(carm_model_write(m, model, &err), 0);
+    assert_ok(carm_model_write(m, model, &err));
     assert_int_equal(write(fds[1], script, sizeof script - 1), (int)sizeof script - 1);
     (void)snprintf(command, sizeof command, "python3 %s '%s/data/model.schema.json' %s", check,
                    top(), model);
@@ -487,19 +479,4 @@ static void fits_schema(void **state)
     carm_model_free(m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),
-        cmocka_unit_test(leaves_out_the_unknown),
-        cmocka_unit_test(before_validation),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(refuses_repeats_and_excess),
-        cmocka_unit_test(allows_rounding),
-        cmocka_unit_test(sets_are_equal_or_not),
-        cmocka_unit_test(drops_one_set),
-        cmocka_unit_test(drops_one_level),
-        cmocka_unit_test(fits_schema),
-    };
-    return cmocka_run_group_tests_name("model_validation", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* points.csv: what is read, what is refused and with which words, and what a merge sums. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -13,14 +10,12 @@
 #include "harness/count/row.h"
 #include "models/file/points.h"
 #include "models/place/merge.h"
-#include "tests/models/near.h"
 #include "tests/models/random.h"
 #include "tests/unit.h"
 
 #define HEADER "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n"
 
 static char path[64];
-static struct carm_err err;
 static struct carm_points *points;
 static struct carm_point p;
 
@@ -52,26 +47,22 @@ static int open_bytes(const char *text, size_t size)
 
 static void open_text(const char *text)
 {
-    if (open_bytes(text, strlen(text))) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(open_bytes(text, strlen(text)), "%s", err.text);
 }
 
 static void next(void)
 {
     const int rc = carm_points_next(points, &p, &err);
-    if (rc != 1) {
-        fail_msg("%d: %s", rc, err.text);
-    }
+    fail_if(rc != 1, "%d: %s", rc, err.text);
 }
 
 static void end(void)
 {
-    assert_int_equal(carm_points_next(points, &p, &err), 0);
-    assert_int_equal(carm_points_next(points, &p, &err), 0);
+    assert_ok(carm_points_next(points, &p, &err));
+    assert_ok(carm_points_next(points, &p, &err));
 }
 
-static void reads_all_columns(void **state)
+TEST_BETWEEN(reads_all_columns, set_up, tear_down)
 {
     open_text(HEADER "gemm,1e9,2.5e9,0.25,123,4,AVX2, dp ,pmu\nempty,,,,,,,,\n");
     next();
@@ -97,7 +88,7 @@ static void reads_all_columns(void **state)
     end();
 }
 
-static void columns_in_any_order(void **state)
+TEST_BETWEEN(columns_in_any_order, set_up, tear_down)
 {
     open_text(
         "junk, seconds ,note,dram_bytes,name,flops,rank,host,bytes_low,pid,job,original_imbalance_at\n"
@@ -118,7 +109,7 @@ static void columns_in_any_order(void **state)
     end();
 }
 
-static void quotes_marks_and_comments(void **state)
+TEST_BETWEEN(quotes_marks_and_comments, set_up, tear_down)
 {
     open_text("\xef\xbb\xbf# a comment, with \"\r\n\r\nname,flops,bytes,seconds\r\n"
               "\"a \"\"b\"\", c\r\nd\",1,2,3\r\n  \t\r\n# more\r\n\"#no comment\",4,5,6\r\n"
@@ -135,7 +126,7 @@ static void quotes_marks_and_comments(void **state)
     end();
 }
 
-static void numbers(void **state)
+TEST_BETWEEN(numbers, set_up, tear_down)
 {
     static const struct {
         const char *text;
@@ -160,7 +151,7 @@ static void numbers(void **state)
 }
 
 /* Each row after the header, and what is said of it. */
-static void refuses_rows(void **state)
+TEST_BETWEEN(refuses_rows, set_up, tear_down)
 {
     static const struct {
         const char *row, *said;
@@ -202,13 +193,12 @@ static void refuses_rows(void **state)
         p.threads = 7;
         assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
         assert_in_range(p.threads, 0, 7); /* no number that was refused */
-        if (!strstr(err.text, bad[i].said) || strncmp(err.text, path, strlen(path)) != 0) {
-            fail_msg("\"%s\": %s", bad[i].row, err.text);
-        }
+        fail_if(!strstr(err.text, bad[i].said) || strncmp(err.text, path, strlen(path)) != 0,
+                "\"%s\": %s", bad[i].row, err.text);
     }
 }
 
-static void refuses_bounds_and_shares(void **state)
+TEST_BETWEEN(refuses_bounds_and_shares, set_up, tear_down)
 {
     open_text("name,flops,bytes,seconds,bytes_low,bytes_high\nn,1,5,1,6,7\n");
     assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
@@ -218,7 +208,7 @@ static void refuses_bounds_and_shares(void **state)
     assert_non_null(strstr(err.text, "share is 1.5, more than 1"));
 }
 
-static void refuses_headers(void **state)
+TEST_BETWEEN(refuses_headers, set_up, tear_down)
 {
     static const struct {
         const char *text, *said;
@@ -237,13 +227,11 @@ static void refuses_headers(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(open_bytes(bad[i].text, strlen(bad[i].text)), -CARM_EFORMAT);
         assert_null(points);
-        if (!strstr(err.text, bad[i].said)) {
-            fail_msg("\"%s\": %s", bad[i].text, err.text);
-        }
+        fail_if(!strstr(err.text, bad[i].said), "\"%s\": %s", bad[i].text, err.text);
     }
 }
 
-static void refuses_what_is_no_text(void **state)
+TEST_BETWEEN(refuses_what_is_no_text, set_up, tear_down)
 {
     static const char zero[] = "name,flops,bytes,seconds\nn,1\0,2,3\n";
     assert_int_equal(open_bytes(zero, sizeof zero - 1), 0);
@@ -275,7 +263,7 @@ static int long_field(size_t n, bool quoted)
     return carm_points_next(points, &p, &err);
 }
 
-static void refuses_what_is_too_long(void **state)
+TEST_BETWEEN(refuses_what_is_too_long, set_up, tear_down)
 {
     assert_int_equal(long_field(CARM_CSV_FIELD_MAX - 1, false), 1);
     assert_int_equal(strlen(p.name), CARM_CSV_FIELD_MAX - 1);
@@ -305,7 +293,7 @@ static void refuses_what_is_too_long(void **state)
     assert_non_null(strstr(err.text, "line 2, column 1: a line of more than 128 KiB"));
 }
 
-static void not_placeable(void **state)
+TEST_BETWEEN(not_placeable, set_up, tear_down)
 {
     open_text("name,flops,bytes,seconds\na,0,1,1\nb,1,1,\nc,1,,1\n");
     next();
@@ -318,7 +306,7 @@ static void not_placeable(void **state)
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-static void merges(void **state)
+TEST_BETWEEN(merges, set_up, tear_down)
 {
     struct carm_merge *m = NULL;
     struct carm_merged sum;
@@ -327,9 +315,9 @@ static void merges(void **state)
               "a,10,100,1,7,2,sse,dp,pmu,0,h,90,120\nb,1,1,1,,1,,,,0,h,,\n"
               "a,20,200,3,8,2,avx2,sp,pmu,1,h,,\na,30,300,2,9,2,sse,dp,pmu,2,i,,\n"
               "b,1,1,,,1,,,,0,h,,\n");
-    assert_int_equal(carm_merge_open(&m, &err), 0);
+    assert_ok(carm_merge_open(&m, &err));
     while (carm_points_next(points, &p, &err) == 1) {
-        assert_int_equal(carm_merge_add(m, &p, &err), 0);
+        assert_ok(carm_merge_add(m, &p, &err));
     }
     assert_int_equal(carm_merge_names(m), 2);
     carm_merge_get(m, 0, &sum);
@@ -359,20 +347,20 @@ static void merges(void **state)
 }
 
 /* Many names: the table grows, order stays, every sum is its own. */
-static void merges_many(void **state)
+TEST_BETWEEN(merges_many, set_up, tear_down)
 {
     enum { N = 5000 };
     struct carm_merge *m = NULL;
     struct carm_merged sum;
     char name[32];
-    assert_int_equal(carm_merge_open(&m, &err), 0);
+    assert_ok(carm_merge_open(&m, &err));
     open_text("name,flops,bytes,seconds\nx,1,1,1\n");
     next();
     p.name = name;
     for (int i = 0; i < 3 * N; i++) {
         (void)snprintf(name, sizeof name, "p%d", i % N);
         p.flops = i % N;
-        assert_int_equal(carm_merge_add(m, &p, &err), 0);
+        assert_ok(carm_merge_add(m, &p, &err));
     }
     assert_int_equal(carm_merge_names(m), N);
     for (int i = 0; i < N; i++) {
@@ -387,7 +375,7 @@ static void merges_many(void **state)
 
 /* ---- numbers as text ------------------------------------------------------------------------- */
 
-static void writes_numbers(void **state)
+TEST_BETWEEN(writes_numbers, set_up, tear_down)
 {
     char text[CARM_NUMBER_MAX];
     char wanted[64];
@@ -422,7 +410,7 @@ static void writes_numbers(void **state)
 }
 
 /* Half a number looks like one: 12 of 1250. */
-static void lines_without_an_end(void **state)
+TEST_BETWEEN(lines_without_an_end, set_up, tear_down)
 {
     static const char says[] =
         "the last line of the file does not end: if the file was cut off, its last number is "
@@ -456,14 +444,13 @@ static void reads_as_strtod(const char *text)
     double got = -1.0;
     char *end;
     const double wanted = strtod(text, &end);
-    if (carm_number_scan(text, &got) != end || memcmp(&got, &wanted, sizeof got) != 0) {
-        fail_msg("%s: %a, not %a", text, got, wanted);
-    }
+    fail_if(carm_number_scan(text, &got) != end || memcmp(&got, &wanted, sizeof got) != 0,
+            "%s: %a, not %a", text, got, wanted);
 }
 
 /* Every digit counts: of doubles with 15 to 17 digits, of as many random digits as there may be, and of the
  * halves between doubles, where the rounding turns. */
-static void reads_numbers(void **state)
+TEST_BETWEEN(reads_numbers, set_up, tear_down)
 {
     static const char *const special[] = {"0",
                                           "-0",
@@ -524,7 +511,7 @@ static void reads_numbers(void **state)
         assert_string_equal(carm_text_format(got, size, __VA_ARGS__), wanted); \
     } while (0)
 
-static void formats(void **state)
+TEST_BETWEEN(formats, set_up, tear_down)
 {
     for (size_t size = 1; size < 40; size++) {
         FORMATS_AS(size, "plain");
@@ -539,14 +526,14 @@ static void formats(void **state)
 /* ---- mix --------------------------------------------------------------------------------- */
 
 /* What `carm run` writes is what is read, quantity by quantity. */
-static void rows_of_carm_run_have_their_mix(void **state)
+TEST_BETWEEN(rows_of_carm_run_have_their_mix, set_up, tear_down)
 {
     struct carm_row row = {.name = "n", .seconds = 1, .calls = 1, .isa = "", .precision = ""};
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         carm_count_put(&row.counts, (enum carm_quantity)q, 1000 + q, CARM_COUNTED_STEPPED);
     }
-    assert_int_equal(carm_row_append(path, &row, 1, &err), 0);
-    assert_int_equal(carm_points_open(path, NULL, &points, &err), 0);
+    assert_ok(carm_row_append(path, &row, 1, &err));
+    assert_ok(carm_points_open(path, NULL, &points, &err));
     next();
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
         const enum carm_quantity q = carm_quantity_find(carm_runmix_name((enum carm_runmix_part)i));
@@ -555,7 +542,7 @@ static void rows_of_carm_run_have_their_mix(void **state)
     }
 }
 
-static void what_no_column_tells_is_unknown(void **state)
+TEST_BETWEEN(what_no_column_tells_is_unknown, set_up, tear_down)
 {
     open_text("name,flops,bytes,seconds,fp_adds\na,1,1,1,\nb,1,1,1,3\n");
     next();
@@ -568,7 +555,7 @@ static void what_no_column_tells_is_unknown(void **state)
     assert_near(p.mix.q[CARM_RUNMIX_ADDS], 3, 0.0);
 }
 
-static void operations_stand_for_flops(void **state)
+TEST_BETWEEN(operations_stand_for_flops, set_up, tear_down)
 {
     open_text("name,operations,metric,bytes,seconds\nt,7,exchange,2,1\n"
               "name,operations,metric,bytes,seconds\nu,0,,2,1\nv,,,2,1\nw,1,flop,2,1\n");
@@ -596,28 +583,26 @@ static void refuses(const char *text, const char *why)
     if (!rc) {
         assert_int_equal(carm_points_next(points, &p, &err), -CARM_EFORMAT);
     }
-    if (!strstr(err.text, why)) {
-        fail_msg("'%s' does not say '%s'", err.text, why);
-    }
+    fail_if(!strstr(err.text, why), "'%s' does not say '%s'", err.text, why);
 }
 
-static void refuses_bad_ones(void **state)
+TEST_BETWEEN(refuses_bad_ones, set_up, tear_down)
 {
     refuses("name,operations,bytes,seconds\na,-1,1,1\n", "operations is -1, less than zero");
     refuses("name,flops,bytes,seconds,dp_512\na,1,1,1,many\n", "dp_512 is 'many', not a plain");
     refuses("name,flops,bytes,seconds,loads,loads\na,1,1,1,1,1\n", "loads");
 }
 
-static void merges_operations_and_mix(void **state)
+TEST_BETWEEN(merges_operations_and_mix, set_up, tear_down)
 {
     struct carm_merge *m = NULL;
     struct carm_merged sum;
     open_text("name,operations,metric,bytes,seconds,fp_adds,dp_512,loads\n"
               "t,7,exchange,2,1,1,10,5\nt,8,exchange,2,1,2,20,\nt,1,other,2,1,,,\n");
-    assert_int_equal(carm_merge_open(&m, &err), 0);
+    assert_ok(carm_merge_open(&m, &err));
     for (int i = 0; i < 2; i++) {
         next();
-        assert_int_equal(carm_merge_add(m, &p, &err), 0);
+        assert_ok(carm_merge_add(m, &p, &err));
     }
     next();
     assert_int_equal(carm_merge_add(m, &p, &err), -CARM_EINVAL);
@@ -632,31 +617,4 @@ static void merges_operations_and_mix(void **state)
     carm_merge_close(m);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(lines_without_an_end),
-        TEST(reads_numbers),
-        TEST(formats),
-        TEST(reads_all_columns),
-        TEST(columns_in_any_order),
-        TEST(quotes_marks_and_comments),
-        TEST(numbers),
-        TEST(refuses_rows),
-        TEST(refuses_bounds_and_shares),
-        TEST(refuses_headers),
-        TEST(refuses_what_is_no_text),
-        TEST(refuses_what_is_too_long),
-        TEST(not_placeable),
-        TEST(merges),
-        TEST(merges_many),
-        TEST(writes_numbers),
-        TEST(rows_of_carm_run_have_their_mix),
-        TEST(what_no_column_tells_is_unknown),
-        TEST(operations_stand_for_flops),
-        TEST(refuses_bad_ones),
-        TEST(merges_operations_and_mix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

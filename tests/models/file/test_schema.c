@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* data/model.schema.json and the tables of models/file/model.c say the same, both ways: names, types, ranges,
  * what must be there. A planted difference of each kind is found. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/file/model.h"
 #include "tests/unit.h"
 
@@ -191,13 +186,11 @@ static json_t *load(void)
     return schema;
 }
 
-static void agree(void **state)
+TEST(agree)
 {
     struct walk w = {.schema = load()};
     walk_object(&w, &carm_model_table, w.schema);
-    if (*w.fault) {
-        fail_msg("%s", w.fault);
-    }
+    fail_if(*w.fault, "%s", w.fault);
     json_decref(w.schema);
 }
 
@@ -214,7 +207,7 @@ static json_t *descend(json_t *o, const char *path)
     return o;
 }
 
-static void differences_are_found(void **state)
+TEST(differences_are_found)
 {
     static const struct {
         const char *path, *key, *value, *want; /* value NULL = taken out */
@@ -250,18 +243,10 @@ static void differences_are_found(void **state)
             assert_int_equal(json_object_del(o, plants[i].key), 0);
         }
         walk_object(&w, &carm_model_table, w.schema);
-        if (!strstr(w.fault, plants[i].want)) {
-            fail_msg("expected: %s\n        got: %s", plants[i].want, w.fault);
-        }
+        fail_if(!strstr(w.fault, plants[i].want), "expected: %s\n        got: %s", plants[i].want,
+                w.fault);
         json_decref(w.schema);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agree),
-        cmocka_unit_test(differences_are_found),
-    };
-    return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

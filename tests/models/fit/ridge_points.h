@@ -5,7 +5,6 @@
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
-#include <math.h>
 
 #include "models/fit/ridge.h"
 #include "tests/unit.h"
@@ -51,10 +50,8 @@ static inline struct carm_ridge_fit fit(enum carm_ridge form, const struct carm_
                                         size_t n)
 {
     struct carm_ridge_fit f;
-    struct carm_err err = {""};
-    if (carm_ridge_fit(form, points, n, truth.issue, &f, &err)) {
-        fail_msg("%s: %s", carm_ridge_name(form), err.text);
-    }
+    fail_if(carm_ridge_fit(form, points, n, truth.issue, &f, &err), "%s: %s", carm_ridge_name(form),
+            err.text);
     return f;
 }
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rates from synthetic times of known truth: intervals that cover it as often as they say. */
-#include <math.h>
-#include <string.h>
-
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
 #include "models/fit/line.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum { SIZES = 29, SEEDS = 1000 };
@@ -38,14 +34,11 @@ static void make_times(gsl_rng *rng, double noise, double work[SIZES], double se
 static struct carm_fit_line fit(const double *work, const double *seconds, size_t n)
 {
     struct carm_fit_line f;
-    struct carm_err err = {""};
-    if (carm_fit_line(work, seconds, n, &f, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_fit_line(work, seconds, n, &f, &err));
     return f;
 }
 
-static void exact_times_give_exact_values(void **state)
+TEST(exact_times_give_exact_values)
 {
     double work[SIZES];
     double seconds[SIZES];
@@ -97,7 +90,7 @@ static void theory(double noise, double *rate_se, double *t0_se)
 
 /* 93% of 1000 seeds: binomial, standard deviation 0.7%. At 10%, rows scaled by the measured times
  * would lower times by 2%, a standard error, and fail. */
-static void intervals_cover_the_truth(void **state)
+TEST(intervals_cover_the_truth)
 {
     static const double noises[] = {0.01, 0.03, 0.10};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -134,7 +127,7 @@ static void intervals_cover_the_truth(void **state)
 
 /* 5% of the times tenfold: the rate moves by less than 1% at 1% noise, and less than 2% at 3%, which
  * is what leaving points out does; the intervals go on covering and stay narrow. */
-static void slow_outliers_do_not_move_it(void **state)
+TEST(slow_outliers_do_not_move_it)
 {
     static const double noises[] = {0.01, 0.03};
     static const double limits[] = {0.01, 0.02};
@@ -172,17 +165,15 @@ static void refuse(const double *work, const double *seconds, size_t n, const ch
 {
     struct carm_fit_line f;
     struct carm_fit_line before;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     memset(&f, 0x5a, sizeof f);
     memcpy(&before, &f, sizeof f);
     assert_int_equal(carm_fit_line(work, seconds, n, &f, &err), -CARM_EINVAL);
-    if (!strstr(err.text, words)) {
-        fail_msg("'%s' does not say '%s'", err.text, words);
-    }
+    fail_if(!strstr(err.text, words), "'%s' does not say '%s'", err.text, words);
     assert_memory_equal(&f, &before, sizeof f);
 }
 
-static void refuses_what_has_no_rate(void **state)
+TEST(refuses_what_has_no_rate)
 {
     static const double bad[] = {0.0, -1.0, NAN, INFINITY};
     const double work[] = {1, 2, 3, 4, 5};
@@ -205,13 +196,4 @@ static void refuses_what_has_no_rate(void **state)
     refuse(work, scattered, 5, "do not grow");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_times_give_exact_values),
-        cmocka_unit_test(intervals_cover_the_truth),
-        cmocka_unit_test(slow_outliers_do_not_move_it),
-        cmocka_unit_test(refuses_what_has_no_rate),
-    };
-    return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -5,16 +5,12 @@
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "models/fit/ridge.h"
 #include "tests/models/fit/ridge_points.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
-static void forms_by_hand(void **state)
+TEST(forms_by_hand)
 {
     assert_string_equal(carm_ridge_name(CARM_RIDGE_SHARP), "sharp");
     assert_string_equal(carm_ridge_name(CARM_RIDGE_ROUNDED), "rounded");
@@ -40,7 +36,7 @@ static void forms_by_hand(void **state)
     assert_near(carm_ridge_eval(CARM_RIDGE_ISSUE, &p, 2.0, 0.5), 20.0, 0);
 }
 
-static void exact_points_give_exact_values(void **state)
+TEST(exact_points_give_exact_values)
 {
     static const double sharp[] = {1.0, 2.0, 8.0};
     for (enum carm_ridge form = 0; form < CARM_RIDGE_COUNT; form++) {
@@ -82,19 +78,17 @@ static void refuse(enum carm_ridge form, const struct carm_ridge_point *points, 
 {
     struct carm_ridge_fit f;
     struct carm_ridge_fit before;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     memset(&f, 0x5a, sizeof f);
     memcpy(&before, &f, sizeof f);
     assert_int_equal(carm_ridge_fit(form, points, n, issue, &f, &err), -CARM_EINVAL);
-    if (!strstr(err.text, words)) {
-        fail_msg("'%s' does not say '%s'", err.text, words);
-    }
+    fail_if(!strstr(err.text, words), "'%s' does not say '%s'", err.text, words);
     assert_memory_equal(&f, &before, sizeof f);
 }
 
 /* Points of one side only tell one roof, with or without noise, and with an outlier at the very end
  * that looks like the other side. */
-static void refuses_one_side_of_the_ridge(void **state)
+TEST(refuses_one_side_of_the_ridge)
 {
     static const double sizes[] = {0.0, 0.01, 0.10};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -124,7 +118,7 @@ static void refuses_one_side_of_the_ridge(void **state)
 }
 
 /* A roof that hangs on one point would follow it wherever it is, outlier or not. */
-static void one_point_does_not_make_a_roof(void **state)
+TEST(one_point_does_not_make_a_roof)
 {
     enum { FEW = 12 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -152,7 +146,7 @@ static void one_point_does_not_make_a_roof(void **state)
     gsl_rng_free(rng);
 }
 
-static void refuses_values_out_of_range(void **state)
+TEST(refuses_values_out_of_range)
 {
     static const double bad[] = {0.0, -1.0, NAN, INFINITY};
     struct carm_ridge_point points[POINTS];
@@ -183,13 +177,10 @@ static void refuses_values_out_of_range(void **state)
 
 static void predict(const struct carm_ridge_point *points, size_t n, double *predicted)
 {
-    struct carm_err err = {""};
-    if (carm_ridge_cross_validate(CARM_RIDGE_SHARP, points, n, INFINITY, predicted, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_ridge_cross_validate(CARM_RIDGE_SHARP, points, n, INFINITY, predicted, &err));
 }
 
-static void predictions_have_not_seen_the_point(void **state)
+TEST(predictions_have_not_seen_the_point)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2021);
@@ -228,12 +219,11 @@ static void predictions_have_not_seen_the_point(void **state)
     }
 }
 
-static void cross_validation_needs_two_halves(void **state)
+TEST(cross_validation_needs_two_halves)
 {
     struct carm_ridge_point points[POINTS];
     make_points(NULL, CARM_RIDGE_SHARP, INFINITY, 0.0, points);
     double predicted[POINTS] = {7.0};
-    struct carm_err err = {""};
     assert_int_equal(
         carm_ridge_cross_validate(CARM_RIDGE_SHARP, points, 11, INFINITY, predicted, &err),
         -CARM_EINVAL);
@@ -325,7 +315,7 @@ static void count_cover(gsl_rng *rng, enum carm_ridge form, double p, double noi
 static const double noises[] = {0.01, 0.03, 0.10};
 
 /* 93% of 1000 seeds at each noise: binomial, standard deviation 0.7%. */
-static void sharp_intervals_cover_the_truth(void **state)
+TEST(sharp_intervals_cover_the_truth)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2014);
@@ -339,7 +329,7 @@ static void sharp_intervals_cover_the_truth(void **state)
 }
 
 /* 93% of 900 seeds for each p, 300 at each noise. */
-static void rounded_intervals_cover_the_truth(void **state)
+TEST(rounded_intervals_cover_the_truth)
 {
     static const double sharp[] = {2.0, 4.0, 8.0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -358,7 +348,7 @@ static void rounded_intervals_cover_the_truth(void **state)
 
 /* The better half of the points must count more: the intervals cover, and are as narrow as known
  * weights allow; a fit without weights would be 2.5 times as wide. Only ratios of sigma matter. */
-static void weights_count(void **state)
+TEST(weights_count)
 {
     enum { SEEDS = 500 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -396,7 +386,7 @@ static void weights_count(void **state)
 
 /* 5% of the points slowed tenfold: neither roof moves by 1% at 1% noise, nor by 2.5% at 3%, which is
  * what leaving the points out does. */
-static void outliers_do_not_move_a_roof(void **state)
+TEST(outliers_do_not_move_a_roof)
 {
     static const double limits[] = {0.01, 0.025};
     static const double sharp[] = {INFINITY, 2.0, 8.0};
@@ -432,7 +422,7 @@ static void outliers_do_not_move_a_roof(void **state)
 
 /* Sharp points seen by the rounded form: the interval of p is open to infinity, an estimate that
  * shows no rounding agrees with the sharp form, and its larger number of parameters costs it. */
-static void sharp_points_show_no_rounding(void **state)
+TEST(sharp_points_show_no_rounding)
 {
     enum { SEEDS = 100 };
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -461,7 +451,7 @@ static void sharp_points_show_no_rounding(void **state)
     assert_true(open >= 93);
 }
 
-static void criterion_finds_the_form(void **state)
+TEST(criterion_finds_the_form)
 {
     enum { SEEDS = 100 };
     static const double sizes[] = {0.01, 0.03};
@@ -500,22 +490,4 @@ static void criterion_finds_the_form(void **state)
     gsl_rng_free(rng);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_by_hand),
-        cmocka_unit_test(exact_points_give_exact_values),
-        cmocka_unit_test(refuses_one_side_of_the_ridge),
-        cmocka_unit_test(one_point_does_not_make_a_roof),
-        cmocka_unit_test(refuses_values_out_of_range),
-        cmocka_unit_test(predictions_have_not_seen_the_point),
-        cmocka_unit_test(cross_validation_needs_two_halves),
-        cmocka_unit_test(sharp_intervals_cover_the_truth),
-        cmocka_unit_test(rounded_intervals_cover_the_truth),
-        cmocka_unit_test(weights_count),
-        cmocka_unit_test(outliers_do_not_move_a_roof),
-        cmocka_unit_test(sharp_points_show_no_rounding),
-        cmocka_unit_test(criterion_finds_the_form),
-    };
-    return cmocka_run_group_tests_name("ridge", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,7 +2,6 @@
 /* Outliers and drift of synthetic fleets with known truth. */
 #include "models/fleet/judge.h"
 #include "tests/models/fleet/generate.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_model *node(int i, int hour)
@@ -28,7 +27,7 @@ static size_t column(const struct carm_fleet_table *t, const char *name, int thr
 /* ---- closed forms -------------------------------------------------------------------------------- */
 
 /* Deviations of -2 .. 2 per cent: median, spread and z by hand. */
-static void by_hand(void **state)
+TEST(by_hand)
 {
     static const double factors[] = {-2, -1, 0, 1, 2, -1, 1};
     struct carm_fleet *f = gen_fleet();
@@ -60,7 +59,7 @@ static void by_hand(void **state)
 }
 
 /* A family's mean is weighted by 1/spread^2; independent roofs show no correlation, equal ones do. */
-static void families(void **state)
+TEST(families)
 {
     uint64_t seed = 5;
     struct carm_fleet *f = gen_fleet();
@@ -87,7 +86,7 @@ static void families(void **state)
 }
 
 /* What a node says of its own error counts: the same deviation is sure for one and not for another. */
-static void own_errors(void **state)
+TEST(own_errors)
 {
     uint64_t seed = 3;
     struct carm_fleet *f = gen_fleet();
@@ -110,7 +109,7 @@ static void own_errors(void **state)
     carm_fleet_free(f);
 }
 
-static void disturbed_accuses_nobody(void **state)
+TEST(disturbed_accuses_nobody)
 {
     uint64_t seed = 4;
     struct carm_fleet *f = gen_fleet();
@@ -139,7 +138,7 @@ static void disturbed_accuses_nobody(void **state)
 }
 
 /* Two nodes are not judged; three to four by what moves from run to run. */
-static void few_nodes(void **state)
+TEST(few_nodes)
 {
     for (int n = 1; n <= 4; n++) {
         struct carm_fleet *f = gen_fleet();
@@ -220,7 +219,7 @@ static double judge_rounds(int n, size_t fleets, bool slow)
 }
 
 /* Of few nodes, their intervals tell more than what virtual machines may move by: 32% for that memory. */
-static void intervals_of_rounds(void **state)
+TEST(intervals_of_rounds)
 {
     assert_true(judge_rounds(3, 100, false) <= 0.05);
     assert_true(judge_rounds(3, 40, true) >= 0.9);
@@ -283,7 +282,7 @@ static void check_flags(const struct carm_fleet_table *t, double fdr)
     check_adjusted(&roofs, 0, adjusted);
 }
 
-static void slow_fast_and_small(void **state)
+TEST(slow_fast_and_small)
 {
     uint64_t seed = 6;
     struct carm_fleet *f = gen_fleet();
@@ -349,7 +348,7 @@ static void draw(size_t n, const char *mix, int threads, double factor, uint64_t
 
 /* A level that is 5% low: at least 95% found, less than 1% false alarms. By simulation 99.9% of 10 roofs are
  * outliers; of 5 roofs 85% are, and 98% together with suspects, who are 0.95% of sound nodes. */
-static void level_is_found(void **state)
+TEST(level_is_found)
 {
     struct outcome ten = {0}, five = {0};
     for (uint64_t seed = 1; seed <= 3; seed++) {
@@ -367,7 +366,7 @@ static void level_is_found(void **state)
 }
 
 /* One roof alone that is 5% low is not told from noise (9% become suspects); 15% low is. */
-static void one_roof(void **state)
+TEST(one_roof)
 {
     struct outcome five = {0}, fifteen = {0};
     draw(3000, "2:1", 2, 0.95, 11, &five);
@@ -378,7 +377,7 @@ static void one_roof(void **state)
 }
 
 /* Fleets without any outlier: some are accused in 1% of them. */
-static void sound_fleets(void **state)
+TEST(sound_fleets)
 {
     size_t fleets = 0;
     for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -391,7 +390,7 @@ static void sound_fleets(void **state)
 
 /* ---- over time ------------------------------------------------------------------------------------ */
 
-static void drift(void **state)
+TEST(drift)
 {
     uint64_t seed = 9;
     struct carm_fleet *f = gen_fleet();
@@ -428,7 +427,7 @@ static void drift(void **state)
 }
 
 /* An earlier value that was disturbed is no history. */
-static void disturbed_history(void **state)
+TEST(disturbed_history)
 {
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 5; i++) {
@@ -453,7 +452,7 @@ static void disturbed_history(void **state)
 
 /* ---- groups and names ------------------------------------------------------------------------------ */
 
-static void groups(void **state)
+TEST(groups)
 {
     struct carm_fleet *f = gen_fleet();
     for (int i = 0; i < 20; i++) {
@@ -493,9 +492,7 @@ static size_t count_nodes(struct carm_fleet *f, const char *said)
         n += f->groups[g].nnodes;
     }
     assert_int_equal(f->nnotes, said ? 1 : 0);
-    if (said && !strstr(f->notes[0], said)) {
-        fail_msg("'%s' lacks '%s'", f->notes[0], said);
-    }
+    fail_if(said && !strstr(f->notes[0], said), "'%s' lacks '%s'", f->notes[0], said);
     carm_fleet_free(f);
     return n;
 }
@@ -511,7 +508,7 @@ static struct carm_fleet *two(int hour, double factor, double memory)
     return f;
 }
 
-static void names_that_meet(void **state)
+TEST(names_that_meet)
 {
     assert_int_equal(count_nodes(two(5, 1.01, 1.0), NULL), 1);
     assert_int_equal(count_nodes(two(0, 1.01, 1.0),
@@ -540,7 +537,7 @@ static void names_that_meet(void **state)
 
 /* ---- stats ------------------------------------------------------------------------------- */
 
-static void centre_by_hand(void **state)
+TEST(centre_by_hand)
 {
     /* deviations from 3: 2 1 0 1 97 -> 0 1 1 2 97, median 1 */
     double v[] = {100, 2, 1, 4, 3}, scratch[6];
@@ -567,7 +564,7 @@ static void centre_by_hand(void **state)
 
 /* The table of Benjamini and Hochberg 1995, section 3.2: fifteen p values, four of which are rejected at
  * 0.05, where Bonferroni's method rejects three. */
-static void bh_of_the_paper(void **state)
+TEST(bh_of_the_paper)
 {
     const double sorted[] = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                              0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
@@ -596,7 +593,7 @@ static void bh_of_the_paper(void **state)
     assert_int_equal(carm_fleet_bh(p, 0, order, q), 0);
 }
 
-static void p_values(void **state)
+TEST(p_values)
 {
     assert_near(carm_fleet_p(0.0, 100), 1.0, 1e-12);
     assert_near(carm_fleet_p(1.959964, 4), 0.05, 1e-6); /* a known spread: the normal */
@@ -608,7 +605,7 @@ static void p_values(void **state)
 }
 
 /* Under the null, p <= 1% comes up in at most 1% of nodes, whatever their number. */
-static void p_values_hold(void **state)
+TEST(p_values_hold)
 {
     static const size_t sizes[] = {5, 6, 8, 11, 20, 50, 200};
     uint64_t seed = 1;
@@ -633,18 +630,4 @@ static void p_values_hold(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),           cmocka_unit_test(families),
-        cmocka_unit_test(own_errors),        cmocka_unit_test(disturbed_accuses_nobody),
-        cmocka_unit_test(few_nodes),         cmocka_unit_test(slow_fast_and_small),
-        cmocka_unit_test(level_is_found),    cmocka_unit_test(one_roof),
-        cmocka_unit_test(sound_fleets),      cmocka_unit_test(drift),
-        cmocka_unit_test(disturbed_history), cmocka_unit_test(groups),
-        cmocka_unit_test(names_that_meet),   cmocka_unit_test(intervals_of_rounds),
-        cmocka_unit_test(centre_by_hand),    cmocka_unit_test(bh_of_the_paper),
-        cmocka_unit_test(p_values),          cmocka_unit_test(p_values_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of other tools: what their numbers come to, what is refused and with which words, and that files which
  * are cut off anywhere are read or refused. */
-#include <math.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,8 +8,6 @@
 #include "models/file/select.h"
 #include "models/file/work.h"
 #include "tests/unit.h"
-
-static struct carm_err err;
 
 static bool near(double value, double wanted)
 {
@@ -91,15 +84,13 @@ static int read_sample(const char *name, const struct carm_points_how *how, stru
     char *text = sample(name, &size);
     const int n = read_text(text, size, how, seen, most);
     free(text);
-    if (n < 0) {
-        fail_msg("%s: %s", name, err.text);
-    }
+    fail_if(n < 0, "%s: %s", name, err.text);
     return n;
 }
 
 /* ---- what the numbers come to ------------------------------------------------------------------- */
 
-static void google(void **state)
+TEST(google)
 {
     static const struct carm_points_how runs = {.runs = true};
     struct seen s[8];
@@ -119,7 +110,7 @@ static void google(void **state)
     assert_true(near(s[4].seconds, 10e-6) && near(s[6].seconds, 10.5e-6));
 }
 
-static void hyperfine(void **state)
+TEST(hyperfine)
 {
     static const struct carm_points_how work = {.work = "tests/data/import/work.csv"};
     static const struct carm_points_how runs = {.work = "tests/data/import/work.csv", .runs = true};
@@ -134,7 +125,7 @@ static void hyperfine(void **state)
     assert_true(near(s[0].seconds, 0.51));
 }
 
-static void perf(void **state)
+TEST(perf)
 {
     struct seen s[2];
     assert_int_equal(setenv("CARM_UARCH", "skylake-server", 1), 0);
@@ -155,7 +146,7 @@ static void perf(void **state)
     assert_int_equal(unsetenv("CARM_UARCH"), 0);
 }
 
-static void likwid(void **state)
+TEST(likwid)
 {
     struct seen s[4];
     assert_int_equal(read_sample("likwid.csv", NULL, s, 4), 3);
@@ -168,7 +159,7 @@ static void likwid(void **state)
     assert_true(s[2].flops < 0.0 && s[2].dram_bytes < 0.0);
 }
 
-static void tables(void **state)
+TEST(tables)
 {
     struct seen s[4];
     assert_int_equal(read_sample("advisor.csv", NULL, s, 4), 2);
@@ -181,17 +172,17 @@ static void tables(void **state)
     assert_true(s[2].flops == 0.0 && s[2].bytes < 0.0);
 }
 
-static void roofs(void **state)
+TEST(roofs)
 {
     struct carm_model *m = NULL;
-    assert_int_equal(carm_select_open("tests/data/import/ert.json", &m, NULL, &err), 0);
+    assert_ok(carm_select_open("tests/data/import/ert.json", &m, NULL, &err));
     assert_string_equal(m->roofs_of, "ERT 1.1.0");
     assert_int_equal(m->nroofs, 1);
     assert_int_equal(m->roofs[0].threads, 4);
     assert_true(near(carm_roofs_find_memory(m->roofs, "L2", "update")->bandwidth, 210.25e9));
     assert_true(near(carm_roofs_find_peak(m->roofs)->rate, 160.25e9));
     carm_model_free(m);
-    assert_int_equal(carm_select_open("tests/data/import/carm-tool-roofs.csv", &m, NULL, &err), 0);
+    assert_ok(carm_select_open("tests/data/import/carm-tool-roofs.csv", &m, NULL, &err));
     assert_int_equal(m->nroofs, 2);
     assert_int_equal(m->nlevels, 4);
     assert_true(near(carm_roofs_find_memory(m->roofs, "DRAM", "1:0")->bandwidth, 13e9));
@@ -208,7 +199,7 @@ static void roofs(void **state)
 #define ADVISOR     "ID,Function Call Sites and Loops,Self Elapsed Time,Self GFLOP,Self Memory GB\n"
 #define CARM_TOOL   "Date,Method,Name,ISA,Precision,Threads,AI,Gflops,Bandwidth,Time\n"
 
-static void refusals(void **state)
+TEST(refusals)
 {
     static const struct {
         const char *text, *says;
@@ -275,13 +266,12 @@ static void refusals(void **state)
     struct seen s[1];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const int n = read_text(bad[i].text, strlen(bad[i].text), NULL, s, 1);
-        if (bad[i].says ? n >= 0 || !strstr(err.text, bad[i].says) : n < 0) {
-            fail_msg("%s: %s, not %s", bad[i].text, n < 0 ? err.text : "read", bad[i].says);
-        }
+        fail_if(bad[i].says ? n >= 0 || !strstr(err.text, bad[i].says) : n < 0, "%s: %s, not %s",
+                bad[i].text, n < 0 ? err.text : "read", bad[i].says);
     }
 }
 
-static void roof_refusals(void **state)
+TEST(roof_refusals)
 {
     static const char names[] =
         "Name:,n,L1 Size:,48,L2 Size:,1,L3 Size:,0,,L1,L1,L2,L2,L3,L3,DRAM,DRAM,"
@@ -303,9 +293,7 @@ static void roof_refusals(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_not_equal(
             carm_select_open(file_of(bad[i].text, strlen(bad[i].text)), &m, NULL, &err), 0);
-        if (!strstr(err.text, bad[i].says)) {
-            fail_msg("%s: %s", bad[i].says, err.text);
-        }
+        fail_if(!strstr(err.text, bad[i].says), "%s: %s", bad[i].says, err.text);
     }
     (void)snprintf(row, sizeof row, "%sd,avx2,dp,0,2,1,No,1,add,1,1,1,1,1,1,1,1,1,1,1,1\n", names);
     assert_int_not_equal(carm_select_open(file_of(row, strlen(row)), &m, NULL, &err), 0);
@@ -313,7 +301,7 @@ static void roof_refusals(void **state)
 }
 
 /* A file that ends anywhere is read as far as it goes, or refused with a sentence. */
-static void cut_off(void **state)
+TEST(cut_off)
 {
     static const char *const names[] = {"google-benchmark.json",
                                         "hyperfine.json",
@@ -344,7 +332,7 @@ static void cut_off(void **state)
 }
 
 /* Megabytes in one field. */
-static void large(void **state)
+TEST(large)
 {
     enum { SIZE = 4 << 20 };
     char *text = malloc(SIZE + 256);
@@ -379,7 +367,7 @@ static void large(void **state)
 }
 
 /* Text is read through a window of 256 KiB: objects, strings and escapes lie across its ends, one is longer. */
-static void windows(void **state)
+TEST(windows)
 {
     enum { ITEMS = 3000, WINDOW = 1 << 18, LONG = 700000 };
     const size_t room = 4 << 20;
@@ -426,7 +414,7 @@ static void windows(void **state)
 }
 
 /* Rows of one name are runs of it, but for likwid, whose groups of a region are parts of one run. */
-static void repeated_names(void **state)
+TEST(repeated_names)
 {
 #define TWICE "{\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"s\"}"
     static const struct {
@@ -443,13 +431,11 @@ static void repeated_names(void **state)
     struct seen s[4];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         const int n = read_text(files[i].text, strlen(files[i].text), NULL, s, 4);
-        if (n != files[i].rows) {
-            fail_msg("%s: %d rows, %s", files[i].text, n, err.text);
-        }
+        fail_if(n != files[i].rows, "%s: %d rows, %s", files[i].text, n, err.text);
     }
 }
 
-static void formats(void **state)
+TEST(formats)
 {
     static const struct carm_points_how insists = {.format = "likwid"};
     static const struct carm_points_how points = {.format = "points"};
@@ -468,7 +454,7 @@ static void formats(void **state)
     assert_true(carm_select_is_model("tests/data/sample-model.json"));
 }
 
-static void work(void **state)
+TEST(work)
 {
     struct carm_work *w = NULL;
     static const char *const bad[] = {"name,flops\na,1\n", "name,flops,bytes\na,1,2\na,1,2\n",
@@ -477,20 +463,10 @@ static void work(void **state)
         assert_int_not_equal(carm_work_open(file_of(bad[i], strlen(bad[i])), &w, &err), 0);
         assert_null(w);
     }
-    assert_int_equal(carm_work_open("tests/data/import/work.csv", &w, &err), 0);
+    assert_ok(carm_work_open("tests/data/import/work.csv", &w, &err));
     assert_null(carm_work_find(w, "nothing"));
     assert_true(near(carm_work_find(w, "solve")->bytes, 1.6e10));
     carm_work_close(w);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(google),   cmocka_unit_test(hyperfine),      cmocka_unit_test(perf),
-        cmocka_unit_test(likwid),   cmocka_unit_test(tables),         cmocka_unit_test(roofs),
-        cmocka_unit_test(refusals), cmocka_unit_test(roof_refusals),  cmocka_unit_test(cut_off),
-        cmocka_unit_test(large),    cmocka_unit_test(repeated_names), cmocka_unit_test(formats),
-        cmocka_unit_test(work),     cmocka_unit_test(windows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Points before and after: Welch's interval against a worked example and against times of known scatter, and
  * what of counts and roofs differs. */
-#include <math.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/file/points.h"
 #include "models/place/change.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static char paths[2][64];
-static struct carm_err err;
 static int code; /* of the last comparison */
 
 static int set_up(void **state)
@@ -54,7 +47,7 @@ static struct carm_changes *read_both(const char *before, const char *after, dou
 }
 
 /* Logarithms 1, 2, 3 and 4, 6, 8, 10: variances 1 and 20/3, so 1/3 + 5/3 = 2; freedom 4 / (1/18 + 25/27) = 4.0755 */
-static void interval(void **state)
+TEST(interval)
 {
     const double sum[] = {6, 28}, squares[] = {14, 216};
     const size_t runs[] = {3, 4};
@@ -80,7 +73,7 @@ static enum carm_change_verdict verdict(const char *before, const char *after, d
     return change.values[CARM_CHANGE_TIME].verdict;
 }
 
-static void times(void **state)
+TEST(times)
 {
     const char *one = RUN("a", "1.00") RUN("a", "1.01") RUN("a", "0.99");
     const char *more = RUN("a", "1.10") RUN("a", "1.11") RUN("a", "1.09");
@@ -93,7 +86,7 @@ static void times(void **state)
     assert_int_equal(verdict(one, "a,1e9,8e9,,stepped," TAIL, 0.01), CARM_CHANGE_UNKNOWN);
 }
 
-static void counts(void **state)
+TEST(counts)
 {
     struct carm_changes *c =
         read_both("a,1e9,8e9,1,translated,100,1e9,0,0,0,0,0,0,0,\n"
@@ -129,7 +122,7 @@ static void counts(void **state)
     carm_changes_close(c);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
     assert_null(read_both(RUN("a", "1"), RUN("b", "1"), 0.01));
     assert_non_null(strstr(err.text, "no point of the same name"));
@@ -138,9 +131,4 @@ static void refusals(void **state)
     assert_int_equal(code, -CARM_EINVAL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(interval), cmocka_unit_test(times),
-                                       cmocka_unit_test(counts), cmocka_unit_test(refusals)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

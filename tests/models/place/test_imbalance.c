@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What imbalance costs: closed forms, and every rank's own bound taken one by one. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "models/place/views.h"
 #include "tests/harness/count/rank_rows.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
-static struct carm_err err;
 static struct carm_view view;
 
-static void ratios(void **state)
+TEST(ratios)
 {
     assert_near(carm_imbalance_ratio(4.0, 8.0, 4.0), 2.0, 1e-12);
     assert_near(carm_imbalance_ratio(2.0, 8.0 * (1 + 1e-15), 4.0), 1.0, 1e-12);
@@ -30,7 +24,7 @@ static double drawn(void) /* above 0, up to 1 */
 }
 
 /* The bound of the whole is the work over the time of the rank that ends last under its own roofs. */
-static void ceilings_are_the_last_ranks(void **state)
+TEST(ceilings_are_the_last_ranks)
 {
     struct carm_place_set *set = calloc(1, sizeof *set);
     struct carm_place *place = calloc(2, sizeof *place);
@@ -43,20 +37,20 @@ static void ceilings_are_the_last_ranks(void **state)
         const int n = 2 + trial % 9;
         double work = 0.0, bytes = 0.0, threads = 0.0, time = 0.0;
         struct carm_views *views = NULL;
-        assert_int_equal(carm_views_open(&views, "", &err), 0);
+        assert_ok(carm_views_open(&views, "", &err));
         for (int i = 0; i < n; i++) {
             char rank[16];
             (void)snprintf(rank, sizeof rank, "%d", i);
             const int c = 1 + (int)(3.99 * drawn());
             struct carm_point p = row("", "n1", rank, 1e9 * drawn(), 8e9 * drawn(), 1.0);
             p.threads = c;
-            assert_int_equal(carm_views_add(views, &p, &err), 0);
+            assert_ok(carm_views_add(views, &p, &err));
             work += p.flops;
             bytes += p.bytes;
             threads += c;
             time = fmax(time, fmax(p.flops / (c * flat), p.bytes / (c * slope)));
         }
-        assert_int_equal(carm_views_group(views, 0, &err), 0);
+        assert_ok(carm_views_group(views, 0, &err));
         carm_views_get(views, CARM_VIEW_NODE, 0, &view);
         set->sides[CARM_PLACE_CACHE_AWARE].slope = slope * threads;
         set->sides[CARM_PLACE_CACHE_AWARE].peak = flat * threads;
@@ -75,7 +69,7 @@ static void ceilings_are_the_last_ranks(void **state)
     free(set);
 }
 
-static void memory_of_nodes_bounds_the_original_model(void **state)
+TEST(memory_of_nodes_bounds_the_original_model)
 {
     struct carm_place_set *set = calloc(1, sizeof *set);
     struct carm_place *place = calloc(2, sizeof *place);
@@ -114,12 +108,4 @@ static void memory_of_nodes_bounds_the_original_model(void **state)
     free(set);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios),
-        cmocka_unit_test(ceilings_are_the_last_ranks),
-        cmocka_unit_test(memory_of_nodes_bounds_the_original_model),
-    };
-    return cmocka_run_group_tests_name("uneven", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One point for each level, and the caches of a model as caches to simulate. */
-#include <string.h>
-
 #include "models/caches/machine.h"
 #include "models/place/levels.h"
 #include "tests/unit.h"
@@ -31,7 +29,7 @@ static struct carm_model model(void)
     return m;
 }
 
-static void test_binding(void **state)
+TEST(binding)
 {
     const struct carm_roofs r = roofs();
     const struct carm_model m = model();
@@ -133,7 +131,7 @@ static struct carm_model machine(struct carm_level *levels, size_t n)
     return m;
 }
 
-static void test_caches(void **state)
+TEST(caches)
 {
     struct carm_level levels[] = {
         {.level = "L1", .os_size_bytes = 32 << 10, .knee_bytes = 30 << 10, .resolved = true},
@@ -144,10 +142,9 @@ static void test_caches(void **state)
         {1, 32 << 10, 8, 0}, {2, 1 << 20, 16, 0}, {3, 32 << 20, 16, 1}};
     const struct carm_model m = machine(levels, 4);
     struct carm_hierarchy_config c;
-    struct carm_err err = {""};
     char text[CARM_CACHES_TEXT_MAX];
     memset(&c, 0, sizeof c);
-    assert_int_equal(carm_caches_of_model(&m, ways, 3, &c, text, &err), 0);
+    assert_ok(carm_caches_of_model(&m, ways, 3, &c, text, &err));
     assert_string_equal(text,
                         "L1 32 KiB, 8 ways; L2 1 MiB, 16 ways; L3 8 MiB (measured), 16 ways, 8 "
                         "cores, inclusive");
@@ -157,15 +154,15 @@ static void test_caches(void **state)
     assert_int_equal(c.levels[1].shared_by, 1); /* two hardware threads */
     const struct carm_cache_ways other[] = {{1, 48 << 10, 12, 0}, {2, 1 << 20, 16, 0}};
     char another[CARM_CACHES_TEXT_MAX];
-    assert_int_equal(carm_caches_of_model(&m, other, 2, &c, another, &err), 0);
-    assert_int_equal(carm_caches_of_model(&m, NULL, 0, &c, text, &err), 0);
+    assert_ok(carm_caches_of_model(&m, other, 2, &c, another, &err));
+    assert_ok(carm_caches_of_model(&m, NULL, 0, &c, text, &err));
     assert_string_equal(another, text); /* another machine's ways say nothing */
     assert_string_equal(text, "L1 32 KiB, 8 ways (assumed); L2 1 MiB, 8 ways (assumed); L3 8 MiB "
                               "(measured), 16 ways (assumed), 8 cores, non-inclusive (assumed)");
 }
 
 /* Sizes that no ways divide, fully associative ones, and ways that nobody knows. */
-static void test_whole_sets(void **state)
+TEST(whole_sets)
 {
     struct carm_level levels[] = {{.level = "L1", .os_size_bytes = 128},
                                   {.level = "L2", .os_size_bytes = 32768},
@@ -174,27 +171,25 @@ static void test_whole_sets(void **state)
     const struct carm_cache_ways ways[] = {{1, 128, 8, 0}, {2, 32768, -1, 0}};
     struct carm_model m = machine(levels, 3);
     struct carm_hierarchy_config c;
-    struct carm_err err = {""};
     char text[CARM_CACHES_TEXT_MAX];
     m.machine.caches = sizes;
     m.machine.ncaches = 2;
     memset(&c, 0, sizeof c);
-    assert_int_equal(carm_caches_of_model(&m, ways, 2, &c, text, &err), 0);
+    assert_ok(carm_caches_of_model(&m, ways, 2, &c, text, &err));
     assert_int_equal(c.levels[0].ways, 2);
     assert_int_equal(c.levels[1].ways, 64);
     assert_int_equal(c.levels[2].ways, 16);
     assert_int_equal(c.levels[2].size_bytes, 960 * 16 * 64); /* 976 sets, to four bits */
     struct carm_hierarchy *h = NULL;
-    assert_int_equal(carm_hierarchy_open(&h, &c, &err), 0);
+    assert_ok(carm_hierarchy_open(&h, &c, &err));
     carm_hierarchy_close(h);
 }
 
-static void test_no_caches(void **state)
+TEST(no_caches)
 {
     struct carm_level levels[] = {{.level = "L7"}, {.level = "DRAM"}};
     const struct carm_model m = machine(levels, 2);
     struct carm_hierarchy_config c;
-    struct carm_err err = {""};
     char text[CARM_CACHES_TEXT_MAX];
     memset(&c, 0, sizeof c);
     assert_int_equal(carm_caches_of_model(&m, NULL, 0, &c, text, &err), -CARM_ENOTSUP);
@@ -202,13 +197,4 @@ static void test_no_caches(void **state)
                                   "simulated: carm build measures the levels");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binding),
-        cmocka_unit_test(test_caches),
-        cmocka_unit_test(test_whole_sets),
-        cmocka_unit_test(test_no_caches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,13 +2,9 @@
 /* Placement under measured ceilings, with a set made by hand, and under operations that are no
  * flops. */
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/place/print.h"
 #include "models/place/place.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 /* The machine: L1 100, DRAM 10 byte/s; fma 40, add 20 flop/s; the original slope is 12. */
@@ -47,7 +43,6 @@ static const struct carm_ceilings ceilings = {
 
 static struct carm_place_set set;
 static struct carm_place p;
-static struct carm_err err;
 
 static int set_up(void **state)
 {
@@ -61,13 +56,11 @@ static const struct carm_place *place(enum carm_place_which which, double intens
 {
     const struct carm_place_input in = {
         .flops = performance, .bytes = performance / intensity, .seconds = 1};
-    if (carm_place_point(&set, which, &in, &p, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_place_point(&set, which, &in, &p, &err));
     return &p;
 }
 
-static void without_ceilings_all_is_as_before(void **state)
+TEST_BETWEEN(without_ceilings_all_is_as_before, set_up, NULL)
 {
     carm_place_prepare(&set, &model, &sets[0]);
     assert_false(set.has_measured);
@@ -81,7 +74,7 @@ static void without_ceilings_all_is_as_before(void **state)
     assert_false(set.has_measured);
 }
 
-static void measured_are_the_original_models_ceilings(void **state)
+TEST_BETWEEN(measured_are_the_original_models_ceilings, set_up, NULL)
 {
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
     assert_near(p.roof, 12.5, 0); /* the measured slope */
@@ -100,7 +93,7 @@ static void measured_are_the_original_models_ceilings(void **state)
 
 /* At 1 flop/byte with 4 flop/s under the slope: unit stride may be done in part (6 / 4 is left), vectors (5 to
  * the roof, 12.5), affinity (6 to 12.5). The point is above "TLP only", which is not of the roof's kind. */
-static void gains_come_in_order(void **state)
+TEST_BETWEEN(gains_come_in_order, set_up, NULL)
 {
     (void)place(CARM_PLACE_ORIGINAL, 1, 4);
     static const struct {
@@ -120,7 +113,7 @@ static void gains_come_in_order(void **state)
                         "at most 1.5x, 3.1x to the roof");
 }
 
-static void small_gains_are_not_advised(void **state)
+TEST_BETWEEN(small_gains_are_not_advised, set_up, NULL)
 {
     (void)place(CARM_PLACE_ORIGINAL, 1, 5.6); /* 6 / 5.6 for unit stride: passed over */
     assert_string_equal(p.advice, "memory and compute region: keep memory on the threads' own node "
@@ -138,7 +131,7 @@ static void small_gains_are_not_advised(void **state)
     assert_non_null(strstr(p.advice, "times the roof (DRAM peak)"));
 }
 
-static void without_one_in_reach_the_roof_is_advised(void **state)
+TEST_BETWEEN(without_one_in_reach_the_roof_is_advised, set_up, NULL)
 {
     struct carm_ceilings flat = ceilings;
     flat.memory[0] = flat.memory[3];
@@ -151,7 +144,7 @@ static void without_one_in_reach_the_roof_is_advised(void **state)
 }
 
 /* The cache-aware side keeps its levels and operations; measured ceilings join, the peak does not come twice. */
-static void measured_join_the_horizontals(void **state)
+TEST_BETWEEN(measured_join_the_horizontals, set_up, NULL)
 {
     (void)place(CARM_PLACE_CACHE_AWARE, 10, 6);
     static const char *const names[] = {"TLP only", "no SIMD", "add", "no FMA", "fma"};
@@ -167,15 +160,15 @@ static void measured_join_the_horizontals(void **state)
 
 /* At 0.25 flop/byte DRAM allows 2.5 flop/s, as much as "TLP only": what keeps 75% of DRAM's bandwidth busy waits
  * for memory, with measured ceilings as without them. */
-static void a_missing_optimisation_reverses_no_diagnosis(void **state)
+TEST_BETWEEN(a_missing_optimisation_reverses_no_diagnosis, set_up, NULL)
 {
     struct carm_place without;
     const struct carm_place_input in = {.flops = 1.9, .bytes = 7.6, .seconds = 1};
-    assert_int_equal(carm_place_cache_aware(&model, &sets[0], 1.9, 7.6, 1, &without, &err), 0);
+    assert_ok(carm_place_cache_aware(&model, &sets[0], 1.9, 7.6, 1, &without, &err));
     struct carm_ceilings low = ceilings;
     low.compute[0].rate = 2.2;
     carm_place_use_ceilings(&set, &low);
-    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &p, &err), 0);
+    assert_ok(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &p, &err));
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
     assert_int_equal(p.bound, CARM_BOUND_MEMORY);
     assert_string_equal(p.advice, without.advice);
@@ -194,15 +187,15 @@ static void a_missing_optimisation_reverses_no_diagnosis(void **state)
     assert_non_null(strstr(p.advice, "below the slope of DRAM peak: 1.3x is left"));
 }
 
-static void an_intensity_alone(void **state)
+TEST_BETWEEN(an_intensity_alone, set_up, NULL)
 {
-    assert_int_equal(carm_place_intensity(&set, CARM_PLACE_ORIGINAL, 1, &p, &err), 0);
+    assert_ok(carm_place_intensity(&set, CARM_PLACE_ORIGINAL, 1, &p, &err));
     assert_near(p.roof, 12.5, 0);
     assert_int_equal(p.bound, CARM_BOUND_MEMORY);
     assert_int_equal(p.ngains, 4); /* each from its own ceiling */
     assert_near(p.gains[0].times, 3, 1e-12);
     assert_int_equal(p.above, -1);
-    assert_int_equal(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, 100, &p, &err), 0);
+    assert_ok(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, 100, &p, &err));
     assert_int_equal(p.bound, CARM_BOUND_COMPUTE);
     assert_int_equal(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, 0, &p, &err), -CARM_EINVAL);
     assert_int_equal(carm_place_intensity(&set, CARM_PLACE_CACHE_AWARE, INFINITY, &p, &err),
@@ -211,7 +204,7 @@ static void an_intensity_alone(void **state)
 
 /* ---- another metric -------------------------------------------------------------------------- */
 
-static void no_flop_ceiling_binds_another_metric(void **state)
+TEST_BETWEEN(no_flop_ceiling_binds_another_metric, set_up, NULL)
 {
     carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 0);
     for (int i = 0; i < 2; i++) {
@@ -226,7 +219,7 @@ static void no_flop_ceiling_binds_another_metric(void **state)
     assert_non_null(strstr(p.advice, "do more exchanges per DRAM byte"));
 }
 
-static void a_peak_of_the_metric_does(void **state)
+TEST_BETWEEN(a_peak_of_the_metric_does, set_up, NULL)
 {
     carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 50);
     (void)place(CARM_PLACE_ORIGINAL, 100, 35);
@@ -288,7 +281,7 @@ static char *print(enum carm_place_format format, struct carm_place_printer pr)
     return text;
 }
 
-static void regions_and_gains_are_printed(void **state)
+TEST_BETWEEN(regions_and_gains_are_printed, set_up, NULL)
 {
     char *text = print(CARM_PLACE_TABLE, (struct carm_place_printer){.hint = true});
     assert_non_null(strstr(text, "    region: memory and compute; in reach, in order: unit stride "
@@ -319,20 +312,4 @@ static void regions_and_gains_are_printed(void **state)
     json_decref(all);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(without_ceilings_all_is_as_before, set_up),
-        cmocka_unit_test_setup(measured_are_the_original_models_ceilings, set_up),
-        cmocka_unit_test_setup(gains_come_in_order, set_up),
-        cmocka_unit_test_setup(small_gains_are_not_advised, set_up),
-        cmocka_unit_test_setup(without_one_in_reach_the_roof_is_advised, set_up),
-        cmocka_unit_test_setup(measured_join_the_horizontals, set_up),
-        cmocka_unit_test_setup(a_missing_optimisation_reverses_no_diagnosis, set_up),
-        cmocka_unit_test_setup(an_intensity_alone, set_up),
-        cmocka_unit_test_setup(no_flop_ceiling_binds_another_metric, set_up),
-        cmocka_unit_test_setup(a_peak_of_the_metric_does, set_up),
-        cmocka_unit_test_setup(regions_and_gains_are_printed, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The roofs of a point's own mix in closed form: made-up machines with round rates. */
-#include <string.h>
-
 #include "models/place/own.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum { DP = CARM_RUNMIX_DP };
@@ -94,7 +91,7 @@ static void find(void)
         assert_near(own.bandwidth, l1, 1e-9);           \
     } while (0)
 
-static void measured_mixes_have_their_rates(void **state)
+TEST_BETWEEN(measured_mixes_have_their_rates, set_up, NULL)
 {
     put_accesses(2, 32, 0, 32);
     assert_levels(64, 32);
@@ -109,7 +106,7 @@ static void measured_mixes_have_their_rates(void **state)
 }
 
 /* 3:1 is three quarters of the way from 1:0 to 2:1; the ports allow 128 bytes in 1.5 s, just that. */
-static void time_for_each_byte_is_linear_between(void **state)
+TEST_BETWEEN(time_for_each_byte_is_linear_between, set_up, NULL)
 {
     put_accesses(3, 32, 1, 32);
     assert_levels(128 / 1.5, 1 / (0.5 / 32 + 0.5 / 64));
@@ -125,7 +122,7 @@ static void time_for_each_byte_is_linear_between(void **state)
 
 /* y += a x in L2: 192 bytes in 5 s of loads alone and of updates one after the other, and in 4 s where lines go
  * out while others come in. */
-static void updates_beside_loads_are_measured(void **state)
+TEST_BETWEEN(updates_beside_loads_are_measured, set_up, NULL)
 {
     struct carm_memory_roof more[10];
     put_accesses(2, 32, 1, 32);
@@ -138,7 +135,7 @@ static void updates_beside_loads_are_measured(void **state)
 }
 
 /* A mix that is slower than a composition of its neighbours binds nobody. */
-static void the_hull_is_below_slow_mixes(void **state)
+TEST_BETWEEN(the_hull_is_below_slow_mixes, set_up, NULL)
 {
     struct carm_memory_roof slow[3] = {wide[2], wide[1], wide[3]};
     slow[1].bandwidth = 40; /* half at 64, half at 32 is 42.7 */
@@ -150,7 +147,7 @@ static void the_hull_is_below_slow_mixes(void **state)
     assert_near(own.bandwidth, 1 / (0.5 / 64 + 0.5 / 32), 1e-9);
 }
 
-static void widths_are_those_of_accesses(void **state)
+TEST_BETWEEN(widths_are_those_of_accesses, set_up, NULL)
 {
     put_accesses(2, 8, 1, 8);
     assert_levels(24, 20);
@@ -168,7 +165,7 @@ static void widths_are_those_of_accesses(void **state)
 }
 
 /* Bytes load and store alike, but by narrow loads and wide stores: 4 loads and a store in 2 s. */
-static void loads_and_stores_of_two_widths(void **state)
+TEST_BETWEEN(loads_and_stores_of_two_widths, set_up, NULL)
 {
     model.nlevels = 1;
     put_accesses(4, 8, 1, 32);
@@ -176,7 +173,7 @@ static void loads_and_stores_of_two_widths(void **state)
     assert_true(own.bandwidth >= 32 - 1e-9); /* no lower than the ports */
 }
 
-static void narrower_than_measured_is_scaled(void **state)
+TEST_BETWEEN(narrower_than_measured_is_scaled, set_up, NULL)
 {
     model.nroofs = 1;
     put_accesses(2, 8, 1, 8);
@@ -192,7 +189,7 @@ static void narrower_than_measured_is_scaled(void **state)
     assert_levels(96.0 / 2, 1 / (1.0 / 3 / 32 + 2.0 / 3 / 64));
 }
 
-static void what_is_not_known_is_not_guessed(void **state)
+TEST_BETWEEN(what_is_not_known_is_not_guessed, set_up, NULL)
 {
     find();
     assert_false(own.has_memory || own.has_compute);
@@ -226,7 +223,7 @@ static void put_width(int w)
     mix.q[DP + w] = flops;
 }
 
-static void operations_have_the_rates_of_their_width(void **state)
+TEST_BETWEEN(operations_have_the_rates_of_their_width, set_up, NULL)
 {
     put_ops(100, 0, 0, 0);
     put_width(2);
@@ -250,7 +247,7 @@ static void operations_have_the_rates_of_their_width(void **state)
 }
 
 /* FMAs and additions beside them exceed the peak of FMAs alone, and are not above their own roof for it. */
-static void mixtures_have_their_roof(void **state)
+TEST_BETWEEN(mixtures_have_their_roof, set_up, NULL)
 {
     static struct carm_compute_roof all[] = {{.op = "fma", .rate = 160},
                                              {.op = "mad", .rate = 160},
@@ -269,7 +266,7 @@ static void mixtures_have_their_roof(void **state)
 }
 
 /* An instruction takes its time whatever its lanes: as many scalar additions as wide ones take half of it. */
-static void narrow_instructions_take_as_long(void **state)
+TEST_BETWEEN(narrow_instructions_take_as_long, set_up, NULL)
 {
     put_ops(100, 0, 0, 0);
     put_width(2);
@@ -285,7 +282,7 @@ static void narrow_instructions_take_as_long(void **state)
     ops[0].flops_per_cycle = ops[2].flops_per_cycle = 0;
 }
 
-static void divisions_bind_beside_the_rest(void **state)
+TEST_BETWEEN(divisions_bind_beside_the_rest, set_up, NULL)
 {
     put_ops(45, 45, 0, 10);
     put_width(2);
@@ -313,7 +310,7 @@ static struct carm_compute_roof integers[] = {
 static struct carm_compute_roof short_integers[] = {{.op = "mul", .rate = 16}};
 
 /* Vectors of 32 bytes, at most 4 in a second: 3 additions, 2 dot products of 64 operations each. */
-static void integers_have_the_roofs_of_their_kinds(void **state)
+TEST_BETWEEN(integers_have_the_roofs_of_their_kinds, set_up, NULL)
 {
     strcpy(sets[0].precision, "int8");
     strcpy(sets[1].precision, "int16");
@@ -344,7 +341,7 @@ static void integers_have_the_roofs_of_their_kinds(void **state)
     assert_near(own.peak, 128, 1e-9);
 }
 
-static void places(void **state)
+TEST_BETWEEN(places, set_up, NULL)
 {
     struct carm_place_set set;
     struct carm_place place = {.intensity = 1, .performance = 50, .roof = 96, .share = 50 / 96.0};
@@ -377,23 +374,4 @@ static void places(void **state)
     assert_non_null(strstr(carm_own_text(text, sizeof text, &roof, &place), "above its own roof"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(measured_mixes_have_their_rates, set_up),
-        cmocka_unit_test_setup(time_for_each_byte_is_linear_between, set_up),
-        cmocka_unit_test_setup(updates_beside_loads_are_measured, set_up),
-        cmocka_unit_test_setup(the_hull_is_below_slow_mixes, set_up),
-        cmocka_unit_test_setup(widths_are_those_of_accesses, set_up),
-        cmocka_unit_test_setup(loads_and_stores_of_two_widths, set_up),
-        cmocka_unit_test_setup(narrower_than_measured_is_scaled, set_up),
-        cmocka_unit_test_setup(what_is_not_known_is_not_guessed, set_up),
-        cmocka_unit_test_setup(operations_have_the_rates_of_their_width, set_up),
-        cmocka_unit_test_setup(mixtures_have_their_roof, set_up),
-        cmocka_unit_test_setup(narrow_instructions_take_as_long, set_up),
-        cmocka_unit_test_setup(divisions_bind_beside_the_rest, set_up),
-        cmocka_unit_test_setup(integers_have_the_roofs_of_their_kinds, set_up),
-        cmocka_unit_test_setup(places, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

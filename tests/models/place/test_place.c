@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Placement in closed form: a made-up machine with round roofs. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "models/latency.h"
 #include "models/place/place.h"
 #include "tests/unit.h"
@@ -37,65 +33,63 @@ static const struct carm_model model = {
 static struct carm_place place(double flops, double bytes, double seconds)
 {
     struct carm_place p;
-    struct carm_err err = {""};
-    assert_int_equal(carm_place_cache_aware(&model, &sets[0], flops, bytes, seconds, &p, &err), 0);
+    assert_ok(carm_place_cache_aware(&model, &sets[0], flops, bytes, seconds, &p, &err));
     return p;
 }
 
-static void assert_near(double a, double b)
+static void assert_close(double a, double b)
 {
     assert_true(a > b * 0.999999 && a < b * 1.000001);
 }
 
 /* I = 0.1: L1 allows 10, L2 5, DRAM 1; no horizontal ceiling shows (20 > 10). */
-static void left_of_the_ridge(void **state)
+TEST(left_of_the_ridge)
 {
     const struct carm_place p = place(4.0, 40.0, 1.0);
-    assert_near(p.intensity, 0.1);
-    assert_near(p.performance, 4.0);
-    assert_near(p.roof, 10.0);
-    assert_near(p.share, 0.4);
+    assert_close(p.intensity, 0.1);
+    assert_close(p.performance, 4.0);
+    assert_close(p.roof, 10.0);
+    assert_close(p.share, 0.4);
     assert_int_equal(p.nceilings, 3);
     assert_string_equal(p.ceilings[p.above].name, "L2");
     assert_string_equal(p.ceilings[p.below].name, "DRAM");
-    assert_near(p.ceilings[p.above].at, 5.0);
+    assert_close(p.ceilings[p.above].at, 5.0);
     assert_int_equal(p.bound, CARM_BOUND_MEMORY);
     assert_false(p.over);
     assert_string_equal(
         p.advice,
         "between the ceilings of DRAM and L2: part of its data may come from DRAM; try blocking for "
         "L2; at most 1.2x up to it, 2.5x to the roof");
-    assert_near(p.intensity_low, p.intensity);
-    assert_near(p.share_high, p.share);
+    assert_close(p.intensity_low, p.intensity);
+    assert_close(p.share_high, p.share);
 }
 
 /* A loop that keeps everything in registers: the peak alone bounds it. */
-static void no_bytes_at_all(void **state)
+TEST(no_bytes_at_all)
 {
     const struct carm_place p = place(8.0, 0.0, 1.0);
     assert_true(isinf(p.intensity) && isinf(p.intensity_low) && isinf(p.intensity_high));
-    assert_near(p.roof, 40.0);
-    assert_near(p.share, 0.2);
-    assert_near(p.share_low, 0.2);
+    assert_close(p.roof, 40.0);
+    assert_close(p.share, 0.2);
+    assert_close(p.share_low, 0.2);
     assert_int_equal(p.nceilings, 3); /* add, avx2 fma, fma: no slope */
     assert_string_equal(p.ceilings[p.above].name, "add");
     assert_int_equal(p.bound, CARM_BOUND_COMPUTE);
 
     struct carm_place_set set;
     struct carm_place out;
-    struct carm_err err = {""};
     const struct carm_place_input in = {.flops = 8.0, .bytes = 0.0, .seconds = 1.0};
     carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 0.0);
     assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &out, &err),
                      -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "--peak"));
     carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 16.0);
-    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &out, &err), 0);
-    assert_near(out.share, 0.5);
+    assert_ok(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &out, &err));
+    assert_close(out.share, 0.5);
 }
 
 /* Nothing below: the reason lies in the accesses themselves. */
-static void below_all(void **state)
+TEST(below_all)
 {
     const struct carm_place p = place(0.5, 5.0, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
@@ -104,7 +98,7 @@ static void below_all(void **state)
     assert_non_null(strstr(p.advice, "at most 2.0x up to it, 20.0x to the roof"));
 }
 
-static void at_a_slope(void **state)
+TEST(at_a_slope)
 {
     const struct carm_place p = place(4.9, 49.0, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "L2");
@@ -114,10 +108,10 @@ static void at_a_slope(void **state)
 }
 
 /* I = 1: L1 and L2 lie over the peak there and do not show; DRAM 10, add 20, avx2 fma 30, fma 40. */
-static void right_of_the_ridge(void **state)
+TEST(right_of_the_ridge)
 {
     const struct carm_place p = place(25.0, 25.0, 1.0);
-    assert_near(p.roof, 40.0);
+    assert_close(p.roof, 40.0);
     assert_int_equal(p.nceilings, 4);
     assert_string_equal(p.ceilings[0].name, "DRAM");
     assert_string_equal(p.ceilings[1].name, "add");
@@ -138,21 +132,21 @@ static void right_of_the_ridge(void **state)
 
 /* I = 0.42: L1 allows 42, fma 40: within a tenth of the peak only when both show. L2's 21 and add's
  * 20 bind together. */
-static void bound_by_both(void **state)
+TEST(bound_by_both)
 {
     const struct carm_place p = place(19.0, 19.0 / 0.42, 1.0);
     assert_string_equal(p.ceilings[p.above].name, "add");
     assert_int_equal(p.bound, CARM_BOUND_BOTH);
 }
 
-static void above_the_roof(void **state)
+TEST(above_the_roof)
 {
     struct carm_place p = place(12.0, 100.0, 1.0); /* exactly 12 under 12: on it */
     assert_false(p.over);
     p = place(15.0, 100.0, 1.0 / 1.1);
     assert_true(p.over);
     assert_int_equal(p.above, -1);
-    assert_near(p.performance, 16.5); /* never clipped */
+    assert_close(p.performance, 16.5); /* never clipped */
     assert_true(p.share > 1.09);
     /* 110 byte/s are within the 150 of loads alone, 165 are not */
     assert_non_null(strstr(p.advice, "1.10 times the roof (L1): its mix of loads and stores is "
@@ -169,14 +163,13 @@ static struct carm_place place_with(struct carm_place_input in)
 {
     static struct carm_place_set set;
     struct carm_place p;
-    struct carm_err err = {""};
     carm_place_prepare(&set, &model, &sets[0]);
-    assert_int_equal(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &p, &err), 0);
+    assert_ok(carm_place_point(&set, CARM_PLACE_CACHE_AWARE, &in, &p, &err));
     return p;
 }
 
 /* What is certain goes before what the numbers suggest. */
-static void reasons_for_above(void **state)
+TEST(reasons_for_above)
 {
     struct carm_place_input in = {.flops = 80, .bytes = 80, .seconds = 1, .threads = 1};
     in.isa = "avx512";
@@ -207,7 +200,7 @@ static struct carm_place place_under(const struct carm_roofs roofs[2], double fl
 }
 
 /* The reason is looked for in the roof before it is looked for in the count. */
-static void the_roof_is_asked_first(void **state)
+TEST(the_roof_is_asked_first)
 {
     char note[CARM_TEXT_MAX];
     struct carm_memory_roof low[] = {{.level = "L1", .ldst = "2:1", .bandwidth = 100},
@@ -254,7 +247,7 @@ static void the_roof_is_asked_first(void **state)
 }
 
 /* The roofs of Zen 4: 32-byte vectors are faster in L1 and, here, in the peak. */
-static void the_best_of_two_isas(void **state)
+TEST(the_best_of_two_isas)
 {
     static struct carm_place_set set;
     char note[CARM_TEXT_MAX];
@@ -308,15 +301,15 @@ static void the_best_of_two_isas(void **state)
     assert_ptr_equal(carm_model_best_peak(&m, &roofs[0], &whose), &other[0]);
     assert_ptr_equal(carm_model_best_peak(&m, &roofs[1], &whose), &other[0]);
     carm_place_prepare(&set, &m, &roofs[0]);
-    assert_near(set.sides[CARM_PLACE_CACHE_AWARE].slope, 352);
-    assert_near(set.sides[CARM_PLACE_CACHE_AWARE].peak, 88);
+    assert_close(set.sides[CARM_PLACE_CACHE_AWARE].slope, 352);
+    assert_close(set.sides[CARM_PLACE_CACHE_AWARE].peak, 88);
     struct carm_place p = place_under(roofs, 34, 340, "avx512");
-    assert_near(p.roof, 35.2);
+    assert_close(p.roof, 35.2);
     assert_string_equal(p.ceilings[p.nceilings - 1].name, "avx2 L1");
     assert_false(p.over);
     p = place_under(roofs, 80, 80, "avx512");
     assert_string_equal(p.ceilings[p.nceilings - 1].name, "avx2 fma+add");
-    assert_near(p.roof, 88);
+    assert_close(p.roof, 88);
     /* as fast within 1%, or perhaps no faster: the set's own roof */
     first[0].ci95.lo = 301;
     other[0].ci95.lo = 59.5;
@@ -337,7 +330,7 @@ static void the_best_of_two_isas(void **state)
 }
 
 /* At or a little above a roof nothing is left, and nothing is advised that gives nothing. */
-static void nothing_is_left(void **state)
+TEST(nothing_is_left)
 {
     struct carm_compute_roof near[] = {{.op = "fma", .rate = 40}, {.op = "mad", .rate = 39.6}};
     struct carm_roofs roofs[2] = {sets[0], sets[1]};
@@ -351,7 +344,7 @@ static void nothing_is_left(void **state)
 }
 
 /* Above FMA alone only few programs get: the advice says so, and what below it helps is as before. */
-static void mixtures_are_above_fma(void **state)
+TEST(mixtures_are_above_fma)
 {
     struct carm_compute_roof mixed[] = {{.op = "fma", .rate = 40},
                                         {.op = "mad", .rate = 39.6},
@@ -361,7 +354,7 @@ static void mixtures_are_above_fma(void **state)
     roofs[0].compute = mixed;
     roofs[0].ncompute = 4;
     const struct carm_place p = place_under(roofs, 39.9, 39.9, "avx512");
-    assert_near(p.roof, 60);
+    assert_close(p.roof, 60);
     assert_non_null(strstr(p.advice, "at the ceiling of mad; next: additions beside the FMAs (few "
                                      "programs have additions to spare); at most 1.3x to the"));
     assert_non_null(strstr(place_under(roofs, 19.9, 19.9, "avx512").advice,
@@ -371,19 +364,19 @@ static void mixtures_are_above_fma(void **state)
 }
 
 /* 4 flops over 40 to 80 bytes; left of the ridge the share goes with the bytes. */
-static void bounds(void **state)
+TEST(bounds)
 {
     const struct carm_place p = place_with((struct carm_place_input){
         .flops = 4, .bytes = 50, .seconds = 1, .bytes_low = 40, .bytes_high = 80});
-    assert_near(p.intensity_low, 0.05);
-    assert_near(p.intensity_high, 0.1);
-    assert_near(p.share, 0.5);
-    assert_near(p.share_low, 0.4);
-    assert_near(p.share_high, 0.8);
+    assert_close(p.intensity_low, 0.05);
+    assert_close(p.intensity_high, 0.1);
+    assert_close(p.share, 0.5);
+    assert_close(p.share_low, 0.4);
+    assert_close(p.share_high, 0.8);
 }
 
 /* One miss after another, three of twenty, and a stream: what is on its way from DRAM by Little's law. */
-static void lines_in_flight(void **state)
+TEST(lines_in_flight)
 {
     static struct carm_in_flight flights[] = {
         {.level = "L2", .code = "scalar", .rate = 1, .lines = 9},
@@ -396,23 +389,22 @@ static void lines_in_flight(void **state)
     m.in_flight = flights;
     m.nin_flight = 2;
     struct carm_place p;
-    struct carm_err err = {""};
     /* one thread: B byte/s are B / 64 lines/s, each 64 s on its way: B lines */
-    assert_int_equal(carm_place_original(&m, &sets[0], 0.1, 1.0, 1.0, &p, &err), 0);
+    assert_ok(carm_place_original(&m, &sets[0], 0.1, 1.0, 1.0, &p, &err));
     assert_non_null(
         strstr(p.advice, "on average 1.0 lines are on their way from DRAM to a core, of 20"));
     assert_non_null(strstr(p.advice, "more independent loads"));
-    assert_int_equal(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err), 0);
+    assert_ok(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err));
     assert_non_null(strstr(p.advice, "on average 3.0 lines"));
     flights[1].lines = 3.5; /* nearly all: not what limits it */
-    assert_int_equal(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err), 0);
+    assert_ok(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err));
     assert_null(strstr(p.advice, "on average"));
-    assert_int_equal(carm_place_original(&model, &sets[0], 0.3, 3.0, 1.0, &p, &err), 0);
+    assert_ok(carm_place_original(&model, &sets[0], 0.3, 3.0, 1.0, &p, &err));
     assert_null(strstr(p.advice, "on average")); /* not measured */
 }
 
 /* div is listed and never next to a point; avx2's first level is a ceiling of its own. */
-static void aside_and_narrow(void **state)
+TEST(aside_and_narrow)
 {
     static struct carm_memory_roof narrow_memory[] = {
         {.level = "L1", .ldst = "2:1", .bandwidth = 60}};
@@ -426,32 +418,31 @@ static void aside_and_narrow(void **state)
     m.roofs = roofs;
     m.nroofs = 2;
     struct carm_place p;
-    struct carm_err err = {""};
-    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 5.8, 29.0, 2.9, &p, &err), 0);
+    assert_ok(carm_place_cache_aware(&m, &roofs[0], 5.8, 29.0, 2.9, &p, &err));
     /* I = 0.2, P = 2: DRAM 2, div 2, L2 10, avx2 L1 12, L1 20 */
     assert_int_equal(p.nceilings, 5);
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
-    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 1.0, 1.0, 1.0, &p, &err), 0);
+    assert_ok(carm_place_cache_aware(&m, &roofs[0], 1.0, 1.0, 1.0, &p, &err));
     /* I = 1, P = 1: div's 2 is below DRAM's 10 */
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
     assert_int_equal(p.below, -1);
-    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 11.5, 57.5, 1.0, &p, &err), 0);
+    assert_ok(carm_place_cache_aware(&m, &roofs[0], 11.5, 57.5, 1.0, &p, &err));
     assert_string_equal(p.ceilings[p.above].name, "avx2 L1");
     assert_string_equal(p.ceilings[p.below].name, "L2");
     assert_non_null(strstr(p.advice, "at the ceiling of avx2 L1: try wider loads and stores"));
     /* narrower vectors load faster from L1: that is no other level to block for */
     narrow_memory[0].bandwidth = 120.0;
     narrow_memory[0].ci95 = (struct carm_ci){120.0, 120.0};
-    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 19.5, 97.5, 1.0, &p, &err), 0);
+    assert_ok(carm_place_cache_aware(&m, &roofs[0], 19.5, 97.5, 1.0, &p, &err));
     assert_string_equal(p.ceilings[p.above].name, "L1");
     assert_non_null(
         strstr(p.advice, "at the ceiling of L1, which may bind it: do more flops per byte"));
-    assert_int_equal(carm_place_cache_aware(&m, &roofs[0], 1e-3, 5e-3, 1.0, &p, &err), 0);
+    assert_ok(carm_place_cache_aware(&m, &roofs[0], 1e-3, 5e-3, 1.0, &p, &err));
     assert_non_null(strstr(p.advice, "dependent operations or divisions; over 1000x to the roof"));
 }
 
 /* Of more ceilings than there is room for the highest stay, the roof among them. */
-static void many_levels(void **state)
+TEST(many_levels)
 {
     enum { N = CARM_CEILINGS_MAX + 10 };
     static struct carm_memory_roof many[N];
@@ -467,29 +458,26 @@ static void many_levels(void **state)
     struct carm_model m = {
         .config = {.ldst = "2:1"}, .levels = names, .nlevels = N, .roofs = &roofs, .nroofs = 1};
     struct carm_place p;
-    struct carm_err err = {""};
-    assert_int_equal(carm_place_cache_aware(&m, &roofs, 1.0, 1000.0, 1.0, &p, &err), 0);
+    assert_ok(carm_place_cache_aware(&m, &roofs, 1.0, 1000.0, 1.0, &p, &err));
     assert_int_equal(p.nceilings, CARM_CEILINGS_MAX);
     assert_string_equal(p.ceilings[p.nceilings - 1].name, "L0");
     assert_true(p.ceilings[p.nceilings - 1].roof);
-    assert_near(p.roof, 1.0);
+    assert_close(p.roof, 1.0);
 }
 
-static void original(void **state)
+TEST(original)
 {
     struct carm_place p;
-    struct carm_err err = {""};
-    assert_int_equal(carm_place_original(&model, &sets[0], 6.0, 6.0, 1.0, &p, &err), 0);
-    assert_near(p.roof, 12.0); /* the DRAM peak, not the 2:1 roof */
+    assert_ok(carm_place_original(&model, &sets[0], 6.0, 6.0, 1.0, &p, &err));
+    assert_close(p.roof, 12.0); /* the DRAM peak, not the 2:1 roof */
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
     assert_int_equal(carm_place_original(&model, &sets[1], 6.0, 6.0, 1.0, &p, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "carm build"));
 }
 
-static void refuses_nothing_counted(void **state)
+TEST(refuses_nothing_counted)
 {
     struct carm_place p;
-    struct carm_err err = {""};
     assert_int_equal(carm_place_cache_aware(&model, &sets[0], 0.0, 1.0, 1.0, &p, &err),
                      -CARM_EINVAL);
     assert_int_equal(carm_place_cache_aware(&model, &sets[0], 1.0, 1.0, 0.0, &p, &err),
@@ -501,7 +489,7 @@ static void refuses_nothing_counted(void **state)
     assert_non_null(strstr(err.text, "no memory roof of avx2 dp with 1 thread"));
 }
 
-static void chooses_roofs(void **state)
+TEST(chooses_roofs)
 {
     char note[CARM_TEXT_MAX];
     assert_ptr_equal(carm_place_roofs(&model, "dp", 1, note), &sets[0]);
@@ -518,28 +506,4 @@ static void chooses_roofs(void **state)
     assert_non_null(strstr(note, "no sse roofs, so those of avx512 are used"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(left_of_the_ridge),
-        cmocka_unit_test(no_bytes_at_all),
-        cmocka_unit_test(below_all),
-        cmocka_unit_test(reasons_for_above),
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(aside_and_narrow),
-        cmocka_unit_test(lines_in_flight),
-        cmocka_unit_test(many_levels),
-        cmocka_unit_test(at_a_slope),
-        cmocka_unit_test(right_of_the_ridge),
-        cmocka_unit_test(bound_by_both),
-        cmocka_unit_test(above_the_roof),
-        cmocka_unit_test(original),
-        cmocka_unit_test(refuses_nothing_counted),
-        cmocka_unit_test(chooses_roofs),
-        cmocka_unit_test(the_roof_is_asked_first),
-        cmocka_unit_test(the_best_of_two_isas),
-        cmocka_unit_test(nothing_is_left),
-        cmocka_unit_test(mixtures_are_above_fma),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

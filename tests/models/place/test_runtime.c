@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The runtime-oriented ceilings in closed form: made-up machines with round rates. */
-#include <string.h>
-
 #include "models/place/runtime.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum { DP = CARM_RUNMIX_DP, SP = CARM_RUNMIX_SP };
@@ -64,7 +61,7 @@ static const struct carm_runtime_ceiling *find(enum carm_runtime_kind kind, doub
         assert_near((c)->gain, 80 / (want), 1e-9); \
     } while (0)
 
-static void all_or_nothing_in_vectors(void **state)
+TEST_BETWEEN(all_or_nothing_in_vectors, set_up, NULL)
 {
     mix.q[DP] = 100;
     const struct carm_runtime_ceiling *c = find(CARM_RUNTIME_SIMD, 100);
@@ -80,7 +77,7 @@ static void all_or_nothing_in_vectors(void **state)
 }
 
 /* 1 / (0.5 / 8 + 0.25 / 20 + 0.25 / 50): scalar and sse from the ceilings, avx2 from its roofs */
-static void widths_add_their_times(void **state)
+TEST_BETWEEN(widths_add_their_times, set_up, NULL)
 {
     mix.q[DP] = 50;
     mix.q[DP + 1] = 25;
@@ -93,7 +90,7 @@ static void widths_add_their_times(void **state)
     assert_string_equal(c->brief, "SIMD share 50%");
 }
 
-static void without_ceilings_lanes_scale(void **state)
+TEST_BETWEEN(without_ceilings_lanes_scale, set_up, NULL)
 {
     sets[0].nceilings = 0;
     mix.q[DP] = 100;
@@ -114,7 +111,7 @@ static void without_ceilings_lanes_scale(void **state)
 
 /* 16 flops a cycle are one FMA of 8 lanes: cores that split it, or fuse two units for it, start two of the
  * narrower ones. 32 are two. */
-static void one_wide_instruction_a_cycle(void **state)
+TEST_BETWEEN(one_wide_instruction_a_cycle, set_up, NULL)
 {
     struct carm_compute_roof fma[] = {{.op = "fma", .rate = 80, .flops_per_cycle = 15.9}};
     sets[0].compute = fma;
@@ -130,7 +127,7 @@ static void one_wide_instruction_a_cycle(void **state)
     assert_near(find(CARM_RUNTIME_SIMD, 100)->rate, 80.0 / 8, 1e-9);
 }
 
-static void unknown_widths_are_not_guessed(void **state)
+TEST_BETWEEN(unknown_widths_are_not_guessed, set_up, NULL)
 {
     assert_false(find(CARM_RUNTIME_SIMD, 100)->known);
     mix.q[DP + 2] = 98; /* 2% of the flops have no width */
@@ -151,7 +148,7 @@ static void put_ops(double fp, double adds, double muls, double fmas)
     mix.q[CARM_RUNMIX_FMAS] = fmas;
 }
 
-static void kinds_add_their_times(void **state)
+TEST_BETWEEN(kinds_add_their_times, set_up, NULL)
 {
     put_ops(10, 0, 0, 10);
     assert_rate(find(CARM_RUNTIME_BALANCE, 20), 80.0);
@@ -164,7 +161,7 @@ static void kinds_add_their_times(void **state)
     assert_rate(find(CARM_RUNTIME_BALANCE, 16), 16 / (8.0 / 80 + 8.0 / 40));
 }
 
-static void pairs_have_the_rate_of_mad(void **state)
+TEST_BETWEEN(pairs_have_the_rate_of_mad, set_up, NULL)
 {
     static struct carm_compute_roof roofs[] = {{.op = "fma", .rate = 80},
                                                {.op = "mad", .rate = 60},
@@ -184,7 +181,7 @@ static void pairs_have_the_rate_of_mad(void **state)
 }
 
 /* mad twice as fast as add: adds have their own units, and go on beside multiplies and FMAs. */
-static void adds_beside_the_rest(void **state)
+TEST_BETWEEN(adds_beside_the_rest, set_up, NULL)
 {
     static struct carm_compute_roof roofs[] = {{.op = "fma", .rate = 80},
                                                {.op = "mad", .rate = 80},
@@ -218,7 +215,7 @@ static void adds_beside_the_rest(void **state)
     assert_near(found.ceilings[CARM_RUNTIME_BALANCE].gain, 2.0, 1e-12);
 }
 
-static void nature_of_a_kernel(void **state)
+TEST_BETWEEN(nature_of_a_kernel, set_up, NULL)
 {
     assert_false(carm_runmix_is_balanced(&mix));
     put_ops(10, 5, 5, 0);
@@ -231,7 +228,7 @@ static void nature_of_a_kernel(void **state)
     assert_false(carm_runmix_is_balanced(&mix));
 }
 
-static void shares_of_floating_point(void **state)
+TEST_BETWEEN(shares_of_floating_point, set_up, NULL)
 {
     const struct {
         double share, rate;
@@ -257,7 +254,7 @@ static void shares_of_floating_point(void **state)
     assert_non_null(strstr(found.ceilings[2].how, "carm build --ceilings"));
 }
 
-static void prefetches(void **state)
+TEST_BETWEEN(prefetches, set_up, NULL)
 {
     mix.q[CARM_RUNMIX_LOADS] = 1000;
     assert_false(find(CARM_RUNTIME_PREFETCH, 1)->known);
@@ -277,7 +274,7 @@ static void prefetches(void **state)
 }
 
 /* The SIMD ceiling of 8 against a roof of 80, and of 40 further left. */
-static void what_it_gives_at_a_place(void **state)
+TEST_BETWEEN(what_it_gives_at_a_place, set_up, NULL)
 {
     struct carm_place p = {.intensity = 10, .performance = 5, .roof = 80, .above = 0};
     mix.q[DP] = 100;
@@ -304,7 +301,7 @@ static void what_it_gives_at_a_place(void **state)
     assert_near(carm_runtime_times(c, CARM_PLACE_ORIGINAL, &p), 6.0 / 4.5, 1e-12);
 }
 
-static void advice_has_the_dearest_one(void **state)
+TEST_BETWEEN(advice_has_the_dearest_one, set_up, NULL)
 {
     struct carm_place p = {.intensity = 10, .performance = 5, .roof = 80, .nceilings = 1};
     p.ceilings[0].at = 10;
@@ -330,22 +327,4 @@ static void advice_has_the_dearest_one(void **state)
     assert_int_equal(strlen(p.advice), sizeof p.advice - 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(all_or_nothing_in_vectors, set_up),
-        cmocka_unit_test_setup(widths_add_their_times, set_up),
-        cmocka_unit_test_setup(without_ceilings_lanes_scale, set_up),
-        cmocka_unit_test_setup(one_wide_instruction_a_cycle, set_up),
-        cmocka_unit_test_setup(unknown_widths_are_not_guessed, set_up),
-        cmocka_unit_test_setup(adds_beside_the_rest, set_up),
-        cmocka_unit_test_setup(kinds_add_their_times, set_up),
-        cmocka_unit_test_setup(pairs_have_the_rate_of_mad, set_up),
-        cmocka_unit_test_setup(nature_of_a_kernel, set_up),
-        cmocka_unit_test_setup(shares_of_floating_point, set_up),
-        cmocka_unit_test_setup(prefetches, set_up),
-        cmocka_unit_test_setup(what_it_gives_at_a_place, set_up),
-        cmocka_unit_test_setup(advice_has_the_dearest_one, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

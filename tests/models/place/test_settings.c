@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Machines that differ from the measured one: what is read, what changes in a model, what it brings. */
-#include <stdio.h>
-#include <string.h>
-
 #include "models/core.h"
 #include "models/latency.h"
 #include "models/place/settings.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 #define near(value, wanted) assert_near(value, wanted, 1e-9 * fabs(wanted))
 
-static void test_words(void **state)
+TEST(words)
 {
     static const char *const bad[] = {"",
                                       "L2",
@@ -34,7 +30,6 @@ static void test_words(void **state)
                                       "L2=2M,,peak=2x",
                                       "L2=nanx"};
     struct carm_settings s;
-    struct carm_err err = {""};
     assert_int_equal(carm_settings_parse("l2=2M,L3=1.5x,Dram.Bandwidth=2x,L1.latency=0.5x,peak=2x,"
                                          "CLOCK=1.2X,L3.size=48MiB",
                                          &s, &err),
@@ -53,11 +48,9 @@ static void test_words(void **state)
     assert_int_equal(s.of[6].bytes, 48 << 20);
     assert_true(carm_settings_size(&s));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        if (carm_settings_parse(bad[i], &s, &err) != -CARM_EINVAL) {
-            fail_msg("'%s' was read", bad[i]);
-        }
+        fail_if(carm_settings_parse(bad[i], &s, &err) != -CARM_EINVAL, "'%s' was read", bad[i]);
     }
-    assert_int_equal(carm_settings_parse("peak=2x", &s, &err), 0);
+    assert_ok(carm_settings_parse("peak=2x", &s, &err));
     assert_false(carm_settings_size(&s));
 }
 
@@ -122,14 +115,13 @@ static void make(void)
 static void apply(const char *list, char *text, size_t size)
 {
     struct carm_settings s;
-    struct carm_err err = {""};
     make();
-    assert_int_equal(carm_settings_parse(list, &s, &err), 0);
-    assert_int_equal(carm_settings_apply(&s, &model, &err), 0);
+    assert_ok(carm_settings_parse(list, &s, &err));
+    assert_ok(carm_settings_apply(&s, &model, &err));
     carm_settings_text(text, size, &s);
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
     char text[CARM_SETTINGS_TEXT_MAX];
     apply("L2=4x", text, sizeof text);
@@ -143,18 +135,17 @@ static void test_sizes(void **state)
     assert_int_equal(points[2].working_set_bytes, 256 << 20);
     /* a guest has only a part of it, by its curve: what is simulated is what grows */
     struct carm_settings twice;
-    struct carm_err err = {""};
     make();
     levels[1].knee_bytes = 512 << 10;
-    assert_int_equal(carm_settings_parse("L2=2x", &twice, &err), 0);
-    assert_int_equal(carm_settings_apply(&twice, &model, &err), 0);
+    assert_ok(carm_settings_parse("L2=2x", &twice, &err));
+    assert_ok(carm_settings_apply(&twice, &model, &err));
     assert_string_equal(carm_settings_text(text, sizeof text, &twice), "L2 1 MiB (512 KiB today)");
     apply("L2=1300000", text, sizeof text); /* to a sixteenth */
     assert_int_equal(levels[1].os_size_bytes % 65536, 0);
     assert_true(levels[1].os_size_bytes > 1260000 && levels[1].os_size_bytes < 1340000);
 }
 
-static void test_rates(void **state)
+TEST(rates)
 {
     char text[CARM_SETTINGS_TEXT_MAX];
     apply("dram.bandwidth=2x,L2.latency=0.5x", text, sizeof text);
@@ -192,23 +183,22 @@ static void test_rates(void **state)
     near(core[0].throughput, 1.0); /* cycles */
 }
 
-static void test_lacking(void **state)
+TEST(lacking)
 {
     struct carm_settings s;
-    struct carm_err err = {""};
     make();
-    assert_int_equal(carm_settings_parse("L3=2x", &s, &err), 0);
+    assert_ok(carm_settings_parse("L3=2x", &s, &err));
     assert_int_equal(carm_settings_apply(&s, &model, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "no cache L3"));
-    assert_int_equal(carm_settings_parse("L4.bandwidth=2x", &s, &err), 0);
+    assert_ok(carm_settings_parse("L4.bandwidth=2x", &s, &err));
     assert_int_equal(carm_settings_apply(&s, &model, &err), -CARM_EINVAL);
     model.nlatency = 0;
-    assert_int_equal(carm_settings_parse("L2.latency=2x", &s, &err), 0);
+    assert_ok(carm_settings_parse("L2.latency=2x", &s, &err));
     assert_int_equal(carm_settings_apply(&s, &model, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "--latency"));
 }
 
-static void test_gains(void **state)
+TEST(gains)
 {
     struct carm_bounds today = {.n = 0}, there = {.n = 0};
     double before = 0.0, after = 0.0;
@@ -256,11 +246,4 @@ static void test_gains(void **state)
     assert_int_equal(limit, CARM_LIMIT_L3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_lacking), cmocka_unit_test(test_gains),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Steps in series of values: exact ones, and those that scatter. */
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "models/place/steps.h"
 #include "tests/unit.h"
 
@@ -33,17 +29,15 @@ static void fill(double *values, size_t n)
 
 static size_t steps(const double *values, size_t n, struct carm_history_step *out)
 {
-    struct carm_err err = {""};
     size_t found = 0;
-    assert_int_equal(carm_history_steps(values, n, 0.01, alarm, out, &found, &err), 0);
+    assert_ok(carm_history_steps(values, n, 0.01, alarm, out, &found, &err));
     return found;
 }
 
-static void exact_changes_are_steps(void **state)
+TEST(exact_changes_are_steps)
 {
     const double values[] = {NAN, 100.0, 100.0, NAN, 101.0, 101.0, 100.0, NAN, 100.0};
     struct carm_history_step out[9];
-    (void)state;
     assert_int_equal(carm_history_changes(values, 9, 0.0, out), 2);
     assert_int_equal(out[0].at, 4);
     assert_true(out[0].before == 100.0 && out[0].after == 101.0);
@@ -52,12 +46,11 @@ static void exact_changes_are_steps(void **state)
 }
 
 /* 200 at a rate of 0.001: one alarm or none in 98% of all sets of series; this set has none. */
-static void quiet_histories_have_no_step(void **state)
+TEST(quiet_histories_have_no_step)
 {
     double values[N];
     struct carm_history_step out[N];
     size_t alarms = 0;
-    (void)state;
     seed = 1;
     for (int i = 0; i < 200; i++) {
         fill(values, N);
@@ -67,12 +60,11 @@ static void quiet_histories_have_no_step(void **state)
 }
 
 /* The rate itself, with a rate that 1000 series can show: 1%, so that 22 and more have a chance of 0.1%. */
-static void false_alarms_are_as_rare_as_stated(void **state)
+TEST(false_alarms_are_as_rare_as_stated)
 {
     double values[N];
     struct carm_history_step out[N];
     size_t alarms = 0, found = 0;
-    (void)state;
     seed = 2;
     for (int i = 0; i < 1000; i++) {
         fill(values, 30);
@@ -82,12 +74,11 @@ static void false_alarms_are_as_rare_as_stated(void **state)
     assert_in_range(alarms, 1, 21);
 }
 
-static void planted_steps_are_found(void **state)
+TEST(planted_steps_are_found)
 {
     double values[N];
     struct carm_history_step out[N];
     size_t found = 0;
-    (void)state;
     seed = 3;
     for (int i = 0; i < 100; i++) {
         fill(values, N);
@@ -101,11 +92,10 @@ static void planted_steps_are_found(void **state)
     assert_true(found >= 98);
 }
 
-static void up_and_down_again(void **state)
+TEST(up_and_down_again)
 {
     double values[N];
     struct carm_history_step out[N];
-    (void)state;
     seed = 4;
     fill(values, N);
     for (size_t k = 20; k < 40; k++) {
@@ -118,11 +108,10 @@ static void up_and_down_again(void **state)
     assert_true(out[0].after > 1.4 * out[0].before && out[1].after < out[1].before / 1.4);
 }
 
-static void few_and_equal_values_have_none(void **state)
+TEST(few_and_equal_values_have_none)
 {
     double values[N];
     struct carm_history_step out[N];
-    (void)state;
     for (size_t n = 0; n < N; n++) {
         values[n] = 2.0;
         assert_int_equal(steps(values, n, out), 0);
@@ -139,15 +128,4 @@ static void few_and_equal_values_have_none(void **state)
     assert_int_equal(out[0].at, 8);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_changes_are_steps),
-        cmocka_unit_test(quiet_histories_have_no_step),
-        cmocka_unit_test(false_alarms_are_as_rare_as_stated),
-        cmocka_unit_test(planted_steps_are_found),
-        cmocka_unit_test(up_and_down_again),
-        cmocka_unit_test(few_and_equal_values_have_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

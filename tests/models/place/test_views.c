@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ranks as rank, node and job views: closed forms. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/place/hot.h"
 #include "models/place/views.h"
 #include "tests/harness/count/rank_rows.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
-static struct carm_err err;
 static struct carm_views *views;
 static struct carm_view view, whole;
 
@@ -30,9 +23,7 @@ static int tear_down(void **state)
 
 static void put(const struct carm_point *p)
 {
-    if (carm_views_add(views, p, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_views_add(views, p, &err));
 }
 
 static void put_row(const char *job, const char *host, const char *rank, double flops, double bytes,
@@ -44,9 +35,7 @@ static void put_row(const char *job, const char *host, const char *rank, double 
 
 static void fold(size_t most)
 {
-    if (carm_views_group(views, most, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_views_group(views, most, &err));
 }
 
 static void get(enum carm_view_kind kind, size_t i)
@@ -54,7 +43,7 @@ static void get(enum carm_view_kind kind, size_t i)
     carm_views_get(views, kind, i, &view);
 }
 
-static void jobs_nodes_and_ranks_are_sums(void **state)
+TEST_BETWEEN(jobs_nodes_and_ranks_are_sums, set_up, tear_down)
 {
     /* two nodes; the ranks come as they ended */
     put_row("7.0", "n10", "10", 1e9, 2e9, 0.5);
@@ -122,7 +111,7 @@ static void jobs_nodes_and_ranks_are_sums(void **state)
     assert_string_equal(whole.fastest, "rank 10 on n10");
 }
 
-static void jobs_and_names_stay_apart(void **state)
+TEST_BETWEEN(jobs_and_names_stay_apart, set_up, tear_down)
 {
     struct carm_point p = row("8.0", "n1", "0", 1, 1, 1);
     put(&p);
@@ -144,7 +133,7 @@ static void jobs_and_names_stay_apart(void **state)
     assert_string_equal(view.label, "setup (node n1, job 8.1)");
 }
 
-static void threads_are_parts_of_a_rank(void **state)
+TEST_BETWEEN(threads_are_parts_of_a_rank, set_up, tear_down)
 {
     /* rank 0 wrote a row for each of two threads */
     struct carm_point p = row("", "n1", "0", 3e9, 1e9, 1.0);
@@ -173,7 +162,7 @@ static void threads_are_parts_of_a_rank(void **state)
     assert_string_equal(view.merged.note, "");
 }
 
-static void repeated_runs_are_told(void **state)
+TEST_BETWEEN(repeated_runs_are_told, set_up, tear_down)
 {
     struct carm_point p = row("", "n1", "0", 1e9, 1e9, 1.0);
     p.pid = "100";
@@ -189,7 +178,7 @@ static void repeated_runs_are_told(void **state)
     assert_non_null(strstr(view.merged.note, "repeated runs must not be summed"));
 }
 
-static void rows_without_ranks_stand_for_themselves(void **state)
+TEST_BETWEEN(rows_without_ranks_stand_for_themselves, set_up, tear_down)
 {
     struct carm_point p = row("", "", "", 1e9, 1e9, 1.0);
     p.line = 2;
@@ -210,7 +199,7 @@ static void rows_without_ranks_stand_for_themselves(void **state)
     assert_string_equal(view.label, "solve (an unnamed node)");
 }
 
-static void what_a_rank_lacks_its_job_lacks(void **state)
+TEST_BETWEEN(what_a_rank_lacks_its_job_lacks, set_up, tear_down)
 {
     put_row("", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
     put_row("", "n1", "1", 1e9, 1e9, CARM_POINT_UNKNOWN);
@@ -224,7 +213,7 @@ static void what_a_rank_lacks_its_job_lacks(void **state)
     assert_non_null(strstr(view.merged.note, "1 of its 2 rows has no flops"));
 }
 
-static void sockets_are_read_once(void **state)
+TEST_BETWEEN(sockets_are_read_once, set_up, tear_down)
 {
     struct carm_point p = row("7.0", "n1", "0", 1e9, 1e9, 1.0);
     p.counted_by = "pmu";
@@ -250,7 +239,7 @@ static void sockets_are_read_once(void **state)
     assert_near(view.imbalance.dram, 1.6, 1e-12);
 }
 
-static void bytes_by_construction_are_summed(void **state)
+TEST_BETWEEN(bytes_by_construction_are_summed, set_up, tear_down)
 {
     struct carm_point p = row("7.0", "n1", "0", 1e9, 1e9, 1.0);
     p.counted_by = "constructed";
@@ -271,7 +260,7 @@ static void bytes_by_construction_are_summed(void **state)
     assert_true(view.imbalance.dram == 0.0);
 }
 
-static void the_slowest_and_the_fastest_are_shown(void **state)
+TEST_BETWEEN(the_slowest_and_the_fastest_are_shown, set_up, tear_down)
 {
     for (int i = 0; i < 100; i++) {
         char rank[8];
@@ -296,10 +285,10 @@ static void the_slowest_and_the_fastest_are_shown(void **state)
     assert_int_equal(view.hidden, 0);
 }
 
-static void operations_of_a_metric_are_the_work(void **state)
+TEST_BETWEEN(operations_of_a_metric_are_the_work, set_up, tear_down)
 {
     carm_views_close(views);
-    assert_int_equal(carm_views_open(&views, "exchange", &err), 0);
+    assert_ok(carm_views_open(&views, "exchange", &err));
     struct carm_point p = row("", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
     p.metric = "exchange";
     p.operations = 1e9;
@@ -313,11 +302,11 @@ static void operations_of_a_metric_are_the_work(void **state)
     assert_near(view.intensity.high, 3.0, 1e-12);
 }
 
-static void lists_of_views(void **state)
+TEST_BETWEEN(lists_of_views, set_up, tear_down)
 {
     enum carm_view_kind kinds[CARM_VIEW_COUNT];
     size_t n = 0;
-    assert_int_equal(carm_view_parse("rank,job", kinds, &n, &err), 0);
+    assert_ok(carm_view_parse("rank,job", kinds, &n, &err));
     assert_int_equal(n, 2);
     assert_int_equal(kinds[0], CARM_VIEW_RANK);
     assert_int_equal(kinds[1], CARM_VIEW_JOB);
@@ -329,18 +318,16 @@ static void lists_of_views(void **state)
     }
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 /* ---- hot --------------------------------------------------------------------------------- */
 
-static void shares_limit_the_gain(void **state)
+TEST(shares_limit_the_gain)
 {
     assert_true(fabs(carm_hot_amdahl(0.5, 2.0) - 4.0 / 3.0) < 1e-12);
     assert_true(fabs(carm_hot_amdahl(0.75, INFINITY) - 4.0) < 1e-12);
     assert_true(fabs(carm_hot_amdahl(0.3, 1.0) - 1.0) < 1e-12);
 }
 
-static void one_sentence_says_it(void **state)
+TEST(one_sentence_says_it)
 {
     char text[512];
     struct carm_hot hot = {.placed = true, .gain = 2.0};
@@ -381,22 +368,4 @@ static void one_sentence_says_it(void **state)
     assert_string_equal(carm_hot_advice(text, 9, &hot, 0.2), "computes");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        test(jobs_nodes_and_ranks_are_sums),
-        test(jobs_and_names_stay_apart),
-        test(threads_are_parts_of_a_rank),
-        test(repeated_runs_are_told),
-        test(rows_without_ranks_stand_for_themselves),
-        test(what_a_rank_lacks_its_job_lacks),
-        test(sockets_are_read_once),
-        test(bytes_by_construction_are_summed),
-        test(the_slowest_and_the_fastest_are_shown),
-        test(operations_of_a_metric_are_the_work),
-        test(lists_of_views),
-        cmocka_unit_test(shares_limit_the_gain),
-        cmocka_unit_test(one_sentence_says_it),
-    };
-    return cmocka_run_group_tests_name("views", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -4,10 +4,6 @@
 #ifndef CARM_TESTS_MODELS_SOL_BUILD_H
 #define CARM_TESTS_MODELS_SOL_BUILD_H
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/sol/cache.h"
 #include "models/sol/count.h"
 #include "models/sol/estimate.h"
@@ -100,10 +96,7 @@ static inline uint32_t sol_build_layer(struct carm_sol_graph *g, enum carm_sol_k
 static inline struct carm_sol_analysis *sol_build_analyse(const struct carm_sol_graph *g)
 {
     struct carm_sol_analysis *a = NULL;
-    struct carm_err err = {""};
-    if (carm_sol_analyse(g, &a, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_analyse(g, &a, &err));
     return a;
 }
 
@@ -114,10 +107,7 @@ static inline struct carm_sol_result sol_estimate(const struct carm_sol_graph *g
                                                   bool as_implemented)
 {
     struct carm_sol_result r;
-    struct carm_err err = {""};
-    if (carm_sol_estimate(g, a, arch, precision, as_implemented, &r, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_estimate(g, a, arch, precision, as_implemented, &r, &err));
     return r;
 }
 
@@ -125,13 +115,13 @@ static inline struct carm_sol_result sol_estimate(const struct carm_sol_graph *g
 static inline int sol_spill(const struct carm_sol_graph *g, uint64_t capacity,
                             enum carm_sol_precision precision, enum carm_sol_policy policy,
                             uint64_t *spilled, uint64_t *total, uint64_t *peak,
-                            struct carm_err *err)
+                            struct carm_err *failure)
 {
     struct carm_sol_lifetimes *lifetimes = NULL;
-    int rc = carm_sol_lifetimes_open(g, &lifetimes, err);
+    int rc = carm_sol_lifetimes_open(g, &lifetimes, failure);
     rc = rc ? rc
             : carm_sol_lifetimes_spill(lifetimes, capacity, precision, policy, spilled, total, peak,
-                                       err);
+                                       failure);
     carm_sol_lifetimes_close(lifetimes);
     return rc;
 }

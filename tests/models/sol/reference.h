@@ -3,8 +3,6 @@
 #ifndef CARM_TESTS_MODELS_SOL_REFERENCE_H
 #define CARM_TESTS_MODELS_SOL_REFERENCE_H
 
-#include <string.h>
-
 #include "models/sol/cache.h"
 #include "models/sol/count.h"
 #include "tests/unit.h"

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A measured model as architecture, against figures worked by hand. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/sol/arch.h"
 #include "models/sol/machine.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 enum { SETS_MAX = 8, ROOFS_MAX = 8 };
@@ -103,23 +98,20 @@ static void make(struct made *m)
 
 static void convert(const struct made *m, const char *isa, int threads, struct carm_sol_arch *a)
 {
-    struct carm_err err = {""};
     memset(a, 0xa5, sizeof *a); /* nothing of the old value stays */
-    if (carm_sol_arch_of_model(&m->model, isa, threads, a, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_arch_of_model(&m->model, isa, threads, a, &err));
 }
 
 static void refuse(const struct made *m, const char *isa, int threads, const char *message)
 {
     struct carm_sol_arch a = {.freq_ghz = 42.0};
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_sol_arch_of_model(&m->model, isa, threads, &a, &err), -CARM_EINVAL);
     assert_string_equal(err.text, message);
     assert_near(a.freq_ghz, 42.0, 0);
 }
 
-static void each_figure_by_hand(void **state)
+TEST(each_figure_by_hand)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -148,7 +140,7 @@ static void each_figure_by_hand(void **state)
     assert_int_equal(a.levels[2].capacity, 15000000); /* shared */
 }
 
-static void operations_that_were_not_measured(void **state)
+TEST(operations_that_were_not_measured)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -173,7 +165,7 @@ static void operations_that_were_not_measured(void **state)
            "--ops fma,add,mul`");
 }
 
-static void dram_without_its_peak(void **state)
+TEST(dram_without_its_peak)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -188,7 +180,7 @@ static void dram_without_its_peak(void **state)
 }
 
 /* Precisions of neural networks, by their own roofs. */
-static void narrow_precisions(void **state)
+TEST(narrow_precisions)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -228,7 +220,7 @@ static void narrow_precisions(void **state)
 }
 
 /* Products of tiles beat those of vectors; all else is the vectors'. */
-static void tiles_beside_vectors(void **state)
+TEST(tiles_beside_vectors)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -258,7 +250,7 @@ static void tiles_beside_vectors(void **state)
 }
 
 /* Both precisions: one clock for all rates, so that seconds come out as measured. */
-static void two_precisions(void **state)
+TEST(two_precisions)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -286,7 +278,7 @@ static void two_precisions(void **state)
     assert_near(a.freq_ghz, 2.5, 1e-12);
 }
 
-static void which_roofs(void **state)
+TEST(which_roofs)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -333,7 +325,7 @@ static void which_roofs(void **state)
         "these, or measure others with `carm build`");
 }
 
-static void levels_that_are_not_resolved(void **state)
+TEST(levels_that_are_not_resolved)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -363,7 +355,7 @@ static void levels_that_are_not_resolved(void **state)
 }
 
 /* Two sockets of 4 cores with 2 hardware threads each: L1 of a core, L2 of two cores, L3 of a socket. */
-static void instances_by_threads(void **state)
+TEST(instances_by_threads)
 {
     static const struct {
         int threads;
@@ -389,7 +381,7 @@ static void instances_by_threads(void **state)
     }
 }
 
-static void a_model_without_names_and_clock(void **state)
+TEST(a_model_without_names_and_clock)
 {
     static struct made m;
     struct carm_sol_arch a;
@@ -405,18 +397,16 @@ static void a_model_without_names_and_clock(void **state)
     refuse(&m, NULL, 0, "the model has no core clock for avx2: measure again with `carm build`");
 }
 
-static void the_sample_model(void **state)
+TEST(the_sample_model)
 {
     const char *top = getenv("CARM_TOP");
     char path[4096];
     struct carm_model *model = NULL;
     struct carm_sol_arch a;
-    struct carm_err err = {""};
     (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top ? top : ".");
-    if (carm_model_read(path, &model, &err) != 0 ||
-        carm_sol_arch_of_model(model, NULL, 0, &a, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    fail_if(carm_model_read(path, &model, &err) != 0 ||
+                carm_sol_arch_of_model(model, NULL, 0, &a, &err) != 0,
+            "%s", err.text);
     assert_near(a.freq_ghz, 3.465, 1e-12);
     assert_near(a.dram_byte_per_cycle, 18859570500.0 / 3.465e9, 1e-9);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 220866170000.0 / 2 / 3.465e9, 1e-9);
@@ -430,20 +420,4 @@ static void the_sample_model(void **state)
     carm_model_free(model);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_figure_by_hand),
-        cmocka_unit_test(operations_that_were_not_measured),
-        cmocka_unit_test(dram_without_its_peak),
-        cmocka_unit_test(narrow_precisions),
-        cmocka_unit_test(tiles_beside_vectors),
-        cmocka_unit_test(two_precisions),
-        cmocka_unit_test(which_roofs),
-        cmocka_unit_test(levels_that_are_not_resolved),
-        cmocka_unit_test(instances_by_threads),
-        cmocka_unit_test(a_model_without_names_and_clock),
-        cmocka_unit_test(the_sample_model),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

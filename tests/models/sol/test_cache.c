@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What spills from a chip of finite storage, in graphs small enough to follow by hand. */
-#include <string.h>
-
 #include "models/sol/cache.h"
 #include "tests/models/sol/build.h"
 #include "tests/unit.h"
@@ -16,11 +14,8 @@ static struct spill spill_bytes(const struct carm_sol_graph *g, uint64_t capacit
                                 enum carm_sol_precision precision, enum carm_sol_policy policy)
 {
     struct spill s;
-    struct carm_err err = {""};
     memset(&s, 0xa5, sizeof s);
-    if (sol_spill(g, capacity, precision, policy, s.layers, &s.total, &s.peak, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(sol_spill(g, capacity, precision, policy, s.layers, &s.total, &s.peak, &err));
     uint64_t sum = 0;
     for (uint32_t i = 0; i < g->n; i++) {
         sum += s.layers[i];
@@ -42,7 +37,7 @@ static struct carm_sol_graph *open_graph(void)
 }
 
 /* x -> a -> b -> c -> y, 10 elements each: two tensors are alive at a time */
-static void a_chain(void **state)
+TEST(a_chain)
 {
     struct carm_sol_graph *g = open_graph();
     for (uint32_t i = 0; i < 4; i++) {
@@ -67,7 +62,7 @@ static void a_chain(void **state)
 }
 
 /* a [10] is needed again after b [20] and c [20] */
-static void a_residual(void **state)
+TEST(a_residual)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, A, B, C, D, Y };
@@ -90,7 +85,7 @@ static void a_residual(void **state)
 }
 
 /* Three tensors wait; the one that is used last but longest ago is the one that LRU throws out. */
-static void the_policies_differ(void **state)
+TEST(the_policies_differ)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, A, B, C, D, YA, YB, YC, YD };
@@ -136,7 +131,7 @@ static void the_policies_differ(void **state)
 }
 
 /* one tensor with three readers: written once, read three times where there is no room */
-static void fan_out(void **state)
+TEST(fan_out)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, A, Y1, Y2, Y3 };
@@ -156,7 +151,7 @@ static void fan_out(void **state)
 }
 
 /* larger than the chip: it goes alone, the others stay */
-static void too_large_to_stay(void **state)
+TEST(too_large_to_stay)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, A, BIG, B, Y };
@@ -174,7 +169,7 @@ static void too_large_to_stay(void **state)
 }
 
 /* A view's readers read what it looks at; a slice is a tensor of its own that was never written. */
-static void views_and_slices(void **state)
+TEST(views_and_slices)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, A, AV, S, SV, Y, Z };
@@ -199,7 +194,7 @@ static void views_and_slices(void **state)
 
 /* A cache of keys that an operation scatters into does not fit: what is written is small, what its
  * reader moves is all of it. */
-static void a_cache_of_keys(void **state)
+TEST(a_cache_of_keys)
 {
     struct carm_sol_graph *g = open_graph();
     enum { CACHE, NEW, K, UPDATED, SCORES };
@@ -218,7 +213,7 @@ static void a_cache_of_keys(void **state)
 }
 
 /* room is in bytes, and half a byte takes a whole one */
-static void room_is_in_bytes(void **state)
+TEST(room_is_in_bytes)
 {
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 9, IN(0, 9), OUT(1, 9));
@@ -232,7 +227,7 @@ static void room_is_in_bytes(void **state)
 }
 
 /* tensors without a byte are there, even with no room */
-static void empty_tensors(void **state)
+TEST(empty_tensors)
 {
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 0, IN(0, 3), OUT(1, 0));
@@ -246,16 +241,14 @@ static void refuse(struct carm_sol_graph *g, enum carm_sol_precision precision, 
 {
     uint64_t layers[ROOM];
     uint64_t total = 0;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(sol_spill(g, 1, precision, CARM_SOL_LRU, layers, &total, NULL, &err),
                      -CARM_EFORMAT);
-    if (!strstr(err.text, words)) {
-        fail_msg("\"%s\" lacks \"%s\"", err.text, words);
-    }
+    fail_if(!strstr(err.text, words), "\"%s\" lacks \"%s\"", err.text, words);
     sol_build_close(g);
 }
 
-static void sums_past_the_end_are_refused(void **state)
+TEST(sums_past_the_end_are_refused)
 {
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 1, IN(0, 1), OUT(1, INT64_MAX / 2));
@@ -272,19 +265,4 @@ static void sums_past_the_end_are_refused(void **state)
     refuse(g, CARM_SOL_INT8, "intermediates spill");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain),
-        cmocka_unit_test(a_residual),
-        cmocka_unit_test(the_policies_differ),
-        cmocka_unit_test(fan_out),
-        cmocka_unit_test(too_large_to_stay),
-        cmocka_unit_test(views_and_slices),
-        cmocka_unit_test(a_cache_of_keys),
-        cmocka_unit_test(room_is_in_bytes),
-        cmocka_unit_test(empty_tensors),
-        cmocka_unit_test(sums_past_the_end_are_refused),
-    };
-    return cmocka_run_group_tests_name("sol_cache", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Work and traffic of graphs against sums made by hand, rule by rule. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/file/sol/graph.h"
 #include "models/sol/count.h"
 #include "tests/models/sol/build.h"
@@ -33,7 +29,7 @@ static struct carm_sol_graph *open_graph(void)
     } while (0)
 
 /* the guide's network: x [64, 1024] to 4096, relu, to 1024 */
-static void linear_relu_linear(void **state)
+TEST(linear_relu_linear)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, W1, A, R, W2, Y };
@@ -61,7 +57,7 @@ static void linear_relu_linear(void **state)
 }
 
 /* one layer of each kind between a start and a reader */
-static void each_kind(void **state)
+TEST(each_kind)
 {
     static const struct {
         enum carm_sol_kind kind;
@@ -108,7 +104,7 @@ static void each_kind(void **state)
 }
 
 /* the table is the weight, wherever it stands */
-static void embeddings_read_their_table(void **state)
+TEST(embeddings_read_their_table)
 {
     for (int first = 0; first < 2; first++) {
         struct carm_sol_graph *g = open_graph();
@@ -126,7 +122,7 @@ static void embeddings_read_their_table(void **state)
     }
 }
 
-static void views_are_looked_through(void **state)
+TEST(views_are_looked_through)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, XV, W, WT, H, HV, HVV, Y, YV };
@@ -151,7 +147,7 @@ static void views_are_looked_through(void **state)
 }
 
 /* the footprint of a shared tensor is the largest read, and no more than the tensor */
-static void shared_tensors_once(void **state)
+TEST(shared_tensors_once)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, S1, S2, XE, A, B, C, D };
@@ -176,7 +172,7 @@ static void shared_tensors_once(void **state)
     sol_build_close(g);
 }
 
-static void weights_made_by_layers(void **state)
+TEST(weights_made_by_layers)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, Q, W, B, H, Y };
@@ -195,7 +191,7 @@ static void weights_made_by_layers(void **state)
 }
 
 /* an output that nobody takes, beside one that is taken, need not leave the chip */
-static void an_output_that_is_used_is_intermediate(void **state)
+TEST(an_output_that_is_used_is_intermediate)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, A, B, C };
@@ -214,7 +210,7 @@ static void an_output_that_is_used_is_intermediate(void **state)
     sol_build_close(g);
 }
 
-static void dead_ends(void **state)
+TEST(dead_ends)
 {
     for (int starts = 0; starts < 2; starts++) {
         struct carm_sol_graph *g = open_graph();
@@ -244,7 +240,7 @@ static void dead_ends(void **state)
 }
 
 /* a weight's piece comes from memory, not from nowhere */
-static void views_of_weights_are_no_dead_ends(void **state)
+TEST(views_of_weights_are_no_dead_ends)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, W, W1, W2, Y, Z };
@@ -259,7 +255,7 @@ static void views_of_weights_are_no_dead_ends(void **state)
     sol_build_close(g);
 }
 
-static void nothing_and_scalars(void **state)
+TEST(nothing_and_scalars)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, E, Y };
@@ -276,7 +272,7 @@ static void nothing_and_scalars(void **state)
     sol_build_close(g);
 }
 
-static void integers_are_exact_to_the_end(void **state)
+TEST(integers_are_exact_to_the_end)
 {
     const uint64_t beyond = ((uint64_t)1 << 53) + 1;
     struct carm_sol_graph *g = open_graph();
@@ -294,16 +290,14 @@ static void integers_are_exact_to_the_end(void **state)
 static void refuse(struct carm_sol_graph *g, const char *words)
 {
     struct carm_sol_analysis *a = (struct carm_sol_analysis *)g;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_sol_analyse(g, &a, &err), -CARM_EFORMAT);
     assert_null(a);
-    if (!strstr(err.text, words)) {
-        fail_msg("\"%s\" lacks \"%s\"", err.text, words);
-    }
+    fail_if(!strstr(err.text, words), "\"%s\" lacks \"%s\"", err.text, words);
     sol_build_close(g);
 }
 
-static void sums_past_the_end_are_refused(void **state)
+TEST(sums_past_the_end_are_refused)
 {
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 1, IN(0, INT64_MAX), IN(1, 1), OUT(2, 1));
@@ -326,7 +320,7 @@ static void sums_past_the_end_are_refused(void **state)
 }
 
 /* The carried examples; their first lines say how the totals come about. */
-static void example_graphs(void **state)
+TEST(example_graphs)
 {
     static const struct {
         const char *name;
@@ -341,7 +335,6 @@ static void example_graphs(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[4096];
         struct carm_sol_graph *g = NULL;
-        struct carm_err err = {""};
         (void)snprintf(path, sizeof path, "%s/data/sol-%s.yaml", top ? top : ".", rows[i].name);
         if (carm_sol_graph_open(path, &g, &err)) {
             fail_msg("%s", err.text);
@@ -363,7 +356,7 @@ static void example_graphs(void **state)
 /* The smallest forms of what Solar writes: a name in connections that is no layer, aliases, a bias
  * beside a convolution's operands, a pool whose equation does not fit, splits of what comes from
  * outside. UINT64_MAX: not given. */
-static void graphs_of_solar(void **state)
+TEST(graphs_of_solar)
 {
     static const struct {
         const char *name;
@@ -381,7 +374,6 @@ static void graphs_of_solar(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[4096];
         struct carm_sol_graph *g = NULL;
-        struct carm_err err = {""};
         (void)snprintf(path, sizeof path, "%s/tests/data/sol-%s.yaml", top ? top : ".",
                        rows[i].name);
         if (carm_sol_graph_open(path, &g, &err)) {
@@ -400,23 +392,4 @@ static void graphs_of_solar(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_relu_linear),
-        cmocka_unit_test(each_kind),
-        cmocka_unit_test(embeddings_read_their_table),
-        cmocka_unit_test(views_are_looked_through),
-        cmocka_unit_test(shared_tensors_once),
-        cmocka_unit_test(weights_made_by_layers),
-        cmocka_unit_test(an_output_that_is_used_is_intermediate),
-        cmocka_unit_test(dead_ends),
-        cmocka_unit_test(views_of_weights_are_no_dead_ends),
-        cmocka_unit_test(nothing_and_scalars),
-        cmocka_unit_test(integers_are_exact_to_the_end),
-        cmocka_unit_test(sums_past_the_end_are_refused),
-        cmocka_unit_test(example_graphs),
-        cmocka_unit_test(graphs_of_solar),
-    };
-    return cmocka_run_group_tests_name("sol_count", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

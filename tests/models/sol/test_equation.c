@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Equations against shapes worked by hand, and every refusal. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "models/sol/equation.h"
@@ -73,13 +71,10 @@ static void check_good(const struct good *cases, size_t n, bool contraction)
     for (size_t i = 0; i < n; i++) {
         uint64_t points = 77;
         char why[CARM_SOL_WHY_MAX] = "";
-        if (evaluate(cases[i].equation, cases[i].shapes, contraction, &points, why)) {
-            fail_msg("%s of %s: %s", cases[i].equation, cases[i].shapes, why);
-        }
-        if (points != cases[i].points) {
-            fail_msg("%s of %s: %" PRIu64 ", not %" PRIu64, cases[i].equation, cases[i].shapes,
-                     points, cases[i].points);
-        }
+        fail_if(evaluate(cases[i].equation, cases[i].shapes, contraction, &points, why),
+                "%s of %s: %s", cases[i].equation, cases[i].shapes, why);
+        fail_if(points != cases[i].points, "%s of %s: %" PRIu64 ", not %" PRIu64, cases[i].equation,
+                cases[i].shapes, points, cases[i].points);
     }
 }
 
@@ -88,15 +83,14 @@ static void check_bad(const struct bad *cases, size_t n, bool contraction)
     for (size_t i = 0; i < n; i++) {
         uint64_t points = 77;
         char why[CARM_SOL_WHY_MAX] = "";
-        if (evaluate(cases[i].equation, cases[i].shapes, contraction, &points, why) !=
-            -CARM_EFORMAT) {
-            fail_msg("%s of %s was read", cases[i].equation, cases[i].shapes);
-        }
+        fail_if(evaluate(cases[i].equation, cases[i].shapes, contraction, &points, why) !=
+                    -CARM_EFORMAT,
+                "%s of %s was read", cases[i].equation, cases[i].shapes);
         assert_string_equal(why, cases[i].why);
     }
 }
 
-static void contractions_count_their_ranks(void **state)
+TEST(contractions_count_their_ranks)
 {
     static const struct good cases[] = {
         {"MK,KN->MN", "2x3,3x4>2x4", 24},
@@ -126,7 +120,7 @@ static void contractions_count_their_ranks(void **state)
     check_good(cases, sizeof cases / sizeof *cases, true);
 }
 
-static void other_operations_are_looser(void **state)
+TEST(other_operations_are_looser)
 {
     static const struct good cases[] = {
         {"ABC->ABC", "2x3x4>2x3x4", 24},
@@ -146,7 +140,7 @@ static void other_operations_are_looser(void **state)
     check_good(cases, sizeof cases / sizeof *cases, false);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
     static const struct bad both[] = {
         {"MK,KN", "2x3,3x4>2x4", "it has no arrow: IN,IN->OUT"},
@@ -198,7 +192,7 @@ static void what_does_not_fit_is_refused(void **state)
     check_bad(contraction, sizeof contraction / sizeof *contraction, true);
 }
 
-static void misfits_have_their_kind(void **state)
+TEST(misfits_have_their_kind)
 {
     static const struct {
         const char *equation, *shapes;
@@ -269,7 +263,7 @@ static bool of_shapes(const char *type, const char *shapes, enum carm_sol_misfit
 }
 
 /* K of the weights is the channels of one group: the equation's count with K from the weights. */
-static void groups_are_counted_loop_by_loop(void **state)
+TEST(groups_are_counted_loop_by_loop)
 {
     for (unsigned groups = 1; groups <= 4; groups *= 2) {
         for (unsigned stride = 1; stride <= 2; stride++) {
@@ -302,7 +296,7 @@ static void groups_are_counted_loop_by_loop(void **state)
     }
 }
 
-static void contractions_from_shapes(void **state)
+TEST(contractions_from_shapes)
 {
     static const struct {
         const char *type, *shapes;
@@ -331,14 +325,14 @@ static void contractions_from_shapes(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         uint64_t macs = 0;
-        if (of_shapes(rows[i].type, rows[i].shapes, rows[i].misfit, &macs) != (rows[i].macs > 0)) {
-            fail_msg("%s %s", rows[i].type, rows[i].shapes);
-        }
+        fail_if(of_shapes(rows[i].type, rows[i].shapes, rows[i].misfit, &macs) !=
+                    (rows[i].macs > 0),
+                "%s %s", rows[i].type, rows[i].shapes);
         assert_int_equal(macs, rows[i].macs);
     }
 }
 
-static void ranks_have_a_limit(void **state)
+TEST(ranks_have_a_limit)
 {
     char text[26 * 11 * 2 + 8];
     char why[CARM_SOL_WHY_MAX] = "";
@@ -356,7 +350,7 @@ static void ranks_have_a_limit(void **state)
     assert_int_equal(carm_sol_equation(text, NULL, NULL, why, NULL), 0);
 }
 
-static void writing_alone_can_be_checked(void **state)
+TEST(writing_alone_can_be_checked)
 {
     char why[CARM_SOL_WHY_MAX] = "";
     assert_int_equal(carm_sol_equation("ABCD->AE", NULL, NULL, why, NULL), 0);
@@ -364,7 +358,7 @@ static void writing_alone_can_be_checked(void **state)
     assert_int_equal(carm_sol_equation("ABCD", NULL, NULL, why, NULL), -CARM_EFORMAT);
 }
 
-static void products_are_exact(void **state)
+TEST(products_are_exact)
 {
     const uint64_t edge[] = {UINT64_C(4611686018427387903), 2}; /* 2^63 - 2 */
     const uint64_t past[] = {UINT64_C(4611686018427387904), 2}; /* 2^63 */
@@ -379,18 +373,4 @@ static void products_are_exact(void **state)
     assert_true(product == 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contractions_count_their_ranks),
-        cmocka_unit_test(other_operations_are_looser),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(misfits_have_their_kind),
-        cmocka_unit_test(groups_are_counted_loop_by_loop),
-        cmocka_unit_test(contractions_from_shapes),
-        cmocka_unit_test(ranks_have_a_limit),
-        cmocka_unit_test(writing_alone_can_be_checked),
-        cmocka_unit_test(products_are_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The three estimates against cycles worked by hand, and the guide's worked example. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "models/file/sol/analysis.h"
 #include "models/sol/estimate.h"
-#include "tests/models/near.h"
 #include "tests/models/sol/build.h"
 #include "tests/unit.h"
 
@@ -63,7 +58,7 @@ static void assert_same(const struct carm_sol_estimate *a, const struct carm_sol
     assert_near(a->intensity, b->intensity, 0);
 }
 
-static void intended(void **state)
+TEST(intended)
 {
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
@@ -97,7 +92,7 @@ static void intended(void **state)
     sol_build_close(g);
 }
 
-static void as_implemented(void **state)
+TEST(as_implemented)
 {
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
@@ -112,7 +107,7 @@ static void as_implemented(void **state)
     sol_build_close(g);
 }
 
-static void one_level(void **state)
+TEST(one_level)
 {
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
@@ -156,7 +151,7 @@ static void one_level(void **state)
     sol_build_close(g);
 }
 
-static void several_levels(void **state)
+TEST(several_levels)
 {
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
@@ -202,7 +197,7 @@ static void several_levels(void **state)
 
 /* Two short operations that compute and a long one that moves: the cycles decide, not the number. The
  * innermost level carries x each time that it is read, memory once. */
-static void what_bounds_most_cycles(void **state)
+TEST(what_bounds_most_cycles)
 {
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     enum { X, A, B, C };
@@ -224,7 +219,7 @@ static void what_bounds_most_cycles(void **state)
 
 /* Where both policies take as many cycles, here those of computing, the one that spills less is taken: the graph
  * of test_cache.c on which LRU spills 40 of 10, and the farthest reader 20. */
-static void less_is_spilled_at_equal_cycles(void **state)
+TEST(less_is_spilled_at_equal_cycles)
 {
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     enum { X, A, B, C, YA, YB, YC, YD };
@@ -252,7 +247,7 @@ static void less_is_spilled_at_equal_cycles(void **state)
 }
 
 /* Five elements of half a byte are three bytes, of a layer and of the graph. */
-static void half_bytes(void **state)
+TEST(half_bytes)
 {
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     sol_matmul(g, 100, IN(0, 4), OUT(1, 1));
@@ -271,7 +266,7 @@ static void half_bytes(void **state)
     sol_build_close(g);
 }
 
-static void nothing_takes_no_time(void **state)
+TEST(nothing_takes_no_time)
 {
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     sol_kind(g, CARM_SOL_START, OUT(0, 10));
@@ -301,17 +296,15 @@ static void refuse(const struct carm_sol_arch *arch, enum carm_sol_precision pre
     struct carm_sol_graph *g = make_graph();
     struct carm_sol_analysis *a = sol_build_analyse(g);
     struct carm_sol_result r;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_sol_estimate(g, a, arch, precision, false, &r, &err), rc);
     assert_null(r.layers);
-    if (!strstr(err.text, words)) {
-        fail_msg("\"%s\" lacks \"%s\"", err.text, words);
-    }
+    fail_if(!strstr(err.text, words), "\"%s\" lacks \"%s\"", err.text, words);
     carm_sol_analysis_close(a);
     sol_build_close(g);
 }
 
-static void what_is_missing_is_named(void **state)
+TEST(what_is_missing_is_named)
 {
     struct carm_sol_arch arch = make_arch();
     arch.mac_per_cycle[CARM_SOL_TF32] = 1.0;
@@ -338,7 +331,7 @@ static void what_is_missing_is_named(void **state)
     refuse(&arch, CARM_SOL_INT8, -CARM_EINVAL, "freq_GHz is inf");
 }
 
-static void bytes_past_the_end_are_refused(void **state)
+TEST(bytes_past_the_end_are_refused)
 {
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
     sol_op(g, 1, IN(0, INT64_MAX / 2), OUT(1, 1));
@@ -346,7 +339,6 @@ static void bytes_past_the_end_are_refused(void **state)
     struct carm_sol_arch arch = make_arch();
     arch.other_per_cycle[CARM_SOL_FP32] = 1.0;
     struct carm_sol_result r;
-    struct carm_err err = {""};
     assert_int_equal(carm_sol_estimate(g, a, &arch, CARM_SOL_FP32, false, &r, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "more than 2^63-1 bytes at fp32"));
     carm_sol_analysis_close(a);
@@ -367,7 +359,6 @@ static struct carm_sol_arch h100_pcie(void) /* the figures that the example stan
 static struct carm_sol_result worked_example(double dram_byte_per_cycle, uint64_t macs)
 {
     struct carm_sol_analysis *a = NULL;
-    struct carm_err err = {""};
     char text[512];
     (void)snprintf(text, sizeof text,
                    "total:\n  macs: %llu\n  flops: %llu\n  other_ops: 50000\n"
@@ -375,9 +366,7 @@ static struct carm_sol_result worked_example(double dram_byte_per_cycle, uint64_
                    "  fused_prefetched_elements: 10000000\n  model_io_elements: 2500000\n"
                    "  intermediate_elements: 15000000\n  weight_elements: 7500000\n",
                    (unsigned long long)macs, 2 * (unsigned long long)macs);
-    if (carm_sol_analysis_parse(text, strlen(text), "example", &a, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_analysis_parse(text, strlen(text), "example", &a, &err));
     struct carm_sol_arch arch = h100_pcie();
     arch.dram_byte_per_cycle = dram_byte_per_cycle;
     struct carm_sol_result r = sol_estimate(NULL, a, &arch, CARM_SOL_FP16, true);
@@ -394,7 +383,7 @@ static struct carm_sol_result worked_example(double dram_byte_per_cycle, uint64_
         assert_string_equal(prints_, text_);                    \
     } while (0)
 
-static void worked_example_holds(void **state)
+TEST(worked_example_holds)
 {
     struct carm_sol_result r = worked_example(1019.4, 1000000);
     const struct carm_sol_estimate *u = &r.models[CARM_SOL_UNFUSED];
@@ -422,7 +411,7 @@ static void worked_example_holds(void **state)
     carm_sol_result_close(&r);
 }
 
-static void worked_example_contradicts_itself(void **state)
+TEST(worked_example_contradicts_itself)
 {
     struct carm_sol_result r = worked_example(1019.4, 1000000);
     assert_int_equal((int64_t)r.models[CARM_SOL_UNFUSED].cycles, 49048); /* not 49049 */
@@ -448,21 +437,4 @@ static void worked_example_contradicts_itself(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intended),
-        cmocka_unit_test(as_implemented),
-        cmocka_unit_test(one_level),
-        cmocka_unit_test(several_levels),
-        cmocka_unit_test(what_bounds_most_cycles),
-        cmocka_unit_test(less_is_spilled_at_equal_cycles),
-        cmocka_unit_test(half_bytes),
-        cmocka_unit_test(nothing_takes_no_time),
-        cmocka_unit_test(what_is_missing_is_named),
-        cmocka_unit_test(bytes_past_the_end_are_refused),
-        cmocka_unit_test(worked_example_holds),
-        cmocka_unit_test(worked_example_contradicts_itself),
-    };
-    return cmocka_run_group_tests_name("sol_estimate", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Layouts of random views of views against the elements one by one, and slices by their calls. */
-#include <string.h>
-
 #include "models/sol/slice.h"
 #include "tests/models/random.h"
 #include "tests/unit.h"
@@ -155,7 +153,7 @@ static void reshape(struct view *v)
     }
 }
 
-static void views_of_views(void **state)
+TEST(views_of_views)
 {
     unsigned grouped = 0;
     for (int i = 0; i < 20000; i++) {
@@ -178,7 +176,7 @@ static void views_of_views(void **state)
     assert_true(grouped > 1000);
 }
 
-static void slices_by_their_calls(void **state)
+TEST(slices_by_their_calls)
 {
     static const struct {
         const char *type, *call;
@@ -225,9 +223,7 @@ static void slices_by_their_calls(void **state)
         const bool told =
             carm_sol_slice(rows[i].type, rows[i].call, (struct carm_sol_shape){extents, 3},
                            (struct carm_sol_shape){&rows[i].out, 1}, &layout);
-        if (told != (rows[i].size > 0)) {
-            fail_msg("%s %s", rows[i].type, rows[i].call);
-        }
+        fail_if(told != (rows[i].size > 0), "%s %s", rows[i].type, rows[i].call);
         if (told) {
             const struct carm_sol_layout set = carm_sol_layout_set(&layout);
             assert_int_equal(set.offset, rows[i].offset);
@@ -239,11 +235,4 @@ static void slices_by_their_calls(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(views_of_views),
-        cmocka_unit_test(slices_by_their_calls),
-    };
-    return cmocka_run_group_tests_name("sol_layout", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

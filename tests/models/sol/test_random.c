@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What holds of every graph, over random ones with all kinds of layers, views and shared tensors. */
-#include <math.h>
-#include <string.h>
-
 #include "models/sol/estimate.h"
 #include "tests/models/random.h"
 #include "tests/models/sol/build.h"
@@ -250,7 +247,7 @@ static void check_counts(const struct carm_sol_graph *g, const struct carm_sol_a
     carm_sol_traffic_close(m);
 }
 
-static void counts(void **state)
+TEST(counts)
 {
     uint64_t seed = 0x9e3779b97f4a7c15;
     for (int i = 0; i < GRAPHS; i++) {
@@ -298,7 +295,7 @@ static void shuffle(struct carm_sol_graph *g, uint64_t *seed, uint32_t *from)
     }
 }
 
-static void the_files_order_does_not_matter(void **state)
+TEST(the_files_order_does_not_matter)
 {
     uint64_t seed = 0x51ed270b35ae1ebd;
     for (int i = 0; i < GRAPHS; i++) {
@@ -327,10 +324,7 @@ static void spill(const struct carm_sol_graph *g, uint64_t capacity,
                   enum carm_sol_precision precision, enum carm_sol_policy policy, uint64_t *spilled,
                   uint64_t *total, uint64_t *peak)
 {
-    struct carm_err err = {""};
-    if (sol_spill(g, capacity, precision, policy, spilled, total, peak, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(sol_spill(g, capacity, precision, policy, spilled, total, peak, &err));
 }
 
 /* elements that a layer writes of intermediates which no operation reads: they go nowhere */
@@ -356,7 +350,7 @@ static uint64_t untaken(const struct carm_sol_graph *g, uint32_t index)
     return sum;
 }
 
-static void spills(void **state)
+TEST(spills)
 {
     uint64_t seed = 0x2545f4914f6cdd1d;
     uint64_t some = 0;
@@ -478,7 +472,7 @@ static void check_no_slower(const struct carm_sol_result *fast, const struct car
     }
 }
 
-static void estimates(void **state)
+TEST(estimates)
 {
     uint64_t seed = 0xda942042e4dd58b5;
     for (int i = 0; i < GRAPHS; i++) {
@@ -514,13 +508,4 @@ static void estimates(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),
-        cmocka_unit_test(the_files_order_does_not_matter),
-        cmocka_unit_test(spills),
-        cmocka_unit_test(estimates),
-    };
-    return cmocka_run_group_tests_name("sol_random", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fused counts against sets of elements: random graphs, written as YAML with aliases, whose tensors are
  * arrays of the elements that they show. Slow, and nothing here knows how carm finds the parts. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/file/sol/graph.h"
 #include "models/sol/count.h"
 #include "tests/models/random.h"
@@ -512,18 +508,16 @@ static struct carm_sol_counts count(const struct world *w)
 {
     struct carm_sol_graph *graph = NULL;
     struct carm_sol_analysis *analysis = NULL;
-    struct carm_err err = {""};
-    if (carm_sol_graph_parse(w->text, w->used, "random", &graph, &err) ||
-        carm_sol_analyse(graph, &analysis, &err)) {
-        fail_msg("%s\n%s", err.text, w->text);
-    }
+    fail_if(carm_sol_graph_parse(w->text, w->used, "random", &graph, &err) ||
+                carm_sol_analyse(graph, &analysis, &err),
+            "%s\n%s", err.text, w->text);
     const struct carm_sol_counts total = analysis->total;
     carm_sol_analysis_close(analysis);
     carm_sol_graph_close(graph);
     return total;
 }
 
-static void fused_is_the_union(void **state)
+TEST(fused_is_the_union)
 {
     struct world *w = calloc(1, sizeof *w);
     assert_non_null(w);
@@ -531,17 +525,15 @@ static void fused_is_the_union(void **state)
     for (int i = 0; i < GRAPHS; i++) {
         make_world(w);
         const struct carm_sol_counts total = count(w);
-        if (total.external != elements_of(w)) {
-            fail_msg("graph %d: %ju, not %ju\n%s", i, (uintmax_t)total.external,
-                     (uintmax_t)elements_of(w), w->text);
-        }
+        fail_if(total.external != elements_of(w), "graph %d: %ju, not %ju\n%s", i,
+                (uintmax_t)total.external, (uintmax_t)elements_of(w), w->text);
         assert_true(total.unfused == total.external + total.repeated + total.intermediate);
     }
     free(w);
 }
 
 /* Extents of any kind: where a part is no part of the factors that carm has, it is a lower bound. */
-static void fused_is_never_more(void **state)
+TEST(fused_is_never_more)
 {
     int exact = 0;
     struct world *w = calloc(1, sizeof *w);
@@ -551,10 +543,8 @@ static void fused_is_never_more(void **state)
     for (int i = 0; i < GRAPHS; i++) {
         make_world(w);
         const struct carm_sol_counts total = count(w);
-        if (total.external > elements_of(w)) {
-            fail_msg("graph %d: %ju, more than %ju\n%s", i, (uintmax_t)total.external,
-                     (uintmax_t)elements_of(w), w->text);
-        }
+        fail_if(total.external > elements_of(w), "graph %d: %ju, more than %ju\n%s", i,
+                (uintmax_t)total.external, (uintmax_t)elements_of(w), w->text);
         exact += total.external == elements_of(w);
     }
     print_message("exact: %d of %d\n", exact, GRAPHS);
@@ -563,7 +553,7 @@ static void fused_is_never_more(void **state)
 }
 
 /* Columns of a square and rows of it: whoever takes one for the other counts too much or too little. */
-static void squares_are_no_trap(void **state)
+TEST(squares_are_no_trap)
 {
     static const struct {
         const char *type, *equation, *slice;
@@ -594,21 +584,12 @@ static void squares_are_no_trap(void **state)
             rows[i].type, rows[i].equation, rows[i].slice);
         struct carm_sol_graph *graph = NULL;
         struct carm_sol_analysis *analysis = NULL;
-        struct carm_err err = {""};
-        assert_int_equal(carm_sol_graph_parse(text, strlen(text), "g", &graph, &err), 0);
-        assert_int_equal(carm_sol_analyse(graph, &analysis, &err), 0);
+        assert_ok(carm_sol_graph_parse(text, strlen(text), "g", &graph, &err));
+        assert_ok(carm_sol_analyse(graph, &analysis, &err));
         assert_int_equal(analysis->total.external, rows[i].elements + 8);
         carm_sol_analysis_close(analysis);
         carm_sol_graph_close(graph);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fused_is_the_union),
-        cmocka_unit_test(fused_is_never_more),
-        cmocka_unit_test(squares_are_no_trap),
-    };
-    return cmocka_run_group_tests_name("sol_region", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -22,7 +22,7 @@ static long resident_kib(void)
 }
 
 /* Each layer takes the one before, one of up to 1000 before it, and a weight of its own. */
-static void a_million_layers(void **state)
+TEST(a_million_layers)
 {
     enum { MILLION = 1000000, BACK = 1000 };
     uint64_t seed = 0xbf58476d1ce4e5b9;
@@ -41,10 +41,7 @@ static void a_million_layers(void **state)
     struct carm_sol_analysis *a = sol_build_analyse(g);
     const double counted = cpu_seconds();
     struct carm_sol_result r;
-    struct carm_err err = {""};
-    if (carm_sol_estimate(g, a, &arch, CARM_SOL_FP16, false, &r, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_estimate(g, a, &arch, CARM_SOL_FP16, false, &r, &err));
     const double estimated = cpu_seconds();
     print_message(
         "a million layers: counted in %.2f s, estimated with both policies in %.2f s of CPU time, "
@@ -65,10 +62,4 @@ static void a_million_layers(void **state)
     sol_build_close(g);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_million_layers),
-    };
-    return cmocka_run_group_tests_name("sol_size", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,9 +3,6 @@
 #ifndef CARM_TESTS_MODELS_SOL_TEXT_H
 #define CARM_TESTS_MODELS_SOL_TEXT_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/file/sol/graph.h"
 #include "tests/unit.h"
 
@@ -77,10 +74,7 @@ static inline char *sol_changed(const char *text, const char *after, const char 
 static inline struct carm_sol_graph *sol_parse(const char *text)
 {
     struct carm_sol_graph *graph = NULL;
-    struct carm_err err = {""};
-    if (carm_sol_graph_parse(text, strlen(text), "g.yaml", &graph, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_graph_parse(text, strlen(text), "g.yaml", &graph, &err));
     assert_non_null(graph);
     return graph;
 }
@@ -89,7 +83,7 @@ static inline struct carm_sol_graph *sol_parse(const char *text)
 static inline void sol_refused(const char *text, const char *message)
 {
     struct carm_sol_graph *graph = (void *)&graph;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_sol_graph_parse(text, strlen(text), "g.yaml", &graph, &err),
                      -CARM_EFORMAT);
     assert_null(graph);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies that a deadline ends: whatever was measured by then makes a model that can be written and read, and what was
  * not has its reason. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/core.h"
 #include "models/file/model.h"
 #include "models/latency.h"
@@ -25,12 +22,9 @@ static struct carm_model *model_of_others(void)
 {
     char path[4096];
     struct carm_model *model = NULL;
-    struct carm_err err;
     const char *top = getenv("CARM_TOP"); // NOLINT(concurrency-mt-unsafe)
     (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top ? top : ".");
-    if (carm_model_read(path, &model, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_model_read(path, &model, &err));
     assert_int_equal(model->ncore + model->nlatency, 0);
     return model;
 }
@@ -39,12 +33,9 @@ static struct carm_model *model_of_others(void)
 static void check_model(const struct carm_model *model)
 {
     struct carm_model *again = NULL;
-    struct carm_err err = {""};
     char *first = carm_model_to_json(model);
     assert_non_null(first);
-    if (carm_model_parse(first, strlen(first), "m.json", &again, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_model_parse(first, strlen(first), "m.json", &again, &err));
     char *second = carm_model_to_json(again);
     assert_string_equal(first, second);
     for (size_t i = 0; i < model->ncore; i++) {
@@ -66,25 +57,22 @@ static void measure(struct carm_deadline deadline, int expected)
 {
     const struct carm_latency_options options = {.quick = true, .memory_bytes = 512U << 20};
     struct carm_model *model = model_of_others();
-    struct carm_err err = {""};
     const int rc = carm_latency_measure(&options, &host, deadline, model, &err);
-    if (rc != expected) {
-        fail_msg("%d: %s", rc, err.text);
-    }
+    fail_if(rc != expected, "%d: %s", rc, err.text);
     if (rc == 0) {
         check_model(model);
     }
     carm_model_free(model);
 }
 
-static void one_that_is_over(void **state)
+TEST(one_that_is_over)
 {
     said = 0;
     measure((struct carm_deadline){.tsc = 1}, 0);
     assert_int_equal(said, 1);
 }
 
-static void at_any_time(void **state)
+TEST(at_any_time)
 {
     static const double seconds[] = {0.002, 0.05, 0.2, 0.4, 0.8};
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
@@ -95,7 +83,7 @@ static void at_any_time(void **state)
     }
 }
 
-static void the_user_stops(void **state)
+TEST(the_user_stops)
 {
     static volatile sig_atomic_t stop = 1;
     observer.stop = &stop;
@@ -105,7 +93,6 @@ static void the_user_stops(void **state)
 
 static int open_host(void **state)
 {
-    struct carm_err err = {""};
     if (carm_host_open(&host, NULL, &observer, &err) || carm_clock_open(&host.clock, &err)) {
         print_message("%s\n", err.text);
         return -1;
@@ -119,12 +106,4 @@ static int close_host(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_is_over),
-        cmocka_unit_test(at_any_time),
-        cmocka_unit_test(the_user_stops),
-    };
-    return cmocka_run_group_tests(tests, open_host, close_host);
-}
+RUN_TESTS(open_host, close_host)

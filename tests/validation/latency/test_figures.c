@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies by a fake clock: carm_latency_cycles stands here, with a time for each code and working set, so that every
  * figure has a known answer. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/core.h"
 #include "models/latency.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/latency/latency.h"
 #include "validation/latency/order.h"
@@ -126,11 +121,10 @@ static const struct carm_core_figure *figure_of(const struct carm_chain_code *c)
                : NULL;
 }
 
-static void instructions_have_their_cycles(void **state)
+TEST(instructions_have_their_cycles)
 {
-    struct carm_err err = {""};
     size_t compared = 0;
-    assert_int_equal(carm_latency_core(&run, &err), 0);
+    assert_ok(carm_latency_core(&run, &err));
     for (size_t i = 0; i < image->n; i++) {
         const struct carm_chain *c = &image->chains[i];
         const struct carm_core_figure *f = c->code.row ? figure_of(&c->code) : NULL;
@@ -175,11 +169,10 @@ static void check_level(const char *level, enum carm_latency_order order, uint64
     assert_string_equal(l->note, "");
 }
 
-static void levels_have_their_cycles(void **state)
+TEST(levels_have_their_cycles)
 {
-    struct carm_err err = {""};
     run.options.memory_bytes = 64 * MIB;
-    assert_int_equal(carm_latency_memory(&run, &err), 0);
+    assert_ok(carm_latency_memory(&run, &err));
     for (int order = CARM_LATENCY_LINES; order <= CARM_LATENCY_RANDOM; order++) {
         if (order != CARM_LATENCY_PAGES) {
             check_level("L1", (enum carm_latency_order)order, PAGE, 4.0, 32 * KIB);
@@ -202,16 +195,15 @@ static void levels_have_their_cycles(void **state)
 
 /* A cache that is said to be larger than all the memory there is for the chase: lines are flushed, so that they come from
  * memory. */
-static void memory_has_its_latency_behind_a_large_cache(void **state)
+TEST(memory_has_its_latency_behind_a_large_cache)
 {
-    struct carm_err err = {""};
     const uint64_t bytes = machine.caches[2].size_bytes;
     struct carm_latency_run of = run;
     of.model = calloc(1, sizeof *of.model);
     assert_non_null(of.model);
     of.options.memory_bytes = 64 * MIB;
     machine.caches[2].size_bytes = 300 * MIB;
-    assert_int_equal(carm_latency_memory(&of, &err), 0);
+    assert_ok(carm_latency_memory(&of, &err));
     machine.caches[2].size_bytes = bytes;
     const struct carm_latency *l = carm_latency_find(of.model, "DRAM", CARM_LATENCY_RANDOM, PAGE);
     assert_non_null(l);
@@ -222,7 +214,7 @@ static void memory_has_its_latency_behind_a_large_cache(void **state)
     carm_model_free(of.model);
 }
 
-static void misses_in_flight_are_counted(void **state)
+TEST(misses_in_flight_are_counted)
 {
     size_t checked = 0;
     for (size_t i = 0; i < model.nin_flight; i++) {
@@ -246,15 +238,14 @@ static void misses_in_flight_are_counted(void **state)
     assert_true(checked >= 2);
 }
 
-static void a_load_beside_streams_has_its_latency(void **state)
+TEST(a_load_beside_streams_has_its_latency)
 {
-    struct carm_err err = {""};
     if (real->cores < 2) {
         skip();
     }
     fake.load = 300.0;
     run.options.memory_bytes = 512 * MIB;
-    assert_int_equal(carm_latency_loaded(&run, &err), 0);
+    assert_ok(carm_latency_loaded(&run, &err));
     assert_int_equal(model.nloaded, 3);
     for (size_t i = 0; i < model.nloaded; i++) {
         const struct carm_loaded *l = &model.loaded[i];
@@ -270,15 +261,14 @@ static void a_load_beside_streams_has_its_latency(void **state)
 }
 
 /* A chase in memory that is bound to the node of this thread, and to none that the machine has. */
-static void memory_of_a_node_has_its_latency(void **state)
+TEST(memory_of_a_node_has_its_latency)
 {
-    struct carm_err err = {""};
     struct carm_latency l;
     run.options.memory_bytes = 64 * MIB;
-    assert_int_equal(carm_latency_at(&run, 900, &l, &err), 0);
+    assert_ok(carm_latency_at(&run, 900, &l, &err));
     assert_true(!(l.seconds > 0.0));
     assert_non_null(strstr(l.note, "cannot ask for memory of NUMA node 900"));
-    assert_int_equal(carm_latency_at(&run, 0, &l, &err), 0);
+    assert_ok(carm_latency_at(&run, 0, &l, &err));
     if (strstr(l.note, "cannot ask")) {
         print_message("%s\n", l.note);
         skip();
@@ -292,7 +282,6 @@ static void memory_of_a_node_has_its_latency(void **state)
 
 static int open_all(void **state)
 {
-    struct carm_err err = {""};
     struct carm_chain_code *codes = NULL;
     size_t all = 0, n = 0;
     if (carm_host_open(&host, NULL, &observer, &err) || carm_clock_open(&host.clock, &err) ||
@@ -329,15 +318,4 @@ static int close_all(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instructions_have_their_cycles),
-        cmocka_unit_test(levels_have_their_cycles),
-        cmocka_unit_test(misses_in_flight_are_counted),
-        cmocka_unit_test(memory_has_its_latency_behind_a_large_cache),
-        cmocka_unit_test(a_load_beside_streams_has_its_latency),
-        cmocka_unit_test(memory_of_a_node_has_its_latency),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+RUN_TESTS(open_all, close_all)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The order of a chase: one cycle through each of its lines, and statistics that no prefetcher can use. Orders that a
  * prefetcher follows fail the same checks. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asm/code.h"
 #include "tests/unit.h"
 #include "validation/latency/order.h"
@@ -74,7 +70,7 @@ static bool is_random(const struct habits *h, size_t n)
            fabs(h->correlation) < 4.0 / sqrt((double)n);
 }
 
-static void random_order(void **state)
+TEST(random_order)
 {
     static uint32_t s[1 << 16];
     static const uint64_t sets[] = {64 * KIB, 96 * KIB, 1024 * KIB, 4096 * KIB};
@@ -87,7 +83,7 @@ static void random_order(void **state)
     }
 }
 
-static void pages_order(void **state)
+TEST(pages_order)
 {
     static uint32_t s[1 << 14];
     enum { SETS = 64, PAGES = 4096 };
@@ -107,7 +103,7 @@ static void pages_order(void **state)
     }
 }
 
-static void lines_order(void **state)
+TEST(lines_order)
 {
     static uint32_t s[1 << 14];
     const uint64_t bytes = 1024 * KIB;
@@ -123,7 +119,7 @@ static void lines_order(void **state)
 }
 
 /* A part of the lines: each once, random, and some in each of 16 parts of the set; whole pages of order "lines". */
-static void some_lines(void **state)
+TEST(some_lines)
 {
     enum { PARTS = 16, MOST = 1 << 12 };
     static uint32_t s[MOST];
@@ -153,7 +149,7 @@ static void some_lines(void **state)
 }
 
 /* Ascending lines, every second line, and lines to and fro are not random; nor is an order with a line twice whole. */
-static void faults(void **state)
+TEST(faults)
 {
     enum { N = 4096 };
     static uint32_t s[N];
@@ -172,7 +168,7 @@ static void faults(void **state)
     assert_false(is_whole(s, N, 1, N * 64));
 }
 
-static void one_cycle(void **state)
+TEST(one_cycle)
 {
     enum { N = 3072 };
     static uint32_t s[N];
@@ -193,12 +189,4 @@ static void one_cycle(void **state)
     free(base);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_order), cmocka_unit_test(pages_order),
-        cmocka_unit_test(lines_order),  cmocka_unit_test(some_lines),
-        cmocka_unit_test(faults),       cmocka_unit_test(one_cycle),
-    };
-    return cmocka_run_group_tests_name("order of a chase", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Precisions of a build: which are measured by default, on request, and on which CPU. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit.h"
 #include "validation/roofs/plan.h"
 
@@ -19,10 +16,7 @@ static struct carm_build_config configure(const struct carm_build_words *words,
                                           const struct carm_cpu *cpu)
 {
     struct carm_build_config c;
-    struct carm_err err = {""};
-    if (carm_build_configure_codes(&c, words, cpu, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_build_configure_codes(&c, words, cpu, &err));
     return c;
 }
 
@@ -30,11 +24,9 @@ static void refuse(const struct carm_build_words *words, const struct carm_cpu *
                    const char *reason)
 {
     struct carm_build_config c;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_build_configure_codes(&c, words, cpu, &err), rc);
-    if (!strstr(err.text, reason)) {
-        fail_msg("'%s' is not '%s'", err.text, reason);
-    }
+    fail_if(!strstr(err.text, reason), "'%s' is not '%s'", err.text, reason);
 }
 
 /* Codes of the plan by precision; how many there are in all */
@@ -55,7 +47,7 @@ static size_t planned(const struct carm_build_config *c, const struct carm_cpu *
     return n;
 }
 
-static void test_default(void **state)
+TEST(default)
 {
     const struct carm_cpu cpu = cpu_with(CARM_AVX512);
     const struct carm_build_words words = {.isa = NULL};
@@ -88,7 +80,7 @@ static void count_codes(const struct carm_build_config *c, const struct carm_cpu
 }
 
 /* Narrower ISAs are measured beside the widest one, unless ISAs are named. */
-static void test_beside(void **state)
+TEST(beside)
 {
     static const enum carm_isa alone[] = {CARM_SSE, CARM_AVX, CARM_AVX2};
     const struct carm_mix mix = {.loads = 2, .stores = 1};
@@ -136,7 +128,7 @@ static void test_beside(void **state)
     }
 }
 
-static void test_all(void **state)
+TEST(all)
 {
     struct carm_cpu cpu = cpu_with(CARM_AVX2);
     const struct carm_build_words words = {.precision = "all"};
@@ -158,7 +150,7 @@ static void test_all(void **state)
 
 /* Tiles stand beside vectors in the precisions that have them, with all their roofs, but never find the
  * levels. */
-static void test_tiles(void **state)
+TEST(tiles)
 {
     struct carm_cpu cpu = cpu_with(CARM_AMX);
     size_t of[CARM_PRECISION_COUNT];
@@ -201,7 +193,7 @@ static void test_tiles(void **state)
 }
 
 /* What this CPU does not have is named; the rest is measured. */
-static void test_absent(void **state)
+TEST(absent)
 {
     const struct carm_cpu cpu = cpu_with(CARM_AVX2);
     struct carm_build_config c =
@@ -213,7 +205,7 @@ static void test_absent(void **state)
     assert_true(c.absent[CARM_FP16] && c.absent[CARM_BF16] && !c.absent[CARM_DP]);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
     const struct carm_cpu cpu = cpu_with(CARM_AVX2);
     const struct carm_cpu narrow = cpu_with(CARM_AVX);
@@ -231,12 +223,4 @@ static void test_refused(void **state)
     assert_int_equal(carm_build_ceilings_precision(&c), CARM_SP);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default), cmocka_unit_test(test_beside),
-        cmocka_unit_test(test_all),     cmocka_unit_test(test_tiles),
-        cmocka_unit_test(test_absent),  cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

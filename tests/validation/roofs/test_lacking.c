@@ -3,7 +3,7 @@
 #include "tests/unit.h"
 #include "validation/roofs/lacking.h"
 
-static void lacking_sets_are_found(void **state)
+TEST(lacking_sets_are_found)
 {
     struct carm_roofs sets[] = {{.isa = "avx2", .precision = "dp", .threads = 1},
                                 {.isa = "scalar", .precision = "dp", .threads = 2}};
@@ -27,8 +27,4 @@ static void lacking_sets_are_found(void **state)
     assert_false(carm_build_lacks(&model, "sse", "int8", 1, &cpu, &topo, &l));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lacking_sets_are_found)};
-    return cmocka_run_group_tests_name("lacking", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

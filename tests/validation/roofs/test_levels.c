@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a build plans on machines unlike this one: synthetic topologies and curves. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/roofs/levels.h"
 #include "validation/roofs/run.h"
@@ -28,17 +22,14 @@ struct fixture {
 
 static void open_fixture(struct fixture *f, const char *synthetic, struct carm_build_words words)
 {
-    struct carm_err err = {""};
     memset(f, 0, sizeof *f);
-    assert_int_equal(carm_topo_open(&f->topo, synthetic, NULL, &err), 0);
+    assert_ok(carm_topo_open(&f->topo, synthetic, NULL, &err));
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         f->cpu.isa[i] = true;
     }
     f->cpu.fma = true;
     words.memory = words.memory ? words.memory : "1G";
-    if (carm_build_configure(&f->config, &words, &f->cpu, f->topo, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_build_configure(&f->config, &words, &f->cpu, f->topo, &err));
     f->build = (struct carm_build){.config = &f->config, .cpu = &f->cpu, .topo = f->topo};
 }
 
@@ -56,7 +47,7 @@ static void draw(struct fixture *f, const double *size, const double *value, siz
     }
 }
 
-static void defaults_are_one_thread_and_all_cores(void **state)
+TEST(defaults_are_one_thread_and_all_cores)
 {
     struct fixture f;
     open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
@@ -81,7 +72,7 @@ static void defaults_are_one_thread_and_all_cores(void **state)
 }
 
 /* Both sockets' caches count where both are used; memory is past eight times all of them. */
-static void the_sweep_leaves_every_cache(void **state)
+TEST(the_sweep_leaves_every_cache)
 {
     struct fixture f;
     open_fixture(&f, two_sockets, (struct carm_build_words){.threads = "1,8", .memory = "4G"});
@@ -100,7 +91,7 @@ static void the_sweep_leaves_every_cache(void **state)
     carm_topo_close(f.topo);
 }
 
-static void working_sets_lie_inside_their_level(void **state)
+TEST(working_sets_lie_inside_their_level)
 {
     struct fixture f;
     struct carm_build_levels levels;
@@ -133,7 +124,7 @@ static void working_sets_lie_inside_their_level(void **state)
 }
 
 /* 480 MiB by the OS, 100 of them ours: half of the reported size would be memory. */
-static void a_misreported_cache_is_said(void **state)
+TEST(a_misreported_cache_is_said)
 {
     struct fixture f;
     struct carm_build_levels levels;
@@ -153,7 +144,7 @@ static void a_misreported_cache_is_said(void **state)
 
 /* A burst seemed to end the first cache at 10 KiB, and others hold most of the last: the first is tried at its
  * size, the last at a part of what is left. */
-static void early_ends_are_not_believed(void **state)
+TEST(early_ends_are_not_believed)
 {
     struct fixture f;
     struct carm_build_levels levels;
@@ -174,7 +165,7 @@ static void early_ends_are_not_believed(void **state)
 }
 
 /* A curve of more threads that is too restless for a plateau: the cache is the same one. */
-static void unclear_caches_are_borrowed(void **state)
+TEST(unclear_caches_are_borrowed)
 {
     struct fixture f;
     struct carm_build_levels one;
@@ -217,7 +208,7 @@ static void unclear_caches_are_borrowed(void **state)
 
 /* A clock that strides by a fifth from point to point: plateaus per second are gone, those per cycle
  * are not. */
-static void a_wandering_clock_hides_nothing(void **state)
+TEST(a_wandering_clock_hides_nothing)
 {
     struct fixture f;
     struct carm_build_levels levels;
@@ -242,7 +233,7 @@ static void a_wandering_clock_hides_nothing(void **state)
     carm_topo_close(f.topo);
 }
 
-static void levels_without_reported_caches(void **state)
+TEST(levels_without_reported_caches)
 {
     struct fixture f;
     struct carm_build_levels levels;
@@ -263,7 +254,7 @@ static void levels_without_reported_caches(void **state)
 
 /* Neighbours slow the last cache in three rounds of four, down to the first points of memory: the plateau seems to
  * end at 71 MiB. One round shows the true end. With the cache itself as large in all rounds, the late end stays. */
-static void a_late_end_needs_the_fastest_rounds(void **state)
+TEST(a_late_end_needs_the_fastest_rounds)
 {
     enum { POINTS = 128 };
     static struct carm_series points[POINTS];
@@ -273,7 +264,6 @@ static void a_late_end_needs_the_fastest_rounds(void **state)
     const double full[] = {800e9, 270e9, 110e9, 57e9, 43e9};
     for (int seldom = 1; seldom >= 0; seldom--) {
         struct carm_build_levels levels;
-        struct carm_err err = {""};
         double clocks[CARM_CURVE_POINTS_MAX];
         struct carm_curve curve = {.npoints = 0};
         open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
@@ -301,10 +291,10 @@ static void a_late_end_needs_the_fastest_rounds(void **state)
                                         .at = (double)p->n};
             }
         }
-        assert_int_equal(carm_build_sweep_curve(&sweep, false, &curve, clocks, &err), 0);
+        assert_ok(carm_build_sweep_curve(&sweep, false, &curve, clocks, &err));
         carm_build_find_levels(&f.build, 1, &curve, clocks, NULL, &levels);
         assert_true(levels.levels[2].range.knee > 64 * MIB);
-        assert_int_equal(carm_build_doubt_late(&sweep, NULL, &levels, &err), 0);
+        assert_ok(carm_build_doubt_late(&sweep, NULL, &levels, &err));
         assert_int_equal(levels.levels[2].range.knee < 40 * MIB, seldom);
         assert_true(levels.levels[1].range.knee < 2 * MIB);
         free(curve.points);
@@ -312,18 +302,4 @@ static void a_late_end_needs_the_fastest_rounds(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_one_thread_and_all_cores),
-        cmocka_unit_test(the_sweep_leaves_every_cache),
-        cmocka_unit_test(working_sets_lie_inside_their_level),
-        cmocka_unit_test(a_misreported_cache_is_said),
-        cmocka_unit_test(early_ends_are_not_believed),
-        cmocka_unit_test(unclear_caches_are_borrowed),
-        cmocka_unit_test(a_wandering_clock_hides_nothing),
-        cmocka_unit_test(levels_without_reported_caches),
-        cmocka_unit_test(a_late_end_needs_the_fastest_rounds),
-    };
-    return cmocka_run_group_tests_name("build", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

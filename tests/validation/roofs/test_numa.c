@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory domains of a build: the matrix with measurements that are made up, pages on the one node that every machine
  * has, nodes of synthetic machines. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/machine/buffer.h"
 #include "harness/machine/clock.h"
 #include "tests/unit.h"
@@ -21,13 +17,13 @@ static struct {
 } fake;
 
 static int measure(void *arg, const struct carm_numa_node *from, const struct carm_numa_node *to,
-                   struct carm_numa_pair *p, struct carm_err *err)
+                   struct carm_numa_pair *p, struct carm_err *failure)
 {
     fake.calls++;
     assert_ptr_equal(arg, &fake);
     assert_true((from == NULL) == (p->from < 0) && (to == NULL) == (p->to < 0));
     if (fake.calls == 2 && fake.fail) {
-        return carm_fail(err, CARM_ENOMEM, "planted");
+        return carm_fail(failure, CARM_ENOMEM, "planted");
     }
     if (fake.calls == 3 && fake.stop_at_third) {
         *fake.stop_at_third = 1;
@@ -40,11 +36,10 @@ static int measure(void *arg, const struct carm_numa_node *from, const struct ca
     return 0;
 }
 
-static void matrix_has_all_pairs(void **state)
+TEST(matrix_has_all_pairs)
 {
     struct carm_model *m = calloc(1, sizeof *m);
     struct carm_observer observer = {0};
-    struct carm_err err = {""};
     memset(&fake, 0, sizeof fake);
     assert_non_null(m);
     assert_int_equal(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){0}, &observer,
@@ -59,11 +54,10 @@ static void matrix_has_all_pairs(void **state)
     carm_model_free(m);
 }
 
-static void a_short_time_has_the_first_pairs(void **state)
+TEST(a_short_time_has_the_first_pairs)
 {
     struct carm_model *m = calloc(1, sizeof *m);
     struct carm_observer observer = {0};
-    struct carm_err err = {""};
     volatile sig_atomic_t over = 0;
     memset(&fake, 0, sizeof fake);
     fake.stop_at_third = &over;
@@ -76,11 +70,10 @@ static void a_short_time_has_the_first_pairs(void **state)
     carm_model_free(m);
 }
 
-static void an_error_ends_it(void **state)
+TEST(an_error_ends_it)
 {
     struct carm_model *m = calloc(1, sizeof *m);
     struct carm_observer observer = {0};
-    struct carm_err err = {""};
     memset(&fake, 0, sizeof fake);
     fake.fail = 1;
     assert_non_null(m);
@@ -92,13 +85,12 @@ static void an_error_ends_it(void **state)
 }
 
 /* Pages are where they were asked for, and are seen where they are not. */
-static void pages_are_bound(void **state)
+TEST(pages_are_bound)
 {
     struct carm_buffer b;
-    struct carm_err err = {""};
     const int here = 0;
     const int nowhere = 900;
-    assert_int_equal(carm_buffer_open(&b, 4 << 20, &err), 0);
+    assert_ok(carm_buffer_open(&b, 4 << 20, &err));
     assert_true(carm_buffer_share_on(&b, 0) < 0.0); /* not touched */
     if (carm_buffer_bind(&b, &here, 1, &err)) {
         carm_buffer_close(&b);
@@ -110,16 +102,15 @@ static void pages_are_bound(void **state)
     assert_true(share < 0.0 || share == 1.0); /* a sandbox may hide it */
     assert_true(share < 0.0 || carm_buffer_share_on(&b, 7) == 0.0);
     carm_buffer_close(&b);
-    assert_int_equal(carm_buffer_open(&b, 2 << 20, &err), 0);
+    assert_ok(carm_buffer_open(&b, 2 << 20, &err));
     assert_int_equal(carm_buffer_bind(&b, &nowhere, 1, &err), -CARM_ENOTSUP);
     assert_non_null(strstr(err.text, "cannot ask for memory of NUMA node 900"));
     carm_buffer_close(&b);
 }
 
-static void nodes_of_machines(void **state)
+TEST(nodes_of_machines)
 {
     struct carm_topo *t = NULL;
-    struct carm_err err = {""};
     struct carm_topo_memory m[8];
     assert_int_equal(carm_topo_open(&t,
                                     "pack:2 [numa(memory=1GB)] l3:2(size=32MB) core:4 "
@@ -131,20 +122,12 @@ static void nodes_of_machines(void **state)
     assert_true(carm_topo_memory_has(t, 1, 16) && !carm_topo_memory_has(t, 0, 16));
     assert_true(carm_build_numa_seconds(t) == 2.0);
     carm_topo_close(t);
-    assert_int_equal(carm_topo_open(&t, "pack:8 [numa(memory=1GB)] core:64 pu:1", NULL, &err), 0);
+    assert_ok(carm_topo_open(&t, "pack:8 [numa(memory=1GB)] core:64 pu:1", NULL, &err));
     assert_true(carm_build_numa_seconds(t) == 10.0); /* bounded */
     carm_topo_close(t);
-    assert_int_equal(carm_topo_open(&t, "pack:1 [numa(memory=1GB)] core:4 pu:1", NULL, &err), 0);
+    assert_ok(carm_topo_open(&t, "pack:1 [numa(memory=1GB)] core:4 pu:1", NULL, &err));
     assert_true(carm_build_numa_seconds(t) == 0.0);
     carm_topo_close(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrix_has_all_pairs), cmocka_unit_test(a_short_time_has_the_first_pairs),
-        cmocka_unit_test(an_error_ends_it),     cmocka_unit_test(pages_are_bound),
-        cmocka_unit_test(nodes_of_machines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

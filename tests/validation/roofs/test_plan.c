@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which codes a build tries: the usual ones, what earlier searches found, a search's wider choice; and
  * what of them wins, on planted rates. */
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/unit.h"
 #include "validation/roofs/roofs.h"
 
@@ -14,7 +11,6 @@ static struct carm_winners known, found;
 static int set_up(void **state)
 {
     const struct carm_build_words words = {.isa = "sse", .ops = "add"};
-    struct carm_err err = {""};
     cpu = (struct carm_cpu){.isa = {[CARM_SCALAR] = true, [CARM_SSE] = true}};
     known = (struct carm_winners){.n = 0};
     found = (struct carm_winners){.n = 0};
@@ -40,10 +36,7 @@ static void know(const char *machine, const char *code)
 
 static void open_plan(struct carm_build_plan *plan)
 {
-    struct carm_err err = {""};
-    if (carm_build_plan_open(plan, &config, &cpu, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_build_plan_open(plan, &config, &cpu, &err));
 }
 
 /* The candidates of a mix. returns how many; names: of the first */
@@ -56,7 +49,7 @@ static size_t candidates(const struct carm_build_plan *plan, const char *name, b
 }
 
 /* For each default mix: one stream, and as many as its accesses need, all different. */
-static void usual_candidates(void **state)
+TEST_BETWEEN(usual_candidates, set_up, tear_down)
 {
     static const struct {
         const char *mix;
@@ -84,7 +77,7 @@ static void usual_candidates(void **state)
 }
 
 /* What was found for this machine comes first, in each precision that is asked for, once. */
-static void known_codes_come_first(void **state)
+TEST_BETWEEN(known_codes_come_first, set_up, tear_down)
 {
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
     struct carm_build_plan plan;
@@ -110,7 +103,7 @@ static void known_codes_come_first(void **state)
 }
 
 /* A search tries several times as many, which it knows from the usual ones; in L1 none with prefetch. */
-static void a_search_is_wider(void **state)
+TEST_BETWEEN(a_search_is_wider, set_up, tear_down)
 {
     struct carm_build_plan plan;
     struct carm_build_plan search;
@@ -140,7 +133,7 @@ static void a_search_is_wider(void **state)
 }
 
 /* What is kept: a code that only the search has, clearly faster in sound rounds. */
-static void winners(void **state)
+TEST(winners)
 {
     static const struct {
         double gain;
@@ -176,13 +169,4 @@ static void winners(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(usual_candidates, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(known_codes_come_first, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_search_is_wider, set_up, tear_down),
-        cmocka_unit_test(winners),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measurements on their way into a model. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit.h"
 #include "validation/roofs/points.h"
 
@@ -22,7 +19,7 @@ static struct carm_series series_of(const struct carm_code *code, const double *
     return s;
 }
 
-static void figures_of_rounds(void **state)
+TEST(figures_of_rounds)
 {
     static const struct carm_clock clock = {.tsc_hz = 1e9, .tick_quantum = 1.0};
     static const struct carm_code compute = {.spec = {.kind = CARM_KIND_B, .op = CARM_FMA},
@@ -36,10 +33,9 @@ static void figures_of_rounds(void **state)
     struct carm_build_result result = {
         .series = &s, .threads = 1, .disturbed = true, .note = "why"};
     struct carm_roofs roofs;
-    struct carm_err err = {""};
     memset(&roofs, 0, sizeof roofs);
     carm_series_estimate(&s, &clock, &result.pooled);
-    assert_int_equal(carm_build_add_compute(&roofs, &result, &err), 0);
+    assert_ok(carm_build_add_compute(&roofs, &result, &err));
     const struct carm_compute_roof *r = &roofs.compute[0];
     assert_true(r->rate == 50.0 && r->clock_hz == 25.0 && r->flops_per_cycle == 2.0);
     assert_true(r->spread.min == 20.0 && r->spread.max == 100.0);
@@ -51,7 +47,7 @@ static void figures_of_rounds(void **state)
     assert_true(r->rounds[2].rate == 51.0);
     s = series_of(&memory, rates, 3);
     result.threads = 2;
-    assert_int_equal(carm_build_add_memory(&roofs, "L2", &result, &err), 0);
+    assert_ok(carm_build_add_memory(&roofs, "L2", &result, &err));
     const struct carm_memory_roof *m = &roofs.memory[0];
     assert_true(m->bandwidth == 50.0 && m->bytes_per_cycle == 1.0);
     assert_true(m->working_set_bytes == 2 * 3 * 3 * 64 && m->window_bytes == 64 && m->passes == 2);
@@ -63,27 +59,19 @@ static void figures_of_rounds(void **state)
 }
 
 /* Seen on a busier one: a bandwidth of -4e12 in a curve. */
-static void no_point_of_a_time_below_zero(void **state)
+TEST(no_point_of_a_time_below_zero)
 {
     struct carm_pooled pooled = {.rate = 50.0, .ci95 = {40.0, 60.0}, .sound = true};
     struct carm_curve curve;
-    struct carm_err err = {""};
     memset(&curve, 0, sizeof curve);
-    assert_int_equal(carm_build_add_pooled_point(&curve, 1.0, &pooled, &err), 0);
+    assert_ok(carm_build_add_pooled_point(&curve, 1.0, &pooled, &err));
     pooled.ci95.lo = -1e-12;
-    assert_int_equal(carm_build_add_pooled_point(&curve, 2.0, &pooled, &err), 0);
+    assert_ok(carm_build_add_pooled_point(&curve, 2.0, &pooled, &err));
     pooled.rate = -1e-12;
-    assert_int_equal(carm_build_add_pooled_point(&curve, 3.0, &pooled, &err), 0);
+    assert_ok(carm_build_add_pooled_point(&curve, 3.0, &pooled, &err));
     assert_int_equal(curve.npoints, 1);
     assert_true(curve.points[0].x == 1.0 && curve.points[0].value == 50.0);
     free(curve.points);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(figures_of_rounds),
-        cmocka_unit_test(no_point_of_a_time_below_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

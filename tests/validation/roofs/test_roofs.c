@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rules that roofs of several numbers of threads must keep, on planted rates; and series of rounds on
  * this machine, with planted states. */
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "asm/code.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/roofs/roofs.h"
 
@@ -29,9 +26,8 @@ static void open_rules(struct rules *r, int level, double one, double four, doub
 {
     static const int threads[] = {1, 4, 8};
     const double rates[] = {one, four, eight};
-    struct carm_err err = {""};
     memset(r, 0, sizeof *r);
-    assert_int_equal(carm_topo_open(&r->topo, machine, NULL, &err), 0);
+    assert_ok(carm_topo_open(&r->topo, machine, NULL, &err));
     r->build.topo = r->topo;
     r->mix = (struct carm_mix){.loads = 2, .stores = 1};
     for (int i = 0; i < 3; i++) {
@@ -61,16 +57,14 @@ static void check(int level, double one, double four, double eight, size_t at, c
     open_rules(&r, level, one, four, eight);
     const size_t broken = carm_build_check_roofs(r.roofs, 3);
     carm_topo_close(r.topo);
-    if (broken != (note ? 1 : 0)) {
-        fail_msg("level %d, %g %g %g: %zu break a rule: %s%s%s", level, one, four, eight, broken,
-                 r.roofs[0].note, r.roofs[1].note, r.roofs[2].note);
-    }
+    fail_if(broken != (note ? 1 : 0), "level %d, %g %g %g: %zu break a rule: %s%s%s", level, one,
+            four, eight, broken, r.roofs[0].note, r.roofs[1].note, r.roofs[2].note);
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(r.roofs[i].note, note && i == at ? note : "");
     }
 }
 
-static void threads_with_cores_of_their_own(void **state)
+TEST(threads_with_cores_of_their_own)
 {
     check(-1, 100, 400, 420, 0, NULL);
     check(-1, 100, 395, 400, 0, NULL); /* within the slack */
@@ -94,7 +88,7 @@ static void threads_with_cores_of_their_own(void **state)
 }
 
 /* At another clock a core does as much less; that breaks no rule. */
-static void rules_are_per_cycle(void **state)
+TEST(rules_are_per_cycle)
 {
     struct rules r;
     open_rules(&r, -1, 100, 320, 330);
@@ -104,7 +98,7 @@ static void rules_are_per_cycle(void **state)
 }
 
 /* Rounds of another number of threads confirm a rate within 1% per core, and no other. */
-static void equal_rates_confirm(void **state)
+TEST(equal_rates_confirm)
 {
     struct rules r;
     open_rules(&r, -1, 100, 402, 420);
@@ -137,7 +131,7 @@ static int set_up(void **state)
 {
     static const char *const names[] = {"empty", "B.sse.dp.mad.f48.c8", "A.sse.dp.2:1.u8"};
     struct carm_code_spec specs[3];
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     specs[EMPTY] = (struct carm_code_spec){.kind = CARM_KIND_EMPTY, .units = 1};
     int rc = carm_topo_open(&topo, NULL, NULL, &err);
     rc = rc ? rc : carm_clock_open(&tsc, &err);
@@ -173,7 +167,7 @@ static void need_a_machine(void)
     }
 }
 
-static void rounds_are_noted(void **state)
+TEST(rounds_are_noted)
 {
     struct carm_series s;
     struct carm_measurement m;
@@ -201,7 +195,7 @@ static void rounds_are_noted(void **state)
 }
 
 /* The code of one thread's L2 is compared with four threads' own, once; that of memory, which they share, is not. */
-static void codes_of_fewer_threads_are_compared(void **state)
+TEST(codes_of_fewer_threads_are_compared)
 {
     static struct carm_series series[2][CARM_ROOF_CODES];
     struct rules r;
@@ -243,7 +237,7 @@ static void shared_rounds(struct carm_series *s, size_t n)
 
 /* A stand-in for the probe's reference: cores that were seen twice as wide as any. A series that was
  * quiet before keeps its figure; one that never was says what it saw. */
-static void a_shared_core_is_named(void **state)
+TEST(a_shared_core_is_named)
 {
     struct carm_series s;
     struct carm_series never;
@@ -271,7 +265,7 @@ static void a_shared_core_is_named(void **state)
 
 /* Memory that drifts by half: code 1 is 4% faster than code 0 beside it in every round, but lost a round in which
  * memory was fast. */
-static void codes_are_compared_beside_one_another(void **state)
+TEST(codes_are_compared_beside_one_another)
 {
     static const double drift[] = {10, 15, 14, 9, 13, 11, 12};
     enum { ROUNDS = sizeof drift / sizeof *drift };
@@ -308,7 +302,7 @@ static void codes_are_compared_beside_one_another(void **state)
     carm_topo_close(r.topo);
 }
 
-static void repetitions_come_in_rounds(void **state)
+TEST(repetitions_come_in_rounds)
 {
     static const struct {
         size_t reps, rounds, each;
@@ -320,17 +314,4 @@ static void repetitions_come_in_rounds(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_with_cores_of_their_own),
-        cmocka_unit_test(rules_are_per_cycle),
-        cmocka_unit_test(equal_rates_confirm),
-        cmocka_unit_test(rounds_are_noted),
-        cmocka_unit_test(codes_of_fewer_threads_are_compared),
-        cmocka_unit_test(a_shared_core_is_named),
-        cmocka_unit_test(codes_are_compared_beside_one_another),
-        cmocka_unit_test(repetitions_come_in_rounds),
-    };
-    return cmocka_run_group_tests_name("roofs", tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a build with --scaling measures on synthetic machines: numbers of threads, layouts, working sets. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/place/place.h"
 #include "tests/unit.h"
 #include "validation/roofs/scaling.h"
@@ -19,10 +16,7 @@ static const char no_cache[] = "pack:1 [numa(memory=1GB)] core:4 pu:1";
 static struct carm_topo *open_topo(const char *synthetic)
 {
     struct carm_topo *t = NULL;
-    struct carm_err err = {""};
-    if (carm_topo_open(&t, synthetic, NULL, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_topo_open(&t, synthetic, NULL, &err));
     return t;
 }
 
@@ -30,14 +24,12 @@ static void plan(struct carm_topo *topo, const char *threads, struct carm_scalin
 {
     struct carm_build_config config = {.memory_bytes = 64 * MIB, .reps = 8192};
     struct carm_build build = {.config = &config, .topo = topo, .reps = 8192};
-    struct carm_err err = {""};
-    if (carm_topo_threads(topo, threads, config.threads, CARM_LIST_MAX, &config.nthreads, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(
+        carm_topo_threads(topo, threads, config.threads, CARM_LIST_MAX, &config.nthreads, &err));
     carm_build_plan_scaling(&build, out);
 }
 
-static void first_numbers_are_places(void **state)
+TEST(first_numbers_are_places)
 {
     struct carm_topo *t = open_topo(two_sockets);
     struct carm_scaling_plan p;
@@ -64,7 +56,7 @@ static void first_numbers_are_places(void **state)
     carm_topo_close(t);
 }
 
-static void spread_goes_round(void **state)
+TEST(spread_goes_round)
 {
     struct carm_topo *t = open_topo(two_sockets);
     int order[32];
@@ -76,7 +68,7 @@ static void spread_goes_round(void **state)
 }
 
 /* A working set fills each cache, and memory beyond it, as that of the roof does. */
-static void sets_fill_caches_alike(void **state)
+TEST(sets_fill_caches_alike)
 {
     struct carm_topo *t = open_topo(two_sockets);
     struct carm_topo spread = *t;
@@ -100,12 +92,4 @@ static void sets_fill_caches_alike(void **state)
     carm_topo_close(t);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_numbers_are_places),
-        cmocka_unit_test(spread_goes_round),
-        cmocka_unit_test(sets_fill_caches_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What `carm validate` is asked to do, and refuses, before anything is measured; the machine it
  * compares. */
-#include <string.h>
-
 #include "tests/unit.h"
 #include "validation/machine.h"
 #include "validation/validate/config.h"
@@ -67,9 +65,8 @@ static int tear_down(void **state)
 
 static void make(struct carm_validate_words words)
 {
-    if (carm_validate_configure(&f.config, &f.model, &words, &f.cpu, f.topo, &f.err)) {
-        fail_msg("%s", f.err.text);
-    }
+    fail_if(carm_validate_configure(&f.config, &f.model, &words, &f.cpu, f.topo, &f.err), "%s",
+            f.err.text);
 }
 
 static void refuse(struct carm_validate_words words, int code, const char *sentence)
@@ -77,9 +74,7 @@ static void refuse(struct carm_validate_words words, int code, const char *sente
     f.err.text[0] = '\0';
     assert_int_equal(carm_validate_configure(&f.config, &f.model, &words, &f.cpu, f.topo, &f.err),
                      -code);
-    if (!strstr(f.err.text, sentence)) {
-        fail_msg("\"%s\" does not say \"%s\"", f.err.text, sentence);
-    }
+    fail_if(!strstr(f.err.text, sentence), "\"%s\" does not say \"%s\"", f.err.text, sentence);
 }
 
 static enum carm_op op_of(size_t set)
@@ -89,7 +84,7 @@ static enum carm_op op_of(size_t set)
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
-static void validates_the_fastest_operation(void **state)
+TEST_BETWEEN(validates_the_fastest_operation, set_up, tear_down)
 {
     make((struct carm_validate_words){.isa = NULL}); /* fma is 0.5% slower: taken all the same */
     assert_int_equal(f.config.nsets, 2);
@@ -121,7 +116,7 @@ static void validates_the_fastest_operation(void **state)
     assert_int_equal(f.config.sets[0].roofs, 1);
 }
 
-static void validates_the_operations_asked_for(void **state)
+TEST_BETWEEN(validates_the_operations_asked_for, set_up, tear_down)
 {
     make((struct carm_validate_words){.ops = "mad,add", .isa = "avx2"});
     assert_int_equal(f.config.nsets, 2);
@@ -139,7 +134,7 @@ static void validates_the_operations_asked_for(void **state)
     refuse((struct carm_validate_words){.ops = ""}, CARM_EINVAL, "--ops needs at least one value");
 }
 
-static void equal_targets_are_planned_once(void **state)
+TEST_BETWEEN(equal_targets_are_planned_once, set_up, tear_down)
 {
     (void)strcpy(f.roofs[1].isa, "avx2"); /* of other threads: other roofs, the same codes */
     make((struct carm_validate_words){.isa = NULL});
@@ -150,7 +145,7 @@ static void equal_targets_are_planned_once(void **state)
     assert_int_equal(f.config.ntargets, 2);
 }
 
-static void levels_and_threads_choose(void **state)
+TEST_BETWEEN(levels_and_threads_choose, set_up, tear_down)
 {
     make((struct carm_validate_words){.isa = NULL});
     assert_true(carm_level_list_has(&f.config.levels, "L1"));
@@ -171,7 +166,7 @@ static void levels_and_threads_choose(void **state)
     refuse((struct carm_validate_words){.threads = "two"}, CARM_EINVAL, "--threads needs numbers");
 }
 
-static void repetitions_have_a_range(void **state)
+TEST_BETWEEN(repetitions_have_a_range, set_up, tear_down)
 {
     static const char *const bad[] = {"15", "1048577", "", "-16", "1e3", "99999999999999999999"};
     make((struct carm_validate_words){.isa = NULL});
@@ -195,7 +190,7 @@ static void repetitions_have_a_range(void **state)
     assert_int_equal(f.config.reps, 64);
 }
 
-static void refuses_what_cannot_run_here(void **state)
+TEST_BETWEEN(refuses_what_cannot_run_here, set_up, tear_down)
 {
     f.roofs[1].threads = 3;
     refuse((struct carm_validate_words){.isa = NULL}, CARM_ENOTSUP,
@@ -213,7 +208,7 @@ static void refuses_what_cannot_run_here(void **state)
     assert_int_equal(op_of(0), CARM_MAD);
 }
 
-static void refuses_what_the_model_makes_up(void **state)
+TEST_BETWEEN(refuses_what_the_model_makes_up, set_up, tear_down)
 {
     (void)strcpy(f.roofs[1].isa, "avx1024");
     refuse((struct carm_validate_words){.isa = NULL}, CARM_EFORMAT, "avx1024");
@@ -232,7 +227,7 @@ static void refuses_what_the_model_makes_up(void **state)
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
-static void every_resolved_level_needs_its_roof(void **state)
+TEST_BETWEEN(every_resolved_level_needs_its_roof, set_up, tear_down)
 {
     struct carm_validate run = {.config = &f.config, .model = &f.model};
     double weights = 1.0;
@@ -254,7 +249,7 @@ static void every_resolved_level_needs_its_roof(void **state)
 }
 
 /* A validation of the whole model is one of the widest ISA. Narrower ones are validated when they are named. */
-static void narrower_sets_stay_out(void **state)
+TEST_BETWEEN(narrower_sets_stay_out, set_up, tear_down)
 {
     struct carm_memory_roof first = f.memory[0];
     f.roofs[1].threads = 1;
@@ -273,7 +268,7 @@ static void narrower_sets_stay_out(void **state)
     assert_int_equal(f.config.sets[0].roofs, 1);
 }
 
-static void a_model_belongs_to_a_machine(void **state)
+TEST_BETWEEN(a_model_belongs_to_a_machine, set_up, tear_down)
 {
     struct carm_cache caches[2] = {{1, 32768, 1}, {2, 1048576, 1}};
     struct carm_cache others[2] = {{1, 32768, 1}, {2, 1048576, 2}};
@@ -305,16 +300,4 @@ static void a_model_belongs_to_a_machine(void **state)
     assert_int_equal(carm_machine_check(&here, &model, &f.err), -CARM_EINVAL);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(validates_the_fastest_operation), TEST(validates_the_operations_asked_for),
-        TEST(equal_targets_are_planned_once),  TEST(levels_and_threads_choose),
-        TEST(repetitions_have_a_range),        TEST(refuses_what_cannot_run_here),
-        TEST(refuses_what_the_model_makes_up), TEST(every_resolved_level_needs_its_roof),
-        TEST(narrower_sets_stay_out),          TEST(a_model_belongs_to_a_machine),
-    };
-    return cmocka_run_group_tests_name("validate_config", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

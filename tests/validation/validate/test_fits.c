@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fits of one set's points, level by level: points of known truth and noise give that truth back,
  * and the form that made them is the one chosen. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/validation.h"
 #include "tests/models/fit/ridge_points.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/validate/score.h"
 
@@ -63,14 +57,11 @@ static void add_ridge(struct carm_model *m, const struct carm_validation_set *of
 static const struct carm_validation_fit *fit_level(struct carm_model *m, double issue,
                                                    const char *level, int forms)
 {
-    struct carm_err err = {""};
     const struct carm_validation_fit *chosen = NULL;
     double least = INFINITY;
     int n = 0;
     m->nvalidation_fits = 0;
-    if (carm_validation_fit_levels(m, &set, issue, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_validation_fit_levels(m, &set, issue, &err));
     for (size_t i = 0; i < m->nvalidation_fits; i++) {
         const struct carm_validation_fit *v = &m->validation_fits[i];
         assert_true(carm_validation_set_equal(&v->set, &set));
@@ -101,7 +92,7 @@ static void assert_truth(const struct carm_validation_fit *v)
     assert_near(v->cv_fitness, 100.0 / (1.0 + v->cv_rrmse), 1e-9);
 }
 
-static void finds_a_rounded_ridge(void **state)
+TEST(finds_a_rounded_ridge)
 {
     struct carm_model m = bare_model();
     add_ridge(&m, &other, "L2", CARM_RIDGE_SHARP, INFINITY); /* not this set's */
@@ -120,7 +111,7 @@ static void finds_a_rounded_ridge(void **state)
     release(&m);
 }
 
-static void finds_a_sharp_ridge(void **state)
+TEST(finds_a_sharp_ridge)
 {
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "L1", CARM_RIDGE_SHARP, INFINITY);
@@ -132,7 +123,7 @@ static void finds_a_sharp_ridge(void **state)
 }
 
 /* The forms with issue are tried where the width was measured, and only there. */
-static void finds_a_limit_of_issue(void **state)
+TEST(finds_a_limit_of_issue)
 {
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "L1", CARM_RIDGE_ISSUE, INFINITY);
@@ -150,7 +141,7 @@ static void finds_a_limit_of_issue(void **state)
 
 /* Points under the slope alone tell no peak, three points nothing: such levels have no fit, the
  * others theirs, in the order of the levels. */
-static void one_side_tells_no_ridge(void **state)
+TEST(one_side_tells_no_ridge)
 {
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "DRAM", CARM_RIDGE_SHARP, INFINITY);
@@ -172,7 +163,7 @@ static void one_side_tells_no_ridge(void **state)
     release(&m);
 }
 
-static void levels_are_fitted_apart(void **state)
+TEST(levels_are_fitted_apart)
 {
     struct carm_model m = bare_model();
     add_ridge(&m, &set, "L2", CARM_RIDGE_SHARP, INFINITY);
@@ -185,12 +176,4 @@ static void levels_are_fitted_apart(void **state)
     release(&m);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_a_rounded_ridge),   cmocka_unit_test(finds_a_sharp_ridge),
-        cmocka_unit_test(finds_a_limit_of_issue),  cmocka_unit_test(one_side_tells_no_ridge),
-        cmocka_unit_test(levels_are_fitted_apart),
-    };
-    return cmocka_run_group_tests_name("fit_levels", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

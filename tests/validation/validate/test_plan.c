@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The test codes of a validation, for every ISA: planning assembles and recounts them but runs
  * none, so that this processor may lack what they use. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "asm/code.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/validate/plan.h"
 
@@ -42,7 +37,6 @@ static void open_plan(struct carm_validate_plan *plan, const char *ldst,
                       const struct carm_plan_target *targets, size_t n, bool quick)
 {
     static struct fixture f;
-    struct carm_err err = {""};
     set_up_model(&f, ldst);
     const int rc = carm_validate_plan_open(plan, &f.model, targets, n, quick, &err);
     if (rc == -CARM_ENOTSUP) {
@@ -53,7 +47,7 @@ static void open_plan(struct carm_validate_plan *plan, const char *ldst,
     }
 }
 
-static void the_grid_is_half_octaves(void **state)
+TEST(the_grid_is_half_octaves)
 {
     assert_int_equal(CARM_GRID_POINTS, 29);
     assert_near(carm_grid_intensity(0), 1.0 / 256, 0.0);
@@ -86,19 +80,15 @@ static size_t check_point(const struct carm_validate_plan *plan, size_t target, 
         assert_true(s->kind == CARM_KIND_C && s->isa == t->isa && s->precision == t->precision &&
                     s->op == t->op && carm_mix_equal(&s->mix, &plan->mix));
         carm_code_intensity(s, &flops, &bytes);
-        if (!(fabs((double)flops / (double)bytes / wanted - 1.0) <= 0.01)) {
-            fail_msg("%s has %.6g flop/byte, not %.6g", codes[i]->name,
-                     (double)flops / (double)bytes, wanted);
-        }
-        if (flops != flops0 || bytes != bytes0) {
-            fail_msg("%s and %s differ in intensity", codes[i]->name, codes[0]->name);
-        }
+        fail_if(!(fabs((double)flops / (double)bytes / wanted - 1.0) <= 0.01),
+                "%s has %.6g flop/byte, not %.6g", codes[i]->name, (double)flops / (double)bytes,
+                wanted);
+        fail_if(flops != flops0 || bytes != bytes0, "%s and %s differ in intensity", codes[i]->name,
+                codes[0]->name);
         /* and what was assembled is what was asked for */
         assert_int_equal(a->flops * bytes, flops * (a->load_bytes + a->store_bytes));
         for (size_t k = 0; k < i; k++) {
-            if (strcmp(codes[i]->name, codes[k]->name) == 0) {
-                fail_msg("%s comes twice", codes[i]->name);
-            }
+            fail_if(strcmp(codes[i]->name, codes[k]->name) == 0, "%s comes twice", codes[i]->name);
         }
         without += s->prefetch_bytes == 0 ? 1 : 0;
     }
@@ -133,7 +123,7 @@ static size_t check_plan(const struct carm_validate_plan *plan)
     return all;
 }
 
-static void every_isa_has_every_intensity(void **state)
+TEST(every_isa_has_every_intensity)
 {
     static const struct carm_plan_target targets[] = {
         /* scalar sp and avx512 dp: the_whole_table_adds_schedules */
@@ -156,7 +146,7 @@ static void every_isa_has_every_intensity(void **state)
 }
 
 /* All schedules, where loops are longest and where they are shortest. */
-static void the_whole_table_adds_schedules(void **state)
+TEST(the_whole_table_adds_schedules)
 {
     static const struct carm_plan_target targets[] = {{CARM_AVX512, CARM_DP, CARM_FMA},
                                                       {CARM_SCALAR, CARM_SP, CARM_MAD}};
@@ -167,7 +157,7 @@ static void the_whole_table_adds_schedules(void **state)
     carm_validate_plan_close(&plan);
 }
 
-static void other_mixes_have_every_intensity(void **state)
+TEST(other_mixes_have_every_intensity)
 {
     static const struct carm_plan_target targets[] = {{CARM_AVX2, CARM_DP, CARM_FMA},
                                                       {CARM_SCALAR, CARM_SP, CARM_ADD}};
@@ -183,7 +173,7 @@ static void other_mixes_have_every_intensity(void **state)
     }
 }
 
-static void codes_behind_the_roofs_are_found(void **state)
+TEST(codes_behind_the_roofs_are_found)
 {
     static const struct carm_plan_target target = {CARM_SSE, CARM_DP, CARM_MAD};
     static const char *const names[] = {"A.avx512.dp.2:1.u6", "B.avx512.dp.fma.f40.c10",
@@ -207,21 +197,20 @@ static void codes_behind_the_roofs_are_found(void **state)
 
 /* returns its code and leaves the sentence */
 static int refuse(const struct fixture *f, const struct carm_plan_target *targets, size_t n,
-                  struct carm_err *err)
+                  struct carm_err *failure)
 {
     struct carm_validate_plan plan;
-    const int rc = carm_validate_plan_open(&plan, &f->model, targets, n, true, err);
+    const int rc = carm_validate_plan_open(&plan, &f->model, targets, n, true, failure);
     assert_null(plan.image);
     assert_null(plan.first);
     return rc;
 }
 
-static void refuses_what_no_carm_knows(void **state)
+TEST(refuses_what_no_carm_knows)
 {
     static const struct carm_plan_target target = {CARM_SSE, CARM_DP, CARM_MAD};
     static struct carm_plan_target many[CARM_PLAN_TARGETS_MAX + 1];
     struct fixture f;
-    struct carm_err err = {""};
     set_up_model(&f, "2:1");
     (void)snprintf(f.memory[0].code, sizeof f.memory[0].code, "A.avx1024.dp.2:1.u6");
     assert_int_equal(refuse(&f, &target, 1, &err), -CARM_EFORMAT);
@@ -253,15 +242,4 @@ static void refuses_what_no_carm_knows(void **state)
     assert_non_null(strstr(err.text, "65 combinations"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_grid_is_half_octaves),
-        cmocka_unit_test(every_isa_has_every_intensity),
-        cmocka_unit_test(the_whole_table_adds_schedules),
-        cmocka_unit_test(other_mixes_have_every_intensity),
-        cmocka_unit_test(codes_behind_the_roofs_are_found),
-        cmocka_unit_test(refuses_what_no_carm_knows),
-    };
-    return cmocka_run_group_tests_name("validation_plan", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,13 +2,8 @@
 /* Scores of hand-made points under hand-made roofs: every number by hand, and the marks that
  * Ilic et al. 2014 publish for their machines. */
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "models/validation.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/validate/score.h"
 
@@ -90,10 +85,7 @@ static void add_beside(struct fixture *f, const struct carm_validation_set *set,
 
 static void score(struct fixture *f, const struct carm_validation_set *set)
 {
-    struct carm_err err = {""};
-    if (carm_validation_score(&f->model, set, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_validation_score(&f->model, set, &err));
 }
 
 static const struct carm_validation *find(const struct fixture *f,
@@ -153,7 +145,7 @@ static void add_points(struct fixture *f, const struct carm_validation_set *set)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-static void scores_by_hand(void **state)
+TEST(scores_by_hand)
 {
     struct fixture f;
     open_fixture(&f);
@@ -182,7 +174,7 @@ static void scores_by_hand(void **state)
 }
 
 /* Scoring and fitting leave the points' order and values alone. */
-static void points_stay_as_they_are(void **state)
+TEST(points_stay_as_they_are)
 {
     struct fixture f;
     struct carm_validation_point before[8];
@@ -197,7 +189,7 @@ static void points_stay_as_they_are(void **state)
     close_fixture(&f);
 }
 
-static void other_mixes_count_their_own_traffic(void **state)
+TEST(other_mixes_count_their_own_traffic)
 {
     struct fixture f;
     open_fixture(&f);
@@ -216,7 +208,7 @@ static void other_mixes_count_their_own_traffic(void **state)
 }
 
 /* What codes A and B gave in the same run; on shared levels right after the point, which wins. */
-static void beside_the_nearest_roof_counts(void **state)
+TEST(beside_the_nearest_roof_counts)
 {
     struct fixture f;
     open_fixture(&f);
@@ -239,7 +231,7 @@ static void beside_the_nearest_roof_counts(void **state)
     close_fixture(&f);
 }
 
-static void without_roofs_beside_there_is_no_such_score(void **state)
+TEST(without_roofs_beside_there_is_no_such_score)
 {
     struct fixture f;
     open_fixture(&f);
@@ -253,7 +245,7 @@ static void without_roofs_beside_there_is_no_such_score(void **state)
     close_fixture(&f);
 }
 
-static void sets_do_not_mix(void **state)
+TEST(sets_do_not_mix)
 {
     struct fixture f;
     open_fixture(&f);
@@ -275,7 +267,7 @@ static void sets_do_not_mix(void **state)
     close_fixture(&f);
 }
 
-static void what_the_model_lacks_gets_no_score(void **state)
+TEST(what_the_model_lacks_gets_no_score)
 {
     struct fixture f;
     open_fixture(&f);
@@ -310,10 +302,9 @@ static void what_the_model_lacks_gets_no_score(void **state)
     close_fixture(&f);
 }
 
-static void refuses_a_point_without_time(void **state)
+TEST(refuses_a_point_without_time)
 {
     struct fixture f;
-    struct carm_err err = {""};
     open_fixture(&f);
     add_points(&f, &one_fma);
     f.model.validation_points[2].seconds = 0.0;
@@ -327,14 +318,12 @@ static void refuses_a_point_without_time(void **state)
 static double number(const json_t *obj, const char *name)
 {
     const json_t *value = json_object_get(json_object_get(obj, name), "value");
-    if (!json_is_number(value)) {
-        fail_msg("tests/data/machines.json lacks %s", name);
-    }
+    fail_if(!json_is_number(value), "tests/data/machines.json lacks %s", name);
     return json_number_value(value);
 }
 
 /* The machines of Ilic et al. 2014: ridges at 1/6, and Table 2's classes left and right of it. */
-static void machines_of_the_paper(void **state)
+TEST(machines_of_the_paper)
 {
     char path[4096];
     const char *top = getenv("CARM_TOP");
@@ -345,9 +334,7 @@ static void machines_of_the_paper(void **state)
     const json_t *c = NULL;
     (void)snprintf(path, sizeof path, "%s/tests/data/machines.json", top && *top ? top : ".");
     json_t *root = json_load_file(path, 0, &error);
-    if (!root) {
-        fail_msg("%s: %s", path, error.text);
-    }
+    fail_if(!root, "%s: %s", path, error.text);
     const json_t *published = json_object_get(root, "published");
     assert_int_equal(json_array_size(json_object_get(root, "machines")), 3);
     assert_int_equal(json_array_size(json_object_get(published, "classes")), 3);
@@ -386,18 +373,4 @@ static void machines_of_the_paper(void **state)
     json_decref(root);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores_by_hand),
-        cmocka_unit_test(points_stay_as_they_are),
-        cmocka_unit_test(other_mixes_count_their_own_traffic),
-        cmocka_unit_test(beside_the_nearest_roof_counts),
-        cmocka_unit_test(without_roofs_beside_there_is_no_such_score),
-        cmocka_unit_test(sets_do_not_mix),
-        cmocka_unit_test(what_the_model_lacks_gets_no_score),
-        cmocka_unit_test(refuses_a_point_without_time),
-        cmocka_unit_test(machines_of_the_paper),
-    };
-    return cmocka_run_group_tests_name("score_set", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,15 +2,9 @@
 /* Test code C over one level: what the repair marks and replaces, what a point says of itself, and
  * the quick choice among schedules. Planted values are far beyond any real one, so that no timing
  * decides. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asm/code.h"
 #include "harness/machine/search.h"
 #include "models/validation.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 #include "validation/validate/sweep.h"
 
@@ -25,7 +19,7 @@ static struct carm_model model = {
 
 /* Points of a roofline: none takes longer than one with more work. One that does is found by as much as
  * it is slow, whichever side of the ridge it lies on. */
-static void slow_points_are_found(void **state)
+TEST(slow_points_are_found)
 {
     double intensity[N];
     double performance[N];
@@ -47,7 +41,7 @@ static void slow_points_are_found(void **state)
 
 /* A model's form is right when each round's point lies where codes A and B of the same rounds put it,
  * however they moved together. */
-static void pairs_cancel_what_both_saw(void **state)
+TEST(pairs_cancel_what_both_saw)
 {
     struct carm_round rounds[8];
     struct carm_sweep_beside beside[8];
@@ -73,7 +67,7 @@ static void pairs_cancel_what_both_saw(void **state)
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-static void shapes_by_hand(void **state)
+TEST(shapes_by_hand)
 {
     static const struct {
         uint64_t stride, set_bytes, want;
@@ -97,11 +91,10 @@ static void shapes_by_hand(void **state)
         const struct carm_code code = {.account = {.stride_bytes = cases[i].stride}};
         struct carm_shape shape;
         carm_measure_shape_of(&code, cases[i].set_bytes, cases[i].want, &shape);
-        if (memcmp(&shape, &cases[i].shape, sizeof shape) != 0) {
-            fail_msg("case %zu: %llu iterations, %llu passes, %llu windows of %llu bytes", i,
-                     (unsigned long long)shape.iterations, (unsigned long long)shape.passes,
-                     (unsigned long long)shape.windows, (unsigned long long)shape.window_bytes);
-        }
+        fail_if(memcmp(&shape, &cases[i].shape, sizeof shape) != 0,
+                "case %zu: %llu iterations, %llu passes, %llu windows of %llu bytes", i,
+                (unsigned long long)shape.iterations, (unsigned long long)shape.passes,
+                (unsigned long long)shape.windows, (unsigned long long)shape.window_bytes);
     }
 }
 
@@ -126,7 +119,7 @@ static int set_up(void **state)
                                       .compute = compute,
                                       .ncompute = 1};
     static const struct carm_plan_target target = {CARM_SSE, CARM_DP, CARM_MAD};
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     model.roofs = &roofs;
     model.nroofs = 1;
     int rc = carm_topo_open(&topo, NULL, NULL, &err);
@@ -168,7 +161,7 @@ static void assert_covers(const struct carm_shape *s, uint64_t stride, uint64_t 
     assert_true(all + (s->windows + 1) * stride > set_bytes);
 }
 
-static void picks_one_of_equal_codes(void **state)
+TEST(picks_one_of_equal_codes)
 {
     need_a_machine();
     const struct carm_code *codes[] = {carm_validate_plan_find(&plan, "A.sse.dp.2:1.u4"),
@@ -191,19 +184,18 @@ static void picks_one_of_equal_codes(void **state)
 
 /* Four loads beside 32 divisions are no match for loads alone, wherever in the list. The shape is
  * the chosen code's. */
-static void picks_the_better_code(void **state)
+TEST(picks_the_better_code)
 {
     need_a_machine();
     struct carm_code_spec specs[4];
-    struct carm_err err;
     struct carm_image *image = NULL;
     const struct carm_code *codes[4];
     for (size_t best = 0; best < 4; best += 3) {
         for (size_t i = 0; i < 4; i++) {
             const char *name = i == best ? "A.scalar.dp.1:0.u8" : "C.scalar.dp.1:0.div.u4.f32.c8";
-            assert_int_equal(carm_code_parse(name, &specs[i], &err), 0);
+            assert_ok(carm_code_parse(name, &specs[i], &err));
         }
-        assert_int_equal(carm_image_open(&image, specs, 4, &err), 0);
+        assert_ok(carm_image_open(&image, specs, 4, &err));
         for (size_t i = 0; i < 4; i++) {
             codes[i] = &image->codes[i];
         }
@@ -218,7 +210,6 @@ static void picks_the_better_code(void **state)
 
 static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes)
 {
-    struct carm_err err;
     *s = (struct carm_sweep){.team = team,
                              .model = &model,
                              .plan = &plan,
@@ -229,10 +220,10 @@ static void open_sweep(struct carm_sweep *s, size_t level, uint64_t set_bytes)
                              .set_bytes = set_bytes,
                              .reps = REPS};
     assert_non_null(s->b);
-    assert_int_equal(carm_sweep_open(s, &err), 0);
+    assert_ok(carm_sweep_open(s, &err));
 }
 
-static void points_account_for_all_work(void **state)
+TEST(points_account_for_all_work)
 {
     need_a_machine();
     static const uint64_t sizes[] = {SET_BYTES, 65536, 262144};
@@ -303,7 +294,7 @@ static void plant(struct carm_sweep *s, size_t slow)
 }
 
 /* A slow point chooses again, and runs; the others keep their schedules. */
-static void a_slow_point_is_measured_again(void **state)
+TEST(a_slow_point_is_measured_again)
 {
     need_a_machine();
     for (size_t slow = 0; slow < N; slow += 14) {
@@ -324,7 +315,7 @@ static void a_slow_point_is_measured_again(void **state)
     }
 }
 
-static void a_spent_budget_measures_nothing(void **state)
+TEST(a_spent_budget_measures_nothing)
 {
     need_a_machine();
     struct carm_sweep s;
@@ -337,17 +328,4 @@ static void a_spent_budget_measures_nothing(void **state)
     carm_sweep_close(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_points_are_found),
-        cmocka_unit_test(pairs_cancel_what_both_saw),
-        cmocka_unit_test(shapes_by_hand),
-        cmocka_unit_test(picks_one_of_equal_codes),
-        cmocka_unit_test(picks_the_better_code),
-        cmocka_unit_test(points_account_for_all_work),
-        cmocka_unit_test(a_slow_point_is_measured_again),
-        cmocka_unit_test(a_spent_budget_measures_nothing),
-    };
-    return cmocka_run_group_tests_name("sweep", tests, set_up, tear_down);
-}
+RUN_TESTS(set_up, tear_down)

@@ -3,8 +3,6 @@
 #ifndef CARM_TESTS_STEPPING_H
 #define CARM_TESTS_STEPPING_H
 
-#include <stdbool.h>
-
 #include "asm/code.h"
 #include "harness/count/step/trap.h"
 #include "tests/unit.h"
@@ -15,18 +13,14 @@ static __thread struct carm_err failure; /* not on the stack: clearing it would 
 
 static inline void begin(uint64_t budget)
 {
-    if (carm_step_begin(budget, &failure) != 0) {
-        fail_msg("%s", failure.text);
-    }
+    fail_if(carm_step_begin(budget, &failure) != 0, "%s", failure.text);
 }
 
 static inline struct carm_step_counts end(bool want_complete)
 {
     struct carm_step_counts counts;
     bool complete = false;
-    if (carm_step_end(&counts, &complete, &failure) != 0) {
-        fail_msg("%s", failure.text);
-    }
+    fail_if(carm_step_end(&counts, &complete, &failure) != 0, "%s", failure.text);
     assert_int_equal(complete, want_complete);
     assert_int_equal(counts.unknown, 0);
     return counts;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What single instructions do: a table of them, assembled here and decoded with made-up registers, so
  * that it works on any x86-64 CPU. */
-#include <string.h>
-
 #include "harness/count/step/counts.h"
 #include "harness/count/step/instruction.h"
 #include "harness/count/step/xstate.h"
@@ -57,10 +55,7 @@ static void make_area(uint64_t in_use)
 static struct carm_accounts *open_effects(void)
 {
     struct carm_accounts *accounts = NULL;
-    struct carm_err err = {""};
-    if (carm_accounts_open(&accounts, NULL, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_accounts_open(&accounts, NULL, &err));
     return accounts;
 }
 
@@ -113,7 +108,7 @@ static struct carm_registers registers(uint64_t rip, uint64_t rcx)
         .rip = rip, .rax = 3, .rcx = rcx, .xsave = synthetic, .xsave_arg = area};
 }
 
-static void test_table(void **state)
+TEST(table)
 {
     struct carm_accounts *accounts = open_effects();
     make_area(UINT64_MAX);
@@ -129,7 +124,7 @@ static void test_table(void **state)
 }
 
 /* One address for all: what is in the cache is another instruction's every time. */
-static void test_changing_code(void **state)
+TEST(changing_code)
 {
     struct carm_accounts *accounts = open_effects();
     make_area(UINT64_MAX);
@@ -167,7 +162,7 @@ static struct carm_step_counts count(const char *text, size_t n,
 
 /* A component in its initial state is zero whatever the area holds; the area is asked for only where it
  * decides. */
-static void test_initial_state(void **state)
+TEST(initial_state)
 {
     make_area(UINT64_MAX & ~(1ULL << CARM_OPMASK));
     assert_int_equal(count("vaddpd zmm1 {k3}, zmm2, [rax]", 15, synthetic).flops[0][3], 0);
@@ -190,7 +185,7 @@ static void test_initial_state(void **state)
 }
 
 /* Registers 16 to 31 lie apart. */
-static void test_vectors(void **state)
+TEST(vectors)
 {
     uint8_t out[CARM_VECTOR_BYTES_MAX];
     make_area(UINT64_MAX);
@@ -211,7 +206,7 @@ static void test_vectors(void **state)
     assert_int_equal(carm_xstate_mask(&layout, area, 512, 3), 0);
 }
 
-static void test_cut_short(void **state)
+TEST(cut_short)
 {
     const struct carm_step_counts got = count("vaddps zmm1, zmm2, [rax]", 3, synthetic);
     assert_int_equal(got.instructions, 1);
@@ -220,7 +215,7 @@ static void test_cut_short(void **state)
     assert_int_equal(count("vaddps zmm1, zmm2, [rax]", 0, synthetic).unknown, 1);
 }
 
-static void test_sums(void **state)
+TEST(sums)
 {
     const struct carm_step_counts one = {.instructions = 10,
                                          .flops = {{1, 2, 3, 4}, {5, 6, 7, 8}},
@@ -282,11 +277,6 @@ static void test_sums(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_changing_code),
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_initial_state),
-        cmocka_unit_test(test_sums),    cmocka_unit_test(test_cut_short),
-    };
     carm_xlayout_read(&layout);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_suite(NULL, NULL);
 }

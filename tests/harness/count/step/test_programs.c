@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +21,7 @@ static void on_alarm(int signo)
     }
 }
 
-static void test_signal_handler(void **state)
+TEST(signal_handler)
 {
     NEEDS_STEPPING();
     (void)signal(SIGALRM, on_alarm);
@@ -38,7 +36,7 @@ static void test_signal_handler(void **state)
 }
 
 /* A mask with SIGTRAP would kill a stepped thread. */
-static void test_blocked_signals(void **state)
+TEST(blocked_signals)
 {
     sigset_t all;
     sigset_t old;
@@ -95,7 +93,7 @@ static void *thread(void *arg)
 }
 
 /* Threads and processes that a stepped thread starts run free. */
-static void test_starts(void **state)
+TEST(starts)
 {
     pthread_t t;
     pid_t spawned = 0;
@@ -137,7 +135,7 @@ static void test_starts(void **state)
     assert_int_equal(flops(&c, CARM_DP), 10);
 }
 
-static void test_two_threads(void **state)
+TEST(two_threads)
 {
     pthread_t t[2];
     NEEDS_STEPPING();
@@ -159,7 +157,7 @@ static void *forgetful(void *arg)
 }
 
 /* A thread that ends while it is stepped. */
-static void test_never_ended(void **state)
+TEST(never_ended)
 {
     pthread_t t;
     NEEDS_STEPPING();
@@ -168,7 +166,7 @@ static void test_never_ended(void **state)
 }
 
 /* Flags that were saved with or without the trap flag come back at another time. */
-static void test_saved_flags(void **state)
+TEST(saved_flags)
 {
     uint64_t stepped = 0;
     uint64_t before = 0;
@@ -190,9 +188,8 @@ static void on_foreign(int signo)
     (void)signo;
 }
 
-static void test_foreign_handler(void **state)
+TEST(foreign_handler)
 {
-    struct carm_err err = {""};
     struct sigaction old;
     NEEDS_STEPPING();
     const struct sigaction foreign = {.sa_handler = on_foreign};
@@ -209,7 +206,7 @@ static void test_foreign_handler(void **state)
 }
 
 /* A breakpoint of the program's own still kills it. */
-static void test_foreign_trap(void **state)
+TEST(foreign_trap)
 {
     int status = 0;
     NEEDS_STEPPING();
@@ -261,7 +258,7 @@ static void check_dgemm(dgemm *multiply, bool exact, int n, double beta)
     }
 }
 
-static void test_dgemm(void **state)
+TEST(dgemm)
 {
     union {
         void *object;
@@ -286,14 +283,4 @@ static void test_dgemm(void **state)
     check_dgemm(f.multiply, false, 33, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signal_handler),  cmocka_unit_test(test_blocked_signals),
-        cmocka_unit_test(test_starts),          cmocka_unit_test(test_two_threads),
-        cmocka_unit_test(test_never_ended),     cmocka_unit_test(test_saved_flags),
-        cmocka_unit_test(test_foreign_handler), cmocka_unit_test(test_foreign_trap),
-        cmocka_unit_test(test_dgemm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

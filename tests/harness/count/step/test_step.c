@@ -2,8 +2,6 @@
 /* Stepping by the trap flag: exact counts of codes whose counts are known. */
 #include "tests/asm/call_shim.h"
 
-#include <stdio.h>
-
 #include "tests/harness/count/step/stepping.h"
 
 /* ---- test codes: their account is the truth ---- */
@@ -76,11 +74,9 @@ static void check_code(const struct carm_code *code)
     CHECK(store_bytes, times * a->store_bytes);
     CHECK(nt_stores, times * a->nt_stores);
     const uint64_t more = got.instructions - fewer.instructions;
-    if (more != (uint64_t)(ITERATIONS - FEWER) * PASSES * a->instructions) {
-        fail_msg("%s: %llu instructions in %d iterations of %llu", code->name,
-                 (unsigned long long)more, (ITERATIONS - FEWER) * PASSES,
-                 (unsigned long long)a->instructions);
-    }
+    fail_if(more != (uint64_t)(ITERATIONS - FEWER) * PASSES * a->instructions,
+            "%s: %llu instructions in %d iterations of %llu", code->name, (unsigned long long)more,
+            (ITERATIONS - FEWER) * PASSES, (unsigned long long)a->instructions);
 }
 
 /* A code C of every row of CARM_FORM_TABLE that runs here. returns how many of specs were filled */
@@ -101,7 +97,7 @@ static size_t forms(enum carm_isa isa, struct carm_code_spec *specs)
     return n;
 }
 
-static void test_codes(void **state)
+TEST_OF_ISAS(codes)
 {
     static const char *const memory[] = {"2:1",    "1:0", "0:1",   "1:1",
                                          "update", "nt",  "2:1nt", "1:0"};
@@ -169,7 +165,7 @@ __attribute__((noinline)) static void daxpy(double *x, const double *y, double a
     }
 }
 
-static void test_loop(void **state)
+TEST(loop)
 {
     enum { N = 1000 };
     static double x[N];
@@ -193,7 +189,7 @@ static void test_loop(void **state)
 #endif
 }
 
-static void test_x87(void **state)
+TEST(x87)
 {
     NEEDS_STEPPING();
     begin(PLENTY);
@@ -233,7 +229,7 @@ __asm__(".pushsection .text\n"
         "ret\n"
         ".popsection");
 
-static void test_strings(void **state)
+TEST(strings)
 {
     NEEDS_STEPPING();
     for (uint64_t n = 0; n <= 5; n += 5) {
@@ -248,7 +244,7 @@ static void test_strings(void **state)
 }
 
 /* The frame of a signal has the masks where we look for them. */
-static void test_masks(void **state)
+TEST(masks)
 {
     NEEDS_STEPPING();
     if (!cpu_has(CARM_AVX512)) {
@@ -265,7 +261,7 @@ static void test_masks(void **state)
     assert_int_equal(got.store_bytes - none.store_bytes, 32);
 }
 
-static void test_gather(void **state)
+TEST(gather)
 {
     static const int64_t mask[4] = {-1, 0, -1, -1};
     NEEDS_STEPPING();
@@ -285,7 +281,7 @@ static void test_gather(void **state)
 
 /* ---- what is counted and what is not ---- */
 
-static void test_empty(void **state)
+TEST(empty)
 {
     NEEDS_STEPPING();
     begin(PLENTY);
@@ -325,7 +321,7 @@ __attribute__((OPTIMIZED)) static void add_ten_and_look(struct carm_step_counts 
     look(c);
 }
 
-static void test_read(void **state)
+TEST(read)
 {
     struct carm_step_counts a;
     struct carm_step_counts b;
@@ -394,7 +390,7 @@ __asm__(".pushsection .text\n"
         "4: .quad 6b\n"
         ".popsection");
 
-static void test_ways_in(void **state)
+TEST(ways_in)
 {
     NEEDS_STEPPING();
     nlooks = 0;
@@ -424,7 +420,7 @@ __asm__(".pushsection .text\n"
         "ret\n"
         ".popsection");
 
-static void test_system_calls(void **state)
+TEST(system_calls)
 {
     NEEDS_STEPPING();
     const struct carm_step_counts none = step_code(only_return, 0, 0);
@@ -433,7 +429,7 @@ static void test_system_calls(void **state)
     assert_int_equal(got.instructions - none.instructions, 10);
 }
 
-static void test_pause(void **state)
+TEST(pause)
 {
     NEEDS_STEPPING();
     carm_step_pause(); /* nothing to pause */
@@ -456,7 +452,7 @@ static void test_pause(void **state)
     assert_int_equal(flops(&paused, CARM_DP), 10);
 }
 
-static void test_budget(void **state)
+TEST(budget)
 {
     NEEDS_STEPPING();
     begin(100);
@@ -467,10 +463,9 @@ static void test_budget(void **state)
     assert_in_range(c.instructions, 100, 101);
 }
 
-static void test_misuse(void **state)
+TEST(misuse)
 {
     struct carm_step_counts c;
-    struct carm_err err = {""};
     bool complete = false;
     NEEDS_STEPPING();
     assert_int_equal(carm_step_end(&c, &complete, &err), -CARM_EINVAL);
@@ -482,24 +477,4 @@ static void test_misuse(void **state)
     assert_string_equal(err.text, "this thread is already being stepped");
 }
 
-int main(void)
-{
-    static enum carm_isa isas[CARM_VECTOR_ISAS];
-    static char names[CARM_VECTOR_ISAS][32];
-    enum { ONCE = 12 };
-    struct CMUnitTest tests[ONCE + CARM_VECTOR_ISAS] = {
-        cmocka_unit_test(test_empty),   cmocka_unit_test(test_loop),
-        cmocka_unit_test(test_x87),     cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_masks),   cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_read),    cmocka_unit_test(test_pause),
-        cmocka_unit_test(test_ways_in), cmocka_unit_test(test_system_calls),
-        cmocka_unit_test(test_budget),  cmocka_unit_test(test_misuse),
-    };
-    size_t n = ONCE;
-    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
-        isas[i] = (enum carm_isa)i;
-        (void)snprintf(names[i], sizeof names[i], "test_codes(%s)", carm_isa_name(isas[i]));
-        tests[n++] = (struct CMUnitTest){names[i], test_codes, NULL, NULL, &isas[i]};
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

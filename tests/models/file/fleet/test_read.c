@@ -27,7 +27,7 @@ static bool find(const char *text, const char *name, struct carm_span *span)
     return carm_span_find(text, strlen(text), &(struct carm_span){name, strlen(name)}, 1, span);
 }
 
-static void members(void **state)
+TEST(members)
 {
     struct carm_span s;
     assert_true(find(" { \"a\" : [1,{\"b\":\"]}\\\"\"}] , \"b\":-1e5 }\n", "a", &s));
@@ -54,9 +54,7 @@ static void members(void **state)
                                       "{\"a\":1 \"b\":2}",
                                       "{\"b\":1,\"b\":2}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        if (find(bad[i], "b", &s)) {
-            fail_msg("taken: %s", bad[i]);
-        }
+        fail_if(find(bad[i], "b", &s), "taken: %s", bad[i]);
     }
     char deep[300] = "{\"a\":";
     memset(deep + 5, '[', 200);
@@ -88,9 +86,8 @@ static char *replace(const char *text, const char *what, const char *by)
 }
 
 /* What the light reader takes is what the full one takes; the curves may be anything. */
-static void light_is_the_same(void **state)
+TEST(light_is_the_same)
 {
-    struct carm_err err = {""};
     struct carm_model *full = NULL;
     uint64_t seed = 1;
     struct carm_model *drawn = gen_model("a", 0);
@@ -103,7 +100,7 @@ static void light_is_the_same(void **state)
     char *curves = replace(text, "\"curves\": []", "\"curves\": [{\"nonsense\": [1, 2, \"x]\"]}]");
     struct carm_model *light = carm_model_parse_lean(curves, strlen(curves));
     assert_non_null(light);
-    assert_int_equal(carm_model_parse(text, strlen(text), "full", &full, &err), 0);
+    assert_ok(carm_model_parse(text, strlen(text), "full", &full, &err));
     assert_string_equal(light->machine.cpu, full->machine.cpu);
     assert_int_equal(light->nroofs, full->nroofs);
     for (size_t i = 0; i < full->nroofs; i++) {
@@ -137,7 +134,7 @@ static void light_is_the_same(void **state)
 }
 
 /* It leaves to the full reader what is not as it expects. */
-static void light_gives_up(void **state)
+TEST(light_gives_up)
 {
     static const char *const changes[][2] = {
         {"\"level\": \"L2\",\n     \"ldst\"",
@@ -157,9 +154,7 @@ static void light_gives_up(void **state)
         char *changed =
             strstr(text, changes[i][0]) ? replace(text, changes[i][0], changes[i][1]) : NULL;
         struct carm_model *light = changed ? carm_model_parse_lean(changed, strlen(changed)) : NULL;
-        if (!changed || light) {
-            fail_msg("%s: %s", changes[i][0], light ? "taken" : "not in the text");
-        }
+        fail_if(!changed || light, "%s: %s", changes[i][0], light ? "taken" : "not in the text");
         free(changed);
     }
     free(text);
@@ -167,21 +162,20 @@ static void light_gives_up(void **state)
 
 /* ---- items --------------------------------------------------------------------------------------- */
 
-static int parse(const char *text, struct carm_fleet_item *item, struct carm_err *err)
+static int parse(const char *text, struct carm_fleet_item *item, struct carm_err *failure)
 {
-    return carm_fleet_item_parse(text, strlen(text), item, err);
+    return carm_fleet_item_parse(text, strlen(text), item, failure);
 }
 
-static void rows(void **state)
+TEST(rows)
 {
-    struct carm_err err = {""};
     struct carm_fleet_item item;
     char *model = text_of("inside", 3);
     char *row =
         replace("{\"schema\":\"carm-fleet/1\",\"host\":\"outside\",\"job\":42,\"rank\":7,"
                 "\"boot_id\":\"b\",\"time\":\"x\",\"status\":\"ok\",\"reason\":null,\"model\":@}",
                 "@", model);
-    assert_int_equal(parse(row, &item, &err), 0);
+    assert_ok(parse(row, &item, &err));
     assert_string_equal(item.host, "outside");
     assert_string_equal(item.job, "42");
     assert_string_equal(item.boot_id, "b");
@@ -190,7 +184,7 @@ static void rows(void **state)
     assert_string_equal(item.time, item.model->created);
     assert_false(item.rounds);
     carm_model_free(item.model);
-    assert_int_equal(parse(model, &item, &err), 0);
+    assert_ok(parse(model, &item, &err));
     assert_string_equal(item.host, "inside");
     assert_int_equal(item.rank, -1);
     carm_model_free(item.model);
@@ -205,9 +199,8 @@ static void rows(void **state)
 }
 
 /* Rounds are not read, but whether there are some is known. A host of that name has none. */
-static void rounds_are_noticed(void **state)
+TEST(rounds_are_noticed)
 {
-    struct carm_err err = {""};
     struct carm_fleet_item item;
     struct carm_round rounds[3];
     for (int with = 0; with < 2; with++) {
@@ -223,7 +216,7 @@ static void rounds_are_noticed(void **state)
         x->nrounds = 0;
         carm_model_free(m);
         assert_non_null(text);
-        assert_int_equal(parse(text, &item, &err), 0);
+        assert_ok(parse(text, &item, &err));
         assert_int_equal(item.rounds, with);
         assert_int_equal(item.model->roofs[1].compute[2].nrounds, 0);
         carm_model_free(item.model);
@@ -232,7 +225,7 @@ static void rounds_are_noticed(void **state)
 }
 
 /* Latencies become rates of the first set of one thread: those with the machine's pages, in random order. */
-static void latencies(void **state)
+TEST(latencies)
 {
     static const struct carm_latency some[] = {{.level = "DRAM",
                                                 .order = CARM_LATENCY_RANDOM,
@@ -259,13 +252,12 @@ static void latencies(void **state)
     memcpy(m->latency, some, sizeof some);
     m->nlatency = 4;
     struct carm_fleet_item item;
-    struct carm_err err = {""};
     char *text = carm_model_to_json(m);
-    assert_int_equal(parse(text, &item, &err), 0);
+    assert_ok(parse(text, &item, &err));
     struct carm_fleet *fleet = calloc(1, sizeof *fleet);
     assert_non_null(fleet);
     struct carm_fleet_row row = {.file = "n"};
-    assert_int_equal(carm_fleet_take_model(fleet, item.model, false, &row, &err), 0);
+    assert_ok(carm_fleet_take_model(fleet, item.model, false, &row, &err));
     size_t found = 0;
     for (size_t i = 0; i < row.nvalues; i++) {
         const struct carm_fleet_roof *r = &fleet->roofs[row.values[i].roof];
@@ -288,15 +280,14 @@ static void latencies(void **state)
 /* Text, and what the reason must hold. */
 static void refuse(const char *text, const char *want)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     struct carm_fleet_item item;
-    if (parse(text, &item, &err) != -CARM_EFORMAT || !strstr(err.text, want)) {
-        fail_msg("'%s' lacks '%s'", err.text, want);
-    }
+    fail_if(parse(text, &item, &err) != -CARM_EFORMAT || !strstr(err.text, want), "'%s' lacks '%s'",
+            err.text, want);
     assert_int_not_equal(err.text[0], ':');
 }
 
-static void broken_texts(void **state)
+TEST(broken_texts)
 {
     char *model = text_of("a", 0);
     char *bad = replace(model, "carm-model/1", "carm-model/9");
@@ -323,14 +314,13 @@ static void broken_texts(void **state)
 }
 
 /* Members that came later may be missing: the curves over flops, validation, DRAM peaks. */
-static void older_models(void **state)
+TEST(older_models)
 {
-    struct carm_err err = {""};
     struct carm_fleet_item item;
     char *model = text_of("a", 0);
     char *a = replace(model, "\"flop_curves\"", "\"unknown\"");
     char *b = replace(a, "\"validation\"", "\"unknown2\"");
-    assert_int_equal(parse(b, &item, &err), 0);
+    assert_ok(parse(b, &item, &err));
     assert_int_equal(item.model->nroofs, 2);
     carm_model_free(item.model);
     free(a);
@@ -350,14 +340,11 @@ static const char *in_folder(const char *name)
 static void write_file(const char *name, const char *text)
 {
     FILE *f = fopen(in_folder(name), "w");
-    if (!f || fputs(text, f) < 0 || fclose(f)) {
-        fail_msg("cannot write %s", name);
-    }
+    fail_if(!f || fputs(text, f) < 0 || fclose(f), "cannot write %s", name);
 }
 
-static void folders(void **state)
+TEST(folders)
 {
-    struct carm_err err = {""};
     struct carm_fleet *f = NULL;
     char *paths[] = {folder, NULL};
     char name[32];
@@ -378,7 +365,7 @@ static void folders(void **state)
         struct carm_fleet_options o = options;
         o.threads = threads;
         o.share = threads ? carm_threads_share : NULL;
-        assert_int_equal(carm_fleet_read(paths, 1, &o, &f, &err), 0);
+        assert_ok(carm_fleet_read(paths, 1, &o, &f, &err));
         assert_int_equal(f->nfiles, 22);
         assert_int_equal(f->nrows, 21);
         assert_int_equal(f->nbroken, 2);
@@ -387,7 +374,7 @@ static void folders(void **state)
         assert_non_null(strstr(f->broken[1].file, "fleet.jsonl"));
         assert_int_equal(f->broken[1].line, 3);
         assert_string_equal(f->rows[20].host, "h9"); /* in the order of names */
-        assert_int_equal(carm_fleet_judge(f, &o, &err), 0);
+        assert_ok(carm_fleet_judge(f, &o, &err));
         assert_int_equal(f->groups[0].nnodes, 20);
         assert_string_equal(f->groups[0].nodes[10].name, "h10"); /* by number */
         assert_string_equal(f->roofs[0].name, "L1 2:1");
@@ -405,7 +392,7 @@ static void folders(void **state)
     free(lost[0]);
     /* what is named is read, whatever its name */
     char *named[] = {strdup(in_folder("notes.txt")), NULL};
-    assert_int_equal(carm_fleet_read(named, 1, &options, &f, &err), 0);
+    assert_ok(carm_fleet_read(named, 1, &options, &f, &err));
     assert_int_equal(f->nbroken, 1);
     carm_fleet_free(f);
     free(named[0]);
@@ -438,9 +425,8 @@ static pid_t write_pipe(const char *path, size_t bytes)
     return pid;
 }
 
-static void endless(void **state)
+TEST(endless)
 {
-    struct carm_err err = {""};
     struct carm_fleet *f = NULL;
     int status = 0;
     assert_int_equal(mkdir(in_folder("pipes"), 0700), 0);
@@ -455,7 +441,7 @@ static void endless(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     /* one that was named is read, as long as its lines end */
     pid = write_pipe(named[0], WRITTEN_MOST);
-    assert_int_equal(carm_fleet_read(named, 1, &options, &f, &err), 0);
+    assert_ok(carm_fleet_read(named, 1, &options, &f, &err));
     assert_int_equal(f->nbroken, 1);
     assert_int_equal(f->broken[0].line, 1);
     assert_non_null(strstr(f->broken[0].reason, "is longer than 64 MiB"));
@@ -480,7 +466,7 @@ static void *allocate(size_t size)
 }
 
 /* Whichever allocation fails: the text is not to blame. */
-static void no_memory(void **state)
+TEST(no_memory)
 {
     char *model = text_of("n", 3);
     char *row = malloc(strlen(model) + 256);
@@ -488,15 +474,12 @@ static void no_memory(void **state)
     int rc = -CARM_ENOMEM;
     /* steps: what fails late lies in the model's thousands of values */
     for (int i = 0; rc; i += 1 + i / 8) {
-        struct carm_err err = {""};
         struct carm_fleet_item item;
         allocations_left = i;
         json_set_alloc_funcs(allocate, free);
         rc = carm_fleet_item_parse(row, strlen(row), &item, &err);
         json_set_alloc_funcs(malloc, free);
-        if (rc && rc != -CARM_ENOMEM) {
-            fail_msg("allocation %d: %s", i, err.text);
-        }
+        fail_if(rc && rc != -CARM_ENOMEM, "allocation %d: %s", i, err.text);
         carm_model_free(item.model);
     }
     free(row);
@@ -515,15 +498,4 @@ static int remove_folder(void **state)
     return system(command); /* NOLINT: the name is ours */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members),        cmocka_unit_test(light_is_the_same),
-        cmocka_unit_test(light_gives_up), cmocka_unit_test(rows),
-        cmocka_unit_test(latencies),      cmocka_unit_test(rounds_are_noticed),
-        cmocka_unit_test(broken_texts),   cmocka_unit_test(older_models),
-        cmocka_unit_test(folders),        cmocka_unit_test(endless),
-        cmocka_unit_test(no_memory),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+RUN_TESTS(make_folder, remove_folder)

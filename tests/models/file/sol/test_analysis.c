@@ -1,40 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* analysis.yaml: what is read, what is made of what it lacks, and each refusal with its line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "models/file/sol/analysis.h"
 #include "models/sol/estimate.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 static struct carm_sol_analysis *parse(const char *text)
 {
     struct carm_sol_analysis *a = NULL;
-    struct carm_err err = {""};
-    if (carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err));
     return a;
 }
 
 static void refuse(const char *text, const char *message)
 {
     struct carm_sol_analysis *a = (struct carm_sol_analysis *)1;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err),
                      -CARM_EFORMAT);
     assert_null(a);
     assert_string_equal(err.text, message);
 }
 
-static void the_guides_totals(void **state)
+TEST(the_guides_totals)
 {
     const char *top = getenv("CARM_TOP");
     char path[4096];
     struct carm_sol_analysis *a = NULL;
-    struct carm_err err = {""};
     (void)snprintf(path, sizeof path, "%s/data/sol-worked-example.yaml", top ? top : ".");
     if (carm_sol_analysis_read(path, &a, &err)) {
         fail_msg("%s", err.text);
@@ -56,7 +47,7 @@ static void the_guides_totals(void **state)
 }
 
 /* what is not given follows from what is, as far as it can */
-static void the_least(void **state)
+TEST(the_least)
 {
     struct carm_sol_analysis *a = parse("total:\n"
                                         "  macs: 9007199254740993\n"
@@ -96,7 +87,7 @@ static const char two_layers[] = "metadata: {precision: fp16, bytes_per_element:
                                  "  fused_prefetched_elements: 55\n"
                                  "  num_intermediate_tensors: 1\n";
 
-static void layers_and_totals(void **state)
+TEST(layers_and_totals)
 {
     struct carm_sol_analysis *a = parse(two_layers);
     assert_int_equal(a->n, 2);
@@ -118,7 +109,7 @@ static void layers_and_totals(void **state)
     carm_sol_analysis_close(a);
 }
 
-static void estimates_of_what_was_read(void **state)
+TEST(estimates_of_what_was_read)
 {
     struct carm_sol_analysis *a = parse(two_layers);
     struct carm_sol_arch arch = {
@@ -127,8 +118,7 @@ static void estimates_of_what_was_read(void **state)
     arch.other_per_cycle[CARM_SOL_INT8] = 10.0;
     arch.levels[0].capacity = 1000;
     struct carm_sol_result r;
-    struct carm_err err = {""};
-    assert_int_equal(carm_sol_estimate(NULL, a, &arch, CARM_SOL_INT8, false, &r, &err), 0);
+    assert_ok(carm_sol_estimate(NULL, a, &arch, CARM_SOL_INT8, false, &r, &err));
     assert_false(r.whole_graph);
     assert_false(r.has_cached); /* there are no tensors to follow */
     assert_true(r.has_layers);
@@ -145,7 +135,7 @@ static void estimates_of_what_was_read(void **state)
 
 #define TOTAL "total:\n  macs: 10\n  unfused_elements: 30\n  fused_elements: 20\n"
 
-static void refusals(void **state)
+TEST(refusals)
 {
     refuse("- total\n", "a.yaml, line 1: an analysis is a map with the key total");
     refuse("layers: {}\n", "a.yaml, line 1: the key total is missing: an analysis needs it");
@@ -173,7 +163,7 @@ static void refusals(void **state)
                                     "9223372036854775807 in digits");
 }
 
-static void members_that_do_not_agree(void **state)
+TEST(members_that_do_not_agree)
 {
     refuse(TOTAL "  flops: 21\n", "a.yaml, line 5: total: flops is 21, not 2 x macs = 2 x 10");
     refuse(TOTAL "  flops: 22\n", "a.yaml, line 5: total: flops is 22, not 2 x macs = 2 x 10");
@@ -201,7 +191,7 @@ static void members_that_do_not_agree(void **state)
 #define LAYER(name, macs, unfused, fused) \
     "  " name ": {macs: " macs ", unfused_elements: " unfused ", fused_elements: " fused "}\n"
 
-static void layers_that_do_not_agree(void **state)
+TEST(layers_that_do_not_agree)
 {
     refuse(TOTAL "layers:\n" LAYER("a", "9", "30", "20"),
            "a.yaml, line 2: total: macs is 10, but the layers' sum to 9");
@@ -222,7 +212,7 @@ static void layers_that_do_not_agree(void **state)
 
 /* A maximum with its places, both the model's: 100 are read, 10 + 10 written. Solar has counted the 20
  * for each output: 140 elements of 120. */
-static void outputs_counted_twice(void **state)
+TEST(outputs_counted_twice)
 {
     static const char layers[] =
         "layers:\n  max:\n    {macs: 0, unfused_elements: 120, fused_elements: 120,\n"
@@ -247,7 +237,6 @@ static void outputs_counted_twice(void **state)
         for (int first = 0; first < 2; first++) {
             char text[1024];
             struct carm_sol_analysis *a = NULL;
-            struct carm_err err = {""};
             (void)snprintf(text, sizeof text, "%stotal: {macs: 0, %s}\n%s", first ? layers : "",
                            rows[i].total, first ? "" : layers);
             const int rc = carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err);
@@ -272,10 +261,9 @@ static void outputs_counted_twice(void **state)
     carm_sol_analysis_close(a);
 }
 
-static void files_that_are_not_there(void **state)
+TEST(files_that_are_not_there)
 {
     struct carm_sol_analysis *a = NULL;
-    struct carm_err err = {""};
     assert_int_equal(carm_sol_analysis_read("/nonexistent/a.yaml", &a, &err), -CARM_EIO);
     assert_null(a);
     assert_non_null(strstr(err.text, "/nonexistent/a.yaml"));
@@ -283,7 +271,7 @@ static void files_that_are_not_there(void **state)
 }
 
 /* Cut anywhere, with any one byte changed: a result or a message with a line, never a crash. */
-static void damaged_files(void **state)
+TEST(damaged_files)
 {
     char text[sizeof two_layers];
     const size_t size = sizeof two_layers - 1;
@@ -297,7 +285,7 @@ static void damaged_files(void **state)
                 text[i] = " :9"[how - 1];
             }
             struct carm_sol_analysis *a = NULL;
-            struct carm_err err = {""};
+            err = (struct carm_err){""};
             const int rc = carm_sol_analysis_parse(text, n, "a.yaml", &a, &err);
             if (rc) {
                 assert_int_equal(rc, -CARM_EFORMAT);
@@ -309,19 +297,4 @@ static void damaged_files(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_guides_totals),
-        cmocka_unit_test(the_least),
-        cmocka_unit_test(layers_and_totals),
-        cmocka_unit_test(estimates_of_what_was_read),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(members_that_do_not_agree),
-        cmocka_unit_test(layers_that_do_not_agree),
-        cmocka_unit_test(outputs_counted_twice),
-        cmocka_unit_test(files_that_are_not_there),
-        cmocka_unit_test(damaged_files),
-    };
-    return cmocka_run_group_tests_name("sol_analysis", tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

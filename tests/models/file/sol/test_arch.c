@@ -1,36 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Architectures under a DNN graph: each key is read to its place, each fault refused with its line,
  * and those that carm carries are whole. A measured model's: tests/models/sol/test_arch_model.c */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/file/sol/arch.h"
 #include "models/file/sol/open.h"
 #include "models/file/sol/yaml.h"
 #include "models/sol/arch.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 #define HEAD "name: A\nfreq_GHz: 1.5\nDRAM_byte_per_cycle: 100\n" /* lines 1 to 3 */
 #define GOOD HEAD "MAC_per_cycle_fp16_tc: 64\n"                   /* line 4 */
 
-static int parse(const char *text, struct carm_sol_arch *arch, struct carm_err *err)
+static int parse(const char *text, struct carm_sol_arch *arch, struct carm_err *failure)
 {
-    err->text[0] = '\0';
-    return carm_sol_arch_parse(text, strlen(text), "a.yaml", arch, err);
+    failure->text[0] = '\0';
+    return carm_sol_arch_parse(text, strlen(text), "a.yaml", arch, failure);
 }
 
 static void parse_good(const char *text, struct carm_sol_arch *arch)
 {
-    struct carm_err err;
-    if (parse(text, arch, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(parse(text, arch, &err));
 }
 
-static void every_key_is_read(void **state)
+TEST(every_key_is_read)
 {
     static const char text[] = "# a comment\n"
                                "name: \"My chip\"\n"
@@ -68,7 +61,7 @@ static void every_key_is_read(void **state)
     }
 }
 
-static void the_optional_may_lack(void **state)
+TEST(the_optional_may_lack)
 {
     struct carm_sol_arch a;
     parse_good(GOOD, &a);
@@ -94,7 +87,7 @@ static void the_optional_may_lack(void **state)
 }
 
 /* fp64's own rate holds whichever key stands first. */
-static void the_order_of_keys_is_nothing(void **state)
+TEST(the_order_of_keys_is_nothing)
 {
     static const char *const texts[] = {
         HEAD "MAC_per_cycle_fp32_sm: 8\nMAC_per_cycle_fp64_sm: 4\n",
@@ -181,15 +174,14 @@ static const struct {
     {"a: [\n", NULL},
 };
 
-static void every_fault_is_refused(void **state)
+TEST(every_fault_is_refused)
 {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct carm_sol_arch a = {.freq_ghz = 42.0};
-        struct carm_err err;
+        err = (struct carm_err){""};
         char wanted[512];
-        if (parse(refused[i].text, &a, &err) != -CARM_EFORMAT) {
-            fail_msg("not refused: %s", refused[i].text);
-        }
+        fail_if(parse(refused[i].text, &a, &err) != -CARM_EFORMAT, "not refused: %s",
+                refused[i].text);
         assert_near(a.freq_ghz, 42.0, 0); /* untouched */
         if (refused[i].message) {
             (void)snprintf(wanted, sizeof wanted, "a.yaml, %s", refused[i].message);
@@ -201,7 +193,7 @@ static void every_fault_is_refused(void **state)
 }
 
 /* The limits themselves are read. */
-static void limits_are_read(void **state)
+TEST(limits_are_read)
 {
     struct carm_sol_arch a;
     parse_good("name: A\nfreq_GHz: 0.05\nDRAM_byte_per_cycle: 1e5\nSRAM_byte_per_cycle: 1e8\n"
@@ -213,11 +205,10 @@ static void limits_are_read(void **state)
     assert_near(a.freq_ghz, 20, 0);
 }
 
-static void the_name_is_the_source(void **state)
+TEST(the_name_is_the_source)
 {
     struct carm_sol_arch a = {.freq_ghz = 42.0};
-    struct carm_err err = {""};
-    assert_int_equal(carm_sol_arch_parse(GOOD, strlen(GOOD), "a.yaml", &a, &err), 0);
+    assert_ok(carm_sol_arch_parse(GOOD, strlen(GOOD), "a.yaml", &a, &err));
     assert_string_equal(a.name, "A");
     assert_string_equal(a.source, "a.yaml");
     assert_int_equal(
@@ -231,13 +222,10 @@ static void the_name_is_the_source(void **state)
 
 static void set(struct carm_sol_arch *a, const char *key, double value)
 {
-    struct carm_err err = {""};
-    if (carm_sol_arch_set(a, key, value, &err) != 0) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(carm_sol_arch_set(a, key, value, &err));
 }
 
-static void every_key_is_set(void **state)
+TEST(every_key_is_set)
 {
     static const struct {
         const char *key;
@@ -274,7 +262,7 @@ static void every_key_is_set(void **state)
 }
 
 /* fp32_tc is the rate of contractions alone, whichever key comes first */
-static void tensor_cores_of_fp32(void **state)
+TEST(tensor_cores_of_fp32)
 {
     static const char *const orders[] = {
         "name: A\nfreq_GHz: 1\nDRAM_byte_per_cycle: 1\nMAC_per_cycle_fp32_sm: 5\n"
@@ -301,7 +289,7 @@ static void tensor_cores_of_fp32(void **state)
     assert_string_equal(a.note, "");
 }
 
-static void a_measured_cpu_is_set(void **state)
+TEST(a_measured_cpu_is_set)
 {
     struct carm_sol_arch a = {.measured = true, .nlevels = 2};
     a.levels[0] = (struct carm_sol_level){.name = "L1", .capacity = 1, .byte_per_cycle = 1};
@@ -318,7 +306,7 @@ static void a_measured_cpu_is_set(void **state)
     assert_near(a.other_per_cycle[CARM_SOL_FP64], 7, 0); /* dp's own */
 }
 
-static void bad_sets_are_refused(void **state)
+TEST(bad_sets_are_refused)
 {
     static const struct {
         const char *key;
@@ -348,7 +336,7 @@ static void bad_sets_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_sol_arch a;
         struct carm_sol_arch before;
-        struct carm_err err = {""};
+        err = (struct carm_err){""};
         memset(&a, 0, sizeof a);
         before = a;
         assert_int_equal(carm_sol_arch_set(&a, bad[i].key, bad[i].value, &err), -CARM_EINVAL);
@@ -359,20 +347,17 @@ static void bad_sets_are_refused(void **state)
 
 /* ---- carried ------------------------------------------------------------------------------------ */
 
-static void carried_architectures_are_whole(void **state)
+TEST(carried_architectures_are_whole)
 {
     const char *const *names = carm_sol_arch_names();
     size_t n = 0;
     for (; names[n]; n++) {
         struct carm_sol_arch a;
-        struct carm_err err = {""};
         size_t size = 0;
         const char *text = carm_sol_arch_text(names[n], &size);
         assert_non_null(text);
         assert_int_equal(size, strlen(text));
-        if (carm_sol_arch_parse(text, size, names[n], &a, &err) != 0) {
-            fail_msg("%s", err.text);
-        }
+        assert_ok(carm_sol_arch_parse(text, size, names[n], &a, &err));
         assert_true(strlen(a.source) > 20); /* not the file's name */
         assert_string_not_equal(a.source, names[n]);
         assert_true(a.dram_capacity > 0 && a.dram_byte_per_cycle > 0);
@@ -387,7 +372,7 @@ static void carried_architectures_are_whole(void **state)
 }
 
 /* The figures that the guide's worked example needs, and the whitepaper's peaks of the A100. */
-static void carried_figures(void **state)
+TEST(carried_figures)
 {
     struct carm_sol_arch a;
     parse_good(carm_sol_arch_text("H100_PCIe", NULL), &a);
@@ -411,23 +396,20 @@ static void carried_figures(void **state)
 }
 
 /* The example graphs are one document each, of maps with a name or totals. */
-static void carried_examples_are_yaml(void **state)
+TEST(carried_examples_are_yaml)
 {
     const char *const *names = carm_sol_example_names();
     size_t n = 0;
     for (; names[n]; n++) {
         struct carm_yaml *yaml = NULL;
         struct carm_yaml_item item = {.kind = CARM_YAML_MAP};
-        struct carm_err err = {""};
         size_t size = 0;
         size_t items = 0;
         const char *text = carm_sol_example_text(names[n], &size);
         assert_non_null(text);
-        assert_int_equal(carm_yaml_open_text(text, size, names[n], &yaml, &err), 0);
+        assert_ok(carm_yaml_open_text(text, size, names[n], &yaml, &err));
         while (item.kind != CARM_YAML_END) {
-            if (carm_yaml_next(yaml, &item, &err) != 0) {
-                fail_msg("%s", err.text);
-            }
+            assert_ok(carm_yaml_next(yaml, &item, &err));
             items++;
         }
         assert_true(items > 20);
@@ -437,22 +419,4 @@ static void carried_examples_are_yaml(void **state)
     assert_null(carm_sol_example_text("b200", NULL));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_key_is_read),
-        cmocka_unit_test(the_optional_may_lack),
-        cmocka_unit_test(the_order_of_keys_is_nothing),
-        cmocka_unit_test(every_fault_is_refused),
-        cmocka_unit_test(limits_are_read),
-        cmocka_unit_test(the_name_is_the_source),
-        cmocka_unit_test(every_key_is_set),
-        cmocka_unit_test(tensor_cores_of_fp32),
-        cmocka_unit_test(a_measured_cpu_is_set),
-        cmocka_unit_test(bad_sets_are_refused),
-        cmocka_unit_test(carried_architectures_are_whole),
-        cmocka_unit_test(carried_figures),
-        cmocka_unit_test(carried_examples_are_yaml),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Graphs that are read: what comes out, against values worked by hand. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/sol/arch.h"
 #include "tests/models/sol/text.h"
 #include "tests/unit.h"
 
-static void precisions_have_their_bytes(void **state)
+TEST(precisions_have_their_bytes)
 {
     static const unsigned bits[CARM_SOL_PRECISIONS] = {64, 32, 32, 16, 16, 8, 8, 4};
     uint64_t bytes = 0;
@@ -34,7 +31,7 @@ static void precisions_have_their_bytes(void **state)
     assert_true(bytes == INT64_MAX);
 }
 
-static void types_have_their_kinds(void **state)
+TEST(types_have_their_kinds)
 {
     static const struct {
         const char *words; /* separated by blanks */
@@ -61,9 +58,8 @@ static void types_have_their_kinds(void **state)
         char *rest = words;
         assert_non_null(words);
         for (char *word; (word = strtok_r(rest, " ", &rest));) {
-            if (carm_sol_kind_find(word) != table[i].kind) {
-                fail_msg("%s is of kind %d", word, carm_sol_kind_find(word));
-            }
+            fail_if(carm_sol_kind_find(word) != table[i].kind, "%s is of kind %d", word,
+                    carm_sol_kind_find(word));
         }
         free(words);
     }
@@ -138,7 +134,7 @@ static void check_good(const struct carm_sol_graph *g)
     assert_int_equal(g->producer[weight->tensor], UINT32_MAX);
 }
 
-static void good_graph_is_read(void **state)
+TEST(good_graph_is_read)
 {
     struct carm_sol_graph *g = sol_parse(sol_good);
     check_good(g);
@@ -146,16 +142,15 @@ static void good_graph_is_read(void **state)
     carm_sol_graph_close(NULL);
 }
 
-static void files_are_read_like_text(void **state)
+TEST(files_are_read_like_text)
 {
     char path[] = "/tmp/carm-graph-XXXXXX";
     const int fd = mkstemp(path);
     struct carm_sol_graph *g = NULL;
-    struct carm_err err = {""};
     assert_true(fd >= 0);
     assert_int_equal(write(fd, sol_good, sizeof sol_good - 1), sizeof sol_good - 1);
     assert_int_equal(close(fd), 0);
-    assert_int_equal(carm_sol_graph_open(path, &g, &err), 0);
+    assert_ok(carm_sol_graph_open(path, &g, &err));
     assert_int_equal(unlink(path), 0);
     check_good(g);
     carm_sol_graph_close(g);
@@ -163,7 +158,7 @@ static void files_are_read_like_text(void **state)
     assert_null(g);
 }
 
-static void model_name_may_lack(void **state)
+TEST(model_name_may_lack)
 {
     char *text = sol_changed(sol_good, "", "model_name: good\n", "metadata: [1, {a: b}]\n");
     struct carm_sol_graph *g = sol_parse(text);
@@ -180,7 +175,7 @@ static void model_name_may_lack(void **state)
     "], outputs: [output]}, tensor_shapes: {inputs: [" in_shapes "], outputs: [" out_shapes \
     "]}, connections: {inputs: [" from "], outputs: [" to "]}}\n"
 
-static void points_without_equation_are_the_larger_side(void **state)
+TEST(points_without_equation_are_the_larger_side)
 {
     struct carm_sol_graph *g = sol_parse(
         "layers:\n" LAYER("a", "topk", "x, y", "[2, 3], []", "input, input", "a.o", "[2, 2]", "",
@@ -195,7 +190,7 @@ static void points_without_equation_are_the_larger_side(void **state)
     carm_sol_graph_close(g);
 }
 
-static void order_is_the_earliest_in_the_file(void **state)
+TEST(order_is_the_earliest_in_the_file)
 {
     /* d needs b and c; b needs a; e alone: a first, then b, c; d before e */
     struct carm_sol_graph *g = sol_parse(
@@ -215,7 +210,7 @@ static void order_is_the_earliest_in_the_file(void **state)
     carm_sol_graph_close(g);
 }
 
-static void repeated_connections_count_once(void **state)
+TEST(repeated_connections_count_once)
 {
     struct carm_sol_graph *g = sol_parse(
         "layers:\n" LAYER("a", "relu", "x", "[1]", "input", "a.o", "[1]", "", "b, b, b")
@@ -226,7 +221,7 @@ static void repeated_connections_count_once(void **state)
     carm_sol_graph_close(g);
 }
 
-static void integers_past_doubles_are_exact(void **state)
+TEST(integers_past_doubles_are_exact)
 {
     struct carm_sol_graph *g = sol_parse("layers:\n" LAYER(
         "a", "relu", "x", "[9007199254740993]", "input", "a.o", "[9223372036854775807]", "",
@@ -238,7 +233,7 @@ static void integers_past_doubles_are_exact(void **state)
 }
 
 /* A random graph whose order is known to be one: each layer after its predecessors. */
-static void random_orders_are_topological(void **state)
+TEST(random_orders_are_topological)
 {
     enum { N = 60, ROUNDS = 50, EDGES = 90 };
     unsigned seed = 20241121;
@@ -301,7 +296,7 @@ static void random_orders_are_topological(void **state)
 }
 
 /* Names enough to make the tables of names grow several times. */
-static void many_layers_are_read(void **state)
+TEST(many_layers_are_read)
 {
     enum { N = 30000 };
     char *text = malloc((size_t)N * 400);
@@ -361,7 +356,7 @@ static void check_remarks(const struct carm_sol_graph *g, const char *expected)
     assert_string_equal(all, expected);
 }
 
-static void tensors_say_what_depends_on_what(void **state)
+TEST(tensors_say_what_depends_on_what)
 {
     static const struct {
         const char *after, *old, *with, *remarks;
@@ -401,7 +396,7 @@ static void tensors_say_what_depends_on_what(void **state)
     carm_sol_graph_close(g);
 }
 
-static void types_may_be_missing(void **state)
+TEST(types_may_be_missing)
 {
     struct carm_sol_graph *g =
         changed("linear:", "    tensor_types: {inputs: [input, weight], outputs: [output]}\n", "");
@@ -414,7 +409,7 @@ static void types_may_be_missing(void **state)
     carm_sol_graph_close(g);
 }
 
-static void scalar_inputs_have_no_shape(void **state)
+TEST(scalar_inputs_have_no_shape)
 {
     struct carm_sol_graph *g = changed("start:", "outputs: [[2, 3]]", "outputs: []");
     assert_int_equal(g->layers[0].outputs, 0);
@@ -423,7 +418,7 @@ static void scalar_inputs_have_no_shape(void **state)
     carm_sol_graph_close(g);
 }
 
-static void sizes_may_differ_by_layer(void **state)
+TEST(sizes_may_differ_by_layer)
 {
     struct carm_sol_graph *g = changed("slice:", "inputs: [[2, 5]]", "inputs: [[1, 5]]");
     assert_int_equal(g->resized, 1);
@@ -433,7 +428,7 @@ static void sizes_may_differ_by_layer(void **state)
     carm_sol_graph_close(g);
 }
 
-static void equations_that_do_not_fit_give_way_to_shapes(void **state)
+TEST(equations_that_do_not_fit_give_way_to_shapes)
 {
     /* a bias that is added to what it does not fit: all inputs are points */
     struct carm_sol_graph *g =
@@ -475,7 +470,7 @@ static uint32_t read_by(const struct carm_sol_graph *g, uint32_t layer)
 }
 
 /* Solar has named the first output for all readers of a split: each gets one of its size. */
-static void readers_of_a_split_get_a_piece_each(void **state)
+TEST(readers_of_a_split_get_a_piece_each)
 {
     struct carm_sol_graph *g = sol_parse(
         "layers:\n" SPLIT("s.Output, s.Output_1, s.Output_2") OP("a", "s.Output", "[2]", "a.o")
@@ -502,26 +497,4 @@ static void readers_of_a_split_get_a_piece_each(void **state)
     carm_sol_graph_close(g);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(precisions_have_their_bytes),
-        cmocka_unit_test(types_have_their_kinds),
-        cmocka_unit_test(good_graph_is_read),
-        cmocka_unit_test(files_are_read_like_text),
-        cmocka_unit_test(model_name_may_lack),
-        cmocka_unit_test(points_without_equation_are_the_larger_side),
-        cmocka_unit_test(order_is_the_earliest_in_the_file),
-        cmocka_unit_test(repeated_connections_count_once),
-        cmocka_unit_test(integers_past_doubles_are_exact),
-        cmocka_unit_test(random_orders_are_topological),
-        cmocka_unit_test(many_layers_are_read),
-        cmocka_unit_test(tensors_say_what_depends_on_what),
-        cmocka_unit_test(types_may_be_missing),
-        cmocka_unit_test(scalar_inputs_have_no_shape),
-        cmocka_unit_test(sizes_may_differ_by_layer),
-        cmocka_unit_test(equations_that_do_not_fit_give_way_to_shapes),
-        cmocka_unit_test(readers_of_a_split_get_a_piece_each),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Graphs that are refused: the whole message of every reason, and that no garbage does harm. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/models/sol/text.h"
 #include "tests/unit.h"
 
@@ -21,7 +17,7 @@ static void refuse_all(const struct change *changes, size_t n)
     }
 }
 
-static void documents_that_are_no_graph(void **state)
+TEST(documents_that_are_no_graph)
 {
     sol_refused("", "g.yaml, line 1: the file is empty: it has no document");
     sol_refused("- a\n", "g.yaml, line 1: not an einsum graph, which is a map with model_name and "
@@ -61,7 +57,7 @@ static void documents_that_are_no_graph(void **state)
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
 
-static void keys_that_lack_or_repeat(void **state)
+TEST(keys_that_lack_or_repeat)
 {
     static const struct change changes[] = {
         {"", "    type: linear\n", "", "g.yaml, line 12: layer linear: the key type is missing"},
@@ -87,7 +83,7 @@ static void keys_that_lack_or_repeat(void **state)
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
 
-static void values_of_the_wrong_kind(void **state)
+TEST(values_of_the_wrong_kind)
 {
     static const struct change changes[] = {
         {"", "type: linear", "type: [linear]", "g.yaml, line 13: layer linear: type is not text"},
@@ -138,7 +134,7 @@ static void values_of_the_wrong_kind(void **state)
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
 
-static void arrays_of_unequal_length(void **state)
+TEST(arrays_of_unequal_length)
 {
     static const struct change changes[] = {
         {"", "[start.Output, linear.Weight]", "[start.Output]",
@@ -154,7 +150,7 @@ static void arrays_of_unequal_length(void **state)
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
 
-static void connections_that_do_not_hold(void **state)
+TEST(connections_that_do_not_hold)
 {
     static const struct change changes[] = {
         {"", "inputs: [start]", "inputs: [start, linear]",
@@ -171,7 +167,7 @@ static void connections_that_do_not_hold(void **state)
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
 
-static void tensors_that_do_not_hold(void **state)
+TEST(tensors_that_do_not_hold)
 {
     static const struct change changes[] = {
         {"", "outputs: [bias.Out]", "outputs: [linear.Out]",
@@ -184,7 +180,7 @@ static void tensors_that_do_not_hold(void **state)
     refuse_all(changes, sizeof changes / sizeof *changes);
 }
 
-static void equations_that_do_not_fit(void **state)
+TEST(equations_that_do_not_fit)
 {
     static const struct change changes[] = {
         {"", "MK,NK->MN", "MK,KN->MN",
@@ -210,7 +206,7 @@ static void equations_that_do_not_fit(void **state)
     free(text);
 }
 
-static void products_past_63_bits(void **state)
+TEST(products_past_63_bits)
 {
     sol_refused("layers:\n"
                 "  a:\n"
@@ -252,7 +248,7 @@ static char *ring(int n)
     return text;
 }
 
-static void cycles_are_named(void **state)
+TEST(cycles_are_named)
 {
     char *text = ring(2);
     sol_refused(text, "g.yaml, line 2: layer l0: a cycle of 2 layers: it needs l1, which needs l0");
@@ -277,7 +273,7 @@ static void cycles_are_named(void **state)
     free(loop);
 }
 
-static void hostile_names_are_only_text(void **state)
+TEST(hostile_names_are_only_text)
 {
     char *text = sol_changed(sol_good, "", "einsum_equation: AB->AB",
                              "einsum_equation: \"%s%n\\e[31m\\r\\n\\u009b\"");
@@ -291,18 +287,17 @@ static void hostile_names_are_only_text(void **state)
 static bool survives(const char *text, size_t size)
 {
     struct carm_sol_graph *graph = NULL;
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     const int rc = carm_sol_graph_parse(text, size, "g.yaml", &graph, &err);
-    if (rc && (rc != -CARM_EFORMAT || strncmp(err.text, "g.yaml, line ", 13) != 0 ||
-               strtoul(err.text + 13, NULL, 10) < 1)) {
-        fail_msg("%d: %s", rc, err.text);
-    }
+    fail_if(rc && (rc != -CARM_EFORMAT || strncmp(err.text, "g.yaml, line ", 13) != 0 ||
+                   strtoul(err.text + 13, NULL, 10) < 1),
+            "%d: %s", rc, err.text);
     assert_true((rc == 0) == (graph != NULL));
     carm_sol_graph_close(graph);
     return rc == 0;
 }
 
-static void cut_graphs_do_no_harm(void **state)
+TEST(cut_graphs_do_no_harm)
 {
     size_t read = 0;
     for (size_t size = 0; size < sizeof sol_good; size++) {
@@ -315,7 +310,7 @@ static void cut_graphs_do_no_harm(void **state)
     assert_in_range(read, 1, 40); /* a layer may end after its shapes */
 }
 
-static void flipped_graphs_do_no_harm(void **state)
+TEST(flipped_graphs_do_no_harm)
 {
     enum { ROUNDS = 6000, SIZE = sizeof sol_good - 1 };
     static const char likely[] = "[]{}:,-'\"&*!|>%@\n \t#0123456789AZaz()+~\\";
@@ -341,7 +336,7 @@ static void flipped_graphs_do_no_harm(void **state)
 }
 
 /* Lines of the good graph taken out, doubled and moved: well-formed more often than flipped bytes. */
-static void shuffled_graphs_do_no_harm(void **state)
+TEST(shuffled_graphs_do_no_harm)
 {
     enum { ROUNDS = 3000, LINES = 45, ROOM = 2 * sizeof sol_good };
     const char *lines[LINES + 1] = {sol_good};
@@ -373,22 +368,4 @@ static void shuffled_graphs_do_no_harm(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(documents_that_are_no_graph),
-        cmocka_unit_test(keys_that_lack_or_repeat),
-        cmocka_unit_test(values_of_the_wrong_kind),
-        cmocka_unit_test(arrays_of_unequal_length),
-        cmocka_unit_test(connections_that_do_not_hold),
-        cmocka_unit_test(tensors_that_do_not_hold),
-        cmocka_unit_test(equations_that_do_not_fit),
-        cmocka_unit_test(products_past_63_bits),
-        cmocka_unit_test(cycles_are_named),
-        cmocka_unit_test(hostile_names_are_only_text),
-        cmocka_unit_test(cut_graphs_do_no_harm),
-        cmocka_unit_test(flipped_graphs_do_no_harm),
-        cmocka_unit_test(shuffled_graphs_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The stream of YAML items: what it gives, its limits, and every refusal with its line. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "models/file/sol/yaml.h"
-#include "tests/models/near.h"
 #include "tests/unit.h"
 
 /* Items as letters: { } [ ] for maps and lists, s scalar. returns the code that ended it */
-static int walk(const char *text, size_t size, char *letters, size_t room, struct carm_err *err)
+static int walk(const char *text, size_t size, char *letters, size_t room, struct carm_err *failure)
 {
     struct carm_yaml *yaml = NULL;
     struct carm_yaml_item item = {.kind = CARM_YAML_MAP};
     char open[CARM_YAML_DEPTH_MAX];
     size_t n = 0;
     unsigned depth = 0;
-    assert_int_equal(carm_yaml_open_text(text, size, "t.yaml", &yaml, err), 0);
+    assert_int_equal(carm_yaml_open_text(text, size, "t.yaml", &yaml, failure), 0);
     int rc = 0;
-    while (!(rc = carm_yaml_next(yaml, &item, err)) && item.kind != CARM_YAML_END) {
+    while (!(rc = carm_yaml_next(yaml, &item, failure)) && item.kind != CARM_YAML_END) {
         char c = 's';
         if (item.kind == CARM_YAML_MAP || item.kind == CARM_YAML_LIST) {
             c = item.kind == CARM_YAML_MAP ? '{' : '[';
@@ -34,7 +30,7 @@ static int walk(const char *text, size_t size, char *letters, size_t room, struc
         }
     }
     if (!rc) { /* the end stays the end */
-        assert_int_equal(carm_yaml_next(yaml, &item, err), 0);
+        assert_int_equal(carm_yaml_next(yaml, &item, failure), 0);
         assert_int_equal(item.kind, CARM_YAML_END);
     }
     if (letters) {
@@ -47,16 +43,13 @@ static int walk(const char *text, size_t size, char *letters, size_t room, struc
 static void gives(const char *text, const char *expected)
 {
     char letters[64];
-    struct carm_err err = {""};
-    if (walk(text, strlen(text), letters, sizeof letters, &err)) {
-        fail_msg("%s", err.text);
-    }
+    assert_ok(walk(text, strlen(text), letters, sizeof letters, &err));
     assert_string_equal(letters, expected);
 }
 
 static void refused_bytes(const char *text, size_t size, const char *message)
 {
-    struct carm_err err = {""};
+    err = (struct carm_err){""};
     assert_int_equal(walk(text, size, NULL, 0, &err), -CARM_EFORMAT);
     assert_string_equal(err.text, message);
 }
@@ -66,7 +59,7 @@ static void refused(const char *text, const char *message)
     refused_bytes(text, strlen(text), message);
 }
 
-static void items_come_in_order(void **state)
+TEST(items_come_in_order)
 {
     gives("a: [1, 'x', {b: c}]\nd: ~\n", "{s[ss{ss}]ss}");
     gives("- a\n- [b]\n", "[s[s]]");
@@ -78,7 +71,7 @@ static void items_come_in_order(void **state)
     gives("a: !!int 5\nb: !!str 5\nc: !!map {}\n", "{sssss{}}"); /* core tags */
 }
 
-static void what_is_no_text_is_refused(void **state)
+TEST(what_is_no_text_is_refused)
 {
     refused("", "t.yaml, line 1: the file is empty: it has no document");
     refused("\n# nothing\n", "t.yaml, line 3: the file is empty: it has no document");
@@ -103,7 +96,7 @@ static void what_is_no_text_is_refused(void **state)
 }
 
 /* The reader works far ahead of the parser: the line must be that of the byte. */
-static void bad_byte_far_in_has_its_line(void **state)
+TEST(bad_byte_far_in_has_its_line)
 {
     enum { LINES = 20000 };
     char *text = malloc(LINES * 5 + 8);
@@ -121,7 +114,7 @@ static void bad_byte_far_in_has_its_line(void **state)
 }
 
 /* Aliases are what PyYAML writes for a list that is in several places. */
-static void aliases_give_the_value_again(void **state)
+TEST(aliases_give_the_value_again)
 {
     gives("a: &x [1]\nb: *x\n", "{s[s]s[s]}");
     gives("a: &y 2\nb: [*y, *y]\n", "{sss[ss]}");
@@ -134,16 +127,15 @@ static void aliases_give_the_value_again(void **state)
 }
 
 /* an alias has the line where it stands, and the text of its anchor */
-static void aliases_have_lines_and_text(void **state)
+TEST(aliases_have_lines_and_text)
 {
     static const char text[] = "- &x ['5', 5]\n\n- *x\n";
     struct carm_yaml *yaml = NULL;
     struct carm_yaml_item item;
-    struct carm_err err = {""};
     static const size_t lines[] = {1, 1, 1, 1, 1, 3, 3, 3, 3};
-    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, &err), 0);
+    assert_ok(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, &err));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        assert_int_equal(carm_yaml_next(yaml, &item, &err), 0);
+        assert_ok(carm_yaml_next(yaml, &item, &err));
         assert_int_equal(item.line, lines[i]);
         if (item.kind == CARM_YAML_SCALAR) {
             assert_string_equal(item.text, "5");
@@ -154,7 +146,7 @@ static void aliases_have_lines_and_text(void **state)
     carm_yaml_close(yaml);
 }
 
-static void what_could_grow_is_refused(void **state)
+TEST(what_could_grow_is_refused)
 {
     refused("a: *x\n", "t.yaml, line 1: the alias *x has no anchor before it");
     refused("a: &x [1, *x]\n", "t.yaml, line 1: the alias *x stands inside of what it stands for");
@@ -182,7 +174,7 @@ static void what_could_grow_is_refused(void **state)
             "t.yaml, line 2: a second document: put each document into a file of its own");
 }
 
-static void nesting_has_its_limit(void **state)
+TEST(nesting_has_its_limit)
 {
     char text[2 * CARM_YAML_DEPTH_MAX + 8];
     char *bomb = malloc(100001);
@@ -190,8 +182,7 @@ static void nesting_has_its_limit(void **state)
     memset(text, '[', CARM_YAML_DEPTH_MAX);
     memset(text + CARM_YAML_DEPTH_MAX, ']', CARM_YAML_DEPTH_MAX);
     text[2 * CARM_YAML_DEPTH_MAX] = '\0';
-    struct carm_err err = {""};
-    assert_int_equal(walk(text, strlen(text), NULL, 0, &err), 0);
+    assert_ok(walk(text, strlen(text), NULL, 0, &err));
     memset(bomb, '[', 100000);
     bomb[100000] = '\0';
     refused(bomb,
@@ -200,15 +191,14 @@ static void nesting_has_its_limit(void **state)
     free(bomb);
 }
 
-static void scalars_have_their_limit(void **state)
+TEST(scalars_have_their_limit)
 {
     const size_t large = 6 << 20;
     char *text = malloc(large + 16);
-    struct carm_err err = {""};
     assert_non_null(text);
     memset(text, 'x', large + 16);
     memcpy(text, "a:\n- ", 5);
-    assert_int_equal(walk(text, 5 + CARM_YAML_SCALAR_MAX, NULL, 0, &err), 0);
+    assert_ok(walk(text, 5 + CARM_YAML_SCALAR_MAX, NULL, 0, &err));
     refused_bytes(text, 5 + CARM_YAML_SCALAR_MAX + 1,
                   "t.yaml, line 2: a scalar of 1048577 bytes: 1048576 is the most");
     /* libyaml alone would read all of it first */
@@ -222,10 +212,9 @@ static void scalars_have_their_limit(void **state)
     free(text);
 }
 
-static void long_lists_are_read(void **state)
+TEST(long_lists_are_read)
 {
     enum { MEMBERS = 1000000 };
-    struct carm_err err = {""};
     char *text = malloc(2 * MEMBERS + 2);
     assert_non_null(text);
     for (size_t i = 0; i < MEMBERS; i++) {
@@ -233,7 +222,7 @@ static void long_lists_are_read(void **state)
         text[2 * i + 1] = '7';
     }
     text[(size_t)2 * MEMBERS] = ']';
-    assert_int_equal(walk(text, 2 * MEMBERS + 1, NULL, 0, &err), 0);
+    assert_ok(walk(text, 2 * MEMBERS + 1, NULL, 0, &err));
     free(text);
 }
 
@@ -243,36 +232,36 @@ static void long_lists_are_read(void **state)
 static int value(const char *text,
                  int (*read)(const struct carm_yaml *, const struct carm_yaml_item *, const char *,
                              void *, struct carm_err *),
-                 void *v, struct carm_err *err)
+                 void *v, struct carm_err *failure)
 {
     struct carm_yaml *yaml = NULL;
     struct carm_yaml_item item;
-    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, err), 0);
-    assert_int_equal(carm_yaml_next(yaml, &item, err), 0);
-    const int rc = read(yaml, &item, "n", v, err);
+    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, failure), 0);
+    assert_int_equal(carm_yaml_next(yaml, &item, failure), 0);
+    const int rc = read(yaml, &item, "n", v, failure);
     carm_yaml_close(yaml);
     return rc;
 }
 
 static int count(const struct carm_yaml *y, const struct carm_yaml_item *i, const char *what,
-                 void *v, struct carm_err *err)
+                 void *v, struct carm_err *failure)
 {
-    return carm_yaml_count(y, i, what, v, err);
+    return carm_yaml_count(y, i, what, v, failure);
 }
 
 static int number(const struct carm_yaml *y, const struct carm_yaml_item *i, const char *what,
-                  void *v, struct carm_err *err)
+                  void *v, struct carm_err *failure)
 {
-    return carm_yaml_number(y, i, what, v, err);
+    return carm_yaml_number(y, i, what, v, failure);
 }
 
 static int boolean(const struct carm_yaml *y, const struct carm_yaml_item *i, const char *what,
-                   void *v, struct carm_err *err)
+                   void *v, struct carm_err *failure)
 {
-    return carm_yaml_bool(y, i, what, v, err);
+    return carm_yaml_bool(y, i, what, v, failure);
 }
 
-static void counts_are_exact(void **state)
+TEST(counts_are_exact)
 {
     static const struct {
         const char *text;
@@ -302,17 +291,14 @@ static void counts_are_exact(void **state)
                                       "9223372036854775808",
                                       "99999999999999999999999",
                                       "!!str 1"};
-    struct carm_err err = {""};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         uint64_t v = 99;
-        assert_int_equal(value(good[i].text, count, &v, &err), 0);
+        assert_ok(value(good[i].text, count, &v, &err));
         assert_true(v == good[i].value);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint64_t v = 99;
-        if (value(bad[i], count, &v, &err) != -CARM_EFORMAT) {
-            fail_msg("%s was read", bad[i]);
-        }
+        fail_if(value(bad[i], count, &v, &err) != -CARM_EFORMAT, "%s was read", bad[i]);
         assert_true(v == 99);
         assert_non_null(strstr(err.text, "t.yaml, line 1: n is "));
     }
@@ -326,63 +312,57 @@ static void counts_are_exact(void **state)
     assert_non_null(strstr(err.text, "n is a list, not"));
 }
 
-static void numbers_are_finite(void **state)
+TEST(numbers_are_finite)
 {
     static const char *const bad[] = {".inf", "-.inf", ".nan", "1e999", "0x1p3", "nan", "1.5x",
                                       "~",    "\"1\"", "{}",   "-",     "1 2",   ""};
-    struct carm_err err = {""};
     double v = 0;
-    assert_int_equal(value("1019.4", number, &v, &err), 0);
+    assert_ok(value("1019.4", number, &v, &err));
     assert_near(v, 1019.4, 0);
-    assert_int_equal(value("-2.5e+3", number, &v, &err), 0);
+    assert_ok(value("-2.5e+3", number, &v, &err));
     assert_near(v, -2500.0, 0);
-    assert_int_equal(value("1_000", number, &v, &err), 0);
+    assert_ok(value("1_000", number, &v, &err));
     assert_near(v, 1000.0, 0);
     for (size_t i = 0; i + 1 < sizeof bad / sizeof *bad; i++) {
-        if (value(bad[i], number, &v, &err) != -CARM_EFORMAT) {
-            fail_msg("%s was read", bad[i]);
-        }
+        fail_if(value(bad[i], number, &v, &err) != -CARM_EFORMAT, "%s was read", bad[i]);
     }
     assert_near(v, 1000.0, 0);
 }
 
-static void truths_are_words(void **state)
+TEST(truths_are_words)
 {
-    struct carm_err err = {""};
     bool v = false;
-    assert_int_equal(value("true", boolean, &v, &err), 0);
+    assert_ok(value("true", boolean, &v, &err));
     assert_true(v);
-    assert_int_equal(value("No", boolean, &v, &err), 0);
+    assert_ok(value("No", boolean, &v, &err));
     assert_false(v);
     assert_int_equal(value("1", boolean, &v, &err), -CARM_EFORMAT);
     assert_int_equal(value("'true'", boolean, &v, &err), -CARM_EFORMAT);
     assert_string_equal(err.text, "t.yaml, line 1: n is \"true\", not true or false");
 }
 
-static void skipping_ends_where_the_value_ends(void **state)
+TEST(skipping_ends_where_the_value_ends)
 {
     static const char text[] = "a: {b: [1, {c: d}], e: f}\ng: h\n";
     struct carm_yaml *yaml = NULL;
     struct carm_yaml_item item;
-    struct carm_err err = {""};
-    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t", &yaml, &err), 0);
-    assert_int_equal(carm_yaml_next(yaml, &item, &err), 0); /* { */
-    assert_int_equal(carm_yaml_key(yaml, &item, &err), 0);
+    assert_ok(carm_yaml_open_text(text, strlen(text), "t", &yaml, &err));
+    assert_ok(carm_yaml_next(yaml, &item, &err)); /* { */
+    assert_ok(carm_yaml_key(yaml, &item, &err));
     assert_string_equal(item.text, "a");
-    assert_int_equal(carm_yaml_skip(yaml, &err), 0);
-    assert_int_equal(carm_yaml_key(yaml, &item, &err), 0);
+    assert_ok(carm_yaml_skip(yaml, &err));
+    assert_ok(carm_yaml_key(yaml, &item, &err));
     assert_string_equal(item.text, "g");
     assert_int_equal(item.line, 2);
-    assert_int_equal(carm_yaml_skip(yaml, &err), 0);
-    assert_int_equal(carm_yaml_key(yaml, &item, &err), 0);
+    assert_ok(carm_yaml_skip(yaml, &err));
+    assert_ok(carm_yaml_key(yaml, &item, &err));
     assert_int_equal(item.kind, CARM_YAML_CLOSE);
     carm_yaml_close(yaml);
 }
 
-static void files_that_cannot_be_read_are_named(void **state)
+TEST(files_that_cannot_be_read_are_named)
 {
     struct carm_yaml *yaml = NULL;
-    struct carm_err err = {""};
     assert_int_equal(carm_yaml_open("/nowhere/x.yaml", &yaml, &err), -CARM_EIO);
     assert_string_equal(err.text, "cannot read /nowhere/x.yaml: No such file or directory");
     assert_null(yaml);
@@ -391,41 +371,20 @@ static void files_that_cannot_be_read_are_named(void **state)
     carm_yaml_close(NULL);
 }
 
-static void a_file_reads_like_text(void **state)
+TEST(a_file_reads_like_text)
 {
     char path[] = "/tmp/carm-yaml-XXXXXX";
     const int fd = mkstemp(path);
     struct carm_yaml *yaml = NULL;
     struct carm_yaml_item item;
-    struct carm_err err = {""};
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "x: y\n", 5), 5);
     assert_int_equal(close(fd), 0);
-    assert_int_equal(carm_yaml_open(path, &yaml, &err), 0);
+    assert_ok(carm_yaml_open(path, &yaml, &err));
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(carm_yaml_next(yaml, &item, &err), 0);
+    assert_ok(carm_yaml_next(yaml, &item, &err));
     assert_int_equal(item.kind, CARM_YAML_MAP);
     carm_yaml_close(yaml);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(items_come_in_order),
-        cmocka_unit_test(what_is_no_text_is_refused),
-        cmocka_unit_test(bad_byte_far_in_has_its_line),
-        cmocka_unit_test(aliases_give_the_value_again),
-        cmocka_unit_test(aliases_have_lines_and_text),
-        cmocka_unit_test(what_could_grow_is_refused),
-        cmocka_unit_test(nesting_has_its_limit),
-        cmocka_unit_test(scalars_have_their_limit),
-        cmocka_unit_test(long_lists_are_read),
-        cmocka_unit_test(counts_are_exact),
-        cmocka_unit_test(numbers_are_finite),
-        cmocka_unit_test(truths_are_words),
-        cmocka_unit_test(skipping_ends_where_the_value_ends),
-        cmocka_unit_test(files_that_cannot_be_read_are_named),
-        cmocka_unit_test(a_file_reads_like_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
