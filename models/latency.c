@@ -144,25 +144,6 @@ void carm_latency_plateau(struct carm_latency *l, const struct carm_latency_curv
     }
 }
 
-double carm_in_flight_rate(const struct carm_in_flight *flight, double chains)
-{
-    const struct carm_in_flight_point *before = NULL;
-    for (size_t i = 0; i < flight->npoints; i++) {
-        const struct carm_in_flight_point *p = &flight->points[i];
-        if ((double)p->chains >= chains) {
-            if (!before) {
-                return p->rate * chains / p->chains;
-            }
-            const double rate = before->rate + (p->rate - before->rate) *
-                                                   (chains - before->chains) /
-                                                   (double)(p->chains - before->chains);
-            return rate < flight->rate ? rate : flight->rate;
-        }
-        before = p;
-    }
-    return before ? flight->rate : 0.0;
-}
-
 double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_per_second)
 {
     enum { LINE_BYTES = 64 }; /* of every x86-64 cache */

@@ -143,11 +143,6 @@ const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model,
 const struct carm_in_flight *carm_in_flight_of(const struct carm_model *model, const char *level,
                                                const char *code, uint64_t page_bytes);
 
-/* Loads/s of k chains on a level: interpolated between the points that were measured, and never more than the
- * saturated rate. chains  >= 1
- * returns 0 where there are no points */
-double carm_in_flight_rate(const struct carm_in_flight *flight, double chains);
-
 /* Mean number of lines on their way to one core that reads bytes_per_second from a level: Little's
  * law with the latency of one chain. Lines that a prefetcher fetches count, too.
  * bytes_per_second  of one core, >= 0 */

@@ -64,15 +64,15 @@ void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_b
 
 /* The powers of two inside a range that are multiples of a step, which is the smallest that gives
  * each tick its pixels; text names one. */
-static void put_ticks2(FILE *out, char axis, struct carm_plot_axis x, double width_px,
-                       double tick_px, void (*text)(char *dst, size_t size, int exponent))
+static void put_ticks2(FILE *out, struct carm_plot_axis x, double width_px, double tick_px,
+                       void (*text)(char *dst, size_t size, int exponent))
 {
     double lo = x.lo / log10(2), hi = x.hi / log10(2);
     int step = 1;
     while (width_px / (hi - lo) * step < tick_px)
         step *= 2;
     const char *comma = "";
-    fprintf(out, "set %ctics (", axis);
+    fputs("set xtics (", out);
     for (int e = (int)ceil(lo / step) * step; e <= hi; e += step) {
         char label[CARM_TEXT_NUMBER_MAX];
         text(label, sizeof label, e);
@@ -99,17 +99,12 @@ static void size_text(char *dst, size_t size, int e)
 
 void carm_plot_put_intensity_ticks(FILE *out, struct carm_plot_axis x, double width_px)
 {
-    put_ticks2(out, 'x', x, width_px, 46, intensity_text);
+    put_ticks2(out, x, width_px, 46, intensity_text);
 }
 
 void carm_plot_put_size_ticks(FILE *out, struct carm_plot_axis x, double width_px)
 {
-    put_ticks2(out, 'x', x, width_px, 66, size_text);
-}
-
-void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y, double height_px)
-{
-    put_ticks2(out, 'y', y, height_px, 22, intensity_text);
+    put_ticks2(out, x, width_px, 66, size_text);
 }
 
 /* 20 k, 1 M with si, else 20000, 1e6 */
@@ -157,7 +152,7 @@ void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis ran
     while (decade_px * step < (axis == 'y' ? 22 : 50))
         step *= 2;
     const char *comma = "";
-    fprintf(out, "set %ctics (", axis);
+    fputs("set xtics (", out);
     for (int d = (int)floor(range.lo / step) * step; d <= range.hi; d += step) {
         for (const char *k = digits; *k; k++) {
             const double v = pow(10, d) * (*k - '0');

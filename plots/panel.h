@@ -98,8 +98,6 @@ void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_b
 /* Ticks: powers of two of flop/byte, sizes in binary units, and 1 (2, 5) and powers of ten. */
 void carm_plot_put_intensity_ticks(FILE *out, struct carm_plot_axis x, double width_px);
 void carm_plot_put_size_ticks(FILE *out, struct carm_plot_axis x, double width_px);
-void carm_plot_put_power_ticks(FILE *out, struct carm_plot_axis y,
-                               double height_px); /* y: of two */
 void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis range, double px);
 
 /* The SI prefix that suits values up to max, and its divisor. */
