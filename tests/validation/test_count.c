@@ -3,17 +3,14 @@
  * it makes up, and in the way of a command from codes to a model's checks. */
 #include "harness/count/step/trap.h"
 #include "tests/harness/count/hand_recipe.h"
-#include "tests/unit.h"
+#include "tests/harness/machine/machine.h"
 #include "validation/count.h"
 
 enum { CODES = 13 };
 
-static struct carm_image *image;
-static struct carm_topo *topo;
-static struct carm_clock ticking;
 static struct fake_counters *fake;
 
-static int open_image(void **state)
+static int set_up(void **state)
 {
     static const char *const names[CODES] = {"A.sse.dp.2:1.u4",
                                              "B.sse.dp.mad.f40.c10",
@@ -28,25 +25,8 @@ static int open_image(void **state)
                                              "R.scalar.sp.u1",
                                              "B.sse.sp.mul.f16.c8.i45",
                                              "C.sse.int16.2:1.mul.u4.f8.c4"};
-    struct carm_code_spec specs[CODES];
-    for (size_t i = 0; i < CODES; i++) {
-        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
-            print_error("%s\n", err.text);
-            return -1;
-        }
-    }
     fake = hand_fake("CARM_PAPI_LIBRARY", "libpapi.so");
-    return carm_image_open(&image, specs, CODES, &err) || carm_topo_open(&topo, NULL, NULL, &err) ||
-                   carm_clock_open(&ticking, &err)
-               ? -1
-               : 0;
-}
-
-static int close_image(void **state)
-{
-    carm_image_close(image);
-    carm_topo_close(topo);
-    return 0;
+    return open_machine(names, CODES);
 }
 
 static _Alignas(64) char window[1 << 17];
@@ -138,7 +118,7 @@ TEST(a_zero_that_cannot_be)
         -CARM_EFORMAT);
     assert_true(constructed.q[CARM_Q_FLOPS].value > 1e5);
     struct carm_code_counter counter = {CARM_PROVIDER_PAPI, NULL, c};
-    assert_int_equal(carm_code_counter_try(&counter, image, topo, &ticking, &err), -CARM_EFORMAT);
+    assert_int_equal(carm_code_counter_try(&counter, image, topo, &tsc, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "code A.sse.dp.2:1.u4: "));
     assert_non_null(strstr(err.text, "--counters none"));
     carm_counters_close(c);
@@ -168,7 +148,7 @@ TEST(deviations_reach_the_model)
     for (int off = 0; off < 2; off++) {
         formulas[2].terms[0].weight =
             constructed.q[CARM_Q_STORES].value / 1000.0 * (off ? 1.25 : 1.0);
-        assert_ok(carm_code_counter_check(&counter, image, topo, &ticking, &model, &err));
+        assert_ok(carm_code_counter_check(&counter, image, topo, &tsc, &model, &err));
         assert_int_equal(model.nchecks, 1); /* the code that a roof names, and no other */
         assert_string_equal(model.checks[0].code, image->codes[2].name);
         assert_string_equal(model.checks[0].counted_by, "papi");
@@ -182,4 +162,4 @@ TEST(deviations_reach_the_model)
     free(model.checks);
 }
 
-RUN_TESTS(open_image, close_image)
+RUN_TESTS(set_up, tear_down)

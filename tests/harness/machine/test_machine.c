@@ -11,14 +11,7 @@
 
 #include "harness/machine/cpu.h"
 #include "harness/machine/measure.h"
-#include "harness/machine/search.h"
-#include "tests/unit.h"
-
-#define MIB ((size_t)1 << 20)
-
-static struct carm_topo *topo;
-static struct carm_clock tsc;
-static struct carm_image *image;
+#include "tests/harness/machine/machine.h"
 
 enum { EMPTY, LOAD, TRIAD, UPDATE, FP, CODES };
 
@@ -26,28 +19,7 @@ static int set_up(void **state)
 {
     const char *const names[CODES] = {"empty.scalar.dp", "A.sse.dp.1:0.u8", "A.sse.dp.2:1.u4",
                                       "A.sse.dp.update.u4", "B.sse.dp.mad.f40.c10"};
-    struct carm_code_spec specs[CODES];
-    for (int i = 0; i < CODES; i++) {
-        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
-            return -1;
-        }
-    }
-    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&tsc, &err) ||
-           carm_image_open(&image, specs, CODES, &err);
-}
-
-static int tear_down(void **state)
-{
-    carm_image_close(image);
-    carm_topo_close(topo);
-    return 0;
-}
-
-static struct carm_team *open_team(int n, size_t bytes, size_t reps)
-{
-    struct carm_team *team = NULL;
-    assert_ok(carm_team_open(&team, topo, &tsc, n, bytes, reps, &err));
-    return team;
+    return open_machine(names, CODES);
 }
 
 static size_t resident_bytes(void)

@@ -7,7 +7,7 @@
 
 #include "harness/machine/measure.h"
 #include "harness/machine/times.h"
-#include "tests/unit.h"
+#include "tests/harness/machine/machine.h"
 
 enum { REPS = 64, THREADS = 2, PROBES = 2 * (REPS / CARM_CLOCK_EVERY) + 8 };
 
@@ -180,29 +180,11 @@ TEST(a_first_block_counts_in_part)
     assert_int_equal(t.seconds.n, 0);
 }
 
-static struct carm_topo *topo;
-static struct carm_clock tsc;
-static struct carm_image *image;
-
 static int set_up(void **state)
 {
     static const char *const names[] = {"empty.scalar.dp", "B.sse.dp.mad.f40.c10",
                                         "A.sse.dp.1:0.u8"};
-    struct carm_code_spec specs[3];
-    for (int i = 0; i < 3; i++) {
-        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
-            return -1;
-        }
-    }
-    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&tsc, &err) ||
-           carm_image_open(&image, specs, 3, &err);
-}
-
-static int tear_down(void **state)
-{
-    carm_image_close(image);
-    carm_topo_close(topo);
-    return 0;
+    return open_machine(names, 3);
 }
 
 static volatile sig_atomic_t stop;

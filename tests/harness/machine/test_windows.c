@@ -4,15 +4,8 @@
 #include <stdatomic.h>
 
 #include "asm/gen.h"
-#include "harness/machine/search.h"
 #include "harness/machine/window.h"
-#include "tests/unit.h"
-
-#define MIB ((size_t)1 << 20)
-
-static struct carm_topo *topo;
-static struct carm_clock tsc;
-static struct carm_image *image;
+#include "tests/harness/machine/machine.h"
 
 enum { EMPTY, COPY, COPY_NT, DOT, TRIAD, FOUR, SIX, JUMP, RANDOM, MIXED, CODES };
 static const char *const names[CODES] = {"empty.scalar.dp",      "A.sse.dp.1:1.u4.s2",
@@ -23,28 +16,7 @@ static const char *const names[CODES] = {"empty.scalar.dp",      "A.sse.dp.1:1.u
 
 static int set_up(void **state)
 {
-    struct carm_code_spec specs[CODES];
-    for (int i = 0; i < CODES; i++) {
-        if (carm_code_parse(names[i], &specs[i], &err) != 0) {
-            return -1;
-        }
-    }
-    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&tsc, &err) ||
-           carm_image_open(&image, specs, CODES, &err);
-}
-
-static int tear_down(void **state)
-{
-    carm_image_close(image);
-    carm_topo_close(topo);
-    return 0;
-}
-
-static struct carm_team *open_team(int n, size_t bytes, size_t reps)
-{
-    struct carm_team *team = NULL;
-    assert_ok(carm_team_open(&team, topo, &tsc, n, bytes, reps, &err));
-    return team;
+    return open_machine(names, CODES);
 }
 
 /* ---- shapes ------------------------------------------------------------------------------------ */
