@@ -145,6 +145,35 @@ TEST(every_isa_has_every_intensity)
     assert_null(plan.image);
 }
 
+/* The schedules of 1 flop/byte, whose shortest loop is 1 unit and 12 fused operations, which are repeated to the
+ * nearest length. */
+TEST(a_point_has_its_schedules)
+{
+    static const char names[] =
+        "u3.f36.c12 u3.f36.c8 u3.f36.c4 u3.f36.c12.p256 u3.f36.c12.s3 u3.f36.c12.p1024 "
+        "u6.f72.c12.s6 u3.f36.c12.p1024.s3 u3.f36.c5 u3.f36.c12.block u3.f36.c5.block "
+        "u6.f72.c12 u6.f72.c5 u6.f72.c9 u2.f24.c12 u2.f24.c4 u6.f72.c12.block "
+        "u6.f72.c5.block4 u3.f36.c6.block u3.f36.c8.p256 u3.f36.c5.p256 u3.f36.c4.p256 "
+        "u3.f36.c12.p256.block u6.f72.c12.p256 u3.f36.c12.p512 u6.f72.c12.p2048 ";
+    static const struct carm_plan_target target = {CARM_AVX2, CARM_DP, CARM_FMA};
+    static struct carm_code_spec specs[2 * CARM_SCHEDULES_MAX];
+    char found[1024] = "";
+    struct carm_mix mix;
+    size_t n = 0;
+    assert_ok(carm_mix_parse("2:1", &mix, &err));
+    assert_ok(carm_validate_add_schedules(&target, &mix, 16, true, specs, &n, &err));
+    assert_int_equal(n, 6);
+    n = 0;
+    assert_ok(carm_validate_add_schedules(&target, &mix, 16, false, specs, &n, &err));
+    for (size_t i = 0; i < n; i++) {
+        char name[CARM_CODE_NAME_MAX];
+        carm_code_name(&specs[i], name);
+        (void)snprintf(found + strlen(found), sizeof found - strlen(found), "%s ",
+                       strstr(name, ".u") + 1);
+    }
+    assert_string_equal(found, names);
+}
+
 /* All schedules, where loops are longest and where they are shortest. */
 TEST(the_whole_table_adds_schedules)
 {
