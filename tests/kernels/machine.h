@@ -12,29 +12,34 @@
 static struct carm_cpu cpu;
 static struct carm_topo *topo;
 static struct carm_clock clock_here;
+static struct carm_team *teams[3]; /* [threads]; NULL where there are fewer hardware threads */
 
 static inline int open_machine(void **state)
 {
     carm_cpu_read(&cpu);
-    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock_here, &err);
+    int rc = carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&clock_here, &err);
+    for (int n = 1; !rc && n <= 2 && n <= topo->pus; n++) {
+        rc = carm_team_open(&teams[n], topo, &clock_here, n, 4096, CARM_REPEAT_MAX, &err);
+    }
+    return rc;
 }
 
 static inline int close_machine(void **state)
 {
+    carm_team_close(teams[1]);
+    carm_team_close(teams[2]);
     carm_topo_close(topo);
     return 0;
 }
 
-/* The test is skipped where there are fewer hardware threads; closed by the caller. */
+/* The test is skipped where there are fewer hardware threads. */
 static inline struct carm_team *team_of(int threads)
 {
-    struct carm_team *team = NULL;
-    if (threads > topo->pus) {
+    if (!teams[threads]) {
         print_message("needs %d hardware threads\n", threads);
         skip();
     }
-    assert_ok(carm_team_open(&team, topo, &clock_here, threads, 4096, CARM_REPEAT_MAX, &err));
-    return team;
+    return teams[threads];
 }
 
 static inline struct carm_cpu up_to(enum carm_isa isa)

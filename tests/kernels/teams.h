@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Teams of one and two threads for a group of tests, and a kernel's case on them. */
+/* A kernel's case on teams of one and two threads. */
 #ifndef CARM_TESTS_KERNEL_TEAMS_H
 #define CARM_TESTS_KERNEL_TEAMS_H
 
@@ -8,28 +8,11 @@
 #include "kernels/context.h"
 #include "tests/kernels/machine.h"
 
-static struct carm_team *teams[3]; /* [threads] */
-
 static inline int open_teams(void **state)
 {
     /* hundreds of small cases: clearing 2 MiB for each array would take most of the time */
     (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    if (open_machine(state)) {
-        return -1;
-    }
-    for (int n = 1; n <= 2 && n <= topo->pus; n++) {
-        if (carm_team_open(&teams[n], topo, &clock_here, n, 4096, 16, &err)) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static inline int close_teams(void **state)
-{
-    carm_team_close(teams[1]);
-    carm_team_close(teams[2]);
-    return close_machine(state);
+    return open_machine(state);
 }
 
 static inline void close_case(struct carm_dwarf_case *c)

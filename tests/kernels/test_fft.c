@@ -66,7 +66,6 @@ static void all_sizes(int threads)
         run_checked(c, team);
         c->ops->close(c);
     }
-    carm_team_close(team);
 }
 
 TEST(right_on_one_thread)
@@ -145,7 +144,6 @@ TEST(random_data)
         }
         c->ops->close(c);
     }
-    carm_team_close(team);
 }
 
 /* Every run multiplies the data: they must never overflow. */
@@ -162,7 +160,6 @@ TEST(many_runs_stay_finite)
     assert_true(f->runs < 1000);
     run_checked(c, team);
     c->ops->close(c);
-    carm_team_close(team);
 }
 
 /* A library that leaves a plane out, or is less exact. */
@@ -204,7 +201,6 @@ TEST(faults_are_found)
     f->fftw.execute = real_execute;
     run_checked(c, team);
     c->ops->close(c);
-    carm_team_close(team);
 }
 
 TEST(bad_parameters_are_refused)
@@ -220,7 +216,6 @@ TEST(bad_parameters_are_refused)
         assert_int_equal(carm_fft_open(&c, &p, &err), -CARM_ENOMEM);
     }
     assert_null(c);
-    carm_team_close(team);
 }
 
 /* ---- formulas and counts ---------------------------------------------------------------------------- */
@@ -276,7 +271,6 @@ TEST(counts_are_stepped)
         run_checked(c, team);
         c->ops->close(c);
     }
-    carm_team_close(team);
 }
 
 RUN_TESTS(open_machine, close_machine)

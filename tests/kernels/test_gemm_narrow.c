@@ -211,4 +211,4 @@ const char *__asan_default_options(void)
 }
 #endif
 
-RUN_TESTS(open_teams, close_teams)
+RUN_TESTS(open_teams, close_machine)

@@ -147,7 +147,6 @@ TEST(all_variants_cover_the_problem)
         check_cover(&p, &g, 30); /* more threads than rows of tiles */
     }
     carm_gemm_close(&g);
-    carm_team_close(team);
 }
 
 /* ---- results ------------------------------------------------------------------------------------------ */
@@ -177,7 +176,6 @@ static void check_products(size_t n, int threads, enum carm_isa isa, size_t vari
     free(plans);
     carm_gemm_reference_free(&ref);
     carm_gemm_close(&g);
-    carm_team_close(team);
 }
 
 TEST(products_are_right)
@@ -211,7 +209,6 @@ TEST(a_wrong_product_is_an_error)
     assert_int_equal(carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err), -CARM_EFORMAT);
     carm_gemm_reference_free(&ref);
     carm_gemm_close(&g);
-    carm_team_close(team);
 }
 
 TEST(the_user_may_stop)
@@ -228,7 +225,6 @@ TEST(the_user_may_stop)
     const struct carm_gemm_plan p = version(2, 40, &k);
     assert_int_equal(carm_gemm_measure(&p, &g, team, &ref, limits, &r, &err), -CARM_EINTR);
     carm_gemm_close(&g);
-    carm_team_close(team);
 }
 
 TEST(libraries_agree_with_plain_loops)
@@ -258,7 +254,6 @@ TEST(libraries_agree_with_plain_loops)
         carm_gemm_close(&g);
         carm_blas_close(&blas);
     }
-    carm_team_close(team);
     if (found == 0) {
         print_message("no tuned BLAS is installed\n");
         skip();
@@ -323,7 +318,6 @@ static void check_driver(int v, size_t n, const struct carm_gemm_kernels *k)
         v, n, account.flops, bytes, stepped, each, 100.0 * share, full_blocks);
     assert_true(share < 0.005);
     carm_gemm_close(&g);
-    carm_team_close(team);
 }
 
 TEST(accounts_of_versions)
@@ -355,7 +349,6 @@ TEST(accounts_add_up)
     /* 2 n^3, and the two lanes of each sum added up */
     assert_true(one.flops == 2.0 * 96 * 96 * 96 + 96.0 * 96);
     carm_gemm_close(&g);
-    carm_team_close(team);
 }
 
 RUN_TESTS(open_machine, close_machine)

@@ -84,8 +84,6 @@ static void every_isa(int threads)
         assert_string_equal(carm_lbmhd_vector_of(&on)->isa, carm_isa_name(isas[i]));
         versions_agree(&on, one, team);
     }
-    carm_team_close(team);
-    carm_team_close(one);
 }
 
 TEST(versions_agree_on_one_thread)
@@ -129,7 +127,6 @@ TEST(a_uniform_state_stays)
         }
         c->ops->close(c);
     }
-    carm_team_close(team);
 }
 
 enum { WAVE_N = 32 };
@@ -191,7 +188,6 @@ static struct spectrum after(const struct wave *w, int version, double tau, doub
     run_checked(c, team, 1);
     const struct spectrum s = spectrum_of(c, w);
     c->ops->close(c);
-    carm_team_close(team);
     return s;
 }
 
@@ -289,7 +285,6 @@ TEST(the_vortex_loses_energy)
     }
     assert_true(divergence(c, N) < 1e-4); /* the field's gradients are about 1e-2 */
     c->ops->close(c);
-    carm_team_close(team);
 }
 
 /* ---- faults ----------------------------------------------------------------------------------------- */
@@ -314,7 +309,6 @@ TEST(faults_are_found)
     assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "field along x"));
     c->ops->close(c);
-    carm_team_close(team);
 }
 
 TEST(bad_parameters_are_refused)
@@ -334,7 +328,6 @@ TEST(bad_parameters_are_refused)
     assert_int_equal(carm_lbmhd_open(&c, &p, &err), -CARM_ENOMEM);
     assert_non_null(strstr(err.text, "choose a smaller size"));
     assert_null(c);
-    carm_team_close(team);
 }
 
 /* ---- count ------------------------------------------------------------------------------- */
@@ -382,7 +375,6 @@ TEST(flops_are_what_is_stepped)
     assert_true(work.compulsory_bytes == 8.0 * (72 + 79) * 64 * 5 * 4 * 2);
     run_checked(c, team, 1);
     c->ops->close(c);
-    carm_team_close(team);
 }
 
 /* How often each double of an array was read and written. */
@@ -483,7 +475,6 @@ TEST(traces_cover_everything_once)
             c->ops->close(c);
         }
     }
-    carm_team_close(team);
 }
 
 struct totals {
@@ -533,7 +524,6 @@ TEST(traces_are_what_is_stepped)
                       (double)got.load_bytes, t.loads, (double)got.store_bytes, t.stores);
         c->ops->close(c);
     }
-    carm_team_close(team);
 }
 
 RUN_TESTS(open_machine, close_machine)

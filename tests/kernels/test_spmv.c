@@ -344,4 +344,4 @@ TEST(refusals)
     assert_non_null(strstr(err.text, "no code for blocks of 5 x 5"));
 }
 
-RUN_TESTS(open_teams, close_teams)
+RUN_TESTS(open_teams, close_machine)

@@ -303,4 +303,4 @@ TEST(counting_a_case)
     close_case(&s->base);
 }
 
-RUN_TESTS(open_teams, close_teams)
+RUN_TESTS(open_teams, close_machine)

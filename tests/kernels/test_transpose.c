@@ -38,7 +38,6 @@ static void all_sizes(const struct carm_cpu *on, int threads)
             c->ops->close(c);
         }
     }
-    carm_team_close(team);
 }
 
 static void every_isa(int threads)
@@ -78,7 +77,6 @@ TEST(faults_are_found)
     assert_true(error == 1.0);
     assert_non_null(strstr(err.text, "1 points"));
     c->ops->close(c);
-    carm_team_close(team);
 }
 
 TEST(bad_parameters_are_refused)
@@ -94,7 +92,6 @@ TEST(bad_parameters_are_refused)
         assert_int_equal(carm_transpose_open(&c, &p, &err), -CARM_ENOMEM);
     }
     assert_null(c);
-    carm_team_close(team);
 }
 
 TEST(the_metric_is_the_exchange)
@@ -108,7 +105,6 @@ TEST(the_metric_is_the_exchange)
     assert_true(optimised->work.operations / optimised->work.compulsory_bytes == 1.0 / 32);
     plain->ops->close(plain);
     optimised->ops->close(optimised);
-    carm_team_close(team);
 }
 
 /* ---- counts and accesses ---------------------------------------------------------------------------- */
@@ -179,7 +175,6 @@ TEST(traces_cover_everything)
             c->ops->close(c);
         }
     }
-    carm_team_close(team);
 }
 
 /* An empty range shows what the calls themselves load and store; the plain version's loop has nothing
@@ -205,7 +200,6 @@ TEST(plain_traces_are_what_is_stepped)
 #endif
         c->ops->close(c);
     }
-    carm_team_close(team);
 }
 
 TEST(vector_traces_are_what_is_stepped)
@@ -222,7 +216,6 @@ TEST(vector_traces_are_what_is_stepped)
         assert_true(got.load_bytes >= sum.load_bytes);
         c->ops->close(c);
     }
-    carm_team_close(team);
 }
 
 static void counts_on(const struct carm_cpu *on, struct carm_team *team)
@@ -250,7 +243,6 @@ TEST(counts_have_no_flops)
         const struct carm_cpu on = up_to((enum carm_isa)isa);
         counts_on(&on, team);
     }
-    carm_team_close(team);
 }
 
 RUN_TESTS(open_machine, close_machine)

@@ -208,15 +208,14 @@ void carm_sweep_repair(struct carm_sweep *s)
             }
         }
         carm_sweep_round(s, wanted);
-        for (size_t g = 0; g < CARM_GRID_POINTS;
-             g++) { /* the deadline left the new schedule no round */
+        /* where the deadline left the new schedule no round, the earlier one stays */
+        for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             s->points[g] = s->points[g].series.n > 0 ? s->points[g] : earlier[g];
         }
         s->budget_seconds -= (double)(carm_clock_now() - begin) / s->team->clock->tsc_hz;
     }
-    for (bool any = true;
-         any &&
-         !carm_team_is_over(s->team);) { /* a new schedule gets as many rounds as the others */
+    /* a new schedule gets as many rounds as the others */
+    for (bool any = true; any && !carm_team_is_over(s->team);) {
         any = false;
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             wanted[g] = s->points[g].series.n < rounds;
