@@ -242,9 +242,9 @@ static bool write_code(struct carm_snapshot *s)
         }
         carm_region_emit(&s->region, &t->body, variant, false, &s->codes[v]);
         if (!s->codes[v].start) {
-            carm_trial_refuse(t, variant, s->codes[v].why);
+            carm_trial_refuse(t, v, s->codes[v].why);
         } else if (v > CARM_VARIANT_AGAIN && !s->codes[v].changed) {
-            carm_trial_refuse(t, variant, nothing[v]);
+            carm_trial_refuse(t, v, nothing[v]);
             t->idle[v] = true;
         }
         t->changed[v] = s->codes[v].changed;
