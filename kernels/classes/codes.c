@@ -74,7 +74,7 @@ static uint64_t covered(const struct carm_code_spec *s, const struct carm_class_
     return nearest(plan->wanted, s->units * carm_mix_unit_bytes(s));
 }
 
-/* Multiples of the shortest loop that are worth trying: m, and whether it is one. */
+/* Makes the shortest loop m times as long. returns whether the result is worth trying */
 static bool multiple(const struct carm_code_spec *shortest, unsigned m, struct carm_code_spec *s)
 {
     const unsigned one = instructions(shortest);

@@ -48,9 +48,10 @@ struct carm_class_plan {
 };
 
 /* Bytes an iteration of one thread has to touch so that `threads` sets together leave a last-level
- * cache of `cache_bytes` (what the threads reach of it; 0 = there is none). LRU caches are left at
- * once, others keep a part of a set that is little larger: CARM_CLASS_LEAVE times the cache goes.
- * returns bytes, or as much more as it takes in whole MiB */
+ * cache of `cache_bytes` (the part that the threads reach; 0 = there is no such cache). A set a little
+ * larger than an LRU cache leaves it whole; other caches keep a part of such a set, and a set of
+ * CARM_CLASS_LEAVE times the cache leaves all of them.
+ * returns the given bytes where they are enough, else more, in whole MiB */
 uint64_t carm_class_enlarge(uint64_t bytes, uint64_t cache_bytes, int threads);
 enum { CARM_CLASS_LEAVE = 4 };
 
@@ -64,7 +65,7 @@ int carm_class_plan(struct carm_class_plan *plan, const struct carm_class *class
 /* Whether ISA and mix give table 2's bytes and flops to the last digit. */
 bool carm_class_exact(const struct carm_class_plan *plan);
 
-/* Bytes and flops of one whole iteration of one thread, as if it were one loop of a code. */
+/* Bytes and flops of one whole iteration of one thread, counted like one loop of a code. */
 struct carm_account carm_class_account(const struct carm_class_plan *plan);
 
 /* What `iterations` iterations of all threads execute, by the account of the code that runs: the
@@ -78,8 +79,8 @@ struct carm_class_work carm_class_work(const struct carm_class_plan *plan,
 
 /* The class whose next instance is the cheapest that still fits, so that a budget buys as many
  * instances as possible.
- * cost  [n] seconds that the next instance of each class takes; 0 or less = it has no more
- * returns its index, or n when none fits into `left` seconds */
+ * cost  [n] seconds that the next instance of each class takes; 0 or less = the class has no more
+ * returns the class's index, or n when none fits into `left` seconds */
 size_t carm_class_next(const double *cost, size_t n, double left);
 
 /* Runs of an instance of so many seconds: many of short ones, one of long ones. Odd. */

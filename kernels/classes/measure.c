@@ -128,8 +128,8 @@ static void estimate(struct carm_classes *study, size_t c)
                       (double)s->plan.flops * n / (peak ? peak->rate : 1e9);
 }
 
-/* Seconds that the next instance of a class takes with all its runs, and the choice among its
- * schedules where that is to come: each reads the set about once. 0 = it has none. */
+/* Seconds that the next instance of a class takes with all its runs and, before its schedule is chosen, the
+ * choice, in which each schedule reads the set about once. 0 = the class has no instance left. */
 static double cost_of(const struct session *s, size_t c)
 {
     const struct carm_classes_side *side = &s->study->sides[c];
@@ -152,8 +152,8 @@ static bool disturbed(const struct carm_class_run *run)
     return 2.0 * switches >= (double)run->runs && switches * slice > 0.01 * run->whole_seconds;
 }
 
-/* Measures an instance; a disturbed one again, up to twice, while that takes a small part of what is
- * left of the budget. The fastest attempt stays. */
+/* Measures an instance. A disturbed instance is measured again, up to twice, while a repetition takes a small
+ * part of the remaining budget. The fastest attempt stays. */
 static int measure_point(struct session *s, size_t c, unsigned k, struct carm_err *err)
 {
     enum { ATTEMPTS = 3 };

@@ -94,8 +94,8 @@ static bool is_exact(const struct carm_classes *study, enum carm_isa isa)
            carm_class_exact(&plan);
 }
 
-/* The widest ISA that the model has roofs of and in which APP-L1 comes out as in table 2; else the
- * widest that it has roofs of: points of another ISA can lie over them. */
+/* The widest ISA with roofs in the model in which APP-L1 has the intensity of table 2; else the widest ISA with
+ * roofs: points of an ISA without roofs could lie over the roofs of another. */
 static enum carm_isa usual_isa(const struct carm_classes *study, const struct carm_cpu *cpu)
 {
     for (int exact = 1; exact >= 0; exact--) {

@@ -48,7 +48,7 @@ static bool too_large(const struct carm_fft *f)
     return (f->runs / 2.0 + 1.0) * doublings > 900.0;
 }
 
-/* FFTW's own threads would inherit a worker's pinning: it is called from here, where there are any. */
+/* Threads of FFTW would inherit a worker's pinning: with several threads, the calling thread calls FFTW. */
 static bool by_fftw_threads(const struct carm_fft *f)
 {
     return f->cube.way == CARM_FFT_WHOLE && f->threads > 1;

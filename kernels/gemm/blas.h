@@ -33,9 +33,9 @@ void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k,
 
 /* ---- the library's instructions: its code is not ours, so small products are stepped --------- */
 
-/* Up to here the product itself is stepped, in some 10 s. Beyond, two parts of it are, which are as deep
- * as libraries' blocks or deeper, and large enough that libraries leave their paths for small matrices
- * (OpenBLAS takes one up to 100 x 100 x 100). */
+/* Products up to CARM_BLAS_COUNT_N are stepped whole, in some 10 s. Of larger products two parts are stepped. The
+ * parts are at least as deep as the blocks of libraries, and so large that libraries do not take their paths for
+ * small matrices (OpenBLAS has one up to 100 x 100 x 100). */
 enum { CARM_BLAS_COUNT_N = 128, CARM_BLAS_PARTS = 2, CARM_BLAS_PART_DEPTH = 1024 };
 
 /* Rows and columns of the parts: multiples of all kernels' tiles, 4 x 8, 8 x 6, 16 x 2, 24 x 8 for the

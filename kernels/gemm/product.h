@@ -3,7 +3,7 @@
  * micro-kernel under different access patterns, loop orders and block sizes.
  *
  * Matrices are row-major and square on the outside; inside, rows are padded with zeros to whole tiles
- * and k to whole vectors, and it is the padded problem that is executed and counted. */
+ * and k to whole vectors. The padded problem is executed and counted. */
 #ifndef CARM_KERNELS_GEMM_PRODUCT_H
 #define CARM_KERNELS_GEMM_PRODUCT_H
 
@@ -55,7 +55,7 @@ struct carm_gemm {
     struct carm_buffer a, b, c, bt, pa; /* bt: transpose of B, sliced when packed; pa: A sliced */
 };
 
-/* A part of the padded problem, and whether it is the first along k. */
+/* A part of the padded problem. */
 struct carm_gemm_block {
     size_t i, j, k;    /* where it begins: rows, columns, depth */
     size_t ni, nj, nk; /* how much */

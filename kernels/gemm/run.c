@@ -277,8 +277,8 @@ static bool computed(const struct carm_gemm *g, int threads, size_t rows, size_t
     return false;
 }
 
-/* The largest difference over the reference's largest element; infinite when it is no number, or
- * when nothing could be compared. */
+/* The largest difference over the reference's largest element; infinite when the difference is no number, or
+ * when there was nothing to compare. */
 static double error_of(const struct carm_gemm *g, const struct carm_gemm_reference *ref,
                        int threads, size_t rows)
 {

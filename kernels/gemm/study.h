@@ -106,8 +106,8 @@ static inline double carm_gemm_spread(const struct carm_gemm_point *p)
 int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm_gemm_point *point,
                           const char *path, struct carm_err *err);
 
-/* A study in int8 or bf16: whether this CPU, its model and its library have it, and what is known of its
- * core. returns 0 or -CARM_ENOTSUP with the command or package that brings what is missing */
+/* Plans a study in int8 or bf16: checks that this CPU, its model and a library have the precision, and reads the
+ * core's figures. returns 0, or -CARM_ENOTSUP with the command or package that brings the missing part */
 int carm_gemm_narrow_plan(struct carm_gemm_study *study, const struct carm_cpu *cpu,
                           struct carm_err *err);
 

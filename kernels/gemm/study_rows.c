@@ -52,8 +52,8 @@ static double or_exact(double bound, double value)
     return fmax(0.0, carm_point_knows(bound) ? bound : value);
 }
 
-/* Takes a row as point p of this study when it is the same variant; numbers follow what and blocks in
- * its note. */
+/* Takes a row as point p of this study when both have the same variant. In the row's note, numbers follow the
+ * text `what` and the word blocks. */
 static bool take(const struct carm_gemm_study *study, const struct carm_point *row,
                  const struct carm_gemm_plan *plan, const char *what, struct carm_gemm_point *p)
 {

@@ -11,7 +11,7 @@ struct carm_gemm_traffic {
     double bytes, low, high; /* 95% confidence interval, where sets of the caches are sampled */
 };
 
-/* The caches are empty at first, and what is dirty in the end is written back. Threads take turns tile by
+/* The caches are empty at first, and lines that are dirty at the end are written back. Threads take turns tile by
  * tile. Of a slab, arranging counts by its rows' share.
  * g        with its matrices; their contents are not touched
  * caches   of all cores; thread i is on core i

@@ -5,7 +5,7 @@
  * A block of a row goes through three phases, so that few streams are open at a time: each array's
  * points are copied to the scratch rows; then the equations, in vectors, inside the scratch, which
  * caches hold; then each array's points are written past the caches, whole lines.
- * Opposite velocities share what is even and what is odd in them, so that fewer operations are executed
+ * Opposite velocities share the even and the odd terms of their equations, so that fewer operations are executed
  * than in the published form. */
 #ifdef LANES
 

@@ -27,13 +27,13 @@ double carm_csr_bytes(double rows, double nonzeros);
 
 /* Takes address space; its pages are zero, and are taken when first written.
  * what  names the matrix in messages: a file, a generator
- * returns 0, -CARM_EINVAL (too many rows, columns or nonzeros), -CARM_ENOMEM (also when it would not
- * fit into what is available) */
+ * returns 0, -CARM_EINVAL (too many rows, columns or nonzeros), -CARM_ENOMEM (also when the matrix
+ * would not fit into the available memory) */
 int carm_csr_open(struct carm_csr *a, const char *what, uint64_t rows, uint64_t columns,
                   uint64_t nonzeros, struct carm_err *err);
 void carm_csr_close(struct carm_csr *a); /* a zeroed one is allowed */
 
-/* Sorts every row by column and sums what stands twice. */
+/* Sorts every row by column and sums elements of the same column. */
 void carm_csr_tidy(struct carm_csr *a);
 
 #endif

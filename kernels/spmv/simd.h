@@ -138,7 +138,7 @@ TARGET static inline void NAME(fetch)(const double *v, uintptr_t ahead, size_t b
 #define BASE_16(row) (x + (size_t)a->base[row] * block_columns)
 #define BASE_32(row) (x)
 
-/* LAYOUT: BLOCK or FLAT, which begins the names of what stands in the loops above. */
+/* LAYOUT: BLOCK or FLAT, the first word of the macros' names above. */
 #define KERNEL(LAYOUT, R, C, BITS)                                                                 \
     TARGET static void NAME(rows_##R##x##C##_##BITS)(const struct carm_bcsr *a,                    \
                                                      const double *restrict x, double *restrict y, \

@@ -38,7 +38,7 @@ struct carm_study_ops {
      * returns 0; -CARM_EINVAL; -CARM_ENOTSUP (this CPU or model cannot do it); -CARM_ENOMEM */
     int (*plan)(struct carm_study *study, const struct carm_study_options *options,
                 const struct carm_host *host, struct carm_err *err);
-    /* Takes a row of the file as a point where it is one of this very study. */
+    /* Takes a row of the file as a point, where the row is of this study. */
     void (*take)(struct carm_study *study, const struct carm_point *row);
     /* Measures every point that is not known yet.
      * path  NULL, or the file that each point is appended to
@@ -107,14 +107,14 @@ double carm_study_left(const struct carm_study *study);
 /* Why work is left out for which the budget has no time. */
 #define CARM_STUDY_LATE "the budget left no time: give more with --budget"
 
-/* Whether the budget has time for work of so many seconds by estimate, on a machine that is as slow as it was
- * for the slowest work before.
- * text  [size], gets CARM_STUDY_LATE where it has not */
+/* Whether the budget has time for work of estimated_seconds, on a machine that is as slow as for the slowest work
+ * before.
+ * text  [size], gets CARM_STUDY_LATE where the time is too short */
 bool carm_study_has_time(const struct carm_study *study, double estimated_seconds, char *text,
                          size_t size);
 
-/* Such work is done.
- * begun  as carm_seconds_now */
+/* Notes work that is done, for carm_study_has_time.
+ * begun  of the work: carm_seconds_now */
 void carm_study_spent(struct carm_study *study, double begun, double estimated_seconds);
 
 /* Ends measuring, which gave rc: an interruption is no error.
