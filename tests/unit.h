@@ -73,6 +73,13 @@ static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_dow
 /* A call that fills err must return 0. */
 #define assert_ok(call) fail_if((call) != 0, "%s: %s", #call, err.text)
 
+/* A call that fills err must return a code, with these words in its sentence. */
+#define assert_refused(call, code, words)                                          \
+    do {                                                                           \
+        assert_int_equal(call, code);                                              \
+        fail_if(!strstr(err.text, words), "'%s' is not in '%s'", words, err.text); \
+    } while (0)
+
 /* Comparison of doubles: cmocka's assert_float_equal rounds to float. */
 #define assert_near(value, wanted, tolerance)                           \
     do {                                                                \

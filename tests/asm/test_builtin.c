@@ -141,8 +141,7 @@ TEST_BETWEEN(no_nasm, hide_nasm, show_nasm)
     struct carm_code_spec spec;
     struct carm_image *image = NULL;
     assert_int_equal(carm_code_parse("A.sse.dp.3:2.u4", &spec, NULL), 0);
-    assert_int_equal(carm_image_open(&image, &spec, 1, &err), -CARM_ENOTSUP);
-    assert_non_null(strstr(err.text, "apt-get install nasm"));
+    assert_refused(carm_image_open(&image, &spec, 1, &err), -CARM_ENOTSUP, "apt-get install nasm");
     assert_non_null(strstr(err.text, "A.sse.dp.3:2.u4"));
     assert_int_equal(carm_image_open(&image, &spec, 1, NULL), -CARM_ENOTSUP);
 }
@@ -364,13 +363,13 @@ TEST(damage)
     assert_int_equal(carm_code_parse("A.avx2.dp.2:1.u4", &spec, NULL), 0);
     uint8_t *e = copy + table.begin + at * entry;
     e[4 * 8] ^= 1; /* loads */
-    assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "its account says"));
+    assert_refused(carm_image_open_from(&image, &table, &spec, 1, &err), -CARM_EFORMAT,
+                   "its account says");
     e[4 * 8] ^= 1;
     uint8_t *constants = copy + carm_builtin_constants(&table);
     constants[64 * 35 + 9] ^= 0x10; /* the second lane of what double precision stores */
-    assert_int_equal(carm_image_open_from(&image, &table, &spec, 1, &err), -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "another constant"));
+    assert_refused(carm_image_open_from(&image, &table, &spec, 1, &err), -CARM_EFORMAT,
+                   "another constant");
     constants[64 * 35 + 9] ^= 0x10;
     assert_ok(carm_image_open_from(&image, &table, &spec, 1, &err));
     carm_image_close(image);
@@ -399,8 +398,8 @@ TEST(packed)
     free(out);
     for (size_t i = 0; i < n; i += n / 10) {
         copy[i] ^= 0x10;
-        assert_int_equal(carm_unpack(copy, copy + n, "codes", &out, &size, &err), -CARM_EFORMAT);
-        assert_non_null(strstr(err.text, "install it again"));
+        assert_refused(carm_unpack(copy, copy + n, "codes", &out, &size, &err), -CARM_EFORMAT,
+                       "install it again");
         assert_null(out);
         copy[i] ^= 0x10;
     }

@@ -63,16 +63,14 @@ TEST(versions)
     assert_true((p.levels[1].n + CARM_GEMM_ROWS) * 2304 * 8 <= 1048576);
     assert_true((p.levels[2].n + CARM_GEMM_ROWS) * p.levels[2].k * 8 <= 32768);
     assert_ok(carm_gemm_version(&p, 2, 2304, &k, &none, &err));
-    assert_int_equal(carm_gemm_version(&p, 3, 2304, &k, &none, &err), -CARM_ENOTSUP);
-    assert_non_null(strstr(err.text, "no L3"));
+    assert_refused(carm_gemm_version(&p, 3, 2304, &k, &none, &err), -CARM_ENOTSUP, "no L3");
 }
 
 TEST(sizes_are_refused)
 {
     struct carm_gemm g;
     assert_int_equal(carm_gemm_open(&g, 0, NULL, &err), -CARM_EINVAL);
-    assert_int_equal(carm_gemm_open(&g, CARM_GEMM_N_MAX + 1, NULL, &err), -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "--n"));
+    assert_refused(carm_gemm_open(&g, CARM_GEMM_N_MAX + 1, NULL, &err), -CARM_EINVAL, "--n");
 }
 
 /* ---- every variant covers the problem once, along k in order ----------------------------------------- */
@@ -203,8 +201,7 @@ TEST(a_wrong_product_is_an_error)
     assert_ok(carm_gemm_reference_plain(&ref, &g, 1, &err));
     const struct carm_gemm_plan p = version(5, 40, &k);
     ref.values[ref.nrows * 40 - 1] += 1e-9;
-    assert_int_equal(carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err), -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "wrong"));
+    assert_refused(carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err), -CARM_EFORMAT, "wrong");
     ref.values[ref.nrows * 40 - 1] = NAN;
     assert_int_equal(carm_gemm_measure(&p, &g, team, &ref, quick, &r, &err), -CARM_EFORMAT);
     carm_gemm_reference_free(&ref);

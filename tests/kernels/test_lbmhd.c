@@ -306,8 +306,7 @@ TEST(faults_are_found)
     assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
     *value = right;
     inside->sums[4] += 1e-6;
-    assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "field along x"));
+    assert_refused(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT, "field along x");
     c->ops->close(c);
 }
 
@@ -325,8 +324,7 @@ TEST(bad_parameters_are_refused)
     assert_int_equal(carm_lbmhd_open(&c, &p, &err), -CARM_EINVAL);
     p.tau = 0.0;
     p.n[0] = p.n[1] = p.n[2] = CARM_LBMHD_N_MAX;
-    assert_int_equal(carm_lbmhd_open(&c, &p, &err), -CARM_ENOMEM);
-    assert_non_null(strstr(err.text, "choose a smaller size"));
+    assert_refused(carm_lbmhd_open(&c, &p, &err), -CARM_ENOMEM, "choose a smaller size");
     assert_null(c);
 }
 

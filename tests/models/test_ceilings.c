@@ -566,10 +566,10 @@ TEST(sandwich_refuses)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct carm_ceiling_around u, d;
         err = (struct carm_err){""};
-        assert_int_equal(carm_ceilings_around(&l, bad[i], 1, false, &u, &d, &err), -CARM_EINVAL);
-        assert_non_null(strstr(err.text, "intensity"));
-        assert_int_equal(carm_ceilings_around(&l, 1, bad[i], false, &u, &d, &err), -CARM_EINVAL);
-        assert_non_null(strstr(err.text, "performance"));
+        assert_refused(carm_ceilings_around(&l, bad[i], 1, false, &u, &d, &err), -CARM_EINVAL,
+                       "intensity");
+        assert_refused(carm_ceilings_around(&l, 1, bad[i], false, &u, &d, &err), -CARM_EINVAL,
+                       "performance");
         assert_false(u.known || d.known);
     }
 }

@@ -50,8 +50,7 @@ TEST(names)
         memcpy(before, name, sizeof before);
     }
     struct carm_chain_code none;
-    assert_int_equal(carm_chain_parse("L.add.avx2", &none, &err), -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "L.add.avx2"));
+    assert_refused(carm_chain_parse("L.add.avx2", &none, &err), -CARM_EINVAL, "L.add.avx2");
     assert_false(carm_chain_is_name("A.avx2.dp.2:1"));
 }
 

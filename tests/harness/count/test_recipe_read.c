@@ -25,8 +25,8 @@ TEST(unknown_processor)
     assert_int_equal(carm_recipe_find("", 0, 0, &recipe, &err), -CARM_ENOTSUP);
     assert_int_equal(carm_recipe_find("GenuineIntel", -1, -1, &recipe, &err), -CARM_ENOTSUP);
     /* known, and left out for a reason */
-    assert_int_equal(carm_recipe_find("GenuineIntel", 6, 0x97, &recipe, &err), -CARM_ENOTSUP);
-    assert_non_null(strstr(err.text, "Alder Lake"));
+    assert_refused(carm_recipe_find("GenuineIntel", 6, 0x97, &recipe, &err), -CARM_ENOTSUP,
+                   "Alder Lake");
     assert_non_null(strstr(err.text, "two kinds of cores"));
     /* the ends of ranges */
     static const struct {
@@ -62,8 +62,7 @@ TEST(named)
     assert_string_equal(recipe->name, "skylake-server");
     carm_recipe_free(recipe);
     (void)unsetenv("CARM_UARCH");
-    assert_int_equal(carm_recipe_named("z80", &recipe, &err), -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "software"));
+    assert_refused(carm_recipe_named("z80", &recipe, &err), -CARM_EINVAL, "software");
     carm_recipe_free(NULL);
 }
 
@@ -177,8 +176,7 @@ TEST(broken_texts)
                                        "broken", &recipe, &err),
                      -CARM_EFORMAT);
     assert_non_null(strstr(err.text, "\"counters\" is not above 0"));
-    assert_int_equal(carm_recipe_parse("{", "broken", &recipe, &err), -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "line 1"));
+    assert_refused(carm_recipe_parse("{", "broken", &recipe, &err), -CARM_EFORMAT, "line 1");
     assert_int_equal(carm_recipe_parse("[]", "broken", &recipe, &err), -CARM_EFORMAT);
     assert_int_equal(carm_recipe_parse("{\"schema\":\"carm-counters/1\"}", "broken", &recipe, &err),
                      -CARM_EINVAL);

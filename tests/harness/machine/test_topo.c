@@ -83,12 +83,9 @@ TEST(respects_the_cpuset)
     const int want[] = {2, 7, 3};
     assert_memory_equal(t->order, want, sizeof want);
     assert_ok(carm_topo_check_threads(t, 3, &err));
-    assert_int_equal(carm_topo_check_threads(t, 4, &err), -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "cpuset of 3"));
-    assert_int_equal(carm_topo_check_threads(t, 9, &err), -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "more than this machine's 8"));
-    assert_int_equal(carm_topo_check_threads(t, 0, &err), -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "at least 1"));
+    assert_refused(carm_topo_check_threads(t, 4, &err), -CARM_EINVAL, "cpuset of 3");
+    assert_refused(carm_topo_check_threads(t, 9, &err), -CARM_EINVAL, "more than this machine's 8");
+    assert_refused(carm_topo_check_threads(t, 0, &err), -CARM_EINVAL, "at least 1");
     carm_topo_close(t);
 }
 

@@ -288,12 +288,12 @@ TEST(refusals)
     struct carm_sampled_plan plan;
     struct carm_hierarchy_config config = caches;
     config.streams = true;
-    assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
-    assert_non_null(strstr(err.text, "prefetching cannot be sampled"));
+    assert_refused(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP,
+                   "prefetching cannot be sampled");
     config = caches;
     config.levels[2] = (struct carm_hierarchy_level){(uint64_t)24 * 65 * LINE, 24, 1};
-    assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
-    assert_non_null(strstr(err.text, "fewer than 32 sets or an odd number"));
+    assert_refused(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP,
+                   "fewer than 32 sets or an odd number");
     config = caches;
     config.nlevels = 1;
     assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
