@@ -686,6 +686,10 @@ TEST(a_closed_team_has_no_threads)
     const int before = threads_of_process();
     for (int i = 0; i < 20; i++) {
         carm_team_close(open_team(topo->pus < 2 ? 1 : 2, MIB, 64));
+        /* pthread_join may return before the kernel has removed the thread from /proc */
+        for (int k = 0; k < 1000 && threads_of_process() != before; k++) {
+            (void)usleep(10000);
+        }
         assert_int_equal(threads_of_process(), before);
     }
 }
