@@ -261,6 +261,10 @@ TEST(a_shared_core_is_named)
     assert_true(pooled.rate == 1e15 && pooled.sound && pooled.used == 4 && pooled.n == 8);
     carm_series_estimate(&never, &tsc, &pooled);
     assert_true(!pooled.sound && pooled.state == CARM_STATE_SHARED && pooled.rate < 1e15);
+    /* rounds of an earlier build, before the first of this one: an interval all the same */
+    s.work = 0.0;
+    carm_series_estimate(&s, &tsc, &pooled);
+    assert_true(pooled.rate == 1e15 && isfinite(pooled.ci95.hi));
 }
 
 /* Memory that drifts by half: code 1 is 4% faster than code 0 beside it in every round, but lost a round in which
