@@ -87,7 +87,7 @@ endif
 MAN_PAGES := $(B)/carm.1 $(patsubst %,$(B)/carm-%.1,$(patsubst %_,%,$(patsubst cli/%/command.c,%,$(sort $(wildcard cli/*/command.c)))))
 
 .PHONY: all check soak fuzz demo bench lint format install uninstall deps clean distclean FORCE
-.PHONY: mutants tests test-objects ci check-short check-abi abi install-strip dist distcheck
+.PHONY: docs-pictures mutants tests test-objects ci check-short check-abi abi install-strip dist distcheck
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -618,6 +618,10 @@ FILL_IN = sed 's,@prefix@,$(prefix),; s,@libdir@,$(1),; s,@includedir@,$(2),; s,
 BELOW_PREFIX = $(patsubst $(prefix)/%,$${prefix}/%,$(1))
 comma := ,
 space := $(subst ,, )
+
+# Every published picture of one model and of the points in docs/data; MEASURE=measure measures them here first.
+docs-pictures: $(B)/carm
+	python3 docs/pictures.py $(B)/carm $(MEASURE)
 
 install: all
 	$(INSTALL) -d $(foreach d,bindir mandir bashcompletiondir zshcompletiondir datadir libdir pkgconfigdir cmakedir \

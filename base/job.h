@@ -59,12 +59,12 @@ void carm_default_model_place(const char *on, const char *layout);
  * returns 0 or -CARM_EIO (no home folder, path too long) */
 int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err);
 
-/* For --help and the man page of every command that writes files: how the names of output files are
- * expanded, so that one command line serves every node of a cluster. */
+/* For carm --help and its man page: how the names of output files are expanded, so that one command line
+ * serves every node of a cluster. */
 #define CARM_OUTNAME_HELP                                                                         \
     "In the names of output files, %h becomes this host, %j the job (Slurm, with the task of an " \
     "array; PBS, LSF), %t the rank of this process (srun, mpirun; else 0), %d the day in UTC "    \
-    "(2026-11-21), and %% a percent sign. Missing folders are created."
+    "(2026-11-21), and %% a percent sign. Missing folders of such a name are created."
 
 /* Expands %h, %j, %t, %d and %%. Host and job lose slashes, blanks and a leading dot.
  * path  [size]; untouched on error

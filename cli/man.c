@@ -275,20 +275,6 @@ static void put_exit_status(const struct carm_command *cmd)
     }
 }
 
-/* The paragraph of a command's page about the names of its output files. */
-static void put_outnames(const struct carm_command *cmd)
-{
-    bool writes = carm_opt_writes_files(cmd);
-    for (const struct carm_command *const *s = cmd->subs; s && *s; s++) {
-        writes = writes || carm_opt_writes_files(*s);
-    }
-    if (writes) {
-        printf(".Pp\n");
-        put_text(CARM_OUTNAME_HELP);
-        printf("\n");
-    }
-}
-
 void carm_man_command(const struct carm_command *command)
 {
     char name[64];
@@ -303,7 +289,6 @@ void carm_man_command(const struct carm_command *command)
     printf(".Sh DESCRIPTION\n");
     put_text(command->details);
     printf("\n");
-    put_outnames(command);
     if (command->subs) {
         put_subs(command);
     } else {

@@ -390,16 +390,6 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
     return operands;
 }
 
-bool carm_opt_writes_files(const struct carm_command *cmd)
-{
-    for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
-        if (o->arg == carm_opt_outfile) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- help ----------------------------------------------------------------------------------- */
 
 const char *carm_opt_next_word(const char **words, size_t *length)
@@ -511,10 +501,6 @@ void carm_opt_help(const struct carm_command *cmd)
         printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
     }
     print_wrapped(stdout, cmd->details, 0, 0, HELP_WIDTH);
-    if (carm_opt_writes_files(cmd)) {
-        printf("\n");
-        print_wrapped(stdout, CARM_OUTNAME_HELP, 0, 0, HELP_WIDTH);
-    }
     if (cmd->subs) {
         help_subs(cmd);
     } else {
@@ -548,7 +534,9 @@ void carm_opt_usage(void)
     printf("\n`carm COMMAND --help` describes one command and lists its options.\n"
            "`carm --version` prints the version, `carm --man COMMAND` its man page.\n"
            "`carm --completion bash` (or zsh) prints a script that completes commands there.\n"
-           "Exit status: " CARM_EXIT_USUAL "\n");
+           "Exit status: " CARM_EXIT_USUAL "\n\n");
+    print_wrapped(stdout, CARM_OUTNAME_HELP, 0, 0, HELP_WIDTH);
+    printf("\n");
 }
 
 int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err)

@@ -113,9 +113,6 @@ const char *carm_opt_next_word(const char **words, size_t *length);
  * returns dst */
 char *carm_opt_describe(char *dst, size_t size, const struct carm_opt *opt);
 
-/* Whether a command writes files that its options name. */
-bool carm_opt_writes_files(const struct carm_command *cmd);
-
 void carm_opt_help(const struct carm_command *cmd); /* to standard output */
 void carm_opt_usage(void);                          /* the list of commands, to standard output */
 

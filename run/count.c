@@ -316,7 +316,7 @@ static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, in
         break;
     case CARM_TRACE_BUDGET:
         snprintf(why, sizeof why, "the budget ended");
-        snprintf(run->remedy, sizeof run->remedy, "use a larger --budget, a smaller problem, or %s",
+        snprintf(run->remedy, sizeof run->remedy, "use a larger --steps, a smaller problem, or %s",
                  regions);
         break;
     case CARM_TRACE_INTERRUPTED:

@@ -47,12 +47,12 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
                 : "--no-time has no shares of time: --loops and --functions show the counts of each");
     } else if (run->hz && n < CARM_PROFILE_FEW) {
         const double enough = times * 10.0 * CARM_PROFILE_FEW / (n ? (double)n : 1.0);
-        char advice[64] = "take a larger problem";
+        char advice[64] = "Take a larger problem";
         if (enough * run->row.seconds < patience) {
-            snprintf(advice, sizeof advice, "try --repeat %.0f", enough + 1.0);
+            snprintf(advice, sizeof advice, "Try: carm run --repeat %.0f", enough + 1.0);
         }
         snprintf(dst, size,
-                 "too short to see loops (%llu sample%s of %.3g ms of processor time): %s",
+                 "too short to see loops (%llu sample%s of %.3g ms of processor time). %s",
                  (unsigned long long)n, n == 1 ? "" : "s", 1e3 * ran, advice);
     }
     return dst;

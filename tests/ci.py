@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shell of docs/ci.md: its scripts, and the commands of its jobs, as files.
+"""The shell of docs/ci.md and docs/ci-jobs.md: the scripts, and the commands of the jobs, as files.
 
-usage: ci.py docs/ci.md FOLDER
+usage: ci.py FOLDER PAGE...
 Writes FOLDER/script-N for each block of sh, and FOLDER/job-N with all commands of each block of yaml."""
 import re
 import sys
 
 import yaml
 
-page, folder = sys.argv[1:]
-with open(page, encoding="utf-8") as file:
-    blocks = re.findall(r"^```(\w+)\n(.*?)^```", file.read(), flags=re.M | re.S)
+folder, *pages = sys.argv[1:]
+blocks = []
+for page in pages:
+    with open(page, encoding="utf-8") as file:
+        blocks += re.findall(r"^```(\w+)\n(.*?)^```", file.read(), flags=re.M | re.S)
 
 scripts = jobs = 0
 for kind, text in blocks:

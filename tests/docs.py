@@ -94,7 +94,7 @@ def check_output(page, text):
     pattern = r"^(carm [^\n#]*?) +# the output below\n.*?^```\n+```\n(.*?)^```"
     for found in re.finditer(pattern, text, flags=re.M | re.S):
         shown = found[2].splitlines()
-        whole = shown[-1] != "..."
+        whole = shown[-1:] != ["..."]
         done = subprocess.run([carm, *found[1].split()[1:]], capture_output=True, text=True, check=False,
                               cwd=sources)
         printed = done.stdout.strip("\n").splitlines()
@@ -107,6 +107,27 @@ def check_output(page, text):
             fault(page, f"prints something else (UPDATE=1 takes it): {found[1]}")
 
 
+def check_copies(page, text):
+    """A block behind a comment with the name of a file in docs/data is the text of that file."""
+    def copied(found):
+        return found[1] + read(os.path.join(sources, found[2])).strip("\n") + "\n```"
+
+    new = re.sub(r"^(<!-- (docs/data/\S+) -->\n+```\n).*?^```", copied, text, flags=re.M | re.S)
+    if new != text and os.environ.get("UPDATE"):
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(new)
+    elif new != text:
+        fault(page, "a block is not the file of docs/data that is named before it (UPDATE=1 takes it)")
+
+
+LONGEST = 160  # lines of a page
+
+
+def check_length(page, text):
+    if text.count("\n") > LONGEST:
+        fault(page, f"has {text.count(chr(10))} lines, more than {LONGEST}")
+
+
 found = [os.path.join(pages, n) for n in sorted(os.listdir(pages)) if n.endswith(".md")]
 found += [os.path.join(pages, "docs", n) for n in sorted(os.listdir(os.path.join(pages, "docs")))
           if n.endswith(".md")]
@@ -116,5 +137,8 @@ for page in found:
     check_paths(page, text)
     check_commands(page, text)
     check_output(page, text)
+    check_copies(page, read(page))
+    if page != os.path.join(pages, "CHANGELOG.md"):
+        check_length(page, text)
 print("\n".join(faults), end="\n" if faults else "")
 sys.exit(1 if faults else 0)

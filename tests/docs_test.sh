@@ -48,5 +48,11 @@ plant "another command's option" docs/fleet.md '`carm show --suspects`'
 copy
 sed -i 's/40.5 MiB/41.5 MiB/' "$tmp/copy/docs/sol.md"
 finds 'output that the program does not print'
+copy
+sed -i 's/^carm:  *[0-9.]*%  memory latency/&x/' "$tmp/copy/docs/first-hour.md"
+finds 'a copy that is not its file'
+copy
+yes 'A line.' | head -n 161 >>"$tmp/copy/docs/why.md"
+finds 'a page that is too long'
 echo "1..$n"
 exit $failed

@@ -151,10 +151,9 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
     /* half a quantum relative to a repetition's time, and the error of the counter's frequency; the
      * rounds of an earlier build do not tell the work of a repetition */
     const double seconds = s->work / rate;
-    const double quantum =
-        s->n && s->work > 0.0
-            ? 0.5 * clock->tick_quantum / clock->tsc_hz / seconds / sqrt((double)s->n)
-            : 0.0;
+    const double quantum = s->n && s->work > 0.0 ? 0.5 * clock->tick_quantum / clock->tsc_hz /
+                                                       seconds / sqrt((double)s->n)
+                                                 : 0.0;
     const double floor = s->n ? fmax(quantum, fmax(s->floor, clock->tsc_hz_error)) : 0.0;
     carm_rounds_estimate(rounds, s->n, s->shared, floor, out);
 }

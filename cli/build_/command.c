@@ -57,7 +57,7 @@ static const struct carm_opt options[] = {
     {"levels", 0, "LIST", "all", "Levels to measure, for example L1,L2,DRAM.", &words.levels,
      "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "8192", "Repetitions of every point.", &words.reps, NULL},
-    {"quick", 'q', NULL, NULL,
+    {"quick", 0, NULL, NULL,
      "A first look, or a health check of a node, in some six seconds: 1024 repetitions, "
      "the mix 2:1, the operations mad, fma and fma+add, fewer points on the curve.",
      &words.quick, NULL},

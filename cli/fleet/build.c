@@ -31,7 +31,7 @@ static const struct carm_opt options[] = {
      "Append the nodes' rows to this file (fleet.jsonl). Required.", &opt_output, NULL},
     {"time-limit", 0, "SECONDS", DEFAULT_LIMIT,
      "Give up a node that takes longer; its row says so.", &opt_time_limit, NULL},
-    {"quick", 'q', NULL, NULL, "As carm build.", &passed[0], NULL},
+    {"quick", 0, NULL, NULL, "As carm build.", &passed[0], NULL},
     {"isa", 0, "LIST", NULL, "As carm build.", &passed[1], CARM_WORDS(CARM_ISA_TABLE) "|all"},
     {"precision", 0, "LIST", NULL, "As carm build.", &passed[2], CARM_WORDS(CARM_PRECISION_TABLE)},
     {"threads", 't', "LIST", NULL, "As carm build.", &passed[3], "cores|all"},

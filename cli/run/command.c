@@ -34,6 +34,7 @@
 
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
+#include "validation/roofs/config.h"
 #include "run/count.h"
 #include "run/input.h"
 #include "run/levels.h"
@@ -41,19 +42,19 @@
 #include "run/place.h"
 #include "run/rows.h"
 
-#define DEFAULT_BUDGET    "20000000"
+#define DEFAULT_STEPS     "20000000"
 #define DEFAULT_HZ        "499" /* prime: a program's own timers do not keep step with it */
 #define DEFAULT_MIN_SHARE "1"
 
 static const char *opt_cpu, *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads,
-    *opt_budget;
+    *opt_steps;
 static const char *opt_no_time, *opt_regions, *opt_quiet, *opt_levels, *opt_prefetch, *opt_sample;
 static const char *opt_loops, *opt_functions, *opt_whole, *opt_hz, *opt_min_share, *opt_json,
     *opt_repeat, *opt_report, *opt_on, *opt_what_if, *opt_set, *opt_memory, *opt_no_measure,
     *opt_verbose;
 
 static const struct carm_opt options[] = {
-    {"name", 'n', "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
+    {"name", 0, "NAME", "the program's", "Name of the row in the points file.", &opt_name, NULL},
     {"counters", 'c', "WORD", "auto",
      "Counter back end: auto (papi or likwid for the program, translate for its loops; with --regions "
      "papi, else likwid, else none), papi, "
@@ -79,8 +80,8 @@ static const struct carm_opt options[] = {
      "/proc/cpuinfo, so that its libraries choose the same code on every machine. An instruction that this CPU lacks "
      "ends the counting, and is named. Counts only, as --counters translate --no-time.",
      &opt_cpu, CARM_CPU_WORDS},
-    {"budget", 0, "N", DEFAULT_BUDGET, "Largest number of instructions to step (--counters step).",
-     &opt_budget, NULL},
+    {"steps", 0, "N", DEFAULT_STEPS, "Largest number of instructions to step (--counters step).",
+     &opt_steps, NULL},
     {"no-time", 0, NULL, NULL,
      "With --counters translate or step: run the program only once, counted; its time stays unknown. "
      "Without this option it runs twice, first at full speed for its time.",
@@ -132,9 +133,9 @@ static const struct carm_opt options[] = {
      "dram.bandwidth=2x, L3.latency=0.5x, peak=2x, clock=1.2x. Caches of the changed sizes are simulated beside the "
      "model's, and the lower bounds of each loop's time change with the rates. Nothing runs differently.",
      &opt_set, NULL},
-    {"memory", 0, "GIB", "half of what is free",
-     "With --what-if: the most memory that the program and its copies may take.", &opt_memory,
-     NULL},
+    {"memory", 0, "LIMIT", "half of what is free",
+     "With --what-if: the most memory that the program and its copies may take, for example 512M or 2G.",
+     &opt_memory, NULL},
     {"report", 0, carm_opt_outfile, NULL,
      "Write an interactive page with the loops or functions on the model: circles, whose area is their "
      "share of the time. `carm report` joins several points files by arrows.",
@@ -238,7 +239,7 @@ static int configure_levels(const struct carm_run *run, struct carm_err *err)
                            "--prefetch is none, next, streams or both, not '%.40s'", opt_prefetch);
 }
 
-static double memory_gib; /* of --what-if; 0 = half of what is free */
+static uint64_t memory_bytes; /* of --what-if; 0 = half of what is free */
 
 /* --what-if, and what belongs to it */
 static int configure_what_if(const struct carm_run *run, struct carm_err *err)
@@ -258,11 +259,7 @@ static int configure_what_if(const struct carm_run *run, struct carm_err *err)
                          : opt_regions ? "--regions"
                                        : "--no-time");
     }
-    if (opt_memory && !carm_number_between(opt_memory, 0.25, 1e6, &memory_gib)) {
-        return carm_fail(err, CARM_EINVAL, "--memory needs GiB, from 0.25 on, not '%.40s'",
-                         opt_memory);
-    }
-    return 0;
+    return opt_memory ? carm_build_read_memory(opt_memory, &memory_bytes, err) : 0;
 }
 
 static struct carm_run_changed changed; /* of --set */
@@ -326,7 +323,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
     const char *base = strrchr(run->argv[0], '/');
     int rc = carm_provider_parse(opt_counters ? opt_counters : "auto", &run->provider, err);
     rc = rc ? rc
-            : parse_number("budget", opt_budget ? opt_budget : DEFAULT_BUDGET, 1000000000000000ULL,
+            : parse_number("steps", opt_steps ? opt_steps : DEFAULT_STEPS, 1000000000000000ULL,
                            &budget, err);
     rc = rc ? rc : find_place(&threads, err);
     if (!rc && opt_name && carm_text_has_controls(opt_name)) {
@@ -351,8 +348,8 @@ static int configure(struct carm_run *run, struct carm_err *err)
     if (!rc && opt_no_time && !twice) {
         rc = carm_fail(err, CARM_EINVAL, "--no-time belongs to --counters translate or step");
     }
-    if (!rc && opt_budget && run->provider != CARM_PROVIDER_STEP) {
-        rc = carm_fail(err, CARM_EINVAL, "--budget belongs to --counters step");
+    if (!rc && opt_steps && run->provider != CARM_PROVIDER_STEP) {
+        rc = carm_fail(err, CARM_EINVAL, "--steps belongs to --counters step");
     }
     rc = rc ? rc : configure_parts(run, err);
     rc = rc ? rc : configure_levels(run, err);
@@ -488,8 +485,7 @@ static int try_changes(struct carm_run_whatif *whatif, const struct carm_run *ru
                        struct carm_err *err)
 {
     carm_input_again(input);
-    const int rc =
-        carm_run_whatif(whatif, run, profile, (uint64_t)(memory_gib * (double)(1 << 30)), err);
+    const int rc = carm_run_whatif(whatif, run, profile, memory_bytes, err);
     if (!carm_input_end(input) && !rc) {
         *whatif =
             (struct carm_run_whatif){.why = "it reads its input from a pipe or a terminal, which "
@@ -539,10 +535,28 @@ static void note_memory(const struct carm_model *roofs)
     }
 }
 
-/* The answer first. Counts, rates and roofs follow where there is none, or they were asked for. */
+/* The last line: the command that tells more about the same program. */
+static void show_next(const struct carm_run *run)
+{
+    char command[64] = "";
+    size_t used = 0;
+    for (char *const *arg = run->argv; *arg && used < sizeof command; arg++) {
+        used += (size_t)snprintf(command + used, sizeof command - used, " %s", *arg);
+    }
+    if (used >= sizeof command || strpbrk(command, "\"'$\\;&|<>()*?\n")) {
+        snprintf(command, sizeof command, " %.40s ...", run->argv[0]);
+    }
+    carm_say_error(0, "next: carm run %s --%s %s%s", opt_what_if ? "--levels" : "--what-if",
+                   command,
+                   opt_what_if ? "counts the bytes between caches" : "measures what changes bring",
+                   opt_verbose || opt_levels ? "" : "; --verbose adds counts, rates and roofs");
+}
+
+/* The answer first. Counts, rates and roofs follow where there is none, or they were asked for.
+ * missing  why no loop has a share of the time; "" = it is known */
 static void show(const struct carm_run *run, const struct carm_profile *profile,
                  const struct carm_run_levels *levels, const struct carm_model *roofs,
-                 const struct carm_run_verdict *verdicts, const char *why)
+                 const struct carm_run_verdict *verdicts, const char *why, const char *missing)
 {
     const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
     const bool answered = is_answered(profile, verdicts);
@@ -554,13 +568,12 @@ static void show(const struct carm_run *run, const struct carm_profile *profile,
         if (first_rank) {
             carm_run_show_notes(run, profile, roofs, why);
             note_memory(roofs);
-            carm_say_error(0, "--verbose adds counts, rates and roofs");
         }
         return;
     }
     /* with the bytes of DRAM, the whole program has its place on the original model */
     const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
-    carm_run_report(run, roofs, why, profile->nrows > 0 && !whole);
+    carm_run_report(run, roofs, why, answered ? NULL : missing, profile->nrows > 0 && !whole);
     if (levels) {
         carm_run_levels_report(levels);
     }
@@ -604,7 +617,10 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
                                                               levels, verdicts, err)
                                        : 0;
     if (!opt_quiet && !rc) {
-        show(run, &profile, levels, roofs, verdicts, why.text);
+        const bool answered = is_answered(&profile, verdicts);
+        const bool parts = has_parts(run) || run->always_sampled;
+        const bool first = parts && run->row.seconds > 0.0; /* else the counts are the answer */
+        show(run, &profile, levels, roofs, verdicts, why.text, first ? missing : "");
         if (changed.parts && verdicts && first_rank) {
             carm_run_change_show(&changed, &profile, verdicts);
         } else if (opt_set && first_rank) {
@@ -615,8 +631,11 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         if (opt_what_if) {
             carm_run_whatif_show(&whatif, &profile);
         }
-        if ((has_parts(run) || run->always_sampled) && missing[0] && first_rank) {
+        if ((answered || !first) && first_rank && parts && missing[0]) {
             carm_say_error(0, "%s", missing);
+        }
+        if (answered && first_rank) {
+            show_next(run);
         }
     }
     if (run->unrepeated[0] && first_rank) {
@@ -727,7 +746,7 @@ static int run_command(int noperands, char **operands)
     rc = rc || !opt_report ? rc : carm_report_check_output(opt_report, &err);
     rc = rc || !opt_report ? rc : check_model(&err);
     if (!rc && opt_regions && output) {
-        rc = carm_run_rows_by_regions(&run, output, opt_budget, full, &err);
+        rc = carm_run_rows_by_regions(&run, output, opt_steps, full, &err);
     }
     rc = rc ? rc : open_wanted(&levels, &run, &sink, &err);
     if (rc) {

@@ -317,40 +317,57 @@ static void report_levels(const struct carm_run *run, const struct carm_model *m
     }
 }
 
-/* brief  without advice, which the parts have: each its own */
-static void report_places(const struct carm_run *run, const struct carm_model *model, bool brief)
-{
+/* The whole program under the roofs of its ISA, precision and threads. */
+struct whole {
+    const struct carm_roofs *roofs; /* NULL: the model has none */
     char note[CARM_TEXT_MAX];
     struct carm_place_set set;
+    struct carm_runtime runtime; /* of programs that compute in floating point */
+    bool integers;
+    struct carm_place_input in; /* with the bytes of loads and stores */
+};
+
+static void find_whole(const struct carm_run *run, const struct carm_model *model, struct whole *w)
+{
     struct carm_runmix mix;
-    struct carm_runtime runtime;
     const struct carm_counts *c = &run->row.counts;
     const char *precision = run->row.precision ? run->row.precision : "";
-    const struct carm_roofs *roofs =
-        carm_place_roofs_of(model, run->row.isa, precision, run->row.threads, note);
-    if (!roofs) {
-        carm_run_say("model", "it has no roofs; `carm build` measures them");
+    w->roofs = carm_place_roofs_of(model, run->row.isa, precision, run->row.threads, w->note);
+    w->integers = carm_run_is_integers(&run->row);
+    w->in = (struct carm_place_input){.flops = carm_run_work(&run->row),
+                                      .bytes = value(c, CARM_Q_BYTES),
+                                      .seconds = carm_run_placed_seconds(run)};
+    if (!w->roofs) {
         return;
     }
     carm_run_mix(&mix, c);
-    const bool integers = carm_run_is_integers(&run->row);
-    if (integers) {
-        carm_place_prepare_integers(&set, model, roofs, precision);
+    if (w->integers) {
+        carm_place_prepare_integers(&w->set, model, w->roofs, precision);
     } else {
-        carm_place_prepare_ordered(&set, model, roofs,
+        carm_place_prepare_ordered(&w->set, model, w->roofs,
                                    carm_runmix_is_balanced(&mix) ? CARM_BALANCE_BOTTOM
                                                                  : CARM_BALANCE_TOP);
-        carm_runtime_find(model, roofs, &mix, value(c, CARM_Q_FLOPS), &runtime);
+        carm_runtime_find(model, w->roofs, &mix, value(c, CARM_Q_FLOPS), &w->runtime);
     }
-    carm_run_say("roofs", "%s %s, %d thread%s%s%s", roofs->isa, roofs->precision, roofs->threads,
-                 roofs->threads == 1 ? "" : "s", note[0] ? ": " : "", note);
-    if (!integers && !brief) {
-        report_runtime(&runtime);
+}
+
+/* brief  without advice, which the parts have: each its own */
+static void report_places(const struct carm_run *run, const struct carm_model *model, bool brief)
+{
+    struct whole w;
+    const struct carm_counts *c = &run->row.counts;
+    find_whole(run, model, &w);
+    if (!w.roofs) {
+        carm_run_say("model", "it has no roofs; `carm build` measures them");
+        return;
     }
-    struct carm_place_input in = {.flops = carm_run_work(&run->row),
-                                  .bytes = value(c, CARM_Q_BYTES),
-                                  .seconds = carm_run_placed_seconds(run)};
-    report_side(&set, CARM_PLACE_CACHE_AWARE, &in, integers ? NULL : &runtime, brief);
+    carm_run_say("roofs", "%s %s, %d thread%s%s%s", w.roofs->isa, w.roofs->precision,
+                 w.roofs->threads, w.roofs->threads == 1 ? "" : "s", w.note[0] ? ": " : "", w.note);
+    if (!w.integers && !brief) {
+        report_runtime(&w.runtime);
+    }
+    const struct carm_runtime *runtime = w.integers ? NULL : &w.runtime;
+    report_side(&w.set, CARM_PLACE_CACHE_AWARE, &w.in, runtime, brief);
     if (brief) {
         return;
     }
@@ -360,9 +377,53 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
                      "--levels)");
         return;
     }
-    in.bytes = value(c, CARM_Q_DRAM_BYTES);
-    report_side(&set, CARM_PLACE_ORIGINAL, &in, integers ? NULL : &runtime, false);
-    report_levels(run, model, roofs);
+    w.in.bytes = value(c, CARM_Q_DRAM_BYTES);
+    report_side(&w.set, CARM_PLACE_ORIGINAL, &w.in, runtime, false);
+    report_levels(run, model, w.roofs);
+}
+
+/* Whether the program as a whole has a place under roofs. */
+static bool has_place(const struct carm_run *run, const struct carm_model *model)
+{
+    const struct carm_counts *c = &run->row.counts;
+    return model && carm_count_has(c, CARM_Q_FLOPS) && value(c, CARM_Q_BYTES) > 0.0 &&
+           carm_hot_computes(carm_run_work(&run->row), value(c, CARM_Q_BYTES)) &&
+           carm_run_placed_seconds(run) >= CARM_RUN_SHORTEST_SECONDS;
+}
+
+/* The first line where no loop has a verdict: the place of the whole program, or what is in the way of one.
+ * missing  why no loop has a share of the time; "" = it is known */
+static void report_answer(const struct carm_run *run, const struct carm_model *model,
+                          const char *missing)
+{
+    char time[256], a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
+    const struct carm_counts *c = &run->row.counts;
+    struct carm_place place = {.intensity = 0.0};
+    struct carm_err none = {""};
+    struct whole w;
+    if (run->row.seconds > 0.0) {
+        snprintf(time, sizeof time, "%.200s: %.3g s", run->name, run->row.seconds);
+    } else {
+        snprintf(time, sizeof time, "%.200s: counted, not timed", run->name);
+    }
+    const bool placed = has_place(run, model);
+    if (placed) {
+        find_whole(run, model, &w);
+    }
+    if (missing[0]) {
+        carm_say_error(0, "%s: %s", time, missing);
+    } else if (placed && w.roofs &&
+               !carm_place_point(&w.set, CARM_PLACE_CACHE_AWARE, &w.in, &place, &none)) {
+        const char *unit = w.integers ? "op/s" : "flop/s";
+        carm_say_error(0, "%s, %s: %.1f%% of what this machine reaches at %.3g %s/byte; %s", time,
+                       carm_text_si(a, sizeof a, place.performance, unit), 100.0 * place.share,
+                       place.intensity, *w.set.metric ? w.set.metric : "flop", place.advice);
+    } else if (carm_count_has(c, CARM_Q_FLOPS)) {
+        carm_say_error(0, "%s, %s flops and %s bytes of loads and stores", time,
+                       number(a, sizeof a, c, CARM_Q_FLOPS), number(b, sizeof b, c, CARM_Q_BYTES));
+    } else {
+        carm_say_error(0, "%s, nothing was counted", time);
+    }
 }
 
 /* Of a parallel program the first rank reports everything, the others one line. */
@@ -414,7 +475,7 @@ void carm_run_report_briefly(const struct carm_run *run)
 }
 
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
-                     bool parts)
+                     const char *missing, bool parts)
 {
     const struct carm_counts *c = &run->row.counts;
     const char *unit = carm_run_is_integers(&run->row) ? CARM_METRIC_INTEGERS : "flop";
@@ -427,6 +488,9 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
         carm_run_say(
             "rank",
             "0 of a parallel program; `carm place --by job,node` combines the rows of all ranks (--output)");
+    }
+    if (missing) {
+        report_answer(run, model, missing);
     }
     report_time(run);
     report_end(run);

@@ -11,10 +11,11 @@
 __attribute__((format(printf, 2, 3))) void carm_run_say(const char *head, const char *fmt, ...);
 
 /* Of a parallel program rank 0 says all, each other one a line.
- * model  NULL: none, and why says so
- * parts  the program's parts are shown after it: the whole program has its place, the parts have the advice */
+ * model    NULL: none, and why says so
+ * missing  why no loop has a share of the time, "" = it is known; NULL: the answer was printed before
+ * parts    the program's parts are shown after it: the whole program has its place, the parts have the advice */
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
-                     bool parts);
+                     const char *missing, bool parts);
 
 /* Beside verdicts, which are the answer: waiting, signals and what is missing; of other ranks than 0 their line. */
 void carm_run_report_briefly(const struct carm_run *run);

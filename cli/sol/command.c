@@ -224,7 +224,7 @@ static const struct carm_opt opts[] = {
     {"arch", 'a', "ARCH", "this machine's model",
      "The machine: a built-in architecture (--list), a YAML file, or a CPU's model.json.",
      &opt_arch, "h100-pcie|b200|a100-sxm4"},
-    {"precision", 'p', "NAME", "fp16; fp64 for a CPU",
+    {"precision", 0, "NAME", "fp16; fp64 for a CPU",
      "Type of all tensors' elements and of the multiply-accumulates.", &opt_precision,
      "fp64|fp32|tf32|fp16|bf16|fp8|int8|nvfp4"},
     {"output", 'o', carm_opt_outfile, NULL,

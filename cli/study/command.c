@@ -22,7 +22,7 @@ static struct carm_study_words words;
         {"output",      'o', carm_opt_outfile, NULL, "Write the points to this file (points.csv).", \
          &words.output, NULL},                                                                      \
         {"plot",                                                                                    \
-         'p',                                                                                       \
+         0,                                                                                         \
          carm_opt_outfile,                                                                          \
          NULL,                                                                                      \
          "Draw the points on both models: svg, png or pdf.",                                        \

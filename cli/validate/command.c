@@ -41,7 +41,7 @@ static const struct carm_opt options[] = {
     {"levels", 0, "LIST", "all of the model", "Levels to validate, for example L1,DRAM.",
      &words.levels, "L1|L2|L3|DRAM"},
     {"reps", 'r', "N", "the model's", "Repetitions of every point.", &words.reps, NULL},
-    {"quick", 'q', NULL, NULL, "A first look: 1024 repetitions, fewer schedules to choose from.",
+    {"quick", 0, NULL, NULL, "A first look: 1024 repetitions, fewer schedules to choose from.",
      &words.quick, NULL},
     {"budget", 'b', "SECONDS", "60; 10 with --quick; less with fewer --reps",
      "How long it may take: points that were disturbed are measured again until then. The scores are of the "
@@ -244,6 +244,11 @@ static int run(int noperands, char **operands)
     int rc = carm_host_open(&host, opt_on, &observer, &err);
     rc = rc ? rc : find_paths(noperands ? operands[0] : NULL, &paths, &err);
     rc = rc ? rc : find_theory(&host.cpu, &table, &theory, &err);
+    if (!rc && noperands && access(paths.model, F_OK) != 0) { /* a wrong name is no reason to wait */
+        rc = carm_select_open(paths.model, &model, NULL, &err);
+        carm_model_free(model);
+        model = NULL;
+    }
     /* before the model is read: who has the lock may be writing it */
     rc = rc ? rc : carm_host_enter(&host, "validate", paths.output, opt_wait, &err);
     rc = rc ? rc : prepare(paths.model, &host, &model, config, &err);

@@ -170,6 +170,7 @@ stopped() {
     env --default-signal=INT,TERM "$CARM" build -t 1 --levels L1 --fresh --budget 600 -o "$m" >"$tmp/out" 2>"$tmp/err" </dev/null &
     pid=$!
     sleep 1
+    "$CARM" validate "$tmp/nowhere.json" 2>"$tmp/none" # does not wait for the build
     kill -"$1" $pid
     (sleep 60; kill -KILL $pid) 2>/dev/null &
     guard=$!
@@ -182,6 +183,8 @@ for signal in TERM INT; do
     [ $status -eq 1 ] && grep -q 'interrupted: nothing was written' "$tmp/err" && cmp -s "$m" "$tmp/before.json" &&
         build --wait 0 && ! grep -q 'wait' "$tmp/err"
     ok "SIG$signal ends a build in order, and its lock"
+    grep -q '^carm: there is no model file' "$tmp/none" && [ "$(wc -l <"$tmp/none")" -eq 1 ]
+    ok "... beside it, validate of no model fails at once"
 done
 
 # a search, whose codes lie with this user's models

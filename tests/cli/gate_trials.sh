@@ -19,7 +19,7 @@ mkdir bin && ln -s "$carm" bin/carm
 PATH=$dir/bin:$PATH
 wrong=0
 
-python3 "$top/tests/ci.py" "$top/docs/ci.md" . >/dev/null || exit 1
+python3 "$top/tests/ci.py" . "$top/docs/ci.md" "$top/docs/ci-jobs.md" >/dev/null || exit 1
 for variant in same ONE BYTES=1172000 SLEEP=20; do # 1% of its 117 MB
     ${CC:-cc} -g -O2 -D"$variant" -o "bench-${variant%=*}" "$top/tests/data/gate.c" || exit 1
 done

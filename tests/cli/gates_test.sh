@@ -319,7 +319,7 @@ elif ! ${CC:-cc} -g -O2 -o "$ci/bench" "$data/gate.c" 2>/dev/null; then
 elif ! translates; then
     skip "the commands of docs/ci.md" "programs cannot be counted by translation here, as x86-64-v3"
 else
-    python3 "$top/tests/ci.py" "$top/docs/ci.md" "$ci" >"$tmp/out" 2>"$tmp/err" &&
+    python3 "$top/tests/ci.py" "$ci" "$top/docs/ci.md" "$top/docs/ci-jobs.md" >"$tmp/out" 2>"$tmp/err" &&
         [ "$(cat "$tmp/out")" = "3 scripts, 2 jobs" ]
     ok "docs/ci.md has its scripts and jobs"
     mkdir -p "$ci/ci" && cp "$ci/script-1" "$ci/ci/performance.sh" && cp "$ci/script-3" "$ci/ci/base.sh"

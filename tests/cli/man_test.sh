@@ -107,4 +107,21 @@ if command -v groff >/dev/null; then
 else
     skip "... and groff has nothing to say" "no groff"
 fi
+# ---- one letter, one name ------------------------------------------------------------------------
+
+# The lines "-l --long" of all help texts that give one letter two names.
+ambiguous() {
+    sed -n 's/^  -\([a-zA-Z]\), --\([a-z-]*\).*/\1 \2/p' | sort -u | cut -d ' ' -f 1 | uniq -d
+}
+while read -r c; do
+    for sub in '' build show report gemm classes dwarfs; do
+        # shellcheck disable=SC2086 # no sub-command is no word
+        "$carm" "$c" $sub --help 2>/dev/null
+    done
+done <"$tmp/commands" >"$tmp/help"
+[ -z "$(ambiguous <"$tmp/help")" ] && [ "$(printf '  -q, --quick  x\n  -q, --quiet  x\n' | ambiguous)" = q ]
+ok "a letter is the same option in every command"
+[ "$("$carm" --help | grep -c '%h becomes')" -eq 1 ] && ! grep -q '%h becomes' "$tmp/help"
+ok "how names of output files are written is said once"
+
 finish

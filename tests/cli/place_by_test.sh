@@ -19,7 +19,7 @@ cd "$tmp" || exit 1
 
 run() {
     timeout 600 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    keep_json $? place "$@"
+    keep $? place "$@"
 }
 
 python=

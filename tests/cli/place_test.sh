@@ -15,7 +15,7 @@ export HOME
 
 run() {
     timeout 600 "$carm" place "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    keep_json $? place "$@"
+    keep $? place "$@"
 }
 
 # golden FILE ARGUMENTS...: standard output is the file's, exit 0, nothing said

@@ -11,7 +11,7 @@ cd "$tmp" || exit 1
 
 levels() {
     timeout 600 "$carm" run --levels "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    keep_json $? run "$@"
+    keep $? run "$@"
 }
 
 # ---- what is refused ------------------------------------------------------------------------------

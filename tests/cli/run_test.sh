@@ -19,7 +19,7 @@ cd "$tmp" || exit 1
 run() {
     timeout 600 "$carm" run "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
     status=$?
-    keep_json $status run "$@" || true
+    keep $status run "$@" || true
 }
 
 # refuses NAME STATUS PATTERN ARGUMENTS...
@@ -204,8 +204,8 @@ refuses 'a program that is not there' 127 "there is no program 'no-such-program'
 refuses 'a file that is no program' 126 "'\./in' is not a program that may be run" -- ./in
 refuses 'no program' 2 'say which program to run' --counters none
 refuses 'an unknown provider' 2 "there is no .*'perf'|.*perf" --counters perf -- true
-refuses 'a budget without stepping' 2 '.*belongs to --counters step' --budget 5 -- true
-refuses 'a budget of nothing' 2 '--budget needs a whole number' --counters step --budget 0 -- true
+refuses 'a budget without stepping' 2 '.*belongs to --counters step' --steps 5 -- true
+refuses 'a budget of nothing' 2 '--steps needs a whole number' --counters step --steps 0 -- true
 refuses 'a line end in a name' 2 '--name has control characters' --name 'a
 b' -- true
 refuses 'an escape sequence in a name' 2 '--name has control' --name "$(printf 'a\033[2Jb')" -- true
@@ -429,16 +429,16 @@ else
     run --counters step --no-time -- ./work crash 10
     [ $status -eq 139 ]
     ok 'a stepped program that crashes'
-    run -q --counters step --no-time --name many -o s.csv --budget 100000000 -- ./work threads 10 50
+    run -q --counters step --no-time --name many -o s.csv --steps 100000000 -- ./work threads 10 50
     flops=$(field s.csv many flops)
     [ $status -eq 0 ] && [ $((${flops%.*} - zero)) -ge 1000 ]
     ok '50 threads, stepped'
     run --counters step --name timed -o t.csv -- true # with a dynamic linker
     [ $status -eq 0 ] && [ -n "$(field t.csv timed seconds)" ] && [ -n "$(field t.csv timed flops)" ]
     ok 'with its time: the program runs twice'
-    run --counters step --budget 500 --name cut -o t.csv -- ./work plain 100000
+    run --counters step --steps 500 --name cut -o t.csv -- ./work plain 100000
     [ $status -eq 0 ] && [ "$(field t.csv cut flops)" = '' ] && grep -q 'the budget ended' err &&
-        grep -q 'a larger --budget' err
+        grep -q 'a larger --steps' err
     ok 'a budget that ends leaves no count, and says what to do'
     # interrupted NAME SIGNAL TARGET BEGUN OPTIONS...: carm or the program gets the signal in its BEGUNth run
     interrupted() {

@@ -10,8 +10,8 @@ XDG_DATA_HOME=$tmp/data
 export XDG_DATA_HOME
 cd "$tmp" || exit 1
 
-refuses '--memory without --what-if' 2 '--memory belongs to --what-if' run --memory 1 -- true
-refuses 'memory that is no number' 2 "--memory needs GiB, from 0.25 on, not 'all'" run --what-if --memory all -- true
+refuses '--memory without --what-if' 2 '--memory belongs to --what-if' run --memory 1G -- true
+refuses 'memory that is no number' 2 "--memory 'all' is no size: write 512M, 2G" run --what-if --memory all -- true
 refuses '--what-if by functions' 2 'leave --functions out' run --what-if --functions -- true
 refuses '--what-if of a stepped program' 2 '--what-if needs the loops' run --what-if --counters step -- true
 
@@ -75,7 +75,7 @@ ok 'JSON has each change, measured or with its reason'
 ! readlink /proc/[0-9]*/exe 2>/dev/null | grep -qF "$tmp/program"
 ok 'no process is left'
 
-"$carm" run --what-if --memory 0.25 -- ./program file >"$tmp/out" 2>"$tmp/err" </dev/null
+"$carm" run --what-if --memory 256M -- ./program file >"$tmp/out" 2>"$tmp/err" </dev/null
 if grep -q 'it runs under seccomp' err; then # as in a container: no copy is made
     skip 'memory is bounded' 'what runs under seccomp is not copied'
 else

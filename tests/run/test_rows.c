@@ -139,9 +139,10 @@ TEST_BETWEEN(when_parts_say_nothing, set_up, tear_down)
     /* 29 samples of 59 ms: too few, and twice ten times as many are enough */
     run.samples.total = CARM_PROFILE_FEW - 1;
     run.user_seconds = 59e-3;
-    misses("too short to see loops (29 samples of 59 ms of processor time): try --repeat 11");
+    misses(
+        "too short to see loops (29 samples of 59 ms of processor time). Try: carm run --repeat 11");
     run.samples.total = 1;
-    misses("too short to see loops (1 sample of 59 ms of processor time): take a larger problem");
+    misses("too short to see loops (1 sample of 59 ms of processor time). Take a larger problem");
     /* a second of processor time must have more: something was not sampled */
     run.user_seconds = 1.0;
     misses("shares of time are missing: 1 sample of 1e+03 ms of processor time (a set-user-id");

@@ -211,7 +211,7 @@ static int take_ceilings(void *to, const char *word, struct carm_err *err)
     return 0;
 }
 
-static int read_memory(const char *word, uint64_t *bytes, struct carm_err *err)
+int carm_build_read_memory(const char *word, uint64_t *bytes, struct carm_err *err)
 {
     char *end = NULL;
     double value = strtod(word, &end);
@@ -251,7 +251,7 @@ static int configure_memory(struct carm_build_config *c, const char *word, struc
     int rc = 0;
     c->memory_bytes = carm_build_usual_memory();
     if (word) {
-        rc = read_memory(word, &c->memory_bytes, err);
+        rc = carm_build_read_memory(word, &c->memory_bytes, err);
         if (!rc && c->memory_bytes > available) {
             rc = carm_fail(err, CARM_ENOMEM,
                            "--memory %.32s is more than the %llu MiB available: give less, or free "

@@ -47,10 +47,12 @@ function fasterRoofs(model, set) {
   ]);
 }
 
-// The set that is shown first: that of most points; without points, or of equals, that with the
-// highest peak, among those of its threads and precision that of the widest ISA; of equals the first.
+// The set that is shown first: that of most points, parts of a program by their share of its time; without
+// points, or of equals, that with the highest peak, among those of its threads and precision that of the widest
+// ISA; of equals the first.
 function bestSet(model, places) {
-  const points = (s) => places.filter((p) => p.roofs && sameSet(p.roofs, s)).length;
+  const weight = (p) => (p.part && p.part.time_share !== null ? p.part.time_share : 1);
+  const points = (s) => places.filter((p) => p.roofs && sameSet(p.roofs, s)).reduce((sum, p) => sum + weight(p), 0);
   const ranked = model.roofs.map((s) => ({ s, points: points(s), peak: peakOf(s) }));
   ranked.sort((a, b) => b.points - a.points || b.peak - a.peak);
   if (!ranked.length) {

@@ -22,7 +22,7 @@ fi
 
 run() {
     timeout 600 "$carm" run --counters translate --model "$top/tests/data/sample-model.json" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    keep_json $? run "$@"
+    keep $? run "$@"
 }
 
 # shellcheck disable=SC2181 # the status is looked at with what was said
@@ -471,9 +471,9 @@ if once["iterations"] != 2000000 or once["entries_low"] != 11:
     sys.exit("all programs of a script count")'
 ok "a script, and a program that becomes another"
 
-run "$tmp/true" && grep -q 'too short to see loops (.* samples* of .*): try --repeat [0-9]' "$tmp/err"
+run "$tmp/true" && grep -q '^carm: true: .*: too short to see loops (.* samples* of .*). Try: carm run --repeat [0-9]' "$tmp/err"
 ok "a short program: too few samples"
-run sleep 0.6 && grep -q 'too short to see loops (.* samples* of .*): take a larger problem' "$tmp/err"
+run sleep 0.6 && grep -q 'too short to see loops (.* samples* of .*). Take a larger problem' "$tmp/err"
 ok "... and no hundreds of runs of one that takes its time"
 run --no-time "$tmp/true" && grep -q '^carm: time *unknown: a counted run has no time' "$tmp/err" &&
     grep -q '^carm: --no-time has no shares of time: --loops and --functions show' "$tmp/err" &&
@@ -525,7 +525,7 @@ if part(run, "^once$", "function")["samples"] < 3 or any(p["name"] == "in_betwee
     fi
 
     without "$perf_event_open $timer_create" "$tmp/more" times $iterations
-    grep -q '^carm: shares of time are missing: 1 thread got no timer (Operation not permitted)' "$tmp/err"
+    grep -q '^carm: .*: shares of time are missing: 1 thread got no timer (Operation not permitted)' "$tmp/err"
     ok "where timers are forbidden, too, carm says so"
 else
     skip "the preloaded timer" "seccomp does not work"

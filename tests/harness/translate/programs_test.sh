@@ -26,7 +26,7 @@ both() {
     rm -f p.csv
     timeout 600 "$@" >free.out 2>free.err </dev/null
     free=$?
-    timeout 600 "$carm" run -q --counters translate --no-time -n row -o p.csv -- "$@" >out 2>err </dev/null
+    timeout 600 "$carm" run -q --counters translate --no-time --name row -o p.csv -- "$@" >out 2>err </dev/null
     counted=$?
     [ $free -eq $counted ] || echo "status $counted, free $free" >>err
     [ $free -eq $counted ] && cmp -s free.out out && cmp -s free.err err
@@ -90,7 +90,7 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     for end in 'death 139 signal 11' 'killed 137 signal 9'; do
         # shellcheck disable=SC2086 # task and status are two words
         set -- $end
-        "$carm" run -q --counters translate --no-time -n row -o end.csv -- ./hostile "$1" >out 2>err
+        "$carm" run -q --counters translate --no-time --name row -o end.csv -- ./hostile "$1" >out 2>err
         [ $? -eq "$2" ] && grep -q "not counted, because $3 $4" end.csv
         ok "$1: ends by $3 $4"
     done
@@ -98,7 +98,7 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
     for options in '' "--levels -m $top/tests/data/sample-model.json" \
         "--levels --sample 1 -m $top/tests/data/sample-model.json"; do
         # shellcheck disable=SC2086 # words
-        timeout -k 1 600 "$carm" run -q --counters translate --no-time $options -n row -o over.csv -- ./hostile overwrite \
+        timeout -k 1 600 "$carm" run -q --counters translate --no-time $options --name row -o over.csv -- ./hostile overwrite \
             >out 2>err
         status=$?
         [ $status -eq 0 ] && [ "$(cat out)" = overwritten ] &&
@@ -146,7 +146,7 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         [ $i -lt 600 ]
         ok "where carm is killed, so is what its program has started: $back_end"
     done
-    timeout -k 1 600 "$carm" run -q --counters translate -n row -o pipe.csv -- ./hostile replaced >out 2>err </dev/null &&
+    timeout -k 1 600 "$carm" run -q --counters translate --name row -o pipe.csv -- ./hostile replaced >out 2>err </dev/null &&
         [ -p replaced.bin ] && grep -q '^row.*,translated,' pipe.csv
     ok 'a pipe in the place of a file that was executed'
     rm -f replaced.bin
@@ -198,7 +198,7 @@ elif ${CC:-cc} -O1 -shared -fPIC -o refuse.so refuse.c 2>err; then
     for from in 1 4 6 7 8 10; do
         rm -f refused.csv
         REFUSE_FROM=$from LD_PRELOAD=./refuse.so timeout -s KILL 30 \
-            "$carm" run -q --counters translate -n row -o refused.csv -- sh -c 'echo once; exit 3' >out 2>err
+            "$carm" run -q --counters translate --name row -o refused.csv -- sh -c 'echo once; exit 3' >out 2>err
         [ $? -eq 3 ] && [ "$(cat out)" = once ] && grep -q '^row,.*not counted, because' refused.csv
         ok "ptrace is refused from call $from on: not counted, and nothing stays stopped"
     done
@@ -215,7 +215,7 @@ b'
 if mkdir -p "$deep" "$broken" && ${CC:-cc} -O1 -o "$deep/sum" sum.c 2>err && cp "$deep/sum" "$broken/sum"; then
     for folder in "$deep" "$broken"; do
         rm -f sum.csv
-        timeout 600 "$carm" run -q --counters translate --no-time --functions -n row -o sum.csv -- "$folder/sum" >out 2>err
+        timeout 600 "$carm" run -q --counters translate --no-time --functions --name row -o sum.csv -- "$folder/sum" >out 2>err
         grep -q '^row: main,70000,' sum.csv
         ok "a function of a file whose path $([ "$folder" = "$deep" ] && echo 'has 724 characters' || echo 'has two lines')"
     done
@@ -247,7 +247,7 @@ END
 if ${CC:-cc} -O1 -mavx512f -o scatter scatter.c 2>err && ./scatter >out 2>err && [ "$(cat out)" = '7 7' ]; then
     rm -f scatter.csv
     for back_end in translate step; do
-        "$carm" run -q --counters $back_end --no-time -n row -o scatter.csv -- ./scatter >out 2>err
+        "$carm" run -q --counters $back_end --no-time --name row -o scatter.csv -- ./scatter >out 2>err
     done
     python3 - scatter.csv >out 2>err <<'END'
 import csv, sys
@@ -372,7 +372,7 @@ else
     for back_end in translate step; do
         rm -f same.csv
         for i in 1 2 3 4 5; do
-            "$carm" run -q --counters $back_end --no-time -n "run $i" -o same.csv -- readelf -h /bin/true >out 2>err
+            "$carm" run -q --counters $back_end --no-time --name "run $i" -o same.csv -- readelf -h /bin/true >out 2>err
         done
         python3 - same.csv >out 2>err <<'END'
 import csv, sys
@@ -467,7 +467,7 @@ if [ "${CARM_SOAK:-}" = 1 ]; then
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
         counts 'mpirun with two ranks' mpirun --oversubscribe -n 2 sh -c 'echo rank'
         rm -f p.csv
-        mpirun --oversubscribe -n 2 "$carm" run -q --counters translate --no-time -n rank -o p.csv -- ./map >out 2>err
+        mpirun --oversubscribe -n 2 "$carm" run -q --counters translate --no-time --name rank -o p.csv -- ./map >out 2>err
         [ "$(grep -c '^rank,.*,translated,' p.csv)" -eq 2 ] && [ "$(sort -u out)" = "$(./map)" ]
         ok 'each of two ranks'
     else
@@ -478,7 +478,7 @@ fi
 # ---- the command --------------------------------------------------------------------------------
 
 # the program's output comes once: from the run for the time
-"$carm" run --counters translate -o twice.csv -n both -- sh -c 'echo once; exit 3' >out 2>err
+"$carm" run --counters translate -o twice.csv --name both -- sh -c 'echo once; exit 3' >out 2>err
 [ $? -eq 3 ] && [ "$(cat out)" = once ] && grep -q 'counted by *translation of .* million instructions' err &&
     grep -q '^both,.*,translated,' twice.csv
 ok 'two runs: output and status of the free one'
@@ -509,7 +509,7 @@ ok 'a program that does not read the pipe is counted, and leaves it alone'
 auto -n closed -- true <&-
 grep -q '^closed,.*,translated,' auto.csv
 ok 'standard input may be closed'
-run run --counters translate --budget 5 -- true
+run run --counters translate --steps 5 -- true
 [ $? -eq 2 ] && grep -q 'belongs to --counters step' "$tmp/err"
 ok 'refuses a budget'
 run run --counters translate -- no-such-program

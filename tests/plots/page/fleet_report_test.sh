@@ -19,9 +19,9 @@ run() {
 # ---- the build
 
 ! grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|\.html\(|fetch\(|XMLHttp|import\(|https?:' \
-    "$top"/plots/fleet*.js >"$tmp/out" 2>"$tmp/err"
+    "$top"/plots/page/common/*.js "$top"/plots/page/fleet/*.js >"$tmp/out" 2>"$tmp/err"
 ok "the page's scripts make no markup of text, run no text and load nothing"
-! grep -nE 'url\(|@import|https?:' "$top/plots/fleet.css" >"$tmp/out" 2>"$tmp/err"
+! grep -nE 'url\(|@import|https?:' "$top"/plots/page/fleet/style.css >"$tmp/out" 2>"$tmp/err"
 ok "its style loads nothing"
 
 mkdir "$tmp/models"

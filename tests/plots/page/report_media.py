@@ -60,6 +60,8 @@ def prints(b, url, _pages):
         assert read(b, "return roofs(arguments[0]).length", plot), "%s prints no roofs" % plot
     page = b.pdf()
     assert page[:5] == b"%PDF-" and len(page) > 10000, "no PDF"
+    sheets = len(re.findall(rb"/Type\s*/Page\b", page))
+    assert sheets <= 2, "%d sheets of paper" % sheets
     b.media()
     look(b, "the toggles come back on the screen", "return toggles().some(seen)")
 
