@@ -7,6 +7,8 @@ CARM is the program. With "measure", this machine is measured first: the model, 
 carm run. That takes some five minutes and needs a quiet machine."""
 import base64
 import fcntl
+import io
+import json
 import os
 import pty
 import struct
@@ -14,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 import termios
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "tests", "plots", "page"))
@@ -131,6 +136,42 @@ def screenshots(folder):
         b.close()
 
 
+def notebook():
+    """The tutorial with what its cells print and draw."""
+    path = os.path.join(TOP, "docs", "tutorial.ipynb")
+    with open(path, encoding="utf-8") as file:
+        book = json.load(file)
+    os.environ.update(CARM=CARM, MPLBACKEND="agg")
+    os.chdir(os.path.dirname(path))
+    shell = InteractiveShell.instance()
+    shell.run_cell("import matplotlib.pyplot")
+    number = 0
+    for cell in book["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        number += 1
+        with capture_output() as out:
+            result = shell.run_cell("".join(cell["source"]))
+        result.raise_error()
+        outputs = []
+        if out.stdout:
+            outputs.append({"name": "stdout", "output_type": "stream", "text": out.stdout.splitlines(keepends=True)})
+        if result.result is not None and "measured" not in cell["metadata"].get("tags", []):
+            text = repr(result.result).splitlines(keepends=True)
+            outputs.append({"data": {"text/plain": text}, "execution_count": number, "metadata": {},
+                            "output_type": "execute_result"})
+        pyplot = shell.user_ns["matplotlib"].pyplot
+        if pyplot.get_fignums():
+            picture = io.BytesIO()
+            pyplot.savefig(picture, dpi=72)
+            pyplot.close("all")
+            outputs.append({"data": {"image/png": base64.b64encode(picture.getvalue()).decode()}, "metadata": {},
+                            "output_type": "display_data"})
+        cell.update(execution_count=number, outputs=outputs)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps(book, indent=1, ensure_ascii=False) + "\n")
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     if sys.argv[2:] == ["measure"]:
@@ -144,6 +185,7 @@ def main():
         keep(f"place-{columns}.txt", captured(columns, CARM, "place", NAME, heat))
     with tempfile.TemporaryDirectory() as folder:
         screenshots(folder)
+    notebook()
 
 
 main()

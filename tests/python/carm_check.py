@@ -288,7 +288,9 @@ def the_tutorial():
     os.chdir(os.path.join(top, "docs"))
     with open(path, encoding="utf-8") as file:
         book = json.load(file)
-    assert all(not c.get("outputs") for c in book["cells"])
+    outputs = [o for c in book["cells"] for o in c.get("outputs", [])]
+    kinds = {o["output_type"] for o in outputs}
+    assert kinds == {"stream", "execute_result", "display_data"}, f"its outputs are not stored: {kinds}"
     try:
         import nbclient
         import nbformat
@@ -306,7 +308,11 @@ def the_tutorial():
             text = "".join(cell["source"])
             if cell["cell_type"] == "code" and not text.startswith("%") and \
                     not set(cell["metadata"].get("tags", [])) & needs:
-                exec(compile(text, path, "exec"), scope)  # our own cells
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(compile(text, path, "exec"), scope)  # our own cells
+                stored = "".join(line for o in cell["outputs"] if o["output_type"] == "stream" for line in o["text"])
+                assert printed.getvalue() == stored, f"it prints {printed.getvalue()!r}, stored is {stored!r}"
         raise Skip("no python3-nbclient and python3-ipykernel: its cells ran as plain code") from None
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     with tempfile.TemporaryDirectory() as home:
