@@ -851,7 +851,7 @@ void carm_region_emit(struct carm_region *region, const struct carm_body *body,
         work.failed = false;
     }
     if (!set_distances(region, body, &work, entry)) {
-        snprintf(out->why, sizeof out->why, "it is too far from what it jumps to");
+        snprintf(out->why, sizeof out->why, "a target of its jumps is more than 2 GiB away");
         region->used = begin;
         goto out;
     }

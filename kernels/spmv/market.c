@@ -379,7 +379,7 @@ static int finite_sums(const struct reader *r, const struct carm_csr *a)
     for (uint32_t k = 0; k < a->nonzeros; k++) {
         if (!isfinite(a->value[k])) {
             return carm_fail(r->err, CARM_EFORMAT,
-                             "%s: the sum of an entry that stands twice is no finite number",
+                             "%s: an entry is given twice, and the sum of its values is no finite number",
                              r->path);
         }
     }

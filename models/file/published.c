@@ -111,8 +111,8 @@ static void read_ceiling(struct carm_jread *r, json_t *obj, const char *unit, bo
     read_optional(r, obj, "step", ceiling->step, sizeof ceiling->step);
     if (roof != !*ceiling->step) {
         carm_jread_bad(r, "step",
-                       roof ? "stands at the roof, which nothing breaks through"
-                            : "is missing: what breaks through the ceiling");
+                       roof ? "is not allowed at the roof: no optimisation exceeds it"
+                            : "is missing: the optimisation that lifts the ceiling");
     }
     read_name(r, obj, "source", source, CARM_PUBLISHED_SOURCE_MAX);
 }

@@ -288,7 +288,7 @@ static int read_sizes(struct carm_import *in, struct carm_model *m,
     if (n != WIDTH || strcmp(fields[9].text, "L1") != 0 || strcmp(fields[17].text, "FP") != 0) {
         return carm_import_bad(
             in, fields[0].line, err,
-            "the first line is not that of the CARM Tool's roofs: is it cut off?");
+            "its first line is no head of the CARM Tool's roofs: is the file cut off?");
     }
     carm_text_clean(m->machine.hostname, sizeof m->machine.hostname, fields[1].text, false);
     for (int level = 0; level < 3; level++) {

@@ -488,7 +488,7 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
     if (error > worth_telling && !placed->unplaced) {
         snprintf(
             samples, sizeof samples,
-            "its time is that of %.0f sample%s, so it can be off by %.0f%%: run longer, or carm "
+            "its time comes from %.0f sample%s, so it can be off by %.0f%%: run longer, or carm "
             "run --repeat",
             p->samples, p->samples > 1.0 ? "s" : "", 100.0 * error);
     }

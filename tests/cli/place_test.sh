@@ -342,8 +342,8 @@ ok "... in CSV"
 sed '1s/$/,time_share,samples/; 2s/,.2,1,/,.15,1,/; 2s/$/,.75,6/; 3s/$/,.97,500/; 4s/$/,,/' "$tmp/p.csv" >"$tmp/q.csv"
 run "$model" "$tmp/q.csv" && tr -s ' \n' '  ' <"$tmp/out" >"$tmp/flat" &&
     grep -qF "own roof: at 95.5% of what its instructions allow" "$tmp/flat" && grep -qF 'cache-aware: at its own roof, which its operations set: only others can be faster, up to 1.4x' "$tmp/flat" &&
-    grep -qF "its time is that of 6 samples, so it can be off by 57%: run longer, or carm run --repeat" "$tmp/flat" &&
-    [ "$(grep -cF 'its time is that of' "$tmp/out")" -eq 1 ]
+    grep -qF "its time comes from 6 samples, so it can be off by 57%: run longer, or carm run --repeat" "$tmp/flat" &&
+    [ "$(grep -cF 'its time comes from' "$tmp/out")" -eq 1 ]
 ok "a point at its own roof, its time of few samples"
 
 # ---- files that are not fit (test_points.c has each mistake) -------------------------------------

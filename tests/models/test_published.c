@@ -237,7 +237,7 @@ TEST(refuses)
         {"\"memory\"", "\"step\": \"restructure loops for unit stride accesses\", ", "",
          "memory[0].step is missing"},
         {"Peak DP", "\"source\"", "\"step\": \"more\", \"source\"",
-         "step stands at the roof, which nothing breaks through"},
+         "step is not allowed at the roof: no optimisation exceeds it"},
         {"\"results\": [\n", "\"type\": \"memory\"", "\"type\": \"disk\"",
          "machines[1].results[0].upper.type is \"disk\""},
         {"\"results\": [\n", "\"type\": \"memory\"", "\"kind\": 1, \"type\": \"memory\"",

@@ -784,7 +784,7 @@ static int measure_curves(struct memory *m, struct carm_err *err)
     for (size_t pages = 0; pages < PAGES_OF_LEVEL; pages++) {
         if (pages == 1 && m->page_bytes[1] != HUGE) {
             carm_observer_say(m->run->host->observer,
-                              "no 2 MiB pages here: latencies are those of 4 KiB pages alone");
+                              "no 2 MiB pages here: latencies are measured with 4 KiB pages alone");
             break;
         }
         size_t n = make_sets(sets, SMALL, m->bytes, quick);

@@ -51,7 +51,7 @@ void carm_build_note_levels(struct carm_model *model, const struct carm_build_le
         snprintf(l->note + used, sizeof l->note - used,
                  "%sthe curve of %d threads shows no clear plateau here%s", used ? "; " : "",
                  threads,
-                 here->borrowed ? ": its working sets are those of fewer threads"
+                 here->borrowed ? ": the working sets of fewer threads are used"
                                 : ", so it has no roof");
     }
 }

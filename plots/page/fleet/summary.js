@@ -43,8 +43,8 @@ function makeSummary(report) {
     el("ul", { class: "counts" }, count(nodes, nodes === 1 ? "node" : "nodes"), count(data.groups.length, data.groups.length === 1 ? "group" : "groups"),
       count(slow, "slow", true), count(fast, "fast"), count(suspects, "suspects"), count(data.failed.length, "failed", true),
       count(data.broken.length, "broken", true)),
-    el("p", {}, `${plural(data.counts.judged, "node")} judged: at most ${percent(data.counts.fdr, 1)} of the outliers are sound, on average; ` +
-      `a difference below ${percent(data.counts.least, 1)} makes none. A suspect would be an outlier if it were the only node.`),
+    el("p", {}, `${plural(data.counts.judged, "node")} judged. Expect at most 1 false alarm in ${Math.round(1 / data.counts.fdr)} outliers; ` +
+      `differences below ${percent(data.counts.least, 1)} are ignored. A suspect would be an outlier if it were the only node.`),
     el("div", { class: "next" }, el("b", {}, "What to do next"), el("ol", {}, ...nextSteps(data, slow, suspects).map((s) => el("li", {}, s)))));
   byId("outliers").append(el("div", { id: "outliers-list" }));
 }
