@@ -73,11 +73,10 @@ def keep(name, text):
 def measure():
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "model.json")
-        carm("build", "--ceilings", "--scaling", "--fresh", "-o", model)
+        carm("build", "--fresh", "-o", model)
         carm("validate", model)
         carm("show", "--share", MODEL, model)
-        for study in ("gemm", "dwarfs"):
-            carm("study", study, "--model", model, "-o", os.path.join(folder, study + ".csv"))
+        carm("study", "gemm", "--model", model, "-o", os.path.join(folder, "gemm.csv"))
         with open(HEAT, encoding="utf-8") as file:
             slow = file.read()
         fast = slow.replace(SLOW, FAST)
@@ -91,7 +90,7 @@ def measure():
             keep(f"heat-{name}.txt", captured(80, CARM, "run", "-m", model, "--", "./heat", cwd=place))
             carm("run", "-q", "-m", model, "--name", name, "-o", os.path.join(folder, "heat.csv"), "--", "./heat",
                  cwd=place)
-        for name in ("gemm", "dwarfs", "heat"):
+        for name in ("gemm", "heat"):
             with open(os.path.join(folder, name + ".csv"), encoding="utf-8") as file:
                 keep(name + ".csv", file.read().replace(os.uname().nodename, NAME))
 
@@ -129,7 +128,7 @@ def screenshots(folder):
     try:
         for page, name, width, height, features in shots:
             b.fresh("file://" + page, width, height, **features)
-            shot = b.cdp("Page.captureScreenshot", format="webp", quality=50)["data"]
+            shot = b.cdp("Page.captureScreenshot", format="webp", quality=40)["data"]
             with open(os.path.join(PICTURES, name + ".webp"), "wb") as file:
                 file.write(base64.b64decode(shot))
     finally:
@@ -144,7 +143,7 @@ def notebook():
     os.environ.update(CARM=CARM, MPLBACKEND="agg")
     os.chdir(os.path.dirname(path))
     shell = InteractiveShell.instance()
-    shell.run_cell("import matplotlib.pyplot")
+    shell.run_cell("import matplotlib.pyplot, pandas; pandas.set_option('display.width', 120)")
     number = 0
     for cell in book["cells"]:
         if cell["cell_type"] != "code":
@@ -154,8 +153,9 @@ def notebook():
             result = shell.run_cell("".join(cell["source"]))
         result.raise_error()
         outputs = []
-        if out.stdout:
-            outputs.append({"name": "stdout", "output_type": "stream", "text": out.stdout.splitlines(keepends=True)})
+        printed = out.stdout.split("Out[")[0]
+        if printed:
+            outputs.append({"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)})
         if result.result is not None and "measured" not in cell["metadata"].get("tags", []):
             text = repr(result.result).splitlines(keepends=True)
             outputs.append({"data": {"text/plain": text}, "execution_count": number, "metadata": {},
@@ -163,7 +163,7 @@ def notebook():
         pyplot = shell.user_ns["matplotlib"].pyplot
         if pyplot.get_fignums():
             picture = io.BytesIO()
-            pyplot.savefig(picture, dpi=72)
+            pyplot.savefig(picture, dpi=56)
             pyplot.close("all")
             outputs.append({"data": {"image/png": base64.b64encode(picture.getvalue()).decode()}, "metadata": {},
                             "output_type": "display_data"})
@@ -176,13 +176,12 @@ def main():
     os.makedirs(DATA, exist_ok=True)
     if sys.argv[2:] == ["measure"]:
         measure()
-    gemm, dwarfs, heat = (os.path.join(DATA, name + ".csv") for name in ("gemm", "dwarfs", "heat"))
-    for name, words in (("roofline", [gemm]), ("curves", ["--kind", "all"]), ("gemm", ["--kind", "gemm", gemm]),
-                        ("dwarfs", ["--kind", "ceilings", dwarfs]), ("validation", ["--kind", "validation"])):
-        carm("plot", NAME, *words, "-o", os.path.join(PICTURES, name + ".svg"))
+    gemm, heat = (os.path.join(DATA, name + ".csv") for name in ("gemm", "heat"))
+    for name, words in (("roofline", [NAME, "--kind", "gemm", "--model", "cache-aware", gemm]), ("curves", [NAME, "--kind", "all"]), ("gemm", [NAME, "--kind", "gemm", gemm]),
+                        ("validation", [NAME, "--kind", "validation"]), ("kernels", ["xeon", "opteron-x4"])):
+        carm("plot", *words, "-o", os.path.join(PICTURES, name + ".svg"))
     for columns in (80, 120):
         keep(f"show-{columns}.txt", captured(columns, CARM, "show", NAME))
-        keep(f"place-{columns}.txt", captured(columns, CARM, "place", NAME, heat))
     with tempfile.TemporaryDirectory() as folder:
         screenshots(folder)
     notebook()

@@ -223,7 +223,9 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def _rows(points: Any) -> list[dict[str, Any]]:
-    """A list of dictionaries of whatever holds points."""
+    """A list of dictionaries of whatever holds points: a file, a DataFrame, a dictionary or several."""
+    if isinstance(points, (str, os.PathLike)):
+        return read(points)
     if hasattr(points, "to_dict"):  # a DataFrame
         points = points.to_dict("records")
     return [dict(p) for p in ([points] if isinstance(points, dict) else points)]
@@ -540,7 +542,7 @@ def plot(model: Model | Roofs, points: Any = None, *, ax: Any = None, isa: str |
          precision: str | None = None, threads: int | None = None) -> Any:
     """Draws the cache-aware roofline in the look of carm plot, with points: Gflop/s over flop/byte.
 
-    points   rows, of which those with flops, bytes and seconds are drawn
+    points   rows or their file; those with flops, bytes and seconds are drawn
     ax       matplotlib axes to draw into; None = new ones of 9 by 5.5 inches
     returns  the axes"""
     import matplotlib.pyplot  # optional
