@@ -152,7 +152,7 @@ void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis ran
     while (decade_px * step < (axis == 'y' ? 22 : 50))
         step *= 2;
     const char *comma = "";
-    fputs("set xtics (", out);
+    fprintf(out, "set %ctics (", axis);
     for (int d = (int)floor(range.lo / step) * step; d <= range.hi; d += step) {
         for (const char *k = digits; *k; k++) {
             const double v = pow(10, d) * (*k - '0');
