@@ -23,17 +23,27 @@ static const double least_share = 0.05;  /* of the time, of a loop that is tried
 static const double least_seconds = 0.1; /* of the program */
 static const double loop_seconds = 4.0;  /* after which three snapshots have to do */
 static const double all_seconds = 25.0;
-static const double null_most = 0.05;  /* else unchanged code differs from itself */
+static const double null_most =
+    0.10; /* else unchanged code differs from itself; up to it, the interval has its share */
 static const double copied_most = 1.5; /* beyond it, copies do not do as the program does */
-/* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and of any
- * gain. */
-static const double method_share = 0.10;
-static const double method_least = 0.04;
+/* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and at least
+ * of any gain. */
+static const struct carm_whatif_error usual_error = {0.10, 0.04};
+/* The copies have the chain of the loop's index; code by hand is unrolled or not. */
+static const struct carm_whatif_error chains_error = {0.25, 0.04};
+/* From run to run, a program's pages lie elsewhere in memory: gains differ by some 15% and 12%. */
+static const struct carm_whatif_error pages_error = {0.10, 0.15};
+static const struct carm_whatif_error streaming_error = {0.10, 0.12};
+/* Code by hand takes up to a cycle more for an iteration than copies that fall through to one another: a taken jump, a
+ * loop that crosses a line of code (two cycles for four instructions, where copies take one). Of a core at 4 GHz. */
+static const double cycle = 0.25e-9;
 static const double all_inside = 0.97; /* of the samples of a copy: a few are at its stubs */
 static const double inside_samples =
     40.0; /* of which that share is, at least: SAMPLES_ENOUGH of harness/whatif/trial.c */
 static const double bare_share =
     0.9; /* of the gain without arithmetic: broken chains then gain at least so much */
+
+static const double unrolled = 4.0;
 
 enum { SNAPSHOTS_LEAST = 3, NEST_MAX = 16 /* loops in a loop */ };
 
@@ -99,7 +109,7 @@ static double student(size_t freedom)
 }
 
 bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
-                         struct carm_whatif_change *change)
+                         const struct carm_whatif_error *method, struct carm_whatif_change *change)
 {
     double sum = 0.0, squares = 0.0;
     double used[64];
@@ -129,7 +139,8 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     }
     const double spread = student(m - 1) * sqrt(squares / (double)(m - 1) / (double)m);
     const double middle = median_of(used, m);
-    const double half = spread + fabs(log(null)) + fmax(method_least, method_share * fabs(middle));
+    const double half =
+        spread + fabs(log(null)) + fmax(method->least, method->share * fabs(middle));
     /* the share inside is of samples, too */
     const double share = isnan(inside) || inside > all_inside ? 1.0 : inside;
     const double margin = 1.96 * sqrt(share * (1.0 - share) / inside_samples);
@@ -439,11 +450,20 @@ static void take_snapshots(struct session *s, struct carm_observer *observer)
 
 /* ---- what they say ---- */
 
+static const struct carm_whatif_error *error_of(enum carm_whatif_kind kind)
+{
+    return kind == CARM_WHATIF_CHAINS       ? &chains_error
+           : kind == CARM_WHATIF_HUGE_PAGES ? &pages_error
+           : kind == CARM_WHATIF_STREAMING  ? &streaming_error
+                                            : &usual_error;
+}
+
 static void take_change(const struct candidate *c, enum carm_whatif_kind kind, int trial,
                         struct carm_whatif_loop *loop, struct carm_whatif_change *change)
 {
     double ratios[CARM_WHATIF_SNAPSHOTS];
     double nulls[CARM_WHATIF_SNAPSHOTS];
+    double seconds[CARM_WHATIF_SNAPSHOTS];
     const char *refused = c->trial.refused[trial];
     *change = (struct carm_whatif_change){.program = NAN};
     if (refused[0]) {
@@ -454,11 +474,17 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
     for (size_t i = 0; i < c->n; i++) {
         ratios[i] = c->results[i].ratio[trial];
         nulls[i] = c->results[i].nulls[trial];
+        seconds[i] = c->results[i].seconds;
     }
     /* what is around the loop runs on all CPUs as well */
     if (!carm_whatif_combine(ratios, nulls, c->n, kind == CARM_WHATIF_CORES ? 1.0 : loop->inside,
-                             change)) {
+                             error_of(kind), change)) {
         return;
+    }
+    if (trial < CARM_VARIANTS && carm_variant_changes_values((enum carm_variant)trial) &&
+        change->gain > 1.0) {
+        const double changed = median_of(seconds, c->n) / change->gain;
+        change->ci.lo *= changed / (changed + (1.0 - 1.0 / change->gain) * cycle);
     }
     const double share = c->share;
     change->program = carm_whatif_is_bound(kind) ? NAN : 1.0 / (1.0 - share + share / change->gain);
@@ -555,6 +581,9 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
     const struct carm_whatif_change *bare = &loop->changes[CARM_WHATIF_ARITHMETIC];
     chains->at_least = chains->measured && bare->measured && chains->gain > 1.1 &&
                        chains->gain > bare_share * bare->gain;
+    if (chains->at_least) { /* as many accumulators in as many unrolled iterations */
+        chains->ci.hi *= unrolled;
+    }
 }
 
 static void take_streams(const struct candidate *c, const struct carm_run *run,

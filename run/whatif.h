@@ -106,12 +106,17 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
 void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct carm_profile *profile,
                            struct carm_run_verdict *verdicts);
 
+/* Of a method: a part of the gain's logarithm, and the least of it. */
+struct carm_whatif_error {
+    double share, least;
+};
+
 /* What the snapshots say together. Pure; for tests.
  * ratios  [n] of the snapshots; NaN = not measured
  * nulls   [n] of unchanged over unchanged code, likewise
  * inside  share of the time in the loop's own code, which alone was changed
  * returns false: nothing can be said, and why says why */
 bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
-                         struct carm_whatif_change *change);
+                         const struct carm_whatif_error *method, struct carm_whatif_change *change);
 
 #endif

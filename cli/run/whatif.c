@@ -60,11 +60,14 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
 {
     const struct carm_whatif_change *change = &loop->changes[kind];
     char gain[16], program[16], sure[24], words[96], advice[128], text[512];
+    const double below = 1.0 - change->ci.lo / change->gain;
     const double half =
-        100.0 * fmax(change->ci.hi / change->gain - 1.0, 1.0 - change->ci.lo / change->gain);
+        100.0 * (change->at_least ? below : fmax(change->ci.hi / change->gain - 1.0, below));
     const bool says_little = change->ci.lo < 1.05;
     snprintf(sure, sizeof sure, half < 999.0 ? "\xc2\xb1%.0f%%" : "-", half);
     put_words(words, sizeof words, loop, kind);
+    times(gain + change->at_least, sizeof gain - 1, change->gain);
+    gain[0] = change->at_least ? '>' : gain[0];
     snprintf(advice, sizeof advice, "%s", carm_whatif_advice(kind));
     if (kind == CARM_WHATIF_PREFETCH) {
         snprintf(advice, sizeof advice, "%s, %d lines ahead", carm_whatif_advice(kind),
@@ -78,8 +81,7 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
         snprintf(advice, sizeof advice, "%s (%s)", carm_whatif_advice(kind),
                  loop->streams[kind - CARM_WHATIF_STREAM].source);
     }
-    snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s  %s", time, name, words,
-             times(gain, sizeof gain, change->gain),
+    snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s  %s", time, name, words, gain,
              times(program, sizeof program, change->program), sure, says_little ? "" : advice);
     put(text);
 }

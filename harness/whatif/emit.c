@@ -201,8 +201,17 @@ size_t carm_region_carried(size_t number)
 static bool request_of(const struct carm_body_op *op, ZydisEncoderRequest *request)
 {
     memset(request, 0, sizeof *request);
-    return ZYAN_SUCCESS(ZydisEncoderDecodedInstructionToEncoderRequest(
-        &op->in, op->operands, op->in.operand_count_visible, request));
+    if (!ZYAN_SUCCESS(ZydisEncoderDecodedInstructionToEncoderRequest(
+            &op->in, op->operands, op->in.operand_count_visible, request))) {
+        return false;
+    }
+    for (int i = 0; i < request->operand_count; i++) {
+        ZydisEncoderOperand *o = &request->operands[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY && o->mem.base == ZYDIS_REGISTER_RIP) {
+            o->mem.displacement = op->op.displacement; /* encode() takes an address */
+        }
+    }
+    return true;
 }
 
 /* Copies an instruction; distances relative to rip are adjusted. */
@@ -369,25 +378,47 @@ static bool put_in_l1(struct carm_region *region, const struct carm_body *body, 
 /* The product in place of a quotient or a root */
 static const struct {
     ZydisMnemonic from, to;
-    bool root; /* of three operands in VEX, where the last one is taken twice */
+    ZydisMnemonic
+        move; /* of two operands: the second one goes to the first, which is squared: a product of both would
+                         * wait for the first one, as the root does not */
 } cheaper[] = {
-    {ZYDIS_MNEMONIC_DIVPD, ZYDIS_MNEMONIC_MULPD, false},
-    {ZYDIS_MNEMONIC_DIVPS, ZYDIS_MNEMONIC_MULPS, false},
-    {ZYDIS_MNEMONIC_DIVSD, ZYDIS_MNEMONIC_MULSD, false},
-    {ZYDIS_MNEMONIC_DIVSS, ZYDIS_MNEMONIC_MULSS, false},
-    {ZYDIS_MNEMONIC_SQRTPD, ZYDIS_MNEMONIC_MULPD, false},
-    {ZYDIS_MNEMONIC_SQRTPS, ZYDIS_MNEMONIC_MULPS, false},
-    {ZYDIS_MNEMONIC_SQRTSD, ZYDIS_MNEMONIC_MULSD, false},
-    {ZYDIS_MNEMONIC_SQRTSS, ZYDIS_MNEMONIC_MULSS, false},
-    {ZYDIS_MNEMONIC_VDIVPD, ZYDIS_MNEMONIC_VMULPD, false},
-    {ZYDIS_MNEMONIC_VDIVPS, ZYDIS_MNEMONIC_VMULPS, false},
-    {ZYDIS_MNEMONIC_VDIVSD, ZYDIS_MNEMONIC_VMULSD, false},
-    {ZYDIS_MNEMONIC_VDIVSS, ZYDIS_MNEMONIC_VMULSS, false},
-    {ZYDIS_MNEMONIC_VSQRTSD, ZYDIS_MNEMONIC_VMULSD, false},
-    {ZYDIS_MNEMONIC_VSQRTSS, ZYDIS_MNEMONIC_VMULSS, false},
-    {ZYDIS_MNEMONIC_VSQRTPD, ZYDIS_MNEMONIC_VMULPD, true},
-    {ZYDIS_MNEMONIC_VSQRTPS, ZYDIS_MNEMONIC_VMULPS, true},
+    {ZYDIS_MNEMONIC_DIVPD, ZYDIS_MNEMONIC_MULPD, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_DIVPS, ZYDIS_MNEMONIC_MULPS, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_DIVSD, ZYDIS_MNEMONIC_MULSD, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_DIVSS, ZYDIS_MNEMONIC_MULSS, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_SQRTPD, ZYDIS_MNEMONIC_MULPD, ZYDIS_MNEMONIC_MOVUPS},
+    {ZYDIS_MNEMONIC_SQRTPS, ZYDIS_MNEMONIC_MULPS, ZYDIS_MNEMONIC_MOVUPS},
+    {ZYDIS_MNEMONIC_SQRTSD, ZYDIS_MNEMONIC_MULSD, ZYDIS_MNEMONIC_MOVSD},
+    {ZYDIS_MNEMONIC_SQRTSS, ZYDIS_MNEMONIC_MULSS, ZYDIS_MNEMONIC_MOVSS},
+    {ZYDIS_MNEMONIC_VDIVPD, ZYDIS_MNEMONIC_VMULPD, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_VDIVPS, ZYDIS_MNEMONIC_VMULPS, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_VDIVSD, ZYDIS_MNEMONIC_VMULSD, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_VDIVSS, ZYDIS_MNEMONIC_VMULSS, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_VSQRTSD, ZYDIS_MNEMONIC_VMULSD, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_VSQRTSS, ZYDIS_MNEMONIC_VMULSS, ZYDIS_MNEMONIC_INVALID},
+    {ZYDIS_MNEMONIC_VSQRTPD, ZYDIS_MNEMONIC_VMULPD, ZYDIS_MNEMONIC_VMOVUPS},
+    {ZYDIS_MNEMONIC_VSQRTPS, ZYDIS_MNEMONIC_VMULPS, ZYDIS_MNEMONIC_VMOVUPS},
 };
+
+/* The square of the second operand, in the first one */
+static bool put_square(struct carm_region *region, const ZydisEncoderRequest *of,
+                       ZydisMnemonic product, ZydisMnemonic move)
+{
+    ZydisEncoderRequest r = *of;
+    const bool vex = move == ZYDIS_MNEMONIC_VMOVUPS;
+    const bool memory = r.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
+    if (r.operand_count != 2) {
+        return false; /* masked */
+    }
+    r.mnemonic = memory || vex ? move : ZYDIS_MNEMONIC_MOVAPS;
+    if ((memory || r.operands[0].reg.value != r.operands[1].reg.value) && !encode(region, &r)) {
+        return false;
+    }
+    r.mnemonic = product;
+    r.operands[1] = r.operands[2] = r.operands[0];
+    r.operand_count = vex ? 3 : 2;
+    return encode(region, &r);
+}
 
 static bool put_cheaper(struct carm_region *region, const struct carm_body_op *op)
 {
@@ -396,14 +427,10 @@ static bool put_cheaper(struct carm_region *region, const struct carm_body_op *o
         if (cheaper[i].from != op->in.mnemonic || op->decides || !request_of(op, &r)) {
             continue;
         }
-        r.mnemonic = cheaper[i].to;
-        if (cheaper[i].root) {
-            if (op->memory >= 0 || r.operand_count != 2) {
-                return false; /* masked, or of memory */
-            }
-            r.operands[2] = r.operands[1];
-            r.operand_count = 3;
+        if (cheaper[i].move != ZYDIS_MNEMONIC_INVALID) {
+            return put_square(region, &r, cheaper[i].to, cheaper[i].move);
         }
+        r.mnemonic = cheaper[i].to;
         return encode(region, &r);
     }
     return false;

@@ -379,7 +379,7 @@ static void pin(pid_t pid, size_t cpu)
 static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
                            struct carm_child *all, size_t n)
 {
-    static const double waited_most = 0.1; /* of the time that a copy takes */
+    static const double waited_most = 0.25; /* of the time that a copy takes */
     const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
     struct carm_phase phases[CORES_MAX][4];
     double waited[CORES_MAX];
@@ -406,9 +406,12 @@ static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
         }
         begin = x[0].tsc > begin ? x[0].tsc : begin;
         end = x[3].tsc < end ? x[3].tsc : end;
-        sum += (double)(x[2].tsc - x[1].tsc);
-        good = good && !((carm_child_waited(&all[i]) - waited[i]) * s->settings->tsc_hz >
-                         waited_most * (double)(x[3].tsc - x[0].tsc));
+        /* waiting is taken off as if it was spread evenly over the turn */
+        const double all_ticks = (double)(x[3].tsc - x[0].tsc);
+        const double wait = (carm_child_waited(&all[i]) - waited[i]) * s->settings->tsc_hz;
+        const double ran = wait > 0.0 ? fmax(0.0, 1.0 - wait / all_ticks) : 1.0;
+        sum += ran * (double)(x[2].tsc - x[1].tsc);
+        good = good && ran > 1.0 - waited_most;
     }
     for (size_t i = 0; i < n && good; i++) {
         good = phases[i][1].tsc >= begin && phases[i][2].tsc <= end;
@@ -456,7 +459,8 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
                  (double)need / (double)(1 << 30));
         return;
     }
-    if ((double)(n + 1) * t->open_seconds > carm_copy_open_seconds) {
+    /* one with pages of its own takes two to three times as long */
+    if (2.5 * (double)(n + 1) * t->open_seconds > carm_copy_open_seconds) {
         snprintf(t->refused[CARM_TRIAL_CORES], sizeof t->refused[0],
                  "%zu copies of its data take too long", n + 1);
         return;
@@ -466,7 +470,7 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
         pin(all[opened].pid, cpus[opened < n ? opened : n - 1]);
         opened++;
     }
-    for (size_t r = 0; r < p->rounds_apart && opened == n + 1 && all[n].pid; r++) {
+    for (size_t r = 0; r < ROUNDS_APART_MIN && opened == n + 1 && all[n].pid; r++) {
         const double alone = turn_at_once(s, p, all + n, 1);
         add_known(ratios, &nratios, (double)n * alone / turn_at_once(s, p, all, n));
         add_known(nulls, &nnulls, alone / before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loops, and those of a programmer who changed them.
- * Compile with -O2 -ftree-vectorize -march=x86-64-v3 -fno-tree-loop-distribute-patterns. */
+ * Compile with -O2 -ftree-vectorize -march=x86-64-v3 -fno-math-errno -fno-tree-loop-distribute-patterns. */
 #include "twin.h"
 
 #include <immintrin.h>
@@ -203,11 +203,8 @@ static NOINLINE void root(void)
 }
 static NOINLINE void square(void)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double x = b[i] * b[i]; /* as the root, which a call for errno keeps out of vectors */
-        HOLD(x);
-        a[i] = x + c[i];
-    }
+    for (int64_t i = 0; i < n; i++)
+        a[i] = b[i] * b[i] + c[i];
 }
 static NOINLINE void body(void)
 {

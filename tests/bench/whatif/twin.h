@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What loops.c and twins.c have in common: data, time, and a program that runs a loop as it is, or as a programmer would change
- * it. PROGRAM NAME CHANGE TIMES [LINES]: prints the nanoseconds of an iteration at best; CHANGE is empty: as it is.
+ * it. PROGRAM NAME CHANGE TIMES [LINES]: prints the nanoseconds of an iteration at best; CHANGE is empty: as it is. TIMES: calls, or 0.2s.
  * Without arguments: each name with its changes. */
 #define _GNU_SOURCE
 #include <math.h>
@@ -107,6 +107,7 @@ static int run_twins(int argc, char **argv, const struct twin *twins, size_t ntw
 {
     const char *change = argc > 2 ? argv[2] : "";
     const int64_t times = argc > 3 ? atoll(argv[3]) : 10;
+    const double seconds = argc > 3 && strchr(argv[3], 's') ? atof(argv[3]) : 0.0;
     lines = argc > 4 ? atoll(argv[4]) : lines;
     huge = strcmp(change, "huge_pages") == 0;
     l1 = strcmp(change, "data_in_l1") == 0;
@@ -138,7 +139,8 @@ static int run_twins(int argc, char **argv, const struct twin *twins, size_t ntw
         loop();
         const int64_t each = 1 + (int64_t)(1e-3 / (now() - begin + 1e-9));
         double best = 1e99;
-        for (int64_t r = 0; r < times; r += each) {
+        const double until = now() + seconds;
+        for (int64_t r = 0; seconds > 0.0 ? now() < until : r < times; r += each) {
             const double t0 = now();
             for (int64_t k = 0; k < each; k++)
                 loop();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* More loops with their twins, of other shapes: nests, structures, SSE code, single precision, integers, hashes.
- * Compile with -O2 -fno-tree-loop-distribute-patterns. */
+ * Compile with -O2 -fno-math-errno -fno-tree-loop-distribute-patterns. */
 #include "twin.h"
 
 #include <emmintrin.h>
@@ -347,7 +347,7 @@ static NOINLINE void continued_cheap(void)
 {
     double s = 1;
     for (int64_t i = 0; i < n; i++)
-        s = a[i] * (s * 0.1 + 1.0) * 0.1;
+        s = a[i] * (s + 1.0); /* soon infinite, which costs nothing */
     sink = s;
 }
 
@@ -413,7 +413,6 @@ static NOINLINE void lookup_known(void)
     for (int64_t i = 0; i < n; i++) {
         const uint64_t at = (k[i] * 0x9e3779b97f4a7c15u) >> shift;
         s += w[2 * at + 1] & -(w[2 * at] & 1);
-        KEEP(0);
     }
     sink = (double)s;
 }
@@ -636,7 +635,7 @@ static const struct twin twins[] = {
       {"without_stores", transpose_nostore},
       {"data_in_l1", 0},
       {"all_cores", 0}}},
-    {"matmul", open_square, matmul, {{"chains_broken", matmul4}, {"data_in_l1", 0}}},
+    {"matmul", open_square, matmul, {{"chains_broken", matmul4}}},
     {"sum_l1", open_singles_small, sum, {{"chains_broken", sum4}, {"all_cores", 0}}},
     {"sum_dram",
      open_singles_big,

@@ -16,8 +16,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 CARM = os.environ.get("CARM", "build/carm")
 SECONDS = float(os.environ.get("SECONDS", "1.2"))
-PAIRS = 3
-COMMON = ["-O2", "-g", "-fno-tree-loop-distribute-patterns"]
+TRUE_SECONDS, ROUNDS = 0.15, 3
+COMMON = ["-O2", "-g", "-fno-math-errno", "-fno-tree-loop-distribute-patterns"]
 PROGRAMS = {"loops": ["-ftree-vectorize", "-march=x86-64-v3"], "twins": []}
 scores = []
 
@@ -66,24 +66,20 @@ def bench(program, name, changes):
         return
     print(f"{name:14} {took:.0f} s, held {loop['held_seconds']:.1f} s, {loop['snapshots']} snapshots, null "
           f"{loop['null_ratio']:.3f}, copied {loop['copied_time'] or 0:.2f}, inside {loop['inside'] or 0:.2f}, {loop['name']}", flush=True)
+    ahead = {c["change"]: c.get("lines", 16) for c in loop["changes"]}
+    truths = {kind: [] for kind in ["", *changes]}
+    for _ in range(ROUNDS):
+        for kind, times in truths.items():
+            times.append(timed(program, name, kind, f"{TRUE_SECONDS}s", ahead.get(kind, 16)))
     for change in loop["changes"]:
         kind = change["change"]
-        if kind not in changes:
-            if change["measured"]:
-                print(f"{'':14} {kind:18} {change['gain']:6.2f} [{change['ci95'][0]:.2f}, {change['ci95'][1] or 999:.2f}]")
-            elif not change.get("nothing_to_change"):
-                print(f"{'':14} {kind:18} not known: {change['reason']}")
-            continue
-        changed = repetitions(program, name, kind, SECONDS / PAIRS)
-        base = max(1, times // PAIRS)
-        pairs = [(timed(program, name, "", base), timed(program, name, kind, changed, change.get("lines", 16))) for _ in range(PAIRS)]
-        truth = min(pair[0] for pair in pairs) / min(pair[1] for pair in pairs)
-        if not change["measured"]:
-            print(f"{'':14} {kind:18} true {truth:6.2f}: {change['reason']}: said", flush=True)
-            continue
-        low, high = change["ci95"]
-        print(f"{'':14} {kind:18} {change['gain']:6.2f} [{low:.2f}, {high or 999:.2f}] true {truth:6.2f} {verdict(change, truth)}",
-              flush=True)
+        low, high = change["ci95"] if change["measured"] else (0, 0)
+        said = f"{change['gain']:6.2f} [{low:.2f}, {high or 999:.2f}]" if change["measured"] else f"not known: {change['reason']}"
+        if kind in changes:
+            truth = min(truths[""]) / min(truths[kind])
+            said += f" true {truth:6.2f} {verdict(change, truth) if change['measured'] else 'said'}"
+        if not change.get("nothing_to_change"):
+            print(f"{'':14} {kind:18} {said}", flush=True)
 
 
 def main():

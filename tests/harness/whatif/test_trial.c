@@ -299,6 +299,27 @@ static void numbers_that_name_others(void **state)
     (void)end(&x);
 }
 
+/* A root of memory becomes the square of a load: a product with the register that it overwrites would wait for it. */
+static void a_root_waits_for_nothing(void **state)
+{
+    static const uint8_t loop[] = {0x0f, 0x51, 0x04, 0x86, /* sqrtps xmm0, [rsi + 4 rax] */
+                                   0x48, 0xff, 0xc8,       /* dec rax */
+                                   0x75, 0xf7};            /* jnz */
+    static const uint8_t square[] = {0x0f, 0x59, 0xc0}, product[] = {0x0f, 0x59, 0x04};
+    const struct carm_body_piece piece = {0x400000, loop, sizeof loop, -1.0};
+    struct carm_variant_code code;
+    struct carm_region region;
+    struct carm_body body;
+    assert_int_equal(carm_body_open(&body, piece.at, &piece, 1, &err), 0);
+    assert_int_equal(carm_region_open(&region, 0x800000, 0x600000, &err), 0);
+    carm_region_emit(&region, &body, CARM_VARIANT_DIVISIONS, false, &code);
+    assert_int_equal(code.changed, 1);
+    assert_non_null(memmem(region.code, region.used, square, sizeof square));
+    assert_null(memmem(region.code, region.used, product, sizeof product));
+    carm_region_close(&region);
+    carm_body_close(&body);
+}
+
 /* ---- refused ---- */
 
 static void refused(const struct what *what, const uint8_t *head, const uint8_t *end,
@@ -541,6 +562,7 @@ int main(void)
         cmocka_unit_test(a_pointer_that_is_followed),
         cmocka_unit_test(branches_decide),
         cmocka_unit_test(ways_are_known),
+        cmocka_unit_test(a_root_waits_for_nothing),
         cmocka_unit_test(numbers_that_name_others),
         cmocka_unit_test(is_refused),
         cmocka_unit_test(address_space_is_reserved),
