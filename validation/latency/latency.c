@@ -8,16 +8,8 @@
 #include "models/core.h"
 #include "models/latency.h"
 
-/* Seconds of the parts, estimated from a build on two cores of a Zen 4 server (docs/results.md). */
-static const double core_seconds = 1.0;
-static const double memory_seconds = 2.5;
 /* Most of the time left that the memory's latencies take: chains in flight in a cache of 300 MiB would take it all. */
 static const double memory_most = 0.7;
-
-double carm_latency_seconds(const struct carm_latency_options *options)
-{
-    return (core_seconds + memory_seconds) * (options->quick ? 0.5 : 1.0);
-}
 
 /* The chain codes whose instructions this CPU has, *n of them; NULL = out of memory */
 static struct carm_chain_code *choose_codes(const struct carm_cpu *cpu, size_t *n,
@@ -145,7 +137,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
         run.team->deadline = deadline;
         carm_observer_step(host->observer, "latencies inside a core");
         rc = carm_latency_core(&run, err);
-        carm_observer_advance(host->observer, core_seconds);
+        carm_observer_advance(host->observer, carm_latency_core_seconds);
     }
     if (!rc) {
         const uint64_t now = carm_clock_now();
@@ -156,7 +148,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
         rc = carm_latency_memory(&run, err);
         cut = carm_team_is_over(run.team);
         run.team->deadline = deadline;
-        carm_observer_advance(host->observer, memory_seconds);
+        carm_observer_advance(host->observer, carm_latency_memory_seconds);
     }
     rc = rc ? rc : carm_latency_loaded(&run, err);
     rc = rc ? rc : carm_latency_pairs(&run, err);

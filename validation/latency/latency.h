@@ -35,8 +35,15 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
                          struct carm_deadline deadline, struct carm_model *model,
                          struct carm_err *err);
 
+/* Seconds of the parts, estimated from a build on two cores of a Zen 4 server (docs/results.md). */
+static const double carm_latency_core_seconds = 1.0;
+static const double carm_latency_memory_seconds = 2.5;
+
 /* Estimate of the seconds that the latencies take. */
-double carm_latency_seconds(const struct carm_latency_options *options);
+static inline double carm_latency_seconds(const struct carm_latency_options *options)
+{
+    return (carm_latency_core_seconds + carm_latency_memory_seconds) * (options->quick ? 0.5 : 1.0);
+}
 
 /* Latency of the memory of one NUMA node (the OS's number) for the thread of run->team: a chase over four times the last
  * cache in pages of 2 MiB, where there are such.
