@@ -30,6 +30,11 @@
     ROW(AES, "aes", FP, "round of AES")                                                             \
     ROW(SHA256, "sha256", FP, "two rounds of SHA-256")                                              \
     ROW(CLMUL, "clmul", FP, "carry-less multiplication")                                            \
+    ROW(X87_ADD, "x87-add", FP, "addition of the x87 stack")                                        \
+    ROW(X87_MUL, "x87-mul", FP, "multiplication of the x87 stack")                                  \
+    ROW(X87_DIV, "x87-div", FP, "division of the x87 stack")                                        \
+    ROW(X87_SQRT, "x87-sqrt", FP, "square root of the x87 stack")                                   \
+    ROW(X87_STORE, "x87-store", FP, "store of 10 bytes (fstp); throughput alone")                   \
     ROW(CONVERT_INT, "convert-int", CONVERT,                                                        \
         "integer in a general register to floating point and back, both together")                  \
     ROW(CONVERT_PRECISION, "convert-precision", CONVERT,                                            \

@@ -716,8 +716,9 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
     for (size_t i = 0; i < in->nunits; i++) {
         const struct carm_bounds_unit *u = &in->units[i];
         const bool computes = carm_core_kind_group(u->kind) == CARM_CORE_GROUP_FP;
-        scalar += computes && strcmp(u->isa, "scalar") == 0 ? u->count : 0.0;
-        vectors += computes && strcmp(u->isa, "scalar") != 0 ? u->count : 0.0;
+        const bool single = !*u->isa || strcmp(u->isa, "scalar") == 0; /* x87, or SSE */
+        scalar += computes && single ? u->count : 0.0;
+        vectors += computes && !single ? u->count : 0.0;
         widest = fmax(widest, computes && strncmp(u->isa, "avx", 3) == 0 ? 32.0 : 0.0);
     }
     out->scalar = scalar >= vectors;

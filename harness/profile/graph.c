@@ -123,6 +123,7 @@ struct machine {
     double *left, *began;                   /* [STEPS_MAX] */
     int nbegan;
     double entered;
+    unsigned top; /* of the x87 stack, which grows down */
 };
 
 static struct sum unknown(struct machine *m, bool loaded)
@@ -381,6 +382,14 @@ static void leave(struct machine *m, const struct carm_flow_op *op, double begin
     }
 }
 
+/* The register behind a number, which of the x87 stack is a place behind its top. */
+static uint8_t renamed(const struct machine *m, uint8_t reg)
+{
+    return reg < CARM_REG_X87 || reg >= CARM_REG_COUNT
+               ? reg
+               : (uint8_t)(CARM_REG_X87 + (reg - CARM_REG_X87 + m->top) % 8);
+}
+
 static void execute(struct machine *m, uint32_t i)
 {
     const struct carm_flow_op *op = &m->code->ops[i];
@@ -406,7 +415,7 @@ static void execute(struct machine *m, uint32_t i)
         note_address(m, i, &m->flags);
     }
     for (uint8_t k = 0; k < op->nreads; k++) {
-        in = later(in, m->ready[op->reads[k]]);
+        in = later(in, m->ready[renamed(m, op->reads[k])]);
     }
     if (op->loads) {
         const struct ready loaded = load(m, op, i, &address, at, step);
@@ -446,9 +455,18 @@ static void execute(struct machine *m, uint32_t i)
                            .value = stored,
                            .ready = out};
     }
-    for (uint8_t k = 0; k < op->nwrites; k++) {
-        m->ready[op->writes[k]] = out;
+    m->top += op->pushes > 0 ? 7U : 0U;
+    if (op->flags & CARM_OPCODE_EXCHANGE && op->nwrites >= 2) {
+        struct ready *a = &m->ready[renamed(m, op->writes[0])];
+        struct ready *b = &m->ready[renamed(m, op->writes[1])];
+        const struct ready kept = *a;
+        *a = *b;
+        *b = kept;
     }
+    for (uint8_t k = 0; k < op->nwrites && !(op->flags & CARM_OPCODE_EXCHANGE); k++) {
+        m->ready[renamed(m, op->writes[k])] = out;
+    }
+    m->top += op->pushes < 0 ? (unsigned)-op->pushes : 0U;
     if (op->nwrites || op->stores) {
         m->last = later(m->last, out);
     }

@@ -203,6 +203,9 @@ static uint8_t number_of(ZydisRegister r)
     if (c == ZYDIS_REGCLASS_MASK) {
         return (uint8_t)(CARM_REG_MASK + ZydisRegisterGetId(r));
     }
+    if (c == ZYDIS_REGCLASS_X87) {
+        return (uint8_t)(CARM_REG_X87 + ZydisRegisterGetId(r));
+    }
     return c == ZYDIS_REGCLASS_FLAGS ? CARM_REG_FLAGS : CARM_REG_NONE;
 }
 
@@ -534,6 +537,29 @@ static bool is_idiom(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
     }
 }
 
+/* An instruction of the x87 stack. A load puts its number on top, a mnemonic that ends in p takes the top away. */
+static void x87_of(const ZydisDecodedInstruction *in, enum carm_compute_kind kind,
+                   struct carm_flow_op *op)
+{
+    const char *m = ZydisMnemonicGetString(in->mnemonic);
+    const size_t n = strlen(m);
+    const bool moves = begins(m, "fld") || begins(m, "fst") || in->mnemonic == ZYDIS_MNEMONIC_FXCH;
+    op->class = kind == CARM_FP_ADD      ? CARM_OPCODE_X87_ADD
+                : kind == CARM_FP_MUL    ? CARM_OPCODE_X87_MUL
+                : kind == CARM_FP_DIVIDE ? CARM_OPCODE_X87_DIV
+                : kind == CARM_FP_ROOT   ? CARM_OPCODE_X87_SQRT
+                : op->store_bytes == 10  ? CARM_OPCODE_X87_STORE
+                : moves                  ? CARM_OPCODE_NONE
+                                         : CARM_OPCODE_OTHER;
+    op->flags |= in->mnemonic == ZYDIS_MNEMONIC_FXCH ? CARM_OPCODE_EXCHANGE : 0;
+    if (begins(m, "fild") || (begins(m, "fld") && in->mnemonic != ZYDIS_MNEMONIC_FLDCW &&
+                              in->mnemonic != ZYDIS_MNEMONIC_FLDENV)) {
+        op->pushes = 1;
+    } else if (m[n - 1] == 'p') {
+        op->pushes = m[n - 2] == 'p' ? -2 : -1;
+    }
+}
+
 void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
                     uint64_t at, struct carm_flow_op *op)
 {
@@ -586,6 +612,9 @@ void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand
     op->stores &= account.stores || account.masked.how || (op->flags & CARM_OPCODE_GATHER);
     op->load_bytes = (uint16_t)account.load_bytes;
     op->store_bytes = (uint16_t)account.store_bytes;
+    if (in->meta.category == ZYDIS_CATEGORY_X87_ALU) {
+        x87_of(in, (enum carm_compute_kind)account.compute.kind, op);
+    }
     value_of(in, operands, op);
     if (is_idiom(in, operands)) {
         op->nreads = 0;

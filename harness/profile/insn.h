@@ -33,6 +33,11 @@
     ROW(AES, "aes")                              \
     ROW(SHA256, "sha256")                        \
     ROW(CLMUL, "clmul")                          \
+    ROW(X87_ADD, "x87-add")                      \
+    ROW(X87_MUL, "x87-mul")                      \
+    ROW(X87_DIV, "x87-div")                      \
+    ROW(X87_SQRT, "x87-sqrt")                    \
+    ROW(X87_STORE, "x87-store")                  \
     ROW(CONVERT_INT, "convert-int")              \
     ROW(CONVERT_PRECISION, "convert-precision")  \
     ROW(CONVERT_VECTOR, "convert-vector")        \
@@ -69,7 +74,8 @@ enum {
     CARM_REG_VECTOR = 16, /* zmm0 .. zmm31 */
     CARM_REG_MASK = 48,   /* k0 .. k7 */
     CARM_REG_FLAGS = 56,
-    CARM_REG_COUNT = 57,
+    CARM_REG_X87 = 57, /* st0 .. st7: places behind the top of the stack */
+    CARM_REG_COUNT = 65,
     CARM_REG_NONE = 255,
 };
 
@@ -110,6 +116,7 @@ enum carm_opcode_flag {
     CARM_OPCODE_COMPARES = 256, /* may be fused with a conditional jump behind it */
     CARM_OPCODE_NOP = 512,
     CARM_OPCODE_REPEATED = 1024, /* a string instruction with a repeat prefix */
+    CARM_OPCODE_EXCHANGE = 2048, /* fxch: registers are renamed */
 };
 
 /* The instruction's effect on the numbers in its registers, for operations that make addresses. */
@@ -137,6 +144,7 @@ struct carm_flow_op {
                                   * base and index */
     uint8_t reads[6], writes[4]; /* including the flags */
     bool loads, stores, prefetches;
+    int8_t pushes;              /* registers that the x87 stack has more afterwards */
     uint8_t base, index, scale; /* of the memory operand; CARM_REG_NONE = none */
     uint8_t segment;            /* fs or gs: 1; else 0 */
     bool absolute;              /* rip-relative: displacement is the offset in the file */

@@ -109,13 +109,17 @@ static enum group group_of(enum carm_core_kind kind)
     case CARM_CORE_FP_MAX:
     case CARM_CORE_FP_COMPARE:
     case CARM_CORE_FP_MASKED:
+    case CARM_CORE_X87_ADD:
         return ADDS;
     case CARM_CORE_FP_MUL:
     case CARM_CORE_FP_FMA:
     case CARM_CORE_FP_FMA_FACTOR:
+    case CARM_CORE_X87_MUL:
         return MULS;
     case CARM_CORE_FP_DIV:
     case CARM_CORE_FP_SQRT:
+    case CARM_CORE_X87_DIV:
+    case CARM_CORE_X87_SQRT:
         return DIVISIONS;
     case CARM_CORE_INT_DIV:
         return INT_DIVISIONS;

@@ -13,7 +13,8 @@ static const struct carm_microarchitecture zen = {
                {.loads = 2, .stores = 1, .accesses = 3},
                {.loads = 2, .stores = 1, .accesses = 3},
                {.loads = 1, .stores = 0.5, .accesses = 1.5}},
-    .core = {{"add", "scalar", "dp", 3, 0.5},
+    .core = {{"x87-add", "", "", 7, 1},
+             {"add", "scalar", "dp", 3, 0.5},
              {"add", "avx2", "dp", 3, 0.5},
              {"mul", "scalar", "dp", 3, 0.5},
              {"fma", "scalar", "dp", 4, 0.5},
@@ -30,7 +31,7 @@ static const struct carm_microarchitecture zen = {
              {"forward-straddling", "", "", 19, 0},
              {"branch-taken", "", "", 0, 1},
              {"branch-mispredicted", "", "", 16, 0}},
-    .ncore = 17,
+    .ncore = 18,
 };
 
 static const double clock_hz = 4e9;
@@ -192,6 +193,25 @@ TEST(ciphers)
         assert_true(j.graph.cycles > 0.0);
         done(&j);
     }
+}
+
+TEST(x87)
+{
+    /* fld tword [rdi]; add rdi, 16; faddp; cmp rdi, rsi; jne */
+    static const uint8_t sum[] = {0xdb, 0x2f, 0x48, 0x83, 0xc7, 0x10, 0xde,
+                                  0xc1, 0x48, 0x39, 0xf7, 0x75, 0xf3};
+    /* two sums in turn: fxch before that load */
+    static const uint8_t two[] = {0xd9, 0xc9, 0xdb, 0x2f, 0x48, 0x83, 0xc7, 0x10,
+                                  0xde, 0xc1, 0x48, 0x39, 0xf7, 0x75, 0xf1};
+    struct judged j;
+    JUDGE(&j, sum, 7.1);
+    assert_near(j.graph.cycles, 7.0, 1e-6);
+    assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
+    assert_non_null(strstr(j.chain, "x87-add"));
+    done(&j);
+    JUDGE(&j, two, 3.6);
+    assert_near(j.graph.cycles, 3.5, 0.06);
+    done(&j);
 }
 
 TEST(divider)
