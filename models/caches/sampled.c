@@ -594,10 +594,10 @@ static void read_first(const struct carm_sampled *s, const struct carm_sampled_s
 }
 
 /* No level misses more lines than the first. Addresses a power of two apart meet few sets, and where those are among
- * the sampled ones, they count for all: a binary search had 67 times as many lines from L3 as from L2. The two
- * estimates of one number of lines differ by less than `alike` otherwise. */
+ * the sampled ones, they count for all: a binary search had 67 times as many lines from L3 as from L2. */
 static void bound_by_first(const struct carm_level_estimate *first, struct carm_level_estimate *l)
 {
+    /* the two estimates of one number of lines differ by less otherwise */
     static const double alike = 1.5;
     const double share = l->misses > alike * first->misses ? first->misses / l->misses : 1.0;
     l->bytes *= share;
