@@ -42,7 +42,7 @@ static const double inside_samples =
     40.0; /* of which that share is, at least: SAMPLES_ENOUGH of harness/whatif/trial.c */
 static const double bare_share =
     0.9; /* of the gain without arithmetic: broken chains then gain at least so much */
-
+/* sums that are unrolled by hand gain any factor up to this one, by tests/bench/whatif */
 static const double unrolled = 4.0;
 
 enum { SNAPSHOTS_LEAST = 3, NEST_MAX = 16 /* loops in a loop */ };
