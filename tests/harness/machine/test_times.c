@@ -110,6 +110,20 @@ TEST(ticks_become_seconds_and_cycles)
 }
 
 /* Repetitions beside which a core was another's do not count. */
+/* Samples that an interrupt made too low do not count, be they three of nine. */
+TEST(interrupted_samples_of_the_clock_do_not_count)
+{
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    struct carm_worker *w = &fake.workers[0];
+    w->nprobes = PROBES;
+    for (size_t p = 0; p < 3; p++) {
+        w->ratios[PROBES / 8 + p] = 1.4;
+    }
+    assert_near(describe(&run).clock_spread, 0.0, 1e-12);
+    assert_near(w->ratios[PROBES / 8], 1.5, 1e-12);
+}
+
 TEST(shared_blocks_do_not_count)
 {
     fill();
