@@ -37,7 +37,7 @@ engine() {
 
 # finds NAME TEST FILE FROM TO: with FROM replaced in FILE, that test fails
 finds() {
-    if { [ "$2" = test_equal ] || [ "$2" = test_stock ]; } && ! setarch -R true 2>/dev/null; then
+    if { [ "$2" = equal ] || [ "$2" = stock ]; } && ! setarch -R true 2>/dev/null; then
         skip "finds $1" 'addresses cannot be fixed here, so that test is skipped'
         return
     fi
@@ -50,27 +50,27 @@ finds() {
 
 engine harness/translate/engine/emit/live.c 2>"$tmp/err" && CARM_TOP=$top timeout 600 "$tmp/test" >"$tmp/out" 2>"$tmp/err"
 ok 'the engine as it is passes'
-finds 'a counter that changes flags' test_random live.c '\(flags->tested & CHANGED\)' '(0 \& \1)'
-finds 'a register that is still read' test_random live.c 'return (int)(whole - ZYDIS_REGISTER_RAX)' \
+finds 'a counter that changes flags' random live.c '\(flags->tested & CHANGED\)' '(0 \& \1)'
+finds 'a register that is still read' random live.c 'return (int)(whole - ZYDIS_REGISTER_RAX)' \
     'return (int)(whole - ZYDIS_REGISTER_RAX) ^ 1'
-finds 'a wrong displacement' test_random write.c '(int64_t)(to - (uint64_t)end)' '(int64_t)(to - (uint64_t)end) + 1'
-finds 'links to code that has changed' test_random cache.c 'set_jump(link->patch, link->stub)' '(void)link'
-finds 'entries of code that has changed' test_random cache.c 'leave_chain(block)' '(void)block'
-finds 'an account that is not corrected after a fault' test_equal tallies.c 'counted ? -1 : 1' '0'
-finds 'copies of a loop that are not corrected after a fault' test_equal tallies.c 'i = copy_at(block, at)' 'i = 0'
-finds 'a wrong number of rounds where a loop ends' test_equal write.c 'c + 1, RAX' 'c, RAX'
-finds 'a wrong account' test_equal tallies.c 'carm_tally_put(row, c)' 'carm_tally_put(row, c); row->load_bytes++'
-finds 'code that is written and not looked at again' test_rewrites block.c 'checked = flags & CARM_RANGE_CHANGES' \
+finds 'a wrong displacement' random write.c '(int64_t)(to - (uint64_t)end)' '(int64_t)(to - (uint64_t)end) + 1'
+finds 'links to code that has changed' random cache.c 'set_jump(link->patch, link->stub)' '(void)link'
+finds 'entries of code that has changed' random cache.c 'leave_chain(block)' '(void)block'
+finds 'an account that is not corrected after a fault' equal tallies.c 'counted ? -1 : 1' '0'
+finds 'copies of a loop that are not corrected after a fault' equal tallies.c 'i = copy_at(block, at)' 'i = 0'
+finds 'a wrong number of rounds where a loop ends' equal write.c 'c + 1, RAX' 'c, RAX'
+finds 'a wrong account' equal tallies.c 'carm_tally_put(row, c)' 'carm_tally_put(row, c); row->load_bytes++'
+finds 'code that is written and not looked at again' rewrites block.c 'checked = flags & CARM_RANGE_CHANGES' \
     'checked = false'
-finds 'code that the instruction before it writes' test_rewrites block.c '(checked && writes_memory' '(false \&\& writes_memory'
-finds 'code that was taken for another version' test_rewrites cache.c \
+finds 'code that the instruction before it writes' rewrites block.c '(checked && writes_memory' '(false \&\& writes_memory'
+finds 'code that was taken for another version' rewrites cache.c \
     'memcmp(block->source, bytes, block->bytes) == 0' 'true'
-finds 'counters of another version' test_rewrites tallies.c 'memcmp(&row, &old\[i\], sizeof row) != 0' 'false'
-finds 'shared memory that was made executable' test_rewrites ranges.c 'line.shared ? CARM_RANGE_SHARED' 'false ? 0U'
-finds 'code that was emptied' test_rewrites syscall.c 'emptied(r\[RDI\], r\[RSI\])' '(void)r'
-finds 'a wrong displacement in shared code' test_stock stock.c 'add(at, moved)' 'add(at, moved + 1)'
-finds 'a wrong counter in shared code' test_stock stock.c 'INT64_C(8) \* block->counter' 'INT64_C(8) * block->counter + 8'
-finds 'shared code of other bytes' test_stock stock.c '!same(carm_stock_data(b, p->bytes), ' \
+finds 'counters of another version' rewrites tallies.c 'memcmp(&row, &old\[i\], sizeof row) != 0' 'false'
+finds 'shared memory that was made executable' rewrites ranges.c 'line.shared ? CARM_RANGE_SHARED' 'false ? 0U'
+finds 'code that was emptied' rewrites syscall.c 'emptied(r\[RDI\], r\[RSI\])' '(void)r'
+finds 'a wrong displacement in shared code' stock stock.c 'add(at, moved)' 'add(at, moved + 1)'
+finds 'a wrong counter in shared code' stock stock.c 'INT64_C(8) \* block->counter' 'INT64_C(8) * block->counter + 8'
+finds 'shared code of other bytes' stock stock.c '!same(carm_stock_data(b, p->bytes), ' \
     'false \&\& !same(carm_stock_data(b, p->bytes), '
-finds 'flags that are dead only until code changes' test_rewrites cache.c 'at \&\& at < end' 'false'
+finds 'flags that are dead only until code changes' rewrites cache.c 'at \&\& at < end' 'false'
 finish
