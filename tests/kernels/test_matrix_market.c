@@ -198,7 +198,7 @@ static const struct refusal refusals[] = {
     {HEAD "integer general\n2 2 1\n1 1 99999999999999999999\n", CARM_EFORMAT, 3, "beyond 64 bits"},
     {HEAD "real symmetric\n2 2 1\n1 2 1\n", CARM_EFORMAT, 3, "below or on the diagonal"},
     {HEAD "real skew-symmetric\n2 2 1\n1 1 1\n", CARM_EFORMAT, 3, "below the diagonal"},
-    {HEAD "real general\n1 1 2\n1 1 1e308\n1 1 1e308\n", CARM_EFORMAT, 0, "stands twice"},
+    {HEAD "real general\n1 1 2\n1 1 1e308\n1 1 1e308\n", CARM_EFORMAT, 0, "given twice"},
 };
 
 TEST(are_refused)

@@ -237,7 +237,7 @@ TEST(refusals)
         {"{\"counter-value\" : \"1\"}\n", "no event of perf stat -j"},
         {"{\"counter-value\" : \"1\", \"event\" : \"cycles\"}\nSegmentation fault\n",
          "line 2: no JSON"},
-        {"TABLE,Group 1\n", "is it cut off?"},
+        {"TABLE,Group 1\n", "is the file cut off?"},
         {"TABLE,Group 1 Raw,MEM,2\n", "no table of metrics"},
         {LIKWID "1,2\n", NULL},
         {LIKWID "1.0s\n", "'1.0s' is no time of likwid's"},
@@ -285,7 +285,7 @@ TEST(roof_refusals)
          "above zero"},
         {"{\"empirical\": {\"gbytes\": {\"data\": [[\"HBM\", 1]]}, \"gflops\": {\"data\": [[\"GFLOPs\", 1]]}}}",
          "not 'HBM'"},
-        {"Name:,n,L1 Size:\n", "is it cut off?"},
+        {"Name:,n,L1 Size:\n", "is the file cut off?"},
         {names, "no roofs behind the two lines of names"},
     };
     char row[512];
