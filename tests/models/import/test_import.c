@@ -237,7 +237,7 @@ TEST(refusals)
         {"{\"counter-value\" : \"1\"}\n", "no event of perf stat -j"},
         {"{\"counter-value\" : \"1\", \"event\" : \"cycles\"}\nSegmentation fault\n",
          "line 2: no JSON"},
-        {"TABLE,Group 1\n", "is the file cut off?"},
+        {"TABLE,Group 1\n", "is it cut off?"},
         {"TABLE,Group 1 Raw,MEM,2\n", "no table of metrics"},
         {LIKWID "1,2\n", NULL},
         {LIKWID "1.0s\n", "'1.0s' is no time of likwid's"},
