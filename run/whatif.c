@@ -19,6 +19,8 @@
 #include "run/input.h"
 #include "run/launch.h"
 
+static const double copy_seconds =
+    2.0; /* half of what a loop may take: a copy that hangs ends then */
 static const double least_share = 0.05;  /* of the time, of a loop that is tried */
 static const double least_seconds = 0.1; /* of the program */
 static const double loop_seconds = 4.0;  /* after which three snapshots have to do */
@@ -698,8 +700,10 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
     s->length = run->row.seconds;
     if (worth_it(s, run, profile)) {
         rc = carm_clock_open(&clock, err);
-        s->settings = (struct carm_trial_settings){
-            .memory = memory, .tsc_hz = rc ? 0.0 : clock.tsc_hz, .stop = &carm_interrupted};
+        s->settings = (struct carm_trial_settings){.memory = memory,
+                                                   .tsc_hz = rc ? 0.0 : clock.tsc_hz,
+                                                   .copy = copy_seconds,
+                                                   .stop = &carm_interrupted};
         rc = rc ? rc : run_again(s, run, err);
     }
     struct carm_symbols *symbols = NULL;

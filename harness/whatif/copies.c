@@ -66,7 +66,7 @@ const char *carm_copy_end(const struct carm_snapshot *s, const struct carm_child
         snprintf(text, size, "a fault (%s)", strsignal(o->number));
         break;
     case CARM_CHILD_LATE:
-        snprintf(text, size, "the limit of %.0f s", carm_copy_limit_seconds);
+        snprintf(text, size, "the limit of %.0f s", s->settings->copy);
         break;
     default:
         snprintf(text, size, "its end");
@@ -147,7 +147,7 @@ static bool open_warm(struct carm_snapshot *s, bool huge, bool apart, struct car
         child->regs.rip = s->region.touch_at;
         child->regs.rsi = s->list_at;
         child->regs.rcx = s->nlist;
-        carm_child_run(child, carm_copy_limit_seconds, s->settings->stop, &outcome);
+        carm_child_run(child, s->settings->copy, s->settings->stop, &outcome);
         child->regs = regs;
         if (outcome.end != CARM_CHILD_ARRIVED) {
             char text[80];
@@ -197,8 +197,7 @@ size_t carm_copy_await(struct carm_snapshot *s, struct carm_child *child, double
     const double begin = (double)at_least_one(first);
     uint64_t left = 0;
     size_t began = 0;
-    carm_child_await(child, carm_seconds_now() + carm_copy_limit_seconds, s->settings->stop,
-                     outcome);
+    carm_child_await(child, carm_seconds_now() + s->settings->copy, s->settings->stop, outcome);
     if (child->pid &&
         carm_child_read(child->pid, at + CARM_REGION_PHASES, phases, n * sizeof *phases) &&
         carm_child_read(child->pid, at + CARM_REGION_UNITS, &left, sizeof left)) {

@@ -22,6 +22,7 @@ struct carm_trial_settings {
     uint64_t memory; /* bytes that copies may take; 0 = half of what is free */
     double tsc_hz;
     double seconds; /* for one snapshot */
+    double copy;    /* seconds after which a copy is ended */
     const volatile sig_atomic_t *stop;
 };
 
@@ -63,10 +64,9 @@ enum {
     CARM_HUGE_PAGE = 2 << 20,
 };
 
-static const double carm_copy_limit_seconds = 2.0; /* after which a copy is ended */
 /* For the copies that huge pages and streaming stores need at one time, and for those of all CPUs: with three snapshots,
  * 4 s for a loop. */
-static const double carm_copy_open_seconds = 0.6;
+static const double carm_copy_open_share = 0.3; /* of the limit of one copy */
 
 /* One stop of the program at the head of a loop. */
 struct carm_snapshot {

@@ -99,7 +99,7 @@ static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan
         return;
     }
     t->napart++;
-    if (4.0 * t->open_seconds > carm_copy_open_seconds) {
+    if (4.0 * t->open_seconds > carm_copy_open_share * s->settings->copy) {
         carm_trial_refuse(t, CARM_TRIAL_HUGE, "copies of its data take too long");
         carm_trial_refuse(t, CARM_VARIANT_STREAMING, "copies of its data take too long");
     }

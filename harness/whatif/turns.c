@@ -45,7 +45,7 @@ static bool list_pages(struct carm_snapshot *s, double units)
     }
     const size_t began = carm_copy_start(s, &child, code, 1.0, phases, 2, &outcome, &done);
     if (!child.pid) {
-        return carm_snapshot_fails(s, "a copy took more than %.0f s", carm_copy_limit_seconds);
+        return carm_snapshot_fails(s, "a copy took more than %.0f s", s->settings->copy);
     }
     if (began < 2) {
         s->most = fmin(s->most, floor(0.9 * done));
@@ -460,7 +460,7 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
         return;
     }
     /* one with pages of its own takes two to three times as long */
-    if (2.5 * (double)(n + 1) * t->open_seconds > carm_copy_open_seconds) {
+    if (2.5 * (double)(n + 1) * t->open_seconds > carm_copy_open_share * s->settings->copy) {
         snprintf(t->refused[CARM_TRIAL_CORES], sizeof t->refused[0],
                  "%zu copies of its data take too long", n + 1);
         return;

@@ -174,7 +174,8 @@ static void measure(struct child *child, const uint8_t *head, const uint8_t *end
         {(uint64_t)(uintptr_t)head, head, (size_t)(cut - head), 0.5},
         {(uint64_t)(uintptr_t)cut, cut, (size_t)(end - cut), -1.0},
     };
-    const struct carm_trial_settings settings = {.memory = memory, .tsc_hz = 2.6e9, .seconds = 0.5};
+    const struct carm_trial_settings settings = {
+        .memory = memory, .tsc_hz = 2.6e9, .seconds = 0.5, .copy = 60.0};
     const uint64_t at = pieces[0].at;
     stop = (struct carm_stop){.pid = child->pid};
     assert_ok(carm_trial_open(trial, at, pieces, cut < end ? 2 : 1, &err));
