@@ -89,6 +89,17 @@ static void set_out(struct point *p, size_t apart)
     }
 }
 
+/* Puts the lines of a chase out of all caches. */
+static void flush_job(struct carm_worker *w, void *arg)
+{
+    const struct point *p = arg;
+    (void)w;
+    for (size_t i = 0; i < p->lines; i++) {
+        _mm_clflush(p->base + (uint64_t)p->sequence[i] * CARM_LINE_BYTES);
+    }
+    _mm_mfence();
+}
+
 static void point_job(struct carm_worker *w, void *arg)
 {
     struct point *p = arg;
@@ -107,7 +118,7 @@ static void point_job(struct carm_worker *w, void *arg)
     carm_latency_cycles(w, p->code, p->window, 16, 0, &once);
     uint64_t n = 16 + (uint64_t)(target_seconds / fmax(once / 16.0, 1e-9));
     if (!p->warm) {
-        const uint64_t once_each = (p->lines - p->cursor) / p->code->units / (REPS + 1);
+        const uint64_t once_each = (p->lines - p->cursor) / chains / p->code->units / (REPS + 1);
         n = p->flushed && n > once_each ? once_each : n;
         set_out(p, (size_t)(n * p->code->units * (REPS + 1)));
     }
@@ -160,34 +171,27 @@ struct layout {
     enum carm_latency_order order;
     uint64_t page, set;
     size_t most; /* lines */
-    bool flush;  /* them from all caches, once they are linked */
     char *base;
 };
 
 static void layout_job(struct carm_worker *w, void *arg)
 {
     const struct layout *l = arg;
-    const size_t n = carm_chase_some(l->order, l->page, l->set, l->most);
     (void)w;
     carm_chase_order(l->sequence, l->order, l->page, l->set, l->most, l->set);
-    carm_chase_link(l->base, l->sequence, n);
-    for (size_t i = 0; l->flush && i < n; i++) {
-        _mm_clflush(l->base + (uint64_t)l->sequence[i] * CARM_LINE_BYTES);
-    }
-    _mm_mfence();
+    carm_chase_link(l->base, l->sequence, carm_chase_some(l->order, l->page, l->set, l->most));
 }
 
-/* flush  the lines, of which there may be fewer then
+/* some  at most COLD_LINES lines
  * returns false: the deadline leaves no time for it */
 static bool lay_out(struct memory *m, size_t pages, enum carm_latency_order order, uint64_t set,
-                    bool flush)
+                    bool some)
 {
     struct layout l = {.sequence = m->sequence,
                        .order = order,
                        .page = pages ? HUGE : SMALL,
                        .set = set,
-                       .most = flush ? COLD_LINES : SIZE_MAX,
-                       .flush = flush,
+                       .most = some ? COLD_LINES : SIZE_MAX,
                        .base = m->buffers[pages].start};
     struct carm_latency_run *run = m->run;
     const size_t lines = carm_chase_some(order, l.page, set, l.most);
@@ -221,6 +225,9 @@ static bool measure(struct memory *m, size_t pages, enum carm_latency_order orde
                         .flushed = cold};
     if (!lay_out(m, pages, order, set, cold)) {
         return false;
+    }
+    if (cold) {
+        carm_team_run(m->run->team, flush_job, p);
     }
     carm_team_run(m->run->team, point_job, p);
     return true;
@@ -415,13 +422,16 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
 {
     struct carm_model *model = m->run->model;
     struct carm_in_flight *f = &model->in_flight[model->nin_flight];
+    const bool flush = strcmp(level, "DRAM") == 0;
     struct point p = {.sequence = m->sequence,
-                      .lines = carm_chase_lines(CARM_LATENCY_RANDOM, pages ? HUGE : SMALL, set),
+                      .lines = carm_chase_some(CARM_LATENCY_RANDOM, pages ? HUGE : SMALL, set,
+                                               flush ? COLD_LINES : SIZE_MAX),
                       .base = m->buffers[pages].start,
                       .window = m->window,
                       .own = own,
                       .laps = laps_of(set),
-                      .warm = set <= last_cache(m->run->host->topo) / 2};
+                      .warm = !flush,
+                      .flushed = flush};
     double rates[POINTS_MAX];
     double least = INFINITY;
     *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages], .working_set_bytes = set};
@@ -437,6 +447,10 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
         p.code = carm_chain_image_find(m->run->image, code);
         if (!p.code || f->npoints == POINTS_MAX) {
             continue;
+        }
+        if (flush) {
+            p.cursor = 0;
+            carm_team_run(m->run->team, flush_job, &p);
         }
         carm_team_run(m->run->team, point_job, &p);
         const double rate = k / p.seconds;
@@ -481,7 +495,7 @@ static int measure_flights(struct memory *m, struct carm_err *err)
         const struct carm_latency *flat =
             carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[1]);
         const uint64_t set = !flat ? 0 : memory ? m->bytes : flat->working_set_bytes;
-        if (set == 0 || !lay_out(m, 1, CARM_LATENCY_RANDOM, set, false)) {
+        if (set == 0 || !lay_out(m, 1, CARM_LATENCY_RANDOM, set, memory)) {
             continue;
         }
         const bool own = set <= own_bytes(t) / 2;
@@ -689,7 +703,7 @@ static int measure_small(struct memory *m, struct carm_err *err)
     const struct carm_latency *dram =
         carm_latency_find(m->run->model, "DRAM", CARM_LATENCY_RANDOM, m->page_bytes[0]);
     if (!dram || !(dram->seconds > 0.0) || m->page_bytes[0] != SMALL || m->page_bytes[1] == SMALL ||
-        !lay_out(m, 0, CARM_LATENCY_RANDOM, m->bytes, false)) {
+        !lay_out(m, 0, CARM_LATENCY_RANDOM, m->bytes, true)) {
         return 0;
     }
     return measure_flight(m, "DRAM", "scalar", "P.k", 0, m->bytes, false, 0.0, err);
