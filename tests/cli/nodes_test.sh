@@ -57,9 +57,9 @@ ok "run makes the folders of its points"
 PMI_RANK=2 "$carm" compare --csv 'c/%t.csv' m.json m.json >out 2>err && [ -s c/2.csv ]
 ok "compare writes to the name that is meant"
 
-"$carm" build --help | tr -s ' \n' ' ' | grep -q '%j the job (Slurm' &&
-    "$carm" --man | grep -q '%j the job' && ! "$carm" info --help | grep -q '%j the job'
-ok "help and man page tell the letters where files are written"
+"$carm" --help | tr -s ' \n' ' ' | grep -q '%j the job (Slurm' && "$carm" --man | grep -q '%j the job' &&
+    ! "$carm" build --help | grep -q '%j the job'
+ok "help and man page tell the letters once"
 
 # ---- turns -------------------------------------------------------------------------------------
 

@@ -164,7 +164,7 @@ run "$tmp/twice.yaml" --arch "$arch" && grep -q 'fused_elements was 20 too high'
 ok "an analysis that counts outputs twice is corrected, and says so"
 run "$graph" --arch h100-pcie && grep -q '^  H100_PCIe: the MAC rates are twice' "$tmp/out"
 ok "a note of the architecture is shown"
-run "$graph" --arch "$arch" --set MAC_per_cycle_fp32_tc=2000,MAC_per_cycle_fp32_sm=10 -p fp32 -o - &&
+run "$graph" --arch "$arch" --set MAC_per_cycle_fp32_tc=2000,MAC_per_cycle_fp32_sm=10 --precision fp32 -o - &&
     [ "$(field arch mac_per_cycle_key)" = '"MAC_per_cycle_fp32_tc"' ] && [ "$(field fused compute_tc_cycles)" = 262 ]
 ok "fp32 has a rate of its tensor cores"
 
@@ -314,9 +314,9 @@ refuses "an unknown example" 1 "the examples are linear-relu-linear, " resnet --
 refuses "a graph that is not there" 1 "No such file" "$tmp/none.yaml" --arch b200
 refuses "a folder as graph" 1 "$tmp cannot be read" "$tmp" --arch b200
 refuses "a machine that is not there" 1 "No such file" "$graph" --arch "$tmp/none.yaml"
-refuses "an unknown precision" 2 "fp64, fp32, tf32, fp16, bf16, fp8, int8, nvfp4" "$graph" --arch b200 -p fp12
+refuses "an unknown precision" 2 "fp64, fp32, tf32, fp16, bf16, fp8, int8, nvfp4" "$graph" --arch b200 --precision fp12
 refuses "a precision without rate" 1 "can be fp32, fp16, nvfp4" "$graph" --arch "$arch" --precision int8
-refuses "a precision that a CPU's model lacks" 1 "--precision can be fp64" "$graph" --arch "$model" -p fp16
+refuses "a precision that a CPU's model lacks" 1 "--precision can be fp64" "$graph" --arch "$model" --precision fp16
 refuses "roofs of an architecture" 1 "--isa and --threads choose among the roofs" "$graph" --arch b200 --threads 2
 refuses "two instruction sets" 2 "take one value here" "$graph" --arch "$model" --isa avx2,sse
 refuses "an instruction set that the model lacks" 1 "" "$graph" --arch "$model" --isa mmx
