@@ -486,27 +486,27 @@ ok 'two runs: output and status of the free one'
 auto() {
     CARM_PAPI_LIBRARY=/none CARM_LIKWID_LIBRARY=/none "$carm" run -o auto.csv "$@" >out 2>err
 }
-auto -n auto -- sh -c 'echo once; exit 3' </dev/null
+auto --name auto -- sh -c 'echo once; exit 3' </dev/null
 [ $? -eq 3 ] && [ "$(cat out)" = once ] && head -n 1 err | grep -q '^carm: .* the program runs twice: .*--counters none' &&
     grep -q '^auto,.*,translated,' auto.csv
 ok 'auto without counters: translation, and it is said before that the program runs twice'
-[ "$(auto -q -n quiet -- true </dev/null; wc -c <err)" -eq 0 ]
+[ "$(auto -q --name quiet -- true </dev/null; wc -c <err)" -eq 0 ]
 ok '... quietly'
-OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 auto -n rank -- sh -c 'echo once >>ranks' </dev/null
+OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 auto --name rank -- sh -c 'echo once >>ranks' </dev/null
 [ "$(wc -l <ranks)" -eq 1 ] && grep -q 'a rank of a parallel program runs only once' err &&
     grep -q '^rank,.*unavailable' auto.csv
 ok '... but no rank of a parallel program runs twice'
-(auto -n file -- head -c 14 && cat) <numbers >rest
+(auto --name file -- head -c 14 && cat) <numbers >rest
 cat out rest | cmp -s - numbers && grep -q '^file,.*,translated,' auto.csv
 ok 'both runs read a file from its place, and leave it where the first one stopped'
 # shellcheck disable=SC2002 # a pipe is what is wanted
-cat numbers | auto -n pipe -- cat
+cat numbers | auto --name pipe -- cat
 cmp -s out numbers && grep -q '^pipe,.*not counted, because the program reads standard input that can be read only once' auto.csv
 ok 'a pipe belongs to the first run: not counted, because'
-(echo 1; echo 2) | (while read -r _; do auto -n loop -- true; done; grep -c '^loop,.*,translated,' auto.csv >out)
+(echo 1; echo 2) | (while read -r _; do auto --name loop -- true; done; grep -c '^loop,.*,translated,' auto.csv >out)
 [ "$(cat out)" -eq 2 ]
 ok 'a program that does not read the pipe is counted, and leaves it alone'
-auto -n closed -- true <&-
+auto --name closed -- true <&-
 grep -q '^closed,.*,translated,' auto.csv
 ok 'standard input may be closed'
 run run --counters translate --steps 5 -- true
