@@ -244,7 +244,8 @@ static int run(int noperands, char **operands)
     int rc = carm_host_open(&host, opt_on, &observer, &err);
     rc = rc ? rc : find_paths(noperands ? operands[0] : NULL, &paths, &err);
     rc = rc ? rc : find_theory(&host.cpu, &table, &theory, &err);
-    if (!rc && noperands && access(paths.model, F_OK) != 0) { /* a wrong name is no reason to wait */
+    if (!rc && noperands &&
+        access(paths.model, F_OK) != 0) { /* a wrong name is no reason to wait */
         rc = carm_select_open(paths.model, &model, NULL, &err);
         carm_model_free(model);
         model = NULL;

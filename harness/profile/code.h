@@ -25,10 +25,10 @@ struct carm_code_piece {
 };
 
 struct carm_flow_code {
-    uint32_t module;          /* of the blocks */
-    uint64_t at;              /* where an iteration begins */
-    double iterations;        /* executions of the loop's entry */
-    bool inner;               /* a loop without loops inside it */
+    uint32_t module;   /* of the blocks */
+    uint64_t at;       /* where an iteration begins */
+    double iterations; /* executions of the loop's entry */
+    bool inner;        /* a loop without loops inside it */
     /* Of an inner loop: the registers, a bit each, whose values at the end of an entry those at the begin of the next
      * entry are made of, by the code of the loop around it. */
     uint64_t carried[CARM_REG_COUNT];

@@ -378,9 +378,10 @@ static int finite_sums(const struct reader *r, const struct carm_csr *a)
 {
     for (uint32_t k = 0; k < a->nonzeros; k++) {
         if (!isfinite(a->value[k])) {
-            return carm_fail(r->err, CARM_EFORMAT,
-                             "%s: an entry is given twice, and the sum of its values is no finite number",
-                             r->path);
+            return carm_fail(
+                r->err, CARM_EFORMAT,
+                "%s: an entry is given twice, and the sum of its values is no finite number",
+                r->path);
         }
     }
     return 0;

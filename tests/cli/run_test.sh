@@ -417,7 +417,7 @@ else
     zero=$((${base%.*} - 200))
     for word in threads fork exec; do
         run -q --counters step --no-time --name $word -o s.csv -- ./work $word 100
-        flops=$(field s.csv $word flops)
+        flops=$(field s.csv "$word" flops)
         case $word in threads) want=800 ;; *) want=400 ;; esac
         [ $((${flops%.*} - zero)) -ge $want ] && [ $((${flops%.*} - 2 * zero)) -le $want ]
         ok "$word: every part of the program is counted"

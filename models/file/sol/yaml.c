@@ -454,8 +454,7 @@ static int copy_anchor(struct carm_yaml *yaml, uint32_t number, size_t line, str
 {
     const struct anchor *anchor = &yaml->anchors[number];
     if (anchor->end == 0) {
-        return carm_yaml_refuse(yaml, line, err,
-                                "the alias *%.40s is used inside its own anchor",
+        return carm_yaml_refuse(yaml, line, err, "the alias *%.40s is used inside its own anchor",
                                 carm_names_text(&yaml->names, number));
     }
     assert(yaml->ncopies <= CARM_YAML_DEPTH_MAX);

@@ -150,8 +150,7 @@ TEST(what_could_grow_is_refused)
 {
     refused("a: *x\n", "t.yaml, line 1: the alias *x has no anchor before it");
     refused("a: &x [1, *x]\n", "t.yaml, line 1: the alias *x is used inside its own anchor");
-    refused("a: &x {b: [{c: *x}]}\n",
-            "t.yaml, line 1: the alias *x is used inside its own anchor");
+    refused("a: &x {b: [{c: *x}]}\n", "t.yaml, line 1: the alias *x is used inside its own anchor");
     refused("a: &a [x, x, x, x, x, x, x, x, x, x]\n"
             "b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
             "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
