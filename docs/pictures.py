@@ -176,7 +176,7 @@ def main():
     os.makedirs(DATA, exist_ok=True)
     if sys.argv[2:] == ["measure"]:
         measure()
-    gemm, heat = (os.path.join(DATA, name + ".csv") for name in ("gemm", "heat"))
+    gemm = os.path.join(DATA, "gemm.csv")
     for name, words in (("roofline", [NAME, "--kind", "gemm", "--model", "cache-aware", gemm]), ("curves", [NAME, "--kind", "all"]), ("gemm", [NAME, "--kind", "gemm", gemm]),
                         ("validation", [NAME, "--kind", "validation"]), ("kernels", ["xeon", "opteron-x4"])):
         carm("plot", *words, "-o", os.path.join(PICTURES, name + ".svg"))
