@@ -580,8 +580,9 @@ static void begin_entry(struct machine *m)
     struct ready ready[CARM_REG_COUNT];
     for (int i = 0; i < CARM_REG_COUNT; i++) {
         ready[i] = (struct ready){0.0, NEVER};
-        for (int k = 0; k < CARM_REG_COUNT && m->code->carried[i] >> k; k++) {
-            ready[i] = m->code->carried[i] >> k & 1 ? later(ready[i], m->ready[k]) : ready[i];
+        uint64_t from = m->code->carried[i];
+        for (int k = 0; from; k++, from >>= 1) {
+            ready[i] = from & 1 ? later(ready[i], m->ready[k]) : ready[i];
         }
     }
     memcpy(m->ready, ready, sizeof ready);
