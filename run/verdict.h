@@ -50,7 +50,7 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                       struct carm_err *err);
 
 /* The verdict goes to the columns of a row of points.csv. */
-void carm_run_verdict_row(const struct carm_run_verdict *verdict, struct carm_row *row);
+void carm_run_verdict_row(const struct carm_run_verdict *of, struct carm_row *row);
 
 /* What the bounds of a loop's iteration are made of, from its code: units, instructions, ports, chain. Pure but for
  * memory; for tests.

@@ -258,7 +258,7 @@ static int rotate(struct carm_body *body, struct carm_err *err)
     qsort(body->ops, body->n, sizeof *body->ops, order);
     const struct carm_body_op *first = carm_body_find(body, body->head);
     const size_t below = first ? (size_t)(first - body->ops) : 0;
-    struct carm_body_op *copy = first ? calloc(body->n, sizeof *copy) : NULL;
+    struct carm_body_op *copy = first ? calloc(body->n + 1, sizeof *copy) : NULL;
     if (!first) {
         return carm_fail(err, CARM_ENOTSUP, "its code has changed since it was counted");
     }

@@ -287,10 +287,16 @@ void carm_child_run(struct carm_child *child, double limit, const volatile sig_a
 double carm_child_waited(const struct carm_child *child)
 {
     char path[64];
-    unsigned long long ran = 0, waited = 0;
+    char text[64], *at = text, *end = text;
+    unsigned long long waited = 0;
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child->pid);
     FILE *f = fopen(path, "re");
-    const bool known = f && fscanf(f, "%llu %llu", &ran, &waited) == 2;
+    const bool read = f && fgets(text, sizeof text, f);
+    for (int i = 0; i < 2 && read; i++) { /* the time that it ran, and that it waited */
+        at = end;
+        waited = strtoull(at, &end, 10);
+    }
+    const bool known = read && end > at;
     if (f) {
         (void)fclose(f);
     }

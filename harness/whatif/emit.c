@@ -882,7 +882,7 @@ void carm_region_emit(struct carm_region *region, const struct carm_body *body,
         region->used = begin;
         goto out;
     }
-    out->changed = (out->changed + work.copies - 1) / work.copies;
+    out->changed = work.copies ? (out->changed + work.copies - 1) / work.copies : 0;
     out->start = start;
     out->entry = entry;
 out:

@@ -436,8 +436,8 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
                               struct carm_trial_result *result)
 {
     struct carm_trial *t = s->trial;
-    struct carm_child
-        all[CORES_MAX + 1]; /* those of all CPUs; one that runs alone, on the last one */
+    /* those of all CPUs; one that runs alone, on the last one */
+    struct carm_child all[CORES_MAX + 1] = {{.pid = 0}};
     size_t cpus[CORES_MAX];
     double ratios[ROUNDS_APART], nulls[ROUNDS_APART];
     double before = NAN; /* ticks alone, in the turn before */

@@ -123,10 +123,10 @@ struct carm_verdict_kept {
 struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *verdict);
 
 /* "the divider and load ports", "maybe mispredicted branches", "not known (L2 bandwidth)". returns dst */
-char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *kept);
+char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *v);
 /* "1.5..2x", "up to 2x"; "-" where nothing is left, or no bound gives the gain. returns dst */
 char *carm_verdict_gain_text(char *dst, size_t size, const struct carm_verdict_gain *gain);
 /* "limited by memory latency for 93% of its time: swap the loops, 1.2..12x". returns dst */
-char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *kept);
+char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *v);
 
 #endif

@@ -260,8 +260,9 @@ static bool is_dear(const struct memory *m, enum carm_latency_order order, uint6
                     double seconds)
 {
     static const double growth = 1.5; /* of a load's time, from one set to the next */
+    const uint64_t lines = set / CARM_LINE_BYTES;
     return order != CARM_LATENCY_PAGES && set > 16 * MIB && set < m->cold &&
-           2.0 * growth * (double)(set / CARM_LINE_BYTES) * (m->run->line_seconds + seconds) >
+           2.0 * growth * (double)lines * (m->run->line_seconds + seconds) >
                set_most * carm_latency_seconds(&m->run->options);
 }
 
@@ -803,8 +804,9 @@ static int measure_curves(struct memory *m, struct carm_err *err)
         }
         size_t n = make_sets(sets, SMALL, m->bytes, quick);
         m->cold = last_cache(m->run->host->topo) + 1;
-        m->cold =
-            sets[n - 1] < m->cold ? sets[n - 1] : m->cold; /* with little memory the largest one */
+        if (n > 0 && sets[n - 1] < m->cold) { /* with little memory the largest one */
+            m->cold = sets[n - 1];
+        }
         const struct carm_latency_curve *c = sweep(m, pages, CARM_LATENCY_RANDOM, sets, n, &hz);
         if (!c) {
             return stopped(m, err);
