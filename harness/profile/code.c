@@ -76,7 +76,7 @@ static int find_carried(struct carm_flow_code *out, const struct carm_flow *flow
 {
     const struct carm_loop *in = &flow->loops[loop];
     const uint32_t parent = in->parent;
-    uint64_t carried[CARM_REG_COUNT];
+    uint64_t carried[CARM_REG_COUNT] = {0};
     struct carm_flow_code around = {.nops = 0};
     bool simple = parent > 0;
     int rc = 0;
@@ -91,7 +91,7 @@ static int find_carried(struct carm_flow_code *out, const struct carm_flow *flow
             rc = add_piece(&around, p, fd, err);
         }
     }
-    for (int i = 0; i < CARM_REG_COUNT; i++) {
+    for (int i = 0; i < CARM_REG_X87; i++) { /* the places of the x87 stack move: none is carried */
         carried[i] = UINT64_C(1) << i;
     }
     for (int half = 0; half < 2 && simple && !rc; half++) {

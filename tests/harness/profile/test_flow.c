@@ -442,6 +442,9 @@ TEST(carried)
         assert_ok(carm_code_open(&code, &of, 1, 0, 0, fd, &err));
         assert_true(code.inner && code.nops == 3);
         assert_true(code.carried[X2] == all[i].x2 && code.carried[RDI] == all[i].rdi);
+        for (int k = CARM_REG_X87; k < CARM_REG_COUNT; k++) {
+            assert_true(code.carried[k] == 0);
+        }
         carm_code_close(&code);
         /* a loop that is in no other one */
         loops[1].parent = 0;
