@@ -14,45 +14,23 @@
 #define Q  (1U << CARM_INT64)
 #define D  (1U << CARM_INT32)
 
-#define SSE41                 \
-    {                         \
-        .leaf1_ecx = 1U << 19 \
+/* One bit of CPUID, beside those of an ISA */
+#define NEEDS(leaf, bit)  \
+    {                     \
+        .leaf = 1U << bit \
     }
-#define POPCNT                \
-    {                         \
-        .leaf1_ecx = 1U << 23 \
-    }
+#define SSE41  NEEDS(leaf1_ecx, 19)
+#define POPCNT NEEDS(leaf1_ecx, 23)
+#define BMI1   NEEDS(leaf7_ebx, 3)
+#define DQ     NEEDS(leaf7_ebx, 17)
+#define AES    NEEDS(leaf1_ecx, 25)
+#define VAES   NEEDS(leaf7_ecx, 9)
+#define CLMUL  NEEDS(leaf1_ecx, 1)
+#define VCLMUL NEEDS(leaf7_ecx, 10)
+#define SHA    NEEDS(leaf7_ebx, 29)
 #define FMA3                                          \
     {                                                 \
         .leaf1_ecx = 1U << 12 | 1U << 28, .xcr0 = 0x6 \
-    }
-#define BMI1                 \
-    {                        \
-        .leaf7_ebx = 1U << 3 \
-    }
-#define AES                   \
-    {                         \
-        .leaf1_ecx = 1U << 25 \
-    }
-#define VAES                 \
-    {                        \
-        .leaf7_ecx = 1U << 9 \
-    }
-#define CLMUL                \
-    {                        \
-        .leaf1_ecx = 1U << 1 \
-    }
-#define VCLMUL                \
-    {                         \
-        .leaf7_ecx = 1U << 10 \
-    }
-#define SHA                   \
-    {                         \
-        .leaf7_ebx = 1U << 29 \
-    }
-#define DQ                    \
-    {                         \
-        .leaf7_ebx = 1U << 17 \
     }
 
 /* Knuth's generator (asm/carm.inc, "random lines"): what it draws no predictor knows. */

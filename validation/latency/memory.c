@@ -57,7 +57,6 @@ struct point {
     double seconds, cycles; /* of one load in one chain */
     struct carm_ci ci95;    /* seconds */
     double clock_hz;
-    bool flushed; /* the lines, before */
     bool disturbed;
 };
 
@@ -119,7 +118,7 @@ static void point_job(struct carm_worker *w, void *arg)
     uint64_t n = 16 + (uint64_t)(target_seconds / fmax(once / 16.0, 1e-9));
     if (!p->warm) {
         const uint64_t once_each = (p->lines - p->cursor) / chains / p->code->units / (REPS + 1);
-        n = p->flushed && n > once_each ? once_each : n;
+        n = n > once_each ? once_each : n;
         set_out(p, (size_t)(n * p->code->units * (REPS + 1)));
     }
     for (size_t i = 0; i < REPS; i++) {
@@ -221,8 +220,7 @@ static bool measure(struct memory *m, size_t pages, enum carm_latency_order orde
                         .window = m->window,
                         .laps = laps_of(real),
                         .own = real <= own_bytes(m->run->host->topo) / 2,
-                        .warm = !cold,
-                        .flushed = cold};
+                        .warm = !cold};
     if (!lay_out(m, pages, order, set, cold)) {
         return false;
     }
@@ -431,8 +429,7 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
                       .window = m->window,
                       .own = own,
                       .laps = laps_of(set),
-                      .warm = !flush,
-                      .flushed = flush};
+                      .warm = !flush};
     double rates[POINTS_MAX];
     double least = INFINITY;
     *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages], .working_set_bytes = set};

@@ -224,8 +224,8 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
         if (rc) {
             return rc;
         }
-        if (carm_team_is_over(
-                set->team)) { /* within the round: pages that it touched first slow it by thirty times */
+        /* the deadline ended the round: first touches of pages made such a point thirty times slower */
+        if (carm_team_is_over(set->team)) {
             p->n = had;
             sweep->n -= had == 0 ? 1 : 0;
             break;
