@@ -64,7 +64,7 @@ int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
 #define CARM_OUTNAME_HELP                                                                         \
     "In the names of output files, %h becomes this host, %j the job (Slurm, with the task of an " \
     "array; PBS, LSF), %t the rank of this process (srun, mpirun; else 0), %d the day in UTC "    \
-    "(2026-11-21), and %% a percent sign. Missing folders of such a name are created."
+    "(2026-11-21), and %% a percent sign. Missing folders of names with such letters are created."
 
 /* Expands %h, %j, %t, %d and %%. Host and job lose slashes, blanks and a leading dot.
  * path  [size]; untouched on error

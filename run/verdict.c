@@ -738,8 +738,8 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
     out->chain_left = fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }
 
-/* Whether counters alone decide the loop's branches, so that its end does not wait for what it computes: by the code,
- * or by a number of trips that is the same each time. */
+/* Whether counters alone decide the loop's branches, so that the loop can end before its results are ready. The code
+ * tells, or a number of trips that is the same each time. */
 static bool is_counted(const struct carm_flow_code *code, const struct carm_graph *graph,
                        double trips)
 {

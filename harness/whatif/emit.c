@@ -28,17 +28,9 @@ static const int64_t distances[] = {
 /* Iterations between an index and the prefetch of the element at that index */
 enum { INDIRECT_DISTANCE = 32 };
 
-#define WORD(id, word, values) word,
-static const char *const words[] = {CARM_VARIANT_TABLE(WORD)};
-#undef WORD
-#define VALUES(id, word, values) values,
+#define VALUES(id, values) values,
 static const bool changes_values[] = {CARM_VARIANT_TABLE(VALUES)};
 #undef VALUES
-
-const char *carm_variant_word(enum carm_variant variant)
-{
-    return words[variant];
-}
 
 bool carm_variant_changes_values(enum carm_variant variant)
 {

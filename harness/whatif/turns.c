@@ -106,7 +106,8 @@ static double units_of(const struct carm_snapshot *s, const struct carm_turns *p
 
 static double units_apart(const struct carm_turns *p)
 {
-    return 2.0 * p->apart * (double)p->rounds_apart; /* with what is not timed */
+    return 2.0 * p->apart *
+           (double)p->rounds_apart; /* half of them before the timed ones of a turn, and after */
 }
 
 static void make_plan(const struct carm_snapshot *s, struct carm_turns *p)

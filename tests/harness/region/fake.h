@@ -145,7 +145,7 @@ static inline int fake_setup(void **state)
     return 0;
 }
 
-/* Of the last run: its rows, and what it said. */
+/* The rows and the messages of the last run. */
 static struct csv csv;
 static char *said;
 
