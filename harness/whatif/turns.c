@@ -106,8 +106,8 @@ static double units_of(const struct carm_snapshot *s, const struct carm_turns *p
 
 static double units_apart(const struct carm_turns *p)
 {
-    return 2.0 * p->apart *
-           (double)p->rounds_apart; /* half of them before the timed ones of a turn, and after */
+    /* turn_at_once runs half of p->apart before the timed units, and half behind them */
+    return 2.0 * p->apart * (double)p->rounds_apart;
 }
 
 static void make_plan(const struct carm_snapshot *s, struct carm_turns *p)
