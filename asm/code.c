@@ -290,7 +290,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
     return rc;
 }
 
-/* ---- rules that a specification must meet ---------------------------------------------------- */
+/* ---- rules that a specification must meet ---- */
 
 enum {
     MAX_PREFETCH = 1 << 20,
@@ -525,7 +525,7 @@ int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err)
     return 0;
 }
 
-/* ---- operational intensity of kind C --------------------------------------------------------- */
+/* ---- operational intensity of kind C ---- */
 
 /* of all turns of a chain */
 static unsigned flops_of_turns(const struct carm_code_spec *spec)

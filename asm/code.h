@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A test code: its specification, its name, and the account of the instructions that it
  * executes. */
-#ifndef CARM_ASM_CODE_H
-#define CARM_ASM_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -140,5 +139,3 @@ int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_
  * can be unrolled to the length that runs best; the nearest one where none is within. */
 int carm_code_near_intensity(struct carm_code_spec *spec, double ai, double tolerance,
                              struct carm_err *err);
-
-#endif

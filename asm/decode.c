@@ -618,7 +618,7 @@ static int decode_one(const ZydisDecoder *decoder, const uint8_t *image, uint64_
                            text, why);
 }
 
-/* ---- tiles ------------------------------------------------------------------------------------- */
+/* ---- tiles ---- */
 
 enum { TILES = 8, TILE_ROWS_MOST = 16, TILE_ROW_BYTES_MOST = 64, SHAPE_BYTES = 64 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Machine code to the few instructions that test codes are made of, by disassembly (Zydis). Knows
  * nothing of the macros that emitted them. */
-#ifndef CARM_ASM_DECODE_H
-#define CARM_ASM_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,5 +121,3 @@ int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
 enum { CARM_INSN_TEXT_MAX = 96 };
 void carm_insn_text(const uint8_t *image, size_t size, uint64_t offset,
                     char text[CARM_INSN_TEXT_MAX]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The generator: specifications of test codes to NASM source. */
-#ifndef CARM_ASM_GEN_H
-#define CARM_ASM_GEN_H
+#pragma once
 
 #include <stdio.h>
 
@@ -35,5 +34,3 @@ enum {
 };
 void carm_gen_tile_shape(uint8_t out[CARM_ROW_BYTES]);
 void carm_gen_tile_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES]);
-
-#endif

@@ -16,7 +16,7 @@
 #include "asm/gen.h"
 #include "base/unpack.h"
 
-/* ---- the table at an image's end ------------------------------------------------------------- */
+/* ---- the table at an image's end ---- */
 
 /* The records that CARM_FILE and CODE_END of asm/carm.inc write. */
 struct image_header {
@@ -110,7 +110,7 @@ bool carm_code_table_find(const struct carm_code_table *table, const char *name,
     return false;
 }
 
-/* ---- the built-in codes ---------------------------------------------------------------------- */
+/* ---- the built-in codes ---- */
 
 enum { ROW_BYTES = 64 }; /* of the table of constants, and its alignment */
 
@@ -156,7 +156,7 @@ uint64_t carm_builtin_constants(const struct carm_code_table *builtin)
     return begin < builtin->begin ? begin : builtin->begin;
 }
 
-/* ---- nasm ------------------------------------------------------------------------------------ */
+/* ---- nasm ---- */
 
 /* nasm expands the macros again in each of its five passes. From so many codes on, one expansion
  * in a run of its own costs less than half the time. For fewer codes, starting nasm twice costs
@@ -351,7 +351,7 @@ out:
     return rc;
 }
 
-/* ---- the codes of a plan --------------------------------------------------------------------- */
+/* ---- the codes of a plan ---- */
 
 enum { PAGE_BYTES = 4096 };
 

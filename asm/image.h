@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The loader. It takes codes of a plan from the built-in ones, assembles the others with one run
  * of nasm, recounts each code by disassembly and maps it executable. */
-#ifndef CARM_ASM_IMAGE_H
-#define CARM_ASM_IMAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -103,5 +102,3 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
  * returns 0; -CARM_ENOTSUP (no nasm), -CARM_EIO, -CARM_ENOMEM, -CARM_EINTR */
 int carm_image_nasm(void (*put)(FILE *out, const void *arg), const void *arg, bool expand,
                     uint8_t **bytes, size_t *size, struct carm_err *err);
-
-#endif

@@ -89,8 +89,6 @@ int carm_op_parse(const char *name, enum carm_op *op, struct carm_err *err)
     return rc;
 }
 
-/* ---- mixes --------------------------------------------------------------------------------------- */
-
 bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b)
 {
     return a->loads == b->loads && a->stores == b->stores && a->update == b->update &&
@@ -169,8 +167,6 @@ int carm_mix_parse(const char *name, struct carm_mix *mix, struct carm_err *err)
     *mix = m;
     return 0;
 }
-
-/* ---- sizes --------------------------------------------------------------------------------------- */
 
 unsigned carm_isa_vector_bytes(enum carm_isa isa, enum carm_precision precision)
 {

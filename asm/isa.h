@@ -2,8 +2,7 @@
 /* Instruction sets, precisions, operations and mixes of loads and stores: one table each. Names and their
  * checks, option words, help, completion, the generator's arguments and what the processor must have come
  * from here. asm/carm.inc has the macros. */
-#ifndef CARM_ASM_ISA_H
-#define CARM_ASM_ISA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -325,5 +324,3 @@ unsigned carm_mix_plain_loads(const struct carm_mix *mix);
 
 /* Loads alone, stores alone or updates alone: one sort of slots. */
 bool carm_mix_is_pure(const struct carm_mix *mix);
-
-#endif

@@ -8,7 +8,7 @@
 
 enum { REGISTERS = 32, NO_LOAD = -1 };
 
-/* ---- one code on its way through the recount ----------------------------------------------------- */
+/* ---- one code on its way through the recount ---- */
 
 /* How a code finds its addresses; the setup shows which. */
 enum form { FORM_ONE_STREAM, FORM_STREAMS, FORM_RANDOM };
@@ -48,7 +48,7 @@ static bool is_store(const struct carm_insn *in)
     return in->role == CARM_INSN_STORE || in->role == CARM_INSN_NT_STORE;
 }
 
-/* ---- random lines ---------------------------------------------------------------------------- */
+/* ---- random lines ---- */
 
 /* Knuth's constants of MMIX: The Art of Computer Programming, volume 2, third edition, 3.3.4, table 1.
  * Written down here once more, so that the macros cannot change them alone. */
@@ -141,7 +141,7 @@ static int random_body(const struct walk *w, size_t *end)
     return i > w->loop ? 0 : refuse_at(w, i, "the loop of kind R draws no line");
 }
 
-/* ---- slots ----------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 /* Accesses of one stream. */
 static bool accesses(const struct carm_insn *in, enum carm_insn_base base)
@@ -245,7 +245,7 @@ static int check_slots(const struct walk *w)
     return rc;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the recount of a whole code ---- */
 
 static bool is_fp(const struct carm_insn *in)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The recount: instructions, bytes and flops of a test code, found from its bytes alone with a
  * disassembler (Zydis). */
-#ifndef CARM_ASM_RECOUNT_H
-#define CARM_ASM_RECOUNT_H
+#pragma once
 
 #include "asm/code.h"
 
@@ -39,5 +38,3 @@ int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layou
 int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, size_t size,
                        const struct carm_code_layout *layout, const struct carm_account *account,
                        struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The one way in which arrays grow. */
-#ifndef CARM_BASE_ARRAY_H
-#define CARM_BASE_ARRAY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@
  * returns 0, or -CARM_ENOMEM with everything as it was */
 int carm_array_grow(void *items, size_t *room, size_t n, size_t more, size_t size, const char *what,
                     struct carm_err *err);
-
-#endif

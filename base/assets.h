@@ -5,8 +5,7 @@
  * report and carm fleet report: html, css (the fleet's has the report's before its own), all scripts as
  * one, d3 ("" where the build found none) and its licence, and the sources of a content security policy,
  * which are the hashes of style, d3 and script. */
-#ifndef CARM_BASE_ASSETS_H
-#define CARM_BASE_ASSETS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ extern const char carm_asset_plot_residuals[];
 extern const char carm_asset_plot_roofline[];
 extern const char carm_asset_plot_validation[];
 extern const char carm_asset_report_policy[];
-
-#endif

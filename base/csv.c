@@ -80,8 +80,6 @@ void carm_csv_close(struct carm_csv *csv)
     free(csv);
 }
 
-/* ---- characters ------------------------------------------------------------------------------ */
-
 static bool refill(struct carm_csv *csv)
 {
     csv->at = 0;
@@ -158,8 +156,6 @@ static int put_run(struct carm_csv *csv, struct carm_err *err)
     csv->column += columns;
     return put(csv, begin, (size_t)(c - begin), err);
 }
-
-/* ---- fields ---------------------------------------------------------------------------------- */
 
 static bool ends_field(int c)
 {
@@ -324,8 +320,6 @@ int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *
     return rc ? rc : found;
 }
 
-/* ---- other kinds of files ----------------------------------------------------------------------- */
-
 const char *carm_csv_peek(struct carm_csv *csv, size_t *n)
 {
     static const char mark[] = "\xef\xbb\xbf";
@@ -386,8 +380,6 @@ int carm_csv_line(struct carm_csv *csv, char **line, struct carm_err *err)
     *line = csv->whole;
     return rc ? rc : csv->ended || used > 0;
 }
-
-/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {

@@ -3,8 +3,7 @@
  *
  * The reader gives one record at a time. Lines end with LF or CRLF; a byte order mark, empty lines
  * and lines that begin with '#' are skipped. Memory does not grow with the file. */
-#ifndef CARM_BASE_CSV_H
-#define CARM_BASE_CSV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ void carm_csv_put_clean(FILE *out, const char *text);
 /* A number: whole ones below 2^53 in full, others with twelve digits, nothing for one that is not
  * finite. */
 void carm_csv_number(FILE *out, double v);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How a carm function fails: a negative code and one sentence that the user can act on. Every room
  * may include this header; it depends on nothing. */
-#ifndef CARM_BASE_ERR_H
-#define CARM_BASE_ERR_H
+#pragma once
 
 enum carm_error {
     CARM_EINVAL = 1,  /* the caller or the user asked for something that makes no sense */
@@ -23,6 +22,4 @@ __attribute__((format(printf, 3, 4))) int carm_fail(struct carm_err *e, enum car
                                                     const char *fmt, ...);
 #ifdef __clang_analyzer__ /* clang-tidy sees no variadic function's result: it is a failure's code */
 #define carm_fail(...) (carm_fail(__VA_ARGS__), -CARM_EIO)
-#endif
-
 #endif

@@ -17,8 +17,6 @@ struct carm_name_slot {
     uint32_t number; /* plus 1; 0 = free */
 };
 
-/* ---- hash ------------------------------------------------------------------------------------ */
-
 /* Both halves of a 128-bit product, folded: a good mix for one multiplication. */
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -110,8 +108,6 @@ static int rehash(struct carm_names *names)
     names->bits = bits;
     return 0;
 }
-
-/* ---- strings --------------------------------------------------------------------------------- */
 
 static int reserve(struct carm_names *names, size_t length)
 {

@@ -2,8 +2,7 @@
 /* The one hash table: strings, kept once and numbered from 0 in the order of their insertion;
  * millions of them. The caller keeps data of a string in an array with this index. Each run has
  * its own secret seed, so that no file can provoke collisions. */
-#ifndef CARM_BASE_HASH_H
-#define CARM_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline const char *carm_names_text(const struct carm_names *names, uint32
 {
     return names->text + names->offsets[number];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A heap of numbers, the smallest first. */
-#ifndef CARM_BASE_HEAP_H
-#define CARM_BASE_HEAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ static inline uint32_t carm_heap_take(uint32_t *heap, uint32_t n)
     heap[at] = value;
     return least;
 }
-
-#endif

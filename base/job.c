@@ -11,8 +11,6 @@
 
 #include "base/text.h"
 
-/* ---- job, launch and rank -------------------------------------------------------------------- */
-
 /* A variable that is set and not empty, or NULL. */
 static const char *get(const char *name)
 {
@@ -106,8 +104,6 @@ void carm_job_read(struct carm_job *job)
     const char *tasks = get("SLURM_STEP_ID") ? get("SLURM_STEP_NUM_TASKS") : NULL;
     job->tasks = tasks ? strtol(tasks, NULL, 10) : 0;
 }
-
-/* ---- names of files -------------------------------------------------------------------------- */
 
 void carm_clean_name(char *name)
 {

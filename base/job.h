@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where this process runs: its host, its batch job, and its rank in a parallel launch. Also names of
  * files made from these. */
-#ifndef CARM_BASE_JOB_H
-#define CARM_BASE_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
  * path  [size]; untouched on error
  * returns 0, or -CARM_EINVAL: no such letter, %j outside a job, too long */
 int carm_outname_expand(const char *pattern, char *path, size_t size, struct carm_err *err);
-
-#endif

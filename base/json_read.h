@@ -4,8 +4,7 @@
  *
  * The first failure stays in rc and err; every later read yields harmless values (0, "", NULL).
  * So each member of a struct is one line of code, and only loops look at rc. */
-#ifndef CARM_BASE_JSON_READ_H
-#define CARM_BASE_JSON_READ_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -84,5 +83,3 @@ json_t *carm_jread_object(struct carm_jread *r, json_t *obj, const char *name);
  * nitems  how many; 0 on failure */
 json_t *carm_jread_array(struct carm_jread *r, json_t *obj, const char *name, size_t max,
                          size_t size, void *items, size_t *nitems);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the places of values in JSON text without building a tree, which is ten times as fast.
  * Brackets and strings are followed; numbers and words are not checked. */
-#ifndef CARM_BASE_JSON_SCAN_H
-#define CARM_BASE_JSON_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ static inline bool carm_span_is(const struct carm_span *span, const char *word)
  * returns false where the text is no object, has one of them twice, or goes on behind its end */
 bool carm_span_find(const char *text, size_t size, const struct carm_span *names, size_t n,
                     struct carm_span *values);
-
-#endif

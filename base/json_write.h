@@ -3,8 +3,7 @@
  *
  * All answer false when memory ran out, and take obj = NULL for an object that could not be made:
  * so a struct is one chain of && that ends in carm_jwrite_done. */
-#ifndef CARM_BASE_JSON_WRITE_H
-#define CARM_BASE_JSON_WRITE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ void carm_json_put_text_or_null(FILE *out, bool first, const char *name,
 /* The value, which it takes (NULL allowed), as text with a newline behind it; flags: of json_dumps.
  * returns text to be released with free, or NULL when memory ran out */
 char *carm_jwrite_line(json_t *value, size_t flags);
-
-#endif

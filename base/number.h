@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers as text for files with very many of them, several times as fast as printf; numbers and
  * percentages of the command line, and an interval. */
-#ifndef CARM_BASE_NUMBER_H
-#define CARM_BASE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ bool carm_number_between(const char *word, double least, double most, double *va
 /* "5" or "2.5", per cent from 0 to below 100, as a share. NULL leaves *share as it is.
  * returns false where the word is no such number */
 bool carm_number_percent(const char *word, double *share);
-
-#endif

@@ -2,8 +2,7 @@
 /* The observer of long work. Work below the command line prints nothing and watches no signals.
  * It reports each step to its observer, which a command provides (cli/progress.h), and asks the
  * observer whether the user wants it to stop. */
-#ifndef CARM_BASE_OBSERVER_H
-#define CARM_BASE_OBSERVER_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -61,5 +60,3 @@ void carm_interrupt_watch(void);
 
 /* Restores the signals: they end the process again, for work without stopping. */
 void carm_interrupt_release(void);
-
-#endif

@@ -328,8 +328,6 @@ int carm_outfile_put(const char *path, const void *data, size_t size_bytes, stru
     return rc;
 }
 
-/* ---- through a stream ------------------------------------------------------------------------ */
-
 struct stream {
     struct carm_outfile *file;
     struct carm_err err; /* of the first write that failed */

@@ -2,8 +2,7 @@
 /* A file that replaces its target in one step. The text goes to a temporary file in the target's
  * folder; a commit renames it. A run that fails or stops leaves the old file whole. The new file
  * has the mode and the owner of the old one where this is permitted. */
-#ifndef CARM_BASE_OUTFILE_H
-#define CARM_BASE_OUTFILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -46,5 +45,3 @@ int carm_outfile_put(const char *path, const void *data, size_t size_bytes, stru
 int carm_outfile_print(const char *path,
                        int (*put)(FILE *out, const void *context, struct carm_err *err),
                        const void *context, struct carm_err *err);
-
-#endif

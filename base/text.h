@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text for people: numbers with scaled units, and strings from files made safe to print. */
-#ifndef CARM_BASE_TEXT_H
-#define CARM_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ __attribute__((format(printf, 3, 4))) char *carm_text_format(char *dst, size_t s
 
 /* The time now, ISO 8601 in UTC: "2026-11-21T08:28:11Z". returns dst */
 char *carm_text_now(char *dst, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Large data that the build compresses into the program (base/pack.c), with Zstandard. */
-#ifndef CARM_BASE_UNPACK_H
-#define CARM_BASE_UNPACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@
  * returns 0; -CARM_EFORMAT (the program's file is damaged) or -CARM_ENOMEM, with *out = NULL */
 int carm_unpack(const uint8_t *packed, const uint8_t *end, const char *what, uint8_t **out,
                 size_t *size, struct carm_err *err);
-
-#endif

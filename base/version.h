@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The version and commit that `carm --version` prints and that models keep. */
-#ifndef CARM_BASE_VERSION_H
-#define CARM_BASE_VERSION_H
+#pragma once
 
 extern const char carm_version[]; /* VERSION of the Makefile */
 
 /* The first 12 digits of the sources' git commit, "-modified" behind them where files differed from it;
  * "" = built from sources without git's folder and without the file .commit of an archive. */
 extern const char carm_commit[];
-
-#endif

@@ -185,7 +185,7 @@ static const char *key_of(char *dst, size_t size, const struct carm_command *cmd
 
 enum { KEY_MAX = 128 };
 
-/* ---- bash ---------------------------------------------------------------------------------------- */
+/* ---- bash ---- */
 
 /* Bash cuts words at = and : and replaces the text behind the last of them. So `line` is cut
  * again at blanks, and `cut` characters are taken off every answer. A file is left to readline
@@ -412,7 +412,7 @@ static int print_bash(struct carm_err *err)
     return 0;
 }
 
-/* ---- zsh ----------------------------------------------------------------------------------------- */
+/* ---- zsh ---- */
 
 /* Length of the text's first sentence, without its full stop. */
 static size_t sentence(const char *text)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Completion in shells, made from the commands' option tables. */
-#ifndef CARM_CLI_COMPLETION_H
-#define CARM_CLI_COMPLETION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -43,5 +42,3 @@ void carm_completion_of_option(const struct carm_opt *opt, struct carm_completio
  * returns 0, or as carm_published_load */
 int carm_completion_of_operands(const struct carm_command *cmd, struct carm_completion_value *value,
                                 struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Roofs that the model lacks for a point, measured before the point is placed. */
-#ifndef CARM_CLI_LACKING_H
-#define CARM_CLI_LACKING_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ struct carm_lacking {
  * model   a file; NULL = this machine's
  * points  [n] */
 void carm_lacking_measure(const char *model, const struct carm_lacking *points, size_t n);
-
-#endif

@@ -65,8 +65,6 @@ static const struct item files[] = {
      "columns."},
 };
 
-/* ---- text ----------------------------------------------------------------------------------- */
-
 /* Text with roff's own characters made harmless: each sentence on a line of its own, as mdoc wants it,
  * newlines in pairs as paragraphs, and commands between backquotes in bold. */
 static void put_text(const char *s)
@@ -186,8 +184,6 @@ static void put_synopsis(const struct carm_command *cmd)
         printf("\n");
     }
 }
-
-/* ---- pages ---------------------------------------------------------------------------------- */
 
 /* name  "carm-build" */
 static void put_head(const char *name, const char *summary)

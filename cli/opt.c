@@ -20,7 +20,7 @@ const struct carm_command *const *carm_commands = no_commands;
 
 const char carm_opt_outfile[] = "FILE";
 
-/* ---- wrapping -------------------------------------------------------------------------------- */
+/* ---- wrapping ---- */
 
 enum { HELP_WIDTH = 79, SAY_WIDTH = 100 };
 
@@ -107,7 +107,7 @@ int carm_say_outcome(int rc, const struct carm_err *err)
                                     err->text);
 }
 
-/* ---- parsing -------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 static const struct carm_opt *find_option(const struct carm_command *cmd, const char *word,
                                           size_t length)
@@ -390,7 +390,7 @@ int carm_opt_parse(const struct carm_command *cmd, int argc, char **argv)
     return operands;
 }
 
-/* ---- help ----------------------------------------------------------------------------------- */
+/* ---- help ---- */
 
 const char *carm_opt_next_word(const char **words, size_t *length)
 {

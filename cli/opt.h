@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One table holds a command's options, their defaults, their help and the words that they take:
  * parsing, `--help`, the man page and the shells' completion all read it. */
-#ifndef CARM_CLI_OPT_H
-#define CARM_CLI_OPT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -137,5 +136,3 @@ int carm_say_outcome(int rc, const struct carm_err *err);
  * write, are made later; any other file's folder must be there, as it may be mistyped.
  * returns 0, -CARM_EINVAL (the sentence names the option) or -CARM_ENOMEM */
 int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The options of commands that read files of points. */
-#ifndef CARM_CLI_POINTS_H
-#define CARM_CLI_POINTS_H
+#pragma once
 
 #include "cli/opt.h"
 #include "models/import/import.h"
@@ -22,5 +21,3 @@
             "counters).",                                                                          \
             value, NULL                                                                            \
     }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Properties of the terminal: its size, Unicode, colour. */
-#ifndef CARM_CLI_SCREEN_H
-#define CARM_CLI_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ bool carm_screen_unicode(int fd);
 
 /* True when colour may go to that stream: a terminal, not a dumb one, NO_COLOR unset or empty. */
 bool carm_screen_colour(int fd);
-
-#endif

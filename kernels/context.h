@@ -2,8 +2,7 @@
 /* Shared by the kernels of the Roofline paper: a case is one kernel, one version, one size;
  * it is set up once, run many times by a team, checked, and counted.
  * source: Williams, Waterman, Patterson 2009, section 6.2, tables 2 and 3 */
-#ifndef CARM_KERNELS_CONTEXT_H
-#define CARM_KERNELS_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ static inline size_t carm_dwarf_share(size_t len, int i, int threads)
  * factor  of the run to the part */
 void carm_dwarf_scale(struct carm_dwarf_work *work, const struct carm_step_counts *counts,
                       double factor);
-
-#endif

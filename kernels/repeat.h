@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs of a kernel, repeated within a time limit: median, range, traffic with memory, and whether
  * other programs took the processors meanwhile. */
-#ifndef CARM_KERNELS_REPEAT_H
-#define CARM_KERNELS_REPEAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ struct carm_traffic_count {
 void carm_traffic_count_begin(struct carm_traffic_count *t);
 void carm_traffic_count_end(struct carm_traffic_count *t, int rep);
 double carm_traffic_count_median(struct carm_traffic_count *t, int reps); /* 0 = not counted */
-
-#endif

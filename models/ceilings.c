@@ -68,7 +68,7 @@ const struct carm_ceiling_roof *carm_ceilings_best(const struct carm_roofs *roof
     return best;
 }
 
-/* ---- the next ceiling up ------------------------------------------------------------------------ */
+/* ---- the next ceiling up ---- */
 
 /* In-core: width by width with one operation, then from additions alone to both.
  * source: Williams et al. 2009, A.1.3 */
@@ -187,7 +187,7 @@ double carm_ceiling_gap(const struct carm_roofs *roofs, const struct carm_ceilin
     return next ? next->rate / ceiling->rate : 0.0;
 }
 
-/* ---- growing ------------------------------------------------------------------------------------ */
+/* ---- growing ---- */
 
 int carm_ceilings_add(struct carm_roofs *roofs, const struct carm_ceiling_roof *ceiling,
                       struct carm_err *err)
@@ -200,7 +200,7 @@ int carm_ceilings_add(struct carm_roofs *roofs, const struct carm_ceiling_roof *
     return rc;
 }
 
-/* ---- arithmetic: ceilings around a point, and optimisations in reach ------------------------- */
+/* ---- arithmetic: ceilings around a point, and optimisations in reach ---- */
 
 static const struct carm_ceiling *last_of_chain(const struct carm_ceiling *list, size_t n)
 {
@@ -498,7 +498,7 @@ static size_t merge(struct side *s, struct carm_ceiling out[CARM_CEILINGS_MAX])
     return n;
 }
 
-/* ---- in-core ------------------------------------------------------------------------------------ */
+/* ---- in-core ---- */
 
 enum { STAGE_TLP, STAGE_ILP, STAGE_SIMD, STAGES = 5 }; /* SIMD of 16, 32 and 64 bytes */
 static const unsigned simd_bytes[STAGES] = {[2] = 16, [3] = 32, [4] = 64};
@@ -598,7 +598,7 @@ static void put_in_core(struct side *s, const struct carm_roofs *roofs,
     put_plain_peak(s, roofs, fma);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* A ceiling of loads that has to be below the best stream of loads, not only below the roof, which may
  * be of a stream that writes as well. */
@@ -654,7 +654,7 @@ static void put_memory(struct side *s, const struct carm_roofs *roofs)
     }
 }
 
-/* ---- aside -------------------------------------------------------------------------------------- */
+/* ---- measured roofs of a set that are no ceilings ---- */
 
 static void put_others(struct side *compute, struct side *memory, const struct carm_roofs *roofs)
 {

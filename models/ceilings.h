@@ -4,8 +4,7 @@
  * published machine. Plots, placement and advice start from this one form.
  * source: Williams, Waterman, Patterson 2009, sections 4 and 6, figures 2 to 4, appendix A.1,
  * A.2 */
-#ifndef CARM_MODELS_CEILINGS_H
-#define CARM_MODELS_CEILINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -138,5 +137,3 @@ size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensit
 
 /* "memory", "memory and compute", "compute" */
 const char *carm_region_name(enum carm_region region);
-
-#endif

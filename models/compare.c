@@ -16,7 +16,7 @@
 #include "models/scaling.h"
 #include "models/validation.h"
 
-/* ---- two values --------------------------------------------------------------------------------- */
+/* ---- two values ---- */
 
 const char *carm_compare_kind_name(enum carm_compare_kind kind)
 {
@@ -142,7 +142,7 @@ void carm_compare_values(const struct carm_compare_value *base,
     }
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 /* A set in the making. */
 struct maker {
@@ -465,7 +465,7 @@ static void judge(const struct carm_compare *c, struct carm_compare_set *set, do
     }
 }
 
-/* ---- sets --------------------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
 /* The layout of several threads: sets with another one are no like sets. */
 static const char *layout_of(const struct carm_compare *c, size_t model, const struct carm_roofs *r)
@@ -687,7 +687,7 @@ size_t carm_compare_same_per_cycle(const struct carm_compare *compare)
     return n;
 }
 
-/* ---- properties of each model besides its roofs ---------------------------------------------- */
+/* ---- properties of each model besides its roofs ---- */
 
 char carm_compare_letter(size_t model)
 {
@@ -708,7 +708,7 @@ bool carm_compare_moved(const struct carm_compare_set *set, size_t model)
 
 /* Facts are compared as they are printed: a difference that cannot be seen is no difference. */
 
-/* ---- facts -------------------------------------------------------------------------------------- */
+/* ---- facts ---- */
 
 struct list {
     const struct carm_compare *compare;
@@ -964,7 +964,7 @@ size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
     return finish(&l);
 }
 
-/* ---- fitness ------------------------------------------------------------------------------------ */
+/* ---- fitness ---- */
 
 bool carm_compare_next_score(const struct carm_compare *compare,
                              const struct carm_compare_options *options, size_t *at,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares models with the first one, the baseline: which roofs differ, by how much, and whether
  * the difference exceeds the variation of one machine from run to run. */
-#ifndef CARM_MODELS_COMPARE_H
-#define CARM_MODELS_COMPARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -230,5 +229,3 @@ char carm_compare_letter(size_t model);
 /* True where a cache line takes so different a time from thread to thread that the threads must have
  * run on cores that lie differently. */
 bool carm_compare_moved(const struct carm_compare_set *set, size_t model);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies and reciprocal throughputs inside a core, the `core[]` of model.json: a table of the
  * kinds of instructions and events, and the look-up for lower bounds of a loop's time. */
-#ifndef CARM_MODELS_CORE_H
-#define CARM_MODELS_CORE_H
+#pragma once
 
 #include "models/model.h"
 
@@ -139,5 +138,3 @@ const struct carm_core_figure *carm_core_find(const struct carm_model *model,
 enum { CARM_CORE_AGREE = 4 };
 bool carm_core_estimate(double *cycles, size_t n, double near, double floor, double *figure,
                         struct carm_ci *ci95);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test codes that a counter counted while they ran, compared with their construction. */
-#ifndef CARM_MODELS_COUNT_CHECK_H
-#define CARM_MODELS_COUNT_CHECK_H
+#pragma once
 
 #include "base/err.h"
 #include "models/model.h"
@@ -16,5 +15,3 @@ void carm_count_check_judge(struct carm_count_check *check, bool upper_bound);
 /* Puts a check into a model, in place of one of the same code and counter. returns 0 or -CARM_ENOMEM */
 int carm_count_check_add(struct carm_model *model, const struct carm_count_check *check,
                          struct carm_err *err);
-
-#endif

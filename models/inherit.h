@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A later build never makes a model worse: roofs, levels and latencies that it did not measure, or that were disturbed
  * while it did, stay as in the model before. */
-#ifndef CARM_MODELS_INHERIT_H
-#define CARM_MODELS_INHERIT_H
+#pragma once
 
 #include "models/model.h"
 
@@ -13,5 +12,3 @@
  * before  loses what is moved; released by its owner as ever
  * returns 0 or -CARM_ENOMEM; both models can be released either way */
 int carm_model_inherit(struct carm_model *model, struct carm_model *before, struct carm_err *err);
-
-#endif

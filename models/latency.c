@@ -150,8 +150,6 @@ double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_pe
     return bytes_per_second / LINE_BYTES * flight->latency_seconds;
 }
 
-/* ---- memory domains ------------------------------------------------------------------------------- */
-
 /* Domains of one kind differ where their bandwidths do by more: shared figures repeat within 5%. */
 static const double alike = 0.10;
 

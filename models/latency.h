@@ -2,8 +2,7 @@
 /* Latencies outside the core, the `latency[]`, `in_flight[]`, `loaded[]` and `core_to_core[]` of
  * model.json: dependent loads over working sets, independent chains of them, one chain beside
  * streams, lines handed from core to core; memory domains. */
-#ifndef CARM_MODELS_LATENCY_H
-#define CARM_MODELS_LATENCY_H
+#pragma once
 
 #include "models/model.h"
 
@@ -196,5 +195,3 @@ size_t carm_numa_say(const struct carm_model *model, char (*lines)[CARM_NUMA_LIN
 /* Pages of 4 KiB that all levels of the TLB together hold: by the first working set of the chase over pages that misses
  * show in, so that a set of fewer pages may miss, too. 0 = not measured */
 double carm_latency_tlb_pages(const struct carm_model *model);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The levels of the memory hierarchy, found from a measured curve B(beta). */
-#ifndef CARM_MODELS_LEVELS_H
-#define CARM_MODELS_LEVELS_H
+#pragma once
 
 #include "models/model.h"
 
@@ -39,5 +38,3 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
  * a curve that ends far beyond the last cache's knee and reported size. */
 void carm_levels_match(const double *x, const double *bandwidth, size_t n, const double *os_size,
                        size_t ncaches, struct carm_level_range *ranges, size_t *extra);
-
-#endif

@@ -53,8 +53,6 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
     return peak;
 }
 
-/* ---- the best of several ISAs ------------------------------------------------------------------- */
-
 /* A narrower ISA's roof counts where its whole interval is higher by more than this: equal codes of two
  * ISAs differ by as much (docs/results.md). */
 static const double clearly = 1.01;

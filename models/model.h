@@ -2,8 +2,7 @@
 /* The model of one machine, as it is kept in model.json (schema: data/model.schema.json).
  * Units are SI: byte, byte/s, flop/s, second, hertz. Strings are owned by the model unless a field
  * is an array inside the struct. */
-#ifndef CARM_MODELS_MODEL_H
-#define CARM_MODELS_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -431,5 +430,3 @@ bool carm_op_is_mixture(const char *op);
 /* The highest roof without mixtures, which a program of FMAs, or of multiplications and
  * additions in balance, can reach; NULL = there is none. */
 const struct carm_compute_roof *carm_roofs_find_plain_peak(const struct carm_roofs *roofs);
-
-#endif

@@ -2,8 +2,7 @@
 /* Machines, kernels and results printed in a paper, and ceilings made from them. Figures and the
  * source of each: data/roofline-2009.json.
  * source: Williams, Waterman, Patterson 2009, tables 1 to 4, sections 3 to 7, appendix A.1 */
-#ifndef CARM_MODELS_PUBLISHED_H
-#define CARM_MODELS_PUBLISHED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -135,5 +134,3 @@ int carm_published_place(const struct carm_published *published,
                          const struct carm_published_result *result, struct carm_ceilings *ceilings,
                          struct carm_ceiling_around *upper, struct carm_ceiling_around *lower,
                          struct carm_err *err);
-
-#endif

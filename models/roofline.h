@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The attainable performance of both models: the cache-aware roofline and the original one. */
-#ifndef CARM_MODELS_ROOFLINE_H
-#define CARM_MODELS_ROOFLINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ struct carm_stream {
  * Exclusive caches also move clean lines down, and some processors avoid the fill of lines that are
  * written whole: counters see that, this does not. */
 double carm_traffic_bytes(const struct carm_stream *stream, size_t link, size_t home);
-
-#endif

@@ -2,8 +2,7 @@
 /* Rounds: the repetitions of a point come in rounds that are spread over a run, each with the
  * state of the machine by probes before and after it. The rounds make one figure, with an
  * interval that covers another run. */
-#ifndef CARM_MODELS_ROUNDS_H
-#define CARM_MODELS_ROUNDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +98,3 @@ struct carm_pooled {
  * out    untouched when n is 0 */
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, double floor,
                           struct carm_pooled *out);
-
-#endif

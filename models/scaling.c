@@ -18,8 +18,6 @@ static const double saturated = 0.95;
 /* Fewer threads are worth a word where they are at most this share. */
 static const double fewer = 0.9;
 
-/* ---- which numbers of threads to measure ------------------------------------------------------------ */
-
 static int ascending(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
@@ -102,8 +100,6 @@ int carm_scaling_next(const struct carm_scaling *curves, size_t n)
     }
     return next;
 }
-
-/* ---- what the curves say ---------------------------------------------------------------------------- */
 
 const struct carm_scaling *carm_scaling_find(const struct carm_model *model, const char *level)
 {
@@ -269,8 +265,6 @@ size_t carm_scaling_say(const struct carm_model *m, char (*lines)[CARM_SCALING_L
     }
     return n;
 }
-
-/* ---- roofs of other numbers of threads -------------------------------------------------------------- */
 
 /* The sets of the same ISA and precision next to a number of threads; NULL = none. */
 static void find_sides(const struct carm_model *m, size_t nroofs, const struct carm_roofs *like,

@@ -2,8 +2,7 @@
 /* Scaling: the bandwidth of each level and the peak over the number of threads, the `scaling[]` and
  * `scaling_units[]` of model.json; which numbers of threads to measure, where a curve saturates, and roofs for
  * numbers of threads between those that were measured. */
-#ifndef CARM_MODELS_SCALING_H
-#define CARM_MODELS_SCALING_H
+#pragma once
 
 #include "models/model.h"
 
@@ -104,5 +103,3 @@ bool carm_scaling_reaches(const struct carm_model *model, const char *isa, const
 /* "interpolated between 2 and 4 threads", "measured with 3 threads at the model's mix and peak": where roofs are from
  * carm_scaling_fill, else "". returns dst */
 char *carm_scaling_origin(char *dst, size_t size, const struct carm_roofs *roofs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of a model that a command is about: its --isa and --threads. */
-#ifndef CARM_MODELS_SELECT_H
-#define CARM_MODELS_SELECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *
 
 /* Whether two names are of one host, as node7 and node7.cluster.example are. */
 bool carm_select_same_host(const char *a, const char *b);
-
-#endif

@@ -149,8 +149,6 @@ double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_
     return 0;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
-
 #define SCHEMA "carm-microarchitectures/1"
 
 enum {

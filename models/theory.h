@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work that a core can do in a cycle by its published description. Measured roofs are
  * compared with it. The figures and the source of each are in data/microarchitectures.json. */
-#ifndef CARM_MODELS_THEORY_H
-#define CARM_MODELS_THEORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -108,5 +107,3 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
  * returns 0.0 where it has neither */
 double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_bytes,
                         unsigned lanes, const char *precision, const char *op);
-
-#endif

@@ -147,8 +147,6 @@ int carm_validation_add_fit(struct carm_model *m, const struct carm_validation_f
     return rc;
 }
 
-/* ---- scores --------------------------------------------------------------------------------------- */
-
 static int check_performance(const char *name, const double *values, size_t n, struct carm_err *err)
 {
     for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The results of `carm validate` in a model: the points of test code C, the scores of the models
  * on them, and fits. Units are SI. */
-#ifndef CARM_MODELS_VALIDATION_H
-#define CARM_MODELS_VALIDATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ struct carm_score {
  * open: by the measured value is carm's reading, by the model's stands beside it */
 int carm_score_eval(const double *measured, const double *model, size_t n, struct carm_score *out,
                     struct carm_err *err);
-
-#endif

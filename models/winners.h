@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test codes that a search found to be faster than the usual candidates, by microarchitecture:
  * data/codes.json and a user's own file. Builds have them among their candidates. */
-#ifndef CARM_MODELS_WINNERS_H
-#define CARM_MODELS_WINNERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -49,5 +48,3 @@ const struct carm_winner *carm_winners_find(const struct carm_winners *winners,
 char *carm_winners_to_json(const struct carm_winners *winners);
 
 void carm_winners_close(struct carm_winners *winners);
-
-#endif

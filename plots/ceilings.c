@@ -9,8 +9,6 @@
 #include "plots/labels.h"
 #include "plots/roofline.h"
 
-/* ---- a panel ------------------------------------------------------------------------------------ */
-
 enum { DASHES = 5 }; /* that gnuplot's terminals have */
 
 /* The palette of plots/scripts/common.gp: memory, compute; of roofs on each other one for each set. */
@@ -130,8 +128,6 @@ static int put_pane(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     free(scene);
     return rc;
 }
-
-/* ---- a picture of panels ------------------------------------------------------------------------ */
 
 /* Pixels. A panel's margins hold its ticks, its labels and its title. */
 enum {

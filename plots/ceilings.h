@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pictures of ceilings: a model's, or published machines'. */
-#ifndef CARM_PLOTS_CEILINGS_H
-#define CARM_PLOTS_CEILINGS_H
+#pragma once
 
 #include "models/ceilings.h"
 #include "models/file/select.h"
@@ -67,5 +66,3 @@ int carm_plot_sheet_put(FILE *out, const struct carm_plot_sheet *sheet, const ch
                         const char *title, struct carm_err *err);
 
 void carm_plot_sheet_close(struct carm_plot_sheet *sheet);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The picture of `carm compare`: the models' roofs on each other. */
-#ifndef CARM_PLOTS_COMPARE_H
-#define CARM_PLOTS_COMPARE_H
+#pragma once
 
 #include "base/err.h"
 #include "models/compare.h"
@@ -13,5 +12,3 @@
  * returns 0, -CARM_EINVAL (no such set), -CARM_ENOMEM or -CARM_EIO */
 int carm_plot_compare(const struct carm_compare *compare, const char *const *files,
                       const char *path, const char *format, struct carm_err *err);
-
-#endif

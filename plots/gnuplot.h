@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* gnuplot as a child: a script goes in, a picture comes out. */
-#ifndef CARM_PLOTS_GNUPLOT_H
-#define CARM_PLOTS_GNUPLOT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -21,5 +20,3 @@ int carm_gnuplot_draw(FILE *script, const char *path, struct carm_err *err);
 /* Copies the file `from` (a script, a picture) into the file at path, which is replaced in one
  * step, or to standard output for NULL. returns 0 or -CARM_EIO */
 int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err);
-
-#endif

@@ -104,8 +104,6 @@ int carm_plot_core_to_core(const struct carm_plot_canvas *canvas, struct carm_pl
     return 0;
 }
 
-/* ---- memory domains -------------------------------------------------------------------------------- */
-
 /* Columns are nodes with memory, rows nodes with cores. */
 static void put_nodes(FILE *out, char axis, const struct carm_model *m, bool cores)
 {

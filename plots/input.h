@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The contents of a picture: the models and the points that the operands name. */
-#ifndef CARM_PLOTS_INPUT_H
-#define CARM_PLOTS_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ void carm_plot_input_name(const struct carm_plot_input *input, size_t model, cha
 
 __attribute__((format(printf, 2, 3))) void carm_plot_note(const struct carm_plot_input *input,
                                                           const char *fmt, ...);
-
-#endif

@@ -357,7 +357,7 @@ static void find_ranges(struct carm_scene *scene, struct carm_plot_box box)
     scene->sine = scene->y_px / hypot(scene->x_px, scene->y_px);
 }
 
-/* ---- labels of roofs ------------------------------------------------------------------------- */
+/* ---- labels of roofs ---- */
 
 /* "L1 625 GB/s"; "add, mul 55.8 Gflop/s" where lines lie together, "fma 57.1, mad 55.8" where their
  * values differ. Values are in prefix and unit; thousands of them take the next prefix. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ranges of a roofline panel, and the places of its labels: where there is room, none covers
  * a line, a point or another label. */
-#ifndef CARM_PLOTS_LABELS_H
-#define CARM_PLOTS_LABELS_H
+#pragma once
 
 #include "plots/roofline.h"
 
@@ -12,5 +11,3 @@ int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
 
 /* Whether names of two points would look the same where they are cut. */
 bool carm_scene_is_ambiguous(const struct carm_scene *scene);
-
-#endif

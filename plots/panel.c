@@ -173,8 +173,6 @@ double carm_plot_prefix(double max, const char **prefix)
     return max >= 1e13 ? 1e12 : max >= 1e8 ? 1e9 : 1e6;
 }
 
-/* ---- the look of a picture ----------------------------------------------------------------------- */
-
 enum { SIZE_LEAST = 240, SIZE_MOST = 10000, FONT_LEAST = 4, FONT_MOST = 96, FONT_USUAL = 12 };
 
 static bool parse_pixels(const char **at, char end, int *pixels)

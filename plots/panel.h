@@ -2,8 +2,7 @@
 /* Panels of a picture: each writes its ranges, ticks and data and then its script from plots/,
  * as gnuplot text. The places of labels are computed here, in pixels, so that none lies on
  * another. */
-#ifndef CARM_PLOTS_PANEL_H
-#define CARM_PLOTS_PANEL_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -127,5 +126,3 @@ void carm_plot_look_size(const struct carm_plot_look *look, double *width, doubl
  * width   and height: in units */
 void carm_plot_put_head(FILE *out, const struct carm_plot_look *look, double width, double height,
                         const char *format, const char *title);
-
-#endif

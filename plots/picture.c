@@ -12,7 +12,7 @@
 #include "plots/panel.h"
 #include "plots/roofline.h"
 
-/* ---- the legend below the panels: models, files of points, numbered points ------------------------ */
+/* ---- the legend below the panels: models, files of points, numbered points ---- */
 
 struct entry {
     char text[CARM_TEXT_MAX];
@@ -216,7 +216,7 @@ static void put_legend(const struct carm_plot_canvas *canvas, const struct legen
     fputs(carm_asset_plot_legend, out);
 }
 
-/* ---- kinds of pictures ---------------------------------------------------------------------------- */
+/* ---- kinds of pictures ---- */
 
 /* Units (carm_plot_look_size). A panel's margins hold its ticks, its labels and its title. */
 enum {
@@ -295,7 +295,7 @@ bool carm_plot_picture_has_models(const char *kind)
     return k && k->roofline && !k->panels[0];
 }
 
-/* ---- which panels ---------------------------------------------------------------------------- */
+/* ---- which panels ---- */
 
 /* A panel that does not go without failing is left out. Drawing it to nowhere tells. */
 static int try_panel(const struct carm_plot_picture *page, panel_fn *draw, struct carm_err *err)
@@ -381,7 +381,7 @@ static int find_panels(const struct carm_plot_picture *page, struct layout *l, s
     return l->n > 0 ? 0 : rc;
 }
 
-/* ---- where ----------------------------------------------------------------------------------- */
+/* ---- where ---- */
 
 /* Four panels are arranged in two rows. */
 static size_t columns_of(const struct layout *l)
@@ -470,7 +470,7 @@ static int lay_out(const struct carm_plot_picture *page, struct layout *l, struc
     return rc;
 }
 
-/* ---- the script ------------------------------------------------------------------------------ */
+/* ---- the script ---- */
 
 static void page_title(const struct carm_plot_picture *page, char *dst, size_t size)
 {

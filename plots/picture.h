@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A picture of models and points: its panels, and their places. */
-#ifndef CARM_PLOTS_PICTURE_H
-#define CARM_PLOTS_PICTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,5 +34,3 @@ bool carm_plot_picture_has_models(const char *kind); /* more than one, and --mod
 /* Writes the whole gnuplot script. Panels without data are left out as long as one is left.
  * returns 0; -CARM_EINVAL (nothing to draw; too small a picture); -CARM_ENOMEM; -CARM_EIO */
 int carm_plot_picture_put(FILE *out, const struct carm_plot_picture *page, struct carm_err *err);
-
-#endif

@@ -53,7 +53,7 @@ const char *carm_scene_precision(const struct carm_scene *scene)
     return "";
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- lines of the scene ---- */
 
 static void add_line(struct carm_scene_side *side, const struct carm_scene_line *line)
 {
@@ -233,7 +233,7 @@ static void scale_side(struct carm_scene_side *side, double scale)
     }
 }
 
-/* ---- points ---------------------------------------------------------------------------------- */
+/* ---- points ---- */
 
 /* The first file's points are black: no roof is but the peak. Of several models they have the
  * model's colour. Files differ by their marks. */
@@ -415,7 +415,7 @@ void carm_scene_close(struct carm_scene *scene)
 
 /* A roofline panel as gnuplot text: data blocks and plots/scripts/roofline.gp. */
 
-/* ---- the script ---------------------------------------------------------------------------------- */
+/* ---- the script ---- */
 
 double carm_scene_x(const struct carm_scene *scene, double intensity)
 {
@@ -432,7 +432,7 @@ double carm_scene_y(const struct carm_scene *scene, double performance)
     return (log10(performance) - scene->y.lo) * scene->y_px;
 }
 
-/* ---- ranges ---------------------------------------------------------------------------------- */
+/* ---- ranges ---- */
 
 enum {
     BAND_PX = 2,    /* intervals narrower than this are not seen */
@@ -448,7 +448,7 @@ static void put_spot(FILE *out, const struct carm_scene *s, double x, double y, 
             end);
 }
 
-/* ---- roofs ----------------------------------------------------------------------------------- */
+/* ---- roofs ---- */
 
 static void put_line(FILE *out, const struct carm_scene *s, const struct carm_scene_line *l,
                      bool slope)
@@ -575,7 +575,7 @@ static void put_side_labels(FILE *out, const struct carm_scene *s, const char *n
     fprintf(out, "CARM_END\n%s = %zu\n", name, n);
 }
 
-/* ---- points ---------------------------------------------------------------------------------- */
+/* ---- points ---- */
 
 static bool is_long(double low, double high, double px)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A roofline panel: the roofs of one or several models on the cache-aware or the original model, and
  * points under them; or the hierarchical view, with a point for each level (models/place/levels.h). It is collected here, laid out by plots/labels.h, and written here. */
-#ifndef CARM_PLOTS_ROOFLINE_H
-#define CARM_PLOTS_ROOFLINE_H
+#pragma once
 
 #include "models/file/select.h"
 #include "plots/input.h"
@@ -132,5 +131,3 @@ bool carm_scene_joins(const struct carm_scene *scene, size_t i);
 /* Writes the panel. */
 void carm_scene_put(const struct carm_plot_canvas *canvas, const struct carm_scene *scene,
                     const char *title);
-
-#endif

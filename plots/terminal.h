@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The roofline in a terminal, as large as is asked for, both axes logarithmic. */
-#ifndef CARM_PLOTS_TERMINAL_H
-#define CARM_PLOTS_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ const char *carm_draw_colour(size_t colour);
 
 /* Draws. Errors of the stream stay in it (ferror). */
 void carm_draw_print(FILE *out, const struct carm_draw_roofline *picture);
-
-#endif

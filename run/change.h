@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm run --set: what a changed machine would bring each part of a program, by its lower bounds today and there. */
-#ifndef CARM_RUN_CHANGE_H
-#define CARM_RUN_CHANGE_H
+#pragma once
 
 #include "models/place/settings.h"
 #include "run/verdict.h"
@@ -28,5 +27,3 @@ int carm_run_change(struct carm_run_changed *changed, const struct carm_run *run
                     const struct carm_profile *profile, const struct carm_run_verdict *today,
                     const struct carm_run_levels *levels, const struct carm_model *model,
                     const struct carm_microarchitecture *theory, struct carm_err *err);
-
-#endif

@@ -191,7 +191,7 @@ static int run_free(struct carm_run *run, bool quiet, const char *announce, stru
     return rc;
 }
 
-/* ---- counters -------------------------------------------------------------------------------- */
+/* ---- counters ---- */
 
 /* Opens the sockets' counters, which need more rights than a program's. Without these rights the
  * row has neither DRAM bytes nor energy, and a note with the reason. */
@@ -272,7 +272,7 @@ out:
     return rc;
 }
 
-/* ---- stepping -------------------------------------------------------------------------------- */
+/* ---- stepping ---- */
 
 static void show_progress(uint64_t instructions, void *arg)
 {
@@ -558,7 +558,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     return 0;
 }
 
-/* ---- translation ----------------------------------------------------------------------------- */
+/* ---- translation ---- */
 
 /* Notes code that translation did not count; the CPU's counters may have counted it. */
 static void explain_uncounted(struct carm_run *run, const struct carm_counters *counters,
@@ -905,7 +905,7 @@ static int run_with_counters(struct carm_run *run, struct carm_counters *counter
     return rc;
 }
 
-/* ---- which back end ------------------------------------------------------------------------------ */
+/* ---- which back end ---- */
 
 bool carm_run_is_short(const struct carm_run *run)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts a program from its start to its end, for a row of points.csv. */
-#ifndef CARM_RUN_COUNT_H
-#define CARM_RUN_COUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,5 +103,3 @@ int carm_run_count(struct carm_run *run, struct carm_err *err);
 
 /* Frees samples, runs and blocks. */
 void carm_run_close(struct carm_run *run);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Standard input of a program that runs twice: first for its time, then for its counts. */
-#ifndef CARM_RUN_INPUT_H
-#define CARM_RUN_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -27,5 +26,3 @@ bool carm_input_rewind(const struct carm_input *input);
 /* Call after the second run: sets a file's offset to the end of the first run.
  * returns whether the second run had the same input */
 bool carm_input_end(struct carm_input *input);
-
-#endif

@@ -156,8 +156,6 @@ static void tell_keeper(const struct carm_launch *launch, pid_t program)
     }
 }
 
-/* ---- the program ---- */
-
 /* The child up to its exec; async-signal-safe calls only, as the parent may have threads. */
 static _Noreturn void child(char *const *argv, char *const *environment, unsigned flags,
                             const struct carm_launch *launch, int gate, int report, pid_t parent)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A program started on its own, held before its exec so that counters can be attached first. */
-#ifndef CARM_RUN_LAUNCH_H
-#define CARM_RUN_LAUNCH_H
+#pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -61,5 +60,3 @@ void carm_launch_pass_on(int signo);
 
 /* Kills a program that was not waited for. */
 void carm_launch_close(struct carm_launch *launch);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm run --levels: the program's addresses go to a simulation of the model's caches. The counted bytes, lookups
  * and misses of each level go to the rows of points.csv. */
-#ifndef CARM_RUN_LEVELS_H
-#define CARM_RUN_LEVELS_H
+#pragma once
 
 #include "harness/profile/profile.h"
 #include "models/caches/machine.h"
@@ -104,5 +103,3 @@ bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct ca
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
 /* The same of the other caches; NULL where there are none. */
 const struct carm_run_levels *carm_run_levels_changed(const struct carm_run_levels *levels);
-
-#endif

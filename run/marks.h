@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Marked code (include/carm_count.h) as rows of points.csv: the counts of one iteration. */
-#ifndef CARM_RUN_MARKS_H
-#define CARM_RUN_MARKS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@
  * returns 0 or -CARM_ENOMEM */
 int carm_marks_rows(const struct carm_mark *marks, size_t n, struct carm_row **rows, size_t *nrows,
                     struct carm_err *err);
-
-#endif

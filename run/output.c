@@ -40,8 +40,6 @@ struct carm_output {
     char room[ROOM];
 };
 
-/* ---- the other end ------------------------------------------------------------------------------- */
-
 /* Frees the memory of the written part of the file. The file's size stays, since the program may
  * ask for it. */
 static void free_file(struct stream *s)
@@ -83,8 +81,6 @@ static void *empty(void *arg)
         }
     }
 }
-
-/* ---- of each kind -------------------------------------------------------------------------------- */
 
 static void open_file(struct stream *s, int like)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Standard output and error of a run whose output is discarded: of the same kind as the caller's, since programs
  * behave otherwise at /dev/null (grep stops at the first match), in a pipe, and on a terminal. */
-#ifndef CARM_RUN_OUTPUT_H
-#define CARM_RUN_OUTPUT_H
+#pragma once
 
 struct carm_output;
 
@@ -16,5 +15,3 @@ int carm_output_open(struct carm_output **out);
  * returns the descriptor that replaces it in the program */
 int carm_output_fd(const struct carm_output *output, int i);
 void carm_output_close(struct carm_output *output); /* NULL allowed */
-
-#endif

@@ -22,8 +22,6 @@ const char *carm_pairs_verdict_name(enum carm_pairs_verdict verdict)
     return names[verdict];
 }
 
-/* ---- judging ------------------------------------------------------------------------------------- */
-
 /* How many values of n at each end the 99% interval of their median leaves out: the number of values below the median has
  * a binomial distribution.
  * source: Hollander & Wolfe, Nonparametric Statistical Methods, section 3.6 */
@@ -69,8 +67,6 @@ int carm_pairs_judge(const double *times, size_t n, double threshold, struct car
     free(values);
     return 0;
 }
-
-/* ---- the machine --------------------------------------------------------------------------------- */
 
 enum { PROBES = 15 }; /* before each run: some 150 us together */
 
@@ -133,8 +129,6 @@ static void sum_up(const struct weather *w, size_t runs, double own, struct carm
     out->others = read ? fmax(busy - w->busy - own, 0.0) / seconds : -1.0;
     out->stolen = read ? (stolen - w->stolen) / seconds : -1.0;
 }
-
-/* ---- running ------------------------------------------------------------------------------------- */
 
 static int run_once(const char *command, double *wall, double *processor, struct carm_err *err)
 {

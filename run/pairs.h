@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Two commands that run in turn, A B A B: by how much the second takes longer. What disturbs the machine for longer than
  * a run disturbs both. */
-#ifndef CARM_RUN_PAIRS_H
-#define CARM_RUN_PAIRS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, str
  * returns 0 or -CARM_ENOMEM */
 int carm_pairs_judge(const double *times, size_t n, double threshold, struct carm_pairs_time *out,
                      struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of a program that has run: a row of points.csv for each loop or function. */
-#ifndef CARM_RUN_PARTS_H
-#define CARM_RUN_PARTS_H
+#pragma once
 
 #include "harness/profile/profile.h"
 #include "run/count.h"
@@ -23,5 +22,3 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
 
 /* "62% on p cores, 38% on e cores": of a hybrid CPU; else "". returns dst */
 char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row *row);
-
-#endif

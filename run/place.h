@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The program, and each of its parts, under the roofs of a model. */
-#ifndef CARM_RUN_PLACE_H
-#define CARM_RUN_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void carm_run_part_row(const struct carm_run *run, const struct carm_profile *pr
 void carm_run_part_place(struct carm_run_placed *out, const struct carm_run *run,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
                          const struct carm_model *model, size_t i);
-
-#endif

@@ -66,8 +66,6 @@ int carm_regions_again(const struct carm_regions *regions, struct carm_err *err)
     return tell(regions->counts, "translate", err);
 }
 
-/* ---- rows of both runs ------------------------------------------------------------------------- */
-
 enum column { NAME, SECONDS, CALLS, NOTE, COLUMNS };
 
 struct reader {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Regions of a program that runs twice: the first run gives their times, the second one their counts. */
-#ifndef CARM_RUN_REGIONS_H
-#define CARM_RUN_REGIONS_H
+#pragma once
 
 #include "base/err.h"
 
@@ -20,5 +19,3 @@ int carm_regions_again(const struct carm_regions *regions, struct carm_err *err)
 /* Appends the rows of the second run to a points file, with the times of the first run's rows
  * that correspond to them without doubt. returns as carm_row_append */
 int carm_regions_take(const struct carm_regions *regions, const char *path, struct carm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rows of points.csv of a program that has run: of its parts or of the whole program, for
  * each free run. */
-#ifndef CARM_RUN_ROWS_H
-#define CARM_RUN_ROWS_H
+#pragma once
 
 #include <limits.h>
 
@@ -38,5 +37,3 @@ int carm_run_rows_by_regions(struct carm_run *run, const char *path, const char 
 
 /* The number of rows of a points file, without its header; 0 where it cannot be read. */
 long carm_run_rows_count(const char *path);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares the totals of a program that was counted twice: by the CPU's counters in the free
  * run, and by translation. */
-#ifndef CARM_RUN_TOTALS_H
-#define CARM_RUN_TOTALS_H
+#pragma once
 
 #include "harness/count/provider.h"
 #include "harness/count/recipe.h"
@@ -34,5 +33,3 @@ struct carm_totals {
 void carm_totals_compare(struct carm_totals *totals, enum carm_provider provider,
                          const struct carm_recipe *recipe, const struct carm_counts *counters,
                          const struct carm_counts *counted);
-
-#endif

@@ -6,8 +6,7 @@
  * ignore it while it is stepped. Between two signals of a timer, at least CARM_TRACE_TIMER_GAP
  * instructions are executed: a timer of some kHz would otherwise leave a stepped program no time
  * between signals. 32-bit code counts as unknown. */
-#ifndef CARM_RUN_TRACE_H
-#define CARM_RUN_TRACE_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ int carm_trace_check(struct carm_err *err);
  * that cannot be executed: 0, with the status that the child chose and no instructions
  * returns 0, -CARM_ENOTSUP, -CARM_EIO */
 int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err);
-
-#endif

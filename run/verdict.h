@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verdict on each part of a program: its counts, code, samples and simulated caches become lower bounds of its
  * time (models/verdict/bounds.h). */
-#ifndef CARM_RUN_VERDICT_H
-#define CARM_RUN_VERDICT_H
+#pragma once
 
 #include "harness/profile/graph.h"
 #include "harness/profile/profile.h"
@@ -61,5 +60,3 @@ enum { CARM_RUN_UNITS_MAX = 96, CARM_RUN_CHAIN_MAX = 128 };
 int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *graph,
                         struct carm_bounds_input *in, struct carm_bounds_unit *units,
                         char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err);
-
-#endif

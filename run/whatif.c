@@ -49,7 +49,7 @@ static const double unrolled = 4.0;
 
 enum { SNAPSHOTS_LEAST = 3, NEST_MAX = 16 /* loops in a loop */ };
 
-/* ---- words ---- */
+/* ---- the table of changes ---- */
 
 #define ROW(id, word, words, advice, code) {word, words, advice, CARM_ADVICE_##code},
 static const struct {
@@ -78,7 +78,7 @@ bool carm_whatif_is_bound(enum carm_whatif_kind kind)
     return table[kind].code == CARM_ADVICE_COUNT;
 }
 
-/* ---- figures ---- */
+/* ---- statistics of the snapshots ---- */
 
 /* Of those that are numbers; NaN = none is */
 static double median_of(const double *v, size_t n)
@@ -162,7 +162,7 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     return true;
 }
 
-/* ---- loops ---- */
+/* ---- which loops to try ---- */
 
 struct candidate {
     const struct carm_profile_row *row;
@@ -324,7 +324,7 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
     c->head = head;
 }
 
-/* ---- the run ---- */
+/* ---- the program's run ---- */
 
 static volatile sig_atomic_t program_pid;
 
@@ -450,7 +450,7 @@ static void take_snapshots(struct session *s, struct carm_observer *observer)
     }
 }
 
-/* ---- what they say ---- */
+/* ---- gains from the snapshots ---- */
 
 static const struct carm_whatif_error *error_of(enum carm_whatif_kind kind)
 {

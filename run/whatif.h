@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm run --what-if: what changes of the hot loops would bring, measured in copies of the running program
  * (harness/whatif/). The program runs once more, with its output discarded. */
-#ifndef CARM_RUN_WHATIF_H
-#define CARM_RUN_WHATIF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,5 +117,3 @@ struct carm_whatif_error {
  * returns false: nothing can be said, and why says why */
 bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
                          const struct carm_whatif_error *method, struct carm_whatif_change *change);
-
-#endif

@@ -5,8 +5,7 @@
  *     TEST(name) { ... }                              a test; cmocka's parameter `state` is there
  *     TEST_BETWEEN(name, set_up, tear_down) { ... }   each NULL or a function of `void **state`
  *     RUN_TESTS(set_up, tear_down)                    main: set_up, the tests in the order of the file, tear_down */
-#ifndef CARM_TESTS_UNIT_H
-#define CARM_TESTS_UNIT_H
+#pragma once
 
 #include <math.h>
 #include <setjmp.h>
@@ -89,5 +88,3 @@ static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_dow
             fail_msg("%s is %.17g, not %.17g", #value, near_v, near_w); \
         }                                                               \
     } while (0)
-
-#endif

@@ -14,8 +14,6 @@
 /* Small enough for every L1 data cache, large enough for one iteration of every code. */
 enum { WINDOW_BYTES = 1 << 17 };
 
-/* ---- one code ----------------------------------------------------------------------------------- */
-
 /* Instructions of a counted run: PAPI's start and stop execute some thousand in user mode. */
 static const uint64_t counted_instructions = 4000000;
 static const uint64_t stepped_instructions = 400;
@@ -170,8 +168,6 @@ int carm_count_code(struct carm_counters *counters, const struct carm_code *code
                     : by_stepping(code, window, w, counted, err);
 }
 
-/* ---- who counts ------------------------------------------------------------------------------ */
-
 int carm_code_counter_open(struct carm_code_counter *counter, const char *word,
                            const struct carm_cpu *cpu, struct carm_err *err)
 {
@@ -204,8 +200,6 @@ void carm_code_counter_close(struct carm_code_counter *counter)
     carm_recipe_free(counter->recipe);
     *counter = (struct carm_code_counter){.provider = CARM_PROVIDER_NONE};
 }
-
-/* ---- counting on a pinned thread ------------------------------------------------------------- */
 
 struct job {
     const struct carm_code_counter *counter;
@@ -283,8 +277,6 @@ int carm_code_counter_try(const struct carm_code_counter *counter, const struct 
     carm_team_close(team);
     return rc;
 }
-
-/* ---- every code that the model names ---------------------------------------------------------- */
 
 static bool names(const struct carm_model *model, const char *code)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test codes counted by the hardware, or by stepping, and compared with their construction: --counters of
  * `carm build` and `carm validate`. */
-#ifndef CARM_VALIDATION_COUNT_H
-#define CARM_VALIDATION_COUNT_H
+#pragma once
 
 #include "asm/image.h"
 #include "harness/machine/clock.h"
@@ -47,5 +46,3 @@ int carm_code_counter_check(const struct carm_code_counter *counter, const struc
 int carm_count_code(struct carm_counters *counters, const struct carm_code *code, void *window,
                     size_t window_bytes, struct carm_counts *counted,
                     struct carm_counts *constructed, struct carm_err *err);
-
-#endif

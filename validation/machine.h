@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The description of this machine in a model. */
-#ifndef CARM_VALIDATION_MACHINE_H
-#define CARM_VALIDATION_MACHINE_H
+#pragma once
 
 #include "harness/machine/clock.h"
 #include "harness/machine/cpu.h"
@@ -17,5 +16,3 @@ void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *
  * CPU, caches). here: from carm_machine_describe */
 int carm_machine_check(const struct carm_machine *here, const struct carm_machine *model,
                        struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Options that `carm build` and `carm validate` share: lists, levels, repetitions. */
-#ifndef CARM_VALIDATION_OPTIONS_H
-#define CARM_VALIDATION_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int carm_budget_parse(const char *word, double usual_seconds, bool quick, size_t
 /* Repetitions behind every point. word: NULL = not given, then *reps stays
  * returns 0 or -CARM_EINVAL */
 int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A point that is measured in rounds. Each round runs a part of the repetitions and notes the
  * state of the machine. */
-#ifndef CARM_VALIDATION_SERIES_H
-#define CARM_VALIDATION_SERIES_H
+#pragma once
 
 #include "harness/machine/measure.h"
 #include "models/model.h"
@@ -68,5 +67,3 @@ bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *po
  * interval on a sound machine times slack. */
 bool carm_series_is_doubtful(const struct carm_series *s, const struct carm_pooled *pooled,
                              double slack);
-
-#endif

@@ -154,8 +154,6 @@ enum {
 };
 static const unsigned gather_vectors[GATHERS] = {1, 2, 4, 6};
 
-/* ---- all codes ----------------------------------------------------------------------------------- */
-
 static int by_name(const void *a, const void *b)
 {
     char left[CARM_CODE_NAME_MAX];
@@ -225,8 +223,6 @@ int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *e
     return 0;
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
-
 void carm_chain_name(const struct carm_chain_code *code, char name[CARM_CODE_NAME_MAX])
 {
     if (code->form == CARM_CHAIN_CHASE) {
@@ -269,8 +265,6 @@ int carm_chain_parse(const char *name, struct carm_chain_code *code, struct carm
                                    "model",
                                    name);
 }
-
-/* ---- sizes --------------------------------------------------------------------------------------- */
 
 static const char *text_of(const struct carm_chain_code *code)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Codes for latencies: chains of dependent instructions (latency), independent instructions
  * (reciprocal throughput), and pointer chases. One table has all instructions. */
-#ifndef CARM_ASM_CHAIN_CODE_H
-#define CARM_ASM_CHAIN_CODE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -99,5 +98,3 @@ extern const char carm_chain_inc_text[];
 /* Writes one self-contained NASM file with the codes, for `nasm -f bin`. Write errors are left for the caller to
  * find with ferror(out). */
 void carm_chain_source(FILE *out, const struct carm_chain_code *codes, size_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Executable latency codes, built in or made by one run of nasm. Each code is recounted by
  * disassembly before it is mapped executable. */
-#ifndef CARM_ASM_CHAIN_IMAGE_H
-#define CARM_ASM_CHAIN_IMAGE_H
+#pragma once
 
 #include "asm/chain/code.h"
 #include "asm/recount.h"
@@ -72,5 +71,3 @@ int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *
                              const struct carm_code_layout *layout,
                              const struct carm_account *account, struct carm_chain_account *out,
                              struct carm_err *err);
-
-#endif

@@ -98,8 +98,6 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
-
 static int check_address(const struct walk *w, const struct insn *i, const ZydisDecodedOperand *o)
 {
     const ZydisRegister base = o->mem.base;
@@ -159,8 +157,6 @@ static int store_depth(struct walk *w, const struct insn *i, const ZydisDecodedO
     w->cells[w->ncells++] = cell;
     return 0;
 }
-
-/* ---- one instruction ----------------------------------------------------------------------------- */
 
 static bool is_allowed(const struct insn *i)
 {
@@ -273,8 +269,6 @@ static int follow(struct walk *w, const struct insn *i, bool *followed)
     }
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------ */
-
 static bool is_end(const struct walk *w, const struct insn *i)
 {
     return i->in.mnemonic == ZYDIS_MNEMONIC_DEC && i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -365,8 +359,6 @@ static int find_carried(struct walk *w)
     }
     return rc ? rc : longest;
 }
-
-/* ---- entry and end ------------------------------------------------------------------------------- */
 
 static const ZydisRegister saved[SAVED] = {ZYDIS_REGISTER_RBX, ZYDIS_REGISTER_RBP,
                                            ZYDIS_REGISTER_R12, ZYDIS_REGISTER_R13,

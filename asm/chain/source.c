@@ -233,8 +233,6 @@ static void put_table_code(FILE *out, const struct carm_chain_code *c)
     }
 }
 
-/* ---- chases -------------------------------------------------------------------------------------- */
-
 static void put_chase(FILE *out, const struct carm_chain_code *c)
 {
     const unsigned kept = c->chains <= CARM_CHASE_REGISTERS ? c->chains : 0;
@@ -293,8 +291,6 @@ static void put_gather(FILE *out, const struct carm_chain_code *c)
         fprintf(out, "    vmovups [rdi + %u], %s%u\n", i * bytes, family, i);
     }
 }
-
-/* ---- the file ------------------------------------------------------------------------------------ */
 
 static void put_constants(FILE *out)
 {

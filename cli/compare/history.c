@@ -14,8 +14,6 @@
 #include "models/file/history.h"
 #include "plots/page/write.h"
 
-/* ---- text ---- */
-
 /* Exact counts with all their digits: a step may be of one instruction. */
 static const char *value_text(char dst[CARM_NUMBER_MAX], const struct carm_history_series *s,
                               double v)
@@ -107,8 +105,6 @@ static void put_table(const struct carm_history *h, const struct carm_compare_hi
                                h->unlike);
     }
 }
-
-/* ---- JSON, for the page, too ---- */
 
 static json_t *make_step(const void *items, size_t i)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm compare --history: files of points, one for each commit. */
-#ifndef CARM_CLI_COMPARE_HISTORY_H
-#define CARM_CLI_COMPARE_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ struct carm_compare_history {
 
 /* returns an exit code; errors go to standard error */
 int carm_compare_history_run(const struct carm_compare_history *job);
-
-#endif

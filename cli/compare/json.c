@@ -21,8 +21,6 @@ static json_t *list(size_t n, json_t *(*make)(const void *arg, size_t i), const 
     return array;
 }
 
-/* ---- models and facts --------------------------------------------------------------------------- */
-
 static json_t *make_model(const void *arg, size_t i)
 {
     const struct carm_compare_page *page = arg;
@@ -67,8 +65,6 @@ static json_t *make_facts(const struct carm_compare_page *page,
     free(facts);
     return array;
 }
-
-/* ---- sets --------------------------------------------------------------------------------------- */
 
 static json_t *make_value(const void *arg, size_t i)
 {
@@ -156,8 +152,6 @@ static json_t *make_set(const void *arg, size_t i)
                     carm_jwrite_value(o, "roofs", list(set->nrows, make_row, &rows));
     return carm_jwrite_done(o, ok);
 }
-
-/* ---- fitness and the whole ---------------------------------------------------------------------- */
 
 static json_t *make_fitness(const void *arg, size_t i)
 {

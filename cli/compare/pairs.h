@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef CARM_CLI_COMPARE_PAIRS_H
-#define CARM_CLI_COMPARE_PAIRS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ struct carm_compare_pairs {
 
 /* Runs, prints, and judges. returns the exit status */
 int carm_compare_pairs_run(const struct carm_compare_pairs *job);
-
-#endif

@@ -26,7 +26,7 @@ struct page {
     double tolerance[CARM_CHANGE_KINDS]; /* of --exact; negative = not looked at */
 };
 
-/* ---- --exact --------------------------------------------------------------------------------------- */
+/* ---- --exact ---- */
 
 /* "flops,bytes:1%": a column without a tolerance must be equal. */
 static int parse_exact(struct page *page, const char *list, struct carm_err *err)
@@ -79,7 +79,7 @@ static bool within(const struct page *page, const struct carm_change *c, enum ca
                        fabs(v->change) <= t + rounding);
 }
 
-/* ---- text ------------------------------------------------------------------------------------------ */
+/* ---- text ---- */
 
 static const struct {
     const char *title, *unit; /* unit "" = a plain number, "%" = a share */
@@ -386,7 +386,7 @@ static void put_table(const struct page *page)
     put_only(page, "\n", "\n", NULL);
 }
 
-/* ---- Markdown -------------------------------------------------------------------------------------- */
+/* ---- Markdown ---- */
 
 /* A name, which may come from anybody's branch, as code: there it is no HTML, link, picture or @mention. More
  * backquotes than it has in a row end it, and no bar ends the cell. */
@@ -481,7 +481,7 @@ static void put_markdown(const struct page *page)
     putchar('\n');
 }
 
-/* ---- JSON: there may be millions of points, so no tree ---------------------------------------------- */
+/* ---- JSON: there may be millions of points, so no tree ---- */
 
 /* null for unknown values */
 static void put_number(bool first, const char *name, double v, bool known)
@@ -567,7 +567,7 @@ static void put_json(const struct page *page)
     fputs("\n]}\n", stdout);
 }
 
-/* ---- gates ----------------------------------------------------------------------------------------- */
+/* ---- gates ---- */
 
 /* Every count that --exact does not accept, a line for each. returns how many */
 static size_t judge_exact(const struct page *page)

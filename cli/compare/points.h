@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm compare of two files of points. */
-#ifndef CARM_CLI_COMPARE_POINTS_H
-#define CARM_CLI_COMPARE_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct carm_compare_points {
 
 /* returns an exit code; errors go to standard error */
 int carm_compare_points_run(const struct carm_compare_points *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared parts of the outputs of `carm compare`: a table for people, CSV, JSON. */
-#ifndef CARM_CLI_COMPARE_PRINT_H
-#define CARM_CLI_COMPARE_PRINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void carm_compare_put_table(const struct carm_compare_page *page);
 int carm_compare_put_csv(const struct carm_compare_page *page, const char *path,
                          struct carm_err *err);
 int carm_compare_put_json(const struct carm_compare_page *page, struct carm_err *err);
-
-#endif

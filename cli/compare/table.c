@@ -27,7 +27,7 @@ static void put_text(const struct carm_compare_page *page, int width, const char
            "");
 }
 
-/* ---- models, machines, levels ------------------------------------------------------------------- */
+/* ---- models, machines, levels ---- */
 
 static void put_list(const struct carm_compare_page *page)
 {
@@ -150,7 +150,7 @@ static bool is_pair(const struct carm_compare_page *page)
     return page->compare->n == 2;
 }
 
-/* ---- sets --------------------------------------------------------------------------------------- */
+/* ---- sets ---- */
 
 static void set_name(const struct carm_compare_page *page, const struct carm_compare_set *set,
                      char *dst, size_t size)
@@ -384,7 +384,7 @@ static void put_other_sets(const struct carm_compare_page *page)
     }
 }
 
-/* ---- fitness ------------------------------------------------------------------------------------ */
+/* ---- fitness ---- */
 
 static void put_fitness(const struct carm_compare_page *page)
 {
@@ -428,7 +428,7 @@ static void put_fitness(const struct carm_compare_page *page)
     }
 }
 
-/* ---- the end ------------------------------------------------------------------------------------- */
+/* ---- what the comparison ends with ---- */
 
 /* What a roof belongs to, as the answer names it: its level, or computation. Ceilings belong to nothing:
  * the roofs above them say it. */

@@ -15,8 +15,6 @@
 #include "base/observer.h"
 #include "cli/fleet/nodes.h"
 
-/* ---- options ------------------------------------------------------------------------------------- */
-
 /* A build of all ISAs with ceilings takes some minutes on many cores. */
 #define DEFAULT_LIMIT "900"
 /* The options of the command line; NULL where not given. */
@@ -100,8 +98,6 @@ static int check(struct carm_err *err)
     return 0;
 }
 
-/* ---- under mpirun --------------------------------------------------------------------------- */
-
 /* Becomes carm-mpi, which lies beside the program, or in libexec (or lib) once installed. MPI is in a program
  * of its own so that carm runs where there is none, and so that each may be of another compiler. */
 static int become_rank(const struct build_line *line, struct carm_err *err)
@@ -130,8 +126,6 @@ static int become_rank(const struct build_line *line, struct carm_err *err)
                      "libopenmpi-dev), then make and make install again; or gather models without "
                      "it: srun carm build -o models/%%h.json");
 }
-
-/* ---- alone ---------------------------------------------------------------------------------- */
 
 static int measure_alone(const struct build_line *line, struct carm_err *err)
 {

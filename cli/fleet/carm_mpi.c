@@ -51,8 +51,6 @@ static void begin_send(const char *text, size_t bytes, int rank, int tag, MPI_Re
     MPI_Start(request);
 }
 
-/* ---- start ---------------------------------------------------------------------------------- */
-
 /* An mpirun of another MPI starts ranks that do not find each other: each would be rank 0 of 1. */
 static bool launcher_fits(const struct job *job)
 {
@@ -98,8 +96,6 @@ static int introduce(struct job *job, struct carm_fleet_gather *g)
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return code;
 }
-
-/* ---- ranks other than 0 --------------------------------------------------------------------- */
 
 /* The end of a rank when the whole job is ended: mpirun kills those that take long. */
 static _Noreturn void leave(struct carm_fleet_node *node)
@@ -156,8 +152,6 @@ static void wait_for_bye(const struct job *job)
     }
     MPI_Recv(NULL, 0, MPI_CHAR, 0, TAG_BYE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
-
-/* ---- rank 0 --------------------------------------------------------------------------------- */
 
 /* A row that has begun to come; its sender may die on the way. */
 struct incoming {

@@ -16,8 +16,6 @@
 
 static struct carm_fleet_words given;
 
-/* ---- options ------------------------------------------------------------------------------------- */
-
 #define JUDGED                                                                                    \
     {"fdr",                                                                                       \
      0,                                                                                           \
@@ -71,8 +69,6 @@ static const struct carm_opt report_options[] = {
     JUDGED,
     END,
 };
-
-/* ---- report -------------------------------------------------------------------------------------- */
 
 static int parse_report(const struct carm_fleet_words *words, struct carm_fleet_options *o,
                         struct carm_err *err)
@@ -149,8 +145,6 @@ static int write_report(const struct carm_fleet_words *words, struct carm_err *e
     carm_fleet_free(fleet);
     return rc;
 }
-
-/* ---- sub-commands -------------------------------------------------------------------------------- */
 
 static int judge(int noperands, char **operands,
                  int (*run)(const struct carm_fleet_words *words, struct carm_err *err))

@@ -30,8 +30,6 @@ void carm_fleet_nap(void)
     nanosleep(&t, NULL);
 }
 
-/* ---- start ---------------------------------------------------------------------------------- */
-
 /* The environment without the variables that make a process a rank. The child is a program of
  * its own, which waits its turn on the node like a build started by hand. To be released with
  * free. */
@@ -210,8 +208,6 @@ void carm_fleet_node_start(struct carm_fleet_node *node, char *const *argv, doub
     spawn(node, all, like_parent);
 }
 
-/* ---- wait ----------------------------------------------------------------------------------- */
-
 /* Keeps the end of the child's output. */
 static void listen_to(struct carm_fleet_node *node)
 {
@@ -265,8 +261,6 @@ void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason)
     node->deadline = carm_seconds_now();
     kill(-node->pid, SIGKILL);
 }
-
-/* ---- row ------------------------------------------------------------------------------------ */
 
 /* The last line of the child's output, without "carm: " and without characters that a row may
  * not have. */
@@ -340,8 +334,6 @@ char *carm_fleet_node_row(const struct carm_fleet_node *node, const struct carm_
     return carm_fleet_row_text(who, "failed", reason, NULL);
 }
 
-/* ---- end ------------------------------------------------------------------------------------ */
-
 void carm_fleet_node_close(struct carm_fleet_node *node)
 {
     carm_fleet_node_stop(node, "stopped");
@@ -360,8 +352,6 @@ void carm_fleet_node_close(struct carm_fleet_node *node)
         node->lock = -1;
     }
 }
-
-/* ---- rank 0 --------------------------------------------------------------------------------- */
 
 int carm_fleet_gather_open(struct carm_fleet_gather *g, const struct carm_fleet_peer *peers,
                            size_t n, const char *output, struct carm_err *err)

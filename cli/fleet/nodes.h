@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The nodes of carm fleet build: the measurement of one node, and rank 0's state of all nodes. */
-#ifndef CARM_CLI_FLEET_NODES_H
-#define CARM_CLI_FLEET_NODES_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -97,5 +96,3 @@ int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err);
 
 /* Releases; closes the file where that was not done. */
 void carm_fleet_gather_close(struct carm_fleet_gather *g);
-
-#endif

@@ -16,8 +16,6 @@
 #include "models/file/fleet/read.h"
 #include "models/fleet/judge.h"
 
-/* ---- words --------------------------------------------------------------------------------------- */
-
 static bool parse_count(const char *word, size_t least, size_t *n)
 {
     char *end;
@@ -75,7 +73,7 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
     return 0;
 }
 
-/* ---- CSV: a row for each node and roof, and for each node and family of roofs ----------------------- */
+/* CSV: a row for each node and roof, and for each node and family of roofs. */
 
 /* Empty where it is not known. */
 static void put_number(FILE *out, double v, int digits)
@@ -145,8 +143,6 @@ static int put_csv(const struct carm_fleet_page *page, const char *path, struct 
 {
     return carm_outfile_print(path, put_all, page, err);
 }
-
-/* ---- the whole ------------------------------------------------------------------------------------ */
 
 static void say_broken(const struct carm_fleet *fleet)
 {

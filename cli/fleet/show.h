@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm fleet show: the groups of a fleet and its outliers as text, CSV and JSON. */
-#ifndef CARM_CLI_FLEET_SHOW_H
-#define CARM_CLI_FLEET_SHOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ void carm_fleet_put_text(const struct carm_fleet_page *page);
 
 /* returns 0 or -CARM_ENOMEM */
 int carm_fleet_put_json(const struct carm_fleet_page *page, struct carm_err *err);
-
-#endif

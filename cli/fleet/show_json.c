@@ -44,8 +44,6 @@ static bool name_column(json_t *o, const struct carm_fleet_column *c)
            carm_jwrite_text(o, "name", c->roof.name);
 }
 
-/* ---- groups --------------------------------------------------------------------------------------- */
-
 static json_t *make_extreme(const struct carm_fleet_group *group, size_t j, ptrdiff_t node)
 {
     json_t *o = json_object();
@@ -129,8 +127,6 @@ static void put_columns(struct writer *w, size_t g)
     printf("]}");
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------- */
-
 static json_t *make_flag(const struct carm_fleet_table *t, size_t i, size_t j)
 {
     const struct carm_fleet_test *test = carm_fleet_test_of(t, i, j);
@@ -189,8 +185,6 @@ static json_t *make_node(const struct carm_fleet_page *page, size_t g, size_t i)
                                           : make_verdict(page, &group->drift, (size_t)node->drift));
     return carm_jwrite_done(o, ok);
 }
-
-/* ---- the rest ------------------------------------------------------------------------------------- */
 
 static json_t *make_failed(const struct carm_fleet_row *row)
 {

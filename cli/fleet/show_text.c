@@ -12,7 +12,7 @@
 /* Columns: of a group's table, and of the lists. */
 enum { NAME_WIDTH = 15, EXTREME_WIDTH = 13, HOST_WIDTH = 20, ROOF_WIDTH = 34 };
 
-/* ---- one group ------------------------------------------------------------------------------------ */
+/* ---- one group ---- */
 
 /* "+3.3%"; without the decimal for large values */
 static const char *percent(char *dst, size_t size, double share)
@@ -206,7 +206,7 @@ static void put_group(const struct carm_fleet_page *page, size_t g)
     put_columns(page, group);
 }
 
-/* ---- outliers, suspects, drift and failed nodes --------------------------------------------------- */
+/* ---- outliers, suspects, drift and failed nodes ---- */
 
 /* A node in a list: of which table, and which column says it. */
 struct entry {
@@ -363,7 +363,7 @@ static void put_list(const struct carm_fleet_page *page, bool drift,
     free(list.entries);
 }
 
-/* ---- the parts ------------------------------------------------------------------------------------ */
+/* ---- the sections of the text ---- */
 
 static void put_outliers(const struct carm_fleet_page *page)
 {
@@ -384,7 +384,7 @@ static void put_outliers(const struct carm_fleet_page *page)
     }
 }
 
-/* ---- odd nodes: few of a type with another memory, page size or ISA, or without some roofs ---------- */
+/* ---- odd nodes: few of a type with another memory, page size or ISA, or without some roofs ---- */
 
 /* Why a node is odd; "" = it is not. */
 static const char *odd_text(const struct carm_fleet_page *page, size_t g, size_t node, char *dst,
@@ -535,7 +535,7 @@ static void put_lists(const struct carm_fleet_page *page)
     }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the text of a fleet ---- */
 
 static void put_summary(const struct carm_fleet_page *page)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which counter back ends work on this machine, and why the others do not; for `carm info`. */
-#ifndef CARM_CLI_INFO_COUNTERS_H
-#define CARM_CLI_INFO_COUNTERS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@ void carm_info_counters_print(const struct carm_cpu *cpu); /* to standard output
 
 /* The same as a new JSON object, or NULL when out of memory. */
 json_t *carm_info_counters_json(const struct carm_cpu *cpu);
-
-#endif

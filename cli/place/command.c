@@ -132,7 +132,7 @@ struct context {
     char gain[CARM_SETTINGS_TEXT_MAX + 128];
 };
 
-/* ---- where points come from ------------------------------------------------------------------ */
+/* ---- where points come from ---- */
 
 /* Says once for each host that it is not the model's. */
 static void tell_host(struct context *c, const char *host)
@@ -164,7 +164,7 @@ static void tell_host(struct context *c, const char *host)
     }
 }
 
-/* ---- one point ------------------------------------------------------------------------------- */
+/* ---- one point ---- */
 
 /* The ceilings as its own instructions leave them. */
 static void adjust(const struct context *c, struct carm_placed *d)
@@ -263,7 +263,7 @@ static void put_point(struct context *c, const struct carm_point *point,
     judge(c, d);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static int read_points(struct context *c, const char *path, struct carm_err *err)
 {

@@ -15,8 +15,6 @@ enum { INTENSITIES_MAX = 64, TEXT_MAX = 6144 };
 static const double least = 1e-9;
 static const double most = 1e9;
 
-/* ---- the list -------------------------------------------------------------------------------- */
-
 static int read_list(const char *list, double values[INTENSITIES_MAX], size_t *n,
                      struct carm_err *err)
 {
@@ -38,8 +36,6 @@ static int read_list(const char *list, double values[INTENSITIES_MAX], size_t *n
     }
     return carm_fail(err, CARM_EINVAL, "--intensity takes up to %d numbers", INTENSITIES_MAX);
 }
-
-/* ---- table ----------------------------------------------------------------------------------- */
 
 static const struct carm_ceiling *roof_of(const struct carm_place *p)
 {
@@ -104,8 +100,6 @@ static void put_table(const struct carm_place_printer *pr, const struct carm_mod
         fputs("\ncarm build --ceilings measures what each optimisation can give here\n", pr->out);
     }
 }
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_json_side(FILE *out, const struct carm_place_set *set, enum carm_place_which which,
                           double intensity)

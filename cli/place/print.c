@@ -54,8 +54,6 @@ void carm_place_end(struct carm_place_printer *printer)
     }
 }
 
-/* ---- where they go ------------------------------------------------------------------------------ */
-
 static ssize_t write_file(void *cookie, const char *data, size_t size)
 {
     struct carm_place_outputs *o = cookie;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The output of `carm place`: a table, CSV or JSON, point by point. */
-#ifndef CARM_CLI_PLACE_PRINT_H
-#define CARM_CLI_PLACE_PRINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -90,5 +89,3 @@ int carm_place_outputs_close(struct carm_place_outputs *outputs, int rc, struct 
 int carm_place_intensities(struct carm_place_printer *printer, const struct carm_model *model,
                            struct carm_place_choices *choices, const char *list,
                            struct carm_err *err);
-
-#endif

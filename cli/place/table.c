@@ -20,7 +20,7 @@ enum { WIDTH = 100, NAME_WIDTH = 60, TEXT_MAX = 6144 };
 
 static const char *const model_names[] = {"cache-aware", "original"};
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- lines of text ---- */
 
 /* A line in the making: a write to a stream takes as long as a cell. */
 struct line {
@@ -69,7 +69,7 @@ static void end_line(FILE *out, struct line *t)
     fwrite_unlocked(t->dst, 1, t->used, out);
 }
 
-/* ---- cells ----------------------------------------------------------------------------------- */
+/* ---- cells ---- */
 
 /* A text made safe and cut to width columns, the last of which tells that it was cut. */
 static char *fit(char *dst, size_t size, const char *src, size_t width, bool ascii)
@@ -184,7 +184,7 @@ void carm_place_table_note(const struct carm_place_printer *pr, const char *head
                 plain ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii), plain);
 }
 
-/* ---- what --by says of a parallel program's ranks ----------------------------------------------- */
+/* ---- what --by says of a parallel program's ranks ---- */
 
 /* Less is within the errors of times and counts. */
 static const double worth_naming = 1.005;
@@ -311,7 +311,7 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
     return dst;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 void carm_place_table_begin(const struct carm_place_printer *printer,
                             const struct carm_model *model)

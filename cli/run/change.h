@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm run --set: the table of what a changed machine would bring, and its JSON. */
-#ifndef CARM_CLI_RUN_CHANGE_H
-#define CARM_CLI_RUN_CHANGE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@ void carm_run_change_show(const struct carm_run_changed *changed,
 /* The member "set" of the run's object. returns false: no memory */
 bool carm_run_change_json(const struct carm_run_changed *changed,
                           const struct carm_profile *profile, json_t *o);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm run --levels: the simulated caches as text and JSON. */
-#ifndef CARM_CLI_RUN_LEVELS_H
-#define CARM_CLI_RUN_LEVELS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@ char *carm_run_reuse(char *dst, size_t size, const struct carm_run_levels *level
 
 /* Prints the levels, the reasons of their misses, and the bytes that are never used. */
 void carm_run_levels_report(const struct carm_run_levels *levels);
-
-#endif

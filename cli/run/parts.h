@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The loops or functions of a program that has run: the table of `carm run`, and its JSON. */
-#ifndef CARM_CLI_RUN_PARTS_H
-#define CARM_CLI_RUN_PARTS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -38,5 +37,3 @@ struct carm_run_found {
 /* An object with the run and an array of its parts. context: a struct carm_run_found
  * returns 0 or -CARM_ENOMEM, -CARM_EIO */
 int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The report of `carm run` after the program's end, on standard error, since standard output is
  * the program's. */
-#ifndef CARM_CLI_RUN_REPORT_H
-#define CARM_CLI_RUN_REPORT_H
+#pragma once
 
 #include "models/model.h"
 #include "run/count.h"
@@ -19,5 +18,3 @@ void carm_run_report(const struct carm_run *run, const struct carm_model *model,
 
 /* Beside verdicts, which are the answer: waiting, signals and what is missing; of other ranks than 0 their line. */
 void carm_run_report_briefly(const struct carm_run *run);
-
-#endif

@@ -12,8 +12,6 @@
 #include "harness/profile/listing.h"
 #include "harness/translate/modules.h"
 
-/* ---- text ---- */
-
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
     va_list ap;
@@ -223,8 +221,6 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
     }
 }
 
-/* ---- JSON ---- */
-
 static json_t *bound_json(const void *bounds, size_t i)
 {
     const struct carm_lower_bound *b = &((const struct carm_bounds *)bounds)->of[i];
@@ -301,8 +297,6 @@ bool carm_run_verdict_json(const struct carm_run_verdict *of, json_t *part)
     return carm_jwrite_value(o, "gain", gain) &&
            carm_jwrite_value(part, "verdict", carm_jwrite_done(o, ok));
 }
-
-/* ---- the page ---- */
 
 static json_t *line_json(const void *lines, size_t i)
 {

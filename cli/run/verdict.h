@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm run: the verdicts on the parts of a program, as text and JSON. */
-#ifndef CARM_CLI_RUN_VERDICT_H
-#define CARM_CLI_RUN_VERDICT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ json_t *carm_run_gain_json(const struct carm_verdict_gain *gain);
 
 /* The member "verdict" of a part; none where the part has no verdict. */
 bool carm_run_verdict_json(const struct carm_run_verdict *verdict, json_t *part);
-
-#endif

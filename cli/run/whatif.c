@@ -9,8 +9,6 @@
 #include "base/json_write.h"
 #include "base/text.h"
 
-/* ---- text ---- */
-
 static void put(const char *text)
 {
     char clean[512];
@@ -138,8 +136,6 @@ void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct car
              whatif->seconds);
     put(text);
 }
-
-/* ---- JSON ---- */
 
 static bool stream_json(json_t *o, const struct carm_whatif_loop *loop, size_t kind)
 {

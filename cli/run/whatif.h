@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm run --what-if: the table of measured changes, and their JSON. */
-#ifndef CARM_CLI_RUN_WHATIF_H
-#define CARM_CLI_RUN_WHATIF_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -14,5 +13,3 @@ void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct car
 /* The member "what_if" of the run's object. returns false: no memory */
 bool carm_run_whatif_json(const struct carm_run_whatif *whatif, const struct carm_profile *profile,
                           json_t *o);
-
-#endif

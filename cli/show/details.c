@@ -323,7 +323,7 @@ static void print_ridges(const struct carm_show_page *page, const struct carm_mo
     }
 }
 
-/* ---- ceilings ------------------------------------------------------------------------------------- */
+/* ---- ceilings ---- */
 
 static const char *unit_of(enum carm_ceiling_group group)
 {
@@ -438,7 +438,7 @@ static void print_ceilings(const struct carm_show_page *page, const struct carm_
     put_chains(model, roofs);
 }
 
-/* ---- one set of roofs ----------------------------------------------------------------------------- */
+/* ---- one set of roofs ---- */
 
 /* Where narrower vectors are faster than those of the set: that is the roof, then. */
 static void print_narrower(const struct carm_show_page *page, const struct carm_model *m,
@@ -571,7 +571,7 @@ void carm_show_scaling(const struct carm_show_page *page, const struct carm_mode
     }
 }
 
-/* ---- validation ----------------------------------------------------------------------------------- */
+/* ---- validation ---- */
 
 /* One model's fitness on every level; beside: against roofs of the same rounds. */
 static void print_score(const struct carm_show_page *page, const struct carm_model *m,

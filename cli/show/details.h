@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every table of carm show --verbose. All print to standard output; errors of the stream stay in it (ferror). */
-#ifndef CARM_CLI_SHOW_DETAILS_H
-#define CARM_CLI_SHOW_DETAILS_H
+#pragma once
 
 #include "cli/show/page.h"
 #include "models/select.h"
@@ -28,5 +27,3 @@ void carm_show_scaling(const struct carm_show_page *page, const struct carm_mode
 /* What carm validate found. */
 void carm_show_validation(const struct carm_show_page *page, const struct carm_model *m,
                           const struct carm_select *sel);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Text of carm show on standard output: the terminal's properties, and strings of a model's file made safe. */
-#ifndef CARM_CLI_SHOW_PAGE_H
-#define CARM_CLI_SHOW_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ __attribute__((format(printf, 2, 3))) void carm_show_heading(const struct carm_s
 
 /* The longer side of an interval, in percent of the value. */
 double carm_show_interval_percent(double value, struct carm_ci ci);
-
-#endif

@@ -237,8 +237,6 @@ bool carm_show_published_operand(const char *operand, const char *misplaced, boo
     return true;
 }
 
-/* ---- their names --------------------------------------------------------------------------------- */
-
 static int print_measured(const char *name, bool ascii, struct carm_err *err)
 {
     struct carm_model *m = NULL;

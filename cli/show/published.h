@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A published machine as text: figures, ceilings, kernels between their ceilings, and
  * contradictions in the paper. */
-#ifndef CARM_CLI_SHOW_PUBLISHED_H
-#define CARM_CLI_SHOW_PUBLISHED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ bool carm_show_published_operand(const char *operand, const char *misplaced, boo
 /* The names of all machines that the program carries: measured ones with their CPU and date, and those of
  * papers. returns 0, or errors as carm_gallery_open and carm_published_load */
 int carm_show_machines(bool ascii, struct carm_err *err);
-
-#endif

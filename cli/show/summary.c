@@ -25,8 +25,6 @@ enum {
     PICTURE_ROWS = 20, /* where standard output is no terminal */
 };
 
-/* ---- the picture ---------------------------------------------------------------------------------- */
-
 void carm_show_draw(const struct carm_show_page *page, const struct carm_model *m,
                     const struct carm_select *sel, int columns, int rows)
 {
@@ -74,8 +72,6 @@ void carm_show_draw(const struct carm_show_page *page, const struct carm_model *
     printf("\n");
     carm_draw_print(stdout, &picture);
 }
-
-/* ---- the table ------------------------------------------------------------------------------------ */
 
 /* The sets of one precision, by threads: the columns of the table. */
 struct columns {
@@ -239,8 +235,6 @@ static void print_table(const struct carm_show_page *page, const struct carm_mod
     }
     print_peaks(page, m, sel, c);
 }
-
-/* ---- lines beside it ------------------------------------------------------------------------------ */
 
 static void print_head(const struct carm_show_page *page, const struct carm_model *m,
                        const struct carm_select *sel, const struct carm_roofs *r)

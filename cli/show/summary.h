@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A model on one screen: the machine, its roofline, a table of levels and peaks, and how sure they are. */
-#ifndef CARM_CLI_SHOW_SUMMARY_H
-#define CARM_CLI_SHOW_SUMMARY_H
+#pragma once
 
 #include "cli/show/page.h"
 #include "models/select.h"
@@ -16,5 +15,3 @@ void carm_show_draw(const struct carm_show_page *page, const struct carm_model *
  * plot     with the roofline */
 void carm_show_summary(const struct carm_show_page *page, const struct carm_model *m,
                        const struct carm_select *sel, const char *operand, bool plot);
-
-#endif

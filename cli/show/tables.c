@@ -8,8 +8,6 @@
 #include "base/outfile.h"
 #include "models/place/set.h"
 
-/* ---- every roof ---------------------------------------------------------------------------------- */
-
 struct row {
     const char *kind, *name, *mix, *unit, *code, *note;
     double rate, clock_hz;
@@ -112,8 +110,6 @@ int carm_show_put_csv(const struct carm_show_table *table, const char *path, str
 {
     return carm_outfile_print(path, put_csv, table, err);
 }
-
-/* ---- CARM Tool ----------------------------------------------------------------------------------- */
 
 /* "2:1" as numbers; false for update, nt and their like */
 static bool parse_mix(const char *mix, unsigned long *loads, unsigned long *stores)

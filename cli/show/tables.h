@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Roofs as CSV, for programs. */
-#ifndef CARM_CLI_SHOW_TABLES_H
-#define CARM_CLI_SHOW_TABLES_H
+#pragma once
 
 #include "base/err.h"
 #include "models/file/select.h"
@@ -21,5 +20,3 @@ int carm_show_put_csv(const struct carm_show_table *table, const char *path, str
  * returns as above, or -CARM_EINVAL: the model has no mix that the CARM Tool can name */
 int carm_show_put_carm_tool(const struct carm_show_table *table, const char *path,
                             struct carm_err *err);
-
-#endif

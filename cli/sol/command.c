@@ -31,8 +31,6 @@ struct request {
     int threads;
 };
 
-/* ---- words ------------------------------------------------------------------------------------- */
-
 static int parse_precision(struct request *r)
 {
     char list[160];
@@ -126,8 +124,6 @@ static int parse_words(struct request *r, struct carm_select *select, struct car
     return code;
 }
 
-/* ---- output ------------------------------------------------------------------------------------ */
-
 static int put_files(const struct carm_sol_view *v, const struct request *r, struct carm_err *err)
 {
     int rc = opt_output ? carm_sol_write_yaml(opt_output, v, err) : 0;
@@ -217,8 +213,6 @@ static int run(int noperands, char **operands)
     carm_sol_input_close(&input);
     return rc ? carm_say_error(CARM_EXIT_FAILED, "%s", err.text) : CARM_EXIT_OK;
 }
-
-/* ---- the table --------------------------------------------------------------------------------- */
 
 static const struct carm_opt opts[] = {
     {"arch", 'a', "ARCH", "this machine's model",

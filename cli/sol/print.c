@@ -14,7 +14,7 @@
 
 enum { NUMBER = CARM_TEXT_NUMBER_MAX };
 
-/* ---- numbers ----------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 /* Four significant digits, never as 1e+03. */
 static int digits(double v)
@@ -89,7 +89,7 @@ static char *text_bytes(char *dst, size_t size, uint64_t bytes)
     return carm_text_bytes(dst, size, bytes);
 }
 
-/* ---- advice ------------------------------------------------------------------------------------ */
+/* ---- advice ---- */
 
 /* Gains below this are not worth a word. */
 static const double worth = 1.05;
@@ -213,7 +213,7 @@ static void print_advice(const struct carm_sol_view *view)
     print_room(view);
 }
 
-/* ---- estimates --------------------------------------------------------------------------------- */
+/* ---- estimates ---- */
 
 static const char *const row_names[CARM_SOL_MODELS] = {
     [CARM_SOL_UNFUSED] = "unfused",
@@ -363,7 +363,7 @@ void carm_sol_print(const struct carm_sol_view *view)
     print_remarks(view);
 }
 
-/* ---- operations -------------------------------------------------------------------------------- */
+/* ---- operations ---- */
 
 enum { NAME_COLUMNS = 26, TYPE_COLUMNS = 11 };
 
@@ -478,7 +478,7 @@ int carm_sol_print_layers(const struct carm_sol_view *view, size_t most, struct 
     return 0;
 }
 
-/* ---- the built-in files ---------------------------------------------------------------------- */
+/* ---- the built-in files ---- */
 
 static void list_arch(const char *name)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables of `carm sol`, to standard output, at most 100 columns wide. */
-#ifndef CARM_CLI_SOL_PRINT_H
-#define CARM_CLI_SOL_PRINT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ int carm_sol_print_layers(const struct carm_sol_view *view, size_t most, struct 
 
 /* The built-in architectures and examples, each with its description. */
 void carm_sol_print_list(void);
-
-#endif

@@ -18,7 +18,7 @@ static const char *file_of(const char *path)
     return strcmp(path, "-") == 0 ? NULL : path;
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- one value, as JSON, YAML or CSV ---- */
 
 /* Bytes that jansson refuses (not UTF-8) are cleaned first. */
 static json_t *text(const char *s)
@@ -61,7 +61,7 @@ static double saved(const struct carm_sol_estimate *a, const struct carm_sol_est
     return a->bytes > 0 ? 1.0 - (double)b->bytes / (double)a->bytes : 0.0;
 }
 
-/* ---- sections ---------------------------------------------------------------------------------- */
+/* ---- sections ---- */
 
 static json_t *arch_section(const struct carm_sol_view *v)
 {
@@ -232,7 +232,7 @@ static json_t *tree_of(const struct carm_sol_view *view, bool truncated)
     return good ? o : (json_decref(o), NULL);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 static json_t *layer_object(const struct carm_sol_view *v, uint32_t i)
 {
@@ -297,7 +297,7 @@ int carm_sol_write_json(FILE *out, const struct carm_sol_view *view, struct carm
     return good ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to write the results as JSON");
 }
 
-/* ---- YAML -------------------------------------------------------------------------------------- */
+/* ---- YAML ---- */
 
 /* libyaml takes over an event's contents, whether it is emitted or not. */
 static bool emit(yaml_emitter_t *emitter, bool made, yaml_event_t *event)
@@ -421,7 +421,7 @@ int carm_sol_write_yaml(const char *path, const struct carm_sol_view *view, stru
     return carm_outfile_print(file_of(path), put_yaml, view, err);
 }
 
-/* ---- CSV --------------------------------------------------------------------------------------- */
+/* ---- CSV ---- */
 
 /* From a file: a field stays on one line. */
 static void put_text(FILE *out, const char *s)

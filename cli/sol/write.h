@@ -3,8 +3,7 @@
  * Source of the fields of YAML and JSON: the Solar project's docs/FORMAT.md, section 4; ours are added
  * to these. In all, path "-" is standard output, and a file is replaced in one step.
  * All return 0, -CARM_EIO or -CARM_ENOMEM. */
-#ifndef CARM_CLI_SOL_WRITE_H
-#define CARM_CLI_SOL_WRITE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -27,5 +26,3 @@ int carm_sol_write_points(const char *path, const struct carm_sol_view *view, st
 /* A header, then one row for each value. returns also the errors of carm_sol_sweep_run */
 int carm_sol_write_sweep(const char *path, const struct carm_sol_sweep *sweep,
                          const struct carm_sol_view *view, struct carm_err *err);
-
-#endif

@@ -59,8 +59,6 @@ static char *between(char *dst, size_t size, const struct carm_place *p)
     return dst;
 }
 
-/* ---- head ------------------------------------------------------------------------------------ */
-
 static void print_class(FILE *out, const struct carm_classes *study, size_t c)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], i[CARM_TEXT_NUMBER_MAX];
@@ -120,8 +118,6 @@ static void print_head(FILE *out, const struct carm_classes *study)
     }
 }
 
-/* ---- table ----------------------------------------------------------------------------------- */
-
 static void print_point(FILE *out, const struct carm_classes *study, size_t c, unsigned k)
 {
     char n[16], ai[CARM_TEXT_NUMBER_MAX], dram[CARM_TEXT_NUMBER_MAX], seconds[CARM_TEXT_NUMBER_MAX];
@@ -162,8 +158,6 @@ static void print_table(FILE *out, const struct carm_classes *study)
         fprintf(out, "  * disturbed: other programs took the processors meanwhile\n");
     }
 }
-
-/* ---- observations ---------------------------------------------------------------------------- */
 
 static void print_first(FILE *out, const struct carm_classes_facts *f)
 {
@@ -288,8 +282,6 @@ void carm_classes_print(FILE *out, const struct carm_study *of)
     }
     fprintf(out, "  measured in %.1f s\n", study->base.seconds);
 }
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* A point against one model, null where it has no place. */
 static json_t *place_json(const struct carm_classes *study, const struct carm_classes_point *p,

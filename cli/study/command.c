@@ -15,8 +15,6 @@
 
 static struct carm_study_words words;
 
-/* ---- options ------------------------------------------------------------------------------------- */
-
 #define FILES                                                                                       \
     {"model", 'm', "FILE", "this machine's", "Model to place the points on.", &words.model, NULL},  \
         {"output",      'o', carm_opt_outfile, NULL, "Write the points to this file (points.csv).", \
@@ -93,8 +91,6 @@ static const struct carm_opt dwarfs_options[] = {
     {"matrix", 0, "FILE", "built in", "Matrix of SpMV, a Matrix Market file.", &words.matrix, NULL},
     END,
 };
-
-/* ---- a study -------------------------------------------------------------------------------------- */
 
 struct kind {
     const struct carm_study_ops *ops;
@@ -212,8 +208,6 @@ static int run(const struct kind *kind)
     carm_study_close(study);
     return carm_say_outcome(rc < 0 ? rc : 0, &err); /* above 0: another rank does it */
 }
-
-/* ---- sub-commands -------------------------------------------------------------------------------- */
 
 static int run_gemm(int noperands, char **operands)
 {

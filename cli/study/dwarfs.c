@@ -8,8 +8,6 @@
 #include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
 
-/* ---- head ------------------------------------------------------------------------------------ */
-
 static void print_head(FILE *out, const struct carm_dwarf_study *s)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
@@ -49,8 +47,6 @@ static void row_name(char *dst, size_t size, const struct carm_dwarf_item *item)
              item->optimised ? "optimised" : "plain");
 }
 
-/* ---- times ----------------------------------------------------------------------------------- */
-
 static void print_times(FILE *out, const struct carm_dwarf_study *s)
 {
     bool disturbed = false;
@@ -85,8 +81,6 @@ static void print_times(FILE *out, const struct carm_dwarf_study *s)
                      "on a quieter machine\n");
     }
 }
-
-/* ---- places ---------------------------------------------------------------------------------- */
 
 static char *side_text(char *dst, size_t size, const struct carm_ceilings *ceilings,
                        const struct carm_ceiling_around *side)
@@ -170,8 +164,6 @@ static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
     }
 }
 
-/* ---- facts ----------------------------------------------------------------------------------- */
-
 /* The gain of the optimised version, and whether it is inside its sandwich. */
 static void print_facts(FILE *out, const struct carm_dwarf_study *s)
 {
@@ -210,8 +202,6 @@ static void print_facts(FILE *out, const struct carm_dwarf_study *s)
 
 /* Advice that can give less is left out. */
 static const double worth_saying = 1.05;
-
-/* ---- caches ---------------------------------------------------------------------------------- */
 
 /* The largest gain of avoiding traffic. */
 static double most_to_gain(const struct carm_three_cs *cs)
@@ -268,8 +258,6 @@ static void print_misses(FILE *out, const struct carm_dwarf_study *s)
     }
 }
 
-/* ---- the whole output ------------------------------------------------------------------------ */
-
 void carm_dwarfs_print(FILE *out, const struct carm_study *of)
 {
     const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)of;
@@ -294,8 +282,6 @@ void carm_dwarfs_print(FILE *out, const struct carm_study *of)
     }
     fprintf(out, "  measured in %.1f s\n", s->base.seconds);
 }
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *side_json(const struct carm_ceilings *ceilings, const struct carm_ceiling_around *s)
 {

@@ -10,7 +10,7 @@
 
 enum { BEST_VARIANTS = 5 };
 
-/* ---- head --------------------------------------------------------------------------------------- */
+/* ---- head ---- */
 
 static void print_notes(FILE *out, const struct carm_gemm_study *s)
 {
@@ -76,7 +76,7 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
     print_notes(out, s);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------- */
+/* ---- tables ---- */
 
 /* "3 blocked for L3"; libraries are step 6. */
 static void step_text(char *dst, size_t size, int step, const char *what)
@@ -179,7 +179,7 @@ static void print_places(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
-/* ---- facts ----------------------------------------------------------------------------------------- */
+/* ---- facts ---- */
 
 static const char *verdict(bool is)
 {
@@ -271,7 +271,7 @@ static void print_facts(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
-/* ---- int8 and bf16 -------------------------------------------------------------------------------- */
+/* ---- int8 and bf16 ---- */
 
 /* Why a library is below its roof: its instructions, and their load on the units. */
 static void print_uses(FILE *out, const struct carm_gemm_study *s,
@@ -330,7 +330,7 @@ static void print_narrow_facts(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
-/* ---- variants --------------------------------------------------------------------------------------- */
+/* ---- variants ---- */
 
 struct variant {
     const struct carm_gemm_point *point;
@@ -378,7 +378,7 @@ static void print_variants(FILE *out, const struct carm_gemm_study *s)
     free(known);
 }
 
-/* ---- the whole output ------------------------------------------------------------------------ */
+/* ---- the whole output ---- */
 
 static void print_foot(FILE *out, const struct carm_gemm_study *s)
 {
@@ -429,7 +429,7 @@ void carm_gemm_print(FILE *out, const struct carm_study *of)
     print_foot(out, s);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 /* A point of the study: the known ones are gathered before they are written. */
 struct item {

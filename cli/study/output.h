@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How each study is printed and drawn. */
-#ifndef CARM_CLI_STUDY_OUTPUT_H
-#define CARM_CLI_STUDY_OUTPUT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -50,5 +49,3 @@ int carm_study_plot_put(FILE *out, const struct carm_study *study, struct carm_p
 int carm_study_plot_draw(const struct carm_study *study, struct carm_plot_input *input,
                          const char *kind, const char *title, const char *path,
                          struct carm_err *err);
-
-#endif

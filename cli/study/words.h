@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the words of the command line to the request for a study. */
-#ifndef CARM_CLI_STUDY_WORDS_H
-#define CARM_CLI_STUDY_WORDS_H
+#pragma once
 
 #include "kernels/study/study.h"
 
@@ -30,5 +29,3 @@ struct carm_study_words {
  * returns 0 or -CARM_EINVAL */
 int carm_study_read_words(const struct carm_study_words *words, const struct carm_study_ops *study,
                           struct carm_study_options *options, struct carm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The points of a validation as CSV: the columns of points.csv first, so that whatever reads
  * application points reads these, too. */
-#ifndef CARM_CLI_VALIDATE_CSV_H
-#define CARM_CLI_VALIDATE_CSV_H
+#pragma once
 
 #include "models/model.h"
 
@@ -13,5 +12,3 @@ int carm_validate_write_csv(const struct carm_model *model, const char *path, st
 /* Where the points go when the user names no file: MODEL.json -> MODEL.points.csv.
  * returns 0 or -CARM_EIO (too long) */
 int carm_validate_csv_path(const char *model_path, char *path, size_t size, struct carm_err *err);
-
-#endif

@@ -33,7 +33,7 @@ static double rounded(double x, double decimals)
     return round(x * decimals) / decimals + 0.0;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 /* "avx2 dp fma, 1 thread" */
 static void set_text(const struct carm_validation_set *set, char text[4 * CARM_NAME_MAX])
@@ -228,7 +228,7 @@ static void print_table(const struct carm_model *m, const struct carm_validation
     }
 }
 
-/* ---- details of one set ------------------------------------------------------------------------- */
+/* ---- details of one set ---- */
 
 static void print_scores(const struct carm_model *m, const struct carm_validation_set *set)
 {
@@ -520,7 +520,7 @@ static void print_disturbed(const struct carm_model *m, const struct carm_valida
     }
 }
 
-/* ---- notes below the table ---------------------------------------------------------------------- */
+/* ---- notes below the table ---- */
 
 static bool has_drifted(const struct carm_model *m, const struct carm_validation_set *set)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A validation as text. */
-#ifndef CARM_CLI_VALIDATE_PRINT_H
-#define CARM_CLI_VALIDATE_PRINT_H
+#pragma once
 
 #include "models/model.h"
 #include "models/theory.h"
@@ -29,5 +28,3 @@ void carm_validate_print(const struct carm_model *model, const struct carm_valid
 /* A line or a few about the model's checks of counters, to standard output; nothing when there are
  * none. */
 void carm_count_checks_print(const struct carm_model *model);
-
-#endif

@@ -8,8 +8,6 @@
 #include "harness/count/likwid.h"
 #include "harness/count/papi.h"
 
-/* ---- probing --------------------------------------------------------------------------------- */
-
 /* Whether the recipe has events of a hardware thread for the provider. */
 static bool has_events(const struct carm_recipe *r, enum carm_provider p)
 {
@@ -86,8 +84,6 @@ void carm_counters_probe(enum carm_provider p, const struct carm_recipe *recipe,
         break;
     }
 }
-
-/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_one(struct carm_counters **out, enum carm_provider p,
                     const struct carm_recipe *recipe, const struct carm_pmu_facts *facts,
@@ -199,8 +195,6 @@ size_t carm_counters_groups(const struct carm_counters *c)
 {
     return c->groups;
 }
-
-/* ---- sets ------------------------------------------------------------------------------------ */
 
 int carm_counter_set_open(struct carm_counter_set **out, struct carm_counters *c,
                           struct carm_counter_target target, int group, struct carm_err *err)

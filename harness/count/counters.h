@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters by one interface: PAPI, likwid or none, chosen at run time. Both libraries are loaded when
  * they are asked for, so a program starts without them. */
-#ifndef CARM_HARNESS_COUNT_COUNTERS_H
-#define CARM_HARNESS_COUNT_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ int carm_counter_set_read(struct carm_counter_set *set, struct carm_reading *rea
 int carm_counter_set_stop(struct carm_counter_set *set, struct carm_reading *readings,
                           struct carm_err *err);
 void carm_counter_set_close(struct carm_counter_set *set); /* NULL allowed */
-
-#endif

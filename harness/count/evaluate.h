@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Readings of counters to quantities, as a recipe says. */
-#ifndef CARM_HARNESS_COUNT_EVALUATE_H
-#define CARM_HARNESS_COUNT_EVALUATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ int carm_recipe_evaluate(const struct carm_recipe *recipe, const struct carm_rea
 /* Names in the note the recipe's quantities of threads that have no count, where others have: the library or the kernel
  * knows no such event (likwid 5.4 reads Zen 4's table on Zen 3, model 8), or never ran it. */
 void carm_recipe_note_missing(const struct carm_recipe *recipe, struct carm_counts *counts);
-
-#endif

@@ -51,7 +51,7 @@ struct likwid {
     int users;    /* sets that run */
 };
 
-/* ---- loading --------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static void *load(char version[32], char *reason, size_t size)
 {
@@ -118,7 +118,7 @@ static size_t list_cpus(int **cpus)
     return n;
 }
 
-/* ---- likwid's standard output ---------------------------------------------------------------- */
+/* ---- likwid's standard output ---- */
 
 struct hush {
     int saved, file;
@@ -154,7 +154,7 @@ static void hush_end(struct hush *h, char *text, size_t size)
     }
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 struct event_text {
     char text[EVENTS_TEXT_MAX];
@@ -263,7 +263,7 @@ static int add_groups(struct carm_counters *c, struct likwid *l, struct event_te
     return 0;
 }
 
-/* ---- the provider ---------------------------------------------------------------------------- */
+/* ---- the provider ---- */
 
 static void likwid_close(struct carm_counters *c)
 {

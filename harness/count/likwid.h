@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* likwid: loaded when it is asked for, its events in groups, counts of CPUs between two moments. */
-#ifndef CARM_HARNESS_COUNT_LIKWID_H
-#define CARM_HARNESS_COUNT_LIKWID_H
+#pragma once
 
 #include "harness/count/provider.h"
 
@@ -11,5 +10,3 @@ extern const struct carm_counters_ops carm_counters_likwid;
  * returns whether it is there */
 bool carm_likwid_find(char version[32], char *reason, size_t size);
 extern const char carm_likwid_remedy[];
-
-#endif

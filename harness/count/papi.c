@@ -57,7 +57,7 @@ static unsigned long thread_number(void)
     return mine;
 }
 
-/* ---- loading --------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static void *load(char version[32], char *reason, size_t size)
 {
@@ -121,7 +121,7 @@ static int initialise(struct papi *p, struct carm_err *err)
     return 0;
 }
 
-/* ---- which events there are, and how many at a time ------------------------------------------ */
+/* ---- which events there are, and how many at a time ---- */
 
 /* The event's name as PAPI is to get it; software events count kernel mode, too, where that is allowed.
  * returns false when it could only read zero here */
@@ -301,7 +301,7 @@ static void papi_close(struct carm_counters *c)
     free(c->state);
 }
 
-/* ---- sets of events -------------------------------------------------------------------------- */
+/* ---- sets of events ---- */
 
 enum { SOCKETS_MAX = 64, CPUS_MAX = 4096, UNITS_MAX = 64 };
 
@@ -349,7 +349,7 @@ static int add(struct papi_set *set, size_t event, const char *name, struct carm
     return 0;
 }
 
-/* ---- threads and processes ------------------------------------------------------------------- */
+/* ---- threads and processes ---- */
 
 static bool only_software(const struct carm_counter_set *s)
 {
@@ -408,7 +408,7 @@ static int open_on_thread(struct carm_counter_set *s, struct papi_set *set, stru
     return 0;
 }
 
-/* ---- sockets --------------------------------------------------------------------------------- */
+/* ---- sockets ---- */
 
 /* One CPU of each socket: the first that is online. returns the number of sockets */
 static size_t find_sockets(int cpus[SOCKETS_MAX])
@@ -527,7 +527,7 @@ static int open_on_sockets(struct carm_counter_set *s, struct papi_set *set, str
         first.text[0] ? first.text : "no socket events are known for this processor", "");
 }
 
-/* ---- the provider's functions ---------------------------------------------------------------- */
+/* ---- the provider's functions ---- */
 
 static void release(struct papi_set *set)
 {

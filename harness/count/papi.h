@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PAPI: loading the library at run time, the events that it can count, sets of its events. */
-#ifndef CARM_HARNESS_COUNT_PAPI_H
-#define CARM_HARNESS_COUNT_PAPI_H
+#pragma once
 
 #include "harness/count/provider.h"
 
@@ -11,5 +10,3 @@ extern const struct carm_counters_ops carm_counters_papi;
  * returns whether it is there */
 bool carm_papi_find(char version[32], char *reason, size_t size);
 extern const char carm_papi_remedy[];
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Obstacles between a program and this processor's performance counters: facts about kernel,
  * hypervisor, container and permissions, and the conclusions from them. */
-#ifndef CARM_HARNESS_COUNT_PMU_H
-#define CARM_HARNESS_COUNT_PMU_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -53,5 +52,3 @@ static inline bool carm_pmu_may_count_kernel(const struct carm_pmu_facts *facts)
 {
     return facts->paranoid <= 1 || facts->perfmon;
 }
-
-#endif

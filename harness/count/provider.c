@@ -46,8 +46,6 @@ int carm_counters_refuse(struct carm_err *err, const char *who, const char *reas
                      remedy[0] ? "; " : "", remedy);
 }
 
-/* ---- libraries ------------------------------------------------------------------------------- */
-
 static void *open_library(const char *title, const char *variable, const char *const *usual,
                           size_t n, char *reason, size_t size)
 {
@@ -83,8 +81,6 @@ void *carm_provider_load(const char *title, const char *variable, const char *co
     }
     return handle;
 }
-
-/* ---- groups ---------------------------------------------------------------------------------- */
 
 static bool is_general(const struct carm_event *e)
 {
@@ -144,8 +140,6 @@ bool carm_counters_in_set(const struct carm_counters *c, size_t i, int group)
 {
     return c->have[i] && c->group[i] >= 0 && (group == CARM_GROUPS_ALL || c->group[i] == group);
 }
-
-/* ---- the kernel's software events -------------------------------------------------------------- */
 
 struct kernel_event {
     int fd; /* -1 = not counted */

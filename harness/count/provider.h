@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions that PAPI and likwid implement so that harness/count/counters.h can use either,
  * and their shared parts. */
-#ifndef CARM_HARNESS_COUNT_PROVIDER_H
-#define CARM_HARNESS_COUNT_PROVIDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ void carm_kernel_close(struct carm_kernel_set *k);
 
 /* Events that only happen in kernel mode: in user mode they would read zero. */
 bool carm_kernel_only(const struct carm_event *e);
-
-#endif

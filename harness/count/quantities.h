@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The quantities that can be counted of a piece of program, for all ways of counting. */
-#ifndef CARM_HARNESS_COUNT_QUANTITIES_H
-#define CARM_HARNESS_COUNT_QUANTITIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ void carm_count_put(struct carm_counts *c, enum carm_quantity q, double value,
 /* a += b, quantity by quantity: what either lacks, the sum lacks; the smaller share stays, and the
  * notes are joined. To sum several, begin with a copy of the first: an empty a has nothing. */
 void carm_counts_add(struct carm_counts *a, const struct carm_counts *b);
-
-#endif

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- checked reading: each function takes one member and notes the first mistake --------------- */
+/* ---- checked reading: each function takes one member and notes the first mistake ---- */
 
 struct reader {
     const char *recipe; /* whose mistakes these are; "" = of the whole file */
@@ -193,7 +193,7 @@ static bool matches(struct reader *r, json_t *o, const char *vendor, int family,
     return false;
 }
 
-/* ---- one recipe ------------------------------------------------------------------------------ */
+/* ---- one recipe ---- */
 
 enum { EVENTS_MAX = 64 };
 
@@ -496,7 +496,7 @@ void carm_recipe_free(struct carm_recipe *recipe)
     free(recipe);
 }
 
-/* ---- which recipe ---------------------------------------------------------------------------- */
+/* ---- which recipe ---- */
 
 void carm_cpuid_read(struct carm_cpuid *id)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recipes: which events of a microarchitecture are counted and how counts become quantities
  * (data/counters.json, which is carried inside the program). */
-#ifndef CARM_HARNESS_COUNT_RECIPE_H
-#define CARM_HARNESS_COUNT_RECIPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ void carm_recipe_free(struct carm_recipe *recipe); /* NULL allowed */
  * returns false past the last, also where the event has no name in PAPI at all */
 bool carm_event_papi_name(const struct carm_recipe *recipe, const struct carm_event *event,
                           unsigned i, char *name, size_t size);
-
-#endif

@@ -119,7 +119,7 @@ void carm_row_describe(struct carm_row *row)
     describe_integers(row);
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- text ---- */
 
 /* As few digits as give the same value back; whole numbers in full. */
 static void put_number(FILE *out, double value)
@@ -361,7 +361,7 @@ static char *format_rows(const struct carm_row *rows, int n, size_t *header_size
     return text;
 }
 
-/* ---- file ------------------------------------------------------------------------------------ */
+/* ---- file ---- */
 
 static int fail_errno(struct carm_err *err, const char *path, const char *doing)
 {

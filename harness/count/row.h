@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of points.csv: what a program or a region did. */
-#ifndef CARM_HARNESS_COUNT_ROW_H
-#define CARM_HARNESS_COUNT_ROW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,5 +67,3 @@ int carm_row_append(const char *path, const struct carm_row *rows, int n, struct
 /* Appends rows that are lines already.
  * rows  [size] as carm_row_append writes them, without the header */
 int carm_row_append_text(const char *path, const char *rows, size_t size, struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory that test codes stream through. */
-#ifndef CARM_HARNESS_MACHINE_BUFFER_H
-#define CARM_HARNESS_MACHINE_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ uint64_t carm_memory_available(void);
 
 /* Physical memory of the machine, from /proc/meminfo. */
 uint64_t carm_memory_total(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Time stamps, the TSC's frequency and the core's clock. */
-#ifndef CARM_HARNESS_MACHINE_CLOCK_H
-#define CARM_HARNESS_MACHINE_CLOCK_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -98,5 +97,3 @@ double carm_clock_ratio(double overhead, int imul_cycles);
 
 /* Ticks between start and stop with nothing between them: the median of many. */
 double carm_clock_overhead(void);
-
-#endif

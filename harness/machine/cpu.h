@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Name, ISAs and features of this processor, from CPUID and XCR0. Model numbers are not used to
  * decide: a virtual machine may report false ones. */
-#ifndef CARM_HARNESS_MACHINE_CPU_H
-#define CARM_HARNESS_MACHINE_CPU_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_pr
                      enum carm_op op);
 bool carm_cpu_has_precision(const struct carm_cpu *cpu, enum carm_isa isa,
                             enum carm_precision precision);
-
-#endif

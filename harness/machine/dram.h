@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes between last-level cache and DRAM during an interval, summed over the sockets' memory
  * controllers. Needs performance counters of the memory controllers. */
-#ifndef CARM_HARNESS_MACHINE_DRAM_H
-#define CARM_HARNESS_MACHINE_DRAM_H
+#pragma once
 
 #include "harness/count/counters.h"
 #include "harness/machine/cpu.h"
@@ -25,5 +24,3 @@ int carm_dram_start(struct carm_dram *dram, struct carm_err *err);
 int carm_dram_stop(struct carm_dram *dram, double *bytes, struct carm_err *err);
 
 void carm_dram_close(struct carm_dram *dram); /* NULL allowed */
-
-#endif

@@ -19,8 +19,6 @@ struct tree {
     char group[PATH_MAX]; /* control group of this process */
 };
 
-/* ---- which groups -------------------------------------------------------------------------------- */
-
 static FILE *open_below(const char *root, const char *path)
 {
     char full[LINE_MOST];
@@ -157,8 +155,6 @@ static const char *group_below(const struct tree *tree)
     const size_t n = strcmp(tree->top, "/") == 0 ? 0 : strlen(tree->top);
     return is_inside(tree) ? tree->group + n : "";
 }
-
-/* ---- their files --------------------------------------------------------------------------------- */
 
 /* A number in a file of a group; UINT64_MAX for "max" and for a missing file or key.
  * second  out: the number that follows the first, NULL = not wanted

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Processor time and memory that the control groups of this process leave. Reads cgroup version
  * 1, version 2, or both where each has some of the controllers. */
-#ifndef CARM_HARNESS_MACHINE_LIMITS_H
-#define CARM_HARNESS_MACHINE_LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct carm_limits {
  *       groups' files
  * source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/; proc(5), mountinfo */
 void carm_limits_read(const char *root, struct carm_limits *out);
-
-#endif

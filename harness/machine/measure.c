@@ -245,7 +245,7 @@ static double stolen_seconds(const struct carm_team *team)
     return sum / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* ---- what a core can do ------------------------------------------------------------------------ */
+/* ---- what a core can do ---- */
 
 /* Most operations on vectors of `width` bytes that a known core executes in a cycle. Integers: four
  * pipes in Zen 3 to 5, Lion Cove and Skymont. FP: two pipes multiply and two add; `mad` and
@@ -291,7 +291,7 @@ static bool is_beyond_core(const struct carm_measurement *m)
            (double)a->fp_instructions > most * most_operations(s->op, s->precision, width);
 }
 
-/* ---- one attempt ------------------------------------------------------------------------------- */
+/* ---- one attempt ---- */
 
 enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs a test code many times on windows of a working set, and describes the repetitions. */
-#ifndef CARM_HARNESS_MACHINE_MEASURE_H
-#define CARM_HARNESS_MACHINE_MEASURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ double carm_measure_rate(const struct carm_measurement *m, double work);
  * core does in a cycle by more than the clock's error (0.5%). Never CARM_TOO_SHORT: only
  * carm_times_describe sees it. */
 enum carm_disturbance carm_measure_judge(const struct carm_measurement *m);
-
-#endif

@@ -34,8 +34,6 @@ struct record {
     time_t written;
 };
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
 /* Whether a folder serves all users of the node: everybody may write to it, or nobody. TMPDIR
  * does not serve: schedulers give each job a TMPDIR of its own. */
 static bool is_common(const char *folder)
@@ -144,8 +142,6 @@ static void write_record(const struct carm_node_lock *lock, const char *state)
         return; /* the lock holds without a record */
     }
 }
-
-/* ---- the turns ------------------------------------------------------------------------------- */
 
 /* Whether another rank of this launch measures, or has just measured, for the same output. busy:
  * another process has the lock */

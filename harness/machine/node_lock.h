@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One measuring process on each node at a time. Other processes wait for their turn. Of the
  * ranks of one launch that would write the same file, only the first measures. */
-#ifndef CARM_HARNESS_MACHINE_NODE_LOCK_H
-#define CARM_HARNESS_MACHINE_NODE_LOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ int carm_node_lock_open_in(struct carm_node_lock *lock, const char *const *folde
 /* Warns when this process is a rank that may use only some of the node. */
 void carm_node_warn(const struct carm_observer *observer, const struct carm_job *job,
                     const struct carm_topo *topo);
-
-#endif

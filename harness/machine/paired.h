@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Threads that share cores in every round, told from threads that a host has put on one core for a while. */
-#ifndef CARM_HARNESS_MACHINE_PAIRED_H
-#define CARM_HARNESS_MACHINE_PAIRED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void carm_paired_note(struct carm_paired *seen, int n, bool own);
  * the CPUs of a virtual machine that are hardware threads, though its topology says otherwise. Two threads can be on
  * one core for as long on a host that moves virtual CPUs about. */
 bool carm_paired_is(const struct carm_paired *seen, int n);
-
-#endif

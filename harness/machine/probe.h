@@ -3,8 +3,7 @@
  * thread on the other hardware thread of the core takes up to half of the width (3.0 instead of
  * 5.5 seen), also from another virtual machine. Neither stolen time nor context switches show
  * such a neighbour. */
-#ifndef CARM_HARNESS_MACHINE_PROBE_H
-#define CARM_HARNESS_MACHINE_PROBE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ void carm_widths_add(struct carm_widths *widths, double width);
 /* The full width, slots per cycle: the widest cluster of samples. Single samples that an
  * interrupt made too wide do not count. 0 before there are enough samples. */
 double carm_widths_full(const struct carm_widths *widths);
-
-#endif

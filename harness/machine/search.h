@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Chooses the fastest of several candidate codes by short measurements. Length and unit of the
  * measurements depend on the level of the memory hierarchy that holds the working set. */
-#ifndef CARM_HARNESS_MACHINE_SEARCH_H
-#define CARM_HARNESS_MACHINE_SEARCH_H
+#pragma once
 
 #include "harness/machine/measure.h"
 
@@ -57,5 +56,3 @@ size_t carm_measure_best_set(struct carm_team *team, const struct carm_code *cod
 size_t carm_measure_pick(struct carm_team *team, const struct carm_code *const *codes, size_t n,
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          struct carm_shape *shape, double *rate);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One piece of work shared by several threads. */
-#ifndef CARM_HARNESS_MACHINE_SHARE_H
-#define CARM_HARNESS_MACHINE_SHARE_H
+#pragma once
 
 enum { CARM_THREADS_MAX = 8 };
 
@@ -9,5 +8,3 @@ enum { CARM_THREADS_MAX = 8 };
  * threads when the system refuses to start more.
  * n  CARM_THREADS_MAX at most; 0 = one for each processor */
 void carm_threads_share(int n, void *(*work)(void *), void *arg);
-
-#endif

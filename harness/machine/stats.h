@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Order statistics of repetitions. */
-#ifndef CARM_HARNESS_MACHINE_STATS_H
-#define CARM_HARNESS_MACHINE_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void carm_stats_describe(double *values, size_t n, struct carm_stats *out);
 
 /* Median of values[n], n >= 1, which it sorts. */
 double carm_stats_median(double *values, size_t n);
-
-#endif

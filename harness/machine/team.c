@@ -420,7 +420,7 @@ bool carm_team_line_wait(struct carm_team *team, uint64_t repetition)
     return true;
 }
 
-/* ---- memory without affinity -------------------------------------------------------------------- */
+/* ---- memory without affinity ---- */
 
 struct touching {
     struct carm_team *team;
@@ -486,7 +486,7 @@ int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread
     return check_place(team, pu, bytes_per_thread, err);
 }
 
-/* ---- core-to-core latency ----------------------------------------------------------------------- */
+/* ---- core-to-core latency ---- */
 
 enum { PAIRS_MAX = 16, RUNS = 5, ROUNDS = 1000 };
 
@@ -557,7 +557,7 @@ double carm_core_to_core_seconds(struct carm_team *team)
     return known > 0 ? sum / known : 0.0;
 }
 
-/* ---- contended additions ------------------------------------------------------------------------ */
+/* ---- contended additions ---- */
 
 enum { ADDS = 20000 };
 

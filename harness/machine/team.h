@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A team of pinned threads, each with its own buffer and its own room for time stamps. */
-#ifndef CARM_HARNESS_MACHINE_TEAM_H
-#define CARM_HARNESS_MACHINE_TEAM_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -180,5 +179,3 @@ double carm_core_to_core_once(struct carm_team *team, int other);
 /* Seconds of a locked addition to one address of the first thread, while another one adds to it as fast as it can;
  * 0 = the deadline is over, or there is no such thread. */
 double carm_contended_add_seconds(struct carm_team *team, int other);
-
-#endif

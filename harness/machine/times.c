@@ -11,8 +11,6 @@ static const double slow_factor = 1.5;
 /* 1 / golden ratio: the fractional parts of its multiples cover a quantum of the counter evenly. */
 static const double golden = 0.6180339887498949;
 
-/* ---- blocks, and whose cores they had ---------------------------------------------------------- */
-
 size_t carm_times_block(const struct carm_times_run *run, size_t r)
 {
     const size_t each = run->reps < CARM_CLOCK_EVERY ? run->reps : CARM_CLOCK_EVERY;
@@ -101,8 +99,6 @@ void carm_times_end(struct carm_team *team, struct carm_times_run *run)
         }
     }
 }
-
-/* ---- time -------------------------------------------------------------------------------------- */
 
 double carm_times_ticks(const struct carm_team *team, size_t r)
 {

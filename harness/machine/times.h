@@ -2,8 +2,7 @@
 /* Turns the time stamps of a run into seconds and cycles: which repetitions count, how long each
  * took, and at which core clock. Pure functions of a team's arrays; no clock is read, so that
  * tests can give the stamps. */
-#ifndef CARM_HARNESS_MACHINE_TIMES_H
-#define CARM_HARNESS_MACHINE_TIMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -89,5 +88,3 @@ double carm_times_ratio(const struct carm_worker *w, size_t block);
  * returns whether threads count by themselves */
 bool carm_times_describe(struct carm_team *team, const struct carm_times_run *run,
                          struct carm_times *out);
-
-#endif

@@ -397,8 +397,6 @@ int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
     return rc;
 }
 
-/* ---- NUMA nodes -------------------------------------------------------------------------------- */
-
 int carm_topo_nodes(const struct carm_topo *topo)
 {
     int n = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Topology of the machine inside this process's cpuset (hwloc). */
-#ifndef CARM_HARNESS_MACHINE_TOPO_H
-#define CARM_HARNESS_MACHINE_TOPO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,5 +114,3 @@ bool carm_topo_memory_has(const struct carm_topo *topo, int node, int pu);
  * returns the OS index, or -1 on a machine with one node
  * source: Williams et al. 2009, A.1.2: "allocates all data on one processor" */
 int carm_topo_far_pu(const struct carm_topo *topo, int n);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Windows of a working set: iterations, address and fourth argument of each repetition of a test
  * code. */
-#ifndef CARM_HARNESS_MACHINE_WINDOW_H
-#define CARM_HARNESS_MACHINE_WINDOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -79,5 +78,3 @@ uint64_t carm_windows_extra(const struct carm_windows *w);
 
 void carm_windows_next(struct carm_windows *w);
 uint64_t carm_windows_cursor(const struct carm_windows *w);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine that a command measures on, and its turn to measure there. */
-#ifndef CARM_HARNESS_PLACE_HOST_H
-#define CARM_HARNESS_PLACE_HOST_H
+#pragma once
 
 #include "harness/machine/clock.h"
 #include "harness/machine/cpu.h"
@@ -40,5 +39,3 @@ int carm_host_enter(struct carm_host *host, const char *command, const char *out
 void carm_host_leave(struct carm_host *host, bool done);
 
 void carm_host_close(struct carm_host *host);
-
-#endif

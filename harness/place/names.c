@@ -8,8 +8,6 @@
 #include "base/text.h"
 #include "harness/place/units.h"
 
-/* ---- names ---------------------------------------------------------------------------------------- */
-
 /* Hardware threads of a set on every core of a unit, where all have as many; else 0. */
 static int on_each_core(const struct carm_seat *seats, const struct carm_topo *topo, int n,
                         hwloc_const_bitmap_t unit)
@@ -126,8 +124,6 @@ char *carm_topo_cpus(const struct carm_topo *topo, int n, char *dst, size_t size
     carm_place_cpus_text(topo->order, n < topo->pus ? n : topo->pus, dst, size);
     return dst;
 }
-
-/* ---- the map -------------------------------------------------------------------------------------- */
 
 static void describe(const struct carm_topo *topo, enum carm_place_unit unit,
                      hwloc_const_bitmap_t set, int at, struct carm_topo_unit *out)

@@ -8,8 +8,7 @@
  * what this process may use. Capitals are likwid's domains (likwid-pin -c): N = all, S = socket, M = memory
  * domain, C = last cache; the numbers behind the colon count inside the domain, one hardware thread of
  * each core first. */
-#ifndef CARM_HARNESS_PLACE_PLACE_H
-#define CARM_HARNESS_PLACE_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ size_t carm_kinds_of_cpus(const char *folder, uint8_t *kinds, size_t most);
 /* Binds this process, and what it executes, to the topology's hardware threads, and reads the
  * binding back. returns 0 or -CARM_ENOTSUP */
 int carm_topo_bind(const struct carm_topo *topo, struct carm_err *err);
-
-#endif

@@ -8,8 +8,6 @@
 
 #include "harness/place/units.h"
 
-/* ---- --threads ------------------------------------------------------------------------------------ */
-
 static int by_key(const void *a, const void *b)
 {
     const struct carm_seat *x = a;

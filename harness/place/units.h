@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sorts of places that a machine has, for the units of harness/place/. */
-#ifndef CARM_HARNESS_PLACE_UNITS_H
-#define CARM_HARNESS_PLACE_UNITS_H
+#pragma once
 
 #include <hwloc.h>
 #include <limits.h>
@@ -58,5 +57,3 @@ struct carm_seat *carm_place_seats(const struct carm_topo *topo);
 
 /* "0-7,96"; "" where size is too little. cpus: [n] */
 void carm_place_cpus_text(const int *cpus, int n, char *dst, size_t size);
-
-#endif

@@ -10,8 +10,6 @@
 
 #include "harness/place/units.h"
 
-/* ---- --on ---------------------------------------------------------------------------------------- */
-
 struct reading {
     const struct carm_topo *topo;
     const char *all;           /* the whole value, for messages */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The code that a row of a profile executed: the instructions of a loop without those of the loops inside it, or
  * of a function outside of its loops, in pieces of straight code. */
-#ifndef CARM_HARNESS_PROFILE_CODE_H
-#define CARM_HARNESS_PROFILE_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct carm_flow_code {
 int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                    uint32_t function, uint32_t module, int fd, struct carm_err *err);
 void carm_code_close(struct carm_flow_code *code);
-
-#endif

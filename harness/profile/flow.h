@@ -13,8 +13,7 @@
  * The number of times that an edge was taken follows from the pieces' executions: a piece is
  * left as often as it is entered. Where these equations do not determine an edge, they give
  * bounds. */
-#ifndef CARM_HARNESS_PROFILE_FLOW_H
-#define CARM_HARNESS_PROFILE_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ struct carm_piece *carm_flow_find(const struct carm_flow *flow, uint64_t at);
  * returns 0 or -CARM_ENOMEM */
 int carm_flow_loops(struct carm_flow *flow, uint64_t (*begins)(void *arg, uint32_t function),
                     void *arg, struct carm_err *err);
-
-#endif

@@ -75,7 +75,7 @@ static bool add(struct sum *a, const struct sum *b, int64_t times)
     return true;
 }
 
-/* ---- state ---- */
+/* ---- the simulated core's state ---- */
 
 /* The time at which a result is ready, and the step that produced it. */
 struct ready {

@@ -11,8 +11,7 @@
  *
  * source: the longest cycle of such a graph bounds the time of an iteration from below; Laukemann et al. 2019,
  * Automatic Throughput and Critical Path Analysis of x86 and ARM Assembly Kernels (OSACA) */
-#ifndef CARM_HARNESS_PROFILE_GRAPH_H
-#define CARM_HARNESS_PROFILE_GRAPH_H
+#pragma once
 
 #include "base/err.h"
 #include "harness/profile/code.h"
@@ -78,5 +77,3 @@ bool carm_graph_is_sum(const struct carm_graph *graph);
 int carm_graph_window(double *cycles, const struct carm_flow_code *code,
                       const struct carm_graph_latencies *latencies,
                       const struct carm_graph_window *window, struct carm_err *err);
-
-#endif

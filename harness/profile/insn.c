@@ -425,7 +425,7 @@ static void take_memory(const ZydisDecodedInstruction *in, const ZydisDecodedOpe
     }
 }
 
-/* ---- values ---- */
+/* ---- where an instruction's result comes from ---- */
 
 static bool whole(const ZydisDecodedOperand *o)
 {

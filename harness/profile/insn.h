@@ -2,8 +2,7 @@
 /* An instruction as a node of a dependence graph: its unit, the registers that it reads and
  * writes, its memory operand, and its effect on addresses. Made from the instruction's bytes
  * alone. */
-#ifndef CARM_HARNESS_PROFILE_INSN_H
-#define CARM_HARNESS_PROFILE_INSN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -168,5 +167,3 @@ struct carm_err;
 int carm_flow_ops_decode(const uint8_t *code, size_t n, uint64_t at, double executions,
                          struct carm_flow_op **ops, size_t *nops, size_t *room,
                          struct carm_err *err);
-
-#endif

@@ -34,8 +34,6 @@ static int add_line(struct carm_listing *l, int number, uint64_t at, double exec
     return rc;
 }
 
-/* ---- source ---- */
-
 /* A line of source that an instruction is of. */
 struct origin {
     const char *file; /* path; borrowed from the symbols */
@@ -132,8 +130,6 @@ static FILE *open_source(const char *file, const char *program, const char **why
     *why = in ? "" : "its source file cannot be read";
     return in;
 }
-
-/* ---- instructions ---- */
 
 static int add_instructions(struct carm_listing *l, const struct carm_flow_code *code,
                             const char *path, struct carm_err *err)

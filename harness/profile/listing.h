@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The code of a row of a profile for a reader: lines of its source with their executions, or its instructions. */
-#ifndef CARM_HARNESS_PROFILE_LISTING_H
-#define CARM_HARNESS_PROFILE_LISTING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int carm_listing_open(struct carm_listing *out, const struct carm_flow_code *cod
                       const struct carm_symbols_module *symbols, const char *path,
                       struct carm_err *err);
 void carm_listing_close(struct carm_listing *listing);
-
-#endif

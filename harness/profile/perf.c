@@ -42,8 +42,6 @@ struct carm_perf {
     uint64_t lost;
 };
 
-/* ---- records ---- */
-
 static void give(struct carm_perf *p, const uint8_t *bytes, uint64_t time, uint32_t cpu,
                  void (*take)(void *arg, const struct carm_record *record), void *arg)
 {
@@ -198,8 +196,6 @@ uint64_t carm_perf_read(struct carm_perf *p, uint64_t until_ns,
     p->lost = 0;
     return lost;
 }
-
-/* ---- open and close ---- */
 
 static int refuse(struct carm_err *err, int code)
 {

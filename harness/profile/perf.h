@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Samples by the kernel's task clock (perf_event_open), which needs neither a performance monitoring unit nor more
  * rights than kernel.perf_event_paranoid 2. Time in the kernel is not sampled. */
-#ifndef CARM_HARNESS_PROFILE_PERF_H
-#define CARM_HARNESS_PROFILE_PERF_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@ uint64_t carm_perf_read(struct carm_perf *perf, uint64_t until_ns,
 /* The number of samples lost since the begin. Counts also losses of a ring that stayed full
  * until the end, which has no record of them. 0 before Linux 6.0. */
 uint64_t carm_perf_lost(const struct carm_perf *perf);
-
-#endif

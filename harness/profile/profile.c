@@ -435,7 +435,7 @@ static int add_module(struct builder *b, const struct carm_modules *from, uint32
     return rc;
 }
 
-/* ---- together ---- */
+/* ---- counts and samples of all modules ---- */
 
 /* Counts are modulo 2^64. */
 static bool is_negative(const struct carm_step_counts *counts)
@@ -539,7 +539,7 @@ static int add_modules(struct builder *b, struct carm_err *err)
     return rc ? rc : add_anonymous(b, &rest, err);
 }
 
-/* ---- time ---- */
+/* ---- samples in order of time ---- */
 
 static int by_row(const void *left, const void *right)
 {
@@ -700,7 +700,7 @@ static int share_rows(struct builder *b, struct carm_err *err)
     return rc;
 }
 
-/* ---- order ---- */
+/* ---- the rows' order ---- */
 
 /* Sums the counts of loops with the loops inside them. Inner loops have later rows, so rows add
  * to their parents from the last to the first. */
@@ -903,7 +903,7 @@ static int compare(struct carm_profile *p, const struct carm_profile *second, st
     return 0;
 }
 
-/* ---- all ---- */
+/* ---- building a profile ---- */
 
 static int build(struct carm_profile *profile, const struct carm_profile_input *in,
                  struct carm_symbols *symbols, struct carm_err *err)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Time and counts of each loop or function of a program: the counts of a counted run and the
  * samples of a free run, joined by file and offset. */
-#ifndef CARM_HARNESS_PROFILE_PROFILE_H
-#define CARM_HARNESS_PROFILE_PROFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ double carm_profile_trips(const struct carm_profile_row *row, bool *about);
 
 /* "loop", "body", "function", "kernel", "others", "unknown" */
 const char *carm_profile_kind_name(enum carm_profile_kind kind);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Records of a sampled program, and the ring in shared memory through which the preloaded timer
  * (preload.c) sends them. */
-#ifndef CARM_HARNESS_PROFILE_RECORD_H
-#define CARM_HARNESS_PROFILE_RECORD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ struct carm_slots {
     uint64_t tail __attribute__((aligned(64))); /* slots that were read */
     struct carm_slot slots[] __attribute__((aligned(64)));
 };
-
-#endif

@@ -60,8 +60,6 @@ void carm_samples_close(struct carm_samples *samples)
     memset(samples, 0, sizeof *samples);
 }
 
-/* ---- places ---- */
-
 static uint32_t number_of(struct carm_sampler *s, struct carm_names *names, uint32_t id)
 {
     char text[16];
@@ -237,8 +235,6 @@ static void on_sample(struct carm_sampler *s, const struct carm_record *r)
     to->weight += r->weight;
 }
 
-/* ---- records ---- */
-
 static void on_record(void *arg, const struct carm_record *r)
 {
     struct carm_sampler *s = arg;
@@ -293,8 +289,6 @@ static void *reader(void *arg)
     } while (sem_timedwait(&s->ended, &next) != 0);
     return NULL;
 }
-
-/* ---- open and close ---- */
 
 static void close_all(struct carm_sampler *s)
 {

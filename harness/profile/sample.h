@@ -6,8 +6,7 @@
  * The task clock gives each thread its first sample after a whole period: a thread has half a
  * sample too few on average, and none if it lives shorter than a period. The preloaded timer
  * begins at a random part of the period. */
-#ifndef CARM_HARNESS_PROFILE_SAMPLE_H
-#define CARM_HARNESS_PROFILE_SAMPLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ int carm_sampler_begin(struct carm_sampler *sampler, pid_t pid, struct carm_err 
  * returns 0 or -CARM_ENOTSUP: the program could not be sampled */
 int carm_sampler_close(struct carm_sampler *sampler, struct carm_samples *samples,
                        struct carm_err *err);
-
-#endif

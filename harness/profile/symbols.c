@@ -93,8 +93,6 @@ void carm_symbols_close(struct carm_symbols *s)
     free(s);
 }
 
-/* ---- names ---- */
-
 /* gfortran's __solver_MOD_step: solver::step */
 static char *fortran(const char *name)
 {
@@ -125,8 +123,6 @@ const char *carm_symbols_file(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* ---- addresses ---- */
-
 static bool offset_of(const struct carm_symbols_module *m, uint64_t address, uint64_t *offset)
 {
     for (size_t i = 0; i < m->nsegments; i++) {
@@ -149,8 +145,6 @@ static uint64_t address_of(const struct carm_symbols_module *m, uint64_t offset)
     }
     return offset;
 }
-
-/* ---- functions ---- */
 
 static int add_function(struct carm_symbols_module *m, uint64_t address, uint64_t bytes, char *name)
 {
@@ -339,8 +333,6 @@ size_t carm_symbols_functions(const struct carm_symbols_module *module,
     *out = module->functions;
     return module->nfunctions;
 }
-
-/* ---- source ---- */
 
 /* The DWARF unit of an address. Searches all units, since not every compiler writes the table of
  * addresses. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of code: functions and source lines of the files that a program executed, by libdw. */
-#ifndef CARM_HARNESS_PROFILE_SYMBOLS_H
-#define CARM_HARNESS_PROFILE_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_modu
 
 /* "libopenblas.so.0" of a path. */
 const char *carm_symbols_file(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
 /* Samples by a timer on each thread's clock, where perf_event_open is forbidden: a shared object
  * (preload.c), which LD_PRELOAD loads into the program and its children. Statically linked and
  * set-user-id programs do not load it. */
-#ifndef CARM_HARNESS_PROFILE_TIMER_H
-#define CARM_HARNESS_PROFILE_TIMER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ const struct carm_slots *carm_timer_slots(const struct carm_timer *timer);
  * last  the program has ended: unfinished records are skipped */
 void carm_timer_read(struct carm_timer *timer, bool last,
                      void (*take)(void *arg, const struct carm_record *record), void *arg);
-
-#endif

@@ -15,8 +15,6 @@
 #include "harness/count/step/engine.h"
 #include "harness/count/step/trap.h"
 
-/* ---- standard error -------------------------------------------------------------------------- */
-
 enum { LINES_MAX = 20 };
 
 __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
@@ -45,8 +43,6 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
 }
 
 static const uint64_t default_step_budget = 2000000; /* about 20 s of stepping */
-
-/* ---- hardware counters ----------------------------------------------------------------------- */
 
 /* Opened once; a child process opens its own and leaves its parent's alone. */
 static struct {
@@ -170,8 +166,6 @@ static int setup_engine(struct carm_region_setup *setup, struct carm_err *err)
     }
     return rc;
 }
-
-/* ---- environment ----------------------------------------------------------------------------- */
 
 /* Absolute, for programs that change their folder. */
 static int read_out(const char *path, char out[PATH_MAX], struct carm_err *err)

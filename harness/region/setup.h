@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The back end that counts regions, chosen by the environment, and the target of its messages. */
-#ifndef CARM_HARNESS_REGION_SETUP_H
-#define CARM_HARNESS_REGION_SETUP_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -50,5 +49,3 @@ bool carm_region_setup_read(struct carm_region_setup *setup);
 
 /* One line on standard error, "carm: ...", unless there were too many already. */
 __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...);
-
-#endif

@@ -32,7 +32,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- start, fork, end ------------------------------------------------------------------------ */
+/* ---- start, fork, end ---- */
 
 static int fork_lock_state;
 
@@ -119,7 +119,7 @@ static bool is_on(void)
     return s == STATE_ON;
 }
 
-/* ---- a thread -------------------------------------------------------------------------------- */
+/* ---- a thread ---- */
 
 static struct carm_region_thread *open_thread(void)
 {
@@ -183,7 +183,7 @@ static struct carm_region_slot *find_slot(struct carm_region_thread *t, const ch
     return slot;
 }
 
-/* ---- stepping of a sample of the calls ---------------------------------------------------------- */
+/* ---- stepping of a sample of the calls ---- */
 
 /* Of all functions between the program and harness/count/step/trap.h's, so that nothing of them is counted:
  * as CARM_STEP_TEXT, but they may be inlined in each other. */
@@ -286,7 +286,7 @@ static void add_stepped(struct carm_region_sums *sums, const struct carm_step_co
     carm_step_counts_add(&sums->steps, call, 1.0);
 }
 
-/* ---- begin and end --------------------------------------------------------------------------- */
+/* ---- begin and end ---- */
 
 CARM_REGION_TEXT static int push(struct carm_region_thread *t, struct carm_region_slot *slot)
 {

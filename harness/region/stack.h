@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Inside of include/carm.h: begin and end of regions on a thread. */
-#ifndef CARM_HARNESS_REGION_STACK_H
-#define CARM_HARNESS_REGION_STACK_H
+#pragma once
 
 #include "harness/region/setup.h"
 
 /* Turns regions on; tests call it before their first region, programs get it from the environment.
  * from  copied */
 void carm_region_start(const struct carm_region_setup *from);
-
-#endif

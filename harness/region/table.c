@@ -42,7 +42,7 @@ void carm_region_unlock(int state)
     pthread_setcancelstate(state, NULL);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static uint32_t hash_of(const char *name)
 {
@@ -143,7 +143,7 @@ void carm_region_fault(enum carm_region_fault fault, const char *name, const cha
     }
 }
 
-/* ---- sums to totals -------------------------------------------------------------------------- */
+/* ---- sums to totals ---- */
 
 /* Adds a sentence to a note that does not have it, as far as there is room. */
 static void add_note(char note[CARM_REGION_NOTE_MAX], const char *sentence)
@@ -306,7 +306,7 @@ static void fold(const struct carm_region_setup *setup, const struct carm_region
     clear_slot(slot);
 }
 
-/* ---- threads --------------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 void carm_region_thread_lock(struct carm_region_thread *t)
 {
@@ -386,7 +386,7 @@ void carm_region_thread_close(struct carm_region_thread *t)
     free(t);
 }
 
-/* ---- fork ------------------------------------------------------------------------------------ */
+/* ---- fork ---- */
 
 static void forget_totals(void)
 {
@@ -432,7 +432,7 @@ void carm_region_table_fork(struct carm_region_thread *self)
     }
 }
 
-/* ---- totals to rows -------------------------------------------------------------------------- */
+/* ---- totals to rows ---- */
 
 void carm_region_report_open(void)
 {

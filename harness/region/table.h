@@ -5,8 +5,7 @@
  *
  * Locks: one for names, threads and totals (slow paths), then one for each thread's sums, which
  * only a flush contends for. */
-#ifndef CARM_HARNESS_REGION_TABLE_H
-#define CARM_HARNESS_REGION_TABLE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -151,5 +150,3 @@ int carm_region_write(const struct carm_region_setup *setup, struct carm_err *er
 
 /* Names regions that never ended, in lines on standard error. */
 void carm_region_report_open(void);
-
-#endif

@@ -69,8 +69,6 @@ static const struct carm_record *records_of(const struct carm_addresses *a, uint
                                                       (size_t)chunk * CARM_CHUNK_BYTES);
 }
 
-/* ---- one record -------------------------------------------------------------------------------- */
-
 static uint64_t process_bits(struct carm_addresses *a, int32_t pid)
 {
     uint32_t i = a->nprocesses;
@@ -218,8 +216,6 @@ static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chun
     }
     return 2;
 }
-
-/* ---- chunks in order of time --------------------------------------------------------------------- */
 
 static int by_begin(const void *a, const void *b)
 {
@@ -398,8 +394,6 @@ static void *work(void *arg)
     }
     return NULL;
 }
-
-/* ---- opening and closing ---------------------------------------------------------------------------- */
 
 bool carm_addresses_sampled_here(void)
 {

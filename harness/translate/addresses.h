@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The addresses of all loads and stores of a translated program: the records that its threads write
  * (harness/translate/records.h), taken while it runs and put in order of time. */
-#ifndef CARM_HARNESS_TRANSLATE_ADDRESSES_H
-#define CARM_HARNESS_TRANSLATE_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ const struct carm_record_sample *carm_addresses_sample(const struct carm_address
  * returns false when the program has overwritten records: some addresses are then wrong */
 bool carm_addresses_drain(struct carm_addresses *addresses);
 void carm_addresses_close(struct carm_addresses *addresses); /* NULL allowed */
-
-#endif

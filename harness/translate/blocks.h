@@ -2,8 +2,7 @@
 /* Counts of each piece of code in a run counted by translation, summed over the tallies of its
  * programs, by file and offset. The sum of blocks times executions, extras and rest is exactly
  * the counts of the run. */
-#ifndef CARM_HARNESS_TRANSLATE_BLOCKS_H
-#define CARM_HARNESS_TRANSLATE_BLOCKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ void carm_blocks_sort(struct carm_blocks *blocks);
 /* The place of a counter's block, after carm_blocks_sort. NULL = the counter counted nothing */
 const struct carm_block_place *carm_blocks_place(const struct carm_blocks *blocks, uint32_t program,
                                                  uint32_t counter);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CPU that a counted program sees: a named one in place of this machine's, so that its libraries take the
  * same code on any machine. The engine answers cpuid and xgetbv (struct carm_cpu_view, harness/translate/tally.h). */
-#ifndef CARM_HARNESS_TRANSLATE_CPU_H
-#define CARM_HARNESS_TRANSLATE_CPU_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ int carm_cpu_find(const char *name, struct carm_cpu_view *out, struct carm_err *
 /* The text of /proc/cpuinfo for that view. returns dst */
 char *carm_cpu_info(char *dst, size_t size, const char *name, const struct carm_cpu_view *view,
                     int cpus);
-
-#endif

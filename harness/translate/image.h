@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The image of the engine: harness/translate/engine and libZydis, linked to a fixed address in a
  * file in memory, which each counted program maps. */
-#ifndef CARM_HARNESS_TRANSLATE_IMAGE_H
-#define CARM_HARNESS_TRANSLATE_IMAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ struct carm_engine {
  * returns 0, -CARM_ENOTSUP (libZydis is not a shared library here), -CARM_ENOMEM, -CARM_EIO */
 int carm_engine_open(struct carm_engine *image, uint64_t at, struct carm_err *err);
 void carm_engine_close(struct carm_engine *image);
-
-#endif

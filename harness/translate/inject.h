@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Puts the engine into a program that has just been executed. */
-#ifndef CARM_HARNESS_TRANSLATE_INJECT_H
-#define CARM_HARNESS_TRANSLATE_INJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void carm_inject_random(pid_t pid);
  * request  PTRACE_CONT, PTRACE_LISTEN or PTRACE_DETACH
  * signo    that it gets; 0 = none */
 void carm_inject_let_go(pid_t pid, int request, int signo);
-
-#endif

@@ -69,8 +69,6 @@ static int open_folder(bool make)
     return fd;
 }
 
-/* ---- reading ---- */
-
 static bool fixes_fit(const struct carm_stock_block *b, const struct carm_stock_parts *p)
 {
     const struct carm_stock_fix *f =
@@ -185,8 +183,6 @@ void carm_kept_read(struct carm_stock *stock, uint64_t key)
         (void)close(folder);
     }
 }
-
-/* ---- writing ---- */
 
 static bool write_all(int fd, const void *from, size_t n)
 {

@@ -2,8 +2,7 @@
 /* Translated blocks on disk, for the next count of a program: $XDG_CACHE_HOME/carm/translated/, or ~/.cache.
  * A file is believed when it and its folder belong to this user and nobody else may write them, it is whole (its hash),
  * it is of this engine, libZydis and program (its key), and each number in it is within bounds. Else it is ignored. */
-#ifndef CARM_HARNESS_TRANSLATE_KEPT_H
-#define CARM_HARNESS_TRANSLATE_KEPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ bool carm_kept_wanted(void);
 void carm_kept_read(struct carm_stock *stock, uint64_t key);
 /* Failures, such as no home folder, are silent: the next count is slower. */
 void carm_kept_write(const struct carm_stock *stock, uint64_t key);
-
-#endif

@@ -6,8 +6,7 @@
  * No block is believed to be of some file: it has the bytes that it was translated from, and those elsewhere that it
  * relies on, and serves where the program's memory has the same ones. So what a program executes, or which file it
  * names, cannot make another program execute wrong code. */
-#ifndef CARM_HARNESS_TRANSLATE_LAYOUT_H
-#define CARM_HARNESS_TRANSLATE_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -127,5 +126,3 @@ static inline void carm_stock_part(const struct carm_stock_block *b, uint32_t ro
     p->fixes = p->rows + carm_stock_units((uint64_t)b->nrows * row_bytes);
     p->end = p->fixes + carm_stock_units(b->nfixes * sizeof(struct carm_stock_fix));
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lines of /proc/PID/maps: "begin-end rwxp offset device inode path". Uses no C library, since
  * the code inside counted and sampled programs includes this header. */
-#ifndef CARM_HARNESS_TRANSLATE_MAPS_H
-#define CARM_HARNESS_TRANSLATE_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ static inline size_t carm_maps_path(const char *path, char *to, size_t room)
     to[n] = '\0';
     return n;
 }
-
-#endif

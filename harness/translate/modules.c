@@ -90,8 +90,6 @@ int carm_modules_copy(struct carm_modules *to, const struct carm_modules *from, 
     return carm_modules_add(to, path, strlen(path), m->code, fd, number);
 }
 
-/* ---- what is in a file ---- */
-
 int carm_module_open(int directory, const char *path)
 {
     struct stat s;
@@ -147,8 +145,6 @@ uint64_t carm_module_code(int fd)
     }
     return hash <= CARM_MODULE_CHANGED ? hash + 2 : hash;
 }
-
-/* ---- the file of a mapping ---- */
 
 /* Inode numbers of maps and of stat differ on overlay and btrfs file systems, whose devices have no major number.
  * source: Linux, Documentation/filesystems/overlayfs.rst, "Inode properties" */

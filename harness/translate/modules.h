@@ -3,8 +3,7 @@
  * one binary after another to a path, a build replaces a library while it is used, and a
  * container has other files at the same paths. So a module is a path and a hash of the file's
  * code. Two runs of a script that compiles get equal hashes. */
-#ifndef CARM_HARNESS_TRANSLATE_MODULES_H
-#define CARM_HARNESS_TRANSLATE_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ static inline const char *carm_modules_path(const struct carm_modules *modules, 
 {
     return carm_names_text(&modules->paths, modules->list[number].name);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Each thread fills a chunk of its own. carm takes full chunks (harness/translate/addresses.h),
  * zeroes and frees them. Unwritten records are zero, so the records of a killed process can be
  * read as well. */
-#ifndef CARM_HARNESS_TRANSLATE_RECORDS_H
-#define CARM_HARNESS_TRANSLATE_RECORDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -95,5 +94,3 @@ struct carm_records {
     struct carm_chunk chunks[CARM_CHUNKS];
 };
 _Static_assert(sizeof(struct carm_records) <= CARM_CHUNKS_AT, "it lies before the first chunk");
-
-#endif

@@ -2,8 +2,7 @@
 /* A program counted by translation: the program, its threads and its children execute copies of
  * their own code that count blocks (harness/translate/engine). The counts are exact; the program
  * takes 1 to some 10 times its time. */
-#ifndef CARM_HARNESS_TRANSLATE_RUN_H
-#define CARM_HARNESS_TRANSLATE_RUN_H
+#pragma once
 
 #include <signal.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ int carm_translator_attach(struct carm_translator *translator, pid_t pid, const 
  * returns 0 or -CARM_EIO */
 int carm_translator_run(struct carm_translator *translator, struct carm_translation *translation,
                         struct carm_err *err);
-
-#endif

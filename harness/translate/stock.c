@@ -110,8 +110,6 @@ void carm_stock_load(struct carm_stock_keeper *keeper, const struct carm_engine 
     }
 }
 
-/* ---- the builder ---- */
-
 struct building {
     struct carm_stock *stock;
     void (*build)(struct carm_stock *to, struct carm_stock_job *job);

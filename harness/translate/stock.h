@@ -2,8 +2,7 @@
 /* Translated blocks that the programs of a run share (harness/translate/layout.h). Most programs execute the same code
  * of ld.so and libc, and a script starts the same programs again: each would decode it anew, 75% of the time of a
  * short one. A process of carm's own, the builder, translates from the files what programs have executed. */
-#ifndef CARM_HARNESS_TRANSLATE_STOCK_H
-#define CARM_HARNESS_TRANSLATE_STOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -33,5 +32,3 @@ void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine 
 
 /* A child of this thread has ended: whether it was the builder. */
 bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid);
-
-#endif

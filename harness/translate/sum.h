@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tallies of all programs of a run (harness/translate/tally.h), and their sum. */
-#ifndef CARM_HARNESS_TRANSLATE_SUM_H
-#define CARM_HARNESS_TRANSLATE_SUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -76,5 +75,3 @@ bool carm_sums_in_use(struct carm_sums *sums);
  * marks   out; NULL = not wanted */
 void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks,
                     struct carm_marks *marks);
-
-#endif

@@ -12,8 +12,7 @@
  * The row of each counter names its code, so that a reader can count each block (blocks.h).
  *
  * The control is one page for a whole run. */
-#ifndef CARM_HARNESS_TRANSLATE_TALLY_H
-#define CARM_HARNESS_TRANSLATE_TALLY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -281,5 +280,3 @@ struct carm_boot {
         uint16_t map;        /* as in a row */
     } ranges[CARM_BOOT_RANGES];
 };
-
-#endif

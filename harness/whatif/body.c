@@ -42,8 +42,6 @@ struct carm_body_op *carm_body_find(const struct carm_body *body, uint64_t at)
     return NULL;
 }
 
-/* ---- slices ---- */
-
 /* The possible predecessors of each instruction, one list after another. */
 struct before {
     size_t *first; /* [n + 1] */
@@ -162,8 +160,6 @@ bool carm_body_chases(const struct carm_body *body, const struct carm_body_op *l
     free(marks);
     return chases;
 }
-
-/* ---- decoding ---- */
 
 static bool is_vector(ZydisRegister r)
 {
@@ -399,8 +395,6 @@ void carm_body_close(struct carm_body *body)
     free(body->ops);
     *body = (struct carm_body){.n = 0};
 }
-
-/* ---- observation ---- */
 
 /* A general register by its number in an instruction */
 static uint64_t register_of(const struct user_regs_struct *r, uint8_t number)

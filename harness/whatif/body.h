@@ -2,8 +2,7 @@
 /* The instructions of a loop, decoded where they lie in a process, with the facts that decide which of
  * them may be changed: values on which a branch depends, vector registers that carry a value to the next iteration, and
  * how addresses move. */
-#ifndef CARM_HARNESS_WHATIF_BODY_H
-#define CARM_HARNESS_WHATIF_BODY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ void carm_body_observed(struct carm_body *body);
 /* Whether the address of a load depends on what the same load brought an iteration before: it then waits for itself,
  * as a list is followed. */
 bool carm_body_chases(const struct carm_body *body, const struct carm_body_op *load);
-
-#endif

@@ -31,8 +31,6 @@ enum {
  * copies on all CPUs waited for 14% of their time. */
 #define POLL_SHARE (1.0 / 16.0)
 
-/* ---- memory ---- */
-
 bool carm_child_read(pid_t pid, uint64_t at, void *to, size_t n)
 {
     const struct iovec here = {to, n};
@@ -52,8 +50,6 @@ bool carm_child_write(pid_t pid, uint64_t at, const void *from, size_t n)
     }
     return good;
 }
-
-/* ---- system calls ---- */
 
 static bool wait_stop(pid_t pid, int *status)
 {
@@ -207,8 +203,6 @@ void carm_child_kill(struct carm_child *child)
     }
     child->pid = 0;
 }
-
-/* ---- running ---- */
 
 static void nap(long ns)
 {

@@ -4,8 +4,7 @@
  *
  * The program's own code and memory are never written: an injected call uses a system call instruction that is there
  * already, and every signal but SIGTRAP is blocked meanwhile, so that none is lost. */
-#ifndef CARM_HARNESS_WHATIF_CHILD_H
-#define CARM_HARNESS_WHATIF_CHILD_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ double carm_child_waited(const struct carm_child *child);
 
 /* Executes one instruction. returns false: it cannot, or the next one would be a system call */
 bool carm_child_step(struct carm_child *child);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A trial of a loop, one snapshot of it, and copies of the stopped program: opening one as warm as the program is, and
  * running phases of code in it. */
-#ifndef CARM_HARNESS_WHATIF_COPIES_H
-#define CARM_HARNESS_WHATIF_COPIES_H
+#pragma once
 
 #include <signal.h>
 
@@ -145,5 +144,3 @@ size_t carm_copy_run(struct carm_snapshot *s, struct carm_child *child,
 /* A phase of so many units, at least one; and the phase that ends a copy. */
 struct carm_phase carm_copy_phase(const struct carm_variant_code *code, double units);
 struct carm_phase carm_copy_last_phase(const struct carm_snapshot *s);
-
-#endif

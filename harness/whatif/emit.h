@@ -6,8 +6,7 @@
  * in the next copy of the body; after the last copy an entry counts a unit down. When a unit count reaches 0, the
  * time is taken and the next phase of a table begins: another variant, and its number of units. No stub changes
  * a flag or a register of the loop, or uses its stack. */
-#ifndef CARM_HARNESS_WHATIF_EMIT_H
-#define CARM_HARNESS_WHATIF_EMIT_H
+#pragma once
 
 #include "harness/whatif/body.h"
 
@@ -93,5 +92,3 @@ size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned cop
 
 /* Offset of the first value of a carried register. */
 size_t carm_region_carried(size_t number);
-
-#endif

@@ -114,8 +114,6 @@ uint64_t carm_memory_gap(const struct carm_memory *memory, uint64_t near, uint64
     return 0;
 }
 
-/* ---- reasons against copies ---- */
-
 static uint64_t number_behind(const char *line, const char *word, int base, uint64_t otherwise)
 {
     const size_t n = strlen(word);
@@ -182,8 +180,6 @@ bool carm_memory_forbids(pid_t pid, uint64_t most, char *why, size_t size)
     }
     return true;
 }
-
-/* ---- pages ---- */
 
 static int open_pagemap(pid_t pid)
 {

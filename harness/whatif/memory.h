@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The memory of a program and of its copies: areas, pages that a copy has changed, huge pages, and the reasons why a
  * program must not be copied. */
-#ifndef CARM_HARNESS_WHATIF_MEMORY_H
-#define CARM_HARNESS_WHATIF_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void carm_memory_huge(pid_t pid, const uint64_t *data, size_t ndata, uint64_t *p
 
 /* Whether any page of begin .. end is present. */
 bool carm_memory_present(pid_t pid, uint64_t begin, uint64_t end);
-
-#endif

@@ -293,8 +293,6 @@ static void refuse_huge(struct carm_snapshot *s)
     }
 }
 
-/* ---- the first snapshot ---- */
-
 /* Estimates the ticks of a unit, in copies with untouched pages, and the units that a copy can do. */
 static bool calibrate(struct carm_snapshot *s)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a stopped program to a first copy with the variants of the loop. */
-#ifndef CARM_HARNESS_WHATIF_SETUP_H
-#define CARM_HARNESS_WHATIF_SETUP_H
+#pragma once
 
 #include "harness/whatif/copies.h"
 
@@ -11,5 +10,3 @@ bool carm_snapshot_set_up(struct carm_snapshot *s, pid_t thread);
 
 /* Measures the share of the time that is spent in the loop's own code; fails where it is less than half. */
 bool carm_snapshot_find_inside(struct carm_snapshot *s);
-
-#endif

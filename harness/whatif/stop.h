@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stops a running program at the head of a loop, by hardware breakpoints of its running threads: its code is not
  * written. Threads that wait in a system call are left alone, since some calls (epoll_wait) would return early. */
-#ifndef CARM_HARNESS_WHATIF_STOP_H
-#define CARM_HARNESS_WHATIF_STOP_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ bool carm_stop_ended(struct carm_stop *stop);
 
 /* Waits for the end of the process. */
 void carm_stop_await_end(struct carm_stop *stop);
-
-#endif

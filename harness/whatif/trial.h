@@ -8,8 +8,7 @@
  * code against unchanged code (the null ratio) tells how far either can be believed.
  *
  * source: DECAN: Koliai et al. 2013, Quantifying Performance Bottleneck Cost Through Differential Analysis */
-#ifndef CARM_HARNESS_WHATIF_TRIAL_H
-#define CARM_HARNESS_WHATIF_TRIAL_H
+#pragma once
 
 #include "harness/whatif/copies.h"
 
@@ -23,5 +22,3 @@ void carm_trial_close(struct carm_trial *trial);
 void carm_trial_measure(struct carm_trial *trial, pid_t thread,
                         const struct carm_trial_settings *settings,
                         struct carm_trial_result *result);
-
-#endif

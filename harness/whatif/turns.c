@@ -26,8 +26,6 @@ static const double settle_share = 0.5;   /* of a turn, before it is timed */
  * costs no write to memory. Stores past the caches, tried in turns of 60 us, seem to gain 1.4 times where they gain 2. */
 static const double apart_seconds = 5e-3;
 
-/* ---- how long ---- */
-
 /* Lists the pages that a copy takes for so many units. A system call before their end limits the units of a copy. */
 static bool list_pages(struct carm_snapshot *s, double units)
 {
@@ -210,8 +208,6 @@ bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
     return true;
 }
 
-/* ---- copies of their own ---- */
-
 static void add_known(double *to, size_t *n, double v)
 {
     if (!isnan(v)) {
@@ -361,8 +357,6 @@ bool carm_turns_plan(struct carm_snapshot *s, struct carm_turns *plan)
     make_plan(s, plan);
     return true;
 }
-
-/* ---- all cores ---- */
 
 enum { CORES_MAX = 64 };
 

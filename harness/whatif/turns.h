@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times of the variants against the unchanged code: in turns of one copy, or in copies of the same stretch. */
-#ifndef CARM_HARNESS_WHATIF_TURNS_H
-#define CARM_HARNESS_WHATIF_TURNS_H
+#pragma once
 
 #include "harness/whatif/copies.h"
 
@@ -33,5 +32,3 @@ bool carm_turns_measure_apart(struct carm_snapshot *s, const struct carm_turns *
  * work that all do in a time. */
 void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *p,
                               struct carm_trial_result *result);
-
-#endif

@@ -2,8 +2,7 @@
 /* The three application classes of the cache-aware paper as instances of test code C: the work
  * of one iteration, and the codes that do exactly this work.
  * source: Ilic et al. 2014, section 3 and table 2 */
-#ifndef CARM_KERNELS_CLASSES_CODES_H
-#define CARM_KERNELS_CLASSES_CODES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ size_t carm_class_next(const double *cost, size_t n, double left);
 
 /* Runs of an instance of so many seconds: many of short ones, one of long ones. Odd. */
 size_t carm_class_runs(double seconds);
-
-#endif

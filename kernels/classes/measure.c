@@ -34,8 +34,6 @@ static double elapsed(const struct session *s)
     return (double)(carm_clock_now() - s->began) / s->team->clock->tsc_hz;
 }
 
-/* ---- codes ----------------------------------------------------------------------------------- */
-
 static int open_image(struct session *s, struct carm_err *err)
 {
     struct carm_code_spec *specs = calloc(CODES_MAX, sizeof *specs);
@@ -91,8 +89,6 @@ static void choose(struct session *s, size_t c)
     s->chosen[c] = codes[best];
     snprintf(side->code, sizeof side->code, "%s", codes[best]->name);
 }
-
-/* ---- instances ------------------------------------------------------------------------------- */
 
 /* The smallest k that is still to be measured, or one past the largest. */
 static unsigned next_k(const struct carm_classes *study, size_t c)

@@ -22,8 +22,6 @@ void carm_classes_construct(const struct carm_classes *study, size_t class, unsi
     point->dram_bytes = carm_traffic_bytes(&stream, study->base.model->nlevels - 1, s->home);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
 char *carm_classes_name(char *dst, size_t size, size_t class, unsigned k)
 {
     snprintf(dst, size, "%s 2^%u", carm_classes[class].name, k);
@@ -43,8 +41,6 @@ static bool parse_name(const char *name, size_t *class, unsigned *k)
     }
     return false;
 }
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Takes a row when it is an instance of this very study. */
 void carm_classes_take(struct carm_study *base, const struct carm_point *row)
@@ -69,8 +65,6 @@ void carm_classes_take(struct carm_study *base, const struct carm_point *row)
     s->points[k] = p;
     study->base.kept++;
 }
-
-/* ---- writing --------------------------------------------------------------------------------- */
 
 int carm_classes_rows_append(const struct carm_classes *study, size_t class, unsigned k,
                              const char *path, struct carm_err *err)

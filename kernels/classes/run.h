@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One instance of an application class, timed from cold data on. */
-#ifndef CARM_KERNELS_CLASSES_RUN_H
-#define CARM_KERNELS_CLASSES_RUN_H
+#pragma once
 
 #include "asm/image.h"
 #include "harness/machine/stats.h"
@@ -25,5 +24,3 @@ struct carm_class_run {
 /* Runs it. The team's buffers hold the set; carm_measure_calibrate has run.
  * returns 0; -CARM_EINTR (the team's deadline is over: nothing is known); -CARM_ENOTSUP (too short for this clock) */
 int carm_class_run(struct carm_team *team, struct carm_class_run *run, struct carm_err *err);
-
-#endif

@@ -9,8 +9,6 @@
 #include "harness/machine/buffer.h"
 #include "models/roofline.h"
 
-/* ---- levels ---------------------------------------------------------------------------------- */
-
 uint64_t carm_classes_cache_bytes(const struct carm_model *model, size_t level,
                                   const struct carm_topo *topo, int threads, uint64_t *instance,
                                   int *sharers)
@@ -46,8 +44,6 @@ size_t carm_classes_home(const struct carm_model *model, const struct carm_topo 
     }
     return i;
 }
-
-/* ---- ISA and roofs --------------------------------------------------------------------------- */
 
 /* Roofs of this ISA and as many threads, or NULL. avx and avx2 have vectors of one width. */
 static const struct carm_roofs *find_roofs(const struct carm_model *model, enum carm_isa isa,
@@ -133,8 +129,6 @@ static int choose_roofs(struct carm_classes *study, struct carm_err *err)
     return 0;
 }
 
-/* ---- classes --------------------------------------------------------------------------------- */
-
 static int plan_class(struct carm_classes *study, size_t c, const struct carm_topo *topo,
                       struct carm_err *err)
 {
@@ -209,8 +203,6 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     }
     return rc;
 }
-
-/* ---- the study ------------------------------------------------------------------------------- */
 
 static int has_points(const struct carm_study *base, struct carm_err *err)
 {

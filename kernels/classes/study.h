@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cache-aware paper's application classes on this machine: the measurements, and the paper's
  * observations checked on them. */
-#ifndef CARM_KERNELS_CLASSES_STUDY_H
-#define CARM_KERNELS_CLASSES_STUDY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ int carm_classes_place(const struct carm_classes *study, const struct carm_class
 
 /* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
 void carm_classes_take(struct carm_study *base, const struct carm_point *row);
-
-#endif

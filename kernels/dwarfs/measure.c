@@ -21,8 +21,6 @@ struct run {
     struct carm_observer *observer;
 };
 
-/* ---- one item -------------------------------------------------------------------------------- */
-
 struct repetition {
     struct carm_dwarf_case *c;
     struct carm_team *team;
@@ -87,8 +85,6 @@ static int measure_item(struct run *run, struct carm_dwarf_item *item, struct ca
     carm_dwarf_point_place(run->study, item);
     return carm_dwarf_rows_append(run->study, item, run->path, err);
 }
-
-/* ---- simulated caches ------------------------------------------------------------------------ */
 
 static int simulate_case(struct run *run, struct carm_dwarf_item *item, struct carm_dwarf_case *c,
                          struct carm_err *err)
@@ -169,8 +165,6 @@ static int simulate(struct run *run, struct carm_err *err)
     carm_team_close(alone);
     return rc;
 }
-
-/* ---- the whole study ------------------------------------------------------------------------- */
 
 static double estimate(const struct carm_dwarf_study *study)
 {

@@ -11,8 +11,6 @@ const char *const carm_dwarf_titles[CARM_DWARF_KERNELS] = {"SpMV", "LBMHD", "Ste
 const char *const carm_dwarf_words[CARM_DWARF_KERNELS] = {"spmv", "lbmhd", "stencil", "fft",
                                                           "transpose"};
 
-/* ---- points ---------------------------------------------------------------------------------- */
-
 double carm_dwarf_point_dram_bytes(const struct carm_dwarf_point *point)
 {
     return point->times.dram_bytes > 0.0 ? point->times.dram_bytes : point->work.compulsory_bytes;
@@ -46,8 +44,6 @@ void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dw
 
 /* The note of a row: the fields that reading it back needs, in this order. */
 #define NOTE_NUMBERS "%.9g to %.9g s in %d runs; compulsory %.9g B; executed %.9g flop; error %.3g"
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 static void cut(char *dst, size_t size, const char *from, const char *to)
 {
@@ -117,8 +113,6 @@ void carm_dwarf_take_row(struct carm_study *base, const struct carm_point *row)
         }
     }
 }
-
-/* ---- writing --------------------------------------------------------------------------------- */
 
 int carm_dwarf_rows_append(const struct carm_dwarf_study *study, const struct carm_dwarf_item *item,
                            const char *path, struct carm_err *err)

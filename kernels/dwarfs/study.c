@@ -16,8 +16,6 @@ static const size_t usual[CARM_DWARF_KERNELS][2] = {
     [CARM_DWARF_TRANSPOSE] = {256, 0},
 };
 
-/* ---- items ----------------------------------------------------------------------------------- */
-
 static void name_item(const struct carm_dwarf_study *study, struct carm_dwarf_item *item)
 {
     const char *version = item->optimised ? "optimised" : "plain";
@@ -51,8 +49,6 @@ static void add_items(struct carm_dwarf_study *study, enum carm_dwarf_kernel ker
         }
     }
 }
-
-/* ---- the machine and its model --------------------------------------------------------------- */
 
 static void limit_isa(struct carm_cpu *cpu, enum carm_isa most)
 {
@@ -159,8 +155,6 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     choose_caches(study, host->topo);
     return rc;
 }
-
-/* ---- the study ------------------------------------------------------------------------------- */
 
 static int has_points(const struct carm_study *base, struct carm_err *err)
 {

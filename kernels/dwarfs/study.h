@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The kernels of the Roofline paper on this machine, as its table 4 has them. */
-#ifndef CARM_KERNELS_DWARFS_STUDY_H
-#define CARM_KERNELS_DWARFS_STUDY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ int carm_dwarf_study_measure(struct carm_study *base, const struct carm_host *ho
 
 /* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
 void carm_dwarf_take_row(struct carm_study *base, const struct carm_point *row);
-
-#endif

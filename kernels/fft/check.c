@@ -8,8 +8,6 @@
 
 #include "kernels/fft/transform.h"
 
-/* ---- data whose transform is known ---- */
-
 /* Where the point and the waves are (z, y, x), before they are taken modulo n. */
 static const size_t point[3] = {3, 1, 5};
 enum { WAVES = 3 };
@@ -99,8 +97,6 @@ void carm_fft_fill(struct carm_fft *f, struct carm_team *team)
     carm_team_run(team, fill_job, f);
     f->runs = 0;
 }
-
-/* ---- comparison ---- */
 
 /* One row of the data, of their transform, or of the transform of the transform: [cube.n] points of out. */
 typedef void row_fn(const struct carm_fft *f, size_t z, size_t y, carm_fftw_complex *out);

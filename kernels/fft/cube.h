@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The cube in memory and the plans of the passes over it. */
-#ifndef CARM_KERNELS_FFT_CUBE_H
-#define CARM_KERNELS_FFT_CUBE_H
+#pragma once
 
 #include "harness/machine/buffer.h"
 #include "kernels/context.h"
@@ -52,5 +51,3 @@ static inline carm_fftw_complex *carm_fft_at(const struct carm_fft_cube *cube, s
 {
     return (carm_fftw_complex *)cube->data.start + z * cube->plane + y * cube->row;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* FFTW 3 in double precision, loaded at run time: nothing links it. Calls and constants as in FFTW's
  * own fftw3.h and manual (3.3.10); sizes along an axis are below 2^31. */
-#ifndef CARM_KERNELS_FFT_FFTW_H
-#define CARM_KERNELS_FFT_FFTW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ struct carm_fftw {
 /* returns 0 or -CARM_ENOTSUP (not installed: says how to get it) */
 int carm_fftw_open(struct carm_fftw *fftw, struct carm_err *err);
 void carm_fftw_close(struct carm_fftw *fftw); /* a zeroed one is allowed */
-
-#endif

@@ -25,8 +25,6 @@ double carm_fft_bytes(size_t n, int passes)
     return 2.0 * sizeof(carm_fftw_complex) * pow((double)n, 3.0) * passes;
 }
 
-/* ---- a run ---- */
-
 struct job {
     const struct carm_fft *f;
     pthread_barrier_t *planes;
@@ -74,8 +72,6 @@ static int run(struct carm_dwarf_case *base, struct carm_team *team, struct carm
     pthread_barrier_destroy(&planes);
     return 0;
 }
-
-/* ---- opening and closing ---------------------------------------------------------------------------- */
 
 static void close_case(struct carm_dwarf_case *base)
 {

@@ -12,8 +12,7 @@
  *   128^3, two passes    5 x 21 / 64 = 1.64
  * source: Williams, Waterman, Patterson 2009, section 6.3.4; the derivation is ours: the paper prints
  * the three values alone. */
-#ifndef CARM_KERNELS_FFT_TRANSFORM_H
-#define CARM_KERNELS_FFT_TRANSFORM_H
+#pragma once
 
 #include "kernels/context.h"
 #include "kernels/fft/cube.h"
@@ -65,5 +64,3 @@ int carm_fft_check(struct carm_dwarf_case *base, struct carm_team *team, double 
                    struct carm_err *err);
 int carm_fft_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
                    struct carm_err *err);
-
-#endif

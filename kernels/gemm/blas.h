@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tuned BLAS libraries of this machine, loaded at run time: nothing links them. */
-#ifndef CARM_KERNELS_GEMM_BLAS_H
-#define CARM_KERNELS_GEMM_BLAS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -58,5 +57,3 @@ int carm_blas_count(const struct carm_blas *blas, size_t m, size_t depth,
  * returns 0, or -CARM_ENOTSUP */
 int carm_blas_step(const char *name, void (*multiply)(void *product), void *product,
                    struct carm_step_counts *counts, struct carm_err *err);
-
-#endif

@@ -25,8 +25,6 @@ double carm_narrow_bytes(enum carm_precision precision, size_t n)
     return (double)n * (double)n * (double)(2 * element_bytes(precision) + RESULT_BYTES);
 }
 
-/* ---- matrices -------------------------------------------------------------------------------------- */
-
 /* Bits of n/128 in bf16, the upper half of single precision: exact, as n has seven bits. */
 static uint16_t to_bf16(int n)
 {
@@ -107,8 +105,6 @@ void carm_narrow_close(struct carm_narrow *g)
     carm_buffer_close(&g->c);
 }
 
-/* ---- timing ---------------------------------------------------------------------------------------- */
-
 struct product {
     const struct carm_onednn *lib;
     enum carm_precision precision;
@@ -140,8 +136,6 @@ int carm_narrow_measure(const struct carm_onednn *lib, struct carm_narrow *g,
     memset(g->c.start, 0xff, g->n * g->n * RESULT_BYTES); /* nothing else passes for its result */
     return carm_repeat(team->clock, team->n, limits, multiply, &product, out, err);
 }
-
-/* ---- checking -------------------------------------------------------------------------------------- */
 
 static double element(const struct carm_narrow *g, const void *matrix, bool with_sign, size_t i)
 {
@@ -203,8 +197,6 @@ int carm_narrow_check(const struct carm_narrow *g, const char *library, double *
     }
     return 0;
 }
-
-/* ---- stepping -------------------------------------------------------------------------------------- */
 
 static void multiply_part(void *product)
 {

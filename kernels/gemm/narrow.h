@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix products in int8 and bf16 by a library: matrices, timing, checking, stepping. */
-#ifndef CARM_KERNELS_GEMM_NARROW_H
-#define CARM_KERNELS_GEMM_NARROW_H
+#pragma once
 
 #include <stddef.h>
 
@@ -49,5 +48,3 @@ extern const size_t carm_narrow_parts[];
  * returns 0, -CARM_ENOTSUP (the trap flag does not work here, no such product), -CARM_ENOMEM */
 int carm_narrow_count(const struct carm_onednn *lib, enum carm_precision precision, size_t m,
                       size_t depth, struct carm_step_counts *counts, struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* oneDNN, the library of matrix products in narrow numbers, loaded at run time: nothing links it. */
-#ifndef CARM_KERNELS_GEMM_ONEDNN_H
-#define CARM_KERNELS_GEMM_ONEDNN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ int carm_onednn_open(struct carm_onednn *lib, struct carm_err *err);
 int carm_onednn_multiply(const struct carm_onednn *lib, enum carm_precision precision, size_t m,
                          size_t n, size_t k, const void *a, const void *b, void *c,
                          struct carm_err *err);
-
-#endif

@@ -10,8 +10,6 @@ static const double fill = 0.75;
 
 enum { L1_COLUMNS = 2 * CARM_GEMM_COLUMNS }; /* of a block for L1 */
 
-/* ---- block sizes ---------------------------------------------------------------------------------- */
-
 /* Rows of k elements that fit. */
 static double rows_in(double bytes, double share, size_t k)
 {
@@ -50,8 +48,6 @@ static void block_l1(struct carm_gemm_level *l, double bytes, size_t n, double s
         (struct carm_gemm_level){.name = "L1", .m = CARM_GEMM_ALL, .n = L1_COLUMNS, .order = "kji"};
     l->k = cut(n, most, CARM_GEMM_STEP);
 }
-
-/* ---- the versions of figure 9 ------------------------------------------------------------------------ */
 
 static int lacks(const char *level, struct carm_err *err)
 {
@@ -94,8 +90,6 @@ int carm_gemm_version(struct carm_gemm_plan *plan, int version, size_t n,
     }
     return 0;
 }
-
-/* ---- the variants of figure 10 ----------------------------------------------------------------------- */
 
 /* Every combination has a number; its digits, least significant first, are the choices below. */
 struct choices {
@@ -205,8 +199,6 @@ size_t carm_gemm_variants(struct carm_gemm_plan *plans, size_t count, size_t n,
     }
     return taken;
 }
-
-/* ---- text ------------------------------------------------------------------------------------------- */
 
 static void put_size(char *dst, size_t size, size_t block, size_t n)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which variants of the matrix multiplication are measured: the steps of the cache-aware paper's
  * figure 9, and many more for its figure 10. */
-#ifndef CARM_KERNELS_GEMM_PLAN_H
-#define CARM_KERNELS_GEMM_PLAN_H
+#pragma once
 
 #include "kernels/gemm/product.h"
 
@@ -41,5 +40,3 @@ size_t carm_gemm_variants(struct carm_gemm_plan *plans, size_t count, size_t n,
 
 /* "L3 114 x 114 x 2304 kji, L2 ..." or "-": block sizes m x n x k for people. returns dst */
 char *carm_gemm_blocks_text(char *dst, size_t size, const struct carm_gemm_plan *plan, size_t n);
-
-#endif

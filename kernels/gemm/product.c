@@ -24,8 +24,6 @@ size_t carm_gemm_even(size_t len, size_t most, size_t unit)
     return round_up((len + pieces - 1) / pieces, unit);
 }
 
-/* ---- matrices ---------------------------------------------------------------------------------- */
-
 static void pad(struct carm_gemm *g, size_t n)
 {
     g->n = n;
@@ -145,8 +143,6 @@ void carm_gemm_close(struct carm_gemm *g)
     carm_buffer_close(&g->pa);
 }
 
-/* ---- the nest of loops --------------------------------------------------------------------------- */
-
 void carm_gemm_rows(const struct carm_gemm *g, int thread, int threads, size_t rows, size_t *first,
                     size_t *count)
 {
@@ -219,8 +215,6 @@ static size_t slice_of(const struct carm_gemm_plan *plan, const struct carm_gemm
     }
     return k;
 }
-
-/* ---- execution and account ----------------------------------------------------------------------- */
 
 size_t carm_gemm_moves(const struct carm_gemm_plan *plan, const struct carm_gemm *g, int thread,
                        int threads, size_t *k, struct carm_gemm_move *moves)

@@ -4,8 +4,7 @@
  *
  * Matrices are row-major and square on the outside; inside, rows are padded with zeros to whole tiles
  * and k to whole vectors. The padded problem is executed and counted. */
-#ifndef CARM_KERNELS_GEMM_PRODUCT_H
-#define CARM_KERNELS_GEMM_PRODUCT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ void carm_gemm_account(const struct carm_gemm_plan *plan, const struct carm_gemm
 
 /* A block size that cuts len into equal pieces of at most `most`, a multiple of unit. */
 size_t carm_gemm_even(size_t len, size_t most, size_t unit);
-
-#endif

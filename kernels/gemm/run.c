@@ -17,8 +17,6 @@ enum {
 /* Share of a run's time that a thread may go without a processor before the run counts as disturbed. */
 static const double lost_most = 0.03;
 
-/* ---- one run of all threads ----------------------------------------------------------------------- */
-
 struct stamps {
     uint64_t begin, arranged, end;
     double lost; /* share of the time that the thread had no processor */
@@ -98,8 +96,6 @@ static struct times run_once(struct carm_team *team, struct job *j)
     t.multiply = longest / tsc_hz - t.arrange;
     return t;
 }
-
-/* ---- measuring ------------------------------------------------------------------------------------- */
 
 /* The previous variant's result in C must not pass for this variant's. */
 static void spoil(struct carm_gemm *g)
@@ -249,13 +245,9 @@ int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
     return carm_gemm_check(g, reference, 1, blas->name, out, err);
 }
 
-/* ---- the reference --------------------------------------------------------------------------------- */
-
 enum { PLAIN_ROWS = 64 }; /* of a reference from plain loops */
 
 static const double plain_flops = 1e9; /* that such a reference may cost, roughly */
-
-/* ---- checking ------------------------------------------------------------------------------------- */
 
 double carm_gemm_tolerance(size_t n)
 {
@@ -309,8 +301,6 @@ int carm_gemm_check(const struct carm_gemm *g, const struct carm_gemm_reference 
     }
     return 0;
 }
-
-/* ---- references ------------------------------------------------------------------------------------ */
 
 static int reserve(struct carm_gemm_reference *ref, size_t nrows, size_t n, struct carm_err *err)
 {

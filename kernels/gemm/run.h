@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Timing and checking of the matrix multiplication's variants. */
-#ifndef CARM_KERNELS_GEMM_RUN_H
-#define CARM_KERNELS_GEMM_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ int carm_gemm_check(const struct carm_gemm *g, const struct carm_gemm_reference 
 
 /* The largest error that rounding explains, over the largest element. */
 double carm_gemm_tolerance(size_t n);
-
-#endif

@@ -10,8 +10,6 @@
 
 enum { USUAL_N = 2304 }; /* the paper's */
 
-/* ---- the machine and its model --------------------------------------------------------------- */
-
 static int choose_kernels(struct carm_gemm_study *study, const struct carm_study_options *options,
                           const struct carm_cpu *cpu, struct carm_err *err)
 {
@@ -67,8 +65,6 @@ static int plan_study(struct carm_study *base, const struct carm_study_options *
     carm_study_caches(study->base.model, topo, &study->hierarchy, study->hierarchy_text);
     return choose_variants(study, err);
 }
-
-/* ---- the study ------------------------------------------------------------------------------------ */
 
 static int has_points(const struct carm_study *base, struct carm_err *err)
 {

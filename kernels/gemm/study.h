@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The steps of the cache-aware paper's figure 9 on this machine: the measurements, and the
  * figure's observations checked on them. */
-#ifndef CARM_KERNELS_GEMM_STUDY_H
-#define CARM_KERNELS_GEMM_STUDY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -169,5 +168,3 @@ void carm_gemm_narrow_facts(const struct carm_gemm_study *study,
 
 /* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
 void carm_gemm_take_row(struct carm_study *base, const struct carm_point *row);
-
-#endif

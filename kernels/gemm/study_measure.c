@@ -51,8 +51,6 @@ static int finish(struct run *run, struct carm_gemm_point *p, struct carm_err *e
     return carm_gemm_rows_append(run->study, p, run->path, err);
 }
 
-/* ---- our own variants ------------------------------------------------------------------------------ */
-
 /* The members of a point that are known before its measurement; resumed points have to agree
  * with them. */
 static void describe(const struct carm_gemm_study *study, const struct carm_gemm_plan *plan,
@@ -169,8 +167,6 @@ static int measure_variants(struct run *run, struct carm_err *err)
     }
     return rc;
 }
-
-/* ---- libraries --------------------------------------------------------------------------------------- */
 
 /* The widths that the library's flops have a hundredth or more of; the widest stays. */
 static void take_isa(struct carm_gemm_point *p, const struct carm_step_counts *s, double flops)
@@ -289,8 +285,6 @@ static int measure_libraries(struct run *run, struct carm_err *err)
     }
     return rc;
 }
-
-/* ---- the whole study ------------------------------------------------------------------------- */
 
 static double estimate(const struct carm_gemm_study *study)
 {

@@ -14,8 +14,6 @@
 static const double run_seconds = 3.5;    /* that the repetitions may take, roughly */
 static const double count_seconds = 15.0; /* stepping parts of the product */
 
-/* ---- the library ----------------------------------------------------------------------------- */
-
 /* Precisions of which a CPU has vectors or tiles; or their dot products alone. */
 static bool cpu_has(const struct carm_cpu *cpu, enum carm_precision precision, bool dot)
 {
@@ -96,8 +94,6 @@ int carm_gemm_narrow_plan(struct carm_gemm_study *study, const struct carm_cpu *
     narrow->has_dot = cpu_has(cpu, study->precision, true);
     return find_core(narrow, cpu, err);
 }
-
-/* ---- counting --------------------------------------------------------------------------------------- */
 
 enum quantity { BYTES, INSTRUCTIONS, VECTORS, OPERATIONS, DOTS, OF_8, OF_16, QUANTITIES };
 
@@ -199,8 +195,6 @@ static int count(struct carm_gemm_study *study, const struct carm_onednn *lib,
     return 0;
 }
 
-/* ---- measuring -------------------------------------------------------------------------------------- */
-
 static void describe(const struct carm_gemm_study *study, const struct carm_run_times *times,
                      struct carm_gemm_point *p)
 {
@@ -279,8 +273,6 @@ int carm_gemm_narrow_measure(struct carm_gemm_study *study, const struct carm_ho
     carm_dram_close(dram);
     return carm_study_measured(&study->base, observer, rc);
 }
-
-/* ---- facts ------------------------------------------------------------------------------------------ */
 
 static int by_share(const void *a, const void *b)
 {

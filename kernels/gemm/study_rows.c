@@ -6,8 +6,6 @@
 
 #include "kernels/gemm/study.h"
 
-/* ---- points --------------------------------------------------------------------------------------- */
-
 void carm_gemm_point_name(char dst[64], size_t n, const char *plan)
 {
     snprintf(dst, 64, "gemm-%zu-%.40s", n, plan);
@@ -23,8 +21,6 @@ void carm_gemm_point_place(const struct carm_gemm_study *study, struct carm_gemm
                       carm_place_original(study->base.model, study->base.roofs, p->flops,
                                           p->dram_bytes, p->seconds, &p->original, &ignored) == 0;
 }
-
-/* ---- reading -------------------------------------------------------------------------------------- */
 
 /* The part of a row's note behind `what` and the blocks. */
 static bool take_numbers(const char *at, struct carm_gemm_point *p)
@@ -141,8 +137,6 @@ void carm_gemm_take_row(struct carm_study *base, const struct carm_point *row)
         base->kept++;
     }
 }
-
-/* ---- writing -------------------------------------------------------------------------------------- */
 
 int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm_gemm_point *p,
                           const char *path, struct carm_err *err)

@@ -5,8 +5,7 @@
  * C = A x B (or C += A x B) over one block, in tiles of 3 rows x 4 columns. A is row-major with
  * k contiguous; B is row-major (strided kernels) or its transpose (all others). Double
  * precision. */
-#ifndef CARM_KERNELS_GEMM_TILE_H
-#define CARM_KERNELS_GEMM_TILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ void carm_gemm_copied(const double *src, size_t src_stride, double *dst, size_t 
 /* The accounts of these functions, as above. */
 void carm_gemm_transposed_account(size_t rows, size_t columns, struct carm_gemm_account *account);
 void carm_gemm_copied_account(size_t rows, size_t columns, struct carm_gemm_account *account);
-
-#endif

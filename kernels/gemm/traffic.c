@@ -44,8 +44,6 @@ static inline void touch(const struct simulation *s, int core, uint64_t address,
     }
 }
 
-/* ---- the lines that are touched -------------------------------------------------------------- */
-
 static uint64_t address(const struct carm_buffer *matrix, size_t element)
 {
     return (uint64_t)(uintptr_t)matrix->start + element * sizeof(double);
@@ -138,8 +136,6 @@ static bool next_tile(const struct simulation *s, const struct carm_gemm_plan *p
     }
     return true;
 }
-
-/* ---- the simulation --------------------------------------------------------------------------------- */
 
 /* share  of the touches that is simulated; all of them where these caches cannot be sampled */
 static int open_simulation(struct simulation *s, const struct carm_hierarchy_config *caches,

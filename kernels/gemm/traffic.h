@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes between the last cache and memory of a variant of the matrix multiplication, for the original
  * model where no counter counts them: the lines that its kernels touch go through simulated caches. */
-#ifndef CARM_KERNELS_GEMM_TRAFFIC_H
-#define CARM_KERNELS_GEMM_TRAFFIC_H
+#pragma once
 
 #include "kernels/gemm/product.h"
 #include "models/caches/config.h"
@@ -25,5 +24,3 @@ int carm_gemm_traffic(const struct carm_gemm_plan *plan, const struct carm_gemm 
 
 /* The least that any program moves: A and B read, C read and written back, each once. */
 double carm_gemm_compulsory_bytes(size_t n);
-
-#endif

@@ -42,8 +42,6 @@ int carm_lbmhd_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
     return 0;
 }
 
-/* ---- accesses ------------------------------------------------------------------------------------- */
-
 struct tracer {
     const struct carm_lbmhd_row *row;
     carm_dwarf_access *access;

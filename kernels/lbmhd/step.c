@@ -15,8 +15,6 @@ double carm_lbmhd_point_bytes(bool nontemporal)
     return sizeof(double) * (CARM_LBMHD_ARRAYS + (nontemporal ? 1.0 : 2.0) * written);
 }
 
-/* ---- the lattice ---------------------------------------------------------------------------------- */
-
 /* Weights of D3Q15 and D3Q27. source: Qian, d'Humieres, Lallemand, Lattice BGK Models for
  * Navier-Stokes Equation, Europhys. Lett. 17 (1992) */
 static void set_velocities(struct carm_lbmhd_velocities *v)
@@ -68,8 +66,6 @@ static void set_layout(struct carm_lbmhd *c)
                                lattice_bytes(c, CARM_LBMHD_FIELDS)) +
                     scratch_bytes(c);
 }
-
-/* ---- the beginning -------------------------------------------------------------------------------- */
 
 /* source: Mininni, Pouquet, Montgomery, Small-scale structures in three-dimensional
  * magnetohydrodynamic turbulence, Phys. Rev. Lett. 97 (2006): the vortex of Orszag and Tang in three
@@ -134,8 +130,6 @@ static void fill_job(struct carm_worker *w, void *arg)
     }
 }
 
-/* ---- a run ---------------------------------------------------------------------------------------- */
-
 struct job {
     struct carm_lbmhd *c;
     pthread_barrier_t *step;
@@ -183,8 +177,6 @@ static int run(struct carm_dwarf_case *base, struct carm_team *team, struct carm
     c->previous = true;
     return 0;
 }
-
-/* ---- opening and closing -------------------------------------------------------------------------- */
 
 static void close_case(struct carm_dwarf_case *base)
 {

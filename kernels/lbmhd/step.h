@@ -11,8 +11,7 @@
  * Units of the lattice: spacing and time step are 1, the speed of sound is 1/sqrt(3), the magnetic
  * field is scaled so that the Alfven speed is B/sqrt(rho). Viscosity and resistivity are
  * (tau - 1/2)/3 of their relaxation time each. */
-#ifndef CARM_KERNELS_LBMHD_STEP_H
-#define CARM_KERNELS_LBMHD_STEP_H
+#pragma once
 
 #include "harness/machine/buffer.h"
 #include "kernels/context.h"
@@ -187,5 +186,3 @@ int carm_lbmhd_check(struct carm_dwarf_case *base, struct carm_team *team, doubl
 /* Sums of density, momentum and magnetic field over all points, by the team. */
 void carm_lbmhd_sums(const struct carm_lbmhd *c, struct carm_team *team,
                      double sums[CARM_LBMHD_FIELDS]);
-
-#endif

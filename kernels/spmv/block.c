@@ -23,8 +23,6 @@ bool carm_bcsr_shape(unsigned r, unsigned c)
            c <= CARM_BLOCK_COLUMNS_MAX;
 }
 
-/* ---- one row of blocks ------------------------------------------------------------------------------ */
-
 /* Walks the entries of the rows of one row of blocks by ascending column of blocks. */
 struct cursor {
     const struct carm_csr *a;
@@ -84,8 +82,6 @@ static uint32_t count_blocks(const struct carm_csr *a, uint32_t block_row, unsig
     return n;
 }
 
-/* ---- the shape ------------------------------------------------------------------------------------------ */
-
 static double block_bytes(unsigned r, unsigned c, bool narrow)
 {
     return (double)(r * c) * sizeof(double) + (narrow ? sizeof(uint16_t) : sizeof(uint32_t));
@@ -128,8 +124,6 @@ void carm_bcsr_choose(const struct carm_csr *a, unsigned *r, unsigned *c)
     }
 }
 
-/* ---- threads ---------------------------------------------------------------------------------------------- */
-
 uint32_t carm_spmv_split(const uint32_t *start, uint32_t rows, int t, int n)
 {
     const uint64_t want = (uint64_t)start[rows] * (uint64_t)t / (uint64_t)n;
@@ -148,8 +142,6 @@ uint32_t carm_spmv_split(const uint32_t *start, uint32_t rows, int t, int n)
     }
     return low;
 }
-
-/* ---- conversion -------------------------------------------------------------------------------------------- */
 
 struct arrays {
     const struct carm_csr *a;

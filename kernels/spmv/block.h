@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A sparse matrix as dense blocks of r x c, whose rows and columns begin at multiples of r and c. */
-#ifndef CARM_KERNELS_SPMV_BLOCK_H
-#define CARM_KERNELS_SPMV_BLOCK_H
+#pragma once
 
 #include "harness/machine/team.h"
 #include "kernels/spmv/csr.h"
@@ -40,5 +39,3 @@ void carm_bcsr_close(struct carm_bcsr *b); /* a zeroed one is allowed */
 /* First of the rows that thread t of n gets, so that all have about as many entries; t == n: the end.
  * start  [rows + 1] */
 uint32_t carm_spmv_split(const uint32_t *start, uint32_t rows, int t, int n);
-
-#endif

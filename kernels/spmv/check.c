@@ -32,8 +32,6 @@ void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end, const double *axi
     }
 }
 
-/* ---- the reference ------------------------------------------------------------------------------------- */
-
 struct row_sum {
     long double value, magnitude;
 };
@@ -108,8 +106,6 @@ void carm_spmv_reference_free(struct carm_spmv_reference *reference)
     free(reference->magnitude);
     memset(reference, 0, sizeof *reference);
 }
-
-/* ---- the check --------------------------------------------------------------------------------------------- */
 
 int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *error, char by[96],
                     struct carm_err *err)

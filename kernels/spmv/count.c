@@ -17,8 +17,6 @@ static uint64_t area(const struct carm_spmv *s)
     return s->optimised ? (uint64_t)s->blocks.r * s->blocks.c : 1;
 }
 
-/* ---- stepping -------------------------------------------------------------------------------------------- */
-
 struct executed {
     double bytes, flops;
 };
@@ -41,8 +39,6 @@ static int step_rows(const struct carm_spmv *s, uint32_t first, uint32_t end, st
     e->flops = carm_dwarf_stepped_flops(&counts);
     return rc;
 }
-
-/* ---- instructions of a row, a block and a call ----------------------------------------------- */
 
 /* What a stretch executes is fitted to: the sum of rate x number. Plain code follows blocks and rows
  * exactly; kernels with vectors may take a pointer more from the stack in some rows, above all in those
@@ -279,8 +275,6 @@ int carm_spmv_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work, str
     }
     return 0;
 }
-
-/* ---- accesses -------------------------------------------------------------------------------------------- */
 
 /* The receiver of the counts. */
 struct listener {

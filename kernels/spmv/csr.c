@@ -70,8 +70,6 @@ void carm_csr_close(struct carm_csr *a)
     memset(a, 0, sizeof *a);
 }
 
-/* ---- order within rows ----------------------------------------------------------------------------- */
-
 static void swap(uint32_t *column, double *value, size_t i, size_t j)
 {
     const uint32_t c = column[i];

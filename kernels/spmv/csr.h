@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A sparse matrix, compressed by rows: 8-byte values, 4-byte indices. */
-#ifndef CARM_KERNELS_SPMV_CSR_H
-#define CARM_KERNELS_SPMV_CSR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void carm_csr_close(struct carm_csr *a); /* a zeroed one is allowed */
 
 /* Sorts every row by column and sums elements of the same column. */
 void carm_csr_tidy(struct carm_csr *a);
-
-#endif

@@ -23,8 +23,6 @@ struct generator {
     uint32_t edge;
 };
 
-/* ---- numbers ---------------------------------------------------------------------------------------- */
-
 /* Any row's numbers without those before. source: Steele, Lea, Flood 2014, SplitMix64 */
 static uint64_t mix(uint64_t seed, uint64_t row, uint64_t k)
 {
@@ -54,8 +52,7 @@ static uint64_t stratum(uint64_t n, uint64_t pieces, uint64_t k, uint64_t bits)
     return begin + bits % (end - begin);
 }
 
-/* ---- a row of each kind: returns its length; column NULL: nothing else ------------------------------- */
-
+/* A row of each kind: returns its length; column NULL: nothing else. */
 static uint32_t scattered_row(const struct generator *g, uint64_t row, uint64_t length,
                               uint32_t *column, double *value)
 {
@@ -145,8 +142,6 @@ static uint32_t row_of(const struct generator *g, uint64_t row, uint32_t *column
     return scattered_row(g, row, power_length(g, row), column, value);
 }
 
-/* ---- sizes ---------------------------------------------------------------------------------------------- */
-
 uint32_t carm_matrix_edge(uint64_t rows)
 {
     uint32_t m = (uint32_t)cbrt((double)rows);
@@ -234,8 +229,6 @@ static int settle(struct generator *g, const struct carm_matrix_spec *spec, stru
     g->rows = (g->rows + g->block - 1) / g->block * g->block;
     return 0;
 }
-
-/* ---- the matrix ----------------------------------------------------------------------------------------- */
 
 const char *carm_matrix_kind_name(enum carm_matrix_kind kind)
 {

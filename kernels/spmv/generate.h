@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sparse matrices of known structure, the same for the same seed on every machine. */
-#ifndef CARM_KERNELS_SPMV_GENERATE_H
-#define CARM_KERNELS_SPMV_GENERATE_H
+#pragma once
 
 #include "kernels/spmv/csr.h"
 
@@ -39,5 +38,3 @@ uint32_t carm_matrix_edge(uint64_t rows);
  * its eigenvalue: from the tridiagonal matrix (1 1 1), whose eigenvalues are 1 + 2 cos(k pi/(m+1)).
  * axis  out: [3][edge], whose products over x, y, z are the vector, x fastest */
 double carm_matrix_grid_eigen(enum carm_matrix_kind kind, uint32_t edge, double *axis);
-
-#endif

@@ -54,8 +54,6 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct reader *r,
     return carm_fail(r->err, code, "%s:%llu: %s", r->path, (unsigned long long)r->line, reason);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------- */
-
 static int skip_line(struct reader *r)
 {
     int c = 0;
@@ -124,8 +122,6 @@ static bool whole(const char **at, uint64_t *value)
     *at = end;
     return errno == 0 && (isspace((unsigned char)*end) || *end == '\0');
 }
-
-/* ---- header and sizes -------------------------------------------------------------------------------- */
 
 static int header(struct reader *r)
 {
@@ -241,8 +237,6 @@ static int sizes(struct reader *r)
     return plausible(r);
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------ */
-
 static int value_of(const struct reader *r, const char *at, double *value)
 {
     char *end = NULL;
@@ -326,8 +320,6 @@ static int each_entry(struct reader *r, int (*put)(void *arg, const struct entry
     }
     return rc;
 }
-
-/* ---- two passes ---------------------------------------------------------------------------------------- */
 
 struct counting {
     uint32_t *rows; /* entries of each row */

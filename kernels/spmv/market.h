@@ -2,8 +2,7 @@
 /* Reader of Matrix Market files: coordinate; real, integer or pattern (all ones); general, symmetric or
  * skew-symmetric (both triangles are stored then). Entries that stand twice are summed.
  * source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats, NISTIR 5935 */
-#ifndef CARM_KERNELS_SPMV_MARKET_H
-#define CARM_KERNELS_SPMV_MARKET_H
+#pragma once
 
 #include "kernels/spmv/csr.h"
 
@@ -13,5 +12,3 @@
  * returns 0, -CARM_EIO (cannot be read), -CARM_EFORMAT (not what it claims to be), -CARM_ENOTSUP (array,
  * complex, hermitian), -CARM_EINVAL (too large for 4-byte indices, or almost all of it is empty), -CARM_ENOMEM */
 int carm_matrix_market_read(const char *path, struct carm_csr *a, struct carm_err *err);
-
-#endif

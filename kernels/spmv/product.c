@@ -17,8 +17,6 @@ enum {
 /* Bytes ahead, for CARM_SPMV_TUNE: up to some 20 lines, which are in flight at most. */
 static const uint32_t distances[] = {0, 256, 512, 1024, 2048};
 
-/* ---- a run ------------------------------------------------------------------------------------------- */
-
 static void multiply_job(struct carm_worker *w, void *arg)
 {
     const struct carm_spmv *s = arg;
@@ -34,8 +32,7 @@ static int run(struct carm_dwarf_case *c, struct carm_team *team, struct carm_er
     return 0;
 }
 
-/* ---- the matrix in CSR, written by the threads that will read it --------------------------------------- */
-
+/* The matrix in CSR, written by the threads that will read it. */
 struct copying {
     const struct carm_csr *from;
     struct carm_csr *to;
@@ -92,8 +89,6 @@ static int store_blocked(struct carm_spmv *s, const struct carm_csr *a,
     return rc;
 }
 
-/* ---- vectors ----------------------------------------------------------------------------------------------- */
-
 struct vectors {
     struct carm_spmv *s;
     const double *axis;
@@ -140,8 +135,6 @@ static int take_vectors(struct carm_spmv *s, struct carm_team *team, const doubl
     return rc;
 }
 
-/* ---- prefetch ------------------------------------------------------------------------------------------------ */
-
 static void tune(struct carm_spmv *s, struct carm_team *team)
 {
     uint64_t best = UINT64_MAX;
@@ -161,8 +154,6 @@ static void tune(struct carm_spmv *s, struct carm_team *team)
     }
     s->blocks.prefetch_bytes = chosen;
 }
-
-/* ---- opening and closing ------------------------------------------------------------------------------------- */
 
 static void close_case(struct carm_dwarf_case *c)
 {

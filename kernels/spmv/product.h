@@ -10,8 +10,7 @@
  * first.
  * source: Williams, Waterman, Patterson 2009, 6.3.1 and table 3; Vuduc, Demmel, Yelick 2005, OSKI, for
  * the choice of blocks from a sample */
-#ifndef CARM_KERNELS_SPMV_PRODUCT_H
-#define CARM_KERNELS_SPMV_PRODUCT_H
+#pragma once
 
 #include "kernels/context.h"
 #include "kernels/spmv/generate.h"
@@ -101,5 +100,3 @@ void carm_spmv_trace(const struct carm_dwarf_case *c, carm_dwarf_access *access,
  * included. The counts of a larger run are scaled. */
 int carm_spmv_count_some(const struct carm_spmv *s, uint64_t nonzeros, struct carm_dwarf_work *work,
                          struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The multiplication of a range of rows, for each ISA and shape of blocks. */
-#ifndef CARM_KERNELS_SPMV_ROWS_H
-#define CARM_KERNELS_SPMV_ROWS_H
+#pragma once
 
 #include "harness/machine/cpu.h"
 #include "kernels/spmv/block.h"
@@ -25,5 +24,3 @@ struct carm_spmv_kernel {
  * returns false where there is none */
 bool carm_spmv_kernel_find(const struct carm_cpu *cpu, const struct carm_bcsr *b,
                            struct carm_spmv_kernel *kernel);
-
-#endif

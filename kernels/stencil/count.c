@@ -10,8 +10,6 @@ enum {
     INSTRUCTIONS = 4000000,
 };
 
-/* ---- stepping -------------------------------------------------------------------------------------------- */
-
 struct executed {
     double bytes, flops;
 };
@@ -37,8 +35,6 @@ static int step_range(const struct carm_stencil *s, const struct carm_stencil_ra
     e->flops = carm_dwarf_stepped_flops(&counts);
     return rc;
 }
-
-/* ---- one range after another --------------------------------------------------------------------------------- */
 
 typedef int visit_fn(void *arg, const struct carm_stencil_range *r, struct carm_err *err);
 
@@ -144,8 +140,6 @@ int carm_stencil_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work,
     }
     return 0;
 }
-
-/* ---- the accesses ------------------------------------------------------------------------------------------------ */
 
 struct listener {
     carm_dwarf_access *access;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One sweep over a piece of the grid, for each ISA. */
-#ifndef CARM_KERNELS_STENCIL_PIECE_H
-#define CARM_KERNELS_STENCIL_PIECE_H
+#pragma once
 
 #include "harness/machine/cpu.h"
 
@@ -30,5 +29,3 @@ extern const struct carm_stencil_kernel carm_stencil_sse, carm_stencil_avx, carm
 
 /* The widest that cpu runs. */
 const struct carm_stencil_kernel *carm_stencil_kernel_find(const struct carm_cpu *cpu);
-
-#endif

@@ -19,8 +19,6 @@ enum {
 /* Share of a cache: the rest is for the stores and data that pass through. */
 static const double fill = 0.75;
 
-/* ---- a run ------------------------------------------------------------------------------------------- */
-
 static void sweep_share(const struct carm_stencil *s, int t, const double *from, double *to)
 {
     struct carm_stencil_range r = carm_stencil_share(s, t);
@@ -48,8 +46,6 @@ static void sweep_job(struct carm_worker *w, void *arg)
         }
     }
 }
-
-/* ---- the grid at the beginning ---------------------------------------------------------------------------- */
 
 /* Products of sines: each sweep multiplies all of them by the same factor. Not the same along each
  * axis, so that neighbours taken for one another show. */
@@ -131,8 +127,6 @@ static int run(struct carm_dwarf_case *c, struct carm_team *team, struct carm_er
     s->steps += s->sweeps;
     return 0;
 }
-
-/* ---- opening and closing ------------------------------------------------------------------------------------- */
 
 static void close_case(struct carm_dwarf_case *c)
 {

@@ -11,8 +11,7 @@
  * Compulsory bytes of a point: 8 read and 8 written, and 8 more for the line that a store reads first
  * unless it is non-temporal: 0.33 or 0.5 flop/byte.
  * source: Williams, Waterman, Patterson 2009, 6.3.3 and tables 2 and 3 */
-#ifndef CARM_KERNELS_STENCIL_SWEEP_H
-#define CARM_KERNELS_STENCIL_SWEEP_H
+#pragma once
 
 #include <pthread.h>
 
@@ -86,5 +85,3 @@ void carm_stencil_trace(const struct carm_dwarf_case *c, carm_dwarf_access *acce
  * stepped; of a larger one a few lines are. */
 int carm_stencil_count_some(const struct carm_stencil *s, uint64_t points,
                             struct carm_dwarf_work *work, struct carm_err *err);
-
-#endif

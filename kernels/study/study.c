@@ -35,8 +35,6 @@ void carm_study_close(struct carm_study *study)
     }
 }
 
-/* ---- for studies ----------------------------------------------------------------------------- */
-
 int carm_study_choose_roofs(struct carm_study *study, const char *precision, int threads,
                             const struct carm_topo *topo, struct carm_err *err)
 {
@@ -131,8 +129,6 @@ int carm_study_measured(struct carm_study *study, struct carm_observer *observer
     study->interrupted = study->interrupted || rc == -CARM_EINTR;
     return rc == -CARM_EINTR ? 0 : rc;
 }
-
-/* ---- the file of points ---------------------------------------------------------------------- */
 
 static bool is_empty(const char *path)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared by all studies: the user's choices, the beginning of every study, and its file of
  * points. */
-#ifndef CARM_KERNELS_STUDY_STUDY_H
-#define CARM_KERNELS_STUDY_STUDY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -143,5 +142,3 @@ int carm_study_row_append(struct carm_row *row, const char *path, struct carm_er
  * at     in and out
  * returns false where there is no such text or number */
 bool carm_study_note_number(const char **at, const char *text, double *value);
-
-#endif

@@ -49,8 +49,6 @@ int carm_transpose_count(struct carm_dwarf_case *base, struct carm_dwarf_work *w
     return 0;
 }
 
-/* ---- accesses ------------------------------------------------------------------------------------- */
-
 struct tracer {
     const struct carm_transpose *t;
     size_t z;

@@ -11,7 +11,7 @@ double carm_transpose_point_bytes(bool nontemporal)
     return sizeof(struct carm_transpose_point) * (nontemporal ? 2.0 : 3.0);
 }
 
-/* ---- jobs: each thread has planes of in to move, and planes of out to touch and to check ------------ */
+/* Jobs: each thread has planes of in to move, and planes of out to touch and to check. */
 
 /* The value at a point encodes the point's right place. */
 static struct carm_transpose_point value_at(size_t n, size_t z, size_t y, size_t x)
@@ -105,8 +105,6 @@ static int check(struct carm_dwarf_case *base, struct carm_team *team, double *e
     }
     return 0;
 }
-
-/* ---- opening and closing ---------------------------------------------------------------------------- */
 
 static void close_case(struct carm_dwarf_case *base)
 {

@@ -5,8 +5,7 @@
  * The metric is the exchange: a point of 16 bytes read and 16 written, 1/32 exchange/byte.
  * source: Williams, Waterman, Patterson 2009, section 7 and figure 5 (there on Cell, whose transfers
  * by DMA fill no cache line before it is written) */
-#ifndef CARM_KERNELS_TRANSPOSE_EXCHANGE_H
-#define CARM_KERNELS_TRANSPOSE_EXCHANGE_H
+#pragma once
 
 #include "harness/machine/buffer.h"
 #include "kernels/context.h"
@@ -85,5 +84,3 @@ void carm_transpose_trace(const struct carm_dwarf_case *base, carm_dwarf_access 
                           void *context);
 int carm_transpose_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
                          struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The caches to simulate: sizes, sharing, policies. */
-#ifndef CARM_MODELS_CACHES_CONFIG_H
-#define CARM_MODELS_CACHES_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct carm_hierarchy_config {
 
 /* returns 0 or -CARM_EINVAL: such caches cannot be */
 int carm_hierarchy_check(const struct carm_hierarchy_config *config, struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The counts that a simulation of caches makes. */
-#ifndef CARM_MODELS_CACHES_COUNTS_H
-#define CARM_MODELS_CACHES_COUNTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ uint64_t carm_hierarchy_misses(const struct carm_hierarchy_counts *counts, size_
 
 /* "compulsory", "capacity", "conflict", "coherence" */
 const char *carm_miss_reason_name(enum carm_miss_reason reason);
-
-#endif

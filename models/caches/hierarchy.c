@@ -40,7 +40,7 @@ static struct copy copy_at(const struct carm_sets *c, uint64_t i)
     return (struct copy){c->entries[i] & CARM_LINE_FLAGS, c->used[i], c->whose[i]};
 }
 
-/* ---- whose counts -------------------------------------------------------------------------------------- */
+/* ---- whose counts ---- */
 
 static struct carm_hierarchy_counts *now(const struct carm_hierarchy *h)
 {
@@ -81,7 +81,7 @@ void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who)
     h->now = who;
 }
 
-/* ---- lines that leave a cache ------------------------------------------------------------------------ */
+/* ---- lines that leave a cache ---- */
 
 static void write_back(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
                        const struct copy *copy);
@@ -202,7 +202,7 @@ static void write_back(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
     }
 }
 
-/* ---- marked lines ---------------------------------------------------------------------------------- */
+/* ---- marked lines ---- */
 
 /* t  pages, a bit for each line. returns whether the line was not marked yet */
 static bool mark(struct carm_hierarchy *h, struct carm_linemap *t, uint64_t line)
@@ -231,7 +231,7 @@ static bool is_marked(const struct carm_linemap *t, uint64_t line)
     return lines && *lines >> line % LINES_OF_PAGE & 1;
 }
 
-/* ---- other cores ----------------------------------------------------------------------------------- */
+/* ---- other cores ---- */
 
 static void note_lost(struct carm_hierarchy *h, uint32_t core, uint64_t line)
 {
@@ -316,7 +316,7 @@ static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line,
     return any;
 }
 
-/* ---- lookups --------------------------------------------------------------------------------------- */
+/* ---- lookups ---- */
 
 /* Whether it is the first time. */
 static bool see(struct carm_hierarchy *h, size_t group, uint32_t core, uint64_t line)
@@ -413,7 +413,7 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
     return from;
 }
 
-/* ---- prefetching ------------------------------------------------------------------------------------ */
+/* ---- prefetching ---- */
 
 /* Into level k, or the last one before an exclusive one, which takes victims alone. */
 static void fetch(struct carm_hierarchy *h, uint32_t core, uint64_t line, size_t k)
@@ -477,7 +477,7 @@ static void prefetch(struct carm_hierarchy *h, uint32_t core, uint64_t line, uns
     }
 }
 
-/* ---- non-temporal stores ------------------------------------------------------------------------------ */
+/* ---- non-temporal stores ---- */
 
 /* Throws cached copies out, all cores'. Dirty ones are written to memory. */
 static void throw_out(struct carm_hierarchy *h, uint64_t line)
@@ -563,7 +563,7 @@ static void combine(struct carm_hierarchy *h, uint32_t core, uint64_t line, uint
     }
 }
 
-/* ---- the access ------------------------------------------------------------------------------------- */
+/* ---- the access ---- */
 
 static unsigned access_line(struct carm_hierarchy *h, uint32_t core, uint64_t line, uint64_t bytes,
                             bool store)
@@ -649,7 +649,7 @@ unsigned carm_hierarchy_access(struct carm_hierarchy *h, uint32_t core, uint64_t
     return from;
 }
 
-/* ---- flushing and reading ------------------------------------------------------------------------------ */
+/* ---- flushing and reading ---- */
 
 /* Writes a line of level k back to the next level that has the line. */
 static void flush_line(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,

@@ -13,8 +13,7 @@
  *
  * source: Hill, Smith 1989, Evaluating Associativity in CPU Caches, section 2, for the kinds of misses:
  * of each cache by itself, compared with fully associative LRU over the same lookups. */
-#ifndef CARM_MODELS_CACHES_HIERARCHY_H
-#define CARM_MODELS_CACHES_HIERARCHY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -73,5 +72,3 @@ void carm_hierarchy_read_by(const struct carm_hierarchy *h, uint32_t who,
  * returns 0 or -CARM_ENOMEM (the trace touched more than memory_bytes can keep account of) */
 int carm_hierarchy_read(const struct carm_hierarchy *h, struct carm_hierarchy_counts *out,
                         struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A table from numbers to words: open addressing, linear probing, at most half full. */
-#ifndef CARM_MODELS_CACHES_LINEMAP_H
-#define CARM_MODELS_CACHES_LINEMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ uint64_t *carm_linemap_add(struct carm_linemap *t, uint64_t key);
 /* The words of a key; NULL = none */
 uint64_t *carm_linemap_find(const struct carm_linemap *t, uint64_t key);
 void carm_linemap_erase(struct carm_linemap *t, uint64_t key); /* one that is not there: nothing */
-
-#endif

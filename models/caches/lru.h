@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A fully associative cache with LRU replacement: which lines it holds. */
-#ifndef CARM_MODELS_CACHES_LRU_H
-#define CARM_MODELS_CACHES_LRU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void carm_lru_close(struct carm_lru *s); /* zeros allowed */
 /* A lookup: the line is the latest used then. returns whether it hits */
 bool carm_lru_touch(struct carm_lru *s, uint64_t line);
 void carm_lru_remove(struct carm_lru *s, uint64_t line); /* one that is not there: nothing */
-
-#endif

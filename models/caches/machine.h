@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Caches to simulate, from the model of a machine. */
-#ifndef CARM_MODELS_CACHES_MACHINE_H
-#define CARM_MODELS_CACHES_MACHINE_H
+#pragma once
 
 #include "models/caches/hierarchy.h"
 #include "models/model.h"
@@ -33,5 +32,3 @@ uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_lev
 int carm_caches_of_model(const struct carm_model *model, const struct carm_cache_ways *ways,
                          size_t n, struct carm_hierarchy_config *out,
                          char text[CARM_CACHES_TEXT_MAX], struct carm_err *err);
-
-#endif

@@ -74,7 +74,7 @@ struct carm_sampled {
     double scale;      /* accesses of the program for each measured one */
 };
 
-/* ---- opening ------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 /* A number without pattern (Steele, Lea, Flood 2014: SplitMix64). */
 static uint64_t mix(uint64_t x)
@@ -230,7 +230,7 @@ void carm_sampled_close(struct carm_sampled *s)
     free(s);
 }
 
-/* ---- the first level, in windows -------------------------------------------------------------------------- */
+/* ---- the first level, in windows ---- */
 
 /* New elements are 0. */
 static bool room_for(void *items, size_t *room, size_t i, size_t size)
@@ -325,7 +325,7 @@ static struct seen seen_of(const struct carm_sampled *s, size_t who, uint32_t gr
     return who < s->nseen[group] ? s->seen[group][who] : (struct seen){.accesses = 0};
 }
 
-/* ---- accesses ----------------------------------------------------------------------------------------------- */
+/* ---- accesses ---- */
 
 /* The number in the simulation of the other levels. */
 static uint32_t pair(struct carm_sampled *s, uint32_t who, uint32_t group)
@@ -423,7 +423,7 @@ int carm_sampled_end(struct carm_sampled *s, double accesses, struct carm_err *e
                      : carm_hierarchy_read(s->others, &all, err);
 }
 
-/* ---- sums --------------------------------------------------------------------------------------------------- */
+/* ---- sums ---- */
 
 static void add_first(const struct carm_sampled *s, uint32_t who, double executions,
                       struct carm_sampled_sum *sum)

@@ -23,8 +23,7 @@
  * et al. 2015, Efficient MRC Construction with SHARDS, for smaller caches over fewer lines;
  * Cochran 1977, Sampling Techniques, sections 5.3 and 6.4, for the intervals; Garwood 1936,
  * Fiducial Limits for the Poisson Distribution, for the intervals of few lines. */
-#ifndef CARM_MODELS_CACHES_SAMPLED_H
-#define CARM_MODELS_CACHES_SAMPLED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ void carm_sampled_exact(const struct carm_hierarchy_counts *counts,
 /* out: [levels of the config] */
 void carm_sampled_read(const struct carm_sampled *s, const struct carm_sampled_sum *sum,
                        struct carm_level_estimate *out);
-
-#endif

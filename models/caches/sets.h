@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One set-associative cache: its lines, and the state of each. */
-#ifndef CARM_MODELS_CACHES_SETS_H
-#define CARM_MODELS_CACHES_SETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ uint64_t carm_sets_touch(struct carm_sets *c, uint64_t at, uint64_t i);
 uint64_t carm_sets_victim(const struct carm_sets *c, uint64_t line);
 /* Takes the line out that is at i. */
 void carm_sets_empty(struct carm_sets *c, uint64_t line, uint64_t i);
-
-#endif

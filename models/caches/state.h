@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* State of a simulation: the caches, the cores, and which cores hold a line. */
-#ifndef CARM_MODELS_CACHES_STATE_H
-#define CARM_MODELS_CACHES_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ bool carm_holders_has(const struct carm_hierarchy *h, uint32_t core, uint64_t li
 void carm_holders_clear(struct carm_hierarchy *h, uint64_t line, uint64_t *mask, uint32_t core);
 /* A line has left the cache of level k that is on the way of this core. */
 void carm_holders_left(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line);
-
-#endif

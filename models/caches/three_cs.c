@@ -93,8 +93,6 @@ static void set_step(struct carm_three_cs *t, const struct carm_three_cs_input *
     }
 }
 
-/* ---- advice ---------------------------------------------------------------------------------- */
-
 /* The three remedies that the paper names, ordered by the traffic that each can save. */
 static void advise(struct carm_three_cs *t, const struct carm_three_cs_input *in)
 {
@@ -186,8 +184,6 @@ int carm_three_cs_eval(const struct carm_hierarchy_counts *counts,
     *out = t;
     return 0;
 }
-
-/* ---- traces ---------------------------------------------------------------------------------- */
 
 enum { LINES_OF_PAGE = 64, FIRST_BITS = 8 };
 

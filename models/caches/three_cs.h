@@ -2,8 +2,7 @@
 /* The 3Cs and operational intensity: how much a kernel's misses lower its place under the
  * roofline, and its gain without them.
  * source: Williams, Waterman, Patterson 2009, section 5; Hill, Smith 1989 for the three kinds */
-#ifndef CARM_MODELS_CACHES_THREE_CS_H
-#define CARM_MODELS_CACHES_THREE_CS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ int carm_three_cs_read(struct carm_three_cs_trace *trace, struct carm_hierarchy_
 /* "now", "without conflict misses", "compulsory misses alone", "with no-allocate stores",
  * "compulsory by formula" */
 const char *carm_three_cs_step_name(enum carm_three_cs_step step);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Translations that a core keeps: a first level of 64 pages in front of a second one with LRU replacement. */
-#ifndef CARM_MODELS_CACHES_TLB_H
-#define CARM_MODELS_CACHES_TLB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ bool carm_tlb_open(struct carm_tlb *tlb, uint64_t pages);
 void carm_tlb_close(struct carm_tlb *tlb); /* zeros allowed */
 /* A lookup, which keeps the page. returns whether it needs a walk through the tables of pages */
 bool carm_tlb_walks(struct carm_tlb *tlb, uint64_t page);
-
-#endif

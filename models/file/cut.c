@@ -5,8 +5,6 @@
 
 #include "base/json_scan.h"
 
-/* ---- the copy of a table's members ---------------------------------------------------------------- */
-
 struct cutter {
     struct carm_scan in;
     char *out;

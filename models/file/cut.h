@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A model's text without the members that a fleet does not use. */
-#ifndef CARM_MODELS_FILE_CUT_H
-#define CARM_MODELS_FILE_CUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  * dst  [size]
  * returns bytes; 0 where brackets or quotes do not close, or the text goes on behind its end */
 size_t carm_table_cut(const struct carm_table *table, const char *text, size_t size, char *dst);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models of machines that were measured, which the program carries: data/machines/NAME.json. Commands take
  * NAME where they take a model's file. */
-#ifndef CARM_MODELS_FILE_GALLERY_H
-#define CARM_MODELS_FILE_GALLERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ char *carm_gallery_names(char *dst, size_t size);
 /* The machine's model; its host is the name. *out is to be released with carm_model_free.
  * returns 0, -CARM_EINVAL (no such machine: lists them), or as carm_model_parse */
 int carm_gallery_open(const char *name, struct carm_model **out, struct carm_err *err);
-
-#endif

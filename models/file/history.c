@@ -30,8 +30,6 @@ static int no_memory(struct carm_err *err)
     return carm_fail(err, CARM_ENOMEM, "not enough memory for the history");
 }
 
-/* ---- files in order ---- */
-
 struct file {
     char *path, *label;
     size_t place; /* of its commit; SIZE_MAX = none */
@@ -188,8 +186,6 @@ static int find_files(struct carm_history *h, char *const *operands, size_t n, s
     free(files.of);
     return rc || (h->paths && h->labels) ? rc : no_memory(err);
 }
-
-/* ---- values ---- */
 
 /* The series of a point, KINDS of them one after the other. returns NULL: no memory */
 static struct carm_history_series *series_of(struct carm_history *h, struct carm_names *names,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of points, one for each commit: the values of each point over them, and their steps. */
-#ifndef CARM_MODELS_FILE_HISTORY_H
-#define CARM_MODELS_FILE_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int carm_history_read(struct carm_history *history, char *const *operands, size_
                       const struct carm_points_how *how, double noise, const char *only,
                       struct carm_err *err);
 void carm_history_close(struct carm_history *history);
-
-#endif

@@ -35,7 +35,7 @@ enum {
     ROUNDS_MAX = 1 << 10,
 };
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type, and initialisers */
 /* A row is one member of the file: its name, the member of struct T, and the allowed values. The
@@ -78,7 +78,7 @@ enum {
 
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* ---- members that no row can describe -------------------------------------------------------- */
+/* ---- members that no row can describe ---- */
 
 static const char *name_at(const void *object, const struct carm_member *member)
 {
@@ -253,7 +253,7 @@ static const char *state_word(int state)
     return state < CARM_STATE_COUNT ? carm_state_name((enum carm_state)state) : NULL;
 }
 
-/* ---- the tables ----------------------------------------------------------------------------------- */
+/* ---- the tables ---- */
 
 /* In the order of the file. Members that a fleet does not use are marked DETAIL. */
 
@@ -776,7 +776,7 @@ static const struct carm_member model_members[] = {
 const struct carm_table carm_model_table = TABLE(model_members);
 #undef T
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static int parse(const char *text, size_t size_bytes, const char *name, bool lean,
                  struct carm_model **out, struct carm_err *err)
@@ -887,7 +887,7 @@ int carm_model_read(const char *path, struct carm_model **out, struct carm_err *
     return rc;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 char *carm_model_to_json(const struct carm_model *m)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of reading and writing model.json, beside the functions of models/model.h. */
-#ifndef CARM_MODELS_FILE_MODEL_H
-#define CARM_MODELS_FILE_MODEL_H
+#pragma once
 
 #include "models/file/table.h"
 #include "models/model.h"
@@ -14,5 +13,3 @@ extern const struct carm_table carm_model_table;
  * Other members stay zero; only their brackets are checked.
  * returns NULL where anything is unexpected: carm_model_parse then names the error */
 struct carm_model *carm_model_parse_lean(const char *text, size_t size);
-
-#endif

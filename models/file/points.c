@@ -48,8 +48,6 @@ __attribute__((format(printf, 4, 5))) static int bad(const struct carm_points *p
                      f->line, f->column, what);
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
 /* Without blanks at both ends, which people put behind commas. */
 static char *trim(const struct carm_csv_field *f)
 {
@@ -74,8 +72,6 @@ static void lower(char *s)
         }
     }
 }
-
-/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool to_number(const char *s, double *value)
 {
@@ -120,8 +116,6 @@ static int read_number(const struct carm_points *p, const struct carm_point_colu
     }
     return 0;
 }
-
-/* ---- the header ------------------------------------------------------------------------------ */
 
 static int read_header(struct carm_points *p, struct carm_err *err)
 {
@@ -220,8 +214,6 @@ void carm_points_close(struct carm_points *points)
         free(points);
     }
 }
-
-/* ---- the points ------------------------------------------------------------------------------ */
 
 /* A field that is there. */
 static int read_field(const struct carm_points *p, const struct carm_point_column *c,

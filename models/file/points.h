@@ -4,8 +4,7 @@
  * The first line names the columns, in any order; unknown columns are passed over. name, flops (or operations, for
  * work that is not counted in flops), seconds and one of bytes and dram_bytes are needed. An empty field is an
  * unknown value. A header that comes again (files one after the other) is passed over, too. */
-#ifndef CARM_MODELS_FILE_POINTS_H
-#define CARM_MODELS_FILE_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ void carm_points_close(struct carm_points *points); /* NULL allowed */
 int carm_points_compare(const char *before, const char *after, const struct carm_points_how *how,
                         const struct carm_model *model, double noise, const char *only,
                         struct carm_changes **out, struct carm_err *err);
-
-#endif

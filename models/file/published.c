@@ -344,8 +344,6 @@ int carm_published_open(const char *text, size_t size_bytes, const char *name,
     return 0;
 }
 
-/* ---- operands of commands ----------------------------------------------------------------------- */
-
 int carm_published_load(struct carm_published **out, struct carm_err *err)
 {
     return carm_published_open(carm_asset_data_roofline_2009, strlen(carm_asset_data_roofline_2009),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads published machines, and takes operands that name one in place of a model's file. */
-#ifndef CARM_MODELS_FILE_PUBLISHED_H
-#define CARM_MODELS_FILE_PUBLISHED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ int carm_published_load(struct carm_published **out, struct carm_err *err);
  * name (lists the machines), or as carm_published_load */
 int carm_published_operand(const char *operand, struct carm_published **published,
                            const struct carm_published_machine **machine, struct carm_err *err);
-
-#endif

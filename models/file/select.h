@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The operands of commands: a model, or files of points. */
-#ifndef CARM_MODELS_FILE_SELECT_H
-#define CARM_MODELS_FILE_SELECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool carm_select_is_model(const char *path);
  * standard input is read once; files of points are there.
  * returns 0, -CARM_EINVAL or -CARM_EIO */
 int carm_select_sort_operands(int n, char **operands, struct carm_err *err);
-
-#endif

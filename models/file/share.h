@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A model for others: without the names of its host, of people and of files. */
-#ifndef CARM_MODELS_FILE_SHARE_H
-#define CARM_MODELS_FILE_SHARE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ int carm_model_share(const struct carm_model *model, const char *const *words, s
  * path  NULL = standard output
  * returns as above and as carm_outfile_print; -CARM_EINVAL: roofs of another tool, which has a file of its own */
 int carm_model_share_write(const struct carm_model *model, const char *path, struct carm_err *err);
-
-#endif

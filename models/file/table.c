@@ -32,8 +32,6 @@ static void *items_at(const void *object, size_t offset)
     return items;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
-
 struct reader {
     struct carm_jread *r;
     const void *root;
@@ -308,8 +306,6 @@ void carm_table_read(struct carm_jread *r, json_t *object, const struct carm_tab
     read_members(&in, object, table, dst);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
-
 static bool is_empty(const struct carm_member *m, const void *object)
 {
     const void *v = at(object, m->offset);
@@ -404,8 +400,6 @@ json_t *carm_table_make(const struct carm_table *table, const void *src)
     return carm_jwrite_done(o, ok);
 }
 
-/* ---- texts --------------------------------------------------------------------------------------- */
-
 void carm_table_each_text(const struct carm_table *table, void *object,
                           void (*each)(const struct carm_member *member, char *text, void *arg),
                           void *arg)
@@ -425,8 +419,6 @@ void carm_table_each_text(const struct carm_table *table, void *object,
         }
     }
 }
-
-/* ---- release ------------------------------------------------------------------------------------- */
 
 void carm_table_free(const struct carm_table *table, void *object)
 {

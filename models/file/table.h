@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects of a JSON file by tables: one row for each member drives the reader, the writer and the test of
  * the schema. A member that is added to a struct and its table is read, checked and written. */
-#ifndef CARM_MODELS_FILE_TABLE_H
-#define CARM_MODELS_FILE_TABLE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ void carm_table_each_text(const struct carm_table *table, void *object,
 
 /* Releases the arrays of a struct, not the struct. */
 void carm_table_free(const struct carm_table *table, void *object);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The work of benchmarks, by name, for results of tools that only measure times: a CSV with the
  * columns name, flops and bytes, dram_bytes or both. */
-#ifndef CARM_MODELS_FILE_WORK_H
-#define CARM_MODELS_FILE_WORK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ void carm_work_close(struct carm_work *work); /* NULL allowed */
 
 /* The row with a name, borrowed; NULL = none. */
 const struct carm_work_row *carm_work_find(const struct carm_work *work, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rates free of start-up cost: lines fitted to times over work (GSL). */
-#ifndef CARM_MODELS_FIT_LINE_H
-#define CARM_MODELS_FIT_LINE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ struct carm_fit_line {
  * that do not grow with work beyond their scatter); -CARM_ENOMEM. out untouched on error */
 int carm_fit_line(const double *work, const double *seconds, size_t n, struct carm_fit_line *out,
                   struct carm_err *err);
-
-#endif

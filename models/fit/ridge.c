@@ -363,7 +363,7 @@ static int solve_robust(const struct data *d, struct state *s, struct carm_err *
     return 0;
 }
 
-/* ---- a fit and its errors ------------------------------------------------------------------------- */
+/* ---- a fit and its errors ---- */
 
 enum { POINTS_MIN = 6, ROOT_STEPS = 40 };
 

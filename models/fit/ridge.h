@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rooflines fitted to measured points (GSL). */
-#ifndef CARM_MODELS_FIT_RIDGE_H
-#define CARM_MODELS_FIT_RIDGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -77,5 +76,3 @@ int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, 
  * returns as carm_ridge_fit; -CARM_EINVAL also for fewer than 12 points */
 int carm_ridge_cross_validate(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
                               double issue, double *predicted, struct carm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Robust regression: scale, weights, errors and likelihood of residuals, for the fits beside it.
  * Residuals are divided by their points' sigma, so that all have the same spread. */
-#ifndef CARM_MODELS_FIT_ROBUST_H
-#define CARM_MODELS_FIT_ROBUST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ double carm_robust_sigma(const double *u, size_t n, size_t k, double scale);
  * floor  smallest scale, so that residuals of zero give a finite value
  * source: Lange, Little and Taylor 1989, "Robust statistical modeling using the t distribution" */
 double carm_robust_deviance(const double *u, size_t n, double floor);
-
-#endif

@@ -30,8 +30,6 @@ const char *carm_fleet_keep(struct carm_fleet *fleet, const char *text)
     return *found;
 }
 
-/* ---- release ------------------------------------------------------------------------------------ */
-
 static void free_table(struct carm_fleet_table *table)
 {
     free(table->columns);
@@ -63,8 +61,6 @@ void carm_fleet_free(struct carm_fleet *fleet)
     tdestroy(fleet->strings, free);
     free(fleet);
 }
-
-/* ---- rows of reports ------------------------------------------------------------------------- */
 
 const char *carm_fleet_verdict_name(enum carm_fleet_verdict verdict)
 {

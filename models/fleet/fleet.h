@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The models of many nodes: read, sorted into groups of equal machines, and judged roof by roof.
  * Deviations are natural logarithms inside, shares of the median outside. Nothing is printed here. */
-#ifndef CARM_MODELS_FLEET_FLEET_H
-#define CARM_MODELS_FLEET_FLEET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -225,5 +224,3 @@ bool carm_fleet_shifted(const struct carm_fleet_table *drift, size_t column,
 /* Where the deviation of a slow node comes from as a rule, by its flagged roofs and its core clock; "" where
  * they give no hint. */
 const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node);
-
-#endif

@@ -91,7 +91,7 @@ static bool judges(const struct maker *m, size_t n)
     return n >= 3 || (m->sheet->change && n > 0);
 }
 
-/* ---- one roof ------------------------------------------------------------------------------------ */
+/* ---- one roof ---- */
 
 static double floor_of(const struct maker *m, size_t j)
 {
@@ -206,7 +206,7 @@ static void judge_roof(struct maker *m, size_t j)
     find_extremes(m, j, c);
 }
 
-/* ---- a family ------------------------------------------------------------------------------------ */
+/* ---- a family ---- */
 
 /* Sums over the roofs of a family that one node has, undisturbed. */
 struct sums {
@@ -364,7 +364,7 @@ static void find_families(struct maker *m)
     }
 }
 
-/* ---- a node -------------------------------------------------------------------------------------- */
+/* ---- a node ---- */
 
 void carm_fleet_adjust(const struct carm_fleet_table *table, size_t node, double *scratch,
                        size_t *order, double *adjusted)
@@ -412,7 +412,7 @@ static int judge_nodes(struct carm_fleet_table *table, struct carm_err *err)
     return 0;
 }
 
-/* ---- the table of a group ------------------------------------------------------------------------------- */
+/* ---- the table of a group ---- */
 
 static int make(struct maker *m, struct carm_err *err)
 {
@@ -476,7 +476,7 @@ static int table_make(const struct sheet *sheet, struct carm_fleet_table *table,
     return rc;
 }
 
-/* ---- sheets ------------------------------------------------------------------------------------- */
+/* ---- sheets ---- */
 
 /* The roofs that the newest rows of n nodes have.
  * ids  [fleet->nroofs] out
@@ -634,7 +634,7 @@ static int judge_group(const struct carm_fleet *fleet, struct carm_fleet_group *
     return rc ? rc : judge_drift(fleet, group, ids, nroofs, err);
 }
 
-/* ---- verdicts ------------------------------------------------------------------------------------ */
+/* ---- verdicts ---- */
 
 /* The control of one kind of table (now, or drift) over all groups. */
 struct control {

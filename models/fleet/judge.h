@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The judgement of a fleet. */
-#ifndef CARM_MODELS_FLEET_JUDGE_H
-#define CARM_MODELS_FLEET_JUDGE_H
+#pragma once
 
 #include "models/fleet/fleet.h"
 
@@ -17,5 +16,3 @@ int carm_fleet_judge(struct carm_fleet *fleet, const struct carm_fleet_options *
  * adjusted [ncolumns] out; NaN = not judged */
 void carm_fleet_adjust(const struct carm_fleet_table *table, size_t node, double *scratch,
                        size_t *order, double *adjusted);
-
-#endif

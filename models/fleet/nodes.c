@@ -51,8 +51,6 @@ __attribute__((format(printf, 2, 3))) static int note(struct finder *f, const ch
     return rc;
 }
 
-/* ---- one node or two ----------------------------------------------------------------------------- */
-
 /* The same amount of memory, apart from the parts that firmware and kernel reserve. */
 static bool same_memory(uint64_t a, uint64_t b)
 {
@@ -137,8 +135,6 @@ static int place_row(struct finder *f, struct host *host, size_t k, ptrdiff_t *n
     host->node[k] = (*nnodes)++;
     return 0;
 }
-
-/* ---- nodes --------------------------------------------------------------------------------------- */
 
 static const char *name_node(struct finder *f, const struct carm_fleet_row *row, ptrdiff_t node,
                              ptrdiff_t nnodes)
@@ -272,8 +268,6 @@ int carm_fleet_find_nodes(struct carm_fleet *fleet, struct carm_fleet_found **fo
     *nfound = f.nfound;
     return rc;
 }
-
-/* ---- groups --------------------------------------------------------------------------------------- */
 
 static int by_machine(const void *a, const void *b)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which rows are of one node, and which nodes are equal machines. */
-#ifndef CARM_MODELS_FLEET_NODES_H
-#define CARM_MODELS_FLEET_NODES_H
+#pragma once
 
 #include "models/fleet/fleet.h"
 
@@ -28,5 +27,3 @@ int carm_fleet_find_nodes(struct carm_fleet *fleet, struct carm_fleet_found **fo
 /* Sorts nodes into fleet->groups. returns 0 or -CARM_ENOMEM */
 int carm_fleet_make_groups(struct carm_fleet *fleet, struct carm_fleet_found *found, size_t nfound,
                            struct carm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Robust centre and spread of a quantity over the nodes of a group, the significance of a
  * deviation, and the control of false alarms over many deviations. */
-#ifndef CARM_MODELS_FLEET_STATS_H
-#define CARM_MODELS_FLEET_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ double carm_fleet_p(double z, size_t n);
  * returns the number of tests
  * source: Benjamini and Hochberg 1995, "Controlling the false discovery rate" */
 size_t carm_fleet_bh(const double *p, size_t n, size_t *order, double *q);
-
-#endif

@@ -30,8 +30,6 @@ static const char *keep(struct taker *t, const char *text)
     return kept;
 }
 
-/* ---- roofs -------------------------------------------------------------------------------------- */
-
 /* Texts are kept once: equal ones are one pointer. */
 static bool same_roof(const struct carm_fleet_roof *a, const struct carm_fleet_roof *b)
 {
@@ -191,8 +189,6 @@ static void take_latencies(struct taker *t)
     }
 }
 
-/* ---- machines ----------------------------------------------------------------------------------- */
-
 /* "32K 1M 32M": sizes; "/2" behind the size of a cache that several cores share */
 static void name_caches(const struct carm_machine *m, char *dst, size_t size)
 {
@@ -314,8 +310,6 @@ int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *mod
     }
     return t.rc;
 }
-
-/* ---- the roofs' order --------------------------------------------------------------------------- */
 
 /* Place of a text among known ones; unknown ones come after, by name. */
 static int by_list(const char *a, const char *b, const char *const *list)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The part of a model that a fleet keeps. */
-#ifndef CARM_MODELS_FLEET_TAKE_H
-#define CARM_MODELS_FLEET_TAKE_H
+#pragma once
 
 #include "models/fleet/fleet.h"
 #include "models/model.h"
@@ -13,5 +12,3 @@ int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *mod
 
 /* Brings the roofs into their order, when all models were taken. returns 0 or -CARM_ENOMEM */
 int carm_fleet_order_roofs(struct carm_fleet *fleet, struct carm_err *err);
-
-#endif

@@ -14,8 +14,6 @@
 #include "base/text.h"
 #include "models/import/json.h"
 
-/* ---- Google Benchmark ---------------------------------------------------------------------------- */
-
 /* Members of a benchmark. */
 enum {
     NAME,
@@ -239,8 +237,6 @@ int carm_import_google(struct carm_import *in, struct carm_err *err)
     carm_walk_close(&walk);
     return rc;
 }
-
-/* ---- hyperfine ----------------------------------------------------------------------------------- */
 
 struct times {
     double *seconds;

@@ -53,8 +53,6 @@ static const struct carm_import_format formats[] = {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* ---- which one ----------------------------------------------------------------------------------- */
-
 /* Whether text, between it and end, goes on as the string in quotes and a colon. */
 static bool is_member(const char *text, const char *end, const char *name)
 {
@@ -152,8 +150,6 @@ bool carm_import_has_roofs(const struct carm_import_format *format)
 {
     return format->roofs != NULL;
 }
-
-/* ---- reading the contents -------------------------------------------------------------------- */
 
 int carm_import_points(const struct carm_import_format *format, struct carm_csv *csv, bool runs,
                        struct carm_import_rows **rows, struct carm_err *err)

@@ -2,8 +2,7 @@
 /* Other tools' files: their points as rows of points.csv, their roofs as a model. The content of
  * a file tells which tool wrote it. Quantities that a file does not hold stay unknown, with the
  * reason in the point's note. */
-#ifndef CARM_MODELS_IMPORT_IMPORT_H
-#define CARM_MODELS_IMPORT_IMPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ int carm_import_points(const struct carm_import_format *format, struct carm_csv 
  * returns 0, or errors as above */
 int carm_import_roofs(const struct carm_import_format *format, struct carm_csv *csv,
                       struct carm_model **out, struct carm_err *err);
-
-#endif

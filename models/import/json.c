@@ -171,8 +171,6 @@ const char *carm_json_text(json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* ---- without a tree ------------------------------------------------------------------------------- */
-
 /* returns the end of the next object; NULL = the text is no object, with the place of the error */
 static const char *find_members(const struct carm_walk *walk, const struct carm_span *names,
                                 size_t n, struct carm_span *values, const char **at, bool *twice)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Walks through JSON text one value at a time, so that a long list takes the memory of one item.
  * Frequent values are taken as spans of the text; the others are parsed by jansson. */
-#ifndef CARM_MODELS_IMPORT_JSON_H
-#define CARM_MODELS_IMPORT_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -63,5 +62,3 @@ int carm_walk_text(struct carm_walk *walk, const struct carm_span *value, size_t
  * returns 0, or -CARM_EFORMAT for a value that no machine can have */
 int carm_walk_number(struct carm_walk *walk, const struct carm_span *value, const char *name,
                      size_t line, double *number);
-
-#endif

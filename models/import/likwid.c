@@ -180,8 +180,6 @@ static int read_line(struct carm_import *in, struct likwid *l, char *line, size_
     return 0;
 }
 
-/* ---- regions ------------------------------------------------------------------------------------- */
-
 /* The groups of one region as one point. Groups that were measured one after the other are joined by
  * their rates. */
 static int put_region(struct carm_import *in, struct likwid *l, uint32_t region,

@@ -36,8 +36,6 @@ struct form {
     char papi[NAME_SIZE], likwid[NAME_SIZE];
 };
 
-/* ---- names of events ----------------------------------------------------------------------------- */
-
 /* FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:u, skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE and cpu/fp_arith.../ in
  * one form: capitals, '_' between words, no PMU, no modifier. */
 static void normal_form(char dst[NAME_SIZE], const char *name)
@@ -106,8 +104,6 @@ static bool is_event(const struct carm_event *e, const struct form *form, const 
     }
     return *name && (strcmp(form->papi, name) == 0 || strcmp(form->likwid, name) == 0);
 }
-
-/* ---- one run of perf stat ------------------------------------------------------------------------ */
 
 /* The events that the recipe needs, as perf takes them: "r01c7,r04c7". */
 static void needed(const struct carm_recipe *recipe, char *dst, size_t size)
@@ -199,8 +195,6 @@ static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
     s->guessed = false;
     return rc;
 }
-
-/* ---- its lines ----------------------------------------------------------------------------------- */
 
 /* The members of a line. */
 enum { EVENT, VALUE, SHARE, UNIT, METRIC_UNIT, METRIC, INTERVAL, PARTS };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Shared parts of the readers of other tools' files: keeping a row, reading numbers. */
-#ifndef CARM_MODELS_IMPORT_READERS_H
-#define CARM_MODELS_IMPORT_READERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -46,5 +45,3 @@ int carm_import_carm_tool(struct carm_import *in, struct carm_err *err);
 int carm_import_ert_roofs(struct carm_import *in, struct carm_model *model, struct carm_err *err);
 int carm_import_carm_tool_roofs(struct carm_import *in, struct carm_model *model,
                                 struct carm_err *err);
-
-#endif

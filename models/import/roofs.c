@@ -11,8 +11,6 @@
 
 enum { SETS_MAX = 256, ROOFS_MAX = 64 };
 
-/* ---- a model that grows -------------------------------------------------------------------------- */
-
 /* The set of roofs, created if missing. NULL with the failure in err. */
 static struct carm_roofs *find_set(struct carm_import *in, struct carm_model *m, const char *isa,
                                    const char *precision, int threads, struct carm_err *err)
@@ -109,8 +107,6 @@ static int put_level(struct carm_model *m, const char *level, uint64_t size, str
     }
     return rc;
 }
-
-/* ---- ERT ----------------------------------------------------------------------------------------- */
 
 static const char ert_mix[] = "update";
 
@@ -261,8 +257,6 @@ int carm_import_ert_roofs(struct carm_import *in, struct carm_model *model, stru
                : carm_fail(err, CARM_EFORMAT, "%.200s: no member empirical: ERT measured nothing",
                            in->name);
 }
-
-/* ---- CARM Tool ----------------------------------------------------------------------------------- */
 
 /* Columns of its rows. Behind them follow pairs of a rate and instructions for each cycle. */
 enum { ISA = 1, PRECISION, THREADS, LOADS, STORES, OP = 8, RATES, WIDTH = 21 };

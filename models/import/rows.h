@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Points read from another tool's file: the columns of points.csv as numbers, in memory. */
-#ifndef CARM_MODELS_IMPORT_ROWS_H
-#define CARM_MODELS_IMPORT_ROWS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ void carm_import_rows_get(const struct carm_import_rows *rows, size_t i,
 
 /* The index of a column of points.csv among the counts of a row; -1 = not a count. */
 int carm_import_count_of(const char *column);
-
-#endif

@@ -120,8 +120,6 @@ static int number_of(const struct table *t, int column, bool seconds, double *va
                            seconds ? " of seconds" : "");
 }
 
-/* ---- Intel Advisor ------------------------------------------------------------------------------- */
-
 /* "AVX512", "AVX2; FMA", "SSE2": the widest; NULL = it says none */
 static const char *isa_of(const char *text)
 {
@@ -205,8 +203,6 @@ int carm_import_advisor(struct carm_import *in, struct carm_err *err)
                            "advisor --collect=tripcounts --flop",
                            in->name);
 }
-
-/* ---- CARM Tool ----------------------------------------------------------------------------------- */
 
 static int read_carm_tool(struct table *t)
 {

@@ -73,7 +73,7 @@ struct carm_changes {
 };
 enum { BOTH = 2 };
 
-/* ---- names ---------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static const char *const names[CARM_CHANGE_KINDS] = {
     "time",  "performance", "intensity", "aware_share", "original_share", "vector_share",
@@ -100,7 +100,7 @@ const char *carm_change_verdict_name(enum carm_change_verdict verdict)
     return words[verdict];
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 /* The share of the flops in vectors; negative where a width is not known. */
 static double vector_share(const struct carm_point *p)
@@ -334,7 +334,7 @@ static int read_file(struct carm_changes *c, int file, const struct carm_changes
     return rc < 0 ? rc : 0;
 }
 
-/* ---- loops that moved ----------------------------------------------------------------------------- */
+/* ---- loops that moved ---- */
 
 /* A loop, and where its name says that it is. */
 struct loop {
@@ -440,7 +440,7 @@ static int match_loops(struct carm_changes *c, struct carm_err *err)
     return 0;
 }
 
-/* ---- judging -------------------------------------------------------------------------------------- */
+/* ---- judging ---- */
 
 double carm_change_interval(const double sum[2], const double squares[2], const size_t runs[2],
                             size_t comparisons)

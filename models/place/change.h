@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Points before and after a change, by name: which times differ significantly, which counts
  * differ at all, and the place of each point under the roofs. Nothing is printed here. */
-#ifndef CARM_MODELS_PLACE_CHANGE_H
-#define CARM_MODELS_PLACE_CHANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -119,5 +118,3 @@ bool carm_changes_unended(const struct carm_changes *changes, int file);
  * source: Welch 1947, as in models/compare.h */
 double carm_change_interval(const double sum[2], const double squares[2], const size_t runs[2],
                             size_t comparisons);
-
-#endif

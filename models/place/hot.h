@@ -2,8 +2,7 @@
 /* A part of a program (a loop, a function) under the roofs of its own ISA, precision and
  * threads, and the program's gain when this part gets faster.
  * source: Amdahl 1967 */
-#ifndef CARM_MODELS_PLACE_HOT_H
-#define CARM_MODELS_PLACE_HOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ const char *carm_hot_share(char dst[16], double share);
 
 /* One sentence: the change to try and the program's gain. returns dst */
 char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double share);
-
-#endif

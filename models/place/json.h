@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Placed points as JSON: one array, an object for each point, written as the points come. `carm place
  * --json` and the report's page have the same. */
-#ifndef CARM_MODELS_PLACE_JSON_H
-#define CARM_MODELS_PLACE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,5 +23,3 @@ void carm_place_json_end(const struct carm_place_json *json);
 /* Members "region" and "optimisations" of the object that is being written, with a comma in front. */
 void carm_place_json_region(FILE *out, const struct carm_place_set *set,
                             const struct carm_place *place);
-
-#endif

@@ -2,8 +2,7 @@
 /* The hierarchical view: one point for each level of the memory hierarchy, with the bytes that cross into
  * that level, under that level's own slope. The level whose point is nearest to its roof binds.
  * source: Yang, Kurth, Williams 2020, Hierarchical Roofline Analysis for GPUs, section 3 */
-#ifndef CARM_MODELS_PLACE_LEVELS_H
-#define CARM_MODELS_PLACE_LEVELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
 /* "L1 0.0757 flop/byte 20.1% of 12.3 Gflop/s, L2 ...", with intervals where they are; without operations
  * "L1 20.1% of 293 GB/s, L2 ...". returns dst */
 char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels);
-
-#endif

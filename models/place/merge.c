@@ -66,8 +66,6 @@ size_t carm_merge_names(const struct carm_merge *merge)
     return merge->n;
 }
 
-/* ---- entries --------------------------------------------------------------------------------- */
-
 static const char *keep(char **at, const char *s)
 {
     const size_t n = strlen(s) + 1;
@@ -101,8 +99,6 @@ static int begin(struct entry *e, const struct carm_point *row)
     }
     return 0;
 }
-
-/* ---- the sums -------------------------------------------------------------------------------- */
 
 static double sum_of(double a, double b)
 {

@@ -7,8 +7,7 @@
  * the share the smallest.
  *
  * Memory grows with the number of names, not of rows. */
-#ifndef CARM_MODELS_PLACE_MERGE_H
-#define CARM_MODELS_PLACE_MERGE_H
+#pragma once
 
 #include "models/model.h"
 #include "models/place/points.h"
@@ -39,5 +38,3 @@ size_t carm_merge_names(const struct carm_merge *merge);
 /* i  below carm_merge_names, in the order in which the names came */
 void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged *out);
 void carm_merge_close(struct carm_merge *merge); /* NULL allowed */
-
-#endif

@@ -26,7 +26,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *dst, size_t size,
     va_end(ap);
 }
 
-/* ---- interpolation --------------------------------------------------------------------------- */
+/* ---- interpolation ---- */
 
 struct knot {
     double at, time; /* seconds for each byte */
@@ -65,7 +65,7 @@ static double hull_at(const struct knot *knots, size_t n, double x, struct betwe
     return best;
 }
 
-/* ---- mixes ----------------------------------------------------------------------------------- */
+/* ---- mixes ---- */
 
 /* Share of the bytes that a mix stores; -1 = another kind of name */
 static double stores_of(const char *ldst)
@@ -98,7 +98,7 @@ static double time_of_mix(const struct carm_roofs *roofs, const char *level, dou
     return hull_at(knots, n, stores, between);
 }
 
-/* ---- widths of accesses ---------------------------------------------------------------------- */
+/* ---- widths of accesses ---- */
 
 static unsigned element_of(const struct carm_roofs *roofs)
 {
@@ -217,7 +217,7 @@ static double time_of_level(const struct carm_model *model, const struct carm_ro
     return fmax(hull_at(widths, n, at, &between), mix->least);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 static double part(const struct carm_runmix *mix, int which)
 {
@@ -328,7 +328,7 @@ static void find_memory(const struct carm_model *model, const struct carm_roofs 
     }
 }
 
-/* ---- compute --------------------------------------------------------------------------------- */
+/* ---- compute ---- */
 
 /* The widest vectors with more than a by-product of the flops; -1 = unknown */
 static int widest_of(const struct carm_roofs *roofs, const struct carm_runmix *mix, double flops)
@@ -449,7 +449,7 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
     }
 }
 
-/* ---- operations on integers ------------------------------------------------------------------ */
+/* ---- operations on integers ---- */
 
 /* Most instructions on vectors of integers in a second, of any width and kind; 0 = the model has none. */
 static double integer_instructions(const struct carm_model *model, const struct carm_roofs *roofs)
@@ -515,7 +515,7 @@ static void find_integers(const struct carm_model *model, const struct carm_roof
     out->peak = operations / seconds;
 }
 
-/* ---- the roof -------------------------------------------------------------------------------- */
+/* ---- the roof ---- */
 
 void carm_own_find(const struct carm_model *model, const struct carm_roofs *roofs,
                    const struct carm_runmix *mix, double flops, double bytes, struct carm_own *out)

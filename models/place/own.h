@@ -18,8 +18,7 @@
  *
  * source: Treibig and Hager 2010 (the cycles of a loop are those of its loads and stores in L1 and of its
  * transfers of cache lines); Williams et al. 2009, appendix A.3 */
-#ifndef CARM_MODELS_PLACE_OWN_H
-#define CARM_MODELS_PLACE_OWN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -69,5 +68,3 @@ bool carm_own_place(const struct carm_own *own, const struct carm_place_set *set
  * instructions at most 1.2x is left; wider vectors, ... could give another 1.3x". returns dst */
 char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
                     const struct carm_place *place);
-
-#endif

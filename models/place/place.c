@@ -18,7 +18,7 @@ const char *carm_bound_name(enum carm_bound bound)
     return names[bound];
 }
 
-/* ---- ceilings at a point --------------------------------------------------------------------- */
+/* ---- ceilings at a point ---- */
 
 static void put(struct carm_place *p, const struct carm_ceiling *c, double at, bool roof)
 {
@@ -130,7 +130,7 @@ double carm_place_next(const struct carm_place *place, int i)
     return place->roof;
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------- */
+/* ---- bounds ---- */
 
 static double or_exact(double bound, double value)
 {
@@ -158,7 +158,7 @@ static void find_bounds(struct carm_place *p, const struct carm_place_side *side
     p->share_high = share_of(side, flops_high, bytes_high, in->seconds);
 }
 
-/* ---- the two models -------------------------------------------------------------------------- */
+/* ---- the two models ---- */
 
 static bool usable(double v)
 {
@@ -284,7 +284,7 @@ int carm_place_original(const struct carm_model *model, const struct carm_roofs 
     return place_one(model, roofs, CARM_PLACE_ORIGINAL, &in, out, err);
 }
 
-/* ---- advice: the one sentence that follows from a place ----------------------------------------- */
+/* ---- advice: the one sentence that follows from a place ---- */
 
 __attribute__((format(printf, 2, 3))) static void say(struct carm_place *p, const char *fmt, ...)
 {
@@ -300,7 +300,7 @@ static const char *operations_of(const struct carm_place_set *set, char dst[CARM
     return carm_text_format(dst, CARM_NAME_MAX + 2, "%ss", *set->metric ? set->metric : "flop");
 }
 
-/* ---- above the roof -------------------------------------------------------------------------- */
+/* ---- above the roof ---- */
 
 static bool known(const char *s)
 {
@@ -461,7 +461,7 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
     }
 }
 
-/* ---- under a horizontal ceiling -------------------------------------------------------------- */
+/* ---- under a horizontal ceiling ---- */
 
 /* The slope next below the point, NULL = none. */
 static const struct carm_ceiling *slope_below(const struct carm_place *p)
@@ -568,7 +568,7 @@ static void advise_compute(enum carm_place_which which, struct carm_place *p, co
     }
 }
 
-/* ---- under a slope --------------------------------------------------------------------------- */
+/* ---- under a slope ---- */
 
 /* The next faster level above a slope, even if it does not show at this intensity, and not the
  * same level with other vectors ("avx2 L1"). NULL = the slope is the fastest. */
@@ -654,7 +654,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     }
 }
 
-/* ---- measured ceilings ----------------------------------------------------------------------- */
+/* ---- measured ceilings ---- */
 
 /* Advises the first worthwhile optimisation, in the order in which to try them.
  * returns whether there is one */

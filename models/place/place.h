@@ -4,8 +4,7 @@
  *
  * One point: carm_place_cache_aware, carm_place_original. Many points: carm_place_prepare once
  * for each set of roofs, then carm_place_point. */
-#ifndef CARM_MODELS_PLACE_PLACE_H
-#define CARM_MODELS_PLACE_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set 
 
 /* "memory", "compute", "both" */
 const char *carm_bound_name(enum carm_bound bound);
-
-#endif

@@ -200,7 +200,7 @@ bool carm_place_has_ceilings(const struct carm_model *model)
     return false;
 }
 
-/* ---- a kind of point ------------------------------------------------------------------------- */
+/* ---- a kind of point ---- */
 
 __attribute__((format(printf, 2, 3))) static void add_note(char *note, const char *fmt, ...)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Places points under the roofs chosen for them, for `carm place` and the report. */
-#ifndef CARM_MODELS_PLACE_PLACED_H
-#define CARM_MODELS_PLACE_PLACED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -108,5 +107,3 @@ void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point
 
 /* All notes about a point as one text: the point's own, a share below 1, and the notes. returns dst */
 char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed, bool only_fresh);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Points of applications, the rows of points.csv: work, traffic and time of a program, a region
  * or a kernel. */
-#ifndef CARM_MODELS_PLACE_POINTS_H
-#define CARM_MODELS_PLACE_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -276,5 +275,3 @@ double carm_point_operations(const struct carm_point *point, const char *metric)
 
 /* Whether a metric's name means flops: "", "flop", "flops". */
 bool carm_metric_is_flops(const char *metric);
-
-#endif

@@ -45,8 +45,6 @@ static void unknown(struct carm_runtime_ceiling *c, const char *why)
     snprintf(c->how, sizeof c->how, "%s", why);
 }
 
-/* ---- measured rates -------------------------------------------------------------------------- */
-
 /* Roofs: an unknown width counts as the widest. */
 static int width_of(const char *isa)
 {
@@ -137,8 +135,6 @@ static double op_rate(const struct carm_roofs *roofs, const char *op)
     return r ? r->rate : ceiling_of(roofs, width_of(roofs->isa), op);
 }
 
-/* ---- SIMD ------------------------------------------------------------------------------------ */
-
 /* A processor without a width has no event for it, so no work was done in that width. But most
  * flops must have a width. */
 static bool widths_known(const struct carm_runmix *mix, double flops)
@@ -202,8 +198,6 @@ static void find_simd(const struct carm_model *model, const struct carm_roofs *r
     snprintf(c->brief, sizeof c->brief, "SIMD share %.3g%%", 100.0 * c->share);
     describe_widths(c, in, all, roofs->precision, sources);
 }
-
-/* ---- multiplies and adds --------------------------------------------------------------------- */
 
 bool carm_runmix_is_balanced(const struct carm_runmix *mix)
 {
@@ -286,8 +280,6 @@ static void find_balance(const struct carm_roofs *roofs, const struct carm_runmi
              100.0 * others / (adds + muls + fmas));
 }
 
-/* ---- share of floating point ----------------------------------------------------------------- */
-
 /* 1/4 of "fp 1/4"; 0 = another name */
 static double fraction_of(const char *name)
 {
@@ -361,8 +353,6 @@ static void find_fp_share(const struct carm_roofs *roofs, const struct carm_runm
              low && high ? " and " : "", high ? high->name : "");
 }
 
-/* ---- software prefetch ----------------------------------------------------------------------- */
-
 /* The best of the memory ceilings whose name has that in it. A small set's is another matter: no
  * prefetch makes a set smaller. */
 static double memory_ceiling(const struct carm_roofs *roofs, const char *what)
@@ -405,8 +395,6 @@ static void find_prefetch(const struct carm_roofs *roofs, const struct carm_runm
              present ? "the best stream" : "streams without software prefetch");
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
-
 void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_runmix *mix, double flops, struct carm_runtime *out)
 {
@@ -420,8 +408,7 @@ void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *
     find_prefetch(roofs, mix, &out->ceilings[CARM_RUNTIME_PREFETCH]);
 }
 
-/* ---- the factors that ceilings cost a point, and their words --------------------------------- */
-
+/* The factors that ceilings cost a point, and their words. */
 double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_place_which which,
                           const struct carm_place *place)
 {

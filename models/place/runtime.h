@@ -2,8 +2,7 @@
 /* The runtime-oriented roofline: ceilings at the height that a program's own instructions allow,
  * in place of ceilings for features of the architecture that are used fully or not at all.
  * source: Williams, Waterman, Patterson 2009, appendix A.3 */
-#ifndef CARM_MODELS_PLACE_RUNTIME_H
-#define CARM_MODELS_PLACE_RUNTIME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -80,5 +79,3 @@ double carm_runtime_narrow_pipes(const struct carm_roofs *roofs, unsigned lanes)
  * its own: 40 to 60% multiplies, an FMA being one of each.
  * returns false where the mix does not tell */
 bool carm_runmix_is_balanced(const struct carm_runmix *mix);
-
-#endif

@@ -30,8 +30,6 @@ int carm_place_width(const char *isa)
     return -1;
 }
 
-/* ---- which roofs ----------------------------------------------------------------------------- */
-
 static bool same_precision(const struct carm_roofs *r, const char *precision)
 {
     return !*precision || strcmp(r->precision, precision) == 0;
@@ -189,8 +187,6 @@ const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const 
     return carm_place_roofs_of(model, "", precision, threads, note);
 }
 
-/* ---- their ceilings -------------------------------------------------------------------------- */
-
 /* Puts c where its rate belongs; where there is no room the lowest goes. */
 static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceiling *c)
 {
@@ -334,8 +330,6 @@ static void add_operations(struct carm_place_set *set, const struct carm_model *
     }
 }
 
-/* ---- measured ceilings ----------------------------------------------------------------------- */
-
 static void add_measured(struct carm_place_side *side, const struct carm_ceiling *from,
                          bool compute)
 {
@@ -376,8 +370,6 @@ void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceili
         }
     }
 }
-
-/* ---- sets ------------------------------------------------------------------------------------ */
 
 /* The peak of DRAM is one of the memory roofs, or a code of its own, of which nothing is known. */
 static bool peak_is_disturbed(const struct carm_roofs *roofs)

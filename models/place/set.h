@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The roofs that points are placed under, and their ceilings, gathered once for many points. */
-#ifndef CARM_MODELS_PLACE_SET_H
-#define CARM_MODELS_PLACE_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void carm_place_prepare_metric(struct carm_place_set *set, const struct carm_mod
  * ceilings of the cache-aware model. carm_place_prepare does this with the ceilings of the
  * roofs. */
 void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceilings *ceilings);
-
-#endif

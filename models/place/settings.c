@@ -27,8 +27,6 @@ static const char forms[] =
     "a level's size (L2=2M or L2=2x), bandwidth or latency (dram.bandwidth=2x, "
     "L3.latency=0.5x), peak=2x or clock=1.2x";
 
-/* ---- reading ---- */
-
 /* "L2", "dram": the level in capitals. returns false: no level */
 static bool read_level(const char *word, size_t length, char level[8])
 {
@@ -131,8 +129,6 @@ bool carm_settings_size(const struct carm_settings *changes)
     }
     return false;
 }
-
-/* ---- the changed model ---- */
 
 static void scale_interval(struct carm_ci *ci, double factor)
 {
@@ -319,8 +315,6 @@ int carm_settings_apply(struct carm_settings *changes, struct carm_model *model,
     }
     return rc;
 }
-
-/* ---- what it brings ---- */
 
 struct carm_verdict_gain carm_setting_gain(double seconds, double before, double after)
 {

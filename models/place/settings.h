@@ -3,8 +3,7 @@
  * tell what the change would bring.
  *
  * source: Williams et al. 2009, section 7 (what another roof or ridge point brings); Ilic et al. 2014, section 1 */
-#ifndef CARM_MODELS_PLACE_SETTINGS_H
-#define CARM_MODELS_PLACE_SETTINGS_H
+#pragma once
 
 #include "models/verdict/verdict.h"
 #include "models/model.h"
@@ -69,5 +68,3 @@ char *carm_setting_words(char *dst, size_t size, struct carm_verdict_gain gain);
  * limit      out: of `after`, the largest that is no estimate */
 void carm_setting_bounds(const struct carm_bounds *today, const struct carm_bounds *changed,
                          bool estimates, double *before, double *after, enum carm_limit *limit);
-
-#endif

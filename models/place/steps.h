@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Steps in a series of values, one for each commit. */
-#ifndef CARM_MODELS_PLACE_STEPS_H
-#define CARM_MODELS_PLACE_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ size_t carm_history_changes(const double *values, size_t n, double share,
  * source: Pettitt 1979 (ranks), Olshen et al. 2004 (stretches, circular binary segmentation) */
 int carm_history_steps(const double *values, size_t n, double share, double alarm,
                        struct carm_history_step *out, size_t *nout, struct carm_err *err);
-
-#endif

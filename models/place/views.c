@@ -123,7 +123,7 @@ void carm_views_close(struct carm_views *views)
     free(views);
 }
 
-/* ---- the ranks ------------------------------------------------------------------------------- */
+/* ---- the ranks ---- */
 
 enum { KEY_MAX = 5 * 4096 }; /* fields end at CARM_CSV_FIELD_MAX */
 
@@ -155,7 +155,7 @@ int carm_views_add(struct carm_views *views, const struct carm_point *row, struc
     return carm_merge_add_as(views->ranks, key, row, NULL, err);
 }
 
-/* ---- nodes and jobs -------------------------------------------------------------------------- */
+/* ---- nodes and jobs ---- */
 
 static double work_of(const struct carm_views *v, const struct carm_point *p)
 {
@@ -411,7 +411,7 @@ size_t carm_views_count(const struct carm_views *views, enum carm_view_kind kind
                                     : views->n;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 /* "rank 3", "process 4711", or the row's name where a file has neither. */
 static void name_rank(char *dst, size_t size, const struct carm_point *p)
@@ -430,7 +430,7 @@ static void name_rank_on(char *dst, size_t size, const struct carm_point *p)
     snprintf(dst, size, "%s%s%.64s", rank, *p->host ? " on " : "", p->host);
 }
 
-/* ---- over the ranks -------------------------------------------------------------------------- */
+/* ---- over the ranks ---- */
 
 /* Of values that are all known. */
 static struct carm_over_ranks spread_of(double *values, size_t n)
@@ -531,7 +531,7 @@ static void fill_ranks(const struct carm_views *v, const struct unit *units, siz
     out->performance = spread_of(v->values, n);
 }
 
-/* ---- a view ---------------------------------------------------------------------------------- */
+/* ---- a view ---- */
 
 static double over(double v, double n)
 {
@@ -660,7 +660,7 @@ void carm_views_whole(const struct carm_views *views, size_t i, struct carm_view
     carm_views_get(views, CARM_VIEW_JOB, views->units[i].job, out);
 }
 
-/* ---- imbalance ------------------------------------------------------------------------------- */
+/* ---- imbalance ---- */
 
 double carm_imbalance_ratio(double each, double sum, double shares)
 {

@@ -10,8 +10,7 @@
  * bytes, calls, threads and the rest of its counts over their number, and the slowest rank's time.
  *
  * Memory grows with the number of ranks. */
-#ifndef CARM_MODELS_PLACE_VIEWS_H
-#define CARM_MODELS_PLACE_VIEWS_H
+#pragma once
 
 #include "models/place/merge.h"
 #include "models/place/place.h"
@@ -105,5 +104,3 @@ double carm_imbalance_ratio(double each, double sum, double shares);
 void carm_imbalance_find(const struct carm_imbalance *imbalance, const struct carm_place_set *set,
                          const struct carm_place *place, const bool has[2],
                          struct carm_imbalance_cost *out);
-
-#endif

@@ -11,8 +11,6 @@
 
 #include "base/text.h"
 
-/* ---- precisions -------------------------------------------------------------------------------- */
-
 /* A precision is one row here, besides its name in arch.h.
  * Source: the Solar project's BYTES_PER_ELEMENT; TF32 lies in memory as 32 bits. */
 #define MAC_PREFIX "MAC_per_cycle_"
@@ -117,8 +115,6 @@ int carm_sol_arch_precision(const struct carm_sol_arch *arch, int wanted,
                      carm_text_clean(name, sizeof name, arch->name, false), precisions[p].name, why,
                      carm_sol_arch_precisions(arch, list, sizeof list));
 }
-
-/* ---- keys -------------------------------------------------------------------------------------- */
 
 static const char *const key_names[CARM_SOL_KEY_MAC] = {
     [CARM_SOL_KEY_FREQ] = "freq_GHz",

@@ -2,8 +2,7 @@
 /* The machine under a DNN graph: an accelerator's architecture from YAML, or a CPU's measured model. And
  * the precisions, which a machine has rates for.
  * Source: the Solar guide, and docs/sol.md, which lists where we read it in our own way. */
-#ifndef CARM_MODELS_SOL_ARCH_H
-#define CARM_MODELS_SOL_ARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,5 +115,3 @@ bool carm_sol_key_check(enum carm_sol_key key, double value, char why[CARM_SOL_W
 /* Sets a checked value: bytes of a capacity, exactly, or any value. */
 void carm_sol_key_put_bytes(struct carm_sol_arch *arch, enum carm_sol_key key, uint64_t bytes);
 void carm_sol_key_put(struct carm_sol_arch *arch, enum carm_sol_key key, double value);
-
-#endif

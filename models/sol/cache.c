@@ -7,8 +7,6 @@
 #include "base/array.h"
 #include "models/sol/count.h"
 
-/* ---- lifetimes --------------------------------------------------------------------------------- */
-
 /* When an operation writes each intermediate, and which ones read it, by position in the execution
  * order. */
 struct carm_sol_lifetimes {
@@ -149,8 +147,6 @@ void carm_sol_lifetimes_close(struct carm_sol_lifetimes *lifetimes)
         free(lifetimes);
     }
 }
-
-/* ---- the sweep --------------------------------------------------------------------------------- */
 
 /* One pass over the execution order with a heap of tensors that may leave. An entry of the heap
  * is valid while its stamp is the tensor's: a touch gives the tensor a new stamp. The old entry

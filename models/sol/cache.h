@@ -11,8 +11,7 @@
  * Two policies choose what goes: the least recently used, which is what a cache does (fused), and the
  * one whose next reader is farthest, which a schedule that knows the graph can do (fused+prefetched;
  * never worse: the better of both is taken). */
-#ifndef CARM_MODELS_SOL_CACHE_H
-#define CARM_MODELS_SOL_CACHE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ int carm_sol_lifetimes_spill(struct carm_sol_lifetimes *lifetimes, uint64_t capa
                              enum carm_sol_precision precision, enum carm_sol_policy policy,
                              uint64_t *spilled, uint64_t *total, uint64_t *peak_bytes,
                              struct carm_err *err);
-
-#endif

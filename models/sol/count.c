@@ -10,8 +10,6 @@ static void *zeroed(size_t n, size_t size)
     return calloc(n > 0 ? n : 1, size);
 }
 
-/* ---- counts ------------------------------------------------------------------------------------ */
-
 struct counting {
     const struct carm_sol_graph *graph;
     const struct carm_sol_traffic *traffic;

@@ -2,8 +2,7 @@
 /* Work and traffic of a graph, independent of any machine: the contents of the guide's
  * analysis.yaml. models/sol/traffic.h has the rules for each layer, models/sol/region.h the
  * rules for shared tensors. */
-#ifndef CARM_MODELS_SOL_COUNT_H
-#define CARM_MODELS_SOL_COUNT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ int carm_sol_analyse(const struct carm_sol_graph *graph, struct carm_sol_analysi
                      struct carm_err *err);
 
 void carm_sol_analysis_close(struct carm_sol_analysis *analysis); /* NULL allowed */
-
-#endif

@@ -66,8 +66,6 @@ int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product)
     return large ? -1 : 0;
 }
 
-/* ---- ranks ----------------------------------------------------------------------------------- */
-
 static void blanks(struct parse *p)
 {
     while (*p->at == ' ' || *p->at == '\t') {
@@ -232,8 +230,6 @@ static int compound_rank(struct parse *p)
     return rc;
 }
 
-/* ---- tensors --------------------------------------------------------------------------------- */
-
 static bool at_arrow(const struct parse *p)
 {
     return p->at[0] == '-' && p->at[1] == '>';
@@ -338,8 +334,6 @@ int carm_sol_equation(const char *text, const struct carm_sol_operands *operands
     }
     return rc;
 }
-
-/* ---- contractions without an equation that fits ------------------------------------------------ */
 
 static uint64_t extent(const struct carm_sol_operands *o, const struct carm_sol_use *use,
                        unsigned i)

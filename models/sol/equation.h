@@ -7,8 +7,7 @@
  * the output may have ranks of its own. Tensors after those of the equation are let be: the bias of a
  * convolution, indices beside a maximum.
  * Source: the Solar project's docs/EINSUM_GUIDE.md; factors and broadcasting are ours. */
-#ifndef CARM_MODELS_SOL_EQUATION_H
-#define CARM_MODELS_SOL_EQUATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool carm_sol_contraction(const char *type, const struct carm_sol_operands *oper
 
 /* The product of n factors, 1 of none. returns 0, or -1 where it passes INT64_MAX */
 int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product);
-
-#endif

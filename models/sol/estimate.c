@@ -32,7 +32,7 @@ const char *carm_sol_model_name(enum carm_sol_model model)
     return names[model];
 }
 
-/* ---- levels on the chip ------------------------------------------------------------------------ */
+/* ---- levels on the chip ---- */
 
 /* Cycles of a level for a number of elements; 0 = unknown bandwidth. */
 static double level_cycles(const struct carm_sol_layers *layers, size_t level, uint64_t elements)
@@ -140,7 +140,7 @@ static void free_missed(struct missed *missed)
     *missed = (struct missed){0};
 }
 
-/* ---- one roofline ------------------------------------------------------------------------------ */
+/* ---- one roofline ---- */
 
 /* The inputs of one roofline: of a layer or of the graph. */
 struct load {
@@ -436,7 +436,7 @@ void carm_sol_result_close(struct carm_sol_result *result)
     *result = (struct carm_sol_result){0};
 }
 
-/* ---- the view ---------------------------------------------------------------------------------- */
+/* ---- the view ---- */
 
 double carm_sol_flops(const struct carm_sol_counts *counts)
 {

@@ -16,8 +16,7 @@
  * missed in the last. A miss in an outer level is one in all inner ones. A level without size keeps
  * nothing; one without bandwidth limits nothing. fused takes the least recently used policy,
  * fused+prefetched the better of both. */
-#ifndef CARM_MODELS_SOL_ESTIMATE_H
-#define CARM_MODELS_SOL_ESTIMATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -135,5 +134,3 @@ const char *carm_sol_bound_word(const struct carm_sol_arch *arch,
 
 /* The last level on the chip of known size, or NULL. */
 const struct carm_sol_level *carm_sol_last_level(const struct carm_sol_arch *arch);
-
-#endif

@@ -107,8 +107,6 @@ enum carm_sol_kind carm_sol_kind_find(const char *type)
     return found ? found->kind : CARM_SOL_COMPUTE;
 }
 
-/* ---- remarks ----------------------------------------------------------------------------------- */
-
 static const char *plural(uint32_t n)
 {
     return n == 1 ? "" : "s";

@@ -2,8 +2,7 @@
 /* An einsum graph of a neural network (models/file/sol/graph.h opens one). Names are kept once, shapes and
  * links in pools, so that a million layers stay small.
  * Source of the format: the Solar project's docs/FORMAT.md, section 2. */
-#ifndef CARM_MODELS_SOL_GRAPH_H
-#define CARM_MODELS_SOL_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,6 +124,4 @@ void carm_sol_graph_close(struct carm_sol_graph *graph); /* NULL allowed */
 int carm_sol_no_memory(uint32_t layers, struct carm_err *err);
 #ifdef __clang_analyzer__ /* as carm_fail */
 #define carm_sol_no_memory(...) (carm_sol_no_memory(__VA_ARGS__), -CARM_ENOMEM)
-#endif
-
 #endif

@@ -5,8 +5,7 @@
  * the most significant digit first. The element is at offset + the sum of digit x stride. So a
  * reshape changes nothing; a transposition reorders the factors; a piece takes part of a
  * factor's digits; an expansion adds factors of stride 0. */
-#ifndef CARM_MODELS_SOL_LAYOUT_H
-#define CARM_MODELS_SOL_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ struct carm_sol_layout carm_sol_layout_set(const struct carm_sol_layout *layout)
 
 /* How many different elements. */
 uint64_t carm_sol_layout_size(const struct carm_sol_layout *layout);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A measured CPU as an architecture. */
-#ifndef CARM_MODELS_SOL_MACHINE_H
-#define CARM_MODELS_SOL_MACHINE_H
+#pragma once
 
 #include "base/err.h"
 #include "models/model.h"
@@ -19,5 +18,3 @@
  * untouched then */
 int carm_sol_arch_of_model(const struct carm_model *model, const char *isa, int threads,
                            struct carm_sol_arch *arch, struct carm_err *err);
-
-#endif

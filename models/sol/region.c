@@ -75,7 +75,7 @@ struct regions {
 #define RUNS_MAX ((uint64_t)1 << 22)
 #define WORK_MAX ((uint64_t)1 << 24)
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ---- */
 
 /* A use without extents, or with others than its elements, is one dimension. room: of that one */
 static struct carm_sol_shape shape_of(const struct regions *r, const struct carm_sol_use *use,
@@ -159,7 +159,7 @@ static int layout_of(struct regions *r, const struct carm_sol_use *use,
     return new_space(r, use->elements, most, space);
 }
 
-/* ---- views ------------------------------------------------------------------------------------- */
+/* ---- views ---- */
 
 static bool is_any(const char *type, const char *const *words)
 {
@@ -456,7 +456,7 @@ static int place_views(struct regions *r)
     return rc;
 }
 
-/* ---- reads ------------------------------------------------------------------------------------- */
+/* ---- reads ---- */
 
 /* A slice's read of its source. */
 static int place_slice(struct regions *r, const struct carm_sol_layer *layer, struct read *read)
@@ -537,7 +537,7 @@ static int collect(struct regions *r)
     return rc;
 }
 
-/* ---- unions ------------------------------------------------------------------------------------ */
+/* ---- unions ---- */
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
@@ -730,7 +730,7 @@ static int charge(struct regions *r, uint32_t base, uint64_t *first)
     return rc;
 }
 
-/* ---- all --------------------------------------------------------------------------------------- */
+/* ---- the regions of a graph ---- */
 
 static int open_regions(struct regions *r)
 {

@@ -16,8 +16,7 @@
  *   - each other read by itself.
  * Each is a lower bound of what must be read; where all places are known, it is exact. So it is while
  * the parts of a tensor are no more than some million runs of neighbouring elements. */
-#ifndef CARM_MODELS_SOL_REGION_H
-#define CARM_MODELS_SOL_REGION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@
  * returns 0 or -CARM_ENOMEM */
 int carm_sol_first_reads(const struct carm_sol_graph *graph, const struct carm_sol_traffic *traffic,
                          uint64_t **first, struct carm_err *err);
-
-#endif

@@ -24,8 +24,6 @@ struct call {
     bool list; /* they stood in a list of their own: a tuple of indices */
 };
 
-/* ---- the text ---------------------------------------------------------------------------------- */
-
 static void blanks(struct call *c)
 {
     c->at += strspn(c->at, " \t\n");
@@ -148,8 +146,6 @@ static bool keywords(struct call *c, const char *const *names)
     }
     return true;
 }
-
-/* ---- the elements ------------------------------------------------------------------------------ */
 
 /* A layout with the extents that its dimensions have left. */
 struct part {

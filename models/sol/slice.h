@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which elements a slice takes, from the arguments of its call. */
-#ifndef CARM_MODELS_SOL_SLICE_H
-#define CARM_MODELS_SOL_SLICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@
  * lists, as many elements as out has not, anything that is not understood */
 bool carm_sol_slice(const char *type, const char *call, struct carm_sol_shape in,
                     struct carm_sol_shape out, struct carm_sol_layout *layout);
-
-#endif

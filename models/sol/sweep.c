@@ -12,8 +12,6 @@ static const char sweep_form[] =
     "--sweep takes a figure of the architecture and its range, such as "
     "DRAM_byte_per_cycle=500:4000, with :STEPS (2 to 10000) and :log behind it";
 
-/* ---- words ------------------------------------------------------------------------------------- */
-
 /* The name before '='. returns the text behind it, or NULL */
 static const char *take_key(const char *text, char *key)
 {
@@ -81,8 +79,6 @@ int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct 
     }
     return 0;
 }
-
-/* ---- values ------------------------------------------------------------------------------------ */
 
 /* Capacities are whole bytes. */
 static bool is_whole(const char *key)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What-if studies: figures of an architecture set by hand, or swept over a range. */
-#ifndef CARM_MODELS_SOL_SWEEP_H
-#define CARM_MODELS_SOL_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ typedef void carm_sol_sweep_row(void *context, size_t i, double value,
                                 const struct carm_sol_view *view);
 int carm_sol_sweep_run(const struct carm_sol_sweep *sweep, const struct carm_sol_view *view,
                        carm_sol_sweep_row *row, void *context, struct carm_err *err);
-
-#endif

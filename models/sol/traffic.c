@@ -8,8 +8,6 @@ static void *zeroed(size_t n, size_t size)
     return calloc(n > 0 ? n : 1, size);
 }
 
-/* ---- traffic ----------------------------------------------------------------------------------- */
-
 enum { SEEN_TAKEN = 1, SEEN_WEIGHT = 2 }; /* of a tensor, by any layer */
 
 /* The inputs of the rule for one kind. */

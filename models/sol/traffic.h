@@ -39,8 +39,7 @@
  * Source: the guide; the Solar project's graph_analyzer.py. It differs in SCATTER with three inputs
  * (Solar leaves out the indices) and GATHER (Solar has none: all is read); it decides about
  * weights for each use. */
-#ifndef CARM_MODELS_SOL_TRAFFIC_H
-#define CARM_MODELS_SOL_TRAFFIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ int carm_sol_traffic_open(const struct carm_sol_graph *graph, struct carm_sol_tr
                           struct carm_err *err);
 
 void carm_sol_traffic_close(struct carm_sol_traffic *traffic); /* NULL allowed */
-
-#endif

@@ -10,8 +10,7 @@
  * source: Williams et al. 2009 (rates bound a program from above); Stengel et al. 2015, Quantifying performance
  * bottlenecks of stencil computations using the Execution-Cache-Memory model (the largest of the contributions of
  * a loop that overlap); DESIGN.md, bounds and verdict */
-#ifndef CARM_MODELS_VERDICT_BOUNDS_H
-#define CARM_MODELS_VERDICT_BOUNDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -143,5 +142,3 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
 __attribute__((format(printf, 5, 6))) struct carm_lower_bound *carm_bounds_add(
     struct carm_bounds *bounds, enum carm_limit limit, double seconds, bool estimate,
     const char *origin, ...);
-
-#endif

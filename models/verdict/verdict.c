@@ -304,8 +304,6 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     gain_of_pages(out, first);
 }
 
-/* ---- words ---- */
-
 void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, struct carm_ci ci,
                            double share)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verdict on a loop: the largest of its bounds (models/verdict/bounds.h), how much of the measured time that explains, the
  * gain without it, and advice. Words for readers are made here alone. */
-#ifndef CARM_MODELS_VERDICT_VERDICT_H
-#define CARM_MODELS_VERDICT_VERDICT_H
+#pragma once
 
 #include "models/verdict/bounds.h"
 
@@ -128,5 +127,3 @@ char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_
 char *carm_verdict_gain_text(char *dst, size_t size, const struct carm_verdict_gain *gain);
 /* "limited by memory latency for 93% of its time: swap the loops, 1.2..12x". returns dst */
 char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *v);
-
-#endif

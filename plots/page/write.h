@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The pages of `carm report` and `carm fleet report`: plots/page/report/page.html or plots/page/fleet/page.html with style,
  * scripts and data in their places. */
-#ifndef CARM_PLOTS_PAGE_WRITE_H
-#define CARM_PLOTS_PAGE_WRITE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -20,5 +19,3 @@ int carm_report_check_output(const char *path, struct carm_err *err);
  * returns 0 or -CARM_EIO */
 int carm_report_write(enum carm_report_kind kind, const char *data, const char *path,
                       struct carm_err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Calls of test codes with canaries in all registers (tests/asm/call_shim.asm), and which of them this
  * CPU can run. */
-#ifndef CARM_TESTS_CALL_SHIM_H
-#define CARM_TESTS_CALL_SHIM_H
+#pragma once
 
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
@@ -195,5 +194,3 @@ static inline void add_tests_of_isas(const char *name, CMUnitTestFunction test)
 
 /* A test for each vector ISA, which finds its own with isa_of(state). */
 #define TEST_OF_ISAS(name) TEST_ADDED(name, add_tests_of_isas(#name, test_##name))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The faults that tests/asm/test_recount.c plants in the macros and in the generated source. */
-#ifndef CARM_TESTS_RECOUNT_FAULTS_H
-#define CARM_TESTS_RECOUNT_FAULTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -558,5 +557,3 @@ static const struct fault faults[] = {
      "loads = 4, its specification says 8"},
 };
 /* clang-format on */
-
-#endif

@@ -50,7 +50,7 @@ TEST(call_checker)
     }
 }
 
-/* ---- memory: what is written, and that nothing else is touched ---- */
+/* Memory: what is written, and that nothing else is touched. */
 
 /* Pages between two that nobody may touch. */
 static struct {

@@ -54,8 +54,6 @@ static int close_arena(void **state)
     return munmap(arena.map, ARENA);
 }
 
-/* ---- several streams --------------------------------------------------------------------------- */
-
 /* byte `at` of a vector that is stored where `before` was */
 static uint8_t stored_byte(const struct carm_code_spec *spec, unsigned at, uint8_t before)
 {
@@ -269,8 +267,6 @@ TEST(guards)
     }
 }
 
-/* ---- which lines are read ---------------------------------------------------------------------- */
-
 /* A code is run on pages that may not be read: each fault opens one and notes it. */
 static volatile uint8_t opened[PIECE / PAGE];
 
@@ -370,8 +366,6 @@ TEST_OF_ISAS(jump_offsets)
         }
     }
 }
-
-/* ---- random lines ------------------------------------------------------------------------------ */
 
 enum { LINES = PIECE / 64, DROP = 64 - 10 };
 _Static_assert(LINES == 1 << (64 - DROP), "the lines of the arena");

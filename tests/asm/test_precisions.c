@@ -12,8 +12,6 @@
 #include "asm/gen.h"
 #include "harness/count/step/instruction.h"
 
-/* ---- the interpreter ------------------------------------------------------------------------- */
-
 struct machine {
     uint8_t v[32][64];
     bool special; /* a value was denormal, infinite or NaN */
@@ -152,8 +150,6 @@ static void execute(struct machine *m, const struct carm_insn *in, const uint8_t
     }
 }
 
-/* ---- all codes ------------------------------------------------------------------------------- */
-
 struct codes {
     struct carm_code_spec specs[400];
     size_t n;
@@ -280,8 +276,6 @@ TEST(chains_return)
     }
 }
 
-/* ---- on this CPU ----------------------------------------------------------------------------- */
-
 /* Upper halves are seen only where vzeroupper is away. */
 static uint8_t *map_without_vzeroupper(const struct codes *c)
 {
@@ -382,8 +376,6 @@ TEST(counting)
     carm_accounts_close(accounts);
 }
 
-/* ---- planted faults -------------------------------------------------------------------------- */
-
 /* Puts a byte over one of the first instruction of that role in a code's loop. */
 static void plant(const char *name, enum carm_insn_role role, unsigned at, uint8_t value,
                   const char *reason)
@@ -443,8 +435,6 @@ TEST(planted)
     plant("B.avx512.fp16.fma", CARM_INSN_FMA, 4, 0xbc, "another operation is due");
     plant("B.avx512.int8.popcnt", CARM_INSN_POPCNT, 5, 0xc1, "does not continue a chain");
 }
-
-/* ---- which CPU has them ---------------------------------------------------------------------- */
 
 TEST(cpu)
 {

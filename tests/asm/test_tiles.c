@@ -13,7 +13,7 @@
 
 enum { TILES = 8, ROWS = 16, COLUMNS = 16, ROW_BYTES = 64, TILE_BYTES = ROWS * ROW_BYTES };
 
-/* ---- the interpreter ------------------------------------------------------------------------- */
+/* ---- the interpreter ---- */
 
 struct machine {
     uint8_t tile[TILES][ROWS][ROW_BYTES];
@@ -100,7 +100,7 @@ static void execute(struct machine *m, const struct carm_insn *in, const uint8_t
     }
 }
 
-/* ---- all codes ------------------------------------------------------------------------------- */
+/* ---- all codes ---- */
 
 struct codes {
     struct carm_code_spec specs[80];
@@ -207,7 +207,7 @@ static void interpret(struct machine *m, size_t i, unsigned times)
     free(insns);
 }
 
-/* ---- against plain matrices -------------------------------------------------------------------- */
+/* ---- against plain matrices ---- */
 
 /* The factors, written down once more: as matrices, once for each of the elements that meet in a sum. */
 static double factor(enum carm_precision precision, bool second, int row, int column)
@@ -330,7 +330,7 @@ TEST(memory)
     }
 }
 
-/* ---- against objdump --------------------------------------------------------------------------- */
+/* ---- against objdump ---- */
 
 /* What objdump has to write of it: the whole of a product, the mnemonic of what else tiles have. */
 static bool due_text(const struct carm_insn *in, char text[64])
@@ -415,7 +415,7 @@ TEST(objdump)
     print_message("%zu instructions are objdump's, too\n", compared);
 }
 
-/* ---- on this CPU ----------------------------------------------------------------------------- */
+/* ---- on this CPU ---- */
 
 /* The image, in which codes jump to a piece of code that stores all tiles at rdi + 1 MiB, where they else
  * would release them. returns how many bytes are mapped */
@@ -525,7 +525,7 @@ TEST(counting)
     carm_accounts_close(accounts);
 }
 
-/* ---- which CPU has them ---------------------------------------------------------------------- */
+/* ---- which CPU has them ---- */
 
 TEST(cpu)
 {

@@ -186,8 +186,6 @@ static struct carm_code code_of(size_t i)
     return c;
 }
 
-/* ---- peaks -------------------------------------------------------------------------------------- */
-
 /* Chains of FMAs, and of FMAs and additions on chains of their own: fma FMAs, then adds additions. */
 #if defined __AVX512F__
 enum { LANES = 8 };
@@ -261,8 +259,6 @@ static struct carm_code code_of_peak(const struct peak *p)
     (void)snprintf(c.name, sizeof c.name, "%s", p->name);
     return c;
 }
-
-/* ---- rows ---------------------------------------------------------------------------------------- */
 
 static size_t find(const struct carm_model *model, const struct carm_topo *topo,
                    struct bench_row *rows, size_t max)

@@ -57,8 +57,6 @@ void bench_row_compute(struct bench_row *row, const struct carm_roofs *roofs,
     row->alone = true;
 }
 
-/* ---- verdicts ----------------------------------------------------------------------------------- */
-
 /* 95% interval of the median of the rounds' ratios. Between two rounds all other rows ran, on other pages. */
 static struct carm_stats describe(const struct bench_row *row)
 {
@@ -102,8 +100,6 @@ static void print_row(const struct bench_row *row)
                      ceil((double)row->n * fmax(part * part, 1.1)));
     }
 }
-
-/* ---- rounds ------------------------------------------------------------------------------------- */
 
 /* The rate; 0 = a core was shared. */
 static double measure(struct carm_team *team, const struct carm_code *code,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Opponents against carm's codes in one run: pairs of short runs in turn, in rounds over all rows, until each
  * row can be decided or the time is up. Prints a table at the end. */
-#ifndef CARM_TESTS_BENCH_PAIRS_H
-#define CARM_TESTS_BENCH_PAIRS_H
+#pragma once
 
 #include "harness/machine/measure.h"
 #include "models/model.h"
@@ -49,5 +48,3 @@ int bench_rows(struct bench_row *rows, size_t n, const struct carm_topo *topo,
 typedef size_t bench_find_fn(const struct carm_model *model, const struct carm_topo *topo,
                              struct bench_row *rows, size_t max);
 int bench_main(int argc, char **argv, const char *title, bench_find_fn *find);
-
-#endif

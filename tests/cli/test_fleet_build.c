@@ -208,8 +208,6 @@ TEST(hides_the_launch)
     assert_int_equal(unsetenv("SLURM_PROCID"), 0);
 }
 
-/* ---- the file ------------------------------------------------------------------------------- */
-
 static char *contents(const char *path)
 {
     static char text[65536];
@@ -261,8 +259,6 @@ TEST(appends_whole_rows)
     assert_ok(carm_fleet_file_close(&file, &err));
     (void)unlink(path);
 }
-
-/* ---- rank 0 --------------------------------------------------------------------------------- */
 
 TEST(gathers)
 {

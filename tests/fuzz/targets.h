@@ -2,8 +2,7 @@
 /* What is fuzzed: everything that reads what others wrote. `make fuzz` searches for inputs that break a
  * reader (tests/fuzz/search.c); `make check` runs all readers on the seeds and on the inputs that were found,
  * tests/fuzz/inputs/TARGET/ (tests/fuzz/test_replay.c). */
-#ifndef CARM_TESTS_FUZZ_TARGETS_H
-#define CARM_TESTS_FUZZ_TARGETS_H
+#pragma once
 
 #include <glob.h>
 #include <stdio.h>
@@ -888,5 +887,3 @@ static inline size_t fuzz_inputs(const struct fuzz_target *target, const char *t
     (void)snprintf(pattern, sizeof pattern, "tests/fuzz/inputs/%s/*", target->name);
     return n + fuzz_files(top, pattern, take);
 }
-
-#endif

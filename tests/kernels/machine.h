@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine that tests of kernels run on: a cmocka group's set-up and tear-down, teams, and its
  * processor as if it had no wider ISA than one. */
-#ifndef CARM_TESTS_KERNEL_MACHINE_H
-#define CARM_TESTS_KERNEL_MACHINE_H
+#pragma once
 
 #include "harness/machine/cpu.h"
 #include "harness/machine/team.h"
@@ -56,5 +55,3 @@ static inline bool has(enum carm_isa isa)
 {
     return cpu.isa[isa] && (isa < CARM_AVX2 || cpu.fma);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A kernel's case on teams of one and two threads. */
-#ifndef CARM_TESTS_KERNEL_TEAMS_H
-#define CARM_TESTS_KERNEL_TEAMS_H
+#pragma once
 
 #include <sys/prctl.h>
 
@@ -49,5 +48,3 @@ static inline int check(struct carm_dwarf_case *c)
             skip();                                                            \
         }                                                                      \
     } while (0)
-
-#endif

@@ -9,8 +9,6 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* ---- the codes ------------------------------------------------------------------------------- */
-
 static struct carm_class_target target_of(enum carm_isa isa, unsigned loads, unsigned stores)
 {
     return (struct carm_class_target){.isa = isa,
@@ -112,8 +110,6 @@ TEST(enlarging_leaves_the_last_cache)
     assert_int_equal(carm_class_enlarge(61 * MIB, 256 * MIB, 4), 256 * MIB);
 }
 
-/* ---- the budget ------------------------------------------------------------------------------ */
-
 TEST(the_cheapest_that_fits_is_next)
 {
     assert_int_equal(carm_class_next((double[]){3.0, 1.0, 2.0}, 3, 10.0), 1);
@@ -160,8 +156,6 @@ TEST(runs_are_odd_and_bounded)
     assert_int_equal(carm_class_runs(0.4), 3);
     assert_int_equal(carm_class_runs(0.6), 1);
 }
-
-/* ---- one real instance ----------------------------------------------------------------------- */
 
 TEST(an_instance_runs_and_stops)
 {

@@ -37,8 +37,6 @@ static void replan(struct carm_dwarf_case *c, enum carm_fft_way way, struct carm
     carm_fft_fill(f, team);
 }
 
-/* ---- results ---------------------------------------------------------------------------------------- */
-
 static void run_checked(struct carm_dwarf_case *c, struct carm_team *team)
 {
     double error = -1.0;
@@ -217,8 +215,6 @@ TEST(bad_parameters_are_refused)
     }
     assert_null(c);
 }
-
-/* ---- formulas and counts ---------------------------------------------------------------------------- */
 
 static double intensity(size_t n, int passes)
 {

@@ -126,8 +126,6 @@ TEST(results)
     assert_true(n >= 3); /* scalar and SSE2 run on any x86-64 */
 }
 
-/* ---- the calling convention ------------------------------------------------------------------------ */
-
 static const struct carm_gemm_kernel *guarded;
 
 /* Stands in for a kernel: calls it with canaries in all registers. */
@@ -182,8 +180,6 @@ TEST(the_calling_convention)
         }
     }
 }
-
-/* ---- accounts against stepping ---------------------------------------------------------------------- */
 
 void only_return(void *frame);
 __asm__(".pushsection .text\nonly_return: ret\n.popsection");
@@ -258,8 +254,6 @@ TEST(the_loop_has_24_flops_for_7_elements)
         assert_true(more.store_bytes == less.store_bytes);
     }
 }
-
-/* ---- copies ------------------------------------------------------------------------------------------ */
 
 TEST(copies)
 {
@@ -346,8 +340,6 @@ TEST(kernels_are_found)
     assert_null(carm_gemm_kernel_find(&cpu, CARM_AVX512, false));
 }
 
-/* ---- traffic ----------------------------------------------------------------------------- */
-
 static const struct carm_gemm_caches caches = {.l1 = 3072, .l2 = 16384, .l3 = 65536};
 
 static struct carm_gemm_plan version(int v, size_t n)
@@ -364,8 +356,6 @@ static void assert_close(double x, double y)
 {
     fail_if(!(fabs(x - y) <= 1e-9 * fabs(y)), "%.17g is not %.17g", x, y);
 }
-
-/* ---- matrices that nobody touches ---- */
 
 enum { SIZE = 96 };
 static const double matrix = 8.0 * SIZE * SIZE; /* bytes */

@@ -31,8 +31,6 @@ static struct carm_gemm_plan version(int v, size_t n, const struct carm_gemm_ker
     return plan;
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------------- */
-
 TEST(even_pieces)
 {
     assert_int_equal(carm_gemm_even(2304, 279, 8), 256); /* nine of them */
@@ -73,8 +71,7 @@ TEST(sizes_are_refused)
     assert_refused(carm_gemm_open(&g, CARM_GEMM_N_MAX + 1, NULL, &err), -CARM_EINVAL, "--n");
 }
 
-/* ---- every variant covers the problem once, along k in order ----------------------------------------- */
-
+/* Every variant covers the problem once, along k in order. */
 struct cover {
     const struct carm_gemm *g;
     size_t *next; /* [m x columns] of the tiles' elements: how far along k they are */
@@ -146,8 +143,6 @@ TEST(all_variants_cover_the_problem)
     }
     carm_gemm_close(&g);
 }
-
-/* ---- results ------------------------------------------------------------------------------------------ */
 
 static const struct carm_run_limits quick = {0.05, NULL, NULL};
 
@@ -256,8 +251,6 @@ TEST(libraries_agree_with_plain_loops)
         skip();
     }
 }
-
-/* ---- accounts ------------------------------------------------------------------------------------------ */
 
 __attribute__((noinline)) static struct carm_step_counts step_all(const struct carm_gemm_plan *plan,
                                                                   const struct carm_gemm *g)

@@ -30,7 +30,7 @@ enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static const double pi = 3.14159265358979323846;
 
-/* ---- every size, version, ISA, thread count --------------------------------------------------------- */
+/* ---- every size, version, ISA, thread count ---- */
 
 static void compare_states(const struct carm_dwarf_case *a, const struct carm_dwarf_case *b,
                            const size_t n[3])
@@ -96,7 +96,7 @@ TEST(versions_agree_on_two_threads)
     every_isa(2);
 }
 
-/* ---- physics ---------------------------------------------------------------------------------------- */
+/* ---- physics ---- */
 
 static void uniform(void *context, const size_t at[3], struct carm_lbmhd_state *s)
 {
@@ -287,7 +287,7 @@ TEST(the_vortex_loses_energy)
     c->ops->close(c);
 }
 
-/* ---- faults ----------------------------------------------------------------------------------------- */
+/* ---- faults ---- */
 
 TEST(faults_are_found)
 {
@@ -328,7 +328,7 @@ TEST(bad_parameters_are_refused)
     assert_null(c);
 }
 
-/* ---- count ------------------------------------------------------------------------------- */
+/* ---- count ---- */
 
 TEST(table_2)
 {

@@ -102,8 +102,6 @@ TEST(eigenvectors)
     }
 }
 
-/* ---- blocks and threads --------------------------------------------------------------------------------------- */
-
 TEST(chosen_blocks)
 {
     static const struct {

@@ -73,8 +73,6 @@ static void assert_dense(const struct carm_csr *a, uint32_t rows, uint32_t colum
     }
 }
 
-/* ---- what is read ---------------------------------------------------------------------------------------- */
-
 TEST(real_general)
 {
     static const double want[] = {1.5, 0, 0, -2e3, 0, 0, 0, 0.25, 0, 3, 0, 7};
@@ -139,8 +137,6 @@ TEST(long_rows)
     }
     carm_csr_close(&a);
 }
-
-/* ---- what is refused ---------------------------------------------------------------------------------------- */
 
 struct refusal {
     const char *text;

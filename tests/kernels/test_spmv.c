@@ -19,8 +19,6 @@ static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa,
     return (struct carm_spmv *)c;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------- */
-
 /* y by all of A as a dense matrix, in long double. */
 static void assert_product(const struct carm_spmv *s, const struct carm_csr *a)
 {
@@ -181,8 +179,6 @@ TEST(faults_are_found)
     }
 }
 
-/* ---- what it is said to move ------------------------------------------------------------------------------------ */
-
 /* CSR: 2 flops for 12 bytes of a nonzero, 0.167; dense blocks: for a little more than 8, 0.25. Rows and
  * vectors cost some of it. source: the paper's table 2 and section 6.3.1 */
 TEST(intensities)
@@ -205,8 +201,6 @@ TEST(intensities)
                 0.0);
     close_case(&s->base);
 }
-
-/* ---- counts and trace ------------------------------------------------------------------------------------------- */
 
 struct seen {
     double bytes, stores;
@@ -312,8 +306,6 @@ TEST(counting_a_case)
     assert_non_null(strstr(work.core_note, "scaled by rows and nonzeros"));
     close_case(&s->base);
 }
-
-/* ---- refusals ----------------------------------------------------------------------------------------------------- */
 
 static int open_fails(struct carm_spmv_params p)
 {

@@ -58,8 +58,6 @@ static void assert_ghosts(const struct carm_stencil *s)
     }
 }
 
-/* ---- results ------------------------------------------------------------------------------------------- */
-
 static void compare(uint32_t n, enum carm_isa isa, int threads, int way)
 {
     struct carm_stencil_params p = {.n = n, .sweeps = (uint32_t)way % 3 + 1};
@@ -139,8 +137,6 @@ TEST(faults_are_found)
     close_case(&s->base);
 }
 
-/* ---- what it is said to move ---------------------------------------------------------------------------- */
-
 /* 8 flops for 24 compulsory bytes, for 16 past the caches. source: the paper's table 2, 0.33 to 0.50 */
 TEST(intensities)
 {
@@ -197,8 +193,6 @@ TEST(refusals)
     assert_int_equal(carm_stencil_open(&c, &p, &err), -CARM_EINVAL);
     assert_null(c);
 }
-
-/* ---- counts and trace --------------------------------------------------------------------------------------- */
 
 struct seen {
     double loads, stores, streamed; /* bytes */

@@ -13,8 +13,6 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* ---- a made-up machine ----------------------------------------------------------------------- */
-
 struct fixture {
     struct carm_model model;
     struct carm_level levels[4];
@@ -102,8 +100,6 @@ static void refuse(struct carm_study_words words, int code, const char *sentence
     fail_if(!strstr(f.err.text, sentence), "\"%s\" does not say \"%s\"", f.err.text, sentence);
 }
 
-/* ---- counts by construction ------------------------------------------------------------------- */
-
 /* Assembled and recounted, each code times its loops is the plan's iteration, and a point is that
  * times iterations and threads, to the last flop and byte. */
 TEST_BETWEEN(counts_are_account_times_iterations, set_up, tear_down)
@@ -137,8 +133,6 @@ TEST_BETWEEN(counts_are_account_times_iterations, set_up, tear_down)
         carm_image_close(image);
     }
 }
-
-/* ---- levels, enlarging, choices -------------------------------------------------------------- */
 
 /* 4 x the last cache, by the model: the measured knee goes before the OS's size. */
 TEST_BETWEEN(enlarging_goes_by_the_model, set_up, tear_down)
@@ -224,8 +218,6 @@ TEST_BETWEEN(words_are_refused, set_up, tear_down)
     f.model.nroofs = 0;
     refuse((struct carm_study_words){.isa = NULL}, CARM_ENOTSUP, "carm build");
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static char path[] = "/tmp/carm-classes-XXXXXX";
 
@@ -327,8 +319,6 @@ TEST_BETWEEN(files_are_refused, set_up, tear_down)
     assert_int_equal(carm_study_rows_check("/dev/null/p.csv", false, &f.err), -CARM_EIO);
     put("w", "");
 }
-
-/* ---- observations ---------------------------------------------------------------------------- */
 
 /* Points that lie on the model's own roofs: APP-L1 at its share of L1, APP-L3 on L3, APP-D at the
  * peak, single iterations on the DRAM ceiling. */

@@ -107,8 +107,6 @@ TEST(the_metric_is_the_exchange)
     optimised->ops->close(optimised);
 }
 
-/* ---- counts and accesses ---------------------------------------------------------------------------- */
-
 struct totals {
     uint64_t loads, stores, nt_stores; /* accesses */
     uint64_t load_bytes, store_bytes;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A reader of CSV files as RFC 4180 has them, for tests: independent of the writer. */
-#ifndef CARM_TESTS_CSV_H
-#define CARM_TESTS_CSV_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,5 +111,3 @@ static inline int csv_find(const struct csv *csv, const char *name, int nth)
     }
     return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Numbers that are the same in every run. */
-#ifndef CARM_TESTS_MODELS_RANDOM_H
-#define CARM_TESTS_MODELS_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ static inline uint64_t next_random(uint64_t *seed) /* Marsaglia 2003, xorshift64
     *seed ^= *seed << 17;
     return *seed;
 }
-
-#endif

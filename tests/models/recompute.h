@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the Roofline paper prints against what its other figures give: tables, rows, statements of the
  * text. */
-#ifndef CARM_TESTS_MODELS_RECOMPUTE_H
-#define CARM_TESTS_MODELS_RECOMPUTE_H
+#pragma once
 
 #include <math.h>
 #include <stdarg.h>
@@ -588,5 +587,3 @@ static int recompute(const struct carm_published *published,
     *n = f.n;
     return rc;
 }
-
-#endif

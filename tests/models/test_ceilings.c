@@ -7,7 +7,7 @@
 #include "tests/unit.h"
 #include "validation/roofs/plan.h"
 
-/* ---- file --------------------------------------------------------------------------------------- */
+/* ---- file ---- */
 
 static struct carm_ceiling_roof made(enum carm_ceiling_group group, const char *name, double rate)
 {
@@ -215,7 +215,7 @@ TEST(gaps)
     free(roofs.ceilings);
 }
 
-/* ---- option and plan ---------------------------------------------------------------------------- */
+/* ---- option and plan ---- */
 
 struct fixture {
     struct carm_topo *topo;
@@ -416,7 +416,7 @@ TEST(parts_are_powers_of_two)
     assert_string_equal(name, "1/128");
 }
 
-/* ---- affinity ----------------------------------------------------------------------------------- */
+/* ---- affinity ---- */
 
 /* want: the hardware thread that touches for n threads, -1 = there is one node */
 static void assert_touch(const char *machine, const char *cpuset, int nodes, int n, int want)

@@ -5,7 +5,7 @@
 #include "models/latency.h"
 #include "tests/unit.h"
 
-/* ---- two values --------------------------------------------------------------------------------- */
+/* ---- two values ---- */
 
 static struct carm_compare_value value(double rate, double half)
 {
@@ -127,7 +127,7 @@ TEST(false_alarms)
     assert_near((double)alarms / DRAWS, 0.05, 0.006);
 }
 
-/* ---- models ------------------------------------------------------------------------------------- */
+/* ---- models ---- */
 
 enum { LEVELS = 4 };
 

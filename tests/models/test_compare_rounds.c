@@ -244,8 +244,6 @@ TEST(builds_narrow)
     }
 }
 
-/* ---- closed forms -------------------------------------------------------------------------------- */
-
 /* Student's t, from tables: 97.5% with 3 and 6 degrees of freedom; 97.5% and 99.5% with 30. */
 static const double t3 = 3.182446, t6 = 2.446912, t30 = 2.042272, t30_five = 2.749996;
 

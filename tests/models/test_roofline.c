@@ -6,8 +6,6 @@
 
 enum { L1, L2, L3, DRAM }; /* homes; the links into L2, L3 and DRAM have the same numbers */
 
-/* ---- attainable performance ------------------------------------------------------------------ */
-
 TEST(the_slope_then_the_peak)
 {
     /* 32 byte and 8 flop a nanosecond: the ridge is at 1/4 */
@@ -33,8 +31,6 @@ TEST(operations_are_found_by_name)
     assert_ptr_equal(carm_roofs_find_plain_peak(&both), &mixed[1]);
     assert_null(carm_roofs_find_plain_peak(&none));
 }
-
-/* ---- bandwidths of the original model -------------------------------------------------------- */
 
 TEST(bandwidth_is_the_best_of_certain_streams)
 {
@@ -75,8 +71,6 @@ TEST(bandwidth_is_the_best_of_certain_streams)
     assert_near(carm_original_bandwidth(&roofs, "DRAM", true, &code), 0.0, 0.0);
     assert_string_equal(code, "");
 }
-
-/* ---- traffic --------------------------------------------------------------------------------- */
 
 /* 3000 bytes that the core loads and stores, of a set of 64 MiB passed once in 1024 repetitions. */
 static struct carm_stream stream(double loads, double stores)
@@ -127,8 +121,6 @@ TEST(behind_its_home_a_set_is_seen_once)
     s.update = true;
     assert_near(carm_traffic_bytes(&s, DRAM, L2), 512.0, 0.0);
 }
-
-/* ---- Ilic et al. 2014, Table 2 --------------------------------------------------------------- */
 
 /* Three classes of applications that run N iterations over their data; loads alone here, as the
  * paper counts no write-allocates. */

@@ -16,8 +16,6 @@ static char folder[64];
 static char myself[128];
 static char tiny[128];
 
-/* ---- the tests ---- */
-
 /* As run/launch.h does it: traced by its parent, stopped before exec. */
 static pid_t launch(const char *path, const char *task, const char *arg)
 {

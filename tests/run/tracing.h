@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tests that trace a program which they have compiled. */
-#ifndef CARM_TESTS_RUN_TRACING_H
-#define CARM_TESTS_RUN_TRACING_H
+#pragma once
 
 #include "run/trace.h"
 #include "tests/unit.h"
@@ -23,5 +22,3 @@ static inline bool tracing_works(void)
             skip();             \
         }                       \
     } while (0)
-
-#endif

@@ -52,8 +52,6 @@ static size_t level_of(uint64_t set_bytes, int threads)
     return set_bytes <= MIB ? 1 : set_bytes * (uint64_t)threads <= 8 * MIB ? 2 : 3;
 }
 
-/* ---- the fake harness ---------------------------------------------------------------------------- */
-
 static struct {
     size_t runs, teams;
     uint64_t largest; /* working set of all threads together */
@@ -237,8 +235,6 @@ double carm_contended_add_seconds(struct carm_team *team, int other)
 {
     return team->n > other ? 10e-9 : 0.0;
 }
-
-/* ---- builds -------------------------------------------------------------------------------------- */
 
 static struct carm_model *build(struct carm_build_config *config, struct carm_build_words words,
                                 struct carm_host *host)

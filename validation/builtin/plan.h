@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The built-in test codes, assembled when carm is built (asm/image.h): those of the default
  * plans of `carm build` and `carm validate`, on every CPU. */
-#ifndef CARM_VALIDATION_BUILTIN_PLAN_H
-#define CARM_VALIDATION_BUILTIN_PLAN_H
+#pragma once
 
 #include "asm/code.h"
 
@@ -10,5 +9,3 @@
  * plans give them; the result does not depend on the machine. *specs is to be released with free
  * returns 0, -CARM_ENOMEM, or -CARM_EINVAL from the plans */
 int carm_builtin_plan(struct carm_code_spec **specs, size_t *n, struct carm_err *err);
-
-#endif

@@ -72,8 +72,6 @@ __attribute__((weak)) double carm_latency_cycles(const struct carm_worker *worke
     return ticks * ratio;
 }
 
-/* ---- one quantity -------------------------------------------------------------------------------- */
-
 static double median_cycles(const struct carm_worker *w, struct work *k, const struct quantity *q,
                             uint64_t iterations, uint64_t mask)
 {
@@ -161,8 +159,6 @@ static void round_job(struct carm_worker *w, void *arg)
                               w->team->clock->tsc_hz);
     k->whole = !carm_team_is_over(w->team);
 }
-
-/* ---- figures ------------------------------------------------------------------------------------- */
 
 static struct carm_core_figure *add_figure(struct carm_model *m, enum carm_core_kind kind,
                                            const char *isa, const char *precision)
@@ -272,8 +268,6 @@ static int by_kind(const void *a, const void *b)
     const int kind = (int)left->kind - (int)right->kind;
     return kind ? kind : isa ? isa : strcmp(left->precision, right->precision);
 }
-
-/* ---- all ----------------------------------------------------------------------------------------- */
 
 static int open_work(struct carm_latency_run *run, struct work *k, struct carm_err *err)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measures latencies: latencies and throughputs of instructions, dependent loads over working
  * sets, chains in flight, lines handed between cores. */
-#ifndef CARM_VALIDATION_LATENCY_LATENCY_H
-#define CARM_VALIDATION_LATENCY_LATENCY_H
+#pragma once
 
 #include "asm/chain/image.h"
 #include "base/observer.h"
@@ -75,5 +74,3 @@ static inline bool carm_latency_has_time(const struct carm_latency_run *run, siz
  * worker  the calling thread */
 double carm_latency_cycles(const struct carm_worker *worker, const struct carm_chain *code,
                            void *window, uint64_t iterations, uint64_t mask, double *seconds);
-
-#endif

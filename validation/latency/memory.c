@@ -75,7 +75,7 @@ struct memory {
     int node;
 };
 
-/* ---- one point ----------------------------------------------------------------------------------- */
+/* ---- one point ---- */
 
 /* Moves the begins of the chains: `apart` lines from one another, on lines that no chain has
  * read lately. */
@@ -231,7 +231,7 @@ static bool measure(struct memory *m, size_t pages, enum carm_latency_order orde
     return true;
 }
 
-/* ---- curves -------------------------------------------------------------------------------------- */
+/* ---- curves ---- */
 
 static struct carm_latency_curve *add_curve(struct memory *m, size_t pages,
                                             enum carm_latency_order order)
@@ -297,7 +297,7 @@ static struct carm_latency_curve *sweep(struct memory *m, size_t pages,
     return c->points ? c : NULL;
 }
 
-/* ---- levels -------------------------------------------------------------------------------------- */
+/* ---- levels ---- */
 
 static struct carm_latency *add_latency(struct memory *m, const char *level,
                                         const struct carm_latency_curve *c, double clock_hz)
@@ -410,7 +410,7 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
     }
 }
 
-/* ---- in flight ----------------------------------------------------------------------------------- */
+/* ---- in flight ---- */
 
 /* Measures the rates of all codes of one kind on one level.
  * prefix  of the codes' names, up to the number of chains
@@ -707,7 +707,7 @@ static int measure_small(struct memory *m, struct carm_err *err)
     return measure_flight(m, "DRAM", "scalar", "P.k", 0, m->bytes, false, 0.0, err);
 }
 
-/* ---- all ----------------------------------------------------------------------------------------- */
+/* ---- all figures of memory ---- */
 
 static void touch_job(struct carm_worker *w, void *arg)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The order of a pointer chase: one random cycle through all its lines, which no prefetcher
  * follows. */
-#ifndef CARM_VALIDATION_LATENCY_ORDER_H
-#define CARM_VALIDATION_LATENCY_ORDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void carm_chase_order(uint32_t *sequence, enum carm_latency_order order, uint64_
 
 /* Makes each line of the sequence point to the next, the last to the first. base  aligned to 64 */
 void carm_chase_link(void *base, const uint32_t *sequence, size_t n);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Types and functions that the parts of a build share. */
-#ifndef CARM_VALIDATION_ROOFS_BUILD_H
-#define CARM_VALIDATION_ROOFS_BUILD_H
+#pragma once
 
 #include "base/observer.h"
 #include "harness/machine/clock.h"
@@ -105,5 +104,3 @@ bool carm_build_has_time(const struct carm_build *build, double share);
 
 /* Sets the team's deadline to a share of the budget. */
 void carm_build_limit(const struct carm_build *build, struct carm_team *team, double share);
-
-#endif

@@ -28,8 +28,6 @@ struct ceilings {
     const struct carm_code *dot;            /* the best streaming read; NULL = not known yet */
 };
 
-/* ---- sizes -------------------------------------------------------------------------------------- */
-
 /* Bytes of the last cache, all instances that the threads reach: the reported size, or the knee
  * of the curve if it is larger. */
 static double last_cache(const struct carm_build *build, const struct carm_build_levels *levels,
@@ -63,8 +61,6 @@ static double memory_set(const struct ceilings *c)
     const struct carm_build_level *l = memory_level(c);
     return l ? (double)l->sets[0] * c->levels->threads : 0.0;
 }
-
-/* ---- one ceiling -------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void say(struct carm_ceiling_roof *ceiling,
                                                       const char *fmt, ...)
@@ -182,8 +178,6 @@ static int begin(const struct ceilings *c, int threads, const char *name, struct
 static const char no_memory[] = "not measured: memory is not among the levels of this build "
                                 "(--levels, --memory)";
 
-/* ---- with the set's own team -------------------------------------------------------------------- */
-
 /* Working set of one thread for codes that read a part of its lines in a lap: a lap alone should leave
  * the last cache, as far as the buffers go. caches: last caches that it should hold */
 static uint64_t far_set(const struct ceilings *c, const struct carm_team *team, unsigned caches,
@@ -268,8 +262,6 @@ static int measure_here(struct ceilings *c, struct carm_team *team, struct carm_
     }
     return rc;
 }
-
-/* ---- with teams of their own -------------------------------------------------------------------- */
 
 static int open_team(const struct ceilings *c, int threads, uint64_t set_bytes,
                      struct carm_team **team, struct carm_err *err)

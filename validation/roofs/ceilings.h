@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The measurements of `carm build --ceilings`: after the roofs of their set.
  * source: Williams et al. 2009, appendix A.1.2 to A.1.4, A.2 */
-#ifndef CARM_VALIDATION_ROOFS_CEILINGS_H
-#define CARM_VALIDATION_ROOFS_CEILINGS_H
+#pragma once
 
 #include "validation/roofs/build.h"
 
@@ -17,5 +16,3 @@ double carm_build_traffic_share(const struct carm_code *code);
 
 /* Estimate of the ceilings' seconds. */
 double carm_build_ceilings_seconds(const struct carm_build *build, int threads);
-
-#endif

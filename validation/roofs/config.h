@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The configuration of `carm build`. */
-#ifndef CARM_VALIDATION_ROOFS_CONFIG_H
-#define CARM_VALIDATION_ROOFS_CONFIG_H
+#pragma once
 
 #include "asm/code.h"
 #include "harness/machine/cpu.h"
@@ -83,5 +82,3 @@ bool carm_build_wants_ceilings(const struct carm_build_config *config);
 
 /* The precision in which ceilings are measured: double if requested, else the first. */
 enum carm_precision carm_build_ceilings_precision(const struct carm_build_config *config);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Roofs that a model of this machine lacks for a point: measured alone and added, in a second. */
-#ifndef CARM_VALIDATION_ROOFS_LACKING_H
-#define CARM_VALIDATION_ROOFS_LACKING_H
+#pragma once
 
 #include "asm/isa.h"
 #include "harness/place/host.h"
@@ -29,5 +28,3 @@ bool carm_build_lacks(const struct carm_model *model, const char *isa, const cha
  * after some seconds; the model may hold a part of the set and is not to be written); -CARM_EINTR, -CARM_ENOMEM, or as carm_image_open */
 int carm_build_add_lack(struct carm_model *model, const struct carm_build_lack *lack,
                         const struct carm_host *host, struct carm_err *err);
-
-#endif

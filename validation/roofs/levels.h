@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The curve B(beta) of a build, and the working sets for the roofs of its levels. */
-#ifndef CARM_VALIDATION_ROOFS_LEVELS_H
-#define CARM_VALIDATION_ROOFS_LEVELS_H
+#pragma once
 
 #include "validation/roofs/build.h"
 
@@ -73,5 +72,3 @@ int carm_build_doubt_late(const struct carm_build_sweep *sweep,
  * share it.
  * level  index in topo->caches, or beyond them: memory */
 bool carm_build_is_private(const struct carm_topo *topo, size_t level, int threads);
-
-#endif

@@ -17,8 +17,6 @@ static const double most_seconds = 10.0;
 /* of a buffer's pages that are on the asked node */
 static const double whole = 0.99;
 
-/* ---- the matrix ------------------------------------------------------------------------------------- */
-
 static const struct carm_numa_node *node_at(const struct carm_numa_node *nodes, size_t n, int node)
 {
     for (size_t i = 0; i < n; i++) {
@@ -71,8 +69,6 @@ double carm_build_numa_seconds(const struct carm_topo *topo)
     }
     return n < 2 ? 0.0 : fmin(most_seconds, pair_seconds * (double)(n * with_cores));
 }
-
-/* ---- one pair ---------------------------------------------------------------------------------------- */
 
 struct numa {
     const struct carm_build *build;
@@ -211,8 +207,6 @@ static int measure_pair(void *arg, const struct carm_numa_node *from,
     free(topo.order);
     return rc;
 }
-
-/* ---- all --------------------------------------------------------------------------------------------- */
 
 /* The code of DRAM's peak, else of its roof of loads, and its working set for each last cache. */
 static void choose_code(struct numa *m, const struct carm_model *model)

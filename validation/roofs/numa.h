@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory domains of a build: bandwidth and latency from the cores of each NUMA node to the memory of each. */
-#ifndef CARM_VALIDATION_ROOFS_NUMA_H
-#define CARM_VALIDATION_ROOFS_NUMA_H
+#pragma once
 
 #include "validation/latency/latency.h"
 #include "validation/roofs/build.h"
@@ -28,5 +27,3 @@ int carm_build_fill_numa(struct carm_model *model, const struct carm_numa_node *
  * returns as carm_build_fill_numa */
 int carm_build_measure_numa(const struct carm_build *build, const struct carm_host *host,
                             struct carm_model *model, struct carm_err *err);
-
-#endif

@@ -178,7 +178,7 @@ static size_t add_compute(struct carm_code_spec *out, const struct carm_code_spe
     return n;
 }
 
-/* ---- ceilings: what there is to measure ---------------------------------------------------------- */
+/* ---- ceilings: what there is to measure ---- */
 
 enum { LINE_BYTES = 64 };
 
@@ -216,7 +216,7 @@ static void add_ceiling(struct ceilings *p, enum carm_ceiling_group group,
     p->n += point->ncodes > 0 ? 1 : 0;
 }
 
-/* ---- in-core: A.1.3 --------------------------------------------------------------------------- */
+/* ---- in-core: A.1.3 ---- */
 
 /* Adds the ceiling with one chain: every operation waits for the one before. */
 static void add_tlp(struct ceilings *p, enum carm_op op)
@@ -290,7 +290,7 @@ static void add_in_core(struct ceilings *p)
     }
 }
 
-/* ---- instruction mix: A.1.4 ------------------------------------------------------------------- */
+/* ---- instruction mix: A.1.4 ---- */
 
 /* Floating point, integer additions, and the loop's own instructions. */
 static void add_mix(struct ceilings *p)
@@ -315,7 +315,7 @@ static void add_mix(struct ceilings *p)
     }
 }
 
-/* ---- memory: A.1.2 ---------------------------------------------------------------------------- */
+/* ---- memory: A.1.2 ---- */
 
 static struct carm_code_spec streaming(const struct ceilings *p, enum carm_kind kind,
                                        unsigned loads, unsigned stores)
@@ -403,7 +403,7 @@ size_t carm_ceilings_plan(const struct carm_build_config *config, const struct c
     return p.n;
 }
 
-/* ---- A.2 -------------------------------------------------------------------------------------- */
+/* ---- A.2 ---- */
 
 size_t carm_ceilings_parts(int n, int *out)
 {
@@ -430,7 +430,7 @@ void carm_ceilings_share(int part, int n, char name[32])
     snprintf(name, 32, "%d/%d", part / a, n / a);
 }
 
-/* ---- all codes of a build ------------------------------------------------------------------------- */
+/* ---- all codes of a build ---- */
 
 /* Adds the codes of ceilings that are not in specs[n] yet. returns the new number of specs */
 static size_t add_ceilings(const struct carm_build_config *config, const struct carm_cpu *cpu,

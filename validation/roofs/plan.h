@@ -2,8 +2,7 @@
 /* The test codes of a build: candidates for each roof and each ceiling, assembled in one run of
  * nasm.
  * source: Williams et al. 2009, A.1.2 to A.1.4, for the ceilings */
-#ifndef CARM_VALIDATION_ROOFS_PLAN_H
-#define CARM_VALIDATION_ROOFS_PLAN_H
+#pragma once
 
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
@@ -85,5 +84,3 @@ size_t carm_ceilings_parts(int n, int *out);
 
 /* "1/2", "3/8": part of n in lowest terms, at most 32 bytes. */
 void carm_ceilings_share(int part, int n, char name[32]);
-
-#endif

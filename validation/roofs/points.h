@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From measurements to the parts of a model. Every function that adds returns 0 or -CARM_ENOMEM;
  * the pointers in `out` are valid until the next part of the same kind is added. */
-#ifndef CARM_VALIDATION_ROOFS_POINTS_H
-#define CARM_VALIDATION_ROOFS_POINTS_H
+#pragma once
 
 #include "validation/roofs/build.h"
 #include "validation/series.h"
@@ -42,5 +41,3 @@ int carm_build_add_pooled_point(struct carm_curve *curve, double x,
 
 /* The set's clock: the median of its points' clocks. */
 void carm_build_roofs_clock(struct carm_roofs *roofs);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Roofs of a build that are measured, and their way into the model. */
-#ifndef CARM_VALIDATION_ROOFS_RESULT_H
-#define CARM_VALIDATION_ROOFS_RESULT_H
+#pragma once
 
 #include "validation/roofs/build.h"
 #include "validation/series.h"
@@ -65,5 +64,3 @@ bool carm_build_roof_winner(const struct carm_build_roof *roof, struct carm_winn
 /* Adds all roofs with a round to the model, keeps the winners of the search, and measures F(phi) of each set.
  * returns 0, -CARM_EINTR or -CARM_ENOMEM */
 int carm_build_add_results(const struct carm_build_job *j, struct carm_err *err);
-
-#endif

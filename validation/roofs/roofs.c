@@ -121,7 +121,7 @@ static size_t rounds_of(const struct carm_build_job *j, const struct carm_build_
     return is_main(r) || j->rounds / 2 < least ? j->rounds : j->rounds / 2;
 }
 
-/* ---- candidates --------------------------------------------------------------------------------- */
+/* ---- candidates ---- */
 
 static int announce(const struct carm_build_roof *r, const char *doing, struct carm_err *err)
 {
@@ -327,7 +327,7 @@ static void search_compute(struct carm_build_roof *r)
     }
 }
 
-/* ---- the rounds of a model before ---------------------------------------------------------------- */
+/* ---- the rounds of a model before ---- */
 
 static const struct carm_roofs *roofs_before(const struct carm_build_roof *r)
 {
@@ -395,7 +395,7 @@ static void add_before(struct carm_build_roof *r)
     }
 }
 
-/* ---- rounds ------------------------------------------------------------------------------------- */
+/* ---- rounds ---- */
 
 static void one_round(const struct carm_build_job *j, struct carm_build_roof *r, double wait)
 {
@@ -542,7 +542,7 @@ static int run_rounds(struct carm_build_job *j, struct carm_err *err)
     return 0;
 }
 
-/* ---- rules -------------------------------------------------------------------------------------- */
+/* ---- rules ---- */
 
 /* At the same clock. */
 static double per_core(const struct carm_build_roof *r)
@@ -607,7 +607,7 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
     return broken;
 }
 
-/* ---- more rounds -------------------------------------------------------------------------------- */
+/* ---- more rounds ---- */
 
 /* Whether repeated rounds have no effect: the last ones made neither the figure sound nor its
  * interval narrower. */
@@ -708,7 +708,7 @@ static int finish(struct carm_build_job *j, struct carm_err *err)
     return carm_build_add_results(j, err);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------ */
+/* ---- measuring all roofs ---- */
 
 /* Whether the roof has rounds of an earlier model. */
 static bool has_known(const struct carm_build_roof *r)

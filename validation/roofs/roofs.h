@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The roofs of a build, and F(phi). */
-#ifndef CARM_VALIDATION_ROOFS_ROOFS_H
-#define CARM_VALIDATION_ROOFS_ROOFS_H
+#pragma once
 
 #include "validation/roofs/result.h"
 
@@ -32,5 +31,3 @@ double carm_build_roofs_seconds(const struct carm_build *build);
  * Fills in the notes of roofs that are too slow by a rule, and counts the rounds of those that are alike.
  * returns the number of such roofs */
 size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n);
-
-#endif

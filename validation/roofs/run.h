@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A build: everything between its checked options and the written file. */
-#ifndef CARM_VALIDATION_ROOFS_RUN_H
-#define CARM_VALIDATION_ROOFS_RUN_H
+#pragma once
 
 #include "harness/place/host.h"
 #include "models/model.h"
@@ -47,5 +46,3 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
 
 /* Estimate of the build's seconds, for the progress line. */
 double carm_build_estimate(const struct carm_build *build);
-
-#endif

@@ -23,8 +23,6 @@ static size_t reps_of(const struct carm_build *build)
     return reps > LEAST_REPS ? reps : LEAST_REPS;
 }
 
-/* ---- the plan -------------------------------------------------------------------------------------- */
-
 /* Threads of the places that the first threads fill: those of a default build's sets, and of this build's. */
 static size_t list_places(const struct carm_build *build, int *places, size_t most)
 {
@@ -82,8 +80,6 @@ void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling
     out->seconds += run * (double)between;
     out->seconds *= out->spread ? 2.0 : 1.0;
 }
-
-/* ---- one number of threads -------------------------------------------------------------------------- */
 
 uint64_t carm_scaling_set(const struct carm_topo *topo, const struct carm_topo *from_topo,
                           size_t level, uint64_t set_bytes, int from, int threads)
@@ -291,8 +287,6 @@ static int measure_step(struct scaling *s, int threads, struct carm_err *err)
     free(from);
     return rc;
 }
-
-/* ---- a layout --------------------------------------------------------------------------------------- */
 
 /* Takes a point of the first layout where both run on the same CPUs. returns whether they do */
 static int take_same(struct scaling *s, const struct carm_scaling *first, size_t nfirst,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bandwidth of each level and the peak over the number of threads (`carm build --scaling`). */
-#ifndef CARM_VALIDATION_ROOFS_SCALING_H
-#define CARM_VALIDATION_ROOFS_SCALING_H
+#pragma once
 
 #include "models/scaling.h"
 #include "validation/roofs/build.h"
@@ -30,5 +29,3 @@ int carm_build_measure_scaling(const struct carm_build *build, struct carm_model
  * level      index in topo->caches, or beyond them: memory */
 uint64_t carm_scaling_set(const struct carm_topo *topo, const struct carm_topo *from_topo,
                           size_t level, uint64_t set_bytes, int from, int threads);
-
-#endif

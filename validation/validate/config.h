@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The configuration of `carm validate`: sets of roofs and operations of a model. */
-#ifndef CARM_VALIDATION_VALIDATE_CONFIG_H
-#define CARM_VALIDATION_VALIDATE_CONFIG_H
+#pragma once
 
 #include "harness/machine/cpu.h"
 #include "harness/machine/topo.h"
@@ -42,5 +41,3 @@ int carm_validate_configure(struct carm_validate_config *config, const struct ca
 /* The default operation for validating a set: its fastest, or fma if fma is within 1% of the
  * fastest, since tuned code uses fma. NULL = it has no compute roof */
 const struct carm_compute_roof *carm_validate_fastest(const struct carm_roofs *roofs);
-
-#endif

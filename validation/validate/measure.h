@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The measurements of a validation: test code C over the grid of intensities on every level, and
  * codes A and B beside it. */
-#ifndef CARM_VALIDATION_VALIDATE_MEASURE_H
-#define CARM_VALIDATION_VALIDATE_MEASURE_H
+#pragma once
 
 #include "base/observer.h"
 #include "harness/machine/clock.h"
@@ -41,5 +40,3 @@ int carm_validate_measure(struct carm_validate *run, struct carm_team *team, siz
 
 /* Estimate of the seconds of one set. weights: the weights of its levels are added */
 double carm_validate_seconds(const struct carm_validate *run, size_t roofs, double *weights);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The test codes of a validation: for each intensity of the grid several schedules of test code C,
  * and the codes A and B behind the model's roofs, all assembled in one run of nasm. */
-#ifndef CARM_VALIDATION_VALIDATE_PLAN_H
-#define CARM_VALIDATION_VALIDATE_PLAN_H
+#pragma once
 
 #include "asm/image.h"
 #include "models/model.h"
@@ -65,5 +64,3 @@ size_t carm_validate_plan_schedules(const struct carm_validate_plan *plan, size_
 /* The code with a name in any spelling, or NULL. */
 const struct carm_code *carm_validate_plan_find(const struct carm_validate_plan *plan,
                                                 const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A validation: everything between its checked options and the written file. */
-#ifndef CARM_VALIDATION_VALIDATE_RUN_H
-#define CARM_VALIDATION_VALIDATE_RUN_H
+#pragma once
 
 #include "harness/place/host.h"
 #include "models/model.h"
@@ -29,5 +28,3 @@ int carm_validate_run(const struct carm_validate_config *config, const struct ca
 /* The set of measurements i of the configuration. */
 struct carm_validation_set carm_validate_set(const struct carm_validate_config *config,
                                              const struct carm_model *model, size_t i);
-
-#endif

@@ -211,8 +211,6 @@ int carm_validation_score(struct carm_model *model, const struct carm_validation
     return rc;
 }
 
-/* ---- fits --------------------------------------------------------------------------------------- */
-
 /* Relative error of a form itself, added to a point's spread; chosen by hand. The spread of a
  * median is 0.01% on a quiet machine: alone, it would let a few points decide. */
 static const double model_sigma = 0.01;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compares models with the points of one set: scores and fits, which are added to the model. */
-#ifndef CARM_VALIDATION_VALIDATE_SCORE_H
-#define CARM_VALIDATION_VALIDATE_SCORE_H
+#pragma once
 
 #include "models/model.h"
 
@@ -43,5 +42,3 @@ int carm_validation_score(struct carm_model *model, const struct carm_validation
  * returns 0 or -CARM_ENOMEM */
 int carm_validation_fit_levels(struct carm_model *model, const struct carm_validation_set *set,
                                double issue, struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test code C over the grid of intensities on one level, in rounds, with codes A and B beside them. */
-#ifndef CARM_VALIDATION_VALIDATE_SWEEP_H
-#define CARM_VALIDATION_VALIDATE_SWEEP_H
+#pragma once
 
 #include "harness/machine/measure.h"
 #include "models/model.h"
@@ -73,5 +72,3 @@ void carm_sweep_excess(const double *intensity, const double *performance, size_
  * sound state, or over all rounds when fewer than CARM_ROUNDS_MIN are sound; 0 without rounds */
 double carm_sweep_paired(double performance, const struct carm_round *rounds,
                          const struct carm_sweep_beside *beside, size_t n);
-
-#endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- flops ------------------------------------------------------------------------------------- */
+/* ---- flops ---- */
 
 /* Flops of an instruction, from its mnemonic: [v]<operation><order><pd|ps|sd|ss|ph|sh>.
  *
@@ -157,7 +157,7 @@ static void vector_flops(struct carm_account *e, const ZydisDecodedInstruction *
     }
 }
 
-/* ---- integers ---------------------------------------------------------------------------------- */
+/* ---- integers ---- */
 
 /* Operations on vectors of integers: those that roofs are made of (asm/isa.h). An addition, subtraction,
  * average, multiplication, logical operation or population count is one for each lane; what multiplies and
@@ -264,7 +264,7 @@ static void vector_integers(struct carm_account *e, const ZydisDecodedInstructio
     }
 }
 
-/* ---- both -------------------------------------------------------------------------------------- */
+/* ---- tiles, integers and floating point of one instruction ---- */
 
 /* source: Intel 64 and IA-32 SDM, volume 2, TDP*: each 4 bytes of two rows give a sum of products
  * returns false for what is not understood */
@@ -349,7 +349,7 @@ static bool read_operations(struct carm_account *e, const ZydisDecodedInstructio
     return true;
 }
 
-/* ---- loads and stores -------------------------------------------------------------------------- */
+/* ---- loads and stores ---- */
 
 enum {
     READS = ZYDIS_OPERAND_ACTION_MASK_READ,
@@ -606,7 +606,7 @@ static void read_memory(struct carm_account *e, const ZydisDecodedInstruction *i
     }
 }
 
-/* ---- control flow, and all of it ----------------------------------------------------------------- */
+/* ---- control flow, and all of it ---- */
 
 static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands)
 {

@@ -5,8 +5,7 @@
  * looks at them. Any x86-64 instruction; test codes have their own, stricter decoder.
  *
  * Everything that counts executed instructions takes what they do from here. */
-#ifndef CARM_HARNESS_COUNT_STEP_ACCOUNT_H
-#define CARM_HARNESS_COUNT_STEP_ACCOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ void carm_account_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
  * returns false when they are not a whole instruction */
 bool carm_account_decode(const ZydisDecoder *decoder, const uint8_t *code, size_t n,
                          struct carm_account *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sums of counts of executed instructions, and counts as quantities of a row. */
-#ifndef CARM_HARNESS_COUNT_STEP_COUNTS_H
-#define CARM_HARNESS_COUNT_STEP_COUNTS_H
+#pragma once
 
 #include "harness/count/quantities.h"
 #include "harness/count/step/instruction.h"
@@ -16,5 +15,3 @@ void carm_step_counts_subtract(struct carm_step_counts *a, const struct carm_ste
 /* As quantities, counted `stepped`. share: of the calls that were stepped, 0 .. 1 */
 void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
                                 struct carm_counts *out);
-
-#endif

@@ -6,8 +6,7 @@
  * What is counted is as in trap.h, but handlers of signals count as well, and of calls that lead into a
  * function with CARM_STEP_TEXT only direct ones are left out: set LD_BIND_NOW, so that no call leads through
  * the dynamic linker. */
-#ifndef CARM_HARNESS_COUNT_STEP_ENGINE_H
-#define CARM_HARNESS_COUNT_STEP_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int carm_engine_read(struct carm_step_counts *counts, bool *complete, struct car
 int carm_engine_end(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
 void carm_engine_pause(void);
 void carm_engine_resume(void);
-
-#endif

@@ -61,8 +61,6 @@ const struct carm_account *carm_accounts_find(struct carm_accounts *accounts, ui
     return &entry->account;
 }
 
-/* ---- counting ---- */
-
 static uint64_t low_bits(unsigned n)
 {
     return n >= 64 ? UINT64_MAX : (1ULL << n) - 1;

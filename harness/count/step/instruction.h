@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts of executed instructions: flops, operations on vectors of integers, loads, stores and bytes, from their accounts
  * (harness/count/step/account.h) and the register state before each. */
-#ifndef CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
-#define CARM_HARNESS_COUNT_STEP_INSTRUCTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -137,5 +136,3 @@ bool carm_account_resumed(const struct carm_account *e, uint64_t rip, uint64_t *
  * code  [n] its bytes, n <= 15 where the page ends */
 void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,
                          const struct carm_registers *regs, struct carm_step_counts *counts);
-
-#endif

@@ -7,8 +7,7 @@
  * that leads into the one that ends (its way through the PLT included). Not counted: signal handlers
  * of the program, threads and processes that it starts, the kernel. While stepped, the thread cannot
  * block SIGTRAP nor install a handler for it; both calls seem to succeed. */
-#ifndef CARM_HARNESS_COUNT_STEP_TRAP_H
-#define CARM_HARNESS_COUNT_STEP_TRAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ bool carm_step_active(void);
  * happens where the thread is not being stepped. */
 void carm_step_pause(void);
 void carm_step_resume(void);
-
-#endif

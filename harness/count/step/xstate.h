@@ -2,8 +2,7 @@
 /* Vector and mask registers, and the shapes of tiles, in an XSAVE area of the standard format, as signal frames and ptrace's
  * NT_X86_XSTATE have it.
  * source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 13 */
-#ifndef CARM_HARNESS_COUNT_STEP_XSTATE_H
-#define CARM_HARNESS_COUNT_STEP_XSTATE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct carm_tile_shape carm_xstate_tile(const struct carm_xlayout *layout, const
 
 /* Bytes that XSAVE writes for these components, header included. */
 uint32_t carm_xstate_bytes(const struct carm_xlayout *layout, uint64_t components);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes of x86-64 instructions. The cache's memory is mapped twice (cache.h): code is executed where it cannot be
  * written, and written where it cannot be executed. All addresses are those where it is executed. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_CODE_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_CODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -167,5 +166,3 @@ static inline void carm_aim(const struct carm_emit *e, const uint8_t *from, cons
     const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)from + 4));
     memcpy(carm_alias(e, from), &off, sizeof off);
 }
-
-#endif

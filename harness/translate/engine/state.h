@@ -2,8 +2,7 @@
 /* The engine's state of one thread of the counted program, addressed by gs; the first part of
  * the thread's slot of the tally. Translated code and entry.asm know the offsets of the first
  * members. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_STATE_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -232,5 +231,3 @@ long carm_clone(struct carm_thread *child, long nr, uint64_t a, uint64_t b, uint
 _Noreturn void carm_sigreturn(uint64_t rsp);
 /* exit of this thread after *used = 0, without a stack */
 _Noreturn void carm_exit_thread(uint64_t status, uint32_t *used);
-
-#endif

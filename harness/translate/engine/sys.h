@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* System calls without a C library. Errors are returned as -errno. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_SYS_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_SYS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -29,5 +28,3 @@ static inline long carm_sys2(long nr, uint64_t a, uint64_t b)
 {
     return carm_sys6(nr, a, b, 0, 0, 0, 0);
 }
-
-#endif

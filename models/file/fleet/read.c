@@ -21,7 +21,7 @@
 
 enum { LINE_MAX_BYTES = 64 << 20 };
 
-/* ---- the text of one model or row ---------------------------------------------------------------- */
+/* ---- the text of one model or row ---- */
 
 /* The reader puts the file's name before its reason, and has none here. */
 static void strip_name(struct carm_err *err)
@@ -158,7 +158,7 @@ int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item 
     return rc;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 struct list {
     char **names;
@@ -257,7 +257,7 @@ static int list_files(char *const *paths, size_t n, struct list *list, struct ca
     return rc;
 }
 
-/* ---- the reader ----------------------------------------------------------------------------------- */
+/* ---- the reader ---- */
 
 struct reader {
     pthread_mutex_t lock; /* of all that follows */
@@ -298,7 +298,7 @@ static const char *keep(struct reader *r, const char *text)
     return kept;
 }
 
-/* ---- adding to the fleet, under the lock ---------------------------------------------------- */
+/* ---- adding to the fleet, under the lock ---- */
 
 static void add_broken(struct reader *r, const char *file, size_t line, const char *reason)
 {
@@ -353,7 +353,7 @@ static void add_row(struct reader *r, const struct work *w, const struct carm_fl
     f->rows[f->nrows++] = row;
 }
 
-/* ---- the threads -------------------------------------------------------------------------------- */
+/* ---- the threads ---- */
 
 static void close_lines(struct reader *r)
 {
@@ -513,7 +513,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* ---- all together -------------------------------------------------------------------------------- */
+/* ---- rows in the order of files and lines ---- */
 
 /* Sorts by file and line, so that the result does not depend on the order in which threads end. */
 static int by_place(const char *file_a, size_t line_a, const char *file_b, size_t line_b)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reading of a fleet: models, and rows around models. */
-#ifndef CARM_MODELS_FILE_FLEET_READ_H
-#define CARM_MODELS_FILE_FLEET_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ struct carm_fleet_item {
  * returns 0, -CARM_EFORMAT or -CARM_ENOMEM; item->model is to be released with carm_model_free */
 int carm_fleet_item_parse(const char *text, size_t size, struct carm_fleet_item *item,
                           struct carm_err *err);
-
-#endif

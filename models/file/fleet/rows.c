@@ -74,8 +74,6 @@ void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said)
     json_decref(row);
 }
 
-/* ---- the file ------------------------------------------------------------------------------------- */
-
 static int fail(struct carm_err *err, const char *name, int errnum)
 {
     return carm_fail(err, CARM_EIO, "cannot write %.256s: %s; choose another place with -o", name,

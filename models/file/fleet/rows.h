@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of fleet.jsonl: one JSON object a line, with a node's model or the reason why it has
  * none; and appending to the file. */
-#ifndef CARM_MODELS_FILE_FLEET_ROWS_H
-#define CARM_MODELS_FILE_FLEET_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ int carm_fleet_file_append(struct carm_fleet_file *file, const char *line, struc
 /* Brings the rows to the disk and closes; a file that was made for nothing is left empty. NULL and a
  * closed one are allowed. returns 0 or -CARM_EIO */
 int carm_fleet_file_close(struct carm_fleet_file *file, struct carm_err *err);
-
-#endif

@@ -235,8 +235,6 @@ static void count_values(const struct values *v, struct carm_sol_counts *c)
     c->repeated = c->unfused - c->external - c->intermediate;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
-
 static int no_memory(const struct reader *r)
 {
     return carm_fail(r->err, CARM_ENOMEM, "not enough memory for an analysis of %u layers",

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Totals of a graph from a file, in place of the graph.
  * Source of the keys: the guide; the Solar project's docs/FORMAT.md, section 3. */
-#ifndef CARM_MODELS_FILE_SOL_ANALYSIS_H
-#define CARM_MODELS_FILE_SOL_ANALYSIS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis
 /* Like carm_sol_analysis_read, from memory. name: the file's name in messages. */
 int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *name,
                             struct carm_sol_analysis **analysis, struct carm_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads the architecture of an accelerator from YAML. */
-#ifndef CARM_MODELS_FILE_SOL_ARCH_H
-#define CARM_MODELS_FILE_SOL_ARCH_H
+#pragma once
 
 #include "base/err.h"
 #include "models/sol/arch.h"
@@ -21,5 +20,3 @@
  * failure */
 int carm_sol_arch_parse(const char *text, size_t size_bytes, const char *name,
                         struct carm_sol_arch *arch, struct carm_err *err);
-
-#endif

@@ -76,7 +76,7 @@ struct reader {
     bool accelforge; /* the document has the key workload */
 };
 
-/* ---- room and refusals ----------------------------------------------------------------------- */
+/* ---- room and refusals ---- */
 
 static uint32_t clip(size_t line)
 {
@@ -172,7 +172,7 @@ static struct pending hash_of(const struct reader *r, const struct carm_yaml_ite
                             .length = (uint32_t)item->length};
 }
 
-/* ---- members of lists ------------------------------------------------------------------------ */
+/* ---- members of lists ---- */
 
 static int add_name(struct reader *r, enum key key, int side, const struct carm_yaml_item *item)
 {
@@ -259,7 +259,7 @@ static int add_member(struct reader *r, enum key key, int side, const struct car
     }
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values of a layer's keys ---- */
 
 static int read_list(struct reader *r, enum key key, int side)
 {
@@ -411,7 +411,7 @@ static int read_keys(struct reader *r)
     return rc;
 }
 
-/* ---- from the slots to the pools ------------------------------------------------------------- */
+/* ---- from the slots to the pools ---- */
 
 /* Tensors at the end may have no entry in tensor_types: Solar writes none for tensors whose name
  * it had to make up. */
@@ -550,7 +550,7 @@ static int move_layer(struct reader *r)
     return rc ? rc : move_links(r, 1, &r->draft->outs);
 }
 
-/* ---- layers ---------------------------------------------------------------------------------- */
+/* ---- layers ---- */
 
 /* The map of the layer in hand, whose opening was read; its id and line are set. */
 static int read_layer(struct reader *r)
@@ -629,7 +629,7 @@ static int read_layers(struct reader *r)
     return rc;
 }
 
-/* ---- the document ---------------------------------------------------------------------------- */
+/* ---- the document ---- */
 
 static int set_model_name(const struct reader *r, const char *name)
 {

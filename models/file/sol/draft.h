@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A graph as in its file: layers by name, with their line numbers for messages.
  * models/file/sol/graph.c turns a draft into a graph. */
-#ifndef CARM_MODELS_FILE_SOL_DRAFT_H
-#define CARM_MODELS_FILE_SOL_DRAFT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ static inline const char *carm_sol_draft_id(const struct carm_sol_draft *draft, 
 {
     return draft->names.text + draft->graph->layers[layer].id;
 }
-
-#endif

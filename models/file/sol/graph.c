@@ -33,7 +33,7 @@ static const char *id_of(const struct check *c, uint32_t layer)
     return carm_sol_draft_id(c->draft, layer);
 }
 
-/* ---- connections ------------------------------------------------------------------------------- */
+/* ---- connections ---- */
 
 /* One side of a layer's connections: names become layers, repetitions and names of no layer go away.
  * A name of no layer is a tensor from outside the graph, or a reader there.
@@ -221,7 +221,7 @@ static int check_links(struct check *c)
     return rc;
 }
 
-/* ---- execution order --------------------------------------------------------------------------- */
+/* ---- execution order ---- */
 
 /* Kahn's algorithm with the ready layers in a heap by their place in the file: the smallest is first. */
 
@@ -340,7 +340,7 @@ static int check_order(const struct check *c)
     return rc;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 static const char *name_of(const struct check *c, uint32_t tensor)
 {
@@ -505,7 +505,7 @@ static int check_tensors(const struct check *c)
     return rc;
 }
 
-/* ---- equations --------------------------------------------------------------------------------- */
+/* ---- equations ---- */
 
 /* All inputs, or the largest output: whichever are more elements. */
 static int points_of_shapes(const struct check *c, struct carm_sol_layer *layer)
@@ -631,7 +631,7 @@ static int check_equations(const struct check *c)
     return rc ? rc : note_types(c);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static int check_graph(struct check *c)
 {

@@ -5,8 +5,7 @@
  * add some. So a connection may name a parameter instead of a layer, be listed by only one of
  * its two layers, or be missing. Contradictions that do no harm are kept for
  * carm_sol_graph_remark. */
-#ifndef CARM_MODELS_FILE_SOL_GRAPH_H
-#define CARM_MODELS_FILE_SOL_GRAPH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ int carm_sol_graph_open(const char *path, struct carm_sol_graph **graph, struct 
 /* Like carm_sol_graph_read, from memory. name: the file's name in messages. */
 int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
                          struct carm_sol_graph **graph, struct carm_err *err);
-
-#endif

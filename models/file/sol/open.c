@@ -25,8 +25,6 @@ enum { NAMES_MAX = 320 };
 #define GRAPH_BYTES_MAX ((size_t)2 << 30)
 #define ARCH_BYTES_MAX  ((size_t)64 << 20)
 
-/* ---- built-in architectures and examples ------------------------------------------------------- */
-
 /* Put into the program by the build, zero-terminated: data/sol-NAME.yaml. */
 extern const char carm_asset_data_sol_a100_sxm4[];
 extern const char carm_asset_data_sol_b200[];
@@ -112,8 +110,6 @@ static bool may_be_name(const char *operand)
     return !strpbrk(operand, "/.") && strcmp(operand, "-") != 0 && access(operand, F_OK) != 0;
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
-
 /* A pipe may have no end: the part that has come so far is looked at once. */
 #define EARLY_BYTES ((size_t)8 << 20)
 typedef int early_check(const char *path, const char *text, size_t size, struct carm_err *err);
@@ -187,8 +183,6 @@ static bool is_regular(const char *path)
     struct stat st;
     return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
-
-/* ---- graph or analysis ------------------------------------------------------------------------- */
 
 /* The first layer's keys: an analysis counts, a graph names tensors. */
 static int look_at_layer(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
@@ -336,8 +330,6 @@ void carm_sol_input_close(struct carm_sol_input *input)
     free(input->name);
     memset(input, 0, sizeof *input);
 }
-
-/* ---- architecture ------------------------------------------------------------------------------ */
 
 static int model_only(const char *isa, int threads, struct carm_err *err)
 {

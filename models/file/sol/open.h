@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The operand and the architecture of `carm sol`: from files, pipes, a CPU's measured model, or
  * the built-in ones. */
-#ifndef CARM_MODELS_FILE_SOL_OPEN_H
-#define CARM_MODELS_FILE_SOL_OPEN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ const char *carm_sol_arch_text(const char *name, size_t *size_bytes);
 const char *carm_sol_example_text(const char *name, size_t *size_bytes);
 const char *const *carm_sol_arch_names(void);
 const char *const *carm_sol_example_names(void);
-
-#endif

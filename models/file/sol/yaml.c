@@ -67,7 +67,7 @@ struct carm_yaml {
     size_t copy_line; /* of the outermost alias */
 };
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 /* A file's strings may hold terminal escapes, and messages go to terminals. */
 static void blank_controls(char *s)
@@ -123,7 +123,7 @@ static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
                             problem, p->context ? " " : "", p->context ? p->context : "");
 }
 
-/* ---- input ----------------------------------------------------------------------------------- */
+/* ---- input ---- */
 
 static int give(void *data, unsigned char *buffer, size_t size, size_t *given)
 {
@@ -227,7 +227,7 @@ void carm_yaml_close(struct carm_yaml *yaml)
     free(yaml);
 }
 
-/* ---- items ----------------------------------------------------------------------------------- */
+/* ---- items ---- */
 
 static int next_event(struct carm_yaml *yaml, struct carm_err *err)
 {
@@ -344,7 +344,7 @@ static int enter(struct carm_yaml *yaml, struct carm_yaml_item *item, enum carm_
     item->kind = kind;
     return deeper(yaml, item, err);
 }
-/* ---- anchors and aliases ----------------------------------------------------------------------- */
+/* ---- anchors and aliases ---- */
 
 static int keep(struct carm_yaml *yaml, const struct carm_yaml_item *item, struct carm_err *err)
 {
@@ -523,7 +523,7 @@ static int next_copy(struct carm_yaml *yaml, struct carm_yaml_item *item, struct
     return deeper(yaml, item, err);
 }
 
-/* ---- the stream -------------------------------------------------------------------------------- */
+/* ---- the stream ---- */
 
 static int next_item(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
 {
@@ -624,7 +624,7 @@ int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err)
     return 0;
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- numbers, texts and truth values ---- */
 
 /* Both YAML 1.1, which PyYAML writes, and 1.2 are read, but for words that mean different numbers in
  * the two. */

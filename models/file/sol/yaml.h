@@ -4,8 +4,7 @@
  * than CARM_YAML_GROWTH for each character of the file so far, and no more than
  * CARM_YAML_COPIES_MAX: no small file can grow large. Tags that are not YAML's own, a second
  * document and nesting deeper than CARM_YAML_DEPTH_MAX are refused. */
-#ifndef CARM_MODELS_FILE_SOL_YAML_H
-#define CARM_MODELS_FILE_SOL_YAML_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ int carm_yaml_bool(const struct carm_yaml *yaml, const struct carm_yaml_item *it
 
 /* Whether a scalar says "nothing": null, ~ or empty, unquoted. */
 bool carm_yaml_is_null(const struct carm_yaml_item *item);
-
-#endif

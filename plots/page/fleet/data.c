@@ -12,8 +12,6 @@
 
 static const double share_step = 1e-5;
 
-/* ---- pieces --------------------------------------------------------------------------------------- */
-
 static void put_member(FILE *out, const char *name, const char *text)
 {
     fprintf(out, ",\"%s\":", name);
@@ -44,8 +42,6 @@ static void put_count(FILE *out, const char *name, size_t n)
 {
     fprintf(out, ",\"%s\":%zu", name, n);
 }
-
-/* ---- nodes that have several models ---------------------------------------------------------------- */
 
 /* Values of earlier models that a page holds for one group, and models of one node: with more, the oldest
  * stay away. */
@@ -162,8 +158,6 @@ static void put_history(FILE *out, const struct carm_fleet_report *report,
     put_drift(out, group);
     put_shifts(out, report, group);
 }
-
-/* ---- one group ------------------------------------------------------------------------------------ */
 
 static void put_column(FILE *out, const struct carm_fleet_column *c)
 {
@@ -318,8 +312,6 @@ static void put_group(FILE *out, const struct carm_fleet_report *report,
     put_history(out, report, group);
     fputc('}', out);
 }
-
-/* ---- the whole ------------------------------------------------------------------------------------ */
 
 static void put_counts(FILE *out, const struct carm_fleet_report *report)
 {

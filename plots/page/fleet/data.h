@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The data of the page of carm fleet report, as one JSON object for its scripts. */
-#ifndef CARM_PLOTS_PAGE_FLEET_DATA_H
-#define CARM_PLOTS_PAGE_FLEET_DATA_H
+#pragma once
 
 #include "base/err.h"
 #include "models/fleet/fleet.h"
@@ -22,5 +21,3 @@ struct carm_fleet_report {
  * returns 0 or -CARM_ENOMEM */
 int carm_fleet_report_data(const struct carm_fleet_report *report, char **text,
                            struct carm_err *err);
-
-#endif

@@ -73,8 +73,6 @@ static void put_sentences(FILE *out, const struct carm_model *model)
     fputc(']', out);
 }
 
-/* ---- the points ------------------------------------------------------------------------------ */
-
 /* A page of so many has 130 MB, and a browser shows it in some seconds. */
 enum { POINTS_MAX = 100000 };
 
@@ -158,8 +156,6 @@ static int put_places(FILE *out, const struct carm_report_input *in, struct carm
     free(s);
     return rc;
 }
-
-/* ---- the object ------------------------------------------------------------------------------- */
 
 static int put_object(FILE *out, const struct carm_report_input *in, struct carm_err *err)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The data of carm report's page for the page's scripts: one JSON object. */
-#ifndef CARM_PLOTS_PAGE_REPORT_DATA_H
-#define CARM_PLOTS_PAGE_REPORT_DATA_H
+#pragma once
 
 #include <stdio.h>
 
@@ -30,5 +29,3 @@ int carm_report_data(const struct carm_report_input *input, char **text, struct 
  * JSON allows and older scripts do not, become \uXXXX. In JSON these characters occur only
  * inside strings. */
 void carm_report_put_escaped(FILE *out, const char *json);
-
-#endif

@@ -3,8 +3,7 @@
  * PROGRAM NAME K runs the loop that often and prints its seconds on
  * processors. The number of iterations is an argument, so that a
  * counted run does the same as the free one. */
-#ifndef CARM_BENCH_VERDICT_HARNESS_H
-#define CARM_BENCH_VERDICT_HARNESS_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ static inline int run_loop(const struct loop *loops, size_t n, int argc, char **
     }
     return argc < 2 ? 0 : 2;
 }
-
-#endif

@@ -5,8 +5,6 @@
 
 #include <immintrin.h>
 
-/* ---- streams ---- */
-
 static void open_streams(int64_t elements)
 {
     n = l1 ? 768 : elements;
@@ -105,8 +103,6 @@ static NOINLINE void stencil(void)
         a[i] = 0.3 * (b[i - 1] + b[i] + b[i + 1]);
 }
 
-/* ---- sums ---- */
-
 static NOINLINE void dot(void)
 {
     double s = 0;
@@ -184,8 +180,6 @@ static NOINLINE void horner8(void)
     sink = s + t + u + v + w + x + y + z;
 }
 
-/* ---- divisions ---- */
-
 static NOINLINE void divide(void)
 {
     for (int64_t i = 0; i < n; i++)
@@ -224,8 +218,6 @@ static NOINLINE void body_cheap(void)
     }
     sink = s;
 }
-
-/* ---- indices ---- */
 
 static void open_table(void)
 {
@@ -359,8 +351,6 @@ static NOINLINE void spmv_pf(void)
         sink = s;
     }
 }
-
-/* ---- what is decided by data ---- */
 
 static void open_coins(void)
 {

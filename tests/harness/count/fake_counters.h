@@ -2,8 +2,7 @@
 /* What the libraries that stand in for PAPI and likwid are told, and what they have seen. Their events
  * are named "fake::E3" (likwid: "E3"): a count of 3 for each tick. W: the same, but takes two counters;
  * F: has its own counter; "perf::": the kernel's. Found by dlsym of "fake". */
-#ifndef CARM_TESTS_FAKE_COUNTERS_H
-#define CARM_TESTS_FAKE_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ struct fake_counters {
     char last_events[512]; /* likwid: of the last event set */
     int mode, setups, running;
 };
-
-#endif

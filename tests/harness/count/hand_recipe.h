@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Recipes made by hand for tests of the providers, and the libraries that stand in for theirs. */
-#ifndef CARM_TESTS_HAND_RECIPE_H
-#define CARM_TESTS_HAND_RECIPE_H
+#pragma once
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -79,5 +78,3 @@ static inline void hand_count(struct fake_counters *fake, struct carm_counter_se
     fake->ticks += ticks;
     assert_ok(carm_counter_set_stop(s, readings, &err));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows as a parallel program's ranks write them. */
-#ifndef CARM_TESTS_RANK_ROWS_H
-#define CARM_TESTS_RANK_ROWS_H
+#pragma once
 
 #include "models/place/points.h"
 
@@ -36,5 +35,3 @@ static inline struct carm_point row(const char *job, const char *host, const cha
     }
     return p;
 }
-
-#endif

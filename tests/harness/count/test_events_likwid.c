@@ -32,8 +32,6 @@ struct likwid {
     void (*settop)(void *lua, int index);
 };
 
-/* ---- in the child ---------------------------------------------------------------------------- */
-
 static void find_no_counters(int cpu)
 {
     (void)cpu;
@@ -320,8 +318,6 @@ static void check_all(FILE *report)
     }
     (void)fprintf(report, "end\n");
 }
-
-/* ---- in the test ----------------------------------------------------------------------------- */
 
 static FILE *run_child(pid_t *pid)
 {

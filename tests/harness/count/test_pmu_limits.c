@@ -251,8 +251,6 @@ TEST(sentences_are_whole)
     check_part("remedy", v.remedy, "<pmu state='on'/>)");
 }
 
-/* ---- gathering ------------------------------------------------------------------------------- */
-
 static char root[PATH_MAX];
 
 static void put(const char *name, const char *text, mode_t mode)

@@ -451,7 +451,7 @@ TEST(cpuid_is_the_kernels)
     assert_int_equal(found, 3);
 }
 
-/* ---- launcher ---------------------------------------------------------------------------- */
+/* ---- launcher ---- */
 
 /* A row that is written now has that rank. */
 static void assert_rank(const char *want)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* This machine, a clock and codes, for suites that measure with teams of its threads. */
-#ifndef CARM_TESTS_HARNESS_MACHINE_H
-#define CARM_TESTS_HARNESS_MACHINE_H
+#pragma once
 
 #include "harness/machine/search.h"
 #include "tests/unit.h"
@@ -38,5 +37,3 @@ static inline struct carm_team *open_team(int n, size_t bytes, size_t reps)
     assert_ok(carm_team_open(&team, topo, &tsc, n, bytes, reps, &err));
     return team;
 }
-
-#endif

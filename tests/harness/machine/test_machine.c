@@ -33,7 +33,7 @@ static size_t resident_bytes(void)
     return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* ---- buffers and memory ------------------------------------------------------------------------ */
+/* ---- buffers and memory ---- */
 
 /* Reading never makes pages of its own (one shared page of zeros would be read at cache speed):
  * after a touch every page must really be there. */
@@ -96,7 +96,7 @@ TEST(refuses_what_does_not_fit)
     assert_true(carm_memory_available() <= carm_memory_total());
 }
 
-/* ---- clock ------------------------------------------------------------------------------------- */
+/* ---- clock ---- */
 
 TEST(clocks_agree)
 {
@@ -107,7 +107,7 @@ TEST(clocks_agree)
     assert_true(tsc.tick_quantum >= 1.0 && tsc.tick_quantum < 1000.0);
 }
 
-/* ---- engine ------------------------------------------------------------------------------------ */
+/* ---- engine ---- */
 
 /* Windows tile the working set: none overlaps, none reaches past it, all are whole iterations. */
 TEST(windows_tile_the_set)
@@ -235,7 +235,7 @@ TEST(repetitions_cover_the_set)
     carm_team_close(team);
 }
 
-/* ---- disturbance ------------------------------------------------------------------------------- */
+/* ---- disturbance ---- */
 
 struct rival {
     atomic_bool stop;
@@ -597,7 +597,7 @@ TEST(chooses_the_better_code)
     carm_image_close(two);
 }
 
-/* ---- processor --------------------------------------------------------------------------------- */
+/* ---- processor ---- */
 
 /* CPUID and XCR0 against what the kernel lists. */
 TEST(features_match_the_kernel)

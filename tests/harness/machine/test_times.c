@@ -11,8 +11,6 @@
 
 enum { REPS = 64, THREADS = 2, PROBES = 2 * (REPS / CARM_CLOCK_EVERY) + 8 };
 
-/* ---- a team of stamps ---------------------------------------------------------------------------- */
-
 static struct {
     struct carm_topo topo;
     struct carm_clock clock;
@@ -156,8 +154,6 @@ TEST(separate_rates_add_up)
     assert_near(t.cycles, t.seconds.median * 3e9, 1e-6);
 }
 
-/* ---- what a deadline leaves ---------------------------------------------------------------------- */
-
 /* One thread was cut in the second block, the other one repetition earlier: the first block counts. */
 TEST(whole_blocks_are_kept)
 {
@@ -275,8 +271,6 @@ TEST(untouched_memory_is_not_measured)
     assert_true(team->workers[0].buffer.touched >= carm_window_span(&image->codes[2], &shape));
     carm_team_close(team);
 }
-
-/* ---- the clock ----------------------------------------------------------------------------------- */
 
 TEST(stamps_become_a_frequency)
 {

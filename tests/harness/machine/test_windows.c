@@ -19,8 +19,6 @@ static int set_up(void **state)
     return open_machine(names, CODES);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------ */
-
 /* All streams and their padding stay within the set, never overlap, and never share the lowest 12
  * bits of an address; little of a set is lost. */
 TEST(streams_share_a_set)
@@ -86,8 +84,6 @@ TEST(one_stream_has_no_distance)
     assert_int_equal(carm_window_span(&image->codes[MIXED], &s), 0);
 }
 
-/* ---- windows ----------------------------------------------------------------------------------- */
-
 /* Eight laps of a stride of eight read every line of the set once; a run that goes on where another one
  * ended goes on with its lap, too. */
 TEST(laps_of_a_jump_read_all)
@@ -152,8 +148,6 @@ TEST(states_differ)
     assert_int_equal(carm_window_state(1, 2, 3, 2) & 63, 63);
     assert_int_equal(carm_window_state(1, 2, 3, 1ULL << 63) & 63, 1);
 }
-
-/* ---- the engine, by its calls ------------------------------------------------------------------ */
 
 static struct {
     char *window;
@@ -234,8 +228,6 @@ TEST(random_calls_differ)
     }
     carm_team_close(team);
 }
-
-/* ---- the engine, by what real codes do --------------------------------------------------------- */
 
 TEST(real_codes_account_for_all)
 {

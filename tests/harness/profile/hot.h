@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loops of known counts, in assembly so that no compiler changes them: each iteration does flops and bytes that
  * tests/harness/profile/profile_test.sh knows. */
-#ifndef CARM_TESTS_HARNESS_PROFILE_HOT_H
-#define CARM_TESTS_HARNESS_PROFILE_HOT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@
 #define AVX2   "vmovups (%1), %%ymm0\n\tvaddps %%ymm0, %%ymm1, %%ymm1\n\t" /* 8 sp, 32, 0 */
 #define AVX512 "vmovups (%1), %%zmm0\n\tvmulpd %%zmm0, %%zmm1, %%zmm1\n\t" /* 8, 64, 0 */
 #define LIGHT  "movsd (%1), %%xmm0\n\tmulsd %%xmm0, %%xmm1\n\tmulsd %%xmm0, %%xmm2\n\t" /* 2, 8, 0 */
-
-#endif

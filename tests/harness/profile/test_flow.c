@@ -258,8 +258,7 @@ TEST_BETWEEN(extras, setup, teardown)
     assert_int_equal(flow.pieces[0].counts.instructions, 8 + 100 + 10);
 }
 
-/* ---- the loops of the program of known loops, from their bytes: no CPU needs their instructions ---- */
-
+/* The loops of the program of known loops, from their bytes: no CPU needs their instructions. */
 static double data[64];
 
 #define HOT(name)                                                   \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A program that a test samples: the test's own file, started again. */
-#ifndef CARM_TESTS_HARNESS_PROFILE_WORK_H
-#define CARM_TESTS_HARNESS_PROFILE_WORK_H
+#pragma once
 
 #include <time.h>
 
@@ -16,5 +15,3 @@ static inline int work(void)
     } while (t.tv_sec == 0 && t.tv_nsec < 200000000);
     return 0;
 }
-
-#endif

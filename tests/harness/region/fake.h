@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Regions with counters and steps that count what a test says it did, each scenario in a process of its
  * own, since rows are written at its end. */
-#ifndef CARM_TESTS_REGION_FAKE_H
-#define CARM_TESTS_REGION_FAKE_H
+#pragma once
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -248,5 +247,3 @@ static inline const char *field(const char *name, int nth, const char *column)
     } while (0)
 
 #define TEST_OF_REGIONS(name) TEST_BETWEEN(name, fake_setup, fake_teardown)
-
-#endif

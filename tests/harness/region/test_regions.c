@@ -12,8 +12,6 @@ static int call(const char *name, uint64_t work)
     return rc + carm_region_end(name);
 }
 
-/* ---- nesting --------------------------------------------------------------------------------- */
-
 static int nest(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -102,8 +100,6 @@ TEST_OF_REGIONS(deeper_than_the_stack_is_said)
     assert_int_equal(count_lines(said, "'level 64' is ignored: regions nest at most 64 deep"), 1);
     assert_int_equal(count_lines(said, "\n"), 20);
 }
-
-/* ---- mistakes -------------------------------------------------------------------------------- */
 
 static int unbalance(void)
 {
@@ -276,8 +272,6 @@ TEST_OF_REGIONS(multiplexed_counts_are_scaled_and_marked)
     assert_number("m", "share", 0.25);
 }
 
-/* ---- flush ----------------------------------------------------------------------------------- */
-
 static int flush_twice(void)
 {
     expect(carm_region_flush() == 0);
@@ -326,8 +320,6 @@ TEST_OF_REGIONS(rows_wait_until_they_can_be_written)
     assert_int_equal(count_lines(said, "rows are kept for later: "), 1);
     assert_int_equal(count_lines(said, "\n"), 1);
 }
-
-/* ---- fork and signals ------------------------------------------------------------------------ */
 
 static void *end_before_the_fork(void *arg)
 {

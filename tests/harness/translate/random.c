@@ -33,8 +33,6 @@ static uint64_t random64(void) /* splitmix64, by Sebastiano Vigna */
     return z ^ (z >> 31);
 }
 
-/* ---- which instructions ---- */
-
 static bool wanted(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *op)
 {
     if (in->address_width == 32 && in->meta.category == ZYDIS_CATEGORY_STRINGOP) {
@@ -198,8 +196,6 @@ static void put_jump(uint8_t *at, const uint8_t *to)
     at[0] = 0xe9;
     memcpy(at + 1, &off, sizeof off);
 }
-
-/* ---- one block ---- */
 
 /* What xsave keeps of vectors behind the first 512 bytes, by its number; no bytes: this machine has none. */
 static const int parts[] = {2 /* upper halves */, 5 /* mask registers */,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The caches of models/caches/hierarchy.h once more, of one core and naively: every copy of a line
  * carries the time of its last use, and everything is found by looking at everything. */
-#ifndef CARM_TESTS_MODELS_CACHES_REFERENCE_H
-#define CARM_TESTS_MODELS_CACHES_REFERENCE_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,5 +199,3 @@ static inline struct carm_hierarchy_counts reference_close(struct reference *r)
     free(r);
     return c;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A simulation of caches from its first access to its counts. */
-#ifndef CARM_TESTS_MODELS_CACHES_SIMULATION_H
-#define CARM_TESTS_MODELS_CACHES_SIMULATION_H
+#pragma once
 
 #include "models/caches/hierarchy.h"
 #include "tests/unit.h"
@@ -22,5 +21,3 @@ static inline struct carm_hierarchy_counts finish(struct carm_hierarchy *h)
     carm_hierarchy_close(h);
     return c;
 }
-
-#endif

@@ -494,7 +494,7 @@ TEST(whose_random)
     }
 }
 
-/* ---- random ------------------------------------------------------------------------------ */
+/* ---- random ---- */
 
 /* Half of the accesses near the last one, so that there are hits. Writes like a program, in 8 bytes
  * mostly. */

@@ -159,8 +159,6 @@ TEST(powers)
     carm_sampled_close(s);
 }
 
-/* ---- intervals ---- */
-
 enum { ROWS = 30, TRACE = 4000000, SEEDS = 10, LEVELS = 3 };
 
 /* Streams, strides, random lines and bursts, of a few lines to many; rows take turns in bursts. */

@@ -125,8 +125,6 @@ TEST(refuses_nonsense)
     refuse(&shared, &lines_by_hand, &good, "trace one thread");
 }
 
-/* ---- kernels whose cure is known ------------------------------------------------------------- */
-
 /* What a level tells of a trace of doubles. */
 static struct carm_three_cs_trace *open_level(uint64_t size_bytes, uint32_t ways)
 {

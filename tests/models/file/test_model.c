@@ -516,7 +516,7 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-/* ---- for others ---------------------------------------------------------------------------------- */
+/* ---- models to be shared ---- */
 
 /* Into every text that may hold a sentence. */
 static void plant(const struct carm_member *member, char *text, void *arg)

@@ -303,7 +303,7 @@ TEST_BETWEEN(not_placeable, set_up, tear_down)
     assert_null(carm_point_unplaced(&p));
 }
 
-/* ---- merging --------------------------------------------------------------------------------- */
+/* ---- merging ---- */
 
 TEST_BETWEEN(merges, set_up, tear_down)
 {
@@ -372,7 +372,7 @@ TEST_BETWEEN(merges_many, set_up, tear_down)
     carm_merge_close(m);
 }
 
-/* ---- numbers as text ------------------------------------------------------------------------- */
+/* ---- numbers as text ---- */
 
 TEST_BETWEEN(writes_numbers, set_up, tear_down)
 {
@@ -436,7 +436,7 @@ TEST_BETWEEN(lines_without_an_end, set_up, tear_down)
     }
 }
 
-/* ---- numbers and texts of it -------------------------------------------------------------------- */
+/* ---- numbers and texts of it ---- */
 
 static void reads_as_strtod(const char *text)
 {
@@ -522,7 +522,7 @@ TEST_BETWEEN(formats, set_up, tear_down)
     }
 }
 
-/* ---- mix --------------------------------------------------------------------------------- */
+/* ---- mix ---- */
 
 /* What `carm run` writes is what is read, quantity by quantity. */
 TEST_BETWEEN(rows_of_carm_run_have_their_mix, set_up, tear_down)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Points of rooflines of known truth, for the tests of fits. */
-#ifndef CARM_RIDGE_POINTS_H
-#define CARM_RIDGE_POINTS_H
+#pragma once
 
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
@@ -59,5 +58,3 @@ static inline int covers(struct carm_estimate e, double value)
 {
     return e.lo <= value && value <= e.hi ? 1 : 0;
 }
-
-#endif

@@ -236,8 +236,6 @@ TEST(cross_validation_needs_two_halves)
     predict(points + 6, 12, predicted);
 }
 
-/* ---- noise ------------------------------------------------------------------------------- */
-
 /* Standard errors of log bandwidth and log peak that noise of known size leaves, from derivatives
  * taken by differences. */
 static void theory(enum carm_ridge form, double p, const struct carm_ridge_point *points,

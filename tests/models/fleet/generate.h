@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Synthetic fleets with known truth: nodes of one machine type, whose roofs are drawn with noise of known
  * size. The same seed gives the same fleet. */
-#ifndef CARM_FLEET_GEN_H
-#define CARM_FLEET_GEN_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -216,5 +215,3 @@ static inline int gen_judge(struct carm_fleet *f, double fdr, double min_share)
     const int rc = carm_fleet_order_roofs(f, &err);
     return rc ? rc : carm_fleet_judge(f, &options, &err);
 }
-
-#endif

@@ -24,7 +24,7 @@ static size_t column(const struct carm_fleet_table *t, const char *name, int thr
     return 0;
 }
 
-/* ---- closed forms -------------------------------------------------------------------------------- */
+/* ---- closed forms ---- */
 
 /* Deviations of -2 .. 2 per cent: median, spread and z by hand. */
 TEST(by_hand)
@@ -307,7 +307,7 @@ TEST(slow_fast_and_small)
     carm_fleet_free(f);
 }
 
-/* ---- power and false alarms ----------------------------------------------------------------------- */
+/* ---- power and false alarms ---- */
 
 struct outcome {
     size_t bad, good;           /* nodes */
@@ -388,7 +388,7 @@ TEST(sound_fleets)
     assert_true(fleets <= 7); /* 1 expected; P(8 or more) = 1e-6 */
 }
 
-/* ---- over time ------------------------------------------------------------------------------------ */
+/* ---- over time ---- */
 
 TEST(drift)
 {
@@ -450,7 +450,7 @@ TEST(disturbed_history)
     carm_fleet_free(f);
 }
 
-/* ---- groups and names ------------------------------------------------------------------------------ */
+/* ---- groups and names ---- */
 
 TEST(groups)
 {
@@ -535,7 +535,7 @@ TEST(names_that_meet)
     assert_int_equal(count_nodes(f, NULL), 1);
 }
 
-/* ---- stats ------------------------------------------------------------------------------- */
+/* ---- stats ---- */
 
 TEST(centre_by_hand)
 {

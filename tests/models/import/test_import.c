@@ -88,8 +88,6 @@ static int read_sample(const char *name, const struct carm_points_how *how, stru
     return n;
 }
 
-/* ---- what the numbers come to ------------------------------------------------------------------- */
-
 TEST(google)
 {
     static const struct carm_points_how runs = {.runs = true};
@@ -191,8 +189,6 @@ TEST(roofs)
     assert_string_equal(m->config.precision, "dp");
     carm_model_free(m);
 }
-
-/* ---- what is refused ------------------------------------------------------------------------------ */
 
 #define GB(members) "{\"context\": {}, \"benchmarks\": [{\"name\": \"a\"," members "}]}"
 #define LIKWID      "TABLE,Group 1 Metric,MEM_DP,2\nMetric,HWThread 0\nRuntime (RDTSC) [s],"

@@ -115,8 +115,6 @@ TEST(binding)
     assert_false(carm_levels_place(&m, &r, &in, &l));
 }
 
-/* ---- the caches of a model ---- */
-
 static struct carm_cache caches[] = {{1, 32 << 10, 2}, {2, 1 << 20, 2}, {3, 32 << 20, 16}};
 
 static struct carm_model machine(struct carm_level *levels, size_t n)

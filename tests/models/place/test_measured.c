@@ -202,8 +202,6 @@ TEST_BETWEEN(an_intensity_alone, set_up, NULL)
                      -CARM_EINVAL);
 }
 
-/* ---- another metric -------------------------------------------------------------------------- */
-
 TEST_BETWEEN(no_flop_ceiling_binds_another_metric, set_up, NULL)
 {
     carm_place_prepare_metric(&set, &model, &sets[0], "exchange", 0);
@@ -232,8 +230,6 @@ TEST_BETWEEN(a_peak_of_the_metric_does, set_up, NULL)
     assert_true(p.over);
     assert_non_null(strstr(p.advice, "--peak is too low for this machine"));
 }
-
-/* ---- what is printed ------------------------------------------------------------------------- */
 
 static struct carm_placed placed;
 static struct carm_point point;

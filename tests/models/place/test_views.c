@@ -318,8 +318,6 @@ TEST_BETWEEN(lists_of_views, set_up, tear_down)
     }
 }
 
-/* ---- hot --------------------------------------------------------------------------------- */
-
 TEST(shares_limit_the_gain)
 {
     assert_true(fabs(carm_hot_amdahl(0.5, 2.0) - 4.0 / 3.0) < 1e-12);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Graphs made in memory, layer by layer, as models/sol/graph.h has them, and what must succeed on them:
  * analysis, estimate, spills. */
-#ifndef CARM_TESTS_MODELS_SOL_BUILD_H
-#define CARM_TESTS_MODELS_SOL_BUILD_H
+#pragma once
 
 #include "models/sol/cache.h"
 #include "models/sol/count.h"
@@ -125,5 +124,3 @@ static inline int sol_spill(const struct carm_sol_graph *g, uint64_t capacity,
     carm_sol_lifetimes_close(lifetimes);
     return rc;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What spills, found the slow way: lists that are searched from end to end for every question. */
-#ifndef CARM_TESTS_MODELS_SOL_REFERENCE_H
-#define CARM_TESTS_MODELS_SOL_REFERENCE_H
+#pragma once
 
 #include "models/sol/cache.h"
 #include "models/sol/count.h"
@@ -165,5 +164,3 @@ static inline void sol_reference_spill(const struct carm_sol_graph *g, uint64_t 
     memcpy(spilled, s.spilled, g->n * sizeof *spilled);
     carm_sol_traffic_close(m);
 }
-
-#endif

@@ -74,7 +74,7 @@ static struct carm_sol_graph *draw_graph(uint64_t *seed)
     return r.g;
 }
 
-/* ---- counts: each tensor's share by itself, without any order ---------------------------------- */
+/* ---- counts: each tensor's share by itself, without any order ---- */
 
 static uint32_t base_of(const struct carm_sol_graph *g, uint32_t t)
 {
@@ -259,7 +259,7 @@ TEST(counts)
     }
 }
 
-/* ---- the file's order -------------------------------------------------------------------------- */
+/* ---- the file's order ---- */
 
 static bool ready(const struct carm_sol_graph *g, uint32_t layer, const bool *done)
 {
@@ -318,7 +318,7 @@ TEST(the_files_order_does_not_matter)
     }
 }
 
-/* ---- storage ----------------------------------------------------------------------------------- */
+/* ---- storage ---- */
 
 static void spill(const struct carm_sol_graph *g, uint64_t capacity,
                   enum carm_sol_precision precision, enum carm_sol_policy policy, uint64_t *spilled,
@@ -394,7 +394,7 @@ TEST(spills)
     assert_true(differ > GRAPHS / 20);
 }
 
-/* ---- estimates --------------------------------------------------------------------------------- */
+/* ---- estimates ---- */
 
 static struct carm_sol_arch draw_arch(uint64_t *seed)
 {

@@ -55,7 +55,7 @@ __attribute__((format(printf, 2, 3))) static void write(struct world *w, const c
     assert_true(w->used < TEXT);
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------- */
+/* ---- tensors ---- */
 
 static int product(const int *extent, int rank)
 {
@@ -125,7 +125,7 @@ static bool next_at(const int *extent, int rank, int *at)
     return false;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* The first time with an anchor, then by its alias. */
 static void write_shape(struct world *w, int tensor)
@@ -187,7 +187,7 @@ static void write_layer(struct world *w, const char *type, const char *more, con
                       : "output, output, output, output");
 }
 
-/* ---- layers ------------------------------------------------------------------------------------ */
+/* ---- layers ---- */
 
 /* What an operation reads. */
 static void read_all(struct world *w, int tensor)
@@ -478,7 +478,7 @@ static void make_world(struct world *w)
     add_operation(w);
 }
 
-/* ---- what must cross the border ---------------------------------------------------------------- */
+/* ---- what must cross the border ---- */
 
 /* A weight through views alone must be seen as one somewhere: an operation reads each. */
 static uint64_t elements_of(const struct world *w)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Graphs as text for the tests of carm sol: one good graph, and ways to change it. */
-#ifndef CARM_TESTS_MODELS_SOL_TEXT_H
-#define CARM_TESTS_MODELS_SOL_TEXT_H
+#pragma once
 
 #include "models/file/sol/graph.h"
 #include "tests/unit.h"
@@ -89,5 +88,3 @@ static inline void sol_refused(const char *text, const char *message)
     assert_null(graph);
     assert_string_equal(err.text, message);
 }
-
-#endif

@@ -27,8 +27,6 @@ static struct {
     double longest; /* seconds of a run of an instruction's code */
 } fake;
 
-/* ---- the fake machine ---------------------------------------------------------------------------- */
-
 /* L1 32 KiB, L2 256 KiB, L3 2 MiB; the TLB has 64 and 1024 entries. */
 static double cycles_of_set(uint64_t lines, bool apart)
 {
@@ -93,8 +91,6 @@ double carm_latency_cycles(const struct carm_worker *worker, const struct carm_c
     return cycles;
 }
 
-/* ---- inside a core ------------------------------------------------------------------------------- */
-
 static double expected_latency(const struct carm_core_figure *f, const struct carm_chain *c)
 {
     const char *minus = c->code.row->minus;
@@ -153,8 +149,6 @@ TEST(instructions_have_their_cycles)
                      (isa < 0 || (isa == 0 && strcmp(a->precision, b->precision) < 0))));
     }
 }
-
-/* ---- memory -------------------------------------------------------------------------------------- */
 
 static void check_level(const char *level, enum carm_latency_order order, uint64_t page,
                         double cycles, uint64_t reach)
@@ -277,8 +271,6 @@ TEST(memory_of_a_node_has_its_latency)
     assert_true(l.working_set_bytes >= 8 * MIB && l.page_bytes >= PAGE);
     assert_true(l.disturbed == (l.note[0] != '\0')); /* this thread may be of another node */
 }
-
-/* ---- all ------------------------------------------------------------------------------------------ */
 
 static int open_all(void **state)
 {

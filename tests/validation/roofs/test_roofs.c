@@ -7,8 +7,6 @@
 #include "tests/unit.h"
 #include "validation/roofs/roofs.h"
 
-/* ---- rules ------------------------------------------------------------------------------------- */
-
 static const char machine[] = "pack:1 numa:1 l3:1(size=33554432) core:4 l2:1(size=1048576) "
                               "l1:1(size=49152) pu:2";
 
@@ -116,8 +114,6 @@ TEST(equal_rates_confirm)
     assert_int_equal(r.roofs[0].alike, 0);
     carm_topo_close(r.topo);
 }
-
-/* ---- series ------------------------------------------------------------------------------------ */
 
 static struct carm_topo *topo;
 static struct carm_clock tsc;

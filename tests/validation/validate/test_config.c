@@ -82,8 +82,6 @@ static enum carm_op op_of(size_t set)
     return f.config.targets[f.config.sets[set].target].op;
 }
 
-/* ---- plan ------------------------------------------------------------------------------------ */
-
 TEST_BETWEEN(validates_the_fastest_operation, set_up, tear_down)
 {
     make((struct carm_validate_words){.isa = NULL}); /* fma is 0.5% slower: taken all the same */
@@ -224,8 +222,6 @@ TEST_BETWEEN(refuses_what_the_model_makes_up, set_up, tear_down)
     f.compute[1].rate = 2e12;
     refuse((struct carm_validate_words){.isa = "avx"}, CARM_ENOTSUP, "fma");
 }
-
-/* ---- check ----------------------------------------------------------------------------------- */
 
 TEST_BETWEEN(every_resolved_level_needs_its_roof, set_up, tear_down)
 {

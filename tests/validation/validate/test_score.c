@@ -143,8 +143,6 @@ static void add_points(struct fixture *f, const struct carm_validation_set *set)
     add_point(f, set, "DRAM", 100, 1.2e9, 1250, 1250);
 }
 
-/* ---- scores ---------------------------------------------------------------------------------- */
-
 TEST(scores_by_hand)
 {
     struct fixture f;
@@ -312,8 +310,6 @@ TEST(refuses_a_point_without_time)
                    "a score needs finite performance");
     close_fixture(&f);
 }
-
-/* ---- published ------------------------------------------------------------------------------- */
 
 static double number(const json_t *obj, const char *name)
 {

@@ -15,8 +15,6 @@ static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}, {.level =
 static struct carm_model model = {
     .config = {.ldst = "2:1"}, .levels = levels, .nlevels = sizeof levels / sizeof *levels};
 
-/* ---- what cannot be right ---------------------------------------------------------------------- */
-
 /* Points of a roofline: none takes longer than one with more work. One that does is found by as much as
  * it is slow, whichever side of the ridge it lies on. */
 TEST(slow_points_are_found)
@@ -65,8 +63,6 @@ TEST(pairs_cancel_what_both_saw)
     assert_near(carm_sweep_paired(18.0, rounds, beside, 0), 0.0, 0.0);
 }
 
-/* ---- shapes ---------------------------------------------------------------------------------- */
-
 TEST(shapes_by_hand)
 {
     static const struct {
@@ -97,8 +93,6 @@ TEST(shapes_by_hand)
                 (unsigned long long)shape.windows, (unsigned long long)shape.window_bytes);
     }
 }
-
-/* ---- real runs ------------------------------------------------------------------------------- */
 
 static struct carm_topo *topo;
 static struct carm_clock tsc;

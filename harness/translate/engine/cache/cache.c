@@ -181,7 +181,7 @@ void carm_cache_fork_child(void)
     unlinked = 0;
 }
 
-/* ---- room ---- */
+/* ---- room for blocks and code ---- */
 
 static void fill_ahead(struct carm_region *region)
 {

@@ -2,8 +2,7 @@
 /* The lowest part of the engine: its memory and lock, the program's executable memory, the cache of translated
  * code, and the decoder. The engine is loaded into each counted program (harness/translate/inject.h); it has no C
  * library and does not use vector registers. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_CACHE_CACHE_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_CACHE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -279,5 +278,3 @@ bool carm_account_lanes(const struct carm_insn_full *insn, struct carm_lanes *ou
 /* Whether the instruction needs a callout: for its account, or for addresses under a mask. */
 bool carm_account_calls(const struct carm_insn_full *insn);
 bool carm_account_repeats(const struct carm_insn_full *insn);
-
-#endif

@@ -377,8 +377,7 @@ void carm_pages_free_all(void)
     }
 }
 
-/* ---- the lock: 0 free, 1 taken, 2 somebody waits ---- */
-
+/* The lock: 0 free, 1 taken, 2 somebody waits. */
 static uint32_t lock;
 
 void carm_lock(void)
@@ -404,8 +403,6 @@ void carm_lock_reset(void)
     lock = 0;
 }
 
-/* ---- giving up ---- */
-
 static bool given_up; /* of this process; the tally has the reason for all processes of the
                        * program */
 
@@ -424,8 +421,6 @@ bool carm_given_up(void)
 {
     return given_up;
 }
-
-/* ---- the program's memory ---- */
 
 long carm_copy_from(void *to, uint64_t from, uint64_t n)
 {
@@ -454,8 +449,6 @@ long carm_copy_to(uint64_t to, const void *from, uint64_t n)
     }
     return got == (long)n ? 0 : -EFAULT;
 }
-
-/* ---- ending the process ---- */
 
 void carm_die(int signo)
 {

@@ -138,8 +138,6 @@ uint64_t carm_ranges_left(uint64_t at, uint64_t most)
     return end - at < most ? end - at : most;
 }
 
-/* ---- the file of a range ---- */
-
 enum {
     LINE_MAX = 4 * CARM_TALLY_PATH_MAX + 128,
     CHUNK = 4096

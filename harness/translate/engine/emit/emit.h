@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Blocks of the program's code are translated: the same instructions, with counters. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_EMIT_EMIT_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_EMIT_EMIT_H
+#pragma once
 
 #include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/code.h"
@@ -123,5 +122,3 @@ long carm_uncounted(uint64_t begin, uint64_t end);
 /* lanes.c: code before and behind an instruction */
 void carm_lanes_emit_before(struct carm_emit *e, const struct carm_lanes *lanes);
 void carm_lanes_emit_behind(struct carm_emit *e, const struct carm_lanes *lanes);
-
-#endif

@@ -64,8 +64,6 @@ const struct carm_stock_block *carm_stock_find(const struct carm_stock *in, uint
     return NULL;
 }
 
-/* ---- taking ---- */
-
 void carm_stock_open(void)
 {
     stock = carm_boot.stock ? (const struct carm_stock *)CARM_STOCK_AT : NULL;

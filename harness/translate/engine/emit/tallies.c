@@ -24,8 +24,6 @@ void carm_account_note_unknown(const struct carm_insn_full *insn)
     }
 }
 
-/* ---- code that does not count ---- */
-
 static uint64_t uncounted_begin, uncounted_end;
 
 long carm_uncounted(uint64_t begin, uint64_t end)
@@ -76,8 +74,6 @@ static bool is_uncounted(const struct carm_insn_full *x)
 {
     return uncounted_end && (in_uncounted(x->pc) || leads_there(x, 0));
 }
-
-/* ---- the lanes of a mask ---- */
 
 /* The parts of one execution's counts: fixed + each * active lanes + any, if a lane is active. */
 static void lanes_parts(const struct carm_insn_full *insn, struct carm_step_counts *fixed,
@@ -212,8 +208,7 @@ void carm_account_now(struct carm_thread *t, const struct carm_block *block, uin
     carm_vectors_load(t);
 }
 
-/* ---- sites: instructions with counts of their own ---- */
-
+/* Sites: instructions with counts of their own. */
 enum { SITE_PLACES = 2 * CARM_TALLY_SITES, SITE_PROBES = 64 };
 
 /* Hash table of sites by address and map. Entries are claimed without a lock and never freed. */
@@ -270,8 +265,6 @@ void carm_account_extra(struct carm_thread *t, const struct carm_block *block, u
         carm_step_counts_sum(site, counts, sign);
     }
 }
-
-/* ---- counters ---- */
 
 void carm_account_entered(uint32_t counter)
 {

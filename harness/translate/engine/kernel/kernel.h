@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The border between the program and the kernel: system calls, signals, threads. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_KERNEL_KERNEL_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_KERNEL_KERNEL_H
+#pragma once
 
 #include <linux/sched.h>
 #include <stdbool.h>
@@ -66,5 +65,3 @@ long carm_thread_clone(struct carm_thread *t, long nr);
 /* Before an exec: asks for the new program to be traced. */
 void carm_thread_before_exec(struct carm_thread *t, long nr);
 void carm_thread_exec_failed(struct carm_thread *t);
-
-#endif

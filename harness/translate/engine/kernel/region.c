@@ -61,8 +61,6 @@ void carm_region_close(struct carm_thread *t)
     }
 }
 
-/* ---- include/carm_count.h ---- */
-
 /* Processes share the marks: one that is killed in here leaves the lock behind. returns false when it was not to be had */
 static bool lock_marks(void)
 {
@@ -171,8 +169,6 @@ void carm_mark(struct carm_thread *t, enum carm_mark_kind kind)
         t->reg[RAX] = 1;
     }
 }
-
-/* ---- libcarm ---- */
 
 /* Adds the bytes of the first unknown instruction of any thread. */
 static void name_unknown(struct carm_step_counts *counts)

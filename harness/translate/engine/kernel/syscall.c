@@ -23,8 +23,6 @@ void carm_engine_syscall_aborted(struct carm_thread *t);
 
 enum { PAGE = 4096, SYS_CALL_BYTES = 2 };
 
-/* ---- calls that end the counting ---- */
-
 static const char limits_memory[] = "it limits its address space (setrlimit)";
 
 /* Whether a limit of address space or data is below 4 GiB. Then the program might not get the
@@ -96,8 +94,6 @@ static const char *refused(const struct carm_thread *t)
         return NULL;
     }
 }
-
-/* ---- code that comes and goes ---- */
 
 static void changed(uint64_t begin, uint64_t bytes, bool executable, uint32_t flags)
 {
@@ -178,8 +174,6 @@ static void after(struct carm_thread *t, uint64_t nr, long result)
         break;
     }
 }
-
-/* ---- one call ---- */
 
 /* Whether a call may wait: for another thread, for input or for a time. */
 static bool sleeps(const uint64_t *r)

@@ -109,8 +109,6 @@ void carm_thread_exit(struct carm_thread *t, uint64_t status)
     carm_exit_thread(status, &t->slot->used);
 }
 
-/* ---- clone ---- */
-
 struct clone_request {
     uint64_t flags, stack;
 };
@@ -239,8 +237,6 @@ void carm_clone_child(struct carm_thread *t)
     carm_signals_mask(t->clone_mask);
     carm_go_on(t, t->next_rip, false);
 }
-
-/* ---- exec ---- */
 
 static void wake(uint32_t *word)
 {

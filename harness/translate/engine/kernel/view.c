@@ -23,8 +23,6 @@ static void note(enum carm_varies what)
     }
 }
 
-/* ---- files ---- */
-
 /* Whether the memory from this address on is the engine's. */
 static bool is_own(uint64_t at)
 {
@@ -187,8 +185,6 @@ bool carm_view_open(struct carm_thread *t, enum carm_reg path, long *result)
     return *result >= 0;
 }
 
-/* ---- random numbers ---- */
-
 static uint64_t state; /* of this process; 0 = nothing was asked for yet */
 
 /* splitmix64; source: Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 */
@@ -247,8 +243,6 @@ void carm_view_random(struct carm_thread *t, uint64_t nr, long result)
         left -= n;
     }
 }
-
-/* ---- all else ---- */
 
 void carm_view_note(const struct carm_thread *t)
 {

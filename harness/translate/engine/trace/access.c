@@ -3,8 +3,6 @@
 
 #include "harness/translate/records.h"
 
-/* ---- accesses of an instruction ---------------------------------------------------------------- */
-
 static unsigned prefetch_kind(const struct carm_insn_full *x)
 {
     return x->in.mnemonic == ZYDIS_MNEMONIC_PREFETCHT1 ||
@@ -68,8 +66,6 @@ unsigned carm_accesses_of(const struct carm_insn_full *x, struct carm_access *ou
     }
     return n;
 }
-
-/* ---- code that records ------------------------------------------------------------------------------- */
 
 /* lea reg, [operand + displacement], encoded anew from the operand's parts, since the
  * displacement differs. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The accesses of an instruction, and code that computes their addresses and records them. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_TRACE_ACCESS_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_TRACE_ACCESS_H
+#pragma once
 
 #include "harness/translate/engine/code.h"
 #include "harness/translate/engine/cache/cache.h"
@@ -31,5 +30,3 @@ void carm_access_address(struct carm_emit *e, unsigned reg, const struct carm_in
 void carm_access_write(struct carm_emit *e, uint32_t what, uint32_t at);
 /* Out to the engine, which looks at the link, and on at back. */
 void carm_access_ask(struct carm_emit *e, uint32_t link, uint8_t *back);
-
-#endif

@@ -25,7 +25,7 @@ bool carm_addresses_wanted(void)
     return carm_boot.addresses;
 }
 
-/* ---- chunks --------------------------------------------------------------------------------------- */
+/* ---- chunks ---- */
 
 static uint64_t now(void)
 {
@@ -262,7 +262,7 @@ void carm_addresses_take_back(struct carm_thread *t, unsigned n)
     }
 }
 
-/* ---- code that records ------------------------------------------------------------------------------ */
+/* ---- code that records ---- */
 
 void carm_addresses_emit(struct carm_emit *e, const struct carm_insn_full *x,
                          const struct carm_block *block, const char **why)
@@ -345,7 +345,7 @@ void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full
     }
 }
 
-/* ---- by the engine itself ------------------------------------------------------------------------------ */
+/* ---- by the engine itself ---- */
 
 unsigned carm_addresses_repeat(const struct carm_insn_full *x)
 {

@@ -52,7 +52,7 @@ static ZydisRegister whole(ZydisRegister reg)
     return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 }
 
-/* ---- groups -------------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 static bool writes(const struct carm_insn_full *x, ZydisRegister reg)
 {
@@ -334,7 +334,7 @@ void carm_sample_back(struct carm_emit *e, unsigned i)
     }
 }
 
-/* ---- looks ---------------------------------------------------------------------------------------- */
+/* ---- looks ---- */
 
 /* reg = the class of the line at reg */
 static void class_in(struct carm_emit *e, unsigned reg)
@@ -541,7 +541,7 @@ void carm_sample_emit_borrowed(struct carm_emit *e, int borrowed)
     }
 }
 
-/* ---- records ------------------------------------------------------------------------------------- */
+/* ---- records ---- */
 
 /* rcx = own[class of rax + ahead] */
 static void own_in_rcx(struct carm_emit *e, unsigned ahead)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Records of the addresses that the program accesses, for carm run --levels. */
-#ifndef CARM_HARNESS_TRANSLATE_ENGINE_TRACE_TRACE_H
-#define CARM_HARNESS_TRANSLATE_ENGINE_TRACE_TRACE_H
+#pragma once
 
 #include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/code.h"
@@ -69,5 +68,3 @@ uint8_t *carm_sample_emit_masked(struct carm_emit *e, unsigned i, int *borrowed,
 void carm_sample_emit_borrowed(struct carm_emit *e, int borrowed);
 /* Behind the block: the records. */
 void carm_sample_emit_rare(struct carm_emit *e, const struct carm_block *block, const char **why);
-
-#endif

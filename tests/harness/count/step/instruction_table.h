@@ -2,8 +2,7 @@
 /* Single instructions and what each does, for tests/harness/count/step/test_instruction.c. The registers before it:
  * k1 = lanes 0 and 2 of the first 16 (and 17), k2 = none, k3 = all; vector register 2 has the sign bits
  * of its doublewords 1, 3 and 4 set, so of quadwords 0 and 1; rcx as given. */
-#ifndef CARM_TESTS_EFFECT_TABLE_H
-#define CARM_TESTS_EFFECT_TABLE_H
+#pragma once
 
 #define DP(width, n) .flops[0][width] = (n)
 #define SP(width, n) .flops[1][width] = (n)
@@ -296,5 +295,3 @@
     /* not understood */                                                                           \
     X(".byte 6", 5, .unknown = 1,                                                                  \
       .unknown_text = "bytes 06 90 90 90 90 90 90 90 90 90 90 90 90 90 90")
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the tests of stepping share. */
-#ifndef CARM_TESTS_STEPPING_H
-#define CARM_TESTS_STEPPING_H
+#pragma once
 
 #include "asm/code.h"
 #include "harness/count/step/trap.h"
@@ -60,5 +59,3 @@ __attribute__((noinline, unused)) static void add_ten(void)
         sink = sink + 1;
     }
 }
-
-#endif

@@ -219,8 +219,6 @@ TEST(foreign_trap)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP);
 }
 
-/* ---- a library ---- */
-
 typedef void dgemm(int order, int transa, int transb, int m, int n, int k, double alpha,
                    const double *a, int lda, const double *b, int ldb, double beta, double *c,
                    int ldc);

@@ -4,8 +4,7 @@
 
 #include "tests/harness/count/step/stepping.h"
 
-/* ---- test codes: their account is the truth ---- */
-
+/* Test codes: their account is the truth. */
 enum { WINDOW_BYTES = 1 << 16 };
 static uint8_t window[WINDOW_BYTES] __attribute__((aligned(64)));
 
@@ -155,8 +154,6 @@ TEST_OF_ISAS(codes)
     carm_image_close(image);
 }
 
-/* ---- loops and instructions ---- */
-
 __attribute__((noinline)) static void daxpy(double *x, const double *y, double a, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -278,8 +275,6 @@ TEST(gather)
     assert_int_equal(got.stores - none.stores, 0);
     assert_int_equal(flops(&got, CARM_DP), 0);
 }
-
-/* ---- what is counted and what is not ---- */
 
 TEST(empty)
 {

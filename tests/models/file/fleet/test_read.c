@@ -20,8 +20,6 @@
 static char folder[] = "/tmp/carm-fleet-XXXXXX";
 static const struct carm_fleet_options options = {.fdr = 0.01, .min_share = 0.01};
 
-/* ---- texts --------------------------------------------------------------------------------------- */
-
 static bool find(const char *text, const char *name, struct carm_span *span)
 {
     return carm_span_find(text, strlen(text), &(struct carm_span){name, strlen(name)}, 1, span);
@@ -159,8 +157,6 @@ TEST(light_gives_up)
     }
     free(text);
 }
-
-/* ---- items --------------------------------------------------------------------------------------- */
 
 static int parse(const char *text, struct carm_fleet_item *item, struct carm_err *failure)
 {
@@ -328,8 +324,6 @@ TEST(older_models)
     free(model);
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
-
 static const char *in_folder(const char *name)
 {
     static char path[256];
@@ -397,8 +391,6 @@ TEST(folders)
     free(named[0]);
 }
 
-/* ---- what is endless ----------------------------------------------------------------------------- */
-
 enum { WRITTEN_MOST = 256 << 20 };
 
 /* A child that opens the pipe and writes so many bytes without an end of a line; it exits with 0
@@ -449,8 +441,6 @@ TEST(endless)
     free(named[0]);
     free(around[0]);
 }
-
-/* ---- no memory ----------------------------------------------------------------------------------- */
 
 static int allocations_left;
 

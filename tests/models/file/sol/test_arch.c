@@ -218,8 +218,6 @@ TEST(the_name_is_the_source)
     assert_non_null(strstr(err.text, "line 5: MAC_x"));
 }
 
-/* ---- set ---------------------------------------------------------------------------------------- */
-
 static void set(struct carm_sol_arch *a, const char *key, double value)
 {
     assert_ok(carm_sol_arch_set(a, key, value, &err));
@@ -344,8 +342,6 @@ TEST(bad_sets_are_refused)
         assert_memory_equal(&a, &before, sizeof a);
     }
 }
-
-/* ---- carried ------------------------------------------------------------------------------------ */
 
 TEST(carried_architectures_are_whole)
 {

@@ -335,7 +335,7 @@ TEST(many_layers_are_read)
     free(text);
 }
 
-/* ---- what real files have ---------------------------------------------------------------------- */
+/* ---- what real files have ---- */
 
 static struct carm_sol_graph *changed(const char *after, const char *old, const char *with)
 {

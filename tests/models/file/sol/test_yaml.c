@@ -225,8 +225,6 @@ TEST(long_lists_are_read)
     free(text);
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
 /* The scalar alone in its document. */
 static int value(const char *text,
                  int (*read)(const struct carm_yaml *, const struct carm_yaml_item *, const char *,
