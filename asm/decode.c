@@ -2,7 +2,6 @@
 #include "asm/decode.h"
 
 #include <Zydis/Zydis.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"

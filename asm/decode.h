@@ -3,7 +3,6 @@
  * nothing of the macros that emitted them. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 

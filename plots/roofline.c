@@ -9,7 +9,6 @@
 #include "base/assets.h"
 #include "base/text.h"
 #include "models/place/levels.h"
-#include "models/place/place.h"
 #include "models/roofline.h"
 
 enum { DASHES = 5, NAME_LETTERS = 14 };

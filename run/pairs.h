@@ -3,7 +3,6 @@
  * a run disturbs both. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "models/place/place.h"
-
 static double value(const struct carm_counts *c, enum carm_quantity q, double otherwise)
 {
     return carm_count_has(c, q) ? c->q[q].value : otherwise;

@@ -8,7 +8,6 @@
 
 #include "models/latency.h"
 #include "models/scaling.h"
-#include "models/place/place.h"
 #include "run/parts.h"
 
 enum { LINE = 64, PAGE = 4096 };

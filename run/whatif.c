@@ -16,7 +16,6 @@
 #include "harness/whatif/memory.h"
 #include "harness/whatif/stop.h"
 #include "harness/whatif/trial.h"
-#include "run/input.h"
 #include "run/launch.h"
 
 static const double copy_seconds =

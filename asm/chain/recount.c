@@ -2,7 +2,6 @@
 #include "asm/chain/image.h"
 
 #include <Zydis/Zydis.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

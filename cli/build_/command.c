@@ -19,7 +19,6 @@
 #include "harness/place/place.h"
 #include "models/file/share.h"
 #include "models/latency.h"
-#include "models/roofline.h"
 #include "validation/roofs/config.h"
 #include "validation/roofs/run.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The comparison as CSV: a row for each roof and each model after the baseline. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "base/outfile.h"

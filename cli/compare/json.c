@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/json_write.h"
-#include "base/text.h"
 #include "cli/compare/print.h"
 
 /* A list with an item for each model, made by make(arg, i): NULL there = out of memory. */

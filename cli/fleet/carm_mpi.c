@@ -12,7 +12,6 @@
  * MPI_Finalize that waits for nobody (async_mpi_finalize) and the exit status 0; after MPI_Abort, an
  * exit without MPI_Finalize or another status it would wait for ever. */
 #include <mpi.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "asm/isa.h"
 #include "base/number.h"
 #include "cli/fleet/show.h"
 #include "cli/opt.h"

@@ -9,7 +9,6 @@
 #include "base/csv.h"
 #include "base/number.h"
 #include "base/outfile.h"
-#include "base/text.h"
 #include "cli/opt.h"
 #include "cli/screen.h"
 #include "harness/machine/share.h"

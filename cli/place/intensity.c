@@ -3,7 +3,6 @@
 #include "cli/place/print.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "base/number.h"

@@ -4,7 +4,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,7 +11,6 @@
 #include "cli/points.h"
 #include "models/file/points.h"
 #include "models/file/published.h"
-#include "models/file/select.h"
 #include "plots/ceilings.h"
 #include "plots/gnuplot.h"
 #include "plots/picture.h"

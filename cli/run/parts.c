@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "base/text.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asm/isa.h"
 #include "base/text.h"
 #include "cli/opt.h"
 #include "models/scaling.h"

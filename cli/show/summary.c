@@ -3,17 +3,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "asm/isa.h"
 #include "base/text.h"
 #include "cli/opt.h"
 #include "cli/screen.h"
 #include "models/latency.h"
 #include "models/scaling.h"
-#include "models/validation.h"
 #include "plots/terminal.h"
 
 enum {

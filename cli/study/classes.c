@@ -5,10 +5,8 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
-#include "cli/opt.h"
 #include "cli/study/output.h"
 #include "kernels/classes/study.h"
-#include "models/roofline.h"
 
 /* "1/64", "16", "0.0156": an intensity as people write it. */
 static char *intensity_text(char *dst, size_t size, double v)

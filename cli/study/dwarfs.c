@@ -4,7 +4,6 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
-#include "cli/opt.h"
 #include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
 

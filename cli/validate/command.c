@@ -15,7 +15,6 @@
 #include "base/assets.h"
 #include "base/job.h"
 #include "base/outfile.h"
-#include "base/text.h"
 #include "cli/progress.h"
 #include "cli/validate/csv.h"
 #include "cli/validate/print.h"

@@ -2,7 +2,6 @@
 #include "cli/validate/csv.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asm/code.h"
 #include "base/text.h"
 #include "cli/opt.h"
 #include "models/roofline.h"

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-
 enum {
     STEPS_MAX = 24000,    /* most instructions that are executed */
     ITERATIONS_MAX = 128, /* likewise; chains of several iterations show in fewer */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/count/step/counts.h"
 #include "harness/profile/flow.h"
 
 enum { DEPTH_MAX = 256 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From an item of the study to an open case of its kernel. */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/dwarfs/study.h"
 #include "kernels/fft/transform.h"

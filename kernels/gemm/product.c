@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/gemm/product.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static size_t round_up(size_t x, size_t unit)

@@ -2,7 +2,6 @@
 /* Roofs of other tools as a model. They have no interval, so each is an interval of its own value.
  * source: ERT 1.1.0, Results/roofline.*.json (rates in GB/s and Gflop/s; its kernel updates an array in place);
  *         CARM Tool, utils/run.py (update_csv: two lines of header, a row for each benchmark) */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -3,7 +3,6 @@
  * CARM Tool.
  * source: Intel Advisor User Guide, CPU Metrics: Self GFLOPS = Self GFLOP / Self Elapsed Time, Self AI = Self
  *         GFLOPS / Self GB/s, bytes as the cores access them; CARM Tool, DBI_AI_Calculator.py (update_csv) */
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/import/readers.h"

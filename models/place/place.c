@@ -4,10 +4,8 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/text.h"
 #include "models/latency.h"
 #include "models/roofline.h"

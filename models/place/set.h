@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "models/ceilings.h"
 #include "models/model.h"

@@ -2,7 +2,6 @@
 #include "models/sol/arch.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

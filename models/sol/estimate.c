@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* By policy: elements that pass the last level, and the slowest level of each layer. */
 struct missed {

@@ -9,7 +9,6 @@
 #include <Zydis/Zydis.h>
 
 #include "asm/decode.h"
-#include "asm/gen.h"
 #include "harness/count/step/instruction.h"
 
 struct machine {

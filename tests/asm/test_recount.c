@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "asm/gen.h"
-#include "asm/image.h"
 #include "tests/asm/recount_faults.h"
 #include "tests/unit.h"
 

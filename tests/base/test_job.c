@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* %h, %j, %t and %d in the names of output files, and what schedulers and MPI tell of a job. */
 #include <time.h>
-#include <unistd.h>
 
 #include "base/job.h"
 #include "cli/opt.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm fleet build without MPI: what becomes of a node's measurement, rows, their file, and what rank
  * 0 makes of them. A shell stands in for carm build; "$1" in its script is the model's path. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>

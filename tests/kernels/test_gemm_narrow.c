@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix products in int8 and bf16: what is compared with a library, oneDNN where it is installed, and what
  * its instructions take of the cores in closed forms. */
-#include "kernels/gemm/blas.h"
 #include "kernels/gemm/narrow.h"
 #include "kernels/gemm/study.h"
 #include "tests/kernels/teams.h"

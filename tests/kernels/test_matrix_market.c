@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matrix Market files: what is read, and what is refused with file, line and reason. */
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/spmv/market.h"

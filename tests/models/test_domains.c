@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory domains of a model: the order of measuring, the sentences, the file. */
-#include "models/file/model.h"
 #include "models/latency.h"
 #include "tests/unit.h"
 

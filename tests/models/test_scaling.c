@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scaling over threads: numbers of threads to measure, saturation, roofs between measured numbers. */
-#include "models/file/model.h"
 #include "models/place/set.h"
 #include "models/scaling.h"
 #include "tests/unit.h"

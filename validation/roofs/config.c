@@ -8,7 +8,6 @@
 
 #include "harness/machine/buffer.h"
 #include "harness/place/place.h"
-#include "harness/machine/team.h"
 #include "models/ceilings.h"
 
 #define MIB ((uint64_t)1 << 20)

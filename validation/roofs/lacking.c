@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/machine/buffer.h"
 #include "models/scaling.h"
 #include "validation/machine.h"
 #include "validation/roofs/levels.h"

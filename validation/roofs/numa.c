@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/machine/search.h"
-#include "models/roofline.h"
 #include "validation/roofs/ceilings.h"
 #include "validation/series.h"
 

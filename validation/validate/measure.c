@@ -3,13 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "harness/machine/buffer.h"
 #include "harness/machine/measure.h"
 #include "harness/machine/search.h"
 #include "models/fit/line.h"
-#include "models/fit/ridge.h"
 #include "models/roofline.h"
 #include "models/validation.h"
 #include "validation/validate/sweep.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/count/step/engine.h"
 
-#include <string.h>
-
 #include "harness/count/step/trap.h"
 
 /* The linker names the ends of the section (ld, "Input Section Example"). */

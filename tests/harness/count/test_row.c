@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of points.csv: what is written can be read back, and other files are left alone. */
-#include <fcntl.h>
 #include <locale.h>
 #include <sys/wait.h>
 #include <unistd.h>

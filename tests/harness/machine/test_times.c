@@ -3,7 +3,6 @@
  * nothing but whether a wait ends at all. */
 #include <pthread.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/machine/measure.h"
 #include "harness/machine/times.h"

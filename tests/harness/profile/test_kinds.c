@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kinds of cores of a hybrid CPU: which the kernel names, and which executed the samples of a program. */
-#include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/stat.h>

@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <x86intrin.h>
 
 #include "harness/region/stack.h"
-#include "harness/region/table.h"
 #include "harness/machine/stats.h"
 #include "include/carm.h"
 

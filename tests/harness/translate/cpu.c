@@ -2,7 +2,6 @@
 /* Prints the CPU that it sees, and copies memory as the C library does on that CPU. With an argument, executes an
  * AVX instruction. */
 #include <cpuid.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

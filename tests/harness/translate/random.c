@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 /* Alone in their part of the address space, so that a random displacement hits nothing else. */
 #define CODE ((uint8_t *)0x100000000000)

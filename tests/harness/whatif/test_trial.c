@@ -14,8 +14,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#include "base/observer.h"
-#include "harness/whatif/memory.h"
 #include "harness/whatif/stop.h"
 #include "harness/whatif/trial.h"
 #include "tests/unit.h"

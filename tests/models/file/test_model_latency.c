@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Latencies in a model: written and read back, refused when wrong, looked up. */
 #include "models/core.h"
-#include "models/file/model.h"
 #include "models/latency.h"
 #include "tests/unit.h"
 

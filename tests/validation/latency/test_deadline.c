@@ -2,8 +2,6 @@
 /* Latencies that a deadline ends: whatever was measured by then makes a model that can be written and read, and what was
  * not has its reason. */
 #include "models/core.h"
-#include "models/file/model.h"
-#include "models/latency.h"
 #include "tests/unit.h"
 #include "validation/latency/latency.h"
 

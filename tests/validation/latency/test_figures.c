@@ -5,7 +5,6 @@
 #include "models/latency.h"
 #include "tests/unit.h"
 #include "validation/latency/latency.h"
-#include "validation/latency/order.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)

@@ -2,7 +2,6 @@
 /* What a build plans on machines unlike this one: synthetic topologies and curves. */
 #include "tests/unit.h"
 #include "validation/roofs/levels.h"
-#include "validation/roofs/run.h"
 #include "validation/series.h"
 
 #define KIB 1024.0

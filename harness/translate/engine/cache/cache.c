@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "harness/translate/engine/cache/cache.h"
-#include "harness/translate/engine/sys.h"
 #include "harness/translate/image.h"
 
 enum {

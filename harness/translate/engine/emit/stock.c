@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs take blocks from the stock that carm has translated before (harness/translate/layout.h). */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "harness/translate/engine/emit/emit.h"
 #include "harness/translate/layout.h"

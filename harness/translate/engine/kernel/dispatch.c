@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the cache is left and entered: the program's registers are in the thread. */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "harness/translate/engine/emit/emit.h"
 #include "harness/translate/engine/kernel/kernel.h"

@@ -9,7 +9,6 @@
 #include "harness/count/step/engine.h"
 #include "harness/translate/engine/emit/emit.h"
 #include "harness/translate/engine/kernel/kernel.h"
-#include "harness/translate/engine/sys.h"
 
 #define SEEN_BYTES (CARM_TALLY_COUNTERS * sizeof(uint64_t))
 

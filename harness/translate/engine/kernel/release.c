@@ -2,7 +2,6 @@
 /* The end of counting in a process that goes on. The engine's memory is unmapped, so that later
  * maps, locks (mlockall) and limits (RLIMIT_AS) of the program are as in an uncounted run. */
 #include <string.h>
-#include <sys/mman.h>
 
 #include "harness/translate/engine/kernel/kernel.h"
 #include "harness/translate/engine/sys.h"

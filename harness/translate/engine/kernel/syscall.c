@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

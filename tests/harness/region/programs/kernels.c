@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A program with regions of known work: `axpy` of N doubles, 2 N flops and 24 N bytes, CALLS times in
  * the region of that name. usage: kernels CALLS [chdir DIR | flush | fork | leave] */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

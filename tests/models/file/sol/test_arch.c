@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Architectures under a DNN graph: each key is read to its place, each fault refused with its line,
  * and those that carm carries are whole. A measured model's: tests/models/sol/test_arch_model.c */
-#include <unistd.h>
 
 #include "models/file/sol/arch.h"
 #include "models/file/sol/open.h"
