@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,4 +293,22 @@ bool carm_number_percent(const char *word, double *share)
     }
     *share = percent / 100.0;
     return true;
+}
+
+int carm_number_bytes(const char *option, const char *word, uint64_t *bytes, struct carm_err *err)
+{
+    static const char units[] = "KMGT";
+    double value = 0.0;
+    const char *end = carm_number_scan(word, &value);
+    const char *unit = end && *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    const char *rest = end && unit ? end + 1 : end;
+    value = unit ? ldexp(value, 10 * (int)(unit - units + 1)) : value;
+    if (!end || !(value > 0.0 && value <= 1e18) ||
+        (*rest && strcasecmp(rest, "B") != 0 && strcasecmp(rest, "iB") != 0)) {
+        return carm_fail(err, CARM_EINVAL,
+                         "--%s '%.32s' is no size: write 512M, 2G or a number of bytes", option,
+                         word);
+    }
+    *bytes = (uint64_t)value;
+    return 0;
 }

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
 
 enum { CARM_NUMBER_MAX = 32 };
 
@@ -48,3 +51,9 @@ bool carm_number_between(const char *word, double least, double most, double *va
 /* "5" or "2.5", per cent from 0 to below 100, as a share. NULL leaves *share as it is.
  * returns false where the word is no such number */
 bool carm_number_percent(const char *word, double *share);
+
+/* Bytes of "512M", "2G", "64KiB" or "1000000", with K, M, G and T as powers of 1024.
+ * option  whose argument the word is, for the message
+ * bytes   untouched on error
+ * returns 0 or -CARM_EINVAL */
+int carm_number_bytes(const char *option, const char *word, uint64_t *bytes, struct carm_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/core.h"
 
-#include <stdlib.h>
+#include <gsl/gsl_sort.h>
 #include <string.h>
 
 static const struct row {
@@ -68,17 +68,10 @@ const struct carm_core_figure *carm_core_find(const struct carm_model *model,
     return best;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double left = *(const double *)a;
-    const double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 bool carm_core_estimate(double *cycles, size_t n, double near, double floor, double *figure,
                         struct carm_ci *ci95)
 {
-    qsort(cycles, n, sizeof *cycles, by_size);
+    gsl_sort(cycles, 1, n);
     for (size_t i = 0; i + CARM_CORE_AGREE <= n; i++) {
         const double band = cycles[i] * near > 0.02 ? cycles[i] * near : 0.02;
         size_t k = i;

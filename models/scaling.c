@@ -285,40 +285,50 @@ static void find_sides(const struct carm_model *m, size_t nroofs, const struct c
     }
 }
 
-/* What a roof's rate is multiplied with to be that of another number of threads; 0 = not known.
- * low   the same roof with fewer threads, 0 = none
- * high  with more */
-static double factor(const struct carm_scaling *c, int threads, double low, int low_threads,
-                     double high, int high_threads, int between[2])
+/* A set that is filled from the sets with fewer and with more threads. */
+struct filling {
+    const struct carm_model *model;
+    const struct carm_roofs *low, *high; /* low: NULL = none */
+    struct carm_roofs *set;
+    int between[2]; /* measured numbers of threads around the set's, of the latest factor */
+};
+
+/* The factor between a roof with more threads and the set's roof; 0 = not known.
+ * level      whose scaling was measured
+ * low, high  the roof's rate with fewer threads (0 = none) and with more */
+static double factor(struct filling *f, const char *level, double low, double high)
 {
     int other[2];
-    const double here = c ? carm_scaling_rate(c, threads, between) : 0.0;
-    const double at_low = here > 0.0 && low > 0.0 ? carm_scaling_rate(c, low_threads, other) : 0.0;
-    const double at_high = here > 0.0 ? carm_scaling_rate(c, high_threads, other) : 0.0;
+    const struct carm_scaling *c = carm_scaling_find(f->model, level);
+    const double here = c ? carm_scaling_rate(c, f->set->threads, f->between) : 0.0;
+    const double at_low =
+        here > 0.0 && low > 0.0 ? carm_scaling_rate(c, f->low->threads, other) : 0.0;
+    const double at_high = here > 0.0 ? carm_scaling_rate(c, f->high->threads, other) : 0.0;
     if (!(at_high > 0.0)) {
         return 0.0;
     }
     double ratio = high / at_high;
     if (at_low > 0.0) {
-        const double share = (double)(threads - low_threads) / (high_threads - low_threads);
+        const double share = (double)(f->set->threads - f->low->threads) /
+                             (f->high->threads - f->low->threads);
         ratio = low / at_low + share * (ratio - low / at_low);
     }
     return here * ratio / high;
 }
 
-static void scale(double *rate, struct carm_ci *ci, double times)
+/* Scales a roof to the set's threads, and keeps the widest range of threads around the set's.
+ * per_cycle  of one thread */
+static void scale(const struct filling *f, double times, double *rate, struct carm_ci *ci,
+                  double *per_cycle)
 {
+    struct carm_roofs *set = f->set;
     *rate *= times;
     ci->lo *= times;
     ci->hi *= times;
-}
-
-/* The numbers of threads on both sides of all of a set's roofs. */
-static void note_between(struct carm_roofs *set, const int between[2])
-{
-    if (set->between[0] == 0 || between[1] - between[0] > set->between[1] - set->between[0]) {
-        set->between[0] = between[0];
-        set->between[1] = between[1];
+    *per_cycle *= times * f->high->threads / set->threads;
+    if (set->between[0] == 0 ||
+        f->between[1] - f->between[0] > set->between[1] - set->between[0]) {
+        memcpy(set->between, f->between, sizeof set->between);
     }
 }
 
@@ -326,7 +336,7 @@ static void note_between(struct carm_roofs *set, const int between[2])
 static int fill_set(const struct carm_model *m, const struct carm_roofs *low,
                     const struct carm_roofs *high, int threads, struct carm_roofs *set)
 {
-    const struct carm_scaling *peak = carm_scaling_find(m, CARM_SCALING_PEAK);
+    struct filling f = {.model = m, .low = low, .high = high, .set = set};
     *set = (struct carm_roofs){.threads = threads, .clock_hz = high->clock_hz};
     memcpy(set->isa, high->isa, sizeof set->isa);
     memcpy(set->precision, high->precision, sizeof set->precision);
@@ -339,37 +349,27 @@ static int fill_set(const struct carm_model *m, const struct carm_roofs *low,
         struct carm_memory_roof r = high->memory[i];
         const struct carm_memory_roof *l =
             low ? carm_roofs_find_memory(low, r.level, r.ldst) : NULL;
-        int between[2] = {0, 0};
-        const double times = factor(carm_scaling_find(m, r.level), threads, l ? l->bandwidth : 0.0,
-                                    low ? low->threads : 0, r.bandwidth, high->threads, between);
+        const double times = factor(&f, r.level, l ? l->bandwidth : 0.0, r.bandwidth);
         if (times > 0.0) {
-            scale(&r.bandwidth, &r.ci95, times);
-            r.bytes_per_cycle *= times * high->threads / threads;
+            scale(&f, times, &r.bandwidth, &r.ci95, &r.bytes_per_cycle);
             r.rounds = NULL;
             r.nrounds = 0;
-            note_between(set, between);
             set->memory[set->nmemory++] = r;
         }
     }
     for (size_t i = 0; i < high->ncompute; i++) {
         struct carm_compute_roof r = high->compute[i];
         const struct carm_compute_roof *l = low ? carm_roofs_find_compute(low, r.op) : NULL;
-        int between[2] = {0, 0};
-        const double times = factor(peak, threads, l ? l->rate : 0.0, low ? low->threads : 0,
-                                    r.rate, high->threads, between);
+        const double times = factor(&f, CARM_SCALING_PEAK, l ? l->rate : 0.0, r.rate);
         if (times > 0.0) {
-            scale(&r.rate, &r.ci95, times);
-            r.flops_per_cycle *= times * high->threads / threads;
+            scale(&f, times, &r.rate, &r.ci95, &r.flops_per_cycle);
             r.rounds = NULL;
             r.nrounds = 0;
-            note_between(set, between);
             set->compute[set->ncompute++] = r;
         }
     }
-    int between[2];
-    const double times =
-        factor(carm_scaling_find(m, "DRAM"), threads, low ? low->dram_peak.bandwidth : 0.0,
-               low ? low->threads : 0, high->dram_peak.bandwidth, high->threads, between);
+    const double times = factor(&f, "DRAM", low ? low->dram_peak.bandwidth : 0.0,
+                                high->dram_peak.bandwidth);
     if (high->dram_peak.bandwidth > 0.0 && times > 0.0) {
         set->dram_peak = high->dram_peak;
         set->dram_peak.bandwidth *= times;

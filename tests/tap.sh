@@ -85,7 +85,7 @@ refuses() {
 golden() {
     want=$data/$1
     shift
-    if ! run "$@"; then false; ok "carm $*: exits 0"; return; fi
+    if ! run "$@" || [ -s "$tmp/err" ]; then false; ok "carm $*: exits 0 and is quiet"; return; fi
     if [ "${UPDATE:-}" ]; then cp "$tmp/out" "$want"; fi
     cmp "$want" "$tmp/out" >"$tmp/err" 2>&1
     same=$?

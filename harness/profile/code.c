@@ -71,8 +71,8 @@ static void follow(uint64_t carried[CARM_REG_COUNT], const struct carm_flow_op *
 
 /* Fills out->carried by the code of the loop around it: from behind the inner loop to its end, and from its begin on,
  * what is executed in most iterations. Nothing is carried where another loop is inside it, too. */
-static int find_carried(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
-                        int fd, struct carm_err *err)
+static int follow_outer_loop(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
+                             int fd, struct carm_err *err)
 {
     const struct carm_loop *in = &flow->loops[loop];
     const uint32_t parent = in->parent;
@@ -130,7 +130,7 @@ int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, siz
             rc = add_piece(out, p, fd, err);
         }
     }
-    rc = rc || !out->inner ? rc : find_carried(out, flow, loop, fd, err);
+    rc = rc || !out->inner ? rc : follow_outer_loop(out, flow, loop, fd, err);
     if (rc) {
         carm_code_close(out);
     }

@@ -351,7 +351,8 @@ static int find_forks(struct carm_body *body, struct carm_err *err)
     return rc;
 }
 
-static void find_carried(struct carm_body *body)
+/* Vector registers whose value goes from one iteration to the next. */
+static void find_carried_vectors(struct carm_body *body)
 {
     for (uint8_t r = 0; r < 32; r++) {
         const uint64_t bit = BIT(CARM_REG_VECTOR + r);
@@ -380,7 +381,7 @@ int carm_body_open(struct carm_body *body, uint64_t head, const struct carm_body
     if (!rc) {
         find_leaders(body);
         find_varying(body);
-        find_carried(body);
+        find_carried_vectors(body);
         rc = find_deciding(body, err);
         rc = rc ? rc : find_forks(body, err);
     }

@@ -3,22 +3,14 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/hash.h"
-
-extern char **environ;
 
 static const enum carm_change_kind kinds[] = {
     CARM_CHANGE_TIME,     CARM_CHANGE_INSTRUCTIONS, CARM_CHANGE_FLOPS,     CARM_CHANGE_BYTES,
@@ -76,41 +68,6 @@ static int list_folder(struct files *files, const char *folder, struct carm_err 
     return rc;
 }
 
-/* All commits of the current folder's repository, oldest first, a line each; NULL = there is no repository, or no git. */
-static FILE *list_commits(void)
-{
-    char *const argv[] = {(char[]){"git"},          (char[]){"rev-list"},  (char[]){"--all"},
-                          (char[]){"--topo-order"}, (char[]){"--reverse"}, NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t pid = -1;
-    int status = -1;
-    const int fd = memfd_create("commits", MFD_CLOEXEC);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "r+");
-    if (!out && fd >= 0) {
-        close(fd);
-    }
-    if (!out) {
-        return NULL;
-    }
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        fclose(out);
-        return NULL;
-    }
-    const int e =
-        posix_spawn_file_actions_adddup2(&actions, fileno(out), STDOUT_FILENO) ||
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) ||
-        posix_spawnp(&pid, "git", &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    while (!e && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (e || status != 0) {
-        fclose(out);
-        return NULL;
-    }
-    rewind(out);
-    return out;
-}
-
 static bool is_commit(const char *label)
 {
     const size_t n = strlen(label);
@@ -118,7 +75,7 @@ static bool is_commit(const char *label)
 }
 
 /* Finds the commits of the files. returns how many have one */
-static size_t find_commits(struct files *files)
+static size_t find_commits(struct files *files, carm_history_commits *list)
 {
     char line[COMMIT_MOST + 2];
     size_t found = 0;
@@ -126,7 +83,7 @@ static size_t find_commits(struct files *files)
     for (size_t i = 0; i < files->n; i++) {
         any = any || is_commit(files->of[i].label);
     }
-    FILE *commits = any ? list_commits() : NULL;
+    FILE *commits = any ? list() : NULL;
     for (size_t place = 0; commits && fgets(line, sizeof line, commits); place++) {
         for (size_t i = 0; i < files->n; i++) {
             struct file *f = &files->of[i];
@@ -149,7 +106,8 @@ static int by_place(const void *a, const void *b)
                                 : strverscmp(x->label, y->label);
 }
 
-static int find_files(struct carm_history *h, char *const *operands, size_t n, struct carm_err *err)
+static int find_files(struct carm_history *h, char *const *operands, size_t n,
+                      carm_history_commits *list, struct carm_err *err)
 {
     struct files files = {.of = NULL};
     struct stat s;
@@ -160,7 +118,7 @@ static int find_files(struct carm_history *h, char *const *operands, size_t n, s
             folder ? list_folder(&files, operands[i], err) : add_file(&files, "", operands[i], err);
     }
     if (folder && files.n) {
-        h->ncommits = find_commits(&files);
+        h->ncommits = find_commits(&files, list);
         h->by_commit = h->ncommits > 0;
         qsort(files.of, files.n, sizeof *files.of, by_place);
     }
@@ -301,12 +259,12 @@ static int find_steps(struct carm_history *h, double noise, struct carm_err *err
 
 int carm_history_read(struct carm_history *h, char *const *operands, size_t n,
                       const struct carm_points_how *how, double noise, const char *only,
-                      struct carm_err *err)
+                      carm_history_commits *list, struct carm_err *err)
 {
     struct carm_names names;
     size_t room = 0;
     *h = (struct carm_history){.nfiles = 0};
-    int rc = find_files(h, operands, n, err);
+    int rc = find_files(h, operands, n, list, err);
     carm_names_open(&names);
     for (size_t i = 0; i + 1 < h->nfiles && !rc; i++) {
         struct carm_changes *changes = NULL;

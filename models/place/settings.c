@@ -64,24 +64,17 @@ static bool read_value(const char *text, size_t length, struct carm_setting *out
 {
     static const double least = 0.01,
                         most = 100.0; /* beyond them it is another machine, or a slip */
-    static const char units[] = "KMG";
     double value = 0.0;
-    char unit[8];
-    const char *end = carm_number_scan(text, &value);
-    if (!end || end > text + length || !(value > 0.0) || !isfinite(value)) {
-        return false;
-    }
-    snprintf(unit, sizeof unit, "%.*s", (int)(text + length - end), end);
-    if (strcasecmp(unit, "x") == 0) {
+    char word[32];
+    snprintf(word, sizeof word, "%.*s", (int)length, text);
+    const char *unit = length < sizeof word ? carm_number_scan(word, &value) : NULL;
+    if (unit && strcasecmp(unit, "x") == 0) {
         out->factor = value;
         return value >= least && value <= most;
     }
-    const char *scale = *unit ? strchr(units, toupper((unsigned char)*unit)) : NULL;
-    const char *rest = scale ? unit + 1 : unit;
-    const double bytes = value * (scale ? (double)(1ULL << 10 * (scale - units + 1)) : 1.0);
-    out->bytes = bytes < 1e13 ? (uint64_t)bytes : 0;
-    return out->quantity == CARM_SETTING_SIZE && out->bytes >= LINE &&
-           (!*rest || strcasecmp(rest, "B") == 0 || strcasecmp(rest, "iB") == 0);
+    return out->quantity == CARM_SETTING_SIZE &&
+           carm_number_bytes("set", word, &out->bytes, NULL) == 0 && out->bytes >= LINE &&
+           (double)out->bytes < 1e13;
 }
 
 int carm_settings_parse(const char *list, struct carm_settings *changes, struct carm_err *err)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/place/steps.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,18 +35,12 @@ struct series {
     uint64_t state;
 };
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Ranks of values[begin .. end), from the middle: their sum is 0. Equal values have equal ranks. */
 static void rank(struct series *s, size_t begin, size_t end)
 {
     const size_t n = end - begin;
     memcpy(s->sorted, s->values + begin, n * sizeof *s->sorted);
-    qsort(s->sorted, n, sizeof *s->sorted, by_value);
+    gsl_sort(s->sorted, 1, n);
     for (size_t i = 0; i < n; i++) {
         size_t low = 0, below = 0;
         for (size_t high = n; low < high;) { /* the first that is not smaller */
@@ -137,8 +133,8 @@ static double median(struct series *s, size_t begin, size_t end)
 {
     const size_t n = end - begin;
     memcpy(s->sorted, s->values + begin, n * sizeof *s->sorted);
-    qsort(s->sorted, n, sizeof *s->sorted, by_value);
-    return n % 2 ? s->sorted[n / 2] : (s->sorted[n / 2 - 1] + s->sorted[n / 2]) / 2.0;
+    gsl_sort(s->sorted, 1, n);
+    return gsl_stats_median_from_sorted_data(s->sorted, 1, n);
 }
 
 /* A stretch of values[begin .. end) that differs from the rest: from the begin, which finds single steps best, else from

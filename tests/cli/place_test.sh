@@ -18,29 +18,6 @@ run() {
     keep $? place "$@"
 }
 
-# golden FILE ARGUMENTS...: standard output is the file's, exit 0, nothing said
-golden() {
-    want=$data/$1
-    shift
-    if ! run "$@" || [ -s "$tmp/err" ]; then false; ok "place $*: exits 0 and is quiet"; return; fi
-    if [ "${UPDATE:-}" ]; then cp "$tmp/out" "$want"; fi
-    diff "$want" "$tmp/out" >"$tmp/err" 2>&1
-    same=$?
-    : >"$tmp/out"
-    [ $same -eq 0 ]
-    ok "place = ${want##*/}"
-}
-
-# refuses NAME CODE TEXT ARGUMENTS...: that exit code and one line that holds the text
-refuses() {
-    name=$1 code=$2 text=$3
-    shift 3
-    run "$@"
-    got=$?
-    [ $got -eq "$code" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -qF -- "$text" "$tmp/err"
-    ok "refuses $name"
-}
-
 # points LINE...: p.csv = the usual header and these lines
 points() {
     printf '%s\n' name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by "$@" >"$tmp/p.csv"

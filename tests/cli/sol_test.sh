@@ -28,14 +28,6 @@ same() {
     [ $verdict_of -eq 0 ]
 }
 
-# golden FILE ARGUMENTS...: exit 0, nothing said, that output
-golden() {
-    want=$1
-    shift
-    run "$@" && [ ! -s "$tmp/err" ] && same "$want"
-    ok "sol = $want"
-}
-
 # field SECTION KEY: its value in the YAML that the last run printed
 field() {
     awk -v section="$1:" -v key="  $2:" '/^[a-z]/ { on = $0 == section }

@@ -173,6 +173,12 @@ struct layout {
     char *base;
 };
 
+/* Lines of a chase. cold: all are flushed before, so some are enough */
+static size_t lines_of(enum carm_latency_order order, size_t pages, uint64_t set, bool cold)
+{
+    return carm_chase_some(order, pages ? HUGE : SMALL, set, cold ? COLD_LINES : SIZE_MAX);
+}
+
 static void layout_job(struct carm_worker *w, void *arg)
 {
     const struct layout *l = arg;
@@ -193,7 +199,7 @@ static bool lay_out(struct memory *m, size_t pages, enum carm_latency_order orde
                        .most = some ? COLD_LINES : SIZE_MAX,
                        .base = m->buffers[pages].start};
     struct carm_latency_run *run = m->run;
-    const size_t lines = carm_chase_some(order, l.page, set, l.most);
+    const size_t lines = lines_of(order, pages, set, some);
     if (!carm_latency_has_time(run, lines)) {
         m->cut = true;
         return false;
@@ -215,7 +221,7 @@ static bool measure(struct memory *m, size_t pages, enum carm_latency_order orde
     const bool cold = order != CARM_LATENCY_PAGES && real >= m->cold;
     *p = (struct point){.code = carm_chain_image_find(m->run->image, "P.k1"),
                         .sequence = m->sequence,
-                        .lines = carm_chase_some(order, page, set, cold ? COLD_LINES : SIZE_MAX),
+                        .lines = lines_of(order, pages, set, cold),
                         .base = m->buffers[pages].start,
                         .window = m->window,
                         .laps = laps_of(real),
@@ -423,8 +429,7 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
     struct carm_in_flight *f = &model->in_flight[model->nin_flight];
     const bool flush = strcmp(level, "DRAM") == 0;
     struct point p = {.sequence = m->sequence,
-                      .lines = carm_chase_some(CARM_LATENCY_RANDOM, pages ? HUGE : SMALL, set,
-                                               flush ? COLD_LINES : SIZE_MAX),
+                      .lines = lines_of(CARM_LATENCY_RANDOM, pages, set, flush),
                       .base = m->buffers[pages].start,
                       .window = m->window,
                       .own = own,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "validation/roofs/config.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "harness/machine/buffer.h"
 #include "harness/place/place.h"
 #include "models/ceilings.h"
@@ -210,26 +210,6 @@ static int take_ceilings(void *to, const char *word, struct carm_err *err)
     return 0;
 }
 
-int carm_build_read_memory(const char *word, uint64_t *bytes, struct carm_err *err)
-{
-    char *end = NULL;
-    double value = strtod(word, &end);
-    static const char units[] = "KMGT";
-    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-    double scale = 1.0;
-    for (const char *u = units; unit && u <= unit; u++) {
-        scale *= 1024.0;
-    }
-    const char *rest = unit ? end + 1 : end;
-    if (end == word || !(value > 0.0) || value * scale > 1e18 ||
-        (*rest && strcmp(rest, "B") != 0 && strcmp(rest, "iB") != 0)) {
-        return carm_fail(err, CARM_EINVAL,
-                         "--memory '%.32s' is no size: write 512M, 2G or a number of bytes", word);
-    }
-    *bytes = (uint64_t)(value * scale);
-    return 0;
-}
-
 /* Most bytes that the buffers can take. */
 static uint64_t memory_room(void)
 {
@@ -250,7 +230,7 @@ static int configure_memory(struct carm_build_config *c, const char *word, struc
     int rc = 0;
     c->memory_bytes = carm_build_usual_memory();
     if (word) {
-        rc = carm_build_read_memory(word, &c->memory_bytes, err);
+        rc = carm_number_bytes("memory", word, &c->memory_bytes, err);
         if (!rc && c->memory_bytes > available) {
             rc = carm_fail(err, CARM_ENOMEM,
                            "--memory %.32s is more than the %llu MiB available: give less, or free "

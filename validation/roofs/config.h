@@ -54,11 +54,6 @@ struct carm_build_words {
 int carm_build_configure(struct carm_build_config *config, const struct carm_build_words *words,
                          const struct carm_cpu *cpu, struct carm_topo *topo, struct carm_err *err);
 
-/* The bytes of "512M", "2G" or "1000000", of --memory.
- * bytes  untouched on error
- * returns 0 or -CARM_EINVAL */
-int carm_build_read_memory(const char *word, uint64_t *bytes, struct carm_err *err);
-
 /* Default memory of the buffers: half of the available memory, or less if the rest is too small
  * for carm itself. */
 uint64_t carm_build_usual_memory(void);

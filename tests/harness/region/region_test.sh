@@ -3,31 +3,15 @@
 # Programs in C, C++, Fortran and with OpenMP that are linked with the libcarm that was built: static,
 # shared and as it is installed. Prints TAP. CARM = the program, CARM_TOP = the sources' root.
 set -u
-top=${CARM_TOP:-.}
-top=$(cd "$top" && pwd)
-build=$(cd "$(dirname "${CARM:-build/carm}")" && pwd)
-tmp=$(mktemp -d "${TMPDIR:-/tmp}/carm-region-test-XXXXXX") || exit 1
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../../tap.sh"
+top=$(cd "${CARM_TOP:-.}" && pwd)
+build=${carm%/*}
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM
 cc=${CC:-cc}
 programs=$top/tests/harness/region/programs
 out=$tmp/points.csv
 unset CARM_OUT CARM_COUNTERS CARM_STEP_BUDGET CARM_ROWS CARM_UARCH LD_LIBRARY_PATH
-n=0
-failed=0
-
-ok() { # NAME: the last command's result is the test's
-    if [ $? -eq 0 ]; then verdict=ok; else verdict='not ok'; failed=1; fi
-    n=$((n + 1))
-    echo "$verdict $n - $1"
-    [ "$verdict" = ok ] || sed 's/^/# /' "$tmp/log" "$tmp/err" "$out" 2>/dev/null | head -n 40
-}
-
-skip() { # NAME, REASON
-    n=$((n + 1))
-    echo "ok $n - $1 # SKIP $2"
-}
-
 # A library under sanitizers wants them in its programs.
 san=
 if ldd "$build/libcarm.so" | grep -q libasan; then
@@ -38,7 +22,7 @@ libs='-ljansson -lZydis -ldl -lpthread -lm'
 # quiet NAME=VALUE... PROGRAM...: a fresh file of rows, nothing said, exit 0
 quiet() {
     rm -f "$out"
-    env CARM_OUT="$out" "$@" >"$tmp/log" 2>"$tmp/err" && [ ! -s "$tmp/err" ]
+    env CARM_OUT="$out" "$@" >"$tmp/out" 2>"$tmp/err" && [ ! -s "$tmp/err" ]
 }
 
 # says TEXT NAME=VALUE... PROGRAM...: exit 0 and that one line on standard error
@@ -46,7 +30,7 @@ says() {
     text=$1
     shift
     rm -f "$out"
-    env CARM_OUT="$out" "$@" >"$tmp/log" 2>"$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
+    env CARM_OUT="$out" "$@" >"$tmp/out" 2>"$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ] &&
         grep -qF -- "$text" "$tmp/err"
 }
 
@@ -63,13 +47,13 @@ ok "libcarm.a shows carm.h and nothing else"
     sort | tr '\n' ' ')" = "$names" ]
 ok "libcarm.so shows carm.h and nothing else"
 
-readelf -d "$build/libcarm.so" >"$tmp/log" && grep -q 'SONAME.*\[libcarm.so.0\]' "$tmp/log" &&
-    ! grep -q TEXTREL "$tmp/log"
+readelf -d "$build/libcarm.so" >"$tmp/out" && grep -q 'SONAME.*\[libcarm.so.0\]' "$tmp/out" &&
+    ! grep -q TEXTREL "$tmp/out"
 ok "libcarm.so is position-independent, its name libcarm.so.0"
 
 readelf -d "$build/libcarm.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' |
-    grep -vxE 'libc|libm|libjansson|libZydis|libdl|libpthread|libasan|libubsan|ld-linux-x86-64' >"$tmp/log"
-[ ! -s "$tmp/log" ]
+    grep -vxE 'libc|libm|libjansson|libZydis|libdl|libpthread|libasan|libubsan|ld-linux-x86-64' >"$tmp/out"
+[ ! -s "$tmp/out" ]
 ok "libcarm.so needs libc, jansson and Zydis alone"
 
 # Every source in it and all that these include, by the compiler's own lists.
@@ -81,20 +65,20 @@ ok "libcarm.so needs libc, jansson and Zydis alone"
         [ -e "$top/$f" ] || continue # of an older build
         head -n 1 "$top/$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f is not under MIT"
     done <"$tmp/files"
-) >"$tmp/log" && [ ! -s "$tmp/log" ] && [ "$(grep -c '\.c$' "$tmp/files")" -ge 10 ]
+) >"$tmp/out" && [ ! -s "$tmp/out" ] && [ "$(grep -c '\.c$' "$tmp/files")" -ge 10 ]
 ok "no file of libcarm is under the GPL"
 
 # ---- C, static -------------------------------------------------------------------------------
 
 # shellcheck disable=SC2086 # words
 $cc -std=gnu17 -O1 -Wall -Wextra -Werror $san -I"$top/include" "$programs/kernels.c" \
-    "$build/libcarm.a" $libs -o "$tmp/kernels" >"$tmp/log" 2>&1
+    "$build/libcarm.a" $libs -o "$tmp/kernels" >"$tmp/out" 2>&1
 ok "a C program links libcarm.a, with names that are in it"
 printf '#include <carm.h>\nint x;\n' >"$tmp/c.c"
-$cc -std=c89 -pedantic -Wall -Wextra -Werror -I"$top/include" -c "$tmp/c.c" -o "$tmp/c.o" >"$tmp/log" 2>&1
+$cc -std=c89 -pedantic -Wall -Wextra -Werror -I"$top/include" -c "$tmp/c.c" -o "$tmp/c.o" >"$tmp/out" 2>&1
 ok "carm.h is C89"
 
-"$tmp/kernels" 3 >"$tmp/log" 2>"$tmp/err" && [ ! -s "$tmp/err" ] && CARM_OUT='' "$tmp/kernels" 3
+"$tmp/kernels" 3 >"$tmp/out" 2>"$tmp/err" && [ ! -s "$tmp/err" ] && CARM_OUT='' "$tmp/kernels" 3
 ok "nothing happens without CARM_OUT"
 
 quiet CARM_COUNTERS=none "$tmp/kernels" 3 && rows 1 &&
@@ -128,18 +112,18 @@ ok "CARM_ROWS=thread"
 
 # shellcheck disable=SC2086 # words
 $cc -std=gnu17 -O1 -Wall -Wextra -Werror $san -I"$top/include" "$programs/interrupted.c" \
-    "$build/libcarm.a" $libs -o "$tmp/interrupted" >"$tmp/log" 2>&1 &&
+    "$build/libcarm.a" $libs -o "$tmp/interrupted" >"$tmp/out" 2>&1 &&
     quiet CARM_COUNTERS=none timeout 600 "$tmp/interrupted" && rows 1 && grep -q '^main,.*,1,,,' "$out"
 ok "a region in a signal handler that interrupts the first one is ignored"
 
 # one line when the first region begins, one when the rows are lost
 rm -f "$out"
-env CARM_OUT="$tmp/none/points.csv" CARM_COUNTERS=none "$tmp/kernels" 1 >"$tmp/log" 2>"$tmp/err" &&
+env CARM_OUT="$tmp/none/points.csv" CARM_COUNTERS=none "$tmp/kernels" 1 >"$tmp/out" 2>"$tmp/err" &&
     [ "$(wc -l <"$tmp/err")" -eq 2 ] && grep -q 'carm tries again when the program ends' "$tmp/err" &&
     grep -q 'rows are lost: .*none/points.csv cannot be written' "$tmp/err"
 ok "a folder that is missing is said twice, the program runs on"
 echo "my,own,table" >"$tmp/table.csv"
-env CARM_OUT="$tmp/table.csv" CARM_COUNTERS=none "$tmp/kernels" 1 >"$tmp/log" 2>"$tmp/err" &&
+env CARM_OUT="$tmp/table.csv" CARM_COUNTERS=none "$tmp/kernels" 1 >"$tmp/out" 2>"$tmp/err" &&
     grep -q 'another kind of file' "$tmp/err" && [ "$(cat "$tmp/table.csv")" = my,own,table ]
 ok "another kind of file is left as it is"
 
@@ -186,15 +170,15 @@ ok "translate: without carm run, that is said"
 if [ "$san" ]; then
     skip "translate: regions" "a library under sanitizers"
 elif $cc -std=gnu17 -O3 -Wall -Wextra -Werror -I"$top/include" "$programs/nested.c" -L"$build" -lcarm \
-    "-Wl,-rpath,$build" -lpthread -lm -o "$tmp/nested" >"$tmp/log" 2>&1 &&
+    "-Wl,-rpath,$build" -lpthread -lm -o "$tmp/nested" >"$tmp/out" 2>&1 &&
     LD_BIND_NOW=1 quiet CARM_COUNTERS=step "$tmp/nested" && grep -q ',stepped,' "$out" && cp "$out" "$tmp/stepped.csv" &&
     "$build/carm" run -q --counters translate --no-time -- true 2>"$tmp/err"; then
     translated() {
         rm -f "$out"
-        timeout 600 "$build/carm" run -q --regions --counters translate -o "$out" "$@" >"$tmp/log" 2>"$tmp/err"
+        timeout 600 "$build/carm" run -q --regions --counters translate -o "$out" "$@" >"$tmp/out" 2>"$tmp/err"
     }
     translated -- "$tmp/nested" && rows 5 && [ "$(grep -c ',translated,' "$out")" -eq 5 ] &&
-        counts "$tmp/stepped.csv" >"$tmp/a" && counts "$out" >"$tmp/b" && cmp "$tmp/a" "$tmp/b" >>"$tmp/log"
+        counts "$tmp/stepped.csv" >"$tmp/a" && counts "$out" >"$tmp/b" && cmp "$tmp/a" "$tmp/b" >>"$tmp/out"
     ok "translate: regions within regions on 4 threads count what stepping counts"
     translated -- "$tmp/nested" 100 && rows 5 && grep -qE '^within,.*,translated,1200,1,' "$out" &&
         ! grep -qE '^[a-z]*,[^,]*,[^,]*,,' "$out"
@@ -207,7 +191,7 @@ elif $cc -std=gnu17 -O3 -Wall -Wextra -Werror -I"$top/include" "$programs/nested
     translated --no-time -- "$tmp/kernels" 3 && rows 1 && grep -q '^"axpy, ""2N""",600,[0-9]*,,' "$out"
     ok "... without times in one run"
     rm -f "$out"
-    printf 'x' | "$build/carm" run --regions --counters translate -o "$out" -- sh -c "cat; $tmp/kernels 3" >"$tmp/log" 2>"$tmp/err"
+    printf 'x' | "$build/carm" run --regions --counters translate -o "$out" -- sh -c "cat; $tmp/kernels 3" >"$tmp/out" 2>"$tmp/err"
     rows 0 2>/dev/null || [ ! -s "$out" ] && grep -q 'regions: unavailable: not counted, because the program reads standard input' "$tmp/err"
     ok "... not where the second run had no input"
 else
@@ -218,7 +202,7 @@ fi
 
 # MAKEFLAGS of a make above would bring its job server along
 if ! MAKEFLAGS='' make -s -C "$top" B="$build" PREFIX="$tmp/usr" ${san:+SANITIZE=1} install \
-    >"$tmp/log" 2>&1; then
+    >"$tmp/out" 2>&1; then
     false
     ok "make install"
     echo "1..$n"
@@ -239,7 +223,7 @@ compile() {
     compiler=$2
     shift 2
     # shellcheck disable=SC2086 # words
-    $compiler "$@" $san $flags -o "$tmp/$what" >"$tmp/log" 2>&1
+    $compiler "$@" $san $flags -o "$tmp/$what" >"$tmp/out" 2>&1
 }
 
 compile shared "$cc" -std=gnu17 -O1 "$programs/kernels.c" && ldd "$tmp/shared" | grep -q 'usr/lib/libcarm.so.0' &&
@@ -282,9 +266,8 @@ else
     skip "a Fortran program" "no gfortran"
 fi
 
-MAKEFLAGS='' make -s -C "$top" B="$build" PREFIX="$tmp/usr" uninstall >"$tmp/log" 2>&1 &&
+MAKEFLAGS='' make -s -C "$top" B="$build" PREFIX="$tmp/usr" uninstall >"$tmp/out" 2>&1 &&
     [ -z "$(find "$tmp/usr" ! -type d)" ]
 ok "make uninstall leaves nothing"
 
-echo "1..$n"
-exit $failed
+finish
