@@ -142,23 +142,9 @@ static int append(struct carm_names *names, const char *text, size_t length, uin
     return 0;
 }
 
-uint32_t carm_names_hash(const struct carm_names *names, const char *text, size_t length)
-{
-    const uint32_t hash = hash_of(names, text, length);
-    if (names->bits) {
-        __builtin_prefetch(&names->slots[place(names->bits, hash)]);
-    }
-    return hash;
-}
-
 int carm_names_add(struct carm_names *names, const char *text, size_t length, uint32_t *number)
 {
-    return carm_names_add_hashed(names, text, length, hash_of(names, text, length), number);
-}
-
-int carm_names_add_hashed(struct carm_names *names, const char *text, size_t length, uint32_t hash,
-                          uint32_t *number)
-{
+    const uint32_t hash = hash_of(names, text, length);
     if (names->bits) {
         const uint32_t last = (UINT32_C(1) << names->bits) - 1;
         uint32_t at = place(names->bits, hash);

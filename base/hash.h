@@ -30,12 +30,6 @@ void carm_names_close(struct carm_names *names); /* releases the strings and the
  * returns 0; -CARM_ENOMEM; -CARM_EFORMAT when all strings together would pass 4 GiB */
 int carm_names_add(struct carm_names *names, const char *text, size_t length, uint32_t *number);
 
-/* The same in two steps: the hash, which asks for the memory where the name would be, and later the
- * rest, when it has come. Large tables are slow for nothing else. */
-uint32_t carm_names_hash(const struct carm_names *names, const char *text, size_t length);
-int carm_names_add_hashed(struct carm_names *names, const char *text, size_t length, uint32_t hash,
-                          uint32_t *number);
-
 static inline const char *carm_names_text(const struct carm_names *names, uint32_t number)
 {
     return names->text + names->offsets[number];

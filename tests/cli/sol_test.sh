@@ -304,7 +304,7 @@ refuses "no machine" 1 "--arch: a100-sxm4, b200, h100-pcie" "$graph"
 refuses "an unknown machine" 1 'neither a file nor an architecture "h200"' "$graph" --arch h200
 refuses "an unknown example" 1 "the examples are linear-relu-linear, " resnet --arch b200
 refuses "a graph that is not there" 1 "No such file" "$tmp/none.yaml" --arch b200
-refuses "a folder as graph" 1 "$tmp cannot be read" "$tmp" --arch b200
+refuses "a folder as graph" 1 "cannot read $tmp: it is a directory" "$tmp" --arch b200
 refuses "a machine that is not there" 1 "No such file" "$graph" --arch "$tmp/none.yaml"
 refuses "an unknown precision" 2 "fp64, fp32, tf32, fp16, bf16, fp8, int8, nvfp4" "$graph" --arch b200 --precision fp12
 refuses "a precision without rate" 1 "can be fp32, fp16, nvfp4" "$graph" --arch "$arch" --precision int8

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "models/file/sol/yaml.h"
 
 enum key {
     MACS,
@@ -63,96 +62,62 @@ static const char *const key_names[KEYS] = {
     [INTERMEDIATES] = "num_intermediate_tensors",
 };
 
-static int find_key(const struct carm_yaml_item *item)
+static int read_value(struct reader *r, struct values *values, int key,
+                      const struct carm_yaml_item *item)
 {
-    for (int k = 0; k < KEYS; k++) {
-        if (item->length == strlen(key_names[k]) && strcmp(item->text, key_names[k]) == 0) {
-            return k;
-        }
-    }
-    return -1;
-}
-
-static int read_value(struct reader *r, struct values *values, int key)
-{
-    struct carm_yaml_item item;
-    const int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc) {
-        return rc;
-    }
     if (values->line[key] > 0) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err, "%.100s has %s twice: keep one",
+        return carm_yaml_refuse(r->yaml, item->line, r->err, "%.100s has %s twice: keep one",
                                 values->where, key_names[key]);
     }
-    if (carm_yaml_is_null(&item)) {
+    if (carm_yaml_is_null(item)) {
         return 0;
     }
-    values->line[key] = item.line;
-    return carm_yaml_count(r->yaml, &item, key_names[key], &values->v[key], r->err);
+    values->line[key] = item->line;
+    return carm_yaml_count(r->yaml, item, key_names[key], &values->v[key], r->err);
 }
 
-/* The members of a list that begins next. */
-static int count_members(struct reader *r, uint64_t *n)
+/* Counts the outputs that tensor_shapes has: { inputs: [...], outputs: [...] } */
+static int read_shapes(struct reader *r, struct values *values, const struct carm_yaml_item *map)
 {
-    struct carm_yaml_item item;
-    *n = 0;
-    int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc || item.kind != CARM_YAML_LIST) {
-        return rc || item.kind != CARM_YAML_MAP ? rc : carm_yaml_leave(r->yaml, r->err);
-    }
-    while (carm_yaml_more_members(r->yaml, &item, &rc, r->err)) {
-        ++*n;
-        rc = item.kind == CARM_YAML_SCALAR ? 0 : carm_yaml_leave(r->yaml, r->err);
+    int rc = 0;
+    for (const struct carm_yaml_item *key = NULL;
+         map->kind == CARM_YAML_MAP &&
+         (key = carm_yaml_next_key(r->yaml, map, key, &rc, r->err)) != NULL;) {
+        const struct carm_yaml_item *list = key + 1;
+        if (strcmp(key->text, "outputs") != 0 || list->kind == CARM_YAML_SCALAR) {
+            continue;
+        }
+        values->outputs = 0;
+        for (const struct carm_yaml_item *m = list + 1;
+             list->kind == CARM_YAML_LIST && m < carm_yaml_after(list); m = carm_yaml_after(m)) {
+            values->outputs++;
+        }
     }
     return rc;
 }
 
-/* How many outputs tensor_shapes has: { inputs: [...], outputs: [...] } */
-static int read_shapes(struct reader *r, struct values *values)
+/* Reads a map; keys that are no count are passed over. values: where is set, the rest 0 */
+static int read_values(struct reader *r, struct values *values, const struct carm_yaml_item *map)
 {
-    struct carm_yaml_item item;
-    int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc || item.kind != CARM_YAML_MAP) {
-        return rc || item.kind != CARM_YAML_LIST ? rc : carm_yaml_leave(r->yaml, r->err);
-    }
-    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
-        rc = strcmp(item.text, "outputs") == 0 ? count_members(r, &values->outputs)
-                                               : carm_yaml_skip(r->yaml, r->err);
-    }
-    return rc;
-}
-
-/* Keys that are no counts. */
-static int read_other(struct reader *r, struct values *values, const char *key)
-{
-    struct carm_yaml_item item;
-    if (strcmp(key, "tensor_shapes") == 0) {
-        return read_shapes(r, values);
-    }
-    if (strcmp(key, "output_is_intermediate") != 0) {
-        return carm_yaml_skip(r->yaml, r->err);
-    }
-    const int rc = carm_yaml_next(r->yaml, &item, r->err);
-    return rc ? rc
-              : carm_yaml_bool(r->yaml, &item, "output_is_intermediate", &values->taken, r->err);
-}
-
-/* The map that begins next; keys that are no count are passed over. values: where is set, the rest 0 */
-static int read_values(struct reader *r, struct values *values)
-{
-    struct carm_yaml_item item;
-    int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc) {
-        return rc;
-    }
-    values->map = item.line;
-    if (item.kind != CARM_YAML_MAP) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err, "%.100s is not a map of counts",
+    int rc = 0;
+    values->map = map->line;
+    if (map->kind != CARM_YAML_MAP) {
+        return carm_yaml_refuse(r->yaml, map->line, r->err, "%.100s is not a map of counts",
                                 values->where);
     }
-    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
-        const int key = find_key(&item);
-        rc = key < 0 ? read_other(r, values, item.text) : read_value(r, values, key);
+    for (const struct carm_yaml_item *at = NULL;
+         (at = carm_yaml_next_key(r->yaml, map, at, &rc, r->err)) != NULL;) {
+        int key = 0;
+        while (key < KEYS && strcmp(at->text, key_names[key]) != 0) {
+            key++;
+        }
+        if (key < KEYS) {
+            rc = read_value(r, values, key, at + 1);
+        } else if (strcmp(at->text, "tensor_shapes") == 0) {
+            rc = read_shapes(r, values, at + 1);
+        } else if (strcmp(at->text, "output_is_intermediate") == 0) {
+            rc = carm_yaml_bool(r->yaml, at + 1, at->text, &values->taken, r->err);
+        }
     }
     return rc;
 }
@@ -275,6 +240,7 @@ static void add_twice(struct reader *r, const struct values *v)
     }
 }
 
+/* id: the layer's key; its counts follow */
 static int read_layer(struct reader *r, const struct carm_yaml_item *id)
 {
     int rc = make_room(r);
@@ -288,7 +254,7 @@ static int read_layer(struct reader *r, const struct carm_yaml_item *id)
     const uint32_t index = r->a->n++;
     r->a->ids[index] = name;
     struct values v = {.where = name};
-    rc = read_values(r, &v);
+    rc = read_values(r, &v, id + 1);
     rc = rc ? rc : check_values(r, &v);
     rc = rc ? rc : add_sums(r, &v);
     if (rc == 0) {
@@ -299,18 +265,16 @@ static int read_layer(struct reader *r, const struct carm_yaml_item *id)
     return rc;
 }
 
-static int read_layers(struct reader *r)
+static int read_layers(struct reader *r, const struct carm_yaml_item *map)
 {
-    struct carm_yaml_item item;
-    int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc || carm_yaml_is_null(&item)) {
-        return rc;
+    int rc = 0;
+    if (map->kind != CARM_YAML_MAP && !carm_yaml_is_null(map)) {
+        return carm_yaml_refuse(r->yaml, map->line, r->err, "layers is not a map of layers");
     }
-    if (item.kind != CARM_YAML_MAP) {
-        return carm_yaml_refuse(r->yaml, item.line, r->err, "layers is not a map of layers");
-    }
-    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
-        rc = read_layer(r, &item);
+    for (const struct carm_yaml_item *key = NULL;
+         map->kind == CARM_YAML_MAP &&
+         (key = carm_yaml_next_key(r->yaml, map, key, &rc, r->err)) != NULL;) {
+        rc = read_layer(r, key);
     }
     return rc;
 }
@@ -321,15 +285,14 @@ static int read_section(struct reader *r, const struct carm_yaml_item *key)
     const bool layers = strcmp(key->text, "layers") == 0;
     if ((total && r->has_total) || (layers && r->has_layers)) {
         return carm_yaml_refuse(r->yaml, key->line, r->err, "%s is given twice: keep one",
-                                total ? "total" : "layers");
+                                key->text);
     }
     r->has_total = r->has_total || total;
     r->has_layers = r->has_layers || layers;
-    if (total) {
-        r->total.where = "total";
-        return read_values(r, &r->total);
-    }
-    return layers ? read_layers(r) : carm_yaml_skip(r->yaml, r->err);
+    r->total.where = "total";
+    return total    ? read_values(r, &r->total, key + 1)
+           : layers ? read_layers(r, key + 1)
+                    : 0;
 }
 
 /* A total with more external elements than all elements, or than the layers' sum, counts outputs
@@ -356,21 +319,14 @@ static void correct_total(struct reader *r)
 
 static int read_file(struct reader *r)
 {
-    struct carm_yaml_item item;
-    int rc = carm_yaml_next(r->yaml, &item, r->err);
-    if (rc) {
-        return rc;
+    const struct carm_yaml_item *root = carm_yaml_root(r->yaml);
+    int rc = 0;
+    for (const struct carm_yaml_item *key = NULL;
+         (key = carm_yaml_next_key(r->yaml, root, key, &rc, r->err)) != NULL;) {
+        rc = read_section(r, key);
     }
-    const size_t line = item.line;
-    if (item.kind != CARM_YAML_MAP) {
-        return carm_yaml_refuse(r->yaml, line, r->err, "an analysis is a map with the key total");
-    }
-    while (carm_yaml_more_keys(r->yaml, &item, &rc, r->err)) {
-        rc = read_section(r, &item);
-    }
-    rc = rc ? rc : carm_yaml_next(r->yaml, &item, r->err); /* refuses a second document */
     if (rc == 0 && !r->has_total) {
-        rc = carm_yaml_refuse(r->yaml, line, r->err,
+        rc = carm_yaml_refuse(r->yaml, root->line, r->err,
                               "the key total is missing: an analysis needs it");
     }
     if (rc) {
@@ -441,41 +397,32 @@ static int finish(struct reader *r)
     return 0;
 }
 
-/* Closes yaml. */
-static int read_analysis(struct carm_yaml *yaml, struct carm_sol_analysis **analysis,
+int carm_sol_analysis_of(struct carm_yaml *yaml, struct carm_sol_analysis **analysis,
                          struct carm_err *err)
 {
-    struct reader r = {.yaml = yaml, .err = err};
-    r.a = calloc(1, sizeof *r.a);
+    struct reader r = {.yaml = yaml, .err = err, .a = calloc(1, sizeof *r.a)};
+    *analysis = NULL;
     if (!r.a) {
-        carm_yaml_close(yaml);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for an analysis");
     }
     int rc = read_file(&r);
     rc = rc ? rc : finish(&r);
-    carm_yaml_close(yaml);
     if (rc) {
         carm_sol_analysis_close(r.a);
-        return rc;
+    } else {
+        *analysis = r.a;
     }
-    *analysis = r.a;
-    return 0;
-}
-
-int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis,
-                           struct carm_err *err)
-{
-    *analysis = NULL;
-    struct carm_yaml *yaml = NULL;
-    const int rc = carm_yaml_open(path, &yaml, err);
-    return rc ? rc : read_analysis(yaml, analysis, err);
+    return rc;
 }
 
 int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *name,
                             struct carm_sol_analysis **analysis, struct carm_err *err)
 {
-    *analysis = NULL;
     struct carm_yaml *yaml = NULL;
-    const int rc = carm_yaml_open_text(text, size_bytes, name, &yaml, err);
-    return rc ? rc : read_analysis(yaml, analysis, err);
+    *analysis = NULL;
+    int rc = carm_yaml_open_text(text, size_bytes, name,
+                                 "an analysis is a map with the key total", &yaml, err);
+    rc = rc ? rc : carm_sol_analysis_of(yaml, analysis, err);
+    carm_yaml_close(yaml);
+    return rc;
 }

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "base/err.h"
+#include "models/file/sol/yaml.h"
 #include "models/sol/count.h"
 
 /* Reads an analysis.yaml: `total:` as in the guide; layers, where it has them, too. Required of
@@ -14,11 +14,12 @@
  * were counted more than once, the layers' sum replaces them; analysis->counted_twice has the
  * difference. Refuses totals that contradict the layers or one another. The layers' external
  * elements may sum to more than the total's, since layers share tensors: the difference is counted
- * as repeated. path "-" is standard input
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
-int carm_sol_analysis_read(const char *path, struct carm_sol_analysis **analysis,
-                           struct carm_err *err);
+ * as repeated.
+ * yaml  a document whose root is a map; borrowed
+ * returns 0; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
+int carm_sol_analysis_of(struct carm_yaml *yaml, struct carm_sol_analysis **analysis,
+                         struct carm_err *err);
 
-/* Like carm_sol_analysis_read, from memory. name: the file's name in messages. */
+/* Like carm_sol_analysis_of, from memory. name: the file's name in messages. */
 int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *name,
                             struct carm_sol_analysis **analysis, struct carm_err *err);

@@ -12,6 +12,9 @@
 #include "models/file/sol/draft.h"
 #include "models/sol/equation.h"
 
+const char carm_sol_graph_root[] =
+    "not an einsum graph, which is a map with model_name and layers";
+
 /* State that the checks share. */
 struct check {
     struct carm_sol_draft *draft;
@@ -643,13 +646,12 @@ static int check_graph(struct check *c)
     return rc ? rc : check_equations(c);
 }
 
-/* Takes yaml. */
-static int read_graph(struct carm_yaml *yaml, struct carm_sol_graph **out, struct carm_err *err)
+int carm_sol_graph_of(struct carm_yaml *yaml, struct carm_sol_graph **graph, struct carm_err *err)
 {
     struct carm_sol_draft draft = {
         .yaml = yaml, .err = err, .graph = calloc(1, sizeof *draft.graph)};
+    *graph = NULL;
     if (!draft.graph) {
-        carm_yaml_close(yaml);
         return no_memory(err);
     }
     struct check check = {.draft = &draft, .graph = draft.graph, .err = err};
@@ -660,21 +662,12 @@ static int read_graph(struct carm_yaml *yaml, struct carm_sol_graph **out, struc
     } else {
         draft.graph->text = draft.names.text;
         draft.names.text = NULL;
-        *out = draft.graph;
+        *graph = draft.graph;
     }
     free(check.successors);
     free(check.first_successor);
     carm_sol_draft_close(&draft);
-    carm_yaml_close(yaml);
     return rc;
-}
-
-int carm_sol_graph_open(const char *path, struct carm_sol_graph **graph, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    *graph = NULL;
-    const int rc = carm_yaml_open(path, &yaml, err);
-    return rc ? rc : read_graph(yaml, graph, err);
 }
 
 int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
@@ -682,6 +675,8 @@ int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
 {
     struct carm_yaml *yaml = NULL;
     *graph = NULL;
-    const int rc = carm_yaml_open_text(text, size_bytes, name, &yaml, err);
-    return rc ? rc : read_graph(yaml, graph, err);
+    int rc = carm_yaml_open_text(text, size_bytes, name, carm_sol_graph_root, &yaml, err);
+    rc = rc ? rc : carm_sol_graph_of(yaml, graph, err);
+    carm_yaml_close(yaml);
+    return rc;
 }

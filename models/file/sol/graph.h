@@ -9,14 +9,17 @@
 
 #include <stddef.h>
 
-#include "base/err.h"
+#include "models/file/sol/yaml.h"
 #include "models/sol/graph.h"
 
-/* path   "-" is standard input
+/* yaml   a document whose root is a map; borrowed
  * graph  out: to be released with carm_sol_graph_close; NULL on failure
- * returns 0; -CARM_EIO; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
-int carm_sol_graph_open(const char *path, struct carm_sol_graph **graph, struct carm_err *err);
+ * returns 0; -CARM_ENOMEM; -CARM_EFORMAT with file, line and reason */
+int carm_sol_graph_of(struct carm_yaml *yaml, struct carm_sol_graph **graph, struct carm_err *err);
 
-/* Like carm_sol_graph_read, from memory. name: the file's name in messages. */
+/* Like carm_sol_graph_of, from memory. name: the file's name in messages. */
 int carm_sol_graph_parse(const char *text, size_t size_bytes, const char *name,
                          struct carm_sol_graph **graph, struct carm_err *err);
+
+/* The message for a document that is not a map. */
+extern const char carm_sol_graph_root[];

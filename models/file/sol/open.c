@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -16,13 +15,11 @@
 #include "models/file/sol/analysis.h"
 #include "models/file/sol/arch.h"
 #include "models/file/sol/graph.h"
-#include "models/file/sol/yaml.h"
 #include "models/model.h"
 #include "models/sol/machine.h"
 
 enum { NAMES_MAX = 320 };
-#define GRAPH_BYTES_MAX ((size_t)2 << 30)
-#define ARCH_BYTES_MAX  ((size_t)64 << 20)
+#define ARCH_BYTES_MAX ((size_t)64 << 20)
 
 /* Put into the program by the build, zero-terminated: data/sol-NAME.yaml. */
 extern const char carm_asset_data_sol_a100_sxm4[];
@@ -109,10 +106,6 @@ static bool may_be_name(const char *operand)
     return !strpbrk(operand, "/.") && strcmp(operand, "-") != 0 && access(operand, F_OK) != 0;
 }
 
-/* A pipe may have no end: the part that has come so far is looked at once. */
-#define EARLY_BYTES ((size_t)8 << 20)
-typedef int early_check(const char *path, const char *text, size_t size, struct carm_err *err);
-
 static int fail_read(struct carm_err *err, const char *path)
 {
     const int e = errno;
@@ -122,19 +115,10 @@ static int fail_read(struct carm_err *err, const char *path)
     return -CARM_EIO;
 }
 
-/* early  called once, when as much as EARLY_BYTES have come: whether it is worth going on; NULL = yes */
-static int load_stream(FILE *in, const char *path, size_t most, early_check *early, char **text,
-                       size_t *size, struct carm_err *err)
+static int load_stream(FILE *in, const char *path, char **text, size_t *size, struct carm_err *err)
 {
     size_t room = 0, n = 1;
-    for (*size = 0; n > 0 && *size <= most; *size += n) {
-        if (early && *size >= EARLY_BYTES) {
-            const int rc = early(path, *text, *size, err);
-            if (rc) {
-                return rc;
-            }
-            early = NULL;
-        }
+    for (*size = 0; n > 0 && *size <= ARCH_BYTES_MAX; *size += n) {
         const int rc = carm_array_grow(text, &room, *size, 1 << 16, 1, "a file", err);
         if (rc) {
             return rc;
@@ -142,25 +126,23 @@ static int load_stream(FILE *in, const char *path, size_t most, early_check *ear
         n = fread(*text + *size, 1, room - *size - 1, in);
     }
     (*text)[*size] = '\0';
-    if (*size > most) {
+    if (*size > ARCH_BYTES_MAX) {
         return carm_fail(err, CARM_EFORMAT,
                          "%.200s has more than %zu MiB, which is too much for such a file", path,
-                         most >> 20);
+                         ARCH_BYTES_MAX >> 20);
     }
     return ferror(in) ? fail_read(err, path) : 0;
 }
 
-/* All of a file, a pipe, or standard input ("-").
- * most  bytes; more are refused early see load_stream
+/* All of an architecture's or a model's file, a pipe, or standard input ("-").
  * text  out: zero-terminated; to be released with free, NULL on failure
- * returns 0, -CARM_EIO, -CARM_EFORMAT (too large) or -CARM_ENOMEM */
-static int load(const char *path, size_t most, early_check *early, char **text, size_t *size,
-                struct carm_err *err)
+ * returns 0, -CARM_EIO, -CARM_EFORMAT (more than ARCH_BYTES_MAX) or -CARM_ENOMEM */
+static int load(const char *path, char **text, size_t *size, struct carm_err *err)
 {
     const bool standard = strcmp(path, "-") == 0;
     FILE *in = standard ? stdin : fopen(path, "rbe");
     *text = NULL;
-    const int rc = in ? load_stream(in, path, most, early, text, size, err) : fail_read(err, path);
+    const int rc = in ? load_stream(in, path, text, size, err) : fail_read(err, path);
     if (in && !standard) {
         fclose(in);
     }
@@ -177,103 +159,46 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-static bool is_regular(const char *path)
+/* Whether a map is an analysis or a layer of one: an analysis counts, a graph names tensors. */
+static bool is_analysis(const struct carm_yaml *yaml, const struct carm_yaml_item *map,
+                        bool of_layers)
 {
-    struct stat st;
-    return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    static const char *const graph[] = {"model_name", "tensor_names"};
+    static const char *const total[] = {"total", "macs"};
+    int rc = 0;
+    for (const struct carm_yaml_item *key = NULL;
+         map->kind == CARM_YAML_MAP &&
+         (key = carm_yaml_next_key(yaml, map, key, &rc, NULL)) != NULL;) {
+        if (strcmp(key->text, total[of_layers]) == 0 ||
+            (of_layers && strcmp(key->text, "unfused_elements") == 0)) {
+            return true;
+        }
+        if (strcmp(key->text, graph[of_layers]) == 0) {
+            return false;
+        }
+        if (!of_layers && strcmp(key->text, "layers") == 0) {
+            const struct carm_yaml_item *first =
+                key[1].kind == CARM_YAML_MAP ? carm_yaml_next_key(yaml, key + 1, NULL, &rc, NULL)
+                                             : NULL;
+            return first && is_analysis(yaml, first + 1, true);
+        }
+    }
+    return false;
 }
 
-/* The first layer's keys: an analysis counts, a graph names tensors. */
-static int look_at_layer(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
-{
-    struct carm_yaml_item item;
-    int rc = carm_yaml_next(yaml, &item, err);
-    for (int depth = 0; depth < 2 && rc == 0; depth++) {
-        if (item.kind != (depth == 0 ? CARM_YAML_MAP : CARM_YAML_SCALAR)) {
-            return 0;
-        }
-        rc = carm_yaml_next(yaml, &item, err);
-    }
-    if (rc || item.kind != CARM_YAML_MAP) {
-        return rc;
-    }
-    while (carm_yaml_more_keys(yaml, &item, &rc, err)) {
-        *analysis = strcmp(item.text, "macs") == 0 || strcmp(item.text, "unfused_elements") == 0;
-        if (*analysis || strcmp(item.text, "tensor_names") == 0) {
-            return 0;
-        }
-        rc = carm_yaml_skip(yaml, err);
-    }
-    return rc;
-}
-
-/* Reads until the kind of the file is known: of a large one, its first layer. */
-static int look(struct carm_yaml *yaml, bool *analysis, struct carm_err *err)
-{
-    struct carm_yaml_item item;
-    *analysis = false;
-    int rc = carm_yaml_next(yaml, &item, err);
-    if (rc || item.kind != CARM_YAML_MAP) {
-        return rc;
-    }
-    while (carm_yaml_more_keys(yaml, &item, &rc, err)) {
-        if (strcmp(item.text, "layers") == 0) {
-            return look_at_layer(yaml, analysis, err);
-        }
-        *analysis = strcmp(item.text, "total") == 0;
-        if (*analysis || strcmp(item.text, "model_name") == 0) {
-            return 0;
-        }
-        rc = carm_yaml_skip(yaml, err);
-    }
-    return rc;
-}
-
-/* Refuses a text that cannot become a graph or an analysis, however it goes on. */
-static int check_early(const char *path, const char *text, size_t size, struct carm_err *err)
-{
-    struct carm_yaml *yaml = NULL;
-    struct carm_yaml_item item;
-    const char *name = name_of(path);
-    int rc = carm_yaml_open_text(text, size, name, &yaml, err);
-    rc = rc ? rc : carm_yaml_next(yaml, &item, err);
-    if (rc == 0 && item.kind != CARM_YAML_MAP) {
-        rc = carm_yaml_refuse(yaml, item.line, err,
-                              "not an einsum graph, which is a map with model_name and layers");
-    }
-    carm_yaml_close(yaml);
-    return rc;
-}
-
-/* text  NULL: the regular file of that name is read, twice */
+/* text  NULL: the file of that name is read */
 static int read_input(const char *name, const char *text, size_t size, struct carm_sol_input *input,
                       struct carm_err *err)
 {
     struct carm_yaml *yaml = NULL;
-    bool analysis = false;
-    int rc =
-        text ? carm_yaml_open_text(text, size, name, &yaml, err) : carm_yaml_open(name, &yaml, err);
-    rc = rc ? rc : look(yaml, &analysis, err);
+    int rc = text ? carm_yaml_open_text(text, size, name, carm_sol_graph_root, &yaml, err)
+                  : carm_yaml_open(name, carm_sol_graph_root, &yaml, err);
+    if (!rc && is_analysis(yaml, carm_yaml_root(yaml), false)) {
+        rc = carm_sol_analysis_of(yaml, &input->analysis, err);
+    } else if (!rc) {
+        rc = carm_sol_graph_of(yaml, &input->graph, err);
+    }
     carm_yaml_close(yaml);
-    if (rc) {
-        return rc;
-    }
-    if (text) {
-        return analysis ? carm_sol_analysis_parse(text, size, name, &input->analysis, err)
-                        : carm_sol_graph_parse(text, size, name, &input->graph, err);
-    }
-    return analysis ? carm_sol_analysis_read(name, &input->analysis, err)
-                    : carm_sol_graph_open(name, &input->graph, err);
-}
-
-/* A pipe can be read once only: it is taken into memory first. */
-static int read_pipe(const char *path, struct carm_sol_input *input, struct carm_err *err)
-{
-    size_t size = 0;
-    char *text = NULL;
-    int rc = load(path, GRAPH_BYTES_MAX, check_early, &text, &size, err);
-    rc = rc ? rc : read_input(name_of(path), text, size, input, err);
-    free(text);
     return rc;
 }
 
@@ -307,9 +232,8 @@ static char *name_of_file(const char *operand, const char *nameless)
 int carm_sol_input_open(const char *operand, struct carm_sol_input *input, struct carm_err *err)
 {
     memset(input, 0, sizeof *input);
-    int rc = may_be_name(operand)  ? read_example(operand, input, err)
-             : is_regular(operand) ? read_input(operand, NULL, 0, input, err)
-                                   : read_pipe(operand, input, err);
+    int rc = may_be_name(operand) ? read_example(operand, input, err)
+                                  : read_input(operand, NULL, 0, input, err);
     if (rc == 0 && input->graph) {
         rc = carm_sol_analyse(input->graph, &input->analysis, err);
     }
@@ -356,7 +280,7 @@ static int of_file(const char *path, const char *isa, int threads, struct carm_s
 {
     size_t size = 0;
     char *text = NULL;
-    int rc = load(path, ARCH_BYTES_MAX, NULL, &text, &size, err);
+    int rc = load(path, &text, &size, err);
     if (rc == 0 && text[strspn(text, " \t\r\n")] == '{') {
         rc = of_model(text, size, name_of(path), isa, threads, arch, err);
     } else if (rc == 0) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/file/sol/yaml.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -14,60 +13,36 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/* libyaml buffers a whole scalar: limits of the input without an item, and of the kept items.
- * Comments and blank lines count, too. */
-enum { SILENCE_MAX = 4 << 20, KEPT_MAX = 256 << 20 };
-
-/* The items of an anchor's node, kept for its aliases. */
-struct kept {
-    enum carm_yaml_kind kind;
-    bool plain, alias;
-    uint32_t length;
-    size_t text; /* in kept_text; of an alias the anchor's number */
-};
-
-struct anchor {
-    size_t begin, end; /* in kept; end 0 = its node is open */
-};
-
-struct open_anchor {
-    size_t begin;
-    uint32_t number;
-    unsigned depth; /* outside of its node */
-};
-
-/* The position in kept items that are given again. */
-struct copy {
-    size_t at, end; /* in kept */
-};
+/* libyaml buffers a whole scalar: a limit of the input without an item. Comments and blank lines count, too. */
+enum { SILENCE_MAX = 4 << 20 };
 
 struct carm_yaml {
-    yaml_parser_t parser;
-    yaml_event_t event; /* of the last item: its text lies here */
     char *name;
+    struct carm_yaml_item *items;
+    size_t n, room;
+    char *text; /* of all scalars, each with its NUL */
+    size_t used, text_room;
+};
+
+/* The document while it is read. */
+struct stream {
+    struct carm_yaml *yaml;
+    struct carm_err *err;
+    yaml_parser_t parser;
+    yaml_event_t event;
     FILE *in;         /* or NULL: text */
     const char *text; /* borrowed */
     size_t at, size;  /* of text */
+    size_t given;     /* bytes given to the parser */
     size_t silence;   /* bytes given to the parser since the last item */
     int read_errno;
-    unsigned depth;
-    bool started, ended;
     struct carm_names names; /* of anchors */
-    struct anchor *anchors;  /* [names.n] */
+    uint32_t *anchors;       /* [names.n] the anchor's item */
     size_t anchors_room;
-    struct open_anchor open[CARM_YAML_DEPTH_MAX + 2]; /* innermost last */
-    unsigned nopen;
-    struct kept *kept;
-    size_t nkept, kept_room;
-    char *kept_text;
-    size_t kept_used, kept_text_room;
-    struct copy copies[CARM_YAML_DEPTH_MAX + 1]; /* innermost last */
-    unsigned ncopies;
-    size_t copied;    /* items given by aliases so far */
-    size_t copy_line; /* of the outermost alias */
+    uint32_t open[CARM_YAML_DEPTH_MAX]; /* maps and lists, the innermost last */
+    uint8_t depth;
+    size_t copied; /* items of aliases so far */
 };
-
-/* ---- messages ---- */
 
 /* A file's strings may hold terminal escapes, and messages go to terminals. */
 static void blank_controls(char *s)
@@ -95,19 +70,24 @@ int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err 
 
 /* The parser's error. Errors of libyaml's reader (bytes that are not text) lie ahead of the
  * parser's mark: the lines up to the error are counted. */
-static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
+static int parser_failed(const struct stream *s)
 {
-    const yaml_parser_t *p = &yaml->parser;
-    if (yaml->read_errno) {
-        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", yaml->name,
-                         strerror(yaml->read_errno));
+    const yaml_parser_t *p = &s->parser;
+    if (s->read_errno) {
+        return carm_fail(s->err, CARM_EIO, "cannot read %.256s: %s", s->yaml->name,
+                         strerror(s->read_errno));
     }
     if (p->error == YAML_MEMORY_ERROR) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", yaml->name);
+        return carm_fail(s->err, CARM_ENOMEM, "not enough memory to read %.256s", s->yaml->name);
     }
-    if (yaml->silence > SILENCE_MAX) {
+    if (s->given > CARM_YAML_BYTES_MAX) {
+        return carm_fail(s->err, CARM_EFORMAT,
+                         "%.200s has more than %zu MiB, which is too much for such a file",
+                         s->yaml->name, CARM_YAML_BYTES_MAX >> 20);
+    }
+    if (s->silence > SILENCE_MAX) {
         return carm_yaml_refuse(
-            yaml, p->mark.line + 1, err,
+            s->yaml, p->mark.line + 1, s->err,
             "more than %d MiB without a value: carm reads scalars of up to %d bytes",
             SILENCE_MAX >> 20, CARM_YAML_SCALAR_MAX);
     }
@@ -117,163 +97,63 @@ static int parser_failed(const struct carm_yaml *yaml, struct carm_err *err)
         for (const unsigned char *c = p->buffer.pointer; c < p->buffer.last; c++) {
             line += *c == '\n';
         }
-        return carm_yaml_refuse(yaml, line, err, "not UTF-8 text: %.100s", problem);
+        return carm_yaml_refuse(s->yaml, line, s->err, "not UTF-8 text: %.100s", problem);
     }
-    return carm_yaml_refuse(yaml, p->problem_mark.line + 1, err, "not valid YAML: %.100s%s%.100s",
-                            problem, p->context ? " " : "", p->context ? p->context : "");
+    return carm_yaml_refuse(s->yaml, p->problem_mark.line + 1, s->err,
+                            "not valid YAML: %.100s%s%.100s", problem, p->context ? " " : "",
+                            p->context ? p->context : "");
 }
-
-/* ---- input ---- */
 
 static int give(void *data, unsigned char *buffer, size_t size, size_t *given)
 {
-    struct carm_yaml *yaml = data;
-    if (yaml->in) {
+    struct stream *s = data;
+    if (s->in) {
         errno = 0;
-        *given = fread(buffer, 1, size, yaml->in);
-        if (*given == 0 && ferror(yaml->in)) {
-            yaml->read_errno = errno ? errno : EIO;
+        *given = fread(buffer, 1, size, s->in);
+        if (*given == 0 && ferror(s->in)) {
+            s->read_errno = errno ? errno : EIO;
             return 0;
         }
     } else {
-        *given = size < yaml->size - yaml->at ? size : yaml->size - yaml->at;
-        memcpy(buffer, yaml->text + yaml->at, *given);
-        yaml->at += *given;
+        *given = size < s->size - s->at ? size : s->size - s->at;
+        memcpy(buffer, s->text + s->at, *given);
+        s->at += *given;
     }
-    yaml->silence += *given;
-    return yaml->silence <= SILENCE_MAX;
+    s->given += *given;
+    s->silence += *given;
+    return s->silence <= SILENCE_MAX && s->given <= CARM_YAML_BYTES_MAX;
 }
 
-static int no_memory(const char *name, struct carm_err *err)
+static int next_event(struct stream *s)
 {
-    return carm_fail(err, CARM_ENOMEM, "not enough memory to read %.256s", name);
+    yaml_event_delete(&s->event);
+    return yaml_parser_parse(&s->parser, &s->event) ? 0 : parser_failed(s);
 }
 
-/* returns a reader without input, or NULL */
-static struct carm_yaml *new_reader(const char *name)
+static size_t line_of(const struct stream *s)
 {
-    struct carm_yaml *yaml = calloc(1, sizeof *yaml);
-    if (!yaml) {
-        return NULL;
-    }
-    yaml->name = strdup(name);
-    if (!yaml->name || !yaml_parser_initialize(&yaml->parser)) {
-        free(yaml->name);
-        free(yaml);
-        return NULL;
-    }
-    yaml_parser_set_input(&yaml->parser, give, yaml);
-    carm_names_open(&yaml->names);
-    return yaml;
+    return s->event.start_mark.line + 1;
 }
 
-static int open_file(struct carm_yaml *yaml, const char *path, struct carm_err *err)
+/* Adds items without contents. returns 0 or negative */
+static int add_items(struct stream *s, size_t more)
 {
-    struct stat about;
-    yaml->in = strcmp(path, "-") == 0 ? stdin : fopen(path, "rbe");
-    if (!yaml->in || fstat(fileno(yaml->in), &about)) {
-        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
+    struct carm_yaml *yaml = s->yaml;
+    if (more > CARM_YAML_ITEMS_MAX - yaml->n) {
+        return carm_yaml_refuse(yaml, line_of(s), s->err,
+                                "more than %d values: no graph, architecture or analysis has as "
+                                "many",
+                                CARM_YAML_ITEMS_MAX);
     }
-    if (S_ISDIR(about.st_mode)) {
-        return carm_fail(err, CARM_EIO, "cannot read %.256s: it is a directory; name a file in it",
-                         path);
-    }
-    return 0;
+    const int rc = carm_array_grow(&yaml->items, &yaml->room, yaml->n, more, sizeof *yaml->items,
+                                   "the document", s->err);
+    yaml->n += rc ? 0 : more;
+    return rc;
 }
 
-int carm_yaml_open(const char *path, struct carm_yaml **yaml, struct carm_err *err)
+static int bad_tag(const struct stream *s, const yaml_char_t *tag)
 {
-    struct carm_yaml *reader = new_reader(strcmp(path, "-") == 0 ? "standard input" : path);
-    *yaml = NULL;
-    if (!reader) {
-        return no_memory(path, err);
-    }
-    const int rc = open_file(reader, path, err);
-    if (rc) {
-        carm_yaml_close(reader);
-        return rc;
-    }
-    *yaml = reader;
-    return 0;
-}
-
-int carm_yaml_open_text(const char *text, size_t size_bytes, const char *name,
-                        struct carm_yaml **yaml, struct carm_err *err)
-{
-    *yaml = new_reader(name);
-    if (!*yaml) {
-        return no_memory(name, err);
-    }
-    (*yaml)->text = text;
-    (*yaml)->size = size_bytes;
-    return 0;
-}
-
-void carm_yaml_close(struct carm_yaml *yaml)
-{
-    if (!yaml) {
-        return;
-    }
-    yaml_event_delete(&yaml->event);
-    yaml_parser_delete(&yaml->parser);
-    if (yaml->in && yaml->in != stdin) {
-        fclose(yaml->in);
-    }
-    carm_names_close(&yaml->names);
-    free(yaml->anchors);
-    free(yaml->kept);
-    free(yaml->kept_text);
-    free(yaml->name);
-    free(yaml);
-}
-
-/* ---- items ---- */
-
-static int next_event(struct carm_yaml *yaml, struct carm_err *err)
-{
-    yaml_event_delete(&yaml->event);
-    if (!yaml_parser_parse(&yaml->parser, &yaml->event)) {
-        return parser_failed(yaml, err);
-    }
-    return 0;
-}
-
-static size_t line_of(const struct carm_yaml *yaml)
-{
-    return yaml->event.start_mark.line + 1;
-}
-
-static int start(struct carm_yaml *yaml, struct carm_err *err)
-{
-    int rc = next_event(yaml, err); /* the stream's start */
-    rc = rc ? rc : next_event(yaml, err);
-    if (rc) {
-        return rc;
-    }
-    if (yaml->event.type == YAML_STREAM_END_EVENT) {
-        return carm_yaml_refuse(yaml, line_of(yaml), err, "the file is empty: it has no document");
-    }
-    yaml->started = true;
-    return next_event(yaml, err);
-}
-
-static int end(struct carm_yaml *yaml, struct carm_err *err)
-{
-    const int rc = next_event(yaml, err);
-    if (rc) {
-        return rc;
-    }
-    if (yaml->event.type != YAML_STREAM_END_EVENT) {
-        return carm_yaml_refuse(yaml, line_of(yaml), err,
-                                "a second document: put each document into a file of its own");
-    }
-    yaml->ended = true;
-    return 0;
-}
-
-static int bad_tag(const struct carm_yaml *yaml, const yaml_char_t *tag, struct carm_err *err)
-{
-    return carm_yaml_refuse(yaml, line_of(yaml), err,
+    return carm_yaml_refuse(s->yaml, line_of(s), s->err,
                             "the tag %.60s: only YAML's own are read, where they fit; leave it out",
                             (const char *)tag);
 }
@@ -289,342 +169,297 @@ static const char *core_tag(const yaml_char_t *tag)
     return strncmp(text, prefix, sizeof prefix - 1) == 0 ? text + sizeof prefix - 1 : NULL;
 }
 
-static int scalar(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
+static int add_scalar(struct stream *s)
 {
-    const yaml_event_t *e = &yaml->event;
-    item->kind = CARM_YAML_SCALAR;
-    item->text = (const char *)e->data.scalar.value;
-    item->length = e->data.scalar.length;
-    item->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (item->length > CARM_YAML_SCALAR_MAX) {
-        return carm_yaml_refuse(yaml, item->line, err, "a scalar of %zu bytes: %d is the most",
-                                item->length, CARM_YAML_SCALAR_MAX);
+    const yaml_event_t *e = &s->event;
+    const char *text = (const char *)e->data.scalar.value;
+    const size_t length = e->data.scalar.length;
+    struct carm_yaml *yaml = s->yaml;
+    bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (length > CARM_YAML_SCALAR_MAX) {
+        return carm_yaml_refuse(yaml, line_of(s), s->err, "a scalar of %zu bytes: %d is the most",
+                                length, CARM_YAML_SCALAR_MAX);
     }
-    /* only escapes can write one */
-    if (e->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE &&
-        strlen(item->text) != item->length) {
-        return carm_yaml_refuse(yaml, item->line, err, "a scalar with a zero byte inside");
+    if (strlen(text) != length) { /* only escapes can write one */
+        return carm_yaml_refuse(yaml, line_of(s), s->err, "a scalar with a zero byte inside");
     }
     if (e->data.scalar.tag) {
         const char *core = core_tag(e->data.scalar.tag);
-        const bool text = core && strcmp(core, "str") == 0;
-        if (!text && (!core || (strcmp(core, "int") != 0 && strcmp(core, "float") != 0 &&
+        plain = !core || strcmp(core, "str") != 0;
+        if (plain && (!core || (strcmp(core, "int") != 0 && strcmp(core, "float") != 0 &&
                                 strcmp(core, "bool") != 0 && strcmp(core, "null") != 0))) {
-            return bad_tag(yaml, e->data.scalar.tag, err);
+            return bad_tag(s, e->data.scalar.tag);
         }
-        item->plain = !text;
     }
+    int rc = carm_array_grow(&yaml->text, &yaml->text_room, yaml->used, length + 1, 1,
+                             "the document", s->err);
+    rc = rc ? rc : add_items(s, 1);
+    if (rc) {
+        return rc;
+    }
+    memcpy(yaml->text + yaml->used, text, length + 1);
+    yaml->items[yaml->n - 1] = (struct carm_yaml_item){.kind = CARM_YAML_SCALAR,
+                                                       .plain = plain,
+                                                       .depth = s->depth,
+                                                       .line = (uint32_t)line_of(s),
+                                                       .length = (uint32_t)length,
+                                                       .size = 1,
+                                                       .at = yaml->used};
+    yaml->used += length + 1;
     return 0;
 }
 
-static int deeper(struct carm_yaml *yaml, const struct carm_yaml_item *item, struct carm_err *err)
+static int too_deep(const struct stream *s)
 {
-    if (++yaml->depth > CARM_YAML_DEPTH_MAX) {
-        return carm_yaml_refuse(yaml, item->line, err,
-                                "maps and lists nest more than %d deep: no graph, architecture or "
-                                "analysis does",
-                                CARM_YAML_DEPTH_MAX);
-    }
-    return 0;
+    return carm_yaml_refuse(s->yaml, line_of(s), s->err,
+                            "maps and lists nest more than %d deep: no graph, architecture or "
+                            "analysis does",
+                            CARM_YAML_DEPTH_MAX);
 }
 
-static int enter(struct carm_yaml *yaml, struct carm_yaml_item *item, enum carm_yaml_kind kind,
-                 struct carm_err *err)
+/* The size of an open map or list is 0. */
+static int open_item(struct stream *s, enum carm_yaml_kind kind, const yaml_char_t *tag)
 {
-    const yaml_event_t *e = &yaml->event;
     const bool map = kind == CARM_YAML_MAP;
-    const yaml_char_t *tag = map ? e->data.mapping_start.tag : e->data.sequence_start.tag;
     const char *core = tag ? core_tag(tag) : NULL;
     /* PyYAML's tuples are lists */
     if (tag && strcmp((const char *)tag, "!") != 0 &&
         (!core ||
          (strcmp(core, map ? "map" : "seq") != 0 && (map || strcmp(core, "python/tuple") != 0)))) {
-        return bad_tag(yaml, tag, err);
+        return bad_tag(s, tag);
     }
-    item->kind = kind;
-    return deeper(yaml, item, err);
-}
-/* ---- anchors and aliases ---- */
-
-static int keep(struct carm_yaml *yaml, const struct carm_yaml_item *item, struct carm_err *err)
-{
-    const bool text = item->kind == CARM_YAML_SCALAR;
-    const size_t bytes = text ? item->length + 1 : 0;
-    if (yaml->nkept == CARM_YAML_COPIES_MAX || yaml->kept_used > KEPT_MAX) {
-        return carm_yaml_refuse(yaml, item->line, err,
-                                "what has anchors (&) is more than %d values or %d MiB",
-                                CARM_YAML_COPIES_MAX, KEPT_MAX >> 20);
+    if (s->depth == CARM_YAML_DEPTH_MAX) {
+        return too_deep(s);
     }
-    int rc = carm_array_grow(&yaml->kept, &yaml->kept_room, yaml->nkept, 1, sizeof *yaml->kept,
-                             "what has an anchor", err);
-    rc = rc ? rc
-            : carm_array_grow(&yaml->kept_text, &yaml->kept_text_room, yaml->kept_used, bytes, 1,
-                              "what has an anchor", err);
-    if (rc) {
-        return rc;
-    }
-    yaml->kept[yaml->nkept++] = (struct kept){.kind = item->kind,
-                                              .plain = item->plain,
-                                              .length = (uint32_t)item->length,
-                                              .text = yaml->kept_used};
-    if (bytes > 0) {
-        memcpy(yaml->kept_text + yaml->kept_used, item->text, item->length);
-        yaml->kept_text[yaml->kept_used + item->length] = '\0';
-    }
-    yaml->kept_used += bytes;
-    return 0;
-}
-
-/* The number of an anchor's name; new ones have no node yet. */
-static int anchor_number(struct carm_yaml *yaml, const yaml_char_t *name, uint32_t *number,
-                         struct carm_err *err)
-{
-    const uint32_t n = yaml->names.n;
-    int rc = carm_names_add(&yaml->names, (const char *)name, strlen((const char *)name), number);
-    if (rc) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for the anchors of %.256s",
-                         yaml->name);
-    }
-    if (*number == n) {
-        rc = carm_array_grow(&yaml->anchors, &yaml->anchors_room, n, 1, sizeof *yaml->anchors,
-                             "the anchors", err);
-        if (rc == 0) {
-            yaml->anchors[n] = (struct anchor){.end = 0};
-        }
-    }
-    return rc;
-}
-
-static const yaml_char_t *anchor_of(const yaml_event_t *e)
-{
-    switch (e->type) {
-    case YAML_SCALAR_EVENT:
-        return e->data.scalar.anchor;
-    case YAML_MAPPING_START_EVENT:
-        return e->data.mapping_start.anchor;
-    case YAML_SEQUENCE_START_EVENT:
-        return e->data.sequence_start.anchor;
-    default:
-        return NULL;
-    }
-}
-
-static int open_anchor(struct carm_yaml *yaml, const yaml_char_t *name, unsigned depth,
-                       struct carm_err *err)
-{
-    uint32_t number = 0;
-    const int rc = anchor_number(yaml, name, &number, err);
+    const int rc = add_items(s, 1);
     if (rc == 0) {
-        yaml->anchors[number] = (struct anchor){.begin = yaml->nkept};
-        yaml->open[yaml->nopen++] =
-            (struct open_anchor){.begin = yaml->nkept, .number = number, .depth = depth};
+        s->yaml->items[s->yaml->n - 1] = (struct carm_yaml_item){
+            .kind = (uint8_t)kind, .depth = s->depth, .line = (uint32_t)line_of(s)};
+        s->open[s->depth++] = (uint32_t)(s->yaml->n - 1);
     }
     return rc;
 }
 
-/* The same name may have been given again inside: then that one counts. */
-static void close_anchor(struct carm_yaml *yaml)
+static int number_anchor(struct stream *s, const yaml_char_t *name, uint32_t *number)
 {
-    const struct open_anchor *open = &yaml->open[--yaml->nopen];
-    struct anchor *anchor = &yaml->anchors[open->number];
-    if (anchor->begin == open->begin) {
-        anchor->end = yaml->nkept;
-    }
+    const char *text = (const char *)name;
+    return carm_names_add(&s->names, text, strlen(text), number)
+               ? carm_fail(s->err, CARM_ENOMEM, "not enough memory for the anchors of %.256s",
+                           s->yaml->name)
+               : 0;
 }
 
-/* After an item of the file itself: keeps it where an anchor is open, which it may open or close. */
-static int note_anchors(struct carm_yaml *yaml, const struct carm_yaml_item *item,
-                        struct carm_err *err)
+/* The anchor of that name becomes the item that was added last. */
+static int set_anchor(struct stream *s, const yaml_char_t *name)
 {
-    const yaml_char_t *name = anchor_of(&yaml->event);
-    const bool begins = item->kind == CARM_YAML_MAP || item->kind == CARM_YAML_LIST;
-    int rc = name ? open_anchor(yaml, name, yaml->depth - begins, err) : 0;
-    if (rc || yaml->nopen == 0) {
-        return rc;
-    }
-    rc = keep(yaml, item, err);
-    while (!begins && yaml->nopen > 0 && yaml->open[yaml->nopen - 1].depth == yaml->depth) {
-        close_anchor(yaml);
-    }
-    return rc;
-}
-
-/* Begins to give an anchor's node again. */
-static int copy_anchor(struct carm_yaml *yaml, uint32_t number, size_t line, struct carm_err *err)
-{
-    const struct anchor *anchor = &yaml->anchors[number];
-    if (anchor->end == 0) {
-        return carm_yaml_refuse(yaml, line, err, "the alias *%.40s is used inside its own anchor",
-                                carm_names_text(&yaml->names, number));
-    }
-    assert(yaml->ncopies <= CARM_YAML_DEPTH_MAX);
-    yaml->copies[yaml->ncopies++] = (struct copy){.at = anchor->begin, .end = anchor->end};
-    return 0;
-}
-
-/* An alias of the file itself. */
-static int alias(struct carm_yaml *yaml, const struct carm_yaml_item *item, struct carm_err *err)
-{
-    const yaml_char_t *name = yaml->event.data.alias.anchor;
-    const uint32_t known = yaml->names.n;
+    const uint32_t known = s->names.n;
     uint32_t number = 0;
-    int rc = anchor_number(yaml, name, &number, err);
+    int rc = number_anchor(s, name, &number);
+    if (rc == 0 && number == known) {
+        rc = carm_array_grow(&s->anchors, &s->anchors_room, known, 1, sizeof *s->anchors,
+                             "the anchors", s->err);
+    }
+    if (rc == 0) {
+        s->anchors[number] = (uint32_t)(s->yaml->n - 1);
+    }
+    return rc;
+}
+
+/* Copies the items of an alias's anchor. */
+static int add_alias(struct stream *s)
+{
+    struct carm_yaml *yaml = s->yaml;
+    const yaml_char_t *name = s->event.data.alias.anchor;
+    const size_t read = s->event.end_mark.index;
+    const size_t most = read < CARM_YAML_COPIES_MAX / CARM_YAML_GROWTH ? read * CARM_YAML_GROWTH
+                                                                       : CARM_YAML_COPIES_MAX;
+    const uint32_t known = s->names.n;
+    uint32_t number = 0;
+    int rc = number_anchor(s, name, &number);
     if (rc) {
         return rc;
     }
     if (number == known) {
-        return carm_yaml_refuse(yaml, item->line, err, "the alias *%.40s has no anchor before it",
+        return carm_yaml_refuse(yaml, line_of(s), s->err,
+                                "the alias *%.40s has no anchor before it", (const char *)name);
+    }
+    const size_t from = s->anchors[number], to = yaml->n, n = yaml->items[from].size;
+    const int deeper = s->depth - yaml->items[from].depth;
+    if (n == 0) {
+        return carm_yaml_refuse(yaml, line_of(s), s->err,
+                                "the alias *%.40s is used inside its own anchor",
                                 (const char *)name);
     }
-    rc = copy_anchor(yaml, number, item->line, err);
-    if (rc == 0 && yaml->nopen > 0) {
-        rc = keep(yaml, item, err);
-        if (rc == 0) {
-            yaml->kept[yaml->nkept - 1].alias = true;
-            yaml->kept[yaml->nkept - 1].text = number;
-        }
-    }
-    yaml->copy_line = item->line;
-    return rc;
-}
-
-/* The next item of an alias. */
-static int next_copy(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
-{
-    const size_t read = yaml->event.end_mark.index;
-    const size_t most = read < CARM_YAML_COPIES_MAX / CARM_YAML_GROWTH ? read * CARM_YAML_GROWTH
-                                                                       : CARM_YAML_COPIES_MAX;
-    struct copy *copy = &yaml->copies[yaml->ncopies - 1];
-    const struct kept *kept = &yaml->kept[copy->at++];
-    if (copy->at == copy->end) {
-        yaml->ncopies--;
-    }
-    item->line = yaml->copy_line;
-    if (++yaml->copied > most) {
-        return carm_yaml_refuse(yaml, item->line, err,
+    s->copied += n;
+    if (s->copied > most) {
+        return carm_yaml_refuse(yaml, line_of(s), s->err,
                                 "the aliases so far stand for more than %zu values: write them out",
                                 most);
     }
-    if (kept->alias) {
-        const int rc = copy_anchor(yaml, (uint32_t)kept->text, item->line, err);
-        return rc ? rc : next_copy(yaml, item, err);
-    }
-    item->kind = kept->kind;
-    if (kept->kind == CARM_YAML_SCALAR) {
-        item->text = yaml->kept_text + kept->text;
-        item->length = kept->length;
-        item->plain = kept->plain;
-        return 0;
-    }
-    if (kept->kind == CARM_YAML_CLOSE) {
-        yaml->depth--;
-        return 0;
-    }
-    return deeper(yaml, item, err);
-}
-
-/* ---- the stream ---- */
-
-static int next_item(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
-{
-    switch (yaml->event.type) {
-    case YAML_SCALAR_EVENT:
-        return scalar(yaml, item, err);
-    case YAML_MAPPING_START_EVENT:
-        return enter(yaml, item, CARM_YAML_MAP, err);
-    case YAML_SEQUENCE_START_EVENT:
-        return enter(yaml, item, CARM_YAML_LIST, err);
-    case YAML_MAPPING_END_EVENT:
-    case YAML_SEQUENCE_END_EVENT:
-        assert(yaml->depth > 0);
-        yaml->depth--;
-        item->kind = CARM_YAML_CLOSE;
-        return 0;
-    default: /* the document's end */
-        return end(yaml, err);
-    }
-}
-
-int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
-{
-    *item = (struct carm_yaml_item){.kind = CARM_YAML_END, .text = "", .line = line_of(yaml)};
-    if (yaml->ended) {
-        return 0;
-    }
-    if (yaml->ncopies > 0) {
-        return next_copy(yaml, item, err);
-    }
-    int rc = yaml->started ? next_event(yaml, err) : start(yaml, err);
-    if (rc) {
-        return rc;
-    }
-    yaml->silence = 0;
-    item->line = line_of(yaml);
-    if (yaml->event.type == YAML_ALIAS_EVENT) {
-        rc = alias(yaml, item, err);
-        return rc ? rc : next_copy(yaml, item, err);
-    }
-    rc = next_item(yaml, item, err);
-    return rc ? rc : note_anchors(yaml, item, err);
-}
-
-int carm_yaml_key(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err)
-{
-    const int rc = carm_yaml_next(yaml, item, err);
-    if (rc) {
-        return rc;
-    }
-    if (item->kind == CARM_YAML_MAP || item->kind == CARM_YAML_LIST) {
-        return carm_yaml_refuse(yaml, item->line, err, "a key that is a map or a list, not text");
-    }
-    if (item->kind == CARM_YAML_SCALAR && item->plain && item->length == 2 &&
-        memcmp(item->text, "<<", 2) == 0) {
-        return carm_yaml_refuse(yaml, item->line, err,
-                                "a merge key (<<): it is not read; write the keys out");
-    }
-    return 0;
-}
-
-bool carm_yaml_more_keys(struct carm_yaml *yaml, struct carm_yaml_item *key, int *rc,
-                         struct carm_err *err)
-{
-    *rc = *rc ? *rc : carm_yaml_key(yaml, key, err);
-    return !*rc && key->kind == CARM_YAML_SCALAR;
-}
-
-bool carm_yaml_more_members(struct carm_yaml *yaml, struct carm_yaml_item *member, int *rc,
-                            struct carm_err *err)
-{
-    *rc = *rc ? *rc : carm_yaml_next(yaml, member, err);
-    return !*rc && member->kind != CARM_YAML_CLOSE;
-}
-
-int carm_yaml_leave(struct carm_yaml *yaml, struct carm_err *err)
-{
-    struct carm_yaml_item item;
-    const unsigned depth = yaml->depth - 1;
-    int rc = 0;
-    assert(yaml->depth > 0);
-    while (rc == 0 && yaml->depth > depth) {
-        rc = carm_yaml_next(yaml, &item, err);
+    rc = add_items(s, n);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct carm_yaml_item *item = &yaml->items[to + i];
+        const int depth = yaml->items[from + i].depth + deeper;
+        *item = yaml->items[from + i];
+        item->line = (uint32_t)line_of(s);
+        item->depth = (uint8_t)depth;
+        if (depth + (item->kind != CARM_YAML_SCALAR) > CARM_YAML_DEPTH_MAX) {
+            rc = too_deep(s);
+        }
     }
     return rc;
 }
 
-int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err)
+static int add_event(struct stream *s)
 {
-    struct carm_yaml_item item;
-    const unsigned depth = yaml->depth;
-    do {
-        const int rc = carm_yaml_next(yaml, &item, err);
-        if (rc) {
-            return rc;
-        }
-    } while (yaml->depth > depth);
-    return 0;
+    const yaml_event_t *e = &s->event;
+    const yaml_char_t *anchor = NULL;
+    int rc = 0;
+    switch (e->type) {
+    case YAML_SCALAR_EVENT:
+        rc = add_scalar(s);
+        anchor = e->data.scalar.anchor;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        rc = open_item(s, CARM_YAML_MAP, e->data.mapping_start.tag);
+        anchor = e->data.mapping_start.anchor;
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+        rc = open_item(s, CARM_YAML_LIST, e->data.sequence_start.tag);
+        anchor = e->data.sequence_start.anchor;
+        break;
+    case YAML_ALIAS_EVENT:
+        return add_alias(s);
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT: {
+        const uint32_t open = s->open[--s->depth];
+        s->yaml->items[open].size = (uint32_t)(s->yaml->n - open);
+        return 0;
+    }
+    default:
+        return 0;
+    }
+    return rc || !anchor ? rc : set_anchor(s, anchor);
 }
 
-/* ---- numbers, texts and truth values ---- */
+static int read_document(struct stream *s, const char *root)
+{
+    struct carm_yaml *yaml = s->yaml;
+    int rc = next_event(s); /* the stream's start */
+    rc = rc ? rc : next_event(s);
+    if (rc == 0 && s->event.type == YAML_STREAM_END_EVENT) {
+        return carm_yaml_refuse(yaml, line_of(s), s->err,
+                                "the file is empty: it has no document");
+    }
+    do {
+        rc = rc ? rc : next_event(s);
+        s->silence = 0;
+        rc = rc ? rc : add_event(s);
+        if (rc == 0 && root && yaml->n && yaml->items->kind != CARM_YAML_MAP) {
+            return carm_yaml_refuse(yaml, yaml->items->line, s->err, "%s", root);
+        }
+    } while (rc == 0 && s->event.type != YAML_DOCUMENT_END_EVENT);
+    rc = rc ? rc : next_event(s);
+    if (rc == 0 && s->event.type != YAML_STREAM_END_EVENT) {
+        return carm_yaml_refuse(yaml, line_of(s), s->err,
+                                "a second document: put each document into a file of its own");
+    }
+    for (size_t i = 0; i < yaml->n; i++) {
+        struct carm_yaml_item *item = &yaml->items[i];
+        item->text = item->kind == CARM_YAML_SCALAR ? yaml->text + item->at : "";
+    }
+    return rc;
+}
+
+/* Reads the document of a stream whose input is set. */
+static int open_stream(struct stream *s, const char *name, const char *root,
+                       struct carm_yaml **out)
+{
+    struct carm_yaml *yaml = *out = calloc(1, sizeof *yaml);
+    s->yaml = yaml;
+    if (yaml) {
+        yaml->name = strdup(name);
+    }
+    int rc = -CARM_ENOMEM;
+    if (!yaml || !yaml->name || !yaml_parser_initialize(&s->parser)) {
+        carm_fail(s->err, CARM_ENOMEM, "not enough memory to read %.256s", name);
+    } else {
+        yaml_parser_set_input(&s->parser, give, s);
+        carm_names_open(&s->names);
+        rc = read_document(s, root);
+        yaml_event_delete(&s->event);
+        yaml_parser_delete(&s->parser);
+        carm_names_close(&s->names);
+        free(s->anchors);
+    }
+    if (rc) {
+        carm_yaml_close(yaml);
+        *out = NULL;
+    }
+    return rc;
+}
+
+int carm_yaml_open(const char *path, const char *root, struct carm_yaml **yaml,
+                   struct carm_err *err)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    struct stat about;
+    struct stream s = {.err = err, .in = standard ? stdin : fopen(path, "rbe")};
+    int rc;
+    *yaml = NULL;
+    if (!s.in || fstat(fileno(s.in), &about)) {
+        rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
+    } else if (S_ISDIR(about.st_mode)) {
+        rc = carm_fail(err, CARM_EIO, "cannot read %.256s: it is a directory; name a file in it",
+                       path);
+    } else {
+        rc = open_stream(&s, standard ? "standard input" : path, root, yaml);
+    }
+    if (s.in && !standard) {
+        fclose(s.in);
+    }
+    return rc;
+}
+
+int carm_yaml_open_text(const char *text, size_t size_bytes, const char *name, const char *root,
+                        struct carm_yaml **yaml, struct carm_err *err)
+{
+    struct stream s = {.err = err, .text = text, .size = size_bytes};
+    return open_stream(&s, name, root, yaml);
+}
+
+void carm_yaml_close(struct carm_yaml *yaml)
+{
+    if (yaml) {
+        free(yaml->items);
+        free(yaml->text);
+        free(yaml->name);
+        free(yaml);
+    }
+}
+
+const struct carm_yaml_item *carm_yaml_root(const struct carm_yaml *yaml)
+{
+    return yaml->items;
+}
+
+const struct carm_yaml_item *carm_yaml_next_key(const struct carm_yaml *yaml,
+                                                const struct carm_yaml_item *map,
+                                                const struct carm_yaml_item *key, int *rc,
+                                                struct carm_err *err)
+{
+    key = key ? carm_yaml_after(key + 1) : map + 1;
+    if (*rc || key == carm_yaml_after(map)) {
+        return NULL;
+    }
+    if (key->kind != CARM_YAML_SCALAR) {
+        *rc = carm_yaml_refuse(yaml, key->line, err, "a key that is a map or a list, not text");
+    } else if (key->plain && strcmp(key->text, "<<") == 0) {
+        *rc = carm_yaml_refuse(yaml, key->line, err,
+                               "a merge key (<<): it is not read; write the keys out");
+    }
+    return *rc ? NULL : key;
+}
 
 /* Both YAML 1.1, which PyYAML writes, and 1.2 are read, but for words that mean different numbers in
  * the two. */
@@ -633,19 +468,12 @@ enum { NUMBER_MAX = 64 };
 static int not_a(const struct carm_yaml *yaml, const struct carm_yaml_item *item, const char *what,
                  const char *expected, struct carm_err *err)
 {
-    switch (item->kind) {
-    case CARM_YAML_MAP:
-        return carm_yaml_refuse(yaml, item->line, err, "%s is a map, not %s", what, expected);
-    case CARM_YAML_LIST:
-        return carm_yaml_refuse(yaml, item->line, err, "%s is a list, not %s", what, expected);
-    case CARM_YAML_SCALAR:
-        return carm_yaml_refuse(yaml, item->line, err, "%s is %s%.40s%s, not %s", what,
-                                item->plain && item->length ? "" : "\"", item->text,
-                                item->plain && item->length ? "" : "\"", expected);
-    default:
-        return carm_yaml_refuse(yaml, item->line, err, "%s is missing: %s is expected", what,
-                                expected);
-    }
+    const bool quoted = !item->plain || !item->length;
+    return item->kind == CARM_YAML_SCALAR
+               ? carm_yaml_refuse(yaml, item->line, err, "%s is %s%.40s%s, not %s", what,
+                                  quoted ? "\"" : "", item->text, quoted ? "\"" : "", expected)
+               : carm_yaml_refuse(yaml, item->line, err, "%s is a %s, not %s", what,
+                                  item->kind == CARM_YAML_MAP ? "map" : "list", expected);
 }
 
 int carm_yaml_count(const struct carm_yaml *yaml, const struct carm_yaml_item *item,

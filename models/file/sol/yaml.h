@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads YAML as a stream of events by libyaml, with limits, for graphs, architectures and
- * analyses. An alias yields the items of its anchor; all aliases together yield no more items
- * than CARM_YAML_GROWTH for each character of the file so far, and no more than
- * CARM_YAML_COPIES_MAX: no small file can grow large. Tags that are not YAML's own, a second
- * document and nesting deeper than CARM_YAML_DEPTH_MAX are refused. */
+/* Reads a YAML document by libyaml into a tree, for graphs, architectures and analyses. An alias becomes a copy of its
+ * anchor's items; all aliases together become no more items than CARM_YAML_GROWTH for each character of the file so
+ * far, and no more than CARM_YAML_COPIES_MAX: no small file can grow large. Refused: tags that are not YAML's own, a
+ * second document, nesting deeper than CARM_YAML_DEPTH_MAX, more items than CARM_YAML_ITEMS_MAX, and more text than
+ * CARM_YAML_BYTES_MAX. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,59 +16,62 @@ enum {
     CARM_YAML_DEPTH_MAX = 16,
     CARM_YAML_SCALAR_MAX = 1 << 20,
     CARM_YAML_GROWTH = 4,
-    CARM_YAML_COPIES_MAX = 10000000
+    CARM_YAML_COPIES_MAX = 10000000,
+    CARM_YAML_ITEMS_MAX = 1 << 25, /* 800 MiB of items: a graph of some 800 000 layers */
 };
+#define CARM_YAML_BYTES_MAX ((size_t)2 << 30)
 
-enum carm_yaml_kind {
-    CARM_YAML_MAP,
-    CARM_YAML_LIST,
-    CARM_YAML_SCALAR,
-    CARM_YAML_CLOSE, /* of the innermost map or list */
-    CARM_YAML_END,   /* of the document */
-};
+enum carm_yaml_kind { CARM_YAML_MAP, CARM_YAML_LIST, CARM_YAML_SCALAR };
 
+/* A map, a list or a scalar. Behind a list are its members, behind a map its keys, each followed by its value; each
+ * member and value is followed by its own items. */
 struct carm_yaml_item {
-    enum carm_yaml_kind kind;
-    const char *text; /* of a scalar: UTF-8, without NUL inside; until the next item */
-    size_t length;
-    bool plain;  /* not quoted: may be null, a boolean or a number */
-    size_t line; /* from 1; of the alias, where one gave it */
+    uint8_t kind;    /* enum carm_yaml_kind */
+    bool plain;      /* a scalar without quotes: it may be null, a boolean or a number */
+    uint8_t depth;   /* maps and lists around it */
+    uint32_t line;   /* from 1; of the alias, where one gave the item */
+    uint32_t length; /* of text */
+    uint32_t size;   /* of the item and all items inside it */
+    union {
+        const char *text; /* of a scalar: UTF-8, without NUL inside; "" for a map and a list */
+        size_t at;        /* the same while the document is read: its place in the text of all scalars */
+    };
 };
 
 struct carm_yaml;
 
-/* path "-" is standard input. returns 0, -CARM_EIO, -CARM_ENOMEM */
-int carm_yaml_open(const char *path, struct carm_yaml **yaml, struct carm_err *err);
-int carm_yaml_open_text(const char *text, size_t size_bytes, const char *name,
-                        struct carm_yaml **yaml, struct carm_err *err); /* text borrowed */
-void carm_yaml_close(struct carm_yaml *yaml);                           /* NULL allowed */
+/* Reads a whole document.
+ * path  "-" is standard input
+ * root  the message for a document that is not a map; NULL = any document is good
+ * returns 0, -CARM_EIO, -CARM_ENOMEM, -CARM_EFORMAT (file, line, reason) */
+int carm_yaml_open(const char *path, const char *root, struct carm_yaml **yaml,
+                   struct carm_err *err);
+int carm_yaml_open_text(const char *text, size_t size_bytes, const char *name, const char *root,
+                        struct carm_yaml **yaml, struct carm_err *err);
+void carm_yaml_close(struct carm_yaml *yaml); /* NULL allowed */
 
-/* The next item. returns 0, -CARM_EIO, -CARM_ENOMEM, -CARM_EFORMAT (file, line, reason) */
-int carm_yaml_next(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err);
+const struct carm_yaml_item *carm_yaml_root(const struct carm_yaml *yaml);
 
-/* The next key of a map: a scalar, or CARM_YAML_CLOSE at the map's end. Refused: a map or a list as
- * a key, and the merge key <<. */
-int carm_yaml_key(struct carm_yaml *yaml, struct carm_yaml_item *item, struct carm_err *err);
+/* The item behind an item and all items inside it: the next member of a list; the next key behind a value. */
+static inline const struct carm_yaml_item *carm_yaml_after(const struct carm_yaml_item *item)
+{
+    return item + item->size;
+}
 
-/* The loops over a map's keys and a list's members: each call reads the next one.
- * rc  in: result of the call before, 0 at first; out: 0 or as carm_yaml_next
- * returns false at the end and after a failure */
-bool carm_yaml_more_keys(struct carm_yaml *yaml, struct carm_yaml_item *key, int *rc,
-                         struct carm_err *err);
-bool carm_yaml_more_members(struct carm_yaml *yaml, struct carm_yaml_item *member, int *rc,
-                            struct carm_err *err);
-
-/* Passes over the value that begins next. */
-int carm_yaml_skip(struct carm_yaml *yaml, struct carm_err *err);
-
-/* Passes over the rest of the map or list that was opened last, and its close. */
-int carm_yaml_leave(struct carm_yaml *yaml, struct carm_err *err);
+/* A map's keys in turn; key + 1 is the key's value. Refused: a map or a list as a key, and the merge key <<.
+ * key  NULL at first, then the key before
+ * rc   in: failure of the key before, which ends the loop; out: 0 or -CARM_EFORMAT
+ * returns NULL at the end and after a failure */
+const struct carm_yaml_item *carm_yaml_next_key(const struct carm_yaml *yaml,
+                                                const struct carm_yaml_item *map,
+                                                const struct carm_yaml_item *key, int *rc,
+                                                struct carm_err *err);
 
 /* Fills err with "FILE, line N: ..." and returns -CARM_EFORMAT. */
 int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err *err,
                      const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The value of a scalar. Other values are refused with their line and the words of `what`.
+/* The value of a scalar. Other values are refused with their line; what: the value's name in the message.
  * carm_yaml_count: an integer 0 .. INT64_MAX, exact, also as 1_000; neither 1e6 nor 010
  * carm_yaml_number: finite */
 int carm_yaml_count(const struct carm_yaml *yaml, const struct carm_yaml_item *item,

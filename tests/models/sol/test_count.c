@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Work and traffic of graphs against sums made by hand, rule by rule. */
-#include "models/file/sol/graph.h"
+#include "models/file/sol/open.h"
 #include "models/sol/count.h"
 #include "tests/models/sol/build.h"
 #include "tests/unit.h"
@@ -334,13 +334,10 @@ TEST(example_graphs)
     const char *top = getenv("CARM_TOP");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[4096];
-        struct carm_sol_graph *g = NULL;
+        struct carm_sol_input input;
         (void)snprintf(path, sizeof path, "%s/data/sol-%s.yaml", top ? top : ".", rows[i].name);
-        if (carm_sol_graph_open(path, &g, &err)) {
-            fail_msg("%s", err.text);
-            return;
-        }
-        struct carm_sol_analysis *a = sol_build_analyse(g);
+        assert_ok(carm_sol_input_open(path, &input, &err));
+        struct carm_sol_analysis *a = sol_build_analyse(input.graph);
         assert_int_equal(a->total.macs, rows[i].macs);
         assert_int_equal(a->total.other, rows[i].other);
         assert_int_equal(a->total.external, rows[i].external);
@@ -349,7 +346,7 @@ TEST(example_graphs)
         assert_int_equal(a->total.unfused,
                          rows[i].external + rows[i].repeated + rows[i].intermediate);
         carm_sol_analysis_close(a);
-        carm_sol_graph_close(g);
+        carm_sol_input_close(&input);
     }
 }
 
@@ -373,14 +370,11 @@ TEST(graphs_of_solar)
     const char *top = getenv("CARM_TOP");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[4096];
-        struct carm_sol_graph *g = NULL;
+        struct carm_sol_input input;
         (void)snprintf(path, sizeof path, "%s/tests/data/sol-%s.yaml", top ? top : ".",
                        rows[i].name);
-        if (carm_sol_graph_open(path, &g, &err)) {
-            fail_msg("%s", err.text);
-            return;
-        }
-        struct carm_sol_analysis *a = sol_build_analyse(g);
+        assert_ok(carm_sol_input_open(path, &input, &err));
+        struct carm_sol_analysis *a = sol_build_analyse(input.graph);
         assert_int_equal(a->total.external, rows[i].fused);
         if (rows[i].macs != UINT64_MAX) {
             assert_int_equal(a->total.macs, rows[i].macs);
@@ -388,7 +382,7 @@ TEST(graphs_of_solar)
             assert_int_equal(a->total.unfused, rows[i].unfused);
         }
         carm_sol_analysis_close(a);
-        carm_sol_graph_close(g);
+        carm_sol_input_close(&input);
     }
 }
 

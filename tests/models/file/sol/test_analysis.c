@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* analysis.yaml: what is read, what is made of what it lacks, and each refusal with its line. */
 #include "models/file/sol/analysis.h"
+#include "models/file/sol/open.h"
 #include "models/sol/estimate.h"
 #include "tests/unit.h"
 
@@ -25,12 +26,10 @@ TEST(the_guides_totals)
 {
     const char *top = getenv("CARM_TOP");
     char path[4096];
-    struct carm_sol_analysis *a = NULL;
+    struct carm_sol_input input;
     (void)snprintf(path, sizeof path, "%s/data/sol-worked-example.yaml", top ? top : ".");
-    if (carm_sol_analysis_read(path, &a, &err)) {
-        fail_msg("%s", err.text);
-        return;
-    }
+    assert_ok(carm_sol_input_open(path, &input, &err));
+    const struct carm_sol_analysis *a = input.analysis;
     assert_int_equal(a->total.macs, 1000000);
     assert_int_equal(a->total.other, 50000);
     assert_int_equal(a->total.unfused, 25000000);
@@ -43,7 +42,7 @@ TEST(the_guides_totals)
     assert_null(a->layers);
     assert_null(a->ids);
     assert_int_equal(a->n, 0);
-    carm_sol_analysis_close(a);
+    carm_sol_input_close(&input);
 }
 
 /* what is not given follows from what is, as far as it can */
@@ -259,15 +258,6 @@ TEST(outputs_counted_twice)
               "total: {macs: 0, unfused_elements: 3, fused_elements: 3}\n");
     assert_int_equal(a->n, 3);
     carm_sol_analysis_close(a);
-}
-
-TEST(files_that_are_not_there)
-{
-    struct carm_sol_analysis *a = NULL;
-    assert_int_equal(carm_sol_analysis_read("/nonexistent/a.yaml", &a, &err), -CARM_EIO);
-    assert_null(a);
-    assert_non_null(strstr(err.text, "/nonexistent/a.yaml"));
-    carm_sol_analysis_close(NULL);
 }
 
 /* Cut anywhere, with any one byte changed: a result or a message with a line, never a crash. */

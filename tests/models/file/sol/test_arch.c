@@ -397,17 +397,11 @@ TEST(carried_examples_are_yaml)
     size_t n = 0;
     for (; names[n]; n++) {
         struct carm_yaml *yaml = NULL;
-        struct carm_yaml_item item = {.kind = CARM_YAML_MAP};
         size_t size = 0;
-        size_t items = 0;
         const char *text = carm_sol_example_text(names[n], &size);
         assert_non_null(text);
-        assert_ok(carm_yaml_open_text(text, size, names[n], &yaml, &err));
-        while (item.kind != CARM_YAML_END) {
-            assert_ok(carm_yaml_next(yaml, &item, &err));
-            items++;
-        }
-        assert_true(items > 20);
+        assert_ok(carm_yaml_open_text(text, size, names[n], "no map", &yaml, &err));
+        assert_true(carm_yaml_root(yaml)->size > 20);
         carm_yaml_close(yaml);
     }
     assert_int_equal(n, 5);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "models/file/sol/open.h"
 #include "models/sol/arch.h"
 #include "tests/models/sol/text.h"
 #include "tests/unit.h"
@@ -146,16 +147,16 @@ TEST(files_are_read_like_text)
 {
     char path[] = "/tmp/carm-graph-XXXXXX";
     const int fd = mkstemp(path);
-    struct carm_sol_graph *g = NULL;
+    struct carm_sol_input input;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, sol_good, sizeof sol_good - 1), sizeof sol_good - 1);
     assert_int_equal(close(fd), 0);
-    assert_ok(carm_sol_graph_open(path, &g, &err));
+    assert_ok(carm_sol_input_open(path, &input, &err));
     assert_int_equal(unlink(path), 0);
-    check_good(g);
-    carm_sol_graph_close(g);
-    assert_int_equal(carm_sol_graph_open("/nowhere/g.yaml", &g, &err), -CARM_EIO);
-    assert_null(g);
+    check_good(input.graph);
+    carm_sol_input_close(&input);
+    assert_refused(carm_sol_input_open("/nowhere/g.yaml", &input, &err), -CARM_EIO, "/nowhere/g.yaml");
+    assert_null(input.graph);
 }
 
 TEST(model_name_may_lack)

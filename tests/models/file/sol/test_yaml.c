@@ -1,40 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The stream of YAML items: what it gives, its limits, and every refusal with its line. */
+/* Trees of YAML items: their order, the limits, and every refusal with its line. */
 #include <unistd.h>
 
 #include "models/file/sol/yaml.h"
 #include "tests/unit.h"
 
-/* Items as letters: { } [ ] for maps and lists, s scalar. returns the code that ended it */
-static int walk(const char *text, size_t size, char *letters, size_t room, struct carm_err *failure)
+/* An item and all items inside it as letters: { } [ ] for maps and lists, s scalar. returns the item behind */
+static const struct carm_yaml_item *write_letters(const struct carm_yaml_item *item, char **at)
+{
+    const struct carm_yaml_item *inside = item + 1;
+    const bool map = item->kind == CARM_YAML_MAP;
+    if (item->kind == CARM_YAML_SCALAR) {
+        assert_int_equal(strlen(item->text), item->length);
+        *(*at)++ = 's';
+        return carm_yaml_after(item);
+    }
+    *(*at)++ = map ? '{' : '[';
+    while (inside < carm_yaml_after(item)) {
+        inside = write_letters(inside, at);
+    }
+    *(*at)++ = map ? '}' : ']';
+    return inside;
+}
+
+/* returns as carm_yaml_open_text */
+static int walk(const char *text, size_t size, char *letters, struct carm_err *failure)
 {
     struct carm_yaml *yaml = NULL;
-    struct carm_yaml_item item = {.kind = CARM_YAML_MAP};
-    char open[CARM_YAML_DEPTH_MAX];
-    size_t n = 0;
-    unsigned depth = 0;
-    assert_int_equal(carm_yaml_open_text(text, size, "t.yaml", &yaml, failure), 0);
-    int rc = 0;
-    while (!(rc = carm_yaml_next(yaml, &item, failure)) && item.kind != CARM_YAML_END) {
-        char c = 's';
-        if (item.kind == CARM_YAML_MAP || item.kind == CARM_YAML_LIST) {
-            c = item.kind == CARM_YAML_MAP ? '{' : '[';
-            open[depth++] = c == '{' ? '}' : ']';
-        } else if (item.kind == CARM_YAML_CLOSE) {
-            c = open[--depth];
-        } else {
-            assert_int_equal(strlen(item.text), item.length);
-        }
-        if (letters && n + 1 < room) {
-            letters[n++] = c;
-        }
-    }
-    if (!rc) { /* the end stays the end */
-        assert_int_equal(carm_yaml_next(yaml, &item, failure), 0);
-        assert_int_equal(item.kind, CARM_YAML_END);
-    }
+    const int rc = carm_yaml_open_text(text, size, "t.yaml", NULL, &yaml, failure);
+    assert_true((rc == 0) == (yaml != NULL));
     if (letters) {
-        letters[n] = '\0';
+        char *end = letters;
+        write_letters(carm_yaml_root(yaml), &end);
+        *end = '\0';
     }
     carm_yaml_close(yaml);
     return rc;
@@ -43,14 +41,14 @@ static int walk(const char *text, size_t size, char *letters, size_t room, struc
 static void gives(const char *text, const char *expected)
 {
     char letters[64];
-    assert_ok(walk(text, strlen(text), letters, sizeof letters, &err));
+    assert_ok(walk(text, strlen(text), letters, &err));
     assert_string_equal(letters, expected);
 }
 
 static void refused_bytes(const char *text, size_t size, const char *message)
 {
     err = (struct carm_err){""};
-    assert_int_equal(walk(text, size, NULL, 0, &err), -CARM_EFORMAT);
+    assert_int_equal(walk(text, size, NULL, &err), -CARM_EFORMAT);
     assert_string_equal(err.text, message);
 }
 
@@ -131,16 +129,16 @@ TEST(aliases_have_lines_and_text)
 {
     static const char text[] = "- &x ['5', 5]\n\n- *x\n";
     struct carm_yaml *yaml = NULL;
-    struct carm_yaml_item item;
-    static const size_t lines[] = {1, 1, 1, 1, 1, 3, 3, 3, 3};
-    assert_ok(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, &err));
+    static const size_t lines[] = {1, 1, 1, 1, 3, 3, 3};
+    assert_ok(carm_yaml_open_text(text, strlen(text), "t.yaml", NULL, &yaml, &err));
+    const struct carm_yaml_item *items = carm_yaml_root(yaml);
+    assert_int_equal(items->size, sizeof lines / sizeof *lines);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        assert_ok(carm_yaml_next(yaml, &item, &err));
-        assert_int_equal(item.line, lines[i]);
-        if (item.kind == CARM_YAML_SCALAR) {
-            assert_string_equal(item.text, "5");
-            assert_int_equal(item.length, 1);
-            assert_int_equal(item.plain, i == 3 || i == 7);
+        assert_int_equal(items[i].line, lines[i]);
+        if (items[i].kind == CARM_YAML_SCALAR) {
+            assert_string_equal(items[i].text, "5");
+            assert_int_equal(items[i].length, 1);
+            assert_int_equal(items[i].plain, i == 3 || i == 6);
         }
     }
     carm_yaml_close(yaml);
@@ -181,7 +179,7 @@ TEST(nesting_has_its_limit)
     memset(text, '[', CARM_YAML_DEPTH_MAX);
     memset(text + CARM_YAML_DEPTH_MAX, ']', CARM_YAML_DEPTH_MAX);
     text[2 * CARM_YAML_DEPTH_MAX] = '\0';
-    assert_ok(walk(text, strlen(text), NULL, 0, &err));
+    assert_ok(walk(text, strlen(text), NULL, &err));
     memset(bomb, '[', 100000);
     bomb[100000] = '\0';
     refused(bomb,
@@ -197,16 +195,16 @@ TEST(scalars_have_their_limit)
     assert_non_null(text);
     memset(text, 'x', large + 16);
     memcpy(text, "a:\n- ", 5);
-    assert_ok(walk(text, 5 + CARM_YAML_SCALAR_MAX, NULL, 0, &err));
+    assert_ok(walk(text, 5 + CARM_YAML_SCALAR_MAX, NULL, &err));
     refused_bytes(text, 5 + CARM_YAML_SCALAR_MAX + 1,
                   "t.yaml, line 2: a scalar of 1048577 bytes: 1048576 is the most");
     /* libyaml alone would read all of it first */
-    assert_int_equal(walk(text, large, NULL, 0, &err), -CARM_EFORMAT);
+    assert_int_equal(walk(text, large, NULL, &err), -CARM_EFORMAT);
     assert_string_equal(err.text,
                         "t.yaml, line 2: more than 4 MiB without a value: carm reads scalars of up "
                         "to 1048576 bytes");
     memset(text, '\n', large);
-    assert_refused(walk(text, large, NULL, 0, &err), -CARM_EFORMAT,
+    assert_refused(walk(text, large, NULL, &err), -CARM_EFORMAT,
                    "more than 4 MiB without a value");
     free(text);
 }
@@ -221,7 +219,7 @@ TEST(long_lists_are_read)
         text[2 * i + 1] = '7';
     }
     text[(size_t)2 * MEMBERS] = ']';
-    assert_ok(walk(text, 2 * MEMBERS + 1, NULL, 0, &err));
+    assert_ok(walk(text, 2 * MEMBERS + 1, NULL, &err));
     free(text);
 }
 
@@ -232,10 +230,8 @@ static int value(const char *text,
                  void *v, struct carm_err *failure)
 {
     struct carm_yaml *yaml = NULL;
-    struct carm_yaml_item item;
-    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t.yaml", &yaml, failure), 0);
-    assert_int_equal(carm_yaml_next(yaml, &item, failure), 0);
-    const int rc = read(yaml, &item, "n", v, failure);
+    assert_int_equal(carm_yaml_open_text(text, strlen(text), "t.yaml", NULL, &yaml, failure), 0);
+    const int rc = read(yaml, carm_yaml_root(yaml), "n", v, failure);
     carm_yaml_close(yaml);
     return rc;
 }
@@ -338,32 +334,32 @@ TEST(truths_are_words)
     assert_string_equal(err.text, "t.yaml, line 1: n is \"true\", not true or false");
 }
 
-TEST(skipping_ends_where_the_value_ends)
+TEST(keys_are_followed_by_their_values)
 {
     static const char text[] = "a: {b: [1, {c: d}], e: f}\ng: h\n";
     struct carm_yaml *yaml = NULL;
-    struct carm_yaml_item item;
-    assert_ok(carm_yaml_open_text(text, strlen(text), "t", &yaml, &err));
-    assert_ok(carm_yaml_next(yaml, &item, &err)); /* { */
-    assert_ok(carm_yaml_key(yaml, &item, &err));
-    assert_string_equal(item.text, "a");
-    assert_ok(carm_yaml_skip(yaml, &err));
-    assert_ok(carm_yaml_key(yaml, &item, &err));
-    assert_string_equal(item.text, "g");
-    assert_int_equal(item.line, 2);
-    assert_ok(carm_yaml_skip(yaml, &err));
-    assert_ok(carm_yaml_key(yaml, &item, &err));
-    assert_int_equal(item.kind, CARM_YAML_CLOSE);
+    int rc = 0;
+    assert_ok(carm_yaml_open_text(text, strlen(text), "t", "a map is needed", &yaml, &err));
+    const struct carm_yaml_item *root = carm_yaml_root(yaml);
+    const struct carm_yaml_item *key = carm_yaml_next_key(yaml, root, NULL, &rc, &err);
+    assert_string_equal(key->text, "a");
+    assert_int_equal(key[1].kind, CARM_YAML_MAP);
+    key = carm_yaml_next_key(yaml, root, key, &rc, &err);
+    assert_string_equal(key->text, "g");
+    assert_int_equal(key->line, 2);
+    assert_null(carm_yaml_next_key(yaml, root, key, &rc, &err));
     carm_yaml_close(yaml);
+    assert_refused(carm_yaml_open_text("\n- a\n", 5, "t", "a map is needed", &yaml, &err),
+                   -CARM_EFORMAT, "t, line 2: a map is needed");
 }
 
 TEST(files_that_cannot_be_read_are_named)
 {
     struct carm_yaml *yaml = NULL;
-    assert_int_equal(carm_yaml_open("/nowhere/x.yaml", &yaml, &err), -CARM_EIO);
+    assert_int_equal(carm_yaml_open("/nowhere/x.yaml", NULL, &yaml, &err), -CARM_EIO);
     assert_string_equal(err.text, "cannot read /nowhere/x.yaml: No such file or directory");
     assert_null(yaml);
-    assert_int_equal(carm_yaml_open("/", &yaml, &err), -CARM_EIO);
+    assert_int_equal(carm_yaml_open("/", NULL, &yaml, &err), -CARM_EIO);
     assert_string_equal(err.text, "cannot read /: it is a directory; name a file in it");
     carm_yaml_close(NULL);
 }
@@ -373,14 +369,12 @@ TEST(a_file_reads_like_text)
     char path[] = "/tmp/carm-yaml-XXXXXX";
     const int fd = mkstemp(path);
     struct carm_yaml *yaml = NULL;
-    struct carm_yaml_item item;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "x: y\n", 5), 5);
     assert_int_equal(close(fd), 0);
-    assert_ok(carm_yaml_open(path, &yaml, &err));
+    assert_ok(carm_yaml_open(path, NULL, &yaml, &err));
     assert_int_equal(unlink(path), 0);
-    assert_ok(carm_yaml_next(yaml, &item, &err));
-    assert_int_equal(item.kind, CARM_YAML_MAP);
+    assert_int_equal(carm_yaml_root(yaml)->kind, CARM_YAML_MAP);
     carm_yaml_close(yaml);
 }
 
