@@ -7,19 +7,6 @@
 #include "base/json_write.h"
 #include "cli/compare/print.h"
 
-/* A list with an item for each model, made by make(arg, i): NULL there = out of memory. */
-static json_t *list(size_t n, json_t *(*make)(const void *arg, size_t i), const void *arg)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < n; i++) {
-        if (json_array_append_new(array, make(arg, i)) != 0) {
-            json_decref(array);
-            array = NULL;
-        }
-    }
-    return array;
-}
-
 static json_t *make_model(const void *arg, size_t i)
 {
     const struct carm_compare_page *page = arg;
@@ -42,27 +29,32 @@ static json_t *make_fact_text(const void *arg, size_t i)
     return json_string(f->text[i]);
 }
 
-static json_t *make_facts(const struct carm_compare_page *page,
-                          size_t (*collect)(const struct carm_compare *compare, bool ascii,
-                                            struct carm_compare_fact *facts))
+/* A list of facts. */
+struct facts {
+    size_t n; /* models */
+    const void *of;
+};
+
+static json_t *make_fact(const void *arg, size_t i)
 {
-    struct carm_compare_fact *facts = calloc(CARM_COMPARE_FACTS_MAX, sizeof *facts);
-    json_t *array = facts ? json_array() : NULL;
-    const size_t n = facts ? collect(page->compare, page->ascii, facts) : 0;
-    for (size_t i = 0; array && i < n; i++) {
-        json_t *o = json_object();
-        o = carm_jwrite_done(
-            o,
-            carm_jwrite_text(o, "name", facts[i].name) &&
-                carm_jwrite_bool(o, "same", facts[i].same) &&
-                carm_jwrite_value(o, "values", list(page->compare->n, make_fact_text, &facts[i])));
-        if (json_array_append_new(array, o) != 0) {
-            json_decref(array);
-            array = NULL;
-        }
-    }
-    free(facts);
-    return array;
+    const struct facts *facts = arg;
+    const struct carm_compare_fact *f = (const struct carm_compare_fact *)facts->of + i;
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_text(o, "name", f->name) &&
+                                   carm_jwrite_bool(o, "same", f->same) &&
+                                   carm_jwrite_array(o, "values", f, facts->n, make_fact_text));
+}
+
+static bool put_facts(json_t *o, const char *name, const struct carm_compare_page *page,
+                      size_t (*collect)(const struct carm_compare *compare, bool ascii,
+                                        struct carm_compare_fact *facts))
+{
+    struct carm_compare_fact *of = calloc(CARM_COMPARE_FACTS_MAX, sizeof *of);
+    const struct facts facts = {page->compare->n, of};
+    const size_t n = of ? collect(page->compare, page->ascii, of) : 0;
+    const bool ok = of && carm_jwrite_array(o, name, &facts, n, make_fact);
+    free(of);
+    return ok;
 }
 
 static json_t *make_value(const void *arg, size_t i)
@@ -114,8 +106,8 @@ static json_t *make_row(const void *arg, size_t i)
     const bool ok = carm_jwrite_text(o, "kind", carm_compare_kind_name(row->kind)) &&
                     carm_jwrite_text(o, "name", row->name) &&
                     carm_jwrite_text(o, "unit", row->bytes ? "byte/s" : row->unit) &&
-                    carm_jwrite_value(o, "values", list(rows->n, make_value, row)) &&
-                    carm_jwrite_value(o, "differences", list(rows->n, make_diff, row));
+                    carm_jwrite_array(o, "values", row, rows->n, make_value) &&
+                    carm_jwrite_array(o, "differences", row, rows->n, make_diff);
     return carm_jwrite_done(o, ok);
 }
 
@@ -147,8 +139,8 @@ static json_t *make_set(const void *arg, size_t i)
                     carm_jwrite_text(o, "precision", set->precision) &&
                     carm_jwrite_int(o, "threads", set->threads) &&
                     carm_jwrite_bool(o, "compared", set->compared) &&
-                    carm_jwrite_value(o, "models", list(c->n, make_set_of_model, set)) &&
-                    carm_jwrite_value(o, "roofs", list(set->nrows, make_row, &rows));
+                    carm_jwrite_array(o, "models", set, c->n, make_set_of_model) &&
+                    carm_jwrite_array(o, "roofs", &rows, set->nrows, make_row);
     return carm_jwrite_done(o, ok);
 }
 
@@ -173,7 +165,7 @@ static json_t *make_scores(const struct carm_compare_page *page)
                    carm_jwrite_int(o, "threads", v->set.threads) &&
                    carm_jwrite_text(o, "model", v->model) &&
                    carm_jwrite_text(o, "level", v->level) &&
-                   carm_jwrite_value(o, "fitness", list(page->compare->n, make_fitness, &score)));
+                   carm_jwrite_array(o, "fitness", &score, page->compare->n, make_fitness));
         if (json_array_append_new(array, o) != 0) {
             json_decref(array);
             array = NULL;
@@ -203,10 +195,10 @@ int carm_compare_put_json(const struct carm_compare_page *page, struct carm_err 
         carm_jwrite_count(o, "significant", carm_compare_count(c, CARM_COMPARE_SIGNIFICANT)) &&
         carm_jwrite_count(o, "equal", carm_compare_count(c, CARM_COMPARE_EQUAL)) &&
         carm_jwrite_count(o, "disturbed", carm_compare_count(c, CARM_COMPARE_DISTURBED)) &&
-        carm_jwrite_value(o, "models", list(c->n, make_model, page)) &&
-        carm_jwrite_value(o, "machines", make_facts(page, carm_compare_machine_facts)) &&
-        carm_jwrite_value(o, "levels", make_facts(page, carm_compare_level_facts)) &&
-        carm_jwrite_value(o, "sets", list(c->nsets, make_set, c)) &&
+        carm_jwrite_array(o, "models", page, c->n, make_model) &&
+        put_facts(o, "machines", page, carm_compare_machine_facts) &&
+        put_facts(o, "levels", page, carm_compare_level_facts) &&
+        carm_jwrite_array(o, "sets", c, c->nsets, make_set) &&
         carm_jwrite_value(o, "fitness", make_scores(page));
     o = carm_jwrite_done(o, ok);
     /* All but ASCII is escaped: nothing that a name holds reaches a terminal. */
