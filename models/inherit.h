@@ -5,7 +5,7 @@
 
 #include "models/model.h"
 
-/* Moves from a model of the same machine and mix what the new one lacks: sets, roofs of a set, ceilings, levels that
+/* Moves parts that a new model lacks from one of the same machine and mix: sets, roofs of a set, ceilings, levels that
  * the new curve does not resolve, curves and their ends, latencies, checks by counters. A roof that is disturbed in
  * the new model and was not before is replaced by the earlier one. The configuration becomes that of both. The
  * validation is not moved: it is of the earlier roofs.

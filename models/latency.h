@@ -161,7 +161,7 @@ struct carm_numa_node {
     char kind[CARM_NAME_MAX]; /* "HBM", "CXL-DRAM"; "" = not known, or DRAM */
 };
 
-/* What the cores of one node get from the memory of another. */
+/* Bandwidth and latency of one node's cores in the memory of another node. */
 struct carm_numa_pair {
     int from; /* node of the cores; CARM_NUMA_ALL = all cores */
     int to;   /* node of the memory; CARM_NUMA_ALL = pages interleaved over all nodes with cores */

@@ -30,7 +30,7 @@ enum carm_state {
 /* In words, for files and tables: "quiet", "threads on one core", ... */
 const char *carm_state_name(enum carm_state state);
 
-/* What a user does about rounds of a state, a clause; "" = nothing. */
+/* The remedy for rounds of a state, a clause; "" = none. */
 const char *carm_state_advice(enum carm_state state);
 
 /* Whether roofs can be made of rounds in that state without a mark: nothing slowed the threads. */

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "models/roofline.h"
 
-/* What a line between two points may miss, relative, before a point between them is measured: the least interval of
- * shared levels (validation/series.c). */
+/* A curve may be so far from a line between two points, relative, before a point between them is measured: the least
+ * interval of shared levels (validation/series.c). */
 static const double straight = 0.05;
 /* Share of the best rate that counts as saturated: shared levels' figures repeat within 5%. */
 static const double saturated = 0.95;
@@ -309,8 +309,8 @@ static double factor(struct filling *f, const char *level, double low, double hi
     }
     double ratio = high / at_high;
     if (at_low > 0.0) {
-        const double share = (double)(f->set->threads - f->low->threads) /
-                             (f->high->threads - f->low->threads);
+        const double share =
+            (double)(f->set->threads - f->low->threads) / (f->high->threads - f->low->threads);
         ratio = low / at_low + share * (ratio - low / at_low);
     }
     return here * ratio / high;
@@ -326,8 +326,7 @@ static void scale(const struct filling *f, double times, double *rate, struct ca
     ci->lo *= times;
     ci->hi *= times;
     *per_cycle *= times * f->high->threads / set->threads;
-    if (set->between[0] == 0 ||
-        f->between[1] - f->between[0] > set->between[1] - set->between[0]) {
+    if (set->between[0] == 0 || f->between[1] - f->between[0] > set->between[1] - set->between[0]) {
         memcpy(set->between, f->between, sizeof set->between);
     }
 }
@@ -368,8 +367,8 @@ static int fill_set(const struct carm_model *m, const struct carm_roofs *low,
             set->compute[set->ncompute++] = r;
         }
     }
-    const double times = factor(&f, "DRAM", low ? low->dram_peak.bandwidth : 0.0,
-                                high->dram_peak.bandwidth);
+    const double times =
+        factor(&f, "DRAM", low ? low->dram_peak.bandwidth : 0.0, high->dram_peak.bandwidth);
     if (high->dram_peak.bandwidth > 0.0 && times > 0.0) {
         set->dram_peak = high->dram_peak;
         set->dram_peak.bandwidth *= times;

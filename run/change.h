@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm run --set: what a changed machine would bring each part of a program, by its lower bounds today and there. */
+/* carm run --set: the gain of each part of a program from a changed machine, by its lower bounds today and there. */
 #pragma once
 
 #include "models/place/settings.h"
@@ -13,7 +13,7 @@ struct carm_run_changed {
         struct carm_verdict_gain loop;
     } * parts;                        /* [nrows] of the profile; to be freed */
     struct carm_verdict_gain program; /* parts that are not known stay as they are */
-    double known;                     /* share of the program's time in those that are */
+    double known;                     /* share of the program's time in the parts that are */
     const struct carm_run_simulation *caches,
         *today; /* borrowed of the levels; NULL = the caches are the same */
 };

@@ -35,8 +35,8 @@ enum { PAGES_BITS = 6, PAGES_KEPT = 1 << PAGES_BITS };
 struct instruction {
     uint32_t program, counter, at;
     bool varies;
-    uint32_t seen, splits; /* recorded accesses, and those of two lines */
-    uint32_t contended;    /* those to lines that another thread writes */
+    uint32_t seen, splits; /* recorded accesses, and accesses that cross into a second line */
+    uint32_t contended;    /* accesses to lines that another thread writes */
     uint64_t last;         /* address of the latest one */
     uint32_t moved;        /* steps to other addresses ... */
     uint32_t apart;        /* ... by 4096 bytes or more */

@@ -84,7 +84,7 @@ struct carm_run_places {
     double contended; /* share to lines that several threads write */
     double pages;     /* number of pages of 4 KiB, within some 13% */
     /* of steps from one recorded access of the instruction to the next: */
-    double apart; /* share of those by 4096 bytes or more */
+    double apart; /* share of the moves by 4096 bytes or more */
     /* zeros where a sample was simulated: */
     int64_t step; /* bytes of most steps; 0 = they differ */
     double

@@ -9,7 +9,7 @@
 
 #include "harness/count/step/counts.h"
 
-/* What a call with one number of iterations counts. */
+/* The counts of a call with one number of iterations. */
 struct level {
     double iterations;
     bool exact; /* all calls but the first are equal */

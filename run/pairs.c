@@ -180,7 +180,7 @@ static int judge_part(const double *wall, const double *processor, size_t n, dou
     return rc;
 }
 
-/* What the pairs so far say. */
+/* The verdict of the pairs so far. */
 static int judge(const struct carm_pairs_how *how, const double *wall, const double *processor,
                  struct carm_pairs *out, struct carm_err *err)
 {

@@ -43,7 +43,7 @@ static void fill_latencies(const struct carm_rates *rates, struct carm_graph_lat
                                 carm_opcode_precision((enum carm_opcode_precision)p), NULL)
                           : 0.0;
                 cycles *= is_pair((enum carm_opcode_class)c) ? 0.5 : 1.0;
-                /* at least a cycle for what computes */
+                /* at least a cycle for an instruction that computes */
                 l->of[c][w][p] = c == CARM_OPCODE_NONE ? 0.0 : fmax(1.0, cycles);
             }
         }
@@ -94,7 +94,7 @@ static size_t width_of(const struct carm_flow_op *insn, unsigned bytes)
     return bytes <= 8 ? 1 : bytes <= 16 ? 2 : bytes <= 32 ? 3 : 4;
 }
 
-/* "3 add, 1 load": what the chain is made of, cycles apart. */
+/* "3 add, 1 load": the instructions of the chain, without cycles. */
 static void chain_text(char *dst, size_t size, const struct carm_graph *g)
 {
     size_t used = 0;
@@ -257,7 +257,7 @@ static double latency_of(const struct carm_model *model, const char *level)
     return seconds;
 }
 
-/* Cycles that misses add to a load that hits L1, on average, by what was simulated of it. */
+/* Cycles that misses add to a load that hits L1, on average, from the simulated caches. */
 static double beyond(const struct carm_bounds_input *in, const double *lines, double executions)
 {
     static const char *const names[] = {"L2", "L3", "DRAM"};
@@ -336,7 +336,7 @@ static int64_t moves_by(const struct carm_graph_access *a, const struct carm_run
 /* Whether an instruction brings a line of another page nearly each time, by one number of bytes. */
 static bool is_page_apart(const struct carm_graph_access *a, const struct carm_run_places *places)
 {
-    static const double nearly = 0.9; /* all steps: those to the next column are others */
+    static const double nearly = 0.9; /* all steps: steps to the next column differ */
     return a->pattern == CARM_PATTERN_STRIDE
                ? llabs(a->stride) >= PAGE
                : a->pattern == CARM_PATTERN_REGULAR && places->apart > nearly;
@@ -523,7 +523,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         }
         in->resolve_missing += rarely(p, graph) / n * most;
     }
-    /* lines come for loads and stores, and those that were stored to go back */
+    /* lines come for loads and stores, and stored lines go back */
     const double lines = loaded + stored - updated;
     in->written = lines > 0.0 ? stored / (lines + stored) : 0.0;
     if (any && code->inner) {
@@ -684,7 +684,7 @@ static double widening(const struct carm_bounds_input *in)
     return bytes > 0.0 && count > 0.0 && most > 0.0 ? fmax(1.0, most * count / bytes) : 0.0;
 }
 
-/* The share of the lines' bytes that is used, and what independent misses would take. */
+/* The share of the lines' bytes that is used, and the time that independent misses would take. */
 static void describe_memory(const struct carm_bounds_input *in,
                             const struct carm_run_figures *figures, struct carm_verdict_code *out)
 {
@@ -809,7 +809,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     }
     bool about_trips = false;
     struct carm_graph_latencies latencies;
-    /* what is behind a loop begins early where its end is foreseen */
+    /* code behind a loop begins early where the end of the loop is predicted */
     const double often = carm_profile_trips(row, &about_trips);
     const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;
     fill_latencies(&in.rates, &latencies);

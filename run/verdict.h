@@ -24,7 +24,7 @@ enum { CARM_RUN_ACCESSES_MAX = 8 };
 struct carm_run_verdict {
     bool has;
     struct carm_verdict verdict;
-    /* those that bring most lines, from the largest; none where caches were not simulated */
+    /* accesses that bring most lines, from the largest; none unless caches were simulated */
     struct carm_run_access accesses[CARM_RUN_ACCESSES_MAX];
     size_t naccesses;
     /* bytes by which the farthest load or store moves in an iteration; 0 = less than a line */

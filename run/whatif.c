@@ -19,7 +19,7 @@
 #include "run/launch.h"
 
 static const double copy_seconds =
-    2.0; /* half of what a loop may take: a copy that hangs ends then */
+    2.0; /* half of the time of a loop: a copy that hangs ends then */
 static const double least_share = 0.05;  /* of the time, of a loop that is tried */
 static const double least_seconds = 0.1; /* of the program */
 static const double loop_seconds = 4.0;  /* after which three snapshots have to do */
@@ -79,7 +79,7 @@ bool carm_whatif_is_bound(enum carm_whatif_kind kind)
 
 /* ---- statistics of the snapshots ---- */
 
-/* Of those that are numbers; NaN = none is */
+/* Of the values that are numbers; NaN = none is */
 static double median_of(const double *v, size_t n)
 {
     double numbers[64];
@@ -166,7 +166,7 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
 struct candidate {
     const struct carm_profile_row *row;
     const struct carm_flow_code *code;
-    const struct carm_flow_code *codes[NEST_MAX]; /* with those of the loops inside it */
+    const struct carm_flow_code *codes[NEST_MAX]; /* with the codes of the loops inside it */
     size_t ncodes;
     double share, seconds; /* likewise */
     const char *path;      /* of its file */
@@ -190,7 +190,7 @@ struct session {
     bool masked, untraced; /* as of struct carm_stop */
 };
 
-/* Why a loop is not tried, whatever happens; NULL = it may be */
+/* The reason why a loop is never tried; NULL = it may be */
 static const char *cannot(const struct carm_profile_row *row, const struct carm_flow_code *code,
                           const char *path)
 {
@@ -276,7 +276,7 @@ static uint64_t place_of(const struct carm_memory *memory, const char *path, uin
     return 0;
 }
 
-/* Reads the loop's code in the process, which must be what was counted: it is decoded from there. */
+/* Reads the loop's code in the process, which must be the counted code: it is decoded from there. */
 static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, pid_t pid,
                            const struct carm_memory *memory)
 {
@@ -327,7 +327,7 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
 
 static volatile sig_atomic_t program_pid;
 
-/* The program gets what carm gets, but what a terminal sends to both. */
+/* The program gets the signals that carm gets, except a terminal's, which reach both. */
 static void pass_on(int sig)
 {
     if (program_pid > 0) {
@@ -342,7 +342,7 @@ static void nap(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* Seconds that the program has run, without those that it was held. */
+/* Seconds that the program has run, without the time in which it was held. */
 static double ran(const struct session *s)
 {
     return carm_seconds_now() - s->began - s->stood;
@@ -477,7 +477,7 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
         nulls[i] = c->results[i].nulls[trial];
         seconds[i] = c->results[i].seconds;
     }
-    /* what is around the loop runs on all CPUs as well */
+    /* the code around the loop runs on all CPUs as well */
     if (!carm_whatif_combine(ratios, nulls, c->n, kind == CARM_WHATIF_CORES ? 1.0 : loop->inside,
                              error_of(kind), change)) {
         return;
@@ -667,7 +667,7 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
             if (run->observer) {
                 carm_observer_step(run->observer, "what if: the program goes on to its end");
             }
-            carm_stop_await_end(stop); /* what it writes must be whole */
+            carm_stop_await_end(stop); /* its writes must be whole */
             launch.pid = -1;
             if (run->observer) {
                 (void)carm_observer_end(run->observer);

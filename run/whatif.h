@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm run --what-if: what changes of the hot loops would bring, measured in copies of the running program
+/* carm run --what-if: the gains of changes of the hot loops, measured in copies of the running program
  * (harness/whatif/). The program runs once more, with its output discarded. */
 #pragma once
 
@@ -95,12 +95,12 @@ struct carm_run_whatif {
 };
 
 /* Runs the program again, and tries its hottest loops.
- * memory   bytes that copies may take; 0 = half of what is free
+ * memory   bytes that copies may take; 0 = half of the free memory
  * returns 0, -CARM_ENOMEM, -CARM_EIO */
 int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
                     const struct carm_profile *profile, uint64_t memory, struct carm_err *err);
 
-/* What was measured goes to the verdicts of the loops: the largest gain, and changes without any.
+/* Hands the largest measured gain, and changes without a gain, to the verdicts of the loops.
  * verdicts  [profile->nrows] */
 void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct carm_profile *profile,
                            struct carm_run_verdict *verdicts);
@@ -110,7 +110,7 @@ struct carm_whatif_error {
     double share, least;
 };
 
-/* What the snapshots say together. Pure; for tests.
+/* One gain from all snapshots. Pure; for tests.
  * ratios  [n] of the snapshots; NaN = not measured
  * nulls   [n] of unchanged over unchanged code, likewise
  * inside  share of the time in the loop's own code, which alone was changed

@@ -36,7 +36,7 @@
     X(TASK_SECONDS, task_seconds) /* on a processor, by the kernel */ \
     X(PAGE_FAULTS, page_faults) \
     X(CONTEXT_SWITCHES, context_switches) \
-    X(FP_INSTRUCTIONS, fp_instructions) /* that compute flops, whatever their masks leave of them */ \
+    X(FP_INSTRUCTIONS, fp_instructions) /* that compute flops, with all lanes that masks leave out */ \
     X(FP_ADDS, fp_adds) /* of these: additions and subtractions, ... */ \
     X(FP_MULS, fp_muls) /* ... multiplications, ... */ \
     X(FP_FMAS, fp_fmas) /* ... fused multiply-adds, ... */ \
@@ -61,7 +61,7 @@
     X(INT_MULS, int_muls) \
     X(INT_LOGIC, int_logic) \
     X(INT_DOTS, int_dots) /* products and sums of dot products */ \
-    X(INT_INSTRUCTIONS, int_instructions) /* that do them, whatever their masks leave of them */ \
+    X(INT_INSTRUCTIONS, int_instructions) /* that do these, with all lanes that masks leave out */ \
     /* of the bytes into L1, L2 and the last level: fetched by misses of these reasons */ \
     X(L2_COMPULSORY, l2_compulsory) \
     X(L2_CAPACITY, l2_capacity) \

@@ -570,7 +570,7 @@ static bool has_name(const char *name)
     return carm_recipe_name(i) != NULL;
 }
 
-/* what  the origin of the name, for the message */
+/* what  where the name is from, for the message */
 static int get_named(const char *what, const char *name, struct carm_recipe **out,
                      struct carm_err *err)
 {

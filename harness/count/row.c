@@ -187,7 +187,7 @@ static void put_positive(FILE *out, double value)
     }
 }
 
-/* A name of the counted program or of the system: without what steers a terminal or breaks a line. */
+/* A name of the counted program or of the system, without characters that steer a terminal or break a line. */
 static void put_text(FILE *out, const char *text)
 {
     char clean[1024];
@@ -374,7 +374,7 @@ static int fail_errno(struct carm_err *err, const char *path, const char *doing)
 struct target {
     int fd;
     bool locked, regular;
-    off_t size; /* before; 0 for what is no file */
+    off_t size; /* before; 0 unless the path is a regular file */
 };
 
 /* Opens and locks path. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of points.csv: what a program or a region did. */
+/* Rows of points.csv: the counts of a program or a region. */
 #pragma once
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "harness/count/quantities.h"
 
-/* What a row is of where it is a part of a program. */
+/* The part of a program that a row is of. */
 struct carm_row_part {
     /* "loop", "body", "function", "kernel", "others", "unknown"; NULL or "" = no part */
     const char *kind;
@@ -38,9 +38,9 @@ struct carm_row {
     double share;              /* of time or calls that was counted; 1 = all, 0 = nothing (empty) */
     struct carm_row_part part;
     char rank[16]; /* of an MPI or Slurm job, "" = none */
-    /* what may change its counts from run to run: "the time, process numbers"; "" = nothing, or not known */
+    /* inputs that may change its counts from run to run: "the time, process numbers"; "" = nothing, or not known */
     char asks_for[192];
-    char note[384]; /* why something is missing, what was scaled; counts.note follows it */
+    char note[384]; /* why a count is missing, or how it was scaled; counts.note follows */
 };
 
 /* Fills rank from the launcher, and isa and precision from the counts where these have them: the widest

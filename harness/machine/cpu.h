@@ -32,7 +32,7 @@ bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
 /* The widest ISA of vectors that this processor runs. */
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 
-/* Whether a test code may run here: 0 or -CARM_ENOTSUP with what is missing. */
+/* Whether a test code may run here: 0, or -CARM_ENOTSUP with the missing feature. */
 int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err);
 
 /* Whether the CPU has all of these bits. */

@@ -190,7 +190,7 @@ static void run_blocks(struct carm_worker *w, const struct run_args *a, struct c
         w->blocks++;
         w->widths[carm_times_before(w->blocks)] = w->widths[next];
         w->ratios[carm_times_before(w->blocks)] = w->ratios[next];
-        /* nobody looks again before all have decided */
+        /* no thread looks again before all threads have decided */
         goes = carm_team_line_wait(team, line++) &&
                goes_on(a, carm_times_fewest_own(team), w->done, polls);
     }

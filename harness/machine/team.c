@@ -59,7 +59,7 @@ static struct usage usage_of(int schedstat)
     return u;
 }
 
-/* What others took of the last job's time. */
+/* The part of the last job's time in which other programs ran. */
 static void note_usage(struct carm_worker *w, const struct usage *before, const struct usage *after)
 {
     const double wall = after->wall - before->wall;

@@ -127,13 +127,13 @@ static int find_order(struct carm_topo *topo, hwloc_topology_t hw, struct carm_e
     return 0;
 }
 
-/* Reads what the topology holds now: counts, order, caches. returns 0 or negative */
+/* Reads counts, order and caches of the topology in its present form. returns 0 or negative */
 static int read_topology(struct carm_topo *topo, struct carm_err *err)
 {
     const hwloc_topology_t hw = topo->hwloc;
     topo->pus = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PU);
     const int cores = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_CORE);
-    int packages = 0; /* hwloc keeps those that only have memory left */
+    int packages = 0; /* hwloc keeps nodes of which only memory is left */
     for (hwloc_obj_t p = NULL; (p = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_PACKAGE, p));) {
         packages += hwloc_bitmap_weight(p->cpuset) > 0 ? 1 : 0;
     }

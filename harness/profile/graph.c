@@ -370,7 +370,7 @@ static double enter(struct machine *m, const struct carm_flow_op *op)
     return m->entered;
 }
 
-/* It begins and ends at those cycles. */
+/* The step begins and ends at these cycles. */
 static void leave(struct machine *m, const struct carm_flow_op *op, double begin, double end)
 {
     const double before = m->nsteps ? m->left[m->nsteps - 1] : 0.0;
@@ -572,7 +572,7 @@ static void run(struct machine *m)
     }
 }
 
-/* The next entry of the loop: its registers are ready when those are of which their values are made. */
+/* The next entry of the loop: a register is ready when the registers are of which its value is made. */
 static void begin_entry(struct machine *m)
 {
     struct ready ready[CARM_REG_COUNT];

@@ -342,7 +342,7 @@ static int add_loop(struct carm_flow *flow, struct graph *g, const uint32_t *nod
     for (int round = 0; round < 3 && entries == 0; round++) {
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t node = nodes[i];
-            /* where no edge leads in, a signal's return or an exception did, or nobody knows who */
+            /* where no edge leads in, a signal's return or an exception did, or an unknown event */
             if (round == 0 ? is_entry(g, node, region)
                            : (round == 2 && entries == 0) || (round == 1 && computed(g, node))) {
                 entries++;

@@ -549,7 +549,7 @@ EXPORT int dlclose(void *handle)
 
 /* ---- start ---- */
 
-/* What follows the beginning of a word; NULL = it begins otherwise */
+/* The rest of a word behind a prefix; NULL = the word has another beginning */
 static char *behind(char *word, const char *beginning)
 {
     while (*beginning && *word == *beginning) {

@@ -45,7 +45,7 @@ struct carm_samples {
     uint32_t threads;     /* threads with at least one sample */
     double period;        /* mean seconds of processor time between samples */
     bool preloaded;       /* by the preloaded timer */
-    char incomplete[128]; /* what went wrong; "" = nothing */
+    char incomplete[128]; /* the failure, in words; "" = none */
 };
 
 void carm_samples_close(struct carm_samples *samples);

@@ -50,7 +50,7 @@ static bool write_library(int fd)
     return pwrite(fd, carm_preload_object, n, 0) == (ssize_t)n;
 }
 
-/* Whether the library is there, in a file of this user that nobody else may write and that may be executed. */
+/* Whether the library is there, in an executable file of this user that no other user may write. */
 static bool is_library(const char *path)
 {
     struct stat s;

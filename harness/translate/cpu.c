@@ -21,7 +21,7 @@ enum {
     FROM_V2 = V2 | V3 | V4 | ZEN3 | SKYLAKE,
     FROM_V3 = V3 | V4 | ZEN3 | SKYLAKE,
     WIDE = V4 | SKYLAKE,
-    REAL = ZEN3 | SKYLAKE, /* what processors have beyond the levels of the psABI */
+    REAL = ZEN3 | SKYLAKE, /* features of processors beyond the levels of the psABI */
 };
 
 /* A feature: where cpuid has it, who has it, and the instructions (Zydis' sets; * = any end) that need it. The levels

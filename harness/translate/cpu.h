@@ -10,7 +10,7 @@
 
 #define CARM_CPU_WORDS "x86-64-v2|x86-64-v3|x86-64-v4|zen3|skylake-avx512|native"
 
-/* What a program sees of the CPU of that name; all zero for native.
+/* The CPU of that name, as cpuid shows it to a program; all zero for native.
  * returns 0, -CARM_EINVAL (no such name) or -CARM_ENOTSUP (this machine lacks an instruction of it, which is named) */
 int carm_cpu_find(const char *name, struct carm_cpu_view *out, struct carm_err *err);
 

@@ -196,7 +196,7 @@ static uint64_t below(const struct target *t, size_t bytes)
 
 static int64_t call(struct target *t, uint64_t nr, const uint64_t a[6])
 {
-    enum { OTHERS = 2048 }; /* bytes of what a call works on */
+    enum { OTHERS = 2048 }; /* bytes of a call's arguments in memory */
     struct {
         struct remote call;
         uint64_t unused[8];
@@ -245,7 +245,7 @@ static bool send_file(int listener, pid_t pid, int fd)
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(sizeof fd);
     memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    for (;;) { /* whoever else has connected is sent away */
+    for (;;) { /* a connection of another process is closed */
         const int s = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (s < 0) {
             return false;
@@ -323,11 +323,11 @@ struct mapped {
 enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, MAPPED };
 enum { EACH = 3, CALLS_MAX = EACH * MAPPED + CARM_IMAGE_CODES };
 
-/* What `caller` works on, in the program's stack. */
+/* The arguments of `caller` in the program's stack. */
 struct batch {
     struct remote calls[CALLS_MAX];
     char paths[MAPPED][PATH_ROOM];
-    uint64_t unused[8]; /* results that nobody needs */
+    uint64_t unused[8]; /* results that are not needed */
 };
 
 static void add_call(struct batch *b, size_t *n, uint64_t unused, uint64_t nr, const uint64_t a[6])

@@ -53,7 +53,7 @@ enum {
     CARM_STOCK_EXITS = 11, /* reasons to leave a block: of enum carm_exit, in the engine */
 };
 
-/* What a copy of the code at another place has otherwise. */
+/* A place in the code whose bytes differ in a copy at another address. */
 enum carm_stock_how {
     CARM_FIX_RELATIVE, /* 32 bits to the program's memory, from the instruction's end */
     CARM_FIX_LINK,     /* 32 bits: number of a link, here from 0 */

@@ -390,7 +390,7 @@ static void on_child(int signo)
 
 static void wait_for_bell(struct carm_translator *tr, uint32_t bell)
 {
-    const struct timespec moment = {0, 20000000}; /* for what rings no bell: an interrupt */
+    const struct timespec moment = {0, 20000000}; /* for events without a bell: an interrupt */
     syscall(SYS_futex, &tr->control->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
 }
 

@@ -17,8 +17,8 @@
 /* Translated blocks that the programs of a run share (harness/translate/stock.h). */
 enum carm_stock_use {
     CARM_STOCK_USED,
-    CARM_STOCK_KEPT,   /* on disk for later runs of the program, too (harness/translate/kept.h) */
-    CARM_STOCK_WAITED, /* for tests: each program waits until what was executed before it is there */
+    CARM_STOCK_KEPT, /* on disk for later runs of the program, too (harness/translate/kept.h) */
+    CARM_STOCK_WAITED, /* for tests: each program waits until the blocks of earlier programs are in the stock */
     CARM_STOCK_UNUSED,
 };
 
@@ -34,7 +34,7 @@ struct carm_translation {
     uint64_t compared;              /* out: instructions in code that may change (of a
                                      * just-in-time compiler), which is compared before each
                                      * execution */
-    uint32_t varies;          /* out: enum carm_varies: what the program has asked the system for */
+    uint32_t varies; /* out: enum carm_varies: inputs that the program has asked the system for */
     uint64_t counters, taken; /* out: of executed code; of these, from the stock */
     int status;               /* out: of the program, in waitpid's format */
     /* out: why the counts do not cover the whole program; "" = they do */

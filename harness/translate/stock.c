@@ -122,7 +122,7 @@ static bool map_at(uint64_t at, uint64_t bytes, int flags, int fd)
                 0) == (void *)(uintptr_t)at;
 }
 
-/* The engine as in a counted program, with counters that nobody reads. */
+/* The engine as in a counted program, with counters that are not read. */
 static bool load(const struct carm_engine *image)
 {
     bool good = map_at(image->at, image->bytes, 0, image->fd) &&
@@ -135,7 +135,7 @@ static bool load(const struct carm_engine *image)
     return good;
 }
 
-/* The file may be another one than the program's: its code is then put for nobody. */
+/* The file may be another one than the program's: no program then finds its code. */
 static void build_code(void *arg, const struct carm_sums_code *code)
 {
     const struct building *b = arg;

@@ -40,7 +40,7 @@ struct tally {
         *located;        /* [CARM_TALLY_MAPS + 1] by the map's number; only while it is folded */
     char *header;        /* header and rows */
     uint32_t passed;     /* counters: their code has been given away (carm_sums_codes) */
-    uint32_t translated; /* of these, without those that came from the stock */
+    uint32_t translated; /* of these blocks, without blocks from the stock */
 };
 
 struct carm_sums {
@@ -517,7 +517,7 @@ static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
     return true;
 }
 
-/* Opens what is reachable only while the process lives: the program's file, and its root folder. */
+/* Opens the program's file and its root folder, which can be reached only while the process lives. */
 static void look_at_process(struct carm_sums *sums, struct tally *t)
 {
     char link[64], path[PATH_MAX];

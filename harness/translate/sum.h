@@ -30,7 +30,7 @@ struct carm_marks {
 struct carm_sum {
     struct carm_step_counts counts;
     uint64_t threads, processes; /* seen */
-    uint64_t counters, taken;    /* of code; those of the stock */
+    uint64_t counters, taken;    /* of code; of blocks from the stock */
     uint64_t compared;           /* instructions in code that may change while it is executed */
     char incomplete[256];        /* why parts of the run are missing in the sum; "" = complete */
 };

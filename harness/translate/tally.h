@@ -25,7 +25,7 @@
 
 enum {
     CARM_TALLY_COUNTERS = 1 << 20,    /* of a program: some 1.5 for each block of its code */
-    CARM_TALLY_SLOTS = 4096,          /* threads at a time, those of forked children included */
+    CARM_TALLY_SLOTS = 4096,          /* threads at a time, with threads of forked children */
     CARM_TALLY_MAPS = 1024,           /* files whose code was executed */
     CARM_TALLY_MAPS_AT = 64 << 10,    /* struct carm_tally_map */
     CARM_TALLY_SITES = 8192,          /* instructions with counts of their own (struct
@@ -146,7 +146,7 @@ struct carm_tally_site {
 /* A marked piece of code (include/carm_count.h): its executions ("calls") with one number of iterations. */
 struct carm_tally_mark {
     uint64_t iterations, calls;
-    uint64_t differ; /* calls, from the third on, whose counts are not those of the second */
+    uint64_t differ; /* calls, from the third on, with other counts than the second call */
     uint64_t first[CARM_STEP_WORDS], second[CARM_STEP_WORDS], sum[CARM_STEP_WORDS];
     char name[CARM_MARK_NAME_MAX];
 };
@@ -250,7 +250,7 @@ static inline uint32_t carm_cpu_view_find(const struct carm_cpu_view *v, uint32_
     return i;
 }
 
-/* What inject.c writes into the engine's memory at the start of a program. */
+/* Written by inject.c into the engine's memory at the start of a program. */
 enum {
     CARM_BOOT_RANGES = 256,
     CARM_RANGE_WRITABLE = 1,

@@ -307,7 +307,7 @@ unsigned carm_child_sample(struct carm_child *child, double each, unsigned most,
            ptrace(SYSEMU, child->pid, NULL, NULL) == 0) {
         int status = 0;
         nap((long)(1e9 * each));
-        kill(child->pid, SIGSTOP); /* a copy: nobody else sees it stop */
+        kill(child->pid, SIGSTOP); /* a copy: no other process sees it stop */
         if (!wait_stop(child->pid, &status) || WSTOPSIG(status) != SIGSTOP ||
             ptrace(PTRACE_GETREGS, child->pid, NULL, &r) != 0) {
             break;

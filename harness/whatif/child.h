@@ -57,7 +57,7 @@ struct carm_child_outcome {
 /* Lets it run from its registers, without waiting. returns false: it cannot */
 bool carm_child_go(struct carm_child *child);
 
-/* Waits for the end of what carm_child_go began, until the time `until`, as carm_seconds_now. */
+/* Waits for the end of a run that carm_child_go began, until the time `until`, as carm_seconds_now. */
 void carm_child_await(struct carm_child *child, double until, const volatile sig_atomic_t *stop,
                       struct carm_child_outcome *outcome);
 

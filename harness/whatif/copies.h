@@ -18,7 +18,7 @@ enum {
 };
 
 struct carm_trial_settings {
-    uint64_t memory; /* bytes that copies may take; 0 = half of what is free */
+    uint64_t memory; /* bytes that copies may take; 0 = half of the free memory */
     double tsc_hz;
     double seconds; /* for one snapshot */
     double copy;    /* seconds after which a copy is ended */
@@ -105,7 +105,7 @@ uint64_t carm_snapshot_huge_area(const struct carm_snapshot *s, size_t i, uint64
 
 bool carm_copy_fork(struct carm_snapshot *s, struct carm_child *from, struct carm_child *to);
 
-/* What ended a copy, as words: "a system call (1)". Returns text. */
+/* The event that ended a copy, in words: "a system call (1)". Returns text. */
 const char *carm_copy_end(const struct carm_snapshot *s, const struct carm_child_outcome *o,
                           char *text, size_t size);
 

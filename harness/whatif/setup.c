@@ -157,7 +157,7 @@ static bool can_patch(const struct carm_body *body)
     return covered >= 5;
 }
 
-/* All data in L1, and those of a stream */
+/* All data in L1, and the data of one stream */
 static void refuse_l1(struct carm_trial *t, const char *why)
 {
     carm_trial_refuse(t, CARM_VARIANT_L1, why);

@@ -57,7 +57,7 @@ static bool masks_traps(pid_t pid, pid_t tid)
     return unknown || (masks >> (SIGTRAP - 1) & 1);
 }
 
-/* A thread has ended; the leader's end is that of the process. */
+/* A thread has ended; the process ends with its leader. */
 static void take_end(struct carm_stop *stop, size_t i, int status)
 {
     if (stop->threads[i].tid == stop->pid) {

@@ -215,7 +215,7 @@ static void add_known(double *to, size_t *n, double v)
     }
 }
 
-/* Of those that are numbers */
+/* Of the values that are numbers */
 static double median_known(const double *v, size_t n)
 {
     double known[ROUNDS_APART];
@@ -244,7 +244,7 @@ static double ticks_of(const struct carm_snapshot *s, const struct carm_phase *p
     return ran > 0.25 * all ? ran : NAN;
 }
 
-/* Some units that are not timed, and those that are.
+/* Some units before the timing, then the timed units.
  * ticks   out: NaN = others had its CPU
  * returns false: the copy has ended */
 static bool take_turn(struct carm_snapshot *s, const struct carm_turns *p, struct runner *r,
@@ -431,7 +431,7 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
                               struct carm_trial_result *result)
 {
     struct carm_trial *t = s->trial;
-    /* those of all CPUs; one that runs alone, on the last one */
+    /* copies on all CPUs; the copy that runs alone, on the last CPU */
     struct carm_child all[CORES_MAX + 1] = {{.pid = 0}};
     size_t cpus[CORES_MAX];
     double ratios[ROUNDS_APART], nulls[ROUNDS_APART];

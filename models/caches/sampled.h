@@ -102,7 +102,7 @@ struct carm_sampled_sum {
     double misses[CARM_HIERARCHY_LEVELS_MAX], reasons[CARM_HIERARCHY_LEVELS_MAX][CARM_MISS_REASONS];
     double lookups[CARM_HIERARCHY_LEVELS_MAX];
     double groups[CARM_HIERARCHY_LEVELS_MAX][CARM_SAMPLED_GROUPS]; /* bytes; of the first level:
-                                                                    * what is left of the mean */
+                                                                    * the rest of the mean */
 };
 
 /* executions  of the instruction, each with one access; 0 = not known: the mean of all is taken */

@@ -34,7 +34,7 @@ struct carm_history {
     size_t nseries;
 };
 
-/* Chance of a step in what scatters and has none; share of exact counts that may vary */
+/* Chance that a series of scattered values without a step shows one; share by which exact counts may vary */
 #define CARM_HISTORY_ALARM 0.001
 #define CARM_HISTORY_ASKS  0.001
 

@@ -71,7 +71,7 @@ static unsigned code_of(const char *name)
                : 0;
 }
 
-/* Events of the kernel and of fixed counters, under perf's own names: those that the recipe
+/* Events of the kernel and of fixed counters, under perf's own names, as far as the recipe
  * uses. */
 static const char *general_name(const char *name)
 {

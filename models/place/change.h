@@ -55,7 +55,7 @@ struct carm_change {
     struct carm_change_value values[CARM_CHANGE_KINDS];
     const char *bound[2]; /* "DRAM", "L2", ..., "compute": the limit that binds the point; "" =
                            * no place. Borrowed */
-    /* what the program asks the system for that may change its counts from run to run: "the time, process numbers";
+    /* input from the system that may change its counts from run to run: "the time, process numbers";
      * "" = nothing that is known. Borrowed */
     const char *asks_for;
     bool exact; /* both were counted exactly, not by performance counters */

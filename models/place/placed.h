@@ -27,7 +27,8 @@ struct carm_place_words {
 struct carm_place_choice {
     const struct carm_model *model;   /* borrowed */
     const struct carm_place_set *set; /* borrowed */
-    const char *note; /* what the model lacks for the point; "" = nothing; borrowed until the next
+    const char
+        *note;  /* the roofs that the model lacks for the point; "" = none; borrowed until the next
                  * choice */
     bool *told; /* whether a placed point had the note; borrowed, set by the code that places one */
 };

@@ -121,11 +121,11 @@ struct carm_point {
     const char *pid;  /* of the process that wrote it */
     const char *host;
     const char *note;
-    const char *kind;   /* kind of a part of a program: "loop", "function", ...; "" = not a part */
-    /* what may change its counts from run to run: "the time, process numbers" */
+    const char *kind; /* kind of a part of a program: "loop", "function", ...; "" = not a part */
+    /* inputs that may change its counts from run to run: "the time, process numbers" */
     const char *asks_for;
-    const char *source; /* of a part: "solve.c:42" */
-    const char *module; /* file of its code */
+    const char *source;         /* of a part: "solve.c:42" */
+    const char *module;         /* file of its code */
     double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
     double entries, trips;      /* of a loop */
     /* the verdict of carm run, in codes of models/verdict/bounds.h and models/verdict/verdict.h; "" = none */

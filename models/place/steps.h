@@ -9,7 +9,7 @@
 struct carm_history_step {
     size_t at; /* the first value after it */
     double before,
-        after; /* of counts the values; of what scatters the medians of both sides, up to the next step */
+        after; /* of counts the values; of scattered values the medians of both sides, up to the next step */
 };
 
 /* Steps of a value that is exact: each change by more than a share of the value before.

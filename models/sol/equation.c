@@ -56,7 +56,7 @@ int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product)
     bool large = false;
     *product = 1;
     for (size_t i = 0; i < n; i++) {
-        if (factors[i] == 0) { /* whatever the other sizes are */
+        if (factors[i] == 0) { /* with any other sizes */
             *product = 0;
             return 0;
         }

@@ -70,7 +70,7 @@ struct carm_bounds {
     size_t n;
 };
 
-/* Rates and latencies: of the model, or of the microarchitecture for those that the model lacks. */
+/* Rates and latencies: of the model, or of the microarchitecture where the model has none. */
 struct carm_rates {
     const struct carm_model *model;              /* may be NULL */
     const struct carm_microarchitecture *theory; /* may be NULL */
@@ -124,7 +124,7 @@ struct carm_bounds_input {
     double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
     double chained[CARM_FROM_PLACES];   /* likewise of loads with the address of the next */
     double aliased[CARM_FROM_PLACES];   /* lines that come one after the other into one set of L1 */
-    double updated;                     /* share of those lines that is stored to as well */
+    double updated;                     /* share of these lines that is stored to as well */
     double walk_loads[CARM_BOUNDS_WALKS], walk_stores[CARM_BOUNDS_WALKS]; /* with 4 KiB pages */
     double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
     double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds

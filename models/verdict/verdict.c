@@ -272,7 +272,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         out->second = first->limit;
         if (carm_limit_is_memory(first->limit) && out->explains >= CARM_VERDICT_PATTERN &&
             code->strided && code->used > 0.0 && code->used < half) {
-            /* the order of its accesses is known, whatever takes the rest of its time */
+            /* the order of its accesses is known, although the rest of its time is not */
             out->limit = first->limit;
             advise(out, CARM_ADVICE_UNIT_STRIDE);
             if (first->small_pages) {
@@ -308,7 +308,7 @@ void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, s
                            double share)
 {
     static const double worth = 1.05,
-                        nothing = 1.1; /* less is within what the method is sure of, some 5% */
+                        nothing = 1.1; /* less is within the error of the method, some 5% */
     const bool gains = ci.lo > worth;
     size_t n = 0;
     for (size_t i = 0; i < v->nadvice && (gains || ci.hi < nothing); i++) {

@@ -110,7 +110,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
 void carm_verdict_measured(struct carm_verdict *verdict, enum carm_advice_code code,
                            struct carm_ci ci, double share);
 
-/* What a row of points.csv keeps of a verdict, and all that its words need. */
+/* The part of a verdict in a row of points.csv, which is all that its words need. */
 struct carm_verdict_kept {
     enum carm_limit limit, second; /* as in struct carm_verdict */
     bool estimate;

@@ -26,7 +26,7 @@ static const struct {
             {"fnmadd", 2, CARM_FP_FMA},    {"fnmsub", 2, CARM_FP_FMA},
             {"fmaddsub", 2, CARM_FP_FMA},  {"fmsubadd", 2, CARM_FP_FMA},
             {"4fmadd", 8, CARM_FP_FMA},    {"4fnmadd", 8, CARM_FP_FMA},
-            {"rcp", 1, CARM_FP_OTHER}, /* approximations count as what they stand for: one */
+            {"rcp", 1, CARM_FP_OTHER}, /* an approximation counts as one flop */
             {"rsqrt", 1, CARM_FP_OTHER},   {"rcp14", 1, CARM_FP_OTHER},
             {"rsqrt14", 1, CARM_FP_OTHER}, {"rcp28", 1, CARM_FP_OTHER},
             {"rsqrt28", 1, CARM_FP_OTHER}, {"exp2", 1, CARM_FP_OTHER},
@@ -194,7 +194,7 @@ static const struct {
     {"p4dpwssds", CARM_INT_DOT, 16, 32, 16},
 };
 
-/* Zeros and ones whatever is in the registers: pxor x, x; the processor does not compute them. */
+/* Zeros and ones that depend on no register (pxor x, x): the processor does not compute them. */
 static bool is_constant(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
                         const char *m)
 {
@@ -256,7 +256,7 @@ static void vector_integers(struct carm_account *e, const ZydisDecodedInstructio
             return;
         }
     }
-    /* dot products, whatever the signs and with or without saturation: vpdpbusd, vpdpwuuds, ... */
+    /* dot products of any signs, with or without saturation: vpdpbusd, vpdpwuuds, ... */
     if (strncmp(m, "pdpb", 4) == 0) {
         fill_integers(e, in, operands, CARM_INT_DOT, 8, 32, 8);
     } else if (strncmp(m, "pdpw", 4) == 0) {
@@ -267,7 +267,7 @@ static void vector_integers(struct carm_account *e, const ZydisDecodedInstructio
 /* ---- tiles, integers and floating point of one instruction ---- */
 
 /* source: Intel 64 and IA-32 SDM, volume 2, TDP*: each 4 bytes of two rows give a sum of products
- * returns false for what is not understood */
+ * returns false for an instruction that is not understood */
 static bool tile(struct carm_account *e, const ZydisDecodedInstruction *in,
                  const ZydisDecodedOperand *operands)
 {

@@ -15,7 +15,7 @@
 
 enum carm_account_flag {
     CARM_ACCOUNT_BRANCH = 1, /* call, unconditional jump */
-    CARM_ACCOUNT_THUNK = 2,  /* what the PLT is made of: endbr64, jumps, push of a constant */
+    CARM_ACCOUNT_THUNK = 2,  /* an instruction of a PLT: endbr64, a jump, push of a constant */
     CARM_ACCOUNT_SYSCALL = 4,
     CARM_ACCOUNT_PUSHF = 8,
     CARM_ACCOUNT_POPF = 16,
@@ -42,7 +42,7 @@ enum carm_compute_kind {
     CARM_INT_OTHER, /* counts bits */
 };
 
-/* What of a memory operand is accessed; the lanes are the mask's. */
+/* The elements of a memory operand that are accessed, by the lanes of a mask. */
 enum carm_masked {
     CARM_MASKED_NOT,
     CARM_MASKED_ACTIVE, /* the active elements, at once */

@@ -98,7 +98,7 @@ struct carm_registers {
     void *xsave_arg;
 };
 
-struct carm_account; /* its account: what can be kept for an address */
+struct carm_account; /* the account of its bytes, which can be kept for an address */
 
 /* A cache of decoded instructions by address; entries are checked against the bytes. Fixed memory,
  * taken at opening: nothing is allocated later, so it may be used in a signal handler.
@@ -114,7 +114,7 @@ void carm_accounts_close(struct carm_accounts *accounts);
 const struct carm_account *carm_accounts_find(struct carm_accounts *accounts, uint64_t rip,
                                               const uint8_t *code, size_t n);
 
-/* Adds what it does. e NULL: an unknown instruction */
+/* Adds the counts of an execution. e NULL: an unknown instruction */
 void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm_account *e,
                          const uint8_t *code, size_t n, const struct carm_registers *regs,
                          struct carm_step_counts *counts);
@@ -132,7 +132,7 @@ void carm_accounts_vector(const struct carm_accounts *accounts, const struct car
  * last  of the thread: where it gathered, 0 = nowhere */
 bool carm_account_resumed(const struct carm_account *e, uint64_t rip, uint64_t *last);
 
-/* Adds what the instruction at regs->rip does.
+/* Adds the counts of the instruction at regs->rip.
  * code  [n] its bytes, n <= 15 where the page ends */
 void carm_accounts_count(struct carm_accounts *accounts, const uint8_t *code, size_t n,
                          const struct carm_registers *regs, struct carm_step_counts *counts);

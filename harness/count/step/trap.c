@@ -536,7 +536,7 @@ CARM_STEP_TEXT int carm_step_read(struct carm_step_counts *counts, bool *complet
 CARM_STEP_TEXT void carm_step_pause(void)
 {
     if (self && self->active && !self->paused) {
-        /* the highest stack pointer is then that of this function's beginning */
+        /* the highest stack pointer is then the one at the beginning of this function */
         self->alone = self->entry == (uint64_t)(uintptr_t)__builtin_frame_address(0) + 8;
         self->paused = clear_trap_flag();
     }

@@ -35,7 +35,7 @@ void carm_xlayout_read(struct carm_xlayout *layout);
 uint64_t carm_xstate_mask(const struct carm_xlayout *layout, const uint8_t *area, size_t size_bytes,
                           unsigned k);
 
-/* Vector register 0 .. 31, whole; what is not in the area is zero. area NULL: all ones */
+/* Vector register 0 .. 31, whole; bytes that the area does not have are zero. area NULL: all ones */
 void carm_xstate_vector(const struct carm_xlayout *layout, const uint8_t *area, size_t size_bytes,
                         unsigned number, uint8_t out[CARM_VECTOR_BYTES_MAX]);
 

@@ -24,7 +24,7 @@ extern struct carm_boot carm_boot; /* vectors.c */
 
 /* Zeroed pages of the engine, without memory until they are touched. NULL: no memory */
 void *carm_pages(uint64_t bytes, int prot);
-/* Memory for code, which is mapped twice: one can be written and lies where nobody can guess; the other can be
+/* Memory for code, which is mapped twice: one can be written and has a random address; the other can be
  * executed. What runs in the program never meets memory that is both. */
 void *carm_pages_alias(uint64_t bytes); /* that can be written. NULL: none */
 /* Address space for the other. at: 0 = anywhere. NULL: it is not free */

@@ -65,7 +65,7 @@ bool carm_insn_tells_where(const struct carm_insn_full *x)
     case ZYDIS_MNEMONIC_FNSTENV:
     case ZYDIS_MNEMONIC_FNSAVE:
         return x->in.operand_width !=
-               16; /* of these 14 bytes nobody can use 16 bits of an address */
+               16; /* of these 14 bytes, 16 bits of an address are never used */
     case ZYDIS_MNEMONIC_FXSAVE:
     case ZYDIS_MNEMONIC_FXSAVE64:
         return true;

@@ -122,7 +122,7 @@ static void put_parts(struct carm_stock_block *b, const struct carm_stock_parts 
     put_fixes(b, p, block, rare, first_link);
 }
 
-/* Programs may read while it is put: what they can find is whole. */
+/* Programs may read the stock while a block is added: each block that they can find is whole. */
 static bool put(struct carm_stock *to, const struct carm_block *block, const uint8_t *rare,
                 const uint8_t *rare_end, uint32_t first_link, uint32_t first_row)
 {

@@ -48,7 +48,7 @@ static bool writes_all(ZydisMnemonic m)
     }
 }
 
-/* Where control leaves the straight line, somebody else may read. */
+/* Where control leaves the straight line, other code may read. */
 static bool leaves(const ZydisDecodedInstruction *in)
 {
     switch (in->meta.category) {

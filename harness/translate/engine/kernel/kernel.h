@@ -10,7 +10,7 @@
 /* region.c: answers a system call of libcarm */
 long carm_region_asked(struct carm_thread *t);
 void carm_region_close(struct carm_thread *t); /* the thread ends */
-/* region.c: what an instruction of include/carm_count.h asks for */
+/* region.c: the request of an instruction of include/carm_count.h */
 void carm_mark(struct carm_thread *t, enum carm_mark_kind kind);
 
 /* dispatch.c: on at pc. */
@@ -28,13 +28,13 @@ void carm_view_random(struct carm_thread *t, uint64_t nr, long result);
 void carm_view_forks(void);            /* before a fork: the child's random numbers are others */
 void carm_view_forked(void);           /* in the child */
 void carm_view_clones(uint32_t flags); /* of clone: as carm_view_note */
-/* Before a system call: keeps for carm what may change a program's counts from run to run (enum carm_varies). */
+/* Before a system call: keeps for carm the inputs that may change counts from run to run (enum carm_varies). */
 void carm_view_note(const struct carm_thread *t);
 
 /* release.c: jumps to t->code with the program's registers. Unmaps the engine's memory when no
  * other thread or process uses it. */
 _Noreturn void carm_release(struct carm_thread *t);
-/* Whether nobody else uses the engine's memory: no other thread, and no process that shares it. */
+/* Whether neither another thread nor a process that shares the memory uses the engine's memory. */
 bool carm_release_alone(const struct carm_thread *t);
 /* Address space that it would unmap; data: private memory that can be written, which RLIMIT_DATA limits */
 uint64_t carm_release_bytes(bool data);

@@ -10,7 +10,7 @@
 
 enum { SPAN = 64, NO_REG = -1, MEMBERS = CARM_BLOCK_INSNS * CARM_ACCESSES_MAX };
 
-/* A look at a lane has up to 50 bytes: those of a block are a fifth of CARM_BLOCK_CODE_MAX. */
+/* A look at a lane has up to 50 bytes; the looks of a block are a fifth of CARM_BLOCK_CODE_MAX. */
 enum { LANES_MAX = 16, BLOCK_LANES = 64 };
 
 /* Accesses by the same registers, all in the line of the lowest address or in the next line. */
