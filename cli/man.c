@@ -209,7 +209,7 @@ static bool names_command(const char *text, const char *name)
     return false;
 }
 
-/* Whether the page of a command, or that of one of its sub-commands, names another command. */
+/* Whether the page of a command or of one of its sub-commands names another command. */
 static bool refers_to(const struct carm_command *cmd, const char *name)
 {
     bool found = names_command(cmd->details, name) || names_command(cmd->examples, name);
@@ -257,7 +257,7 @@ static void put_subs(const struct carm_command *cmd)
     }
 }
 
-/* The exit status of a command, and that of a sub-command where it has its own. */
+/* The exit status of a command, and of a sub-command that has its own. */
 static void put_exit_status(const struct carm_command *cmd)
 {
     put_text(cmd->exit_status ? cmd->exit_status : CARM_EXIT_USUAL);

@@ -126,7 +126,7 @@ static void print_ceilings(const struct carm_model *model)
     }
 }
 
-/* The answer in a sentence: what the most threads reach at best, and whether roofs are disturbed. */
+/* The answer in a sentence: the highest roofs of the most threads, and whether roofs are disturbed. */
 static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32];
@@ -161,7 +161,7 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     }
 }
 
-/* What a reader must know of the peaks before anything else. */
+/* Notes on the peaks that come before all others. */
 static void print_peaks(const struct carm_roofs *r)
 {
     const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
@@ -191,7 +191,7 @@ static void print_roofs(const struct carm_model *model, const struct carm_roofs 
     printf("\n");
 }
 
-/* What a search found, and where it is kept. */
+/* The codes that a search found, and the file that keeps them. */
 static void print_found(const struct carm_winners *found, const char *path)
 {
     if (found->n == 0) {
@@ -256,7 +256,7 @@ static void print_not_run(const struct carm_build_config *config, const struct c
     }
 }
 
-/* The answer, the roofs, and what was not right. */
+/* The answer, the roofs, and the notes. */
 static void print_summary(const struct carm_model *model, const struct carm_build_config *config,
                           const struct carm_cpu *cpu, const char *path,
                           const struct carm_build_done *done)
@@ -321,7 +321,7 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     }
 }
 
-/* What can be wrong before the node is waited for. path: out, where the model goes */
+/* Checks before the node is waited for. path: out, where the model goes */
 static int prepare(const struct carm_host *host, struct carm_build_config *config,
                    struct carm_code_counter *counter, char path[PATH_MAX], struct carm_err *err)
 {
@@ -377,7 +377,7 @@ static int read_own_codes(struct carm_winners *winners, struct carm_err *err)
     return rc;
 }
 
-/* What earlier searches found, in carm's data and by this user, and which machine this is. */
+/* The codes of earlier searches, in carm's data and by this user, and the identity of this machine. */
 static int know_codes(struct carm_build_config *config, const struct carm_cpu *cpu,
                       struct carm_winners *known, struct carm_err *err)
 {
@@ -395,7 +395,7 @@ static int know_codes(struct carm_build_config *config, const struct carm_cpu *c
     return rc;
 }
 
-/* Adds what a search found to this user's file. path: out */
+/* Adds the codes that a search found to this user's file. path: out */
 static int keep_codes(const struct carm_winners *found, char path[PATH_MAX], struct carm_err *err)
 {
     struct carm_winners own = {.n = 0};

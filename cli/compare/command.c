@@ -44,7 +44,7 @@ static bool csv_is_output(void)
     return opt_csv && strcmp(opt_csv, "-") == 0;
 }
 
-/* The format of --plot: that of the picture, or "gp"; NULL = unknown */
+/* The format of --plot: the picture's, or "gp"; NULL = unknown */
 static const char *plot_format(void)
 {
     const char *format = opt_plot ? carm_gnuplot_format(opt_plot) : "";

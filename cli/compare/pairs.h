@@ -5,7 +5,7 @@
 
 #include "run/pairs.h"
 
-/* Exit status: what was measured cannot be compared. */
+/* Exit status: the measured runs cannot be compared. */
 enum { CARM_COMPARE_INCOMPARABLE = 3 };
 
 struct carm_compare_pairs {

@@ -39,7 +39,7 @@ static void put_list(const struct carm_compare_page *page)
     }
 }
 
-/* The names' column, for those that differ. */
+/* Width of the column of names, of facts that differ. */
 static int fit_names(const struct carm_compare_fact *f, size_t n)
 {
     int width = FACT_WIDTH;
@@ -430,8 +430,8 @@ static void put_fitness(const struct carm_compare_page *page)
 
 /* ---- what the comparison ends with ---- */
 
-/* What a roof belongs to, as the answer names it: its level, or computation. Ceilings belong to nothing:
- * the roofs above them say it. */
+/* The part of the machine that a roof belongs to, as the answer names it: its level, or computation. Ceilings belong
+ * to no part: the roofs above them show the change. */
 static const char *part_of(const struct carm_compare_row *row, char dst[16])
 {
     switch (row->kind) {

@@ -21,7 +21,10 @@
 static const char *opt_output;     /* fleet.jsonl, on the node of rank 0 */
 static const char *opt_time_limit; /* seconds that a node may take */
 static double limit_seconds;
-enum { OWN = 2, PASSED = 13 }; /* options of this command; those behind them are of carm build */
+enum {
+    OWN = 2,
+    PASSED = 13
+}; /* options of this command; the options behind them are of carm build */
 static const char *passed[PASSED];
 
 static const struct carm_opt options[] = {

@@ -96,7 +96,7 @@ static int introduce(struct job *job, struct carm_fleet_gather *g)
     return code;
 }
 
-/* The end of a rank when the whole job is ended: mpirun kills those that take long. */
+/* The end of a rank when the whole job is ended: mpirun kills ranks that take long. */
 static _Noreturn void leave(struct carm_fleet_node *node)
 {
     if (node) {

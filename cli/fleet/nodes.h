@@ -47,7 +47,7 @@ void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason);
 /* Its row once it is over; to be released with free. returns NULL when out of memory */
 char *carm_fleet_node_row(const struct carm_fleet_node *node, const struct carm_fleet_who *who);
 
-/* Kills what still runs and removes its files. A node of zeros is allowed only after start. */
+/* Kills a measurement that still runs and removes its files. A node of zeros is allowed only after start. */
 void carm_fleet_node_close(struct carm_fleet_node *node);
 
 /* Waits some hundredths of a second: processors must idle while a node is measured. */
@@ -66,7 +66,7 @@ struct carm_fleet_gather {
     struct carm_fleet_peer *peers; /* [n], one for each rank */
     size_t n;
     size_t nodes;   /* ranks that measure */
-    size_t waiting; /* those whose row has not come */
+    size_t waiting; /* ranks whose row has not come */
     size_t ok;      /* rows with a model */
     size_t unkept;  /* rows that the file did not take */
     size_t told;    /* tenths of the nodes of which a line was printed */

@@ -181,7 +181,7 @@ static void adjust(const struct context *c, struct carm_placed *d)
     }
 }
 
-/* What a view adds. */
+/* The lines that a view adds. */
 static void put_view(struct context *c, struct carm_placed *d)
 {
     d->view = &c->view;
@@ -211,7 +211,7 @@ static void judge(struct context *c, const struct carm_placed *d)
     }
 }
 
-/* --set: what the changed machine would bring the point, by its bounds today and there. */
+/* --set: the gain of the point on the changed machine, by its bounds today and there. */
 static void put_gain(struct context *c, const struct carm_point *point, struct carm_placed *d)
 {
     struct carm_place_choice choice;
@@ -557,7 +557,7 @@ static int run(int noperands, char **operands)
     }
     rc = carm_place_outputs_close(&c->outputs, rc, &err);
     if (rc) {
-        fflush(stdout); /* the points before the bad one come before what is said of it */
+        fflush(stdout); /* the points before the bad one come before its message */
     }
     for (size_t i = 0; i < c->nhosts; i++) {
         free(c->hosts[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The CSV of `carm place`: the columns of points.csv first, so that whatever reads points reads these,
+/* The CSV of `carm place`: the columns of points.csv first, so that readers of points read these,
  * too; then the places. */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { TEXT_MAX = 8192 };
 
-/* A comma, and what is known. */
+/* A comma, and the value unless it is unknown. */
 static void put_known(FILE *out, double v)
 {
     char text[CARM_NUMBER_MAX];
@@ -169,7 +169,7 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
     }
 }
 
-/* As put_number, with nothing for what is 0: not known here. */
+/* Like put_number; 0 is unknown and left empty. */
 static void put_ratio(FILE *out, double v)
 {
     if (v > 0.0) {

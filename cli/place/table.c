@@ -184,7 +184,7 @@ void carm_place_table_note(const struct carm_place_printer *pr, const char *head
                 plain ? text : carm_text_clean(clean, sizeof clean, text, pr->ascii), plain);
 }
 
-/* ---- what --by says of a parallel program's ranks ---- */
+/* ---- --by: the ranks of a parallel program ---- */
 
 /* Less is within the errors of times and counts. */
 static const double worth_naming = 1.005;
@@ -270,7 +270,7 @@ static void append_ceiling(struct line *t, const struct carm_placed *d, int i, c
     }
 }
 
-/* The imbalances, what they take and the ceilings that they leave; "" for one rank. returns dst */
+/* The imbalances, their cost, and the ceilings that they leave; "" for one rank. returns dst */
 static char *imbalance_text(char *dst, size_t size, const struct carm_placed *placed,
                             const char *unit)
 {
@@ -367,14 +367,14 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         fputs_unlocked(parts[i], pr->out);
     }
-    if (pr->flops && *pr->metric) { /* not what the table's head says */
+    if (pr->flops && *pr->metric) { /* other than in the table's head */
         carm_place_unit(unit, pr);
         fprintf(pr->out, "; roof in %.20s/s, intensity in %.20s/byte", unit, unit);
     }
     putc_unlocked('\n', pr->out);
 }
 
-/* One ceiling: its name in that many columns and what it allows in 8, and two blanks. */
+/* One ceiling: its name in that many columns, the rate that it allows in 8, and two blanks. */
 static void put_wide_ceiling(struct line *t, const struct carm_place_printer *pr,
                              const struct carm_place *p, int i, int width)
 {
@@ -563,7 +563,7 @@ static void put_advice(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
-/* The verdict of carm run. returns whether it has advice, in place of that of the place under the roofs */
+/* The verdict of carm run. returns whether it has advice, in place of the advice of the place under the roofs */
 static bool put_verdict(const struct carm_place_printer *pr, const struct carm_point *point)
 {
     char text[512];
@@ -575,7 +575,7 @@ static bool put_verdict(const struct carm_place_printer *pr, const struct carm_p
     return verdict.advice < CARM_ADVICE_COUNT;
 }
 
-/* What is known of the ranks together. */
+/* The figures of all ranks together. */
 static void put_ranks(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char text[TEXT_MAX], unit[CARM_NAME_MAX];
@@ -588,7 +588,7 @@ static void put_ranks(const struct carm_place_printer *pr, const struct carm_pla
     }
 }
 
-/* Behind the ranks of a job: what they have together, and how many are not shown. */
+/* Behind the ranks of a job: their common figures, and how many are not shown. */
 static void put_whole(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char head[96], text[TEXT_MAX], unit[CARM_NAME_MAX];

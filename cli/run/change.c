@@ -8,7 +8,7 @@
 #include "cli/run/verdict.h"
 #include "models/place/settings.h"
 
-/* "L2", "L3", "DRAM": what is behind a simulated level. returns dst */
+/* "L2", "L3", "DRAM": the level behind a simulated one. returns dst */
 static char *behind(char dst[16], const struct carm_run_simulation *s, size_t level)
 {
     snprintf(dst, 16, level + 1 < s->config.nlevels ? "L%zu" : "DRAM", level + 2);

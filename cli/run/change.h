@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm run --set: the table of what a changed machine would bring, and its JSON. */
+/* carm run --set: the table of gains on a changed machine, and its JSON. */
 #pragma once
 
 #include <jansson.h>

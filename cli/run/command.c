@@ -163,7 +163,7 @@ static int parse_number(const char *name, const char *word, unsigned long long m
     return 0;
 }
 
-/* What becomes of the parts of a program. */
+/* The options about the parts of a program. */
 static enum carm_profile_by parts_by;
 static double min_share = 0.01;
 
@@ -213,7 +213,7 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
 static double sampled_share;                     /* of --levels; 0 = by the program's length */
 static const struct carm_run_prefetch *prefetch; /* of --levels */
 
-/* --levels, and what belongs to it */
+/* --levels, and its own options */
 static int configure_levels(const struct carm_run *run, struct carm_err *err)
 {
     double percent = 0.0;
@@ -239,9 +239,9 @@ static int configure_levels(const struct carm_run *run, struct carm_err *err)
                            "--prefetch is none, next, streams or both, not '%.40s'", opt_prefetch);
 }
 
-static uint64_t memory_bytes; /* of --what-if; 0 = half of what is free */
+static uint64_t memory_bytes; /* of --what-if; 0 = half of the free memory */
 
-/* --what-if, and what belongs to it */
+/* --what-if, and its own options */
 static int configure_what_if(const struct carm_run *run, struct carm_err *err)
 {
     if (opt_memory && !opt_what_if) {
@@ -456,7 +456,7 @@ static int open_changed(struct carm_model **out, struct carm_err *err)
     return rc || !opt_set ? rc : carm_scaling_fill(*out, err);
 }
 
-/* The verdict on each row of the profile, and what --set would bring. */
+/* The verdict on each row of the profile, and its gain by --set. */
 static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
                          const struct carm_model *model, struct carm_err *err)
@@ -521,7 +521,7 @@ static bool is_answered(const struct carm_profile *profile, const struct carm_ru
     return answered;
 }
 
-/* Of a model without roofs of memory the answer would say "not known" of what waits for a cache or DRAM. */
+/* Of a model without roofs of memory the answer would say "not known" of a loop that waits for a cache or DRAM. */
 static void note_memory(const struct carm_model *roofs)
 {
     bool has = !roofs;
@@ -582,7 +582,7 @@ static void show(const struct carm_run *run, const struct carm_profile *profile,
     }
 }
 
-/* What was found goes to the terminal and to the files. */
+/* The results go to the terminal and to the files. */
 static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
                   struct carm_input *input, struct carm_err *err)
 {
@@ -666,7 +666,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     return rc;
 }
 
-/* Simulates the caches of a model, or those of --set, beside a run: a share of its accesses, in (0, 1]. */
+/* Simulates the caches of a model, or of --set, beside a run: a share of its accesses, in (0, 1]. */
 static int open_levels(struct carm_run_levels **out, struct carm_run *run, double share,
                        const struct carm_run_prefetch *prefetcher, struct carm_address_sink *sink,
                        struct carm_err *err)

@@ -66,7 +66,7 @@ __attribute__((format(printf, 1, 2))) static void say_row(const char *fmt, ...)
     fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
 }
 
-/* "12.3", "0.012", "<0.001"; "-" for what is not known. returns dst */
+/* "12.3", "0.012", "<0.001"; "-" for an unknown share. returns dst */
 static const char *rate(char *dst, size_t size, double v)
 {
     if (!(v >= 0.0)) {
@@ -98,7 +98,7 @@ static void show_trips(char *dst, size_t size, const struct carm_profile_row *pa
              rate(number, sizeof number, trips > 0.0 ? trips : -1.0));
 }
 
-/* "DRAM 93%", "compute 5%": what is nearest to its roof. */
+/* "DRAM 93%", "compute 5%": the resource that is nearest to its roof. */
 static void show_level(char *dst, size_t size, const struct carm_run_placed *s)
 {
     const struct carm_levels *l = &s->levels;
@@ -188,7 +188,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
             trips, roof, bound_word(of, part, s), column, name);
 }
 
-/* What a second counted run says of the counts. */
+/* The difference between the counts of two counted runs. */
 static void show_twice(const struct carm_profile *profile)
 {
     size_t far = 0;
@@ -364,7 +364,7 @@ static bool put_loop(json_t *o, const struct carm_profile_row *part)
            (part->parent ? carm_jwrite_count(o, "parent", part->parent - 1) : true);
 }
 
-/* verdict  NULL = none; one with advice takes the place of what the place under the roofs suggests */
+/* verdict  NULL = none; its advice, if any, replaces the advice of the place under the roofs */
 static bool put_place(json_t *o, const struct carm_run_placed *s, double share,
                       const struct carm_run_verdict *verdict)
 {
@@ -437,7 +437,7 @@ static bool put_deviations(json_t *o, const struct carm_totals *totals)
     return ok;
 }
 
-/* What the CPU's counters counted of the free run. */
+/* The counts of the free run by the CPU's counters. */
 static json_t *make_totals(const struct carm_totals *totals)
 {
     json_t *o = json_object();
@@ -494,7 +494,7 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
     if (!text) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for JSON");
     }
-    fputs(text, out); /* whoever has the stream sees that it failed */
+    fputs(text, out); /* the owner of the stream sees the failure */
     free(text);
     return 0;
 }

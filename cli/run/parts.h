@@ -19,7 +19,7 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const struct carm_run_verdict *verdicts, const char *why);
 
-/* What is missing or uncertain about the samples and the model. */
+/* Notes on missing or uncertain samples and roofs. */
 void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_model *model, const char *why);
 

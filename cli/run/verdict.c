@@ -22,7 +22,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 
 /* Arguments of templates go first: "f<int, std::vector<int> >(int)" is "f<>(int)". A name that was cut inside them
  * ends there.
- * end  behind the function's name; what follows stays */
+ * end  behind the function's name; the text behind it stays */
 static void drop_arguments(char *name, const char *end)
 {
     char *to = name;
@@ -53,7 +53,7 @@ char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *r
         source = strstr(dst, row->source);
     }
     const size_t wide = carm_text_width(dst);
-    /* " loop FILE:LINE" and what is behind it stay */
+    /* " loop FILE:LINE" and the text behind it stay */
     const char *tail = source ? source : dst + strlen(dst);
     while (source && tail > dst && tail[-1] == ' ') {
         tail--;
@@ -66,7 +66,7 @@ char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *r
         return wide <= columns || source ? dst
                                          : carm_text_cut(dst, size, row->name, columns, false);
     }
-    /* of what is left, two thirds before the mark: the begin of a name tells more than its end */
+    /* of the rest, two thirds before the mark: the begin of a name tells more than its end */
     char text[512];
     const size_t room = columns - keep, before = room * 2 / 3, after = room - before;
     const char *at = dst, *from = tail;

@@ -91,13 +91,13 @@ static int put_tables(const struct carm_model *m, const struct carm_select *sel,
     return rc;
 }
 
-/* Whether the text gives way to what an option writes. */
+/* Whether an option writes to standard output in place of the text. */
 static bool output_is_taken(void)
 {
     return goes_to_output(opt_csv) || goes_to_output(opt_carm_tool) || goes_to_output(opt_share);
 }
 
-/* What is wrong with the options, or NULL. */
+/* The mistake in the options, or NULL. */
 static const char *misuse(int noperands)
 {
     if (goes_to_output(opt_csv) + goes_to_output(opt_carm_tool) + goes_to_output(opt_share) > 1) {

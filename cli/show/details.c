@@ -17,7 +17,7 @@ static const char *size_or_dash(char *dst, size_t size, uint64_t bytes)
     return bytes ? carm_text_bytes(dst, size, bytes) : "-";
 }
 
-/* What another tool's file says of its machine: next to nothing. */
+/* The machine of another tool's file, which says next to nothing of it. */
 static void print_foreign(const struct carm_show_page *page, const struct carm_model *m)
 {
     printf("Roofs of ");
@@ -409,7 +409,7 @@ static void put_chain(const char *head, const struct carm_ceiling *list, size_t 
     }
 }
 
-/* The order in which the paper breaks through them; what costs nothing here is left out. */
+/* The order in which the paper breaks through them; ceilings that cost nothing here are left out. */
 static void put_chains(const struct carm_model *model, const struct carm_roofs *roofs)
 {
     struct carm_ceilings top;
@@ -439,7 +439,7 @@ static void print_ceilings(const struct carm_show_page *page, const struct carm_
 
 /* ---- one set of roofs ---- */
 
-/* Where narrower vectors are faster than those of the set: that is the roof, then. */
+/* Narrower vectors that are faster than the set's are its roof. */
 static void print_narrower(const struct carm_show_page *page, const struct carm_model *m,
                            const struct carm_select *sel, const struct carm_roofs *r)
 {

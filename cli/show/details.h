@@ -24,6 +24,6 @@ void carm_show_curves(const struct carm_show_page *page, const struct carm_model
                       const struct carm_select *sel);
 void carm_show_scaling(const struct carm_show_page *page, const struct carm_model *m);
 
-/* What carm validate found. */
+/* The results of carm validate. */
 void carm_show_validation(const struct carm_show_page *page, const struct carm_model *m,
                           const struct carm_select *sel);

@@ -123,7 +123,7 @@ static int print_results(const struct carm_published *p, const struct carm_publi
     return 0;
 }
 
-/* Those of a group, which is what their ids begin with; the title stands before the first. */
+/* The machines of a group, whose ids begin with its name; the title comes before the first. */
 static void print_group(const struct carm_published *p, const char *group, const char **title)
 {
     const size_t length = strlen(group);

@@ -305,7 +305,7 @@ static void print_latency(const struct carm_show_page *page, const struct carm_m
     printf("%s", any ? "\n" : "");
 }
 
-/* Where bandwidth saturates, and what memory domains have, a line each */
+/* The threads at which bandwidth saturates, and the figures of memory domains, a line each */
 static void print_scaling(const struct carm_show_page *page, const struct carm_model *m)
 {
     char domains[CARM_SCALING_STEPS][CARM_NUMA_LINE];

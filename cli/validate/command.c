@@ -67,7 +67,7 @@ static const struct carm_opt options[] = {
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
-/* What is wrong with a model begins with its file's name. returns rc */
+/* Puts the file's name before a model's message. returns rc */
 static int name_file(const char *path, int rc, struct carm_err *err)
 {
     const enum carm_error code = (enum carm_error)(-rc);
@@ -136,7 +136,7 @@ static bool same_file(const char *a, const char *b)
            (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* What is read and written. */
+/* The files that are read and written. */
 struct paths {
     char model[PATH_MAX], csv[PATH_MAX];
     const char *output;

@@ -21,7 +21,7 @@ int carm_validate_csv_path(const char *model_path, char *path, size_t size, stru
                : carm_fail(err, CARM_EIO, "the path of the points is too long: name it with --csv");
 }
 
-/* What is not known is left empty, not written as 0. */
+/* Unknown values are left empty, not written as 0. */
 static void put_known(FILE *out, double value)
 {
     if (value > 0.0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The points of a validation as CSV: the columns of points.csv first, so that whatever reads
+/* The points of a validation as CSV: the columns of points.csv first, so that tools that read
  * application points reads these, too. */
 #pragma once
 

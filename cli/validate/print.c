@@ -206,7 +206,7 @@ static void print_row(const struct carm_model *m, const struct carm_validation_s
     printf("\n");
 }
 
-/* verbose  against the stored roofs and against those of the same rounds, in place of the one
+/* verbose  against the stored roofs and against the roofs of the same rounds, in place of the one
  *          that counts */
 static void print_table(const struct carm_model *m, const struct carm_validation_set *sets,
                         size_t n, bool verbose)

@@ -24,7 +24,7 @@ int carm_classes_place(const struct carm_classes *study, const struct carm_class
                                              point->bytes, point->seconds, place, err);
 }
 
-/* Share of what a level's slope, times a factor, and the peak allow at the point's intensity; 0 = no
+/* Share of the performance that a level's slope, times a factor, and the peak allow at the point's intensity; 0 = no
  * such roof. */
 static double slope_share(const struct carm_classes *study, size_t level, double factor,
                           const struct carm_classes_point *p)

@@ -25,7 +25,7 @@ struct run {
     struct carm_dram *dram; /* NULL: DRAM bytes are simulated */
 };
 
-/* For repetitions that may take so many seconds, or what is left of the budget. */
+/* For repetitions that may take so many seconds, or the rest of the budget. */
 static struct carm_run_limits limits_of(const struct run *run, double seconds)
 {
     return (struct carm_run_limits){fmin(seconds, carm_study_left(&run->study->base)),

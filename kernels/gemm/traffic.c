@@ -11,7 +11,7 @@
 enum { LINE = CARM_HIERARCHY_LINE, IN_LINE = LINE / (int)sizeof(double) };
 _Static_assert((int)CARM_GEMM_STEP == (int)IN_LINE, "k goes by whole lines");
 
-/* Touches that are simulated, of those that are gone through: some 100 ns each. */
+/* Touches that are simulated, of all touches: some 100 ns each. */
 static const double simulated_touches = 5e6;
 /* From this share on, all are. */
 static const double share_of_all = 0.25;

@@ -150,7 +150,7 @@ static double check_points(const struct carm_lbmhd *c)
 int carm_lbmhd_check(struct carm_dwarf_case *base, struct carm_team *team, double *error,
                      char by[96], struct carm_err *err)
 {
-    /* about what a point's 27 additions round, density being near 1 */
+    /* about the rounding of a point's 27 additions, density being near 1 */
     static const double tolerance = 1e-14;
     struct carm_lbmhd *c = (struct carm_lbmhd *)base;
     snprintf(by, 96, "conservation laws; published equations at %d points", SAMPLES);

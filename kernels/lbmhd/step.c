@@ -123,7 +123,7 @@ static void fill_job(struct carm_worker *w, void *arg)
     const size_t last = carm_dwarf_share(rows, w->index + 1, w->team->n);
     double *scratch = carm_lbmhd_scratch(f->c, w->index);
     for (size_t i = 0; i < (size_t)CARM_LBMHD_ROWS * CARM_LBMHD_BLOCK; i++) {
-        scratch[i] = 1.0; /* finite, should a lane read it that nobody uses */
+        scratch[i] = 1.0; /* finite, as unused lanes read it */
     }
     for (size_t r = carm_dwarf_share(rows, w->index, w->team->n); r < last; r++) {
         fill_row(f, r % f->c->n[1], r / f->c->n[1]);

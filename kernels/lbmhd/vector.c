@@ -23,7 +23,7 @@
 
 const struct carm_lbmhd_vector *carm_lbmhd_vector_of(const struct carm_cpu *cpu)
 {
-    /* AVX2 adds nothing here: FMA would change what is rounded, and memory is the limit */
+    /* AVX2 adds nothing here: FMA would change the rounding, and memory is the limit */
     static const struct carm_lbmhd_vector sse = {"sse", 2, sse_row};
     static const struct carm_lbmhd_vector avx = {"avx", 4, avx_row};
     static const struct carm_lbmhd_vector avx512 = {"avx512", 8, avx512_row};

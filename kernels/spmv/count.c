@@ -357,7 +357,7 @@ static void trace_block(const struct carm_spmv *s, const struct listener *l, uin
     }
 }
 
-/* Blocks of 1 x 1: a vector of values at a time, then what is left one by one. */
+/* Blocks of 1 x 1: a vector of values at a time, then the rest one by one. */
 static void trace_single(const struct carm_spmv *s, const struct listener *l, uint32_t row)
 {
     const struct carm_bcsr *b = &s->blocks;

@@ -8,7 +8,7 @@
 
 enum {
     FEM_BLOCKS = 27, /* as hexahedra in space: a node and its neighbours */
-    FEM_BAND = 2048, /* nodes: what a row needs of x stays in a cache */
+    FEM_BAND = 2048, /* nodes: the part of x that a row needs stays in a cache */
     RANDOM_ROW = 16,
     POWER_ROW = 3,
     POWER_SAMPLE = 65536, /* rows, for the mean length */
@@ -23,7 +23,7 @@ struct generator {
     uint32_t edge;
 };
 
-/* Any row's numbers without those before. source: Steele, Lea, Flood 2014, SplitMix64 */
+/* Any row's numbers, without the numbers of the rows before. source: Steele, Lea, Flood 2014, SplitMix64 */
 static uint64_t mix(uint64_t seed, uint64_t row, uint64_t k)
 {
     uint64_t z = seed + 0x9e3779b97f4a7c15U * (row * 0x100000001b3U + k + 1);

@@ -22,7 +22,7 @@ struct carm_spmv_params {
     const char *file;               /* Matrix Market; NULL: made by generator */
     struct carm_matrix_spec matrix; /* where file is NULL */
     bool optimised;
-    /* Register blocks of the optimised version; 0 x 0: those that take the fewest bytes. */
+    /* Register blocks of the optimised version; 0 x 0: the blocks that take the fewest bytes. */
     unsigned block_rows, block_columns;
     uint32_t prefetch_bytes;    /* ahead in the values; 0 = none; optimised version only */
     const struct carm_cpu *cpu; /* the widest ISA of its is taken; borrowed while opening */

@@ -35,7 +35,7 @@ static double repeated(const struct carm_stencil *s, ptrdiff_t line, double *scr
     return worst;
 }
 
-/* From the solution, whose points have all shrunk to `left` of what they were. */
+/* From the solution, whose points have all shrunk to `left` of their first values. */
 static double from_solution(const struct carm_stencil *s, uint32_t y, uint32_t z, double left)
 {
     const double *got = s->grid[s->now] + z * s->plane + y * s->pitch;

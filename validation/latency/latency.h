@@ -19,7 +19,7 @@ struct carm_latency_options {
 struct carm_latency_run {
     struct carm_latency_options options;
     const struct carm_host *host;
-    struct carm_team *team; /* one thread; its deadline is that of all parts */
+    struct carm_team *team; /* one thread, with the deadline of all parts */
     const struct carm_chain_image *image;
     struct carm_model *model; /* latencies are appended to its members */
     double
@@ -28,7 +28,7 @@ struct carm_latency_run {
 };
 
 /* Measures all and fills core, latency, latency_curves, in_flight, loaded and core_to_core of the model, which had none.
- * deadline  what is not measured by then is left out, with a note where the model has room for one
+ * deadline  figures that are not measured by then are left out, with a note where the model has room for one
  * returns 0, -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP, or as carm_chain_image_open */
 int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
                          struct carm_deadline deadline, struct carm_model *model,
@@ -59,7 +59,7 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err);
 
-/* Whether a chase over so many lines can be laid out before the deadline, to judge by those before it. */
+/* Whether a chase over so many lines can be laid out before the deadline, to judge by the chases before it. */
 static inline bool carm_latency_has_time(const struct carm_latency_run *run, size_t lines)
 {
     const struct carm_deadline *d = &run->team->deadline;

@@ -503,7 +503,7 @@ static int measure_flights(struct memory *m, struct carm_err *err)
         }
         const bool own = set <= own_bytes(t) / 2;
         const size_t scalar = m->run->model->nin_flight;
-        /* in L1, gathers alone: what an element costs */
+        /* in L1, gathers alone: the cost of an element */
         rc = i == 0 ? 0 : measure_flight(m, level, "scalar", "P.k", 1, set, own, 0.0, err);
         const double latency = m->run->model->nin_flight > scalar
                                    ? m->run->model->in_flight[scalar].latency_seconds

@@ -280,7 +280,7 @@ static int check_together(struct carm_build_config *c, const struct carm_cpu *cp
     return 0;
 }
 
-/* The default operations. Each precision takes those that exist in it. */
+/* The default operations. Each precision takes the operations that it has. */
 static const char *usual_ops(const struct carm_build_config *c)
 {
     bool forms = false;
@@ -400,7 +400,7 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     rc = rc ? rc
             : carm_budget_parse(words->budget, CARM_BUDGET, c->quick, c->reps, &c->budget_seconds,
                                 err);
-    /* those of the machine are in its own model */
+    /* the machine's own are in its own model */
     c->latency = words->latency ? strcmp(words->latency, "no") != 0
                                 : !c->quick && !*topo->on && !*topo->layout;
     if (!rc && words->latency && c->latency && strcmp(words->latency, "yes") != 0) {

@@ -12,7 +12,7 @@
 struct carm_build_config {
     enum carm_isa isas[CARM_ISA_COUNT]; /* widest first; the curve of the first finds the levels */
     size_t nisas;
-    /* the first nwhole ISAs get all their roofs, the others those of carm_build_wants_roof */
+    /* the first nwhole ISAs get all their roofs, the others the roofs of carm_build_wants_roof */
     size_t nwhole;
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;

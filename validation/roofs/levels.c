@@ -248,7 +248,7 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
 {
     int rc = 0;
     carm_build_use(sweep->set);
-    /* of a part of the points, which are in doubt, each waits whatever the time is */
+    /* of a part of the points, which are in doubt, each waits at any time */
     const bool part = lo > 0.0 || hi < INFINITY;
     const bool early = carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE);
     sweep->set->team->patience_seconds = part || early ? CARM_WAIT_CURVE : 0.0;

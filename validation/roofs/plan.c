@@ -178,7 +178,7 @@ static size_t add_compute(struct carm_code_spec *out, const struct carm_code_spe
     return n;
 }
 
-/* ---- ceilings: what there is to measure ---- */
+/* ---- ceilings: the points to measure ---- */
 
 enum { LINE_BYTES = 64 };
 

@@ -799,7 +799,7 @@ int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_
         carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
         return -CARM_ENOMEM;
     }
-    /* the first ISAs with all numbers of threads, then those beside them */
+    /* the first ISAs with all numbers of threads, then the other ISAs */
     for (size_t k = 0; k < 2 * n && !rc; k++) {
         const bool beside = k >= n;
         carm_build_limit(build, sets[0].team,
