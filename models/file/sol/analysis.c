@@ -290,9 +290,7 @@ static int read_section(struct reader *r, const struct carm_yaml_item *key)
     r->has_total = r->has_total || total;
     r->has_layers = r->has_layers || layers;
     r->total.where = "total";
-    return total    ? read_values(r, &r->total, key + 1)
-           : layers ? read_layers(r, key + 1)
-                    : 0;
+    return total ? read_values(r, &r->total, key + 1) : layers ? read_layers(r, key + 1) : 0;
 }
 
 /* A total with more external elements than all elements, or than the layers' sum, counts outputs
@@ -420,8 +418,8 @@ int carm_sol_analysis_parse(const char *text, size_t size_bytes, const char *nam
 {
     struct carm_yaml *yaml = NULL;
     *analysis = NULL;
-    int rc = carm_yaml_open_text(text, size_bytes, name,
-                                 "an analysis is a map with the key total", &yaml, err);
+    int rc = carm_yaml_open_text(text, size_bytes, name, "an analysis is a map with the key total",
+                                 &yaml, err);
     rc = rc ? rc : carm_sol_analysis_of(yaml, analysis, err);
     carm_yaml_close(yaml);
     return rc;

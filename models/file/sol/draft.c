@@ -100,8 +100,7 @@ int carm_sol_draft_refuse(const struct carm_sol_draft *draft, const struct carm_
 static int refuse(const struct reader *r, const struct carm_yaml_item *item, enum key key,
                   const char *reason)
 {
-    return carm_sol_draft_refuse(r->draft, r->layer, item->line, "%s %s", keys[key].name,
-                                 reason);
+    return carm_sol_draft_refuse(r->draft, r->layer, item->line, "%s %s", keys[key].name, reason);
 }
 
 /* The number of a scalar's text; layer_of and tensor_of have room for it. */
@@ -188,7 +187,8 @@ static int read_sides(struct reader *r, enum key key, const struct carm_yaml_ite
         }
         if (at[1].kind != CARM_YAML_LIST) {
             return refuse(r, at + 1, key,
-                          side ? "has outputs that are not a list" : "has inputs that are not a list");
+                          side ? "has outputs that are not a list"
+                               : "has inputs that are not a list");
         }
         lists[side] = at + 1;
     }
@@ -202,9 +202,7 @@ static int read_sides(struct reader *r, enum key key, const struct carm_yaml_ite
 static const struct carm_yaml_item *member(const struct carm_yaml_item *list,
                                            const struct carm_yaml_item *before)
 {
-    const struct carm_yaml_item *next = !list    ? NULL
-                                        : before ? carm_yaml_after(before)
-                                                 : list + 1;
+    const struct carm_yaml_item *next = !list ? NULL : before ? carm_yaml_after(before) : list + 1;
     return next && next < carm_yaml_after(list) ? next : NULL;
 }
 
@@ -257,11 +255,12 @@ static int read_role(struct reader *r, int side, const struct carm_yaml_item *it
             return 0;
         }
     }
-    return item ? carm_sol_draft_refuse(r->draft, r->layer, item->line,
-                                        "tensor_types has %.40s: a tensor is input, weight, bias or "
-                                        "output",
-                                        item->text)
-                : 0;
+    return item
+               ? carm_sol_draft_refuse(r->draft, r->layer, item->line,
+                                       "tensor_types has %.40s: a tensor is input, weight, bias or "
+                                       "output",
+                                       item->text)
+               : 0;
 }
 
 /* Adds a shape to the graph's extents. */

@@ -12,8 +12,7 @@
 #include "models/file/sol/draft.h"
 #include "models/sol/equation.h"
 
-const char carm_sol_graph_root[] =
-    "not an einsum graph, which is a map with model_name and layers";
+const char carm_sol_graph_root[] = "not an einsum graph, which is a map with model_name and layers";
 
 /* State that the checks share. */
 struct check {

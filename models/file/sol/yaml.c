@@ -348,8 +348,7 @@ static int read_document(struct stream *s, const char *root)
     int rc = next_event(s); /* the stream's start */
     rc = rc ? rc : next_event(s);
     if (rc == 0 && s->event.type == YAML_STREAM_END_EVENT) {
-        return carm_yaml_refuse(yaml, line_of(s), s->err,
-                                "the file is empty: it has no document");
+        return carm_yaml_refuse(yaml, line_of(s), s->err, "the file is empty: it has no document");
     }
     do {
         rc = rc ? rc : next_event(s);
@@ -372,8 +371,7 @@ static int read_document(struct stream *s, const char *root)
 }
 
 /* Reads the document of a stream whose input is set. */
-static int open_stream(struct stream *s, const char *name, const char *root,
-                       struct carm_yaml **out)
+static int open_stream(struct stream *s, const char *name, const char *root, struct carm_yaml **out)
 {
     struct carm_yaml *yaml = *out = calloc(1, sizeof *yaml);
     s->yaml = yaml;

@@ -34,7 +34,7 @@ struct carm_yaml_item {
     uint32_t size;   /* of the item and all items inside it */
     union {
         const char *text; /* of a scalar: UTF-8, without NUL inside; "" for a map and a list */
-        size_t at;        /* the same while the document is read: its place in the text of all scalars */
+        size_t at; /* the same while the document is read: its place in the text of all scalars */
     };
 };
 

@@ -155,7 +155,8 @@ TEST(files_are_read_like_text)
     assert_int_equal(unlink(path), 0);
     check_good(input.graph);
     carm_sol_input_close(&input);
-    assert_refused(carm_sol_input_open("/nowhere/g.yaml", &input, &err), -CARM_EIO, "/nowhere/g.yaml");
+    assert_refused(carm_sol_input_open("/nowhere/g.yaml", &input, &err), -CARM_EIO,
+                   "/nowhere/g.yaml");
     assert_null(input.graph);
 }
 

@@ -204,8 +204,7 @@ TEST(scalars_have_their_limit)
                         "t.yaml, line 2: more than 4 MiB without a value: carm reads scalars of up "
                         "to 1048576 bytes");
     memset(text, '\n', large);
-    assert_refused(walk(text, large, NULL, &err), -CARM_EFORMAT,
-                   "more than 4 MiB without a value");
+    assert_refused(walk(text, large, NULL, &err), -CARM_EFORMAT, "more than 4 MiB without a value");
     free(text);
 }
 
