@@ -44,9 +44,8 @@ struct carm_chain_row {
     const char *many;   /* a unit of the throughput code; "" = as chain; NULL = the kind has none */
     const char *before; /* before the loop; NULL = nothing */
     unsigned ways;      /* chains of the throughput code; 0: registers are not initialised */
-    unsigned
-        units; /* in the loop of the latency code, and of that without ways; 0: by CARM_CHAIN_LOOP */
-    const char *minus;          /* the kind whose latency lies in each unit besides; NULL = none */
+    unsigned units;     /* of a loop with a latency or without ways; 0: by CARM_CHAIN_LOOP */
+    const char *minus;  /* the kind whose latency lies in each unit besides; NULL = none */
     struct carm_cpu_bits needs; /* beside those of the ISA */
 };
 

@@ -3,11 +3,10 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "asm/gen.h"
 #include "tests/asm/recount_faults.h"
-#include "tests/unit.h"
+#include "tests/folder.h"
 
 extern char **environ;
 
@@ -18,25 +17,6 @@ struct assembled {
     struct carm_code_layout layout;
     struct carm_account account;
 };
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)snprintf(folder, sizeof folder, "/tmp/test_recount-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    static const char *const files[] = {"code.asm", "code.bin", "nasm.log"};
-    char path[128];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-        (void)unlink(path);
-    }
-    return rmdir(folder);
-}
 
 static void run_nasm(const char *source)
 {

@@ -3,11 +3,9 @@
  * /proc and /sys. */
 #include <errno.h>
 #include <limits.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/count/pmu.h"
-#include "tests/unit.h"
+#include "tests/folder.h"
 
 struct expected {
     const char *what;
@@ -251,59 +249,28 @@ TEST(sentences_are_whole)
     check_part("remedy", v.remedy, "<pmu state='on'/>)");
 }
 
-static char root[PATH_MAX];
-
-static void put(const char *name, const char *text, mode_t mode)
-{
-    char path[PATH_MAX + 256];
-    (void)snprintf(path, sizeof path, "%s%s", root, name);
-    for (char *at = strchr(path + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        (void)mkdir(path, 0755);
-        *at = '/';
-    }
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    (void)fputs(text, f);
-    (void)fclose(f);
-    (void)chmod(path, mode);
-}
-
-static int make_root(void **state)
-{
-    const char *tmp = getenv("TMPDIR");
-    (void)snprintf(root, sizeof root, "%s/carm-pmu-XXXXXX", tmp ? tmp : "/tmp");
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    char command[PATH_MAX + 16];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
-
-TEST_BETWEEN(facts_are_read, make_root, remove_root)
+TEST_BETWEEN(facts_are_read, make_folder, remove_folder)
 {
     struct carm_pmu_facts f;
-    carm_pmu_facts_read(&f, root); /* nothing there */
+    carm_pmu_facts_read(&f, folder); /* nothing there */
     assert_false(f.cpu_pmu || f.perf || f.perfmon || f.seccomp || f.lockdown || f.watchdog);
     assert_int_equal(f.paranoid, 2);
     assert_int_equal(f.msr_errno, ENOENT);
     assert_int_equal(f.daemon, CARM_PMU_DAEMON_NONE);
     assert_string_equal(f.container, "");
 
-    put("/sys/bus/event_source/devices/cpu_core/type", "4\n", 0644);
-    put("/sys/bus/event_source/devices/cpu_atom/type", "10\n", 0644);
-    put("/proc/sys/kernel/perf_event_paranoid", "-1\n", 0644);
-    put("/proc/sys/kernel/nmi_watchdog", "1\n", 0644);
-    put("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n", 0644);
-    put("/proc/self/status",
-        "Name:\tx\nCapInh:\t0000000000000000\nCapEff:\t0000004000000000\nSeccomp:\t2\n", 0644);
-    put("/run/.containerenv", "", 0644);
-    put("/dev/cpu/0/msr", "", 0644);
-    put("/usr/local/sbin/likwid-accessD", "", 0755);
-    carm_pmu_facts_read(&f, root);
+    put_file("/sys/bus/event_source/devices/cpu_core/type", "4\n");
+    put_file("/sys/bus/event_source/devices/cpu_atom/type", "10\n");
+    put_file("/proc/sys/kernel/perf_event_paranoid", "-1\n");
+    put_file("/proc/sys/kernel/nmi_watchdog", "1\n");
+    put_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
+    put_file("/proc/self/status",
+             "Name:\tx\nCapInh:\t0000000000000000\nCapEff:\t0000004000000000\nSeccomp:\t2\n");
+    put_file("/run/.containerenv", "");
+    put_file("/dev/cpu/0/msr", "");
+    put_file("/usr/local/sbin/likwid-accessD", "");
+    assert_int_equal(chmod(path_of("/usr/local/sbin/likwid-accessD"), 0755), 0);
+    carm_pmu_facts_read(&f, folder);
     assert_true(f.cpu_pmu && f.hybrid && f.perf && f.watchdog && f.lockdown && f.seccomp);
     assert_true(f.perfmon);
     assert_int_equal(f.paranoid, -1);
@@ -312,23 +279,23 @@ TEST_BETWEEN(facts_are_read, make_root, remove_root)
     assert_string_equal(f.container, "podman");
 
     /* the same capability in a user namespace of one's own is worth nothing */
-    put("/proc/self/uid_map", "         0       1000          1\n", 0644);
-    carm_pmu_facts_read(&f, root);
+    put_file("/proc/self/uid_map", "         0       1000          1\n");
+    carm_pmu_facts_read(&f, folder);
     assert_false(f.perfmon);
-    put("/proc/self/uid_map", "         0          0 4294967295\n", 0644);
-    carm_pmu_facts_read(&f, root);
+    put_file("/proc/self/uid_map", "         0          0 4294967295\n");
+    carm_pmu_facts_read(&f, folder);
     assert_true(f.perfmon);
-    put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000200000\nSeccomp:\t0\n", 0644);
-    carm_pmu_facts_read(&f, root);
+    put_file("/proc/self/status", "Name:\tx\nCapEff:\t0000000000200000\nSeccomp:\t0\n");
+    carm_pmu_facts_read(&f, folder);
     assert_true(f.perfmon); /* CAP_SYS_ADMIN */
     assert_false(f.seccomp);
-    put("/proc/self/status", "Name:\tx\nCapEff:\t0000000000080000\n", 0644);
-    put("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n", 0644);
-    carm_pmu_facts_read(&f, root);
+    put_file("/proc/self/status", "Name:\tx\nCapEff:\t0000000000080000\n");
+    put_file("/sys/kernel/security/lockdown", "[none] integrity confidentiality\n");
+    carm_pmu_facts_read(&f, folder);
     assert_false(f.perfmon || f.lockdown);
     if (geteuid() == 0) {
-        put("/usr/local/sbin/likwid-accessD", "", 04755);
-        carm_pmu_facts_read(&f, root);
+        assert_int_equal(chmod(path_of("/usr/local/sbin/likwid-accessD"), 04755), 0);
+        carm_pmu_facts_read(&f, folder);
         assert_int_equal(f.daemon, CARM_PMU_DAEMON_ABLE);
     }
 }

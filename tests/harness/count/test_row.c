@@ -2,31 +2,20 @@
 /* Rows of points.csv: what is written can be read back, and other files are left alone. */
 #include <locale.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/job.h"
 #include "harness/count/recipe.h"
 #include "harness/count/row.h"
 #include "tests/models/csv.h"
-#include "tests/unit.h"
+#include "tests/folder.h"
 
-static char dir[64];
-static char path[128];
+static char path[512];
 
-static int make_folder(void **state)
+static int set_path(void **state)
 {
-    (void)snprintf(dir, sizeof dir, "/tmp/carm-row-XXXXXX");
-    if (!mkdtemp(dir)) {
-        return -1;
-    }
-    (void)snprintf(path, sizeof path, "%s/points.csv", dir);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)unlink(path);
-    return rmdir(dir);
+    const int rc = make_folder(state);
+    (void)snprintf(path, sizeof path, "%s", path_of("points.csv"));
+    return rc;
 }
 
 static struct carm_row make_row(const char *name)
@@ -54,7 +43,7 @@ static void append(const struct carm_row *rows, int n)
         assert_string_equal(field_, value);             \
     } while (0)
 
-TEST_BETWEEN(columns_are_as_the_header_says, make_folder, remove_folder)
+TEST_BETWEEN(columns_are_as_the_header_says, set_path, remove_folder)
 {
     struct csv csv;
     struct carm_row row = make_row("solve");
@@ -126,7 +115,7 @@ TEST_BETWEEN(columns_are_as_the_header_says, make_folder, remove_folder)
     csv_free(&csv);
 }
 
-TEST_BETWEEN(what_lacks_is_empty_with_its_reason, make_folder, remove_folder)
+TEST_BETWEEN(what_lacks_is_empty_with_its_reason, set_path, remove_folder)
 {
     struct csv csv;
     struct carm_row row = {.name = "bare", .calls = 1};
@@ -143,7 +132,7 @@ TEST_BETWEEN(what_lacks_is_empty_with_its_reason, make_folder, remove_folder)
     csv_free(&csv);
 }
 
-TEST_BETWEEN(bytes_alone_tell_who_counted, make_folder, remove_folder)
+TEST_BETWEEN(bytes_alone_tell_who_counted, set_path, remove_folder)
 {
     struct csv csv;
     struct carm_row row = {.name = "haswell"};
@@ -155,7 +144,7 @@ TEST_BETWEEN(bytes_alone_tell_who_counted, make_folder, remove_folder)
     csv_free(&csv);
 }
 
-TEST_BETWEEN(any_name_comes_back, make_folder, remove_folder)
+TEST_BETWEEN(any_name_comes_back, set_path, remove_folder)
 {
     static const char *const names[] = {"a,b", "say \"hi\"",  "two\nlines", " spaces ",
                                         "\"",  ",",           "\r",         "\033[2J",
@@ -207,7 +196,7 @@ static void refuse(int code, const char *where, const char *what)
     assert_non_null(strstr(err.text, where));
 }
 
-TEST_BETWEEN(other_files_stay_as_they_are, make_folder, remove_folder)
+TEST_BETWEEN(other_files_stay_as_they_are, set_path, remove_folder)
 {
     static const char *const texts[] = {
         "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n", "x\n",
@@ -221,17 +210,17 @@ TEST_BETWEEN(other_files_stay_as_they_are, make_folder, remove_folder)
     }
 }
 
-TEST_BETWEEN(what_cannot_be_written_is_said, make_folder, remove_folder)
+TEST_BETWEEN(what_cannot_be_written_is_said, set_path, remove_folder)
 {
     refuse(-CARM_EIO, "/nonexistent/points.csv", "folder that exists");
-    refuse(-CARM_EIO, dir, "cannot be written");
+    refuse(-CARM_EIO, folder, "cannot be written");
     struct carm_row row = make_row("x");
     if (access("/dev/full", W_OK) == 0) {
         assert_refused(carm_row_append("/dev/full", &row, 1, &err), -CARM_EIO, "No space left");
     }
 }
 
-TEST_BETWEEN(half_a_line_does_not_swallow_the_next, make_folder, remove_folder)
+TEST_BETWEEN(half_a_line_does_not_swallow_the_next, set_path, remove_folder)
 {
     struct csv csv;
     struct carm_row row = make_row("whole");
@@ -248,7 +237,7 @@ TEST_BETWEEN(half_a_line_does_not_swallow_the_next, make_folder, remove_folder)
 }
 
 /* What is killed before its first row leaves a file that can be read. */
-TEST_BETWEEN(checking_writes_a_header, make_folder, remove_folder)
+TEST_BETWEEN(checking_writes_a_header, set_path, remove_folder)
 {
     struct csv csv;
     for (int i = 0; i < 2; i++) {
@@ -265,7 +254,7 @@ TEST_BETWEEN(checking_writes_a_header, make_folder, remove_folder)
     csv_free(&csv);
 }
 
-TEST_BETWEEN(processes_append_at_once, make_folder, remove_folder)
+TEST_BETWEEN(processes_append_at_once, set_path, remove_folder)
 {
     enum { PROCESSES = 8, TIMES = 40, ROWS = 3 };
     struct csv csv;
@@ -294,7 +283,7 @@ TEST_BETWEEN(processes_append_at_once, make_folder, remove_folder)
 }
 
 /* Who comes first writes the header; here all do. */
-TEST_BETWEEN(one_header_of_many_first_ones, make_folder, remove_folder)
+TEST_BETWEEN(one_header_of_many_first_ones, set_path, remove_folder)
 {
     enum { PROCESSES = 4, ROUNDS = 100 };
     for (int round = 0; round < ROUNDS; round++) {
@@ -325,7 +314,7 @@ TEST_BETWEEN(one_header_of_many_first_ones, make_folder, remove_folder)
     }
 }
 
-TEST_BETWEEN(decimal_points_are_points, make_folder, remove_folder)
+TEST_BETWEEN(decimal_points_are_points, set_path, remove_folder)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "de_DE.utf8"};
     const char *set = NULL;

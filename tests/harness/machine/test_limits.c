@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Control groups made of files: version 1, version 2, both, containers with and without a namespace of their own. */
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "harness/machine/limits.h"
-#include "tests/unit.h"
+#include "tests/folder.h"
 
 enum { FILES_MOST = 12 };
 
@@ -12,33 +11,16 @@ struct file {
     const char *path, *text;
 };
 
-static char root[] = "/tmp/carm-limits-XXXXXX";
-
-/* Writes a file below the root, and the folders that lead to it. */
-static void put(const struct file *file)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s%s", root, file->path);
-    for (char *at = path + sizeof root; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        (void)mkdir(path, 0700);
-        *at = '/';
-    }
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fputs(file->text, f) >= 0 && fclose(f) == 0);
-}
-
 static struct carm_limits read_limits(const struct file *files)
 {
     struct carm_limits limits;
     char command[PATH_MAX];
-    snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", root, root);
+    snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", folder, folder);
     assert_int_equal(system(command), 0);
     for (size_t i = 0; i < FILES_MOST && files[i].path; i++) {
-        put(&files[i]);
+        put_file(files[i].path, files[i].text);
     }
-    carm_limits_read(root, &limits);
+    carm_limits_read(folder, &limits);
     return limits;
 }
 
@@ -190,16 +172,4 @@ TEST(containers)
     }
 }
 
-static int make_root(void **state)
-{
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    char command[PATH_MAX];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
-
-RUN_TESTS(make_root, remove_root)
+RUN_TESTS(make_folder, remove_folder)

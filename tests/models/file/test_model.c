@@ -5,29 +5,16 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "models/file/model.h"
 #include "models/file/share.h"
 #include "models/model.h"
-#include "tests/unit.h"
-
-static char folder[] = "/tmp/carm-model-XXXXXX";
+#include "tests/folder.h"
 
 static const char *top(void)
 {
     const char *s = getenv("CARM_TOP");
     return s && *s ? s : ".";
-}
-
-static char *path_of(const char *name)
-{
-    static char path[2][256];
-    static int turn;
-    turn = !turn;
-    (void)snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
-    return path[turn];
 }
 
 static void *room(size_t n, size_t size)
@@ -501,19 +488,6 @@ TEST(reads_sample)
     assert_int_equal(m->nlevels, 4);
     assert_int_equal(m->nroofs, 2);
     carm_model_free(m);
-}
-
-static int make_folder(void **state)
-{
-    (void)umask(022);
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
 }
 
 /* ---- models to be shared ---- */

@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/json_scan.h"
 #include "harness/machine/share.h"
@@ -15,9 +13,8 @@
 #include "models/fleet/take.h"
 #include "models/latency.h"
 #include "tests/models/fleet/generate.h"
-#include "tests/unit.h"
+#include "tests/folder.h"
 
-static char folder[] = "/tmp/carm-fleet-XXXXXX";
 static const struct carm_fleet_options options = {.fdr = 0.01, .min_share = 0.01};
 
 static bool find(const char *text, const char *name, struct carm_span *span)
@@ -324,37 +321,24 @@ TEST(older_models)
     free(model);
 }
 
-static const char *in_folder(const char *name)
-{
-    static char path[256];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static void write_file(const char *name, const char *text)
-{
-    FILE *f = fopen(in_folder(name), "w");
-    fail_if(!f || fputs(text, f) < 0 || fclose(f), "cannot write %s", name);
-}
-
 TEST(folders)
 {
     struct carm_fleet *f = NULL;
     char *paths[] = {folder, NULL};
     char name[32];
-    assert_int_equal(mkdir(in_folder("sub"), 0700), 0);
+    assert_int_equal(mkdir(path_of("sub"), 0700), 0);
     for (int i = 0; i < 20; i++) {
         (void)snprintf(name, sizeof name, i % 2 ? "sub/%d.json" : "%d.json", i);
         char host[8];
         (void)snprintf(host, sizeof host, "h%d", i);
         char *text = text_of(host, i);
-        write_file(name, text);
+        put_file(name, text);
         free(text);
     }
-    write_file("bad.json", "{\"schema\":");
-    write_file("notes.txt", "no model");
-    write_file("fleet.jsonl",
-               "\n{\"host\":\"dead\",\"status\":\"killed\",\"reason\":\"signal 9\"}\nnonsense\n");
+    put_file("bad.json", "{\"schema\":");
+    put_file("notes.txt", "no model");
+    put_file("fleet.jsonl",
+             "\n{\"host\":\"dead\",\"status\":\"killed\",\"reason\":\"signal 9\"}\nnonsense\n");
     for (int threads = 0; threads <= 3; threads++) {
         struct carm_fleet_options o = options;
         o.threads = threads;
@@ -375,16 +359,16 @@ TEST(folders)
         carm_fleet_free(f);
     }
     (void)snprintf(name, sizeof name, "sub/none");
-    assert_int_equal(mkdir(in_folder("sub/none"), 0700), 0);
-    char *empty[] = {strdup(in_folder("sub/none")), NULL};
+    assert_int_equal(mkdir(path_of("sub/none"), 0700), 0);
+    char *empty[] = {strdup(path_of("sub/none")), NULL};
     assert_refused(carm_fleet_read(empty, 1, &options, &f, &err), -CARM_EIO, "has no model");
     free(empty[0]);
-    char *lost[] = {strdup(in_folder("lost.json")), NULL};
+    char *lost[] = {strdup(path_of("lost.json")), NULL};
     assert_refused(carm_fleet_read(lost, 1, &options, &f, &err), -CARM_EIO,
                    "lost.json: No such file");
     free(lost[0]);
     /* what is named is read, whatever its name */
-    char *named[] = {strdup(in_folder("notes.txt")), NULL};
+    char *named[] = {strdup(path_of("notes.txt")), NULL};
     assert_ok(carm_fleet_read(named, 1, &options, &f, &err));
     assert_int_equal(f->nbroken, 1);
     carm_fleet_free(f);
@@ -420,9 +404,9 @@ TEST(endless)
 {
     struct carm_fleet *f = NULL;
     int status = 0;
-    assert_int_equal(mkdir(in_folder("pipes"), 0700), 0);
-    char *named[] = {strdup(in_folder("pipes/rows.jsonl")), NULL};
-    char *around[] = {strdup(in_folder("pipes")), NULL};
+    assert_int_equal(mkdir(path_of("pipes"), 0700), 0);
+    char *named[] = {strdup(path_of("pipes/rows.jsonl")), NULL};
+    char *around[] = {strdup(path_of("pipes")), NULL};
     assert_int_equal(mkfifo(named[0], 0600), 0);
     /* a folder's pipes are left alone: nobody opens this one */
     pid_t pid = write_pipe(named[0], 0);
@@ -472,18 +456,6 @@ TEST(no_memory)
     }
     free(row);
     free(model);
-}
-
-static int make_folder(void **state)
-{
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[64];
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command); /* NOLINT: the name is ours */
 }
 
 RUN_TESTS(make_folder, remove_folder)
