@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_read.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -268,4 +269,51 @@ json_t *carm_jread_array(struct carm_jread *r, json_t *obj, const char *name, si
     memcpy(items, &room, sizeof room);
     *nitems = n;
     return v;
+}
+
+void carm_jread_only(struct carm_jread *r, json_t *obj, const char *const *known, size_t n)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(obj, key, value)
+    {
+        size_t i = 0;
+        while (i < n && strcmp(known[i], key) != 0) {
+            i++;
+        }
+        if (i == n) {
+            carm_jread_bad(r, NULL, "has a member \"%.40s\", which this carm does not know", key);
+        }
+    }
+}
+
+/* Reads "0x2A" at *s, which moves behind the number. */
+static bool take_hex(const char **s, uint32_t most, uint32_t *value)
+{
+    char *end;
+    if ((*s)[0] != '0' || (*s)[1] != 'x' || !isxdigit((unsigned char)(*s)[2])) {
+        return false;
+    }
+    const unsigned long v = strtoul(*s, &end, 16);
+    *s = end;
+    *value = (uint32_t)v;
+    return v <= most;
+}
+
+bool carm_jread_range(struct carm_jread *r, json_t *v, const char *name, uint32_t most,
+                      uint32_t *first, uint32_t *last)
+{
+    const char *text = json_string_value(v);
+    const char *s = text ? text : "";
+    bool good = take_hex(&s, most, first);
+    *last = *first;
+    if (good && *s == '-') {
+        s++;
+        good = take_hex(&s, most, last) && *first <= *last;
+    }
+    if (!good || *s) {
+        carm_jread_bad(r, name, "is %s%.30s%s, not of the form \"0x30\" or \"0x30-0x4F\"",
+                       text ? "\"" : "", text ? text : "no string", text ? "\"" : "");
+    }
+    return good && !*s;
 }

@@ -83,3 +83,10 @@ json_t *carm_jread_object(struct carm_jread *r, json_t *obj, const char *name);
  * nitems  how many; 0 on failure */
 json_t *carm_jread_array(struct carm_jread *r, json_t *obj, const char *name, size_t max,
                          size_t size, void *items, size_t *nitems);
+
+/* Refuses an object's members of other names than known[n]: a misspelt member would read as a missing one. */
+void carm_jread_only(struct carm_jread *r, json_t *obj, const char *const *known, size_t n);
+
+/* "0x2A" or "0x30-0x4F"; both are most at most. returns false and notes the failure for another value */
+bool carm_jread_range(struct carm_jread *r, json_t *v, const char *name, uint32_t most,
+                      uint32_t *first, uint32_t *last);

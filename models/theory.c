@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/theory.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -160,21 +159,6 @@ enum {
 
 static const char *const width_names[CARM_THEORY_WIDTHS] = {"scalar", "16", "32", "64", "tile"};
 
-/* A misspelt member would read as not known, so that every member must be one of the list. */
-static void refuse_others(struct carm_jread *r, json_t *obj, const char *const *known, size_t n)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(obj, key, value)
-    {
-        size_t i = 0;
-        while (i < n && strcmp(known[i], key) != 0)
-            i++;
-        if (i == n)
-            carm_jread_bad(r, NULL, "has a member \"%.40s\", which this carm does not know", key);
-    }
-}
-
 /* A rate that may be absent or null: 0 then. */
 static double read_rate(struct carm_jread *r, json_t *obj, const char *name, bool zero)
 {
@@ -205,7 +189,7 @@ static void read_pipes(struct carm_jread *r, json_t *obj, struct carm_theory_rat
     json_t *pipes = carm_jread_object(r, obj, "pipes");
     size_t old = carm_jread_enter(r, ".pipes");
     if (pipes) {
-        refuse_others(r, pipes, known, sizeof known / sizeof *known);
+        carm_jread_only(r, pipes, known, sizeof known / sizeof *known);
         /* All three: an absent one would not be unknown but silently none. */
         w->mul = carm_jread_nonnegative(r, pipes, "mul");
         w->add = carm_jread_nonnegative(r, pipes, "add");
@@ -222,7 +206,7 @@ static void read_others(struct carm_jread *r, json_t *obj, double issue,
 {
     json_t *others = carm_jread_object(r, obj, "others");
     size_t old = carm_jread_enter(r, ".others");
-    refuse_others(r, others, other_names, CARM_THEORY_OTHERS);
+    carm_jread_only(r, others, other_names, CARM_THEORY_OTHERS);
     for (size_t i = 0; others && i < CARM_THEORY_OTHERS; i++) {
         w->others[i] = read_rate(r, others, other_names[i], false);
         if (issue > 0 && w->others[i] > issue)
@@ -234,7 +218,7 @@ static void read_others(struct carm_jread *r, json_t *obj, double issue,
 static void read_width(struct carm_jread *r, json_t *obj, double issue, struct carm_theory_rates *w)
 {
     static const char *const known[] = {"loads", "stores", "accesses", "fma", "pipes", "others"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     w->loads = read_rate(r, obj, "loads", false);
     w->stores = read_rate(r, obj, "stores", false);
     w->accesses = read_rate(r, obj, "accesses", false);
@@ -255,7 +239,7 @@ static void read_widths(struct carm_jread *r, json_t *obj, struct carm_microarch
 {
     json_t *widths = carm_jread_object(r, obj, "widths");
     size_t old = carm_jread_enter(r, ".widths");
-    refuse_others(r, widths, width_names, CARM_THEORY_WIDTHS);
+    carm_jread_only(r, widths, width_names, CARM_THEORY_WIDTHS);
     for (size_t i = 0; widths && i < CARM_THEORY_WIDTHS; i++) {
         if (!json_object_get(widths, width_names[i]))
             continue;
@@ -267,39 +251,12 @@ static void read_widths(struct carm_jread *r, json_t *obj, struct carm_microarch
     carm_jread_leave(r, old);
 }
 
-/* Reads "0x2A" at *s, which moves behind the number; -1 = no number. */
-static int parse_hex(const char **s)
-{
-    char *end;
-    if ((*s)[0] != '0' || (*s)[1] != 'x' || !isxdigit((unsigned char)(*s)[2]))
-        return -1;
-    unsigned long v = strtoul(*s, &end, 16);
-    *s = end;
-    return v <= CPUID_MOST ? (int)v : -1;
-}
-
-/* "0x2A" or "0x30-0x4F" */
-static void read_range(struct carm_jread *r, json_t *v, const char *name, int *first, int *last)
-{
-    const char *text = json_string_value(v);
-    const char *s = text ? text : "";
-    *first = *last = parse_hex(&s);
-    if (*first >= 0 && *s == '-') {
-        s++;
-        *last = parse_hex(&s);
-    }
-    if (*first < 0 || *last < *first || *s)
-        carm_jread_bad(r, name, "is %s%.30s%s, not of the form \"0x30\" or \"0x30-0x4F\"",
-                       text ? "\"" : "", text ? text : "no string", text ? "\"" : "");
-}
-
 static void read_models(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
 {
     static const char *const known[] = {"family", "models"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
-    int family;
-    int same;
-    read_range(r, carm_jread_member(r, obj, "family"), "family", &family, &same);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
+    uint32_t family = 0, same = 0;
+    carm_jread_range(r, carm_jread_member(r, obj, "family"), "family", CPUID_MOST, &family, &same);
     if (same != family)
         carm_jread_bad(r, "family", "is a range");
     json_t *models = carm_jread_member(r, obj, "models");
@@ -313,8 +270,9 @@ static void read_models(struct carm_jread *r, json_t *obj, struct carm_microarch
         }
         struct carm_theory_range *range = &m->cpuid[m->ncpuid++];
         size_t old = carm_jread_enter(r, ".models[%zu]", i);
-        range->family = family;
-        read_range(r, json_array_get(models, i), NULL, &range->first, &range->last);
+        uint32_t first = 0, last = 0;
+        carm_jread_range(r, json_array_get(models, i), NULL, CPUID_MOST, &first, &last);
+        *range = (struct carm_theory_range){(int)family, (int)first, (int)last};
         carm_jread_leave(r, old);
     }
 }
@@ -387,7 +345,7 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
     static const char *const known[] = {"name",         "vendor", "issue",    "reorder",
                                         "vector_queue", "cpuid",  "widths",   "core",
                                         "sources",      "note",   "code_line"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     carm_jread_name(r, obj, "name", m->name, sizeof m->name);
     if (carm_text_has_controls(m->name)) { /* names go to terminals */
         carm_jread_bad(r, "name", "has a control character");

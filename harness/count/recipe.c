@@ -2,191 +2,78 @@
 #include "harness/count/recipe.h"
 
 #include <cpuid.h>
-#include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- checked reading: each function takes one member and notes the first mistake ---- */
-
-struct reader {
-    const char *recipe; /* whose mistakes these are; "" = of the whole file */
-    struct carm_err *err;
-    int rc; /* 0, or of the first mistake */
-};
+#include "base/json_read.h"
 
 static const char schema[] = "carm-counters/1";
-
-/* Notes a mistake; the sentence begins with the recipe's name. */
-__attribute__((format(printf, 2, 3))) static void bad(struct reader *r, const char *fmt, ...)
-{
-    if (r->rc) {
-        return;
-    }
-    char what[400];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(what, sizeof what, fmt, args);
-    va_end(args);
-    r->rc = r->recipe[0]
-                ? carm_fail(r->err, CARM_EFORMAT, "counter recipe %.48s: %s", r->recipe, what)
-                : carm_fail(r->err, CARM_EFORMAT, "counter recipes: %s", what);
-}
+static const char file[] = "counter recipes"; /* in messages */
 
 /* Parses the text and checks its schema. returns a new reference, NULL with r->rc */
-static json_t *load(struct reader *r, const char *text)
+static json_t *load(struct carm_jread *r, const char *text)
 {
-    json_error_t error;
-    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    if (!root) {
-        bad(r, "line %d: %.200s", error.line, error.text);
-        return NULL;
+    char is[64] = "";
+    json_t *root = carm_jread_parse(r, text, strlen(text));
+    carm_jread_text(r, root, "schema", is, sizeof is);
+    if (strcmp(is, schema) != 0) {
+        carm_jread_bad(r, "schema", "is \"%s\"; this carm reads \"%s\"", is, schema);
     }
-    const char *is = json_string_value(json_object_get(root, "schema"));
-    if (!is || strcmp(is, schema) != 0) {
-        bad(r, "the schema is %.64s; this carm reads %s", is ? is : "missing", schema);
+    if (r->rc) {
         json_decref(root);
         return NULL;
     }
     return root;
 }
 
-/* Members; an absent one yields "", the default, or NULL. what: the object's name in messages. */
-static void get_text(struct reader *r, json_t *o, const char *what, const char *key, char *to,
-                     size_t size)
+/* Members that may be absent. */
+static double get_number(struct carm_jread *r, json_t *o, const char *key, double absent)
 {
-    to[0] = '\0';
-    json_t *v = json_object_get(o, key);
-    if (!v) {
-        return;
-    }
-    const char *s = json_string_value(v);
-    if (!s) {
-        bad(r, "%s: \"%s\" is not a string", what, key);
-    } else if (strlen(s) >= size) {
-        bad(r, "%s: \"%s\" is longer than %zu bytes", what, key, size - 1);
-    } else {
-        memcpy(to, s, strlen(s) + 1);
-    }
+    return json_object_get(o, key) ? carm_jread_positive(r, o, key) : absent;
 }
 
-static double get_number(struct reader *r, json_t *o, const char *what, const char *key,
-                         double absent)
+static bool get_bool(struct carm_jread *r, json_t *o, const char *key)
 {
-    json_t *v = json_object_get(o, key);
-    if (!v) {
-        return absent;
-    }
-    if (!json_is_number(v)) {
-        bad(r, "%s: \"%s\" is not a number", what, key);
-        return absent;
-    }
-    const double value = json_number_value(v);
-    if (value <= 0 && !(value == 0 && absent == 0)) {
-        bad(r, "%s: \"%s\" is not above 0", what, key);
-        return absent;
-    }
-    return value;
+    return json_object_get(o, key) && carm_jread_bool(r, o, key);
 }
 
-static bool get_bool(struct reader *r, json_t *o, const char *what, const char *key)
-{
-    json_t *v = json_object_get(o, key);
-    if (v && !json_is_boolean(v)) {
-        bad(r, "%s: \"%s\" is neither true nor false", what, key);
-    }
-    return json_is_true(v);
-}
-
-/* returns false where s is not a number of 32 bits from end to end */
-static bool read_hex(const char *s, const char *end, unsigned long *value)
-{
-    char *stop = NULL;
-    if (s[0] != '0' || s[1] != 'x') {
-        return false;
-    }
-    *value = strtoul(s, &stop, 16);
-    return stop == end && stop > s + 2 && *value <= 0xffffffffUL;
-}
-
-static unsigned get_hex(struct reader *r, json_t *o, const char *what, const char *key)
-{
-    json_t *v = json_object_get(o, key);
-    if (!v) {
-        return 0;
-    }
-    const char *s = json_string_value(v);
-    unsigned long value = 0;
-    if (!s || !read_hex(s, s + strlen(s), &value)) {
-        bad(r, "%s: \"%s\" is not a string like \"0x81D0\"", what, key);
-        return 0;
-    }
-    return (unsigned)value;
-}
-
-static json_t *get_array(struct reader *r, json_t *o, const char *what, const char *key)
+static json_t *get_array(struct carm_jread *r, json_t *o, const char *key)
 {
     json_t *v = json_object_get(o, key);
     if (v && !json_is_array(v)) {
-        bad(r, "%s: \"%s\" is not a list", what, key);
+        carm_jread_bad(r, key, "is not a list");
         return NULL;
     }
     return v;
 }
 
-/* Refuses members that are not among the names of a list that ends with NULL. */
-static void allow_only(struct reader *r, json_t *o, const char *what, const char *const *names)
+/* An object with members of these names alone. */
+static void check_object(struct carm_jread *r, json_t *o, const char *const *names, size_t n)
 {
     if (!json_is_object(o)) {
-        bad(r, "%s is not an object", what);
-        return;
+        carm_jread_bad(r, NULL, "is not an object");
     }
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach(o, key, value)
-    {
-        bool known = false;
-        for (size_t i = 0; names[i] && !known; i++) {
-            known = strcmp(names[i], key) == 0;
-        }
-        if (!known) {
-            bad(r, "%s: there is no member \"%.64s\"", what, key);
-        }
-    }
+    carm_jread_only(r, o, names, n);
 }
 
 /* Whether o's vendor, family and models ("0x55", "0x30-0x4F") have this processor. */
-static bool matches(struct reader *r, json_t *o, const char *vendor, int family, int model)
+static bool matches(struct carm_jread *r, json_t *o, const char *vendor, int family, int model)
 {
     const char *is = json_string_value(json_object_get(o, "vendor"));
-    json_t *models = get_array(r, o, "models", "models");
-    const unsigned has = get_hex(r, o, "recipe", "family");
-    if (!is || strcmp(is, vendor) != 0 || family < 0 || (int)has != family) {
+    json_t *models = get_array(r, o, "models");
+    uint32_t from = 0, to = 0;
+    if (!is || strcmp(is, vendor) != 0 || family < 0 ||
+        !carm_jread_range(r, json_object_get(o, "family"), "family", INT_MAX, &from, &to) ||
+        (int)from != family) {
         return false;
     }
-    size_t i = 0;
-    json_t *v = NULL;
-    json_array_foreach(models, i, v)
-    {
-        const char *s = json_string_value(v);
-        const char *dash = s ? strchr(s, '-') : NULL;
-        unsigned long from = 0;
-        unsigned long to = 0;
-        bool good = s && read_hex(s, dash ? dash : s + strlen(s), &from);
-        to = from;
-        if (good && dash) {
-            good = read_hex(dash + 1, s + strlen(s), &to) && from <= to;
-        }
-        if (!good) {
-            bad(r, "models: \"%.32s\" is not like \"0x55\" or \"0x30-0x4F\"", s ? s : "");
-            return false;
-        }
-        if (model >= 0 && (unsigned long)model >= from && (unsigned long)model <= to) {
+    for (size_t i = 0; i < json_array_size(models) && !r->rc; i++) {
+        if (carm_jread_range(r, json_array_get(models, i), "models", INT_MAX, &from, &to) &&
+            model >= (int)from && model <= (int)to) {
             return true;
         }
     }
@@ -198,13 +85,15 @@ static bool matches(struct reader *r, json_t *o, const char *vendor, int family,
 enum { EVENTS_MAX = 64 };
 
 static const char *const event_members[] = {"name", "papi",  "likwid", "counter", "likwid_scale",
-                                            "code", "fixed", "slots",  "scope",   NULL};
-static const char *const formula_members[] = {"quantity", "terms", "required", "upper_bound", NULL};
-static const char *const width_members[] = {"event", "bytes", "low", NULL};
-static const char *const set_members[] = {"events", "formulas", "width", NULL};
+                                            "code", "fixed", "slots",  "scope"};
+static const char *const formula_members[] = {"quantity", "terms", "required", "upper_bound"};
+static const char *const width_members[] = {"event", "bytes", "low"};
+static const char *const set_members[] = {"events", "formulas", "width"};
 static const char *const recipe_members[] = {
-    "name",    "title",  "vendor",   "family", "models", "pfm",  "pfm_also", "likwid", "counters",
-    "include", "events", "formulas", "width",  "lacks",  "note", "sources",  NULL};
+    "name",     "title",   "vendor", "family",   "models", "pfm",   "pfm_also", "likwid",
+    "counters", "include", "events", "formulas", "width",  "lacks", "note",     "sources"};
+
+#define CHECK(r, o, names) check_object(r, o, names, sizeof names / sizeof *names)
 
 static size_t find_event(const struct carm_recipe *recipe, const char *name)
 {
@@ -215,10 +104,10 @@ static size_t find_event(const struct carm_recipe *recipe, const char *name)
     return i;
 }
 
-static enum carm_event_scope read_scope(struct reader *r, json_t *o, const char *what)
+static enum carm_event_scope read_scope(struct carm_jread *r, json_t *o)
 {
-    char scope[16];
-    get_text(r, o, what, "scope", scope, sizeof scope);
+    char scope[16] = "";
+    carm_jread_copy(r, json_object_get(o, "scope"), "scope", scope, sizeof scope);
     if (strcmp(scope, "socket") == 0) {
         return CARM_EVENT_SOCKET;
     }
@@ -226,14 +115,15 @@ static enum carm_event_scope read_scope(struct reader *r, json_t *o, const char 
         return CARM_EVENT_SOFTWARE;
     }
     if (scope[0] && strcmp(scope, "thread") != 0) {
-        bad(r, "%s: scope \"%s\" is none of thread, socket, software", what, scope);
+        carm_jread_bad(r, "scope", "is \"%s\", none of thread, socket, software", scope);
     }
     return CARM_EVENT_THREAD;
 }
 
 /* The name with which PAPI finds the event: of the recipe's own PMU where it names none, raw where
  * libpfm4 has no such PMU. */
-static void complete_papi(struct reader *r, const struct carm_recipe *recipe, struct carm_event *e)
+static void complete_papi(struct carm_jread *r, const struct carm_recipe *recipe,
+                          struct carm_event *e)
 {
     if (!e->papi[0] || strstr(e->papi, "::")) {
         return;
@@ -245,42 +135,42 @@ static void complete_papi(struct reader *r, const struct carm_recipe *recipe, st
         snprintf(name, sizeof name, "perf_raw::r%04x", e->code);
     }
     if (strlen(name) >= sizeof e->papi) {
-        bad(r, "event %s: \"papi\" is longer than %zu bytes", e->name, sizeof e->papi - 1);
+        carm_jread_bad(r, "papi", "is longer than %zu bytes", sizeof e->papi - 1);
         return;
     }
     memcpy(e->papi, name, strlen(name) + 1);
 }
 
-static void read_event(struct reader *r, struct carm_recipe *recipe, json_t *o)
+static void read_event(struct carm_jread *r, struct carm_recipe *recipe, json_t *o)
 {
     struct carm_event e;
+    uint32_t code = 0, same = 0;
     memset(&e, 0, sizeof e);
-    allow_only(r, o, "an event", event_members);
-    get_text(r, o, "an event", "name", e.name, sizeof e.name);
-    char what[sizeof e.name + 8];
-    snprintf(what, sizeof what, "event %s", e.name);
-    get_text(r, o, what, "papi", e.papi, sizeof e.papi);
-    get_text(r, o, what, "likwid", e.likwid, sizeof e.likwid);
-    get_text(r, o, what, "counter", e.counter, sizeof e.counter);
-    e.likwid_scale = get_number(r, o, what, "likwid_scale", 1);
-    e.code = get_hex(r, o, what, "code");
-    e.fixed = get_bool(r, o, what, "fixed");
-    const double slots = get_number(r, o, what, "slots", 1);
-    e.scope = read_scope(r, o, what);
+    CHECK(r, o, event_members);
+    carm_jread_name(r, o, "name", e.name, sizeof e.name);
+    carm_jread_copy(r, json_object_get(o, "papi"), "papi", e.papi, sizeof e.papi);
+    carm_jread_copy(r, json_object_get(o, "likwid"), "likwid", e.likwid, sizeof e.likwid);
+    carm_jread_copy(r, json_object_get(o, "counter"), "counter", e.counter, sizeof e.counter);
+    e.likwid_scale = get_number(r, o, "likwid_scale", 1);
+    if (json_object_get(o, "code")) {
+        carm_jread_range(r, json_object_get(o, "code"), "code", UINT32_MAX, &code, &same);
+    }
+    e.code = code;
+    e.fixed = get_bool(r, o, "fixed");
+    const double slots = get_number(r, o, "slots", 1);
+    e.scope = read_scope(r, o);
     if (slots != 1 && slots != 2) {
-        bad(r, "%s: \"slots\" is neither 1 nor 2", what);
+        carm_jread_bad(r, "slots", "is neither 1 nor 2");
     }
     e.slots = slots == 2 ? 2 : 1;
-    if (!e.name[0]) {
-        bad(r, "an event has no name");
-    } else if (find_event(recipe, e.name) < recipe->nevents) {
-        bad(r, "%s appears twice", what);
+    if (find_event(recipe, e.name) < recipe->nevents) {
+        carm_jread_bad(r, "name", "repeats \"%s\"", e.name);
     } else if (!e.papi[0] && !e.likwid[0]) {
-        bad(r, "%s has no name in \"papi\" or \"likwid\"", what);
-    } else if (e.scope == CARM_EVENT_THREAD && e.papi[0] && e.code == 0) {
-        bad(r, "%s has no code", what);
+        carm_jread_bad(r, NULL, "has no name in \"papi\" or \"likwid\"");
+    } else if (code != same || (e.scope == CARM_EVENT_THREAD && e.papi[0] && e.code == 0)) {
+        carm_jread_bad(r, NULL, "has no code");
     } else if (recipe->nevents == EVENTS_MAX) {
-        bad(r, "there are more than %d events", EVENTS_MAX);
+        carm_jread_bad(r, NULL, "is one more than %d", EVENTS_MAX);
     }
     if (!recipe->likwid[0]) {
         e.likwid[0] = '\0';
@@ -292,27 +182,23 @@ static void read_event(struct reader *r, struct carm_recipe *recipe, json_t *o)
     }
 }
 
-static void read_terms(struct reader *r, const struct carm_recipe *recipe, json_t *terms,
-                       const char *what, struct carm_formula *f)
+static void read_terms(struct carm_jread *r, const struct carm_recipe *recipe, json_t *terms,
+                       struct carm_formula *f)
 {
-    if (json_object_size(terms) == 0) {
-        bad(r, "%s has no terms", what);
-        return;
-    }
-    if (json_object_size(terms) > CARM_FORMULA_TERMS_MAX) {
-        bad(r, "%s has more than %d terms", what, CARM_FORMULA_TERMS_MAX);
-        return;
-    }
     const char *name = NULL;
     json_t *weight = NULL;
+    if (json_object_size(terms) == 0 || json_object_size(terms) > CARM_FORMULA_TERMS_MAX) {
+        carm_jread_bad(r, "terms", "has not 1 to %d members", CARM_FORMULA_TERMS_MAX);
+        return;
+    }
     json_object_foreach(terms, name, weight)
     {
         const size_t event = find_event(recipe, name);
         const double w = json_number_value(weight);
         if (event == recipe->nevents) {
-            bad(r, "%s names the event \"%.64s\", which does not exist", what, name);
+            carm_jread_bad(r, "terms", "names the event \"%.64s\", which does not exist", name);
         } else if (!(w > 0) || !isfinite(w)) {
-            bad(r, "%s: the weight of %s is not a number above 0", what, name);
+            carm_jread_bad(r, "terms", "has for %.64s a weight that is no number above 0", name);
         } else {
             f->terms[f->nterms].event = event;
             f->terms[f->nterms].weight = w;
@@ -321,114 +207,122 @@ static void read_terms(struct reader *r, const struct carm_recipe *recipe, json_
     }
 }
 
-static void read_formula(struct reader *r, struct carm_recipe *recipe, json_t *o)
+static void read_formula(struct carm_jread *r, struct carm_recipe *recipe, json_t *o)
 {
     struct carm_formula f;
+    char quantity[32] = "";
     memset(&f, 0, sizeof f);
-    char quantity[32];
-    char what[48];
-    allow_only(r, o, "a formula", formula_members);
-    get_text(r, o, "a formula", "quantity", quantity, sizeof quantity);
-    snprintf(what, sizeof what, "the formula of %s", quantity);
+    CHECK(r, o, formula_members);
+    carm_jread_text(r, o, "quantity", quantity, sizeof quantity);
     f.quantity = carm_quantity_find(quantity);
     if (f.quantity == CARM_Q_COUNT) {
-        bad(r, "there is no quantity \"%s\"", quantity);
+        carm_jread_bad(r, "quantity", "is \"%s\", which does not exist", quantity);
     }
     for (size_t i = 0; i < recipe->nformulas; i++) {
         if (recipe->formulas[i].quantity == f.quantity) {
-            bad(r, "%s appears twice", what);
+            carm_jread_bad(r, "quantity", "repeats \"%s\"", quantity);
         }
     }
-    f.required = get_bool(r, o, what, "required");
-    f.upper_bound = get_bool(r, o, what, "upper_bound");
-    read_terms(r, recipe, json_object_get(o, "terms"), what, &f);
+    f.required = get_bool(r, o, "required");
+    f.upper_bound = get_bool(r, o, "upper_bound");
+    read_terms(r, recipe, json_object_get(o, "terms"), &f);
     if (!r->rc) {
         recipe->formulas[recipe->nformulas++] = f;
     }
 }
 
-static void read_width(struct reader *r, struct carm_recipe *recipe, json_t *o)
+static void read_width(struct carm_jread *r, struct carm_recipe *recipe, json_t *o)
 {
     struct carm_width w;
+    char event[sizeof recipe->events->name] = "";
     memset(&w, 0, sizeof w);
-    char event[sizeof recipe->events->name];
-    allow_only(r, o, "a width", width_members);
-    get_text(r, o, "a width", "event", event, sizeof event);
+    CHECK(r, o, width_members);
+    carm_jread_text(r, o, "event", event, sizeof event);
     w.event = find_event(recipe, event);
-    w.bytes = get_number(r, o, "a width", "bytes", 0);
-    w.low = get_number(r, o, "a width", "low", w.bytes);
+    w.bytes = carm_jread_positive(r, o, "bytes");
+    w.low = get_number(r, o, "low", w.bytes);
     if (w.event == recipe->nevents) {
-        bad(r, "a width names the event \"%s\", which does not exist", event);
-    } else if (!(w.low > 0 && w.low <= w.bytes && w.bytes <= 64)) {
-        bad(r, "the width of %s is not within 0 < low <= bytes <= 64", event);
+        carm_jread_bad(r, "event", "is \"%s\", which does not exist", event);
+    } else if (!(w.low <= w.bytes && w.bytes <= 64)) {
+        carm_jread_bad(r, NULL, "is not within 0 < low <= bytes <= 64");
     } else if (recipe->nwidths == EVENTS_MAX) {
-        bad(r, "there are more than %d widths", EVENTS_MAX);
+        carm_jread_bad(r, NULL, "is one more than %d", EVENTS_MAX);
     }
     if (!r->rc) {
         recipe->widths[recipe->nwidths++] = w;
     }
 }
 
-typedef void read_one(struct reader *r, struct carm_recipe *recipe, json_t *o);
+typedef void read_one(struct carm_jread *r, struct carm_recipe *recipe, json_t *o);
 
-static void read_all(struct reader *r, struct carm_recipe *recipe, json_t *o, const char *key,
+static void read_all(struct carm_jread *r, struct carm_recipe *recipe, json_t *o, const char *key,
                      read_one *read)
 {
-    json_t *list = get_array(r, o, key, key);
+    json_t *list = get_array(r, o, key);
     for (size_t i = 0; i < json_array_size(list) && !r->rc; i++) {
+        const size_t old = carm_jread_enter(r, ".%s[%zu]", key, i);
         read(r, recipe, json_array_get(list, i));
+        carm_jread_leave(r, old);
     }
 }
 
 /* The included sets' members and then the recipe's own. */
-static void read_everywhere(struct reader *r, struct carm_recipe *recipe, json_t *root, json_t *o,
-                            const char *key, read_one *read)
+static void read_everywhere(struct carm_jread *r, struct carm_recipe *recipe, json_t *root,
+                            json_t *o, const char *key, read_one *read)
 {
     json_t *sets = json_object_get(root, "sets");
-    json_t *include = get_array(r, o, "include", "include");
+    json_t *include = get_array(r, o, "include");
     for (size_t i = 0; i < json_array_size(include) && !r->rc; i++) {
         const char *name = json_string_value(json_array_get(include, i));
         json_t *set = name ? json_object_get(sets, name) : NULL;
         if (!set) {
-            bad(r, "there is no set \"%.64s\" to include", name ? name : "");
+            carm_jread_bad(r, "include", "has no set \"%.64s\"", name ? name : "");
             return;
         }
-        allow_only(r, set, name, set_members);
+        CHECK(r, set, set_members);
         read_all(r, recipe, set, key, read);
     }
     read_all(r, recipe, o, key, read);
 }
 
-static void read_recipe(struct reader *r, json_t *root, json_t *o, struct carm_recipe *recipe)
+static void read_recipe(struct carm_jread *r, json_t *root, json_t *o, struct carm_recipe *recipe)
 {
-    allow_only(r, o, "the recipe", recipe_members);
-    get_text(r, o, "recipe", "name", recipe->name, sizeof recipe->name);
-    get_text(r, o, "recipe", "title", recipe->title, sizeof recipe->title);
-    get_text(r, o, "recipe", "pfm", recipe->pfm, sizeof recipe->pfm);
-    get_text(r, o, "recipe", "pfm_also", recipe->pfm_also, sizeof recipe->pfm_also);
-    get_text(r, o, "recipe", "likwid", recipe->likwid, sizeof recipe->likwid);
-    get_text(r, o, "recipe", "lacks", recipe->lacks, sizeof recipe->lacks);
-    get_text(r, o, "recipe", "note", recipe->note, sizeof recipe->note);
-    const double counters = get_number(r, o, "recipe", "counters", 0);
-    if (!(counters <= 64) || counters != floor(counters)) {
-        bad(r, "\"counters\" is not a whole number of at most 64");
-    } else {
-        recipe->counters = (int)counters;
+    const struct {
+        const char *key;
+        char *text;
+        size_t size;
+    } texts[] = {
+        {"name", recipe->name, sizeof recipe->name},
+        {"title", recipe->title, sizeof recipe->title},
+        {"pfm", recipe->pfm, sizeof recipe->pfm},
+        {"pfm_also", recipe->pfm_also, sizeof recipe->pfm_also},
+        {"likwid", recipe->likwid, sizeof recipe->likwid},
+        {"lacks", recipe->lacks, sizeof recipe->lacks},
+        {"note", recipe->note, sizeof recipe->note},
+    };
+    CHECK(r, o, recipe_members);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        carm_jread_copy(r, json_object_get(o, texts[i].key), texts[i].key, texts[i].text,
+                        texts[i].size);
+    }
+    recipe->counters = json_object_get(o, "counters") ? carm_jread_int(r, o, "counters", 0) : 0;
+    if (recipe->counters > 64) {
+        carm_jread_bad(r, "counters", "is more than 64");
     }
     if (json_array_size(json_object_get(o, "sources")) == 0) {
-        bad(r, "it names no sources");
+        carm_jread_bad(r, "sources", "is missing");
     }
     read_everywhere(r, recipe, root, o, "events", read_event);
     read_everywhere(r, recipe, root, o, "formulas", read_formula);
     read_everywhere(r, recipe, root, o, "width", read_width);
     if (recipe->nformulas == 0) {
-        bad(r, "it has no formulas");
+        carm_jread_bad(r, "formulas", "is empty");
     }
     for (size_t i = 0; i < recipe->nevents; i++) {
         const struct carm_event *e = &recipe->events[i];
         if (e->scope == CARM_EVENT_THREAD && !e->fixed && (int)e->slots > recipe->counters) {
-            bad(r, "event %s needs more counters than the %d of this processor", e->name,
-                recipe->counters);
+            carm_jread_bad(r, NULL, "has an event %s for more counters than the processor's %d",
+                           e->name, recipe->counters);
         }
     }
 }
@@ -451,7 +345,7 @@ int carm_recipe_parse(const char *text, const char *name, struct carm_recipe **o
                       struct carm_err *err)
 {
     *out = NULL;
-    struct reader r = {.recipe = "", .err = err};
+    struct carm_jread r = {.file = file, .err = err};
     json_t *root = load(&r, text);
     if (!root) {
         return r.rc;
@@ -473,7 +367,7 @@ int carm_recipe_parse(const char *text, const char *name, struct carm_recipe **o
         r.rc = carm_fail(err, CARM_ENOMEM, "out of memory while reading counter recipes");
         goto out;
     }
-    r.recipe = name;
+    carm_jread_enter(&r, "%.48s", name);
     read_recipe(&r, root, o, recipe);
     if (r.rc == 0) {
         *out = recipe;
@@ -530,12 +424,12 @@ static char names[RECIPES_MAX][sizeof((struct carm_recipe *)0)->name];
 
 static void read_names(void)
 {
-    struct reader r = {.recipe = ""};
+    struct carm_jread r = {.file = file};
     json_t *root = load(&r, carm_data_counters);
     json_t *recipes = json_object_get(root, "recipes");
     /* one place stays empty: it ends the list */
     for (size_t i = 0; i < json_array_size(recipes) && i + 1 < RECIPES_MAX; i++) {
-        get_text(&r, json_array_get(recipes, i), "recipe", "name", names[i], sizeof names[i]);
+        carm_jread_text(&r, json_array_get(recipes, i), "name", names[i], sizeof names[i]);
     }
     json_decref(root);
 }
@@ -589,8 +483,8 @@ int carm_recipe_named(const char *name, struct carm_recipe **out, struct carm_er
     return get_named("the name", name, out, err);
 }
 
-static const char *find_match(struct reader *r, json_t *list, const char *key, const char *vendor,
-                              int family, int model, const char **name)
+static const char *find_match(struct carm_jread *r, json_t *list, const char *key,
+                              const char *vendor, int family, int model, const char **name)
 {
     size_t i = 0;
     json_t *o = NULL;
@@ -612,7 +506,7 @@ int carm_recipe_find(const char *vendor, int family, int model, struct carm_reci
     if (uarch && uarch[0]) {
         return get_named("CARM_UARCH", uarch, out, err);
     }
-    struct reader r = {.recipe = "", .err = err};
+    struct carm_jread r = {.file = file, .err = err};
     json_t *root = load(&r, carm_data_counters);
     if (!root) {
         return r.rc;

@@ -20,23 +20,6 @@ enum {
     LIST_MAX = 256,
 };
 
-/* A misspelt member would read as not there, so that every member must be one of the list. */
-static void refuse_others(struct carm_jread *r, json_t *obj, const char *const *known, size_t n)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(obj, key, value)
-    {
-        size_t i = 0;
-        while (i < n && strcmp(known[i], key) != 0) {
-            i++;
-        }
-        if (i == n) {
-            carm_jread_bad(r, NULL, "has a member \"%.40s\", which this carm does not know", key);
-        }
-    }
-}
-
 /* A text that is not empty and that may go to a terminal. */
 static void read_name(struct carm_jread *r, json_t *obj, const char *name, char *dst, size_t size)
 {
@@ -57,7 +40,7 @@ static void read_optional(struct carm_jread *r, json_t *obj, const char *name, c
 static void read_fact(struct carm_jread *r, json_t *obj, struct carm_published_fact *f)
 {
     static const char *const known[] = {"value", "unit", "source"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     if (json_is_string(json_object_get(obj, "value"))) {
         read_name(r, obj, "value", f->text, sizeof f->text);
     } else {
@@ -100,7 +83,7 @@ static void read_ceiling(struct carm_jread *r, json_t *obj, const char *unit, bo
 {
     static const char *const known[] = {"name", "value", "unit", "step", "source"};
     char given[CARM_NAME_MAX] = "";
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     read_name(r, obj, "name", ceiling->name, sizeof ceiling->name);
     ceiling->rate = carm_jread_positive(r, obj, "value");
     ceiling->ci95 = (struct carm_ci){ceiling->rate, ceiling->rate};
@@ -151,7 +134,7 @@ static void read_bound(struct carm_jread *r, json_t *obj, const char *name,
     json_t *one = carm_jread_object(r, obj, name);
     size_t old = carm_jread_enter(r, ".%s", name);
     if (one) {
-        refuse_others(r, one, known, sizeof known / sizeof *known);
+        carm_jread_only(r, one, known, sizeof known / sizeof *known);
         carm_jread_text(r, one, "type", type, sizeof type);
         read_name(r, one, "name", c->name, sizeof c->name);
         c->value = carm_jread_nonnegative(r, one, "value");
@@ -173,7 +156,7 @@ static void read_result(struct carm_jread *r, json_t *obj, struct carm_published
     static const char *const known[] = {"kernel",    "upper", "performance", "bandwidth",
                                         "intensity", "lower", "source"};
     char source[CARM_PUBLISHED_SOURCE_MAX] = "";
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     read_name(r, obj, "kernel", res->kernel, sizeof res->kernel);
     read_bound(r, obj, "upper", &res->upper);
     read_bound(r, obj, "lower", &res->lower);
@@ -209,7 +192,7 @@ static void read_machine(struct carm_jread *r, json_t *obj, struct carm_publishe
     static const char *const known[] = {
         "name",    "title", "figures", "facts", "memory", "compute", "compute_balance_bottom",
         "results", "note"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     read_name(r, obj, "name", m->name, sizeof m->name);
     read_name(r, obj, "title", m->title, sizeof m->title);
     read_name(r, obj, "figures", m->figures, sizeof m->figures);
@@ -227,7 +210,7 @@ static void read_kernel(struct carm_jread *r, json_t *obj, struct carm_published
 {
     static const char *const known[] = {"name",     "metric",      "low",   "high",
                                         "balanced", "description", "source"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     read_name(r, obj, "name", k->name, sizeof k->name);
     read_name(r, obj, "metric", k->metric, sizeof k->metric);
     k->low = carm_jread_positive(r, obj, "low");
@@ -244,7 +227,7 @@ static void read_optimisation(struct carm_jread *r, json_t *obj,
                               struct carm_published_optimisation *o)
 {
     static const char *const known[] = {"name", "description"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     read_name(r, obj, "name", o->name, sizeof o->name);
     read_name(r, obj, "description", o->description, sizeof o->description);
 }
@@ -253,7 +236,7 @@ static void read_disagreement(struct carm_jread *r, json_t *obj,
                               struct carm_published_disagreement *d)
 {
     static const char *const known[] = {"id", "printed", "computed", "reason"};
-    refuse_others(r, obj, known, sizeof known / sizeof *known);
+    carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     read_name(r, obj, "id", d->id, sizeof d->id);
     read_name(r, obj, "printed", d->printed, sizeof d->printed);
     read_name(r, obj, "computed", d->computed, sizeof d->computed);
@@ -311,7 +294,7 @@ static void read_all(struct carm_jread *r, json_t *root, struct carm_published *
     if (strcmp(schema, SCHEMA) != 0) {
         carm_jread_bad(r, "schema", "is \"%s\"; this carm reads \"" SCHEMA "\"", schema);
     }
-    refuse_others(r, root, known, sizeof known / sizeof *known);
+    carm_jread_only(r, root, known, sizeof known / sizeof *known);
     read_name(r, root, "paper", p->paper, sizeof p->paper);
     read_name(r, root, "citation", p->citation, sizeof p->citation);
     read_optional(r, root, "note", p->note, sizeof p->note);

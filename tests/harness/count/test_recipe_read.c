@@ -97,54 +97,59 @@ TEST(broken_texts)
     } cases[] = {
         {"carm-counters/2", NULL, NULL, "", "carm-counters/1"},
         {NULL, "{\"name\":7,\"papi\":\"A\",\"code\":\"0x1\"}", NULL, "",
-         "\"name\" is not a string"},
+         "broken.events[0].name is not a string"},
         {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":199}", NULL, "",
-         "\"code\" is not a string"},
-        {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"C7\"}", NULL, "", "\"code\" is not"},
-        {NULL, "{\"name\":\"a\",\"papi\":\"A\"}", NULL, "", "event a has no code"},
-        {NULL, "{\"name\":\"a\",\"code\":\"0x1\"}", NULL, "", "no name in \"papi\" or"},
-        {NULL, "{\"papi\":\"A\",\"code\":\"0x1\"}", NULL, "", "an event has no name"},
-        {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\",\"slots\":3}", NULL, "", "slots"},
+         "broken.events[0].code is no string, not of"},
+        {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"C7\"}", NULL, "",
+         "broken.events[0].code is \"C7\", not of"},
+        {NULL, "{\"name\":\"a\",\"papi\":\"A\"}", NULL, "", "broken.events[0] has no code"},
+        {NULL, "{\"name\":\"a\",\"code\":\"0x1\"}", NULL, "", "has no name in \"papi\" or"},
+        {NULL, "{\"papi\":\"A\",\"code\":\"0x1\"}", NULL, "", "broken.events[0].name is missing"},
+        {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\",\"slots\":3}", NULL, "",
+         "events[0].slots is neither"},
         {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\",\"fixed\":1}", NULL, "",
          "neither true nor false"},
         {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\",\"scope\":\"core\"}", NULL, "",
          "none of thread, socket, software"},
         {NULL, "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\",\"umask\":1}", NULL, "",
-         "there is no member \"umask\""},
+         "events[0] has a member \"umask\""},
         {NULL,
          "{\"name\":\"a\",\"papi\":\"A\",\"code\":\"0x1\"},{\"name\":\"a\",\"papi\":\"A\","
          "\"code\":\"0x1\"}",
-         NULL, "", "event a appears twice"},
-        {NULL, "7", NULL, "", "an event is not an object"},
+         NULL, "", "broken.events[1].name repeats \"a\""},
+        {NULL, "7", NULL, "", "broken.events[0] is not an object"},
         {NULL, NULL, "{\"quantity\":\"flopss\",\"terms\":{\"a\":1}}", "",
-         "there is no quantity \"flopss\""},
+         "broken.formulas[0].quantity is \"flopss\""},
         {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{\"a\":1,\"z\":1}}", "",
-         "the formula of flops names the event \"z\", which does not exist"},
-        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{}}", "", "flops has no terms"},
-        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":[1]}", "", "flops has no terms"},
-        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{\"a\":0}}", "", "not a number above 0"},
-        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{\"a\":\"1\"}}", "",
-         "not a number above 0"},
+         "formulas[0].terms names the event \"z\", which does not exist"},
+        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{}}", "",
+         "formulas[0].terms has not 1 to 12 members"},
+        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":[1]}", "",
+         "formulas[0].terms has not 1 to 12 members"},
+        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{\"a\":0}}", "", "no number above 0"},
+        {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{\"a\":\"1\"}}", "", "no number above 0"},
         {NULL, NULL, "{\"quantity\":\"flops\",\"terms\":{\"a\":1},\"required\":\"yes\"}", "",
          "neither true nor false"},
         {NULL, NULL,
          "{\"quantity\":\"flops\",\"terms\":{\"a\":1}},{\"quantity\":\"flops\",\"terms\":{\"b\":1}"
          "}",
-         "", "the formula of flops appears twice"},
+         "", "broken.formulas[1].quantity repeats \"flops\""},
         {NULL, NULL,
          "{\"quantity\":\"flops\",\"terms\":{\"1\":1,\"2\":1,\"3\":1,\"4\":1,\"5\":1,\"6\":1,\"7\":"
          "1,\"8\":1,\"9\":1,\"10\":1,\"11\":1,\"12\":1,\"13\":1}}",
-         "", "the formula of flops has more than 12 terms"},
-        {NULL, NULL, "", "", "it has no formulas"},
-        {NULL, NULL, NULL, ",\"width\":[{\"event\":\"z\",\"bytes\":8}]", "a width names"},
+         "", "formulas[0].terms has not 1 to 12 members"},
+        {NULL, NULL, "", "", "broken.formulas is empty"},
+        {NULL, NULL, NULL, ",\"width\":[{\"event\":\"z\",\"bytes\":8}]",
+         "width[0].event is \"z\", which"},
         {NULL, NULL, NULL, ",\"width\":[{\"event\":\"a\",\"bytes\":8,\"low\":9}]",
-         "the width of a"},
-        {NULL, NULL, NULL, ",\"width\":[{\"event\":\"a\",\"bytes\":-8}]", "\"bytes\" is not above"},
-        {NULL, NULL, NULL, ",\"width\":{\"event\":\"a\"}", "\"width\" is not a list"},
-        {NULL, NULL, NULL, ",\"title\":[]", "\"title\" is not a string"},
+         "width[0] is not within"},
+        {NULL, NULL, NULL, ",\"width\":[{\"event\":\"a\",\"bytes\":-8}]",
+         "width[0].bytes is -8, not more"},
+        {NULL, NULL, NULL, ",\"width\":{\"event\":\"a\"}", "broken.width is not a list"},
+        {NULL, NULL, NULL, ",\"title\":[]", "broken.title is not a string"},
         {NULL, NULL, NULL, ",\"likwid\":\"012345678901234567890123456789012\"", "longer than 31"},
         {NULL, NULL, NULL, ",\"include\":[\"t\"]", "duplicate"},
-        {NULL, many, NULL, ",\"note\":\"\",\"notes\":\"\"", "there is no member \"notes\""},
+        {NULL, many, NULL, ",\"note\":\"\",\"notes\":\"\"", "broken has a member \"notes\""},
     };
     struct carm_recipe *recipe = NULL;
     assert_ok(parse("carm-counters/1", good_events, good_formulas, "", &recipe, &err));
@@ -168,14 +173,14 @@ TEST(broken_texts)
                 "case %zu: \"%s\" is not said: %d \"%s\"", i, cases[i].says, rc, err.text);
         /* in which recipe, once the file as a whole is readable */
         if (!cases[i].schema && strcmp(cases[i].says, "duplicate") != 0) {
-            assert_non_null(strstr(err.text, "counter recipe broken"));
+            assert_non_null(strstr(err.text, "counter recipes: broken"));
         }
     }
     assert_int_equal(carm_recipe_parse("{\"schema\":\"carm-counters/1\",\"recipes\":[{\"name\":"
                                        "\"broken\",\"pfm\":\"x\",\"counters\":-1e308}]}",
                                        "broken", &recipe, &err),
                      -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, "\"counters\" is not above 0"));
+    assert_non_null(strstr(err.text, "broken.counters is "));
     assert_refused(carm_recipe_parse("{", "broken", &recipe, &err), -CARM_EFORMAT, "line 1");
     assert_int_equal(carm_recipe_parse("[]", "broken", &recipe, &err), -CARM_EFORMAT);
     assert_int_equal(carm_recipe_parse("{\"schema\":\"carm-counters/1\"}", "broken", &recipe, &err),
