@@ -3,6 +3,7 @@
  * nothing of the macros that emitted them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,6 +3,7 @@
  * a run disturbs both. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"

@@ -8,6 +8,7 @@
 
 #include "models/latency.h"
 #include "models/scaling.h"
+#include "models/place/place.h"
 #include "run/parts.h"
 
 enum { LINE = 64, PAGE = 4096 };

@@ -12,6 +12,7 @@
 #include "cli/screen.h"
 #include "models/file/gallery.h"
 #include "models/file/published.h"
+#include "models/file/select.h"
 #include "plots/terminal.h"
 
 /* Units that take an SI prefix are "1 number/s" and "Hz". */

@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "asm/isa.h"
+#include "base/text.h"
 #include "cli/screen.h"
 #include "cli/sol/print.h"
 #include "cli/sol/write.h"
+#include "models/file/select.h"
 #include "models/file/sol/open.h"
 #include "models/sol/sweep.h"
 #include "plots/gnuplot.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Every quantity: its enumerator, and its name in data/counters.json and in the columns of points.csv. */
 /* clang-format off */

@@ -5,6 +5,7 @@
  * code. Two runs of a script that compiles get equal hashes. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -3,6 +3,8 @@
  * own fftw3.h and manual (3.3.10); sizes along an axis are below 2^31. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 enum {

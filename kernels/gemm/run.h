@@ -2,6 +2,7 @@
 /* Timing and checking of the matrix multiplication's variants. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernels/gemm/blas.h"

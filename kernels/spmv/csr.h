@@ -2,6 +2,7 @@
 /* A sparse matrix, compressed by rows: 8-byte values, 4-byte indices. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"

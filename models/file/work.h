@@ -3,6 +3,8 @@
  * columns name, flops and bytes, dram_bytes or both. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* Of one run. Unknown values are negative. */

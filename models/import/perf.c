@@ -3,11 +3,13 @@
  * data/counters.json make quantities of the events.
  * source: Linux, tools/perf/Documentation/perf-stat.txt, JSON FORMAT */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/count/evaluate.h"
 #include "harness/count/recipe.h"
+#include "models/import/json.h"
 
 enum { EVENTS_MAX = 256, NAME_SIZE = 128 };
 

@@ -2,6 +2,7 @@
 /* Steps in a series of values, one for each commit. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"

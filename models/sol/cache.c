@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "models/sol/count.h"
 
 /* When an operation writes each intermediate, and which ones read it, by position in the execution
  * order. */

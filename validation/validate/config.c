@@ -5,6 +5,7 @@
 
 #include "harness/machine/buffer.h"
 #include "harness/machine/team.h"
+#include "models/file/select.h"
 #include "models/roofline.h"
 
 const struct carm_compute_roof *carm_validate_fastest(const struct carm_roofs *roofs)

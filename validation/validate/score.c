@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asm/code.h"
+#include "models/fit/line.h"
 #include "models/fit/ridge.h"
 #include "models/roofline.h"
 #include "models/validation.h"
