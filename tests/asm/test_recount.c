@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "asm/gen.h"
+#include "asm/image.h"
 #include "tests/asm/recount_faults.h"
 #include "tests/folder.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a partial or disturbed build leaves of the model before. */
+#include "models/core.h"
 #include "models/inherit.h"
+#include "models/latency.h"
+#include "models/scaling.h"
 #include "tests/unit.h"
 
 static void *array(size_t n, size_t size)

@@ -176,14 +176,6 @@ TEST_BETWEEN(any_name_comes_back, set_path, remove_folder)
     assert_non_null(strstr(text, "\n\"# no comment\","));
 }
 
-static void put_file(const char *text)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    (void)fputs(text, f);
-    (void)fclose(f);
-}
-
 static void refuse(int code, const char *where, const char *what)
 {
     err = (struct carm_err){""};
@@ -202,7 +194,7 @@ TEST_BETWEEN(other_files_stay_as_they_are, set_path, remove_folder)
         "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by\n", "x\n",
         "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,level,op\n1\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        put_file(texts[i]);
+        put_file("points.csv", texts[i]);
         refuse(-CARM_EFORMAT, path, "another kind of file");
         char *now = csv_slurp(path);
         assert_string_equal(now, texts[i]);

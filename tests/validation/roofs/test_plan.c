@@ -2,6 +2,7 @@
 /* Which codes a build tries: the usual ones, what earlier searches found, a search's wider choice; and
  * what of them wins, on planted rates. */
 #include "tests/unit.h"
+#include "validation/roofs/roofs.h"
 
 static struct carm_cpu cpu;
 static struct carm_build_config config;
