@@ -295,7 +295,7 @@ bool carm_number_percent(const char *word, double *share)
     return true;
 }
 
-int carm_number_bytes(const char *option, const char *word, uint64_t *bytes, struct carm_err *err)
+bool carm_number_bytes(const char *word, uint64_t *bytes)
 {
     static const char units[] = "KMGT";
     double value = 0.0;
@@ -305,10 +305,8 @@ int carm_number_bytes(const char *option, const char *word, uint64_t *bytes, str
     value = unit ? ldexp(value, 10 * (int)(unit - units + 1)) : value;
     if (!end || !(value > 0.0 && value <= 1e18) ||
         (*rest && strcasecmp(rest, "B") != 0 && strcasecmp(rest, "iB") != 0)) {
-        return carm_fail(err, CARM_EINVAL,
-                         "--%s '%.32s' is no size: write 512M, 2G or a number of bytes", option,
-                         word);
+        return false;
     }
     *bytes = (uint64_t)value;
-    return 0;
+    return true;
 }

@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
-
 enum { CARM_NUMBER_MAX = 32 };
 
 /* An interval; a 95% confidence interval where nothing else is said. */
@@ -53,7 +51,5 @@ bool carm_number_between(const char *word, double least, double most, double *va
 bool carm_number_percent(const char *word, double *share);
 
 /* Bytes of "512M", "2G", "64KiB" or "1000000", with K, M, G and T as powers of 1024.
- * option  whose argument the word is, for the message
- * bytes   untouched on error
- * returns 0 or -CARM_EINVAL */
-int carm_number_bytes(const char *option, const char *word, uint64_t *bytes, struct carm_err *err);
+ * returns false where the word is no such size; *bytes is untouched then */
+bool carm_number_bytes(const char *word, uint64_t *bytes);

@@ -259,7 +259,9 @@ static int configure_what_if(const struct carm_run *run, struct carm_err *err)
                          : opt_regions ? "--regions"
                                        : "--no-time");
     }
-    return opt_memory ? carm_number_bytes("memory", opt_memory, &memory_bytes, err) : 0;
+    return opt_memory && !carm_number_bytes(opt_memory, &memory_bytes)
+               ? carm_build_no_size(opt_memory, err)
+               : 0;
 }
 
 static struct carm_run_changed changed; /* of --set */

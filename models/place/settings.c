@@ -72,9 +72,8 @@ static bool read_value(const char *text, size_t length, struct carm_setting *out
         out->factor = value;
         return value >= least && value <= most;
     }
-    return out->quantity == CARM_SETTING_SIZE &&
-           carm_number_bytes("set", word, &out->bytes, NULL) == 0 && out->bytes >= LINE &&
-           (double)out->bytes < 1e13;
+    return out->quantity == CARM_SETTING_SIZE && carm_number_bytes(word, &out->bytes) &&
+           out->bytes >= LINE && (double)out->bytes < 1e13;
 }
 
 int carm_settings_parse(const char *list, struct carm_settings *changes, struct carm_err *err)

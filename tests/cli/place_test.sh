@@ -18,6 +18,15 @@ run() {
     keep $? place "$@"
 }
 
+# refuses NAME CODE TEXT ARGUMENTS...: that exit code and one line that holds the text, perhaps behind good points
+refuses() {
+    name=$1 code=$2 text=$3
+    shift 3
+    run "$@"
+    [ $? -eq "$code" ] && [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -qF -- "$text" "$tmp/err"
+    ok "refuses $name"
+}
+
 # points LINE...: p.csv = the usual header and these lines
 points() {
     printf '%s\n' name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by "$@" >"$tmp/p.csv"

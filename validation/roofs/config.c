@@ -210,6 +210,12 @@ static int take_ceilings(void *to, const char *word, struct carm_err *err)
     return 0;
 }
 
+int carm_build_no_size(const char *word, struct carm_err *err)
+{
+    return carm_fail(err, CARM_EINVAL,
+                     "--memory '%.32s' is no size: write 512M, 2G or a number of bytes", word);
+}
+
 /* Most bytes that the buffers can take. */
 static uint64_t memory_room(void)
 {
@@ -230,7 +236,7 @@ static int configure_memory(struct carm_build_config *c, const char *word, struc
     int rc = 0;
     c->memory_bytes = carm_build_usual_memory();
     if (word) {
-        rc = carm_number_bytes("memory", word, &c->memory_bytes, err);
+        rc = carm_number_bytes(word, &c->memory_bytes) ? 0 : carm_build_no_size(word, err);
         if (!rc && c->memory_bytes > available) {
             rc = carm_fail(err, CARM_ENOMEM,
                            "--memory %.32s is more than the %llu MiB available: give less, or free "

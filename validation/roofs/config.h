@@ -54,6 +54,9 @@ struct carm_build_words {
 int carm_build_configure(struct carm_build_config *config, const struct carm_build_words *words,
                          const struct carm_cpu *cpu, struct carm_topo *topo, struct carm_err *err);
 
+/* Refuses a word of --memory that carm_number_bytes does not read. returns -CARM_EINVAL */
+int carm_build_no_size(const char *word, struct carm_err *err);
+
 /* Default memory of the buffers: half of the available memory, or less if the rest is too small
  * for carm itself. */
 uint64_t carm_build_usual_memory(void);
