@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct carm_level *carm_model_find_level(const struct carm_model *model, const char *level)
@@ -127,16 +128,33 @@ bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b)
     return peaks[0] && (!peaks[1] || peaks[0]->rate > peaks[1]->rate);
 }
 
+int carm_roofs_distance(const struct carm_roofs *roofs, int threads)
+{
+    if (threads <= 0) {
+        return -roofs->threads;
+    }
+    return 2 * abs(roofs->threads - threads) + (roofs->threads > threads ? 1 : 0);
+}
+
 bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs)
 {
-    for (size_t i = 0; i < model->nroofs && roofs->nmemory > 0; i++) {
+    for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *wide = &model->roofs[i];
-        for (size_t k = 0; k < wide->nmemory && includes(wide, roofs); k++) {
+        if (roofs->nmemory == 0 && wide->nmemory > 0 && wide->threads == roofs->threads &&
+            strcmp(wide->isa, roofs->isa) == 0) {
+            return true;
+        }
+        for (size_t k = 0; k < wide->nmemory && roofs->nmemory > 0 && includes(wide, roofs); k++) {
             if (!carm_roofs_find_memory(roofs, wide->memory[k].level, wide->memory[k].ldst))
                 return true;
         }
     }
     return false;
+}
+
+bool carm_model_is_kind(const struct carm_model *model)
+{
+    return strncmp(model->machine.on, "kind:", 5) == 0;
 }
 
 bool carm_model_has_wider(const struct carm_model *model, const struct carm_roofs *roofs)

@@ -17,6 +17,7 @@
 enum {
     CARM_NAME_MAX = 80,   /* names of codes, ISAs, levels, mixes, with the terminating zero */
     CARM_TEXT_MAX = 256,  /* notes, host and CPU names, with the terminating zero */
+    CARM_KINDS_MAX = 3,   /* kinds of cores */
     CARM_TRAFFIC_MAX = 8, /* levels that a point's bytes cross into */
 };
 
@@ -305,6 +306,12 @@ struct carm_model {
     size_t nnuma_nodes;
     struct carm_numa_pair *numa;
     size_t nnuma;
+    /* what other than measured sets its roofs are: pages elsewhere (carm_numa_use), kinds of cores mixed
+     * (carm_kinds_mix); "" = measured. Not in the file */
+    char changed[CARM_TEXT_MAX];
+    struct carm_model
+        *kinds; /* models/place/kinds.h, models of kinds of cores, machine.on "kind:p"; may be none */
+    size_t nkinds;
     struct carm_scaling *scaling; /* models/scaling.h, of `carm build --scaling`; may be none */
     size_t nscaling;
     struct carm_scaling_unit *scaling_units;
@@ -406,9 +413,16 @@ const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *mo
  * the higher peak. */
 bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b);
 
-/* A set that was measured beside a wider ISA's and has only some of its memory roofs: a set for points of its own
- * ISA alone. */
+/* How far a set's number of threads is from another, to find the nearest: fewer before more, as roofs of more threads are
+ * never reached. threads 0: any, the most is the nearest */
+int carm_roofs_distance(const struct carm_roofs *roofs, int threads);
+
+/* A set that was measured beside a wider ISA's and has only some of its memory roofs, or beside another precision's and
+ * has none: a set for points of its own ISA and precision alone. */
 bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs);
+
+/* Whether a model is of one kind of core: measured with --on kind:p. */
+bool carm_model_is_kind(const struct carm_model *model);
 
 /* Whether a wider ISA has memory roofs of the same precision and threads. */
 bool carm_model_has_wider(const struct carm_model *model, const struct carm_roofs *roofs);

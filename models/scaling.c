@@ -424,11 +424,51 @@ static bool is_first(const struct carm_model *m, size_t at)
     return first;
 }
 
+/* The set with roofs of memory whose vectors move as many bytes: of the same ISA and threads, in the
+ * other of dp and sp. NULL = none */
+static const struct carm_roofs *with_memory(const struct carm_model *m, const struct carm_roofs *of)
+{
+    const struct carm_roofs *found = NULL;
+    for (size_t i = 0; i < m->nroofs && carm_isa_rank(of->isa) > 0; i++) {
+        const struct carm_roofs *r = &m->roofs[i];
+        if (r->nmemory > 0 && r->threads == of->threads && strcmp(r->isa, of->isa) == 0 &&
+            carm_precision_rank(r->precision) == 0 && carm_precision_rank(of->precision) == 0) {
+            found = r;
+        }
+    }
+    return found;
+}
+
+/* Gives sets without roofs of memory those of with_memory. returns 0 or -CARM_ENOMEM */
+static int fill_memory(struct carm_model *m, struct carm_err *err)
+{
+    for (size_t i = 0; i < m->nroofs; i++) {
+        struct carm_roofs *set = &m->roofs[i];
+        const struct carm_roofs *from = set->nmemory == 0 ? with_memory(m, set) : NULL;
+        if (!from) {
+            continue;
+        }
+        free(set->memory);
+        set->memory = calloc(from->nmemory, sizeof *set->memory);
+        if (!set->memory) {
+            return carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
+        }
+        for (; set->nmemory < from->nmemory; set->nmemory++) {
+            struct carm_memory_roof *roof = &set->memory[set->nmemory];
+            *roof = from->memory[set->nmemory];
+            roof->rounds = NULL; /* not owned twice */
+            roof->nrounds = 0;
+        }
+        set->dram_peak = from->dram_peak;
+    }
+    return 0;
+}
+
 int carm_scaling_fill(struct carm_model *model, struct carm_err *err)
 {
     const size_t measured = model->nroofs;
     int most = 0;
-    int rc = 0;
+    int rc = fill_memory(model, err);
     for (size_t i = 0; i < measured; i++) {
         most = model->roofs[i].threads > most ? model->roofs[i].threads : most;
     }

@@ -89,7 +89,8 @@ size_t carm_scaling_say(const struct carm_model *model, char (*lines)[CARM_SCALI
 
 /* ---- roofs of other numbers of threads -------------------------------------------------------------- */
 
-/* Adds to a model in memory, which is not to be written any more, roofs for the numbers of threads that its first
+/* Completes a model in memory, which is not to be written any more. Sets of vectors that have roofs of computation alone
+ * get the roofs of memory of the other of dp and sp, whose loads and stores move the same bytes. Then it adds roofs for the numbers of threads that its first
  * layout's curves reach and that have no roofs. A roof is the curve of its level, or of the peak, times the roof's ratio
  * to this curve, on a line between the two numbers of threads that have roofs. carm_roofs.between has the measured
  * numbers on both sides.

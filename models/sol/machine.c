@@ -74,7 +74,7 @@ static struct sets find_sets(const struct carm_model *model, const struct carm_r
         }
     }
     for (int p = CARM_SOL_PRECISIONS - 1; p >= 0; p--) {
-        sets.first = sets.of[p] ? sets.of[p] : sets.first;
+        sets.first = sets.of[p] && sets.of[p]->nmemory > 0 ? sets.of[p] : sets.first;
     }
     for (size_t i = 0; i < model->nroofs && !named; i++) {
         const struct carm_roofs *r = &model->roofs[i];

@@ -275,6 +275,36 @@ TEST(no_curve_no_roof)
     carm_model_free(m);
 }
 
+/* A default build's sets of sp have computation alone. They draw nothing by themselves; points of sp go under them with the
+ * roofs of memory of dp. */
+TEST(sp_takes_the_memory_of_dp)
+{
+    struct carm_model *m = NULL;
+    char note[CARM_TEXT_MAX];
+    assert_ok(carm_model_read("tests/data/sample-model.json", &m, &err));
+    struct carm_roofs *dp = &m->roofs[0], *sp = &m->roofs[1];
+    for (size_t i = 0; i < sp->nmemory; i++) {
+        free(sp->memory[i].rounds);
+    }
+    sp->nmemory = 0;
+    sp->threads = 1;
+    (void)snprintf(sp->precision, sizeof sp->precision, "sp");
+    assert_true(carm_model_is_beside(m, sp) && !carm_model_is_beside(m, dp));
+    assert_ptr_equal(carm_place_roofs(m, "sp", 1, note), dp);
+    assert_non_null(strstr(note, "no sp roofs"));
+    (void)snprintf(sp->isa, sizeof sp->isa, "scalar"); /* moves half as many bytes */
+    assert_ok(carm_scaling_fill(m, &err));
+    assert_int_equal(sp->nmemory, 0);
+    (void)snprintf(sp->isa, sizeof sp->isa, "avx512");
+    assert_ok(carm_scaling_fill(m, &err));
+    assert_int_equal(sp->nmemory, dp->nmemory);
+    assert_near(bandwidth(sp, "L1", "2:1"), bandwidth(dp, "L1", "2:1"), 0.0);
+    assert_near(sp->dram_peak.bandwidth, dp->dram_peak.bandwidth, 0.0);
+    assert_ptr_equal(carm_place_roofs_of(m, "avx512", "sp", 1, note), sp);
+    assert_string_equal(note, "");
+    carm_model_free(m);
+}
+
 TEST(sentences)
 {
     struct carm_model *m = make_model();

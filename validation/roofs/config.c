@@ -363,8 +363,10 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     } else {
         choose_isas(c, cpu);
     }
-    const char *precision = words->precision ? words->precision : "dp";
+    /* a quick build has no time for sp (above) */
+    const char *precision = words->precision ? words->precision : c->quick ? "dp" : "dp,sp";
     rc = rc ? rc : carm_list_each(precision, "precision", take_precision, &r, err);
+    c->nleading = words->precision ? c->nprecisions : 1;
     rc = rc ? rc : check_absent(c, precision, err);
     rc = rc ? rc : carm_list_each(ldst, "ldst", take_mix, &r, err);
     rc = rc ? rc : check_tiles(&r, words->isa, err);
@@ -436,6 +438,11 @@ bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
         return whole && level + 1 == n;
     }
     return whole || main || (wide ? level == 0 || !mix->update : near && !mix->update);
+}
+
+bool carm_build_wants_compute(const struct carm_build_config *config, size_t isa, size_t precision)
+{
+    return precision < config->nleading || config->isas[isa] != CARM_SCALAR;
 }
 
 bool carm_build_wants_ceilings(const struct carm_build_config *c)

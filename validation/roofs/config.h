@@ -16,6 +16,9 @@ struct carm_build_config {
     size_t nwhole;
     enum carm_precision precisions[CARM_PRECISION_COUNT];
     size_t nprecisions;
+    /* the first nleading precisions get roofs of memory, too; the others computation alone, see
+     * carm_build_wants_compute */
+    size_t nleading;
     bool absent[CARM_PRECISION_COUNT];    /* requested, but in no ISA of this CPU */
     struct carm_mix mixes[CARM_LIST_MAX]; /* the first is the model's */
     size_t nmixes;
@@ -74,6 +77,12 @@ int carm_build_configure_codes(struct carm_build_config *config,
  * access matters. */
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n);
+
+/* Whether an ISA gets roofs of computation in a precision (by their places in the lists). The
+ * precisions beyond nleading get them for vectors: a vector of sp moves as many bytes as one of dp,
+ * so the roofs of memory are those of dp (carm_scaling_fill). Scalar sp moves half as many and is
+ * left to carm run and place, which measure a set that a program needs (lacking.h). */
+bool carm_build_wants_compute(const struct carm_build_config *config, size_t isa, size_t precision);
 
 /* Whether any group of ceilings is asked for. */
 bool carm_build_wants_ceilings(const struct carm_build_config *config);

@@ -485,10 +485,11 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
         for (size_t p = 0; p < config->nprecisions; p++) {
             struct carm_code_spec base = {.isa = config->isas[i],
                                           .precision = config->precisions[p]};
-            if (!carm_cpu_has_precision(cpu, base.isa, base.precision)) {
+            if (!carm_cpu_has_precision(cpu, base.isa, base.precision) ||
+                !carm_build_wants_compute(config, i, p)) {
                 continue;
             }
-            for (size_t m = 0; m < config->nmixes; m++) {
+            for (size_t m = 0; m < config->nmixes && p < config->nleading; m++) {
                 if (i >= config->nwhole && config->mixes[m].nontemporal) {
                     continue; /* none in L1 */
                 }

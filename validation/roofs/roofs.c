@@ -84,15 +84,27 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
     s->floor = r->memory && r->level > 0 ? page_floor : code_floor;
 }
 
-/* Whether the roof is of an ISA beside the widest, which gets fewer rounds and candidates. */
-static bool is_beside(const struct carm_build_roof *r)
+/* Whether the roof is of a precision beside the leading ones. */
+static bool is_beside_precision(const struct carm_build_roof *r)
 {
     const struct carm_build_config *c = r->set->build->config; // NOLINT: each roof has its set
+    size_t precision = 0;
+    while (precision < c->nprecisions && c->precisions[precision] != r->precision) {
+        precision++;
+    }
+    return precision >= c->nleading;
+}
+
+/* Whether the roof is of an ISA beside the widest or a precision beside the leading ones, which get
+ * fewer rounds and candidates. */
+static bool is_beside(const struct carm_build_roof *r)
+{
+    const struct carm_build_config *c = r->set->build->config;
     size_t isa = 0;
     while (isa < c->nisas && c->isas[isa] != r->isa) {
         isa++;
     }
-    return isa >= c->nwhole;
+    return isa >= c->nwhole || is_beside_precision(r);
 }
 
 static bool same_roof(const struct carm_build_roof *a, const struct carm_build_roof *b)
@@ -271,10 +283,39 @@ static void search_memory(struct carm_build_roof *r)
     }
 }
 
+/* Computation of a precision beside the leading ones takes the codes of the leading one: a loop that
+ * covers latency and pipes of dp covers those of sp, whose instructions use the same units.
+ * returns whether there were any */
+static bool take_leading_codes(const struct carm_build_job *j, struct carm_build_roof *r)
+{
+    const struct carm_build_config *c = r->set->build->config;
+    for (size_t i = 0; i < j->n && !r->memory && is_beside_precision(r); i++) {
+        const struct carm_build_roof *other = &j->roofs[i];
+        if (other->set == r->set && other->isa == r->isa && !other->memory && other->op == r->op &&
+            other->precision == c->precisions[0] && other->nseries > 0 && !other->unsearched) {
+            for (size_t k = 0; k < other->nseries && k < FINALISTS_BESIDE; k++) {
+                struct carm_code_spec spec = other->series[k].code->spec;
+                char name[CARM_CODE_NAME_MAX];
+                spec.precision = r->precision;
+                carm_code_name(&spec, name);
+                const struct carm_code *code = carm_image_find(r->set->build->plan->image, name);
+                if (code) {
+                    open_series(r, code, 0);
+                }
+            }
+            return r->nseries > 0;
+        }
+    }
+    return false;
+}
+
 /* An ISA beside the widest takes the codes of private resources from a smaller number of threads.
  * returns whether there were any */
 static bool take_codes(const struct carm_build_job *j, struct carm_build_roof *r)
 {
+    if (take_leading_codes(j, r)) {
+        return true;
+    }
     for (size_t i = 0; i < j->n && is_beside(r) && is_private(r); i++) {
         const struct carm_build_roof *other = &j->roofs[i];
         if (other == r || !same_roof(other, r) || !is_private(other) || other->unsearched) {
@@ -755,17 +796,19 @@ static int add(struct carm_build_job *j, const struct carm_build_roof *roof, str
 }
 
 /* Plans the roofs of one set, ISA and precision, with the candidates of each. */
-static int plan(struct carm_build_job *j, struct carm_build_set *set, size_t isa,
-                enum carm_precision precision, struct carm_err *err)
+static int plan(struct carm_build_job *j, struct carm_build_set *set, size_t isa, size_t precision,
+                struct carm_err *err)
 {
     const struct carm_build_config *c = j->build->config;
-    struct carm_build_roof r = {.set = set, .isa = c->isas[isa], .precision = precision};
+    struct carm_build_roof r = {
+        .set = set, .isa = c->isas[isa], .precision = c->precisions[precision]};
     int rc = 0;
-    if (!carm_cpu_has_precision(j->build->cpu, r.isa, precision)) {
+    if (!carm_cpu_has_precision(j->build->cpu, r.isa, r.precision) ||
+        !carm_build_wants_compute(c, isa, precision)) {
         return 0;
     }
     r.memory = true;
-    for (r.level = 0; r.level < set->levels.n && !rc; r.level++) {
+    for (r.level = 0; r.level < set->levels.n && precision < c->nleading && !rc; r.level++) {
         const struct carm_build_level *l = &set->levels.levels[r.level];
         const bool asked = l->nsets && carm_level_list_has(&c->levels, l->name);
         for (size_t m = 0; m < c->nmixes && asked && !rc; m++) {
@@ -780,7 +823,7 @@ static int plan(struct carm_build_job *j, struct carm_build_set *set, size_t isa
     r.level = 0;
     for (size_t o = 0; o < c->nops && !rc; o++) {
         r.op = c->ops[o];
-        rc = carm_cpu_has_op(j->build->cpu, r.isa, precision, r.op) ? add(j, &r, err) : 0;
+        rc = carm_cpu_has_op(j->build->cpu, r.isa, r.precision, r.op) ? add(j, &r, err) : 0;
     }
     return rc;
 }
@@ -799,16 +842,17 @@ int carm_build_measure_roofs(struct carm_build_set *sets, size_t n, struct carm_
         carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
         return -CARM_ENOMEM;
     }
-    /* the first ISAs with all numbers of threads, then the other ISAs */
+    /* the first ISAs and precisions with all numbers of threads, then the others */
     for (size_t k = 0; k < 2 * n && !rc; k++) {
         const bool beside = k >= n;
         carm_build_limit(build, sets[0].team,
                          CARM_LEVELS_END + (CARM_SEARCH_END - CARM_LEVELS_END) * (double)(k + 1) /
                                                (double)(2 * n));
         for (size_t i = 0; i < c->nisas * c->nprecisions && !rc; i++) {
-            if ((i / c->nprecisions >= c->nwhole) == beside) {
-                rc = plan(&j, &sets[k % n], i / c->nprecisions, c->precisions[i % c->nprecisions],
-                          err);
+            const size_t isa = i / c->nprecisions;
+            const size_t precision = i % c->nprecisions;
+            if ((isa >= c->nwhole || precision >= c->nleading) == beside) {
+                rc = plan(&j, &sets[k % n], isa, precision, err);
             }
         }
     }
@@ -837,13 +881,18 @@ double carm_build_roofs_seconds(const struct carm_build *build)
         const double few =
             0.5 * FEWEST * (double)build->reps / (double)carm_rounds_of(build->reps, &each);
         const double reps = whole ? (double)(build->reps + SEARCH_REPS) : few + 0.5 * SEARCH_REPS;
-        all += (double)c->nops * reps * (CARM_TARGET_CORE + 1e-6);
+        for (size_t p = 0; p < c->nprecisions; p++) {
+            const bool leading = p < c->nleading; /* else no search */
+            all += carm_build_wants_compute(c, i, p)
+                       ? (double)c->nops * (leading ? reps : few) * (CARM_TARGET_CORE + 1e-6)
+                       : 0.0;
+        }
         for (size_t k = 0; k < levels * c->nmixes; k++) {
             const size_t level = k / c->nmixes;
             all += carm_build_wants_roof(c, i, &c->mixes[k % c->nmixes], level, levels)
-                       ? reps * (carm_level_target(level, levels) + 1e-6)
+                       ? (double)c->nleading * reps * (carm_level_target(level, levels) + 1e-6)
                        : 0.0;
         }
     }
-    return all * (double)c->nprecisions;
+    return all;
 }

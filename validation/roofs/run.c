@@ -292,13 +292,14 @@ static size_t count_roofs(const struct carm_build_config *c, const struct carm_c
     for (size_t i = 0; i < c->nisas * c->nprecisions; i++) {
         const size_t isa = i / c->nprecisions;
         const enum carm_precision precision = c->precisions[i % c->nprecisions];
-        if (!carm_cpu_has_precision(cpu, c->isas[isa], precision)) {
+        if (!carm_cpu_has_precision(cpu, c->isas[isa], precision) ||
+            !carm_build_wants_compute(c, isa, i % c->nprecisions)) {
             continue;
         }
         for (size_t o = 0; o < c->nops; o++) {
             n += carm_cpu_has_op(cpu, c->isas[isa], precision, c->ops[o]) ? 1 : 0;
         }
-        for (size_t k = 0; k < levels * c->nmixes; k++) {
+        for (size_t k = 0; k < levels * c->nmixes && i % c->nprecisions < c->nleading; k++) {
             n += carm_build_wants_roof(c, isa, &c->mixes[k % c->nmixes], k / c->nmixes, levels);
         }
     }

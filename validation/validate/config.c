@@ -206,7 +206,8 @@ static int find_sets(struct reading *r, const struct carm_validate_words *words,
     for (size_t i = 0; i < r->model->nroofs && !rc; i++) {
         const struct carm_roofs *roofs = &r->model->roofs[i];
         if (!carm_select_has(sel, roofs->isa, roofs->threads) ||
-            (!sel->nisa && carm_model_has_wider(r->model, roofs))) {
+            (!sel->nisa && carm_model_has_wider(r->model, roofs)) ||
+            (roofs->nmemory == 0 && carm_model_is_beside(r->model, roofs))) {
             continue;
         }
         rc = carm_topo_check_threads(topo, roofs->threads, err);

@@ -9,7 +9,20 @@ function readData() {
   if (data.model.schema !== "carm-model/1") {
     throw new Error(`the page knows carm-model/1, the data is ${data.model.schema}`);
   }
+  completeSets(data.model);
   return data;
+}
+
+// Sets of vectors that have computation alone take the memory of the other of dp and sp, as carm_scaling_fill does.
+function completeSets(model) {
+  const floats = ["dp", "sp"];
+  for (const s of model.roofs.filter((r) => !r.memory.length && r.isa !== "scalar" && floats.includes(r.precision))) {
+    const from = model.roofs.find((o) => o.memory.length && o.isa === s.isa && o.threads === s.threads &&
+      floats.includes(o.precision));
+    if (from) {
+      Object.assign(s, { memory: from.memory, dram_peak: from.dram_peak, memoryOf: from.precision });
+    }
+  }
 }
 
 function setText(s) {
@@ -48,13 +61,13 @@ function fasterRoofs(model, set) {
 }
 
 // The set that is shown first: that of most points, parts of a program by their share of its time; without
-// points, or of equals, that with the highest peak, among those of its threads and precision that of the widest
-// ISA; of equals the first.
+// points, or of equals, one with memory of its own, that with the highest peak, among those of its threads and
+// precision that of the widest ISA; of equals the first.
 function bestSet(model, places) {
   const weight = (p) => (p.part && p.part.time_share !== null ? p.part.time_share : 1);
   const points = (s) => places.filter((p) => p.roofs && sameSet(p.roofs, s)).reduce((sum, p) => sum + weight(p), 0);
-  const ranked = model.roofs.map((s) => ({ s, points: points(s), peak: peakOf(s) }));
-  ranked.sort((a, b) => b.points - a.points || b.peak - a.peak);
+  const ranked = model.roofs.map((s) => ({ s, points: points(s), own: Boolean(s.memory.length && !s.memoryOf), peak: peakOf(s) }));
+  ranked.sort((a, b) => b.points - a.points || b.own - a.own || b.peak - a.peak);
   if (!ranked.length) {
     return null;
   }

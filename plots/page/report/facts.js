@@ -48,7 +48,7 @@ function roofWarnings(model) {
   for (const s of model.roofs) {
     const bad = (list, name) => list.filter((r) => r.disturbed)
       .forEach((r) => out.push(`disturbed: ${name(r)} (${setText(s)})${r.note ? `: ${r.note}` : ""}`));
-    bad(s.memory, (r) => `${r.level} ${r.ldst}`);
+    bad(s.memoryOf ? [] : s.memory, (r) => `${r.level} ${r.ldst}`);
     bad(s.compute, (r) => r.op);
     bad(s.ceilings || [], (r) => `ceiling ${r.name}`);
     (s.ceilings || []).filter((r) => !r.disturbed && !(r.rate > 0))

@@ -53,11 +53,38 @@ TEST(default)
     const struct carm_build_words words = {.isa = NULL};
     size_t of[CARM_PRECISION_COUNT];
     const struct carm_build_config c = configure(&words, &cpu);
-    assert_int_equal(c.nprecisions, 1);
-    assert_int_equal(c.precisions[0], CARM_DP);
+    assert_true(c.nprecisions == 2 && c.nleading == 1);
+    assert_true(c.precisions[0] == CARM_DP && c.precisions[1] == CARM_SP);
     assert_int_equal(c.nops, 7);
     const size_t n = planned(&c, &cpu, of);
-    assert_int_equal(of[CARM_DP], n);
+    assert_int_equal(of[CARM_DP] + of[CARM_SP], n);
+    const struct carm_build_config q = configure(&(struct carm_build_words){.quick = ""}, &cpu);
+    assert_true(q.nprecisions == 1 && q.precisions[0] == CARM_DP);
+}
+
+/* sp beside dp: computation alone, of vectors. Named precisions get everything. */
+TEST(sp_is_computation_alone)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX512);
+    const struct carm_build_words all = {.precision = "dp,sp"};
+    for (int named = 0; named < 2; named++) {
+        const struct carm_build_config c =
+            configure(named ? &all : &(struct carm_build_words){.isa = NULL}, &cpu);
+        struct carm_code_spec *specs = calloc(carm_build_plan_room(&c), sizeof *specs);
+        size_t nroofs = 0, memory = 0, compute = 0, scalar = 0;
+        assert_non_null(specs);
+        carm_build_plan_specs(&c, &cpu, specs, &nroofs);
+        for (size_t i = 1; i < nroofs; i++) {
+            if (specs[i].precision == CARM_SP) {
+                memory += specs[i].kind == CARM_KIND_A;
+                compute += specs[i].kind == CARM_KIND_B;
+                scalar += specs[i].isa == CARM_SCALAR;
+            }
+        }
+        free(specs);
+        assert_true(compute > 0 && (memory > 0) == named && (scalar > 0) == named);
+        assert_int_equal(c.nleading, named ? 2 : 1);
+    }
 }
 
 /* Codes of an ISA in the plan of a build, by kind. */
