@@ -68,6 +68,17 @@ const struct carm_core_figure *carm_core_find(const struct carm_model *model,
     return best;
 }
 
+double carm_core_together_factor(const struct carm_core_figure *f)
+{
+    const struct carm_core_together *t = &f->together;
+    if (t->threads == 0 || t->disturbed || f->disturbed) {
+        return 0.0;
+    }
+    return t->throughput > 0.0 && f->throughput > 0.0 ? t->throughput / f->throughput
+           : t->latency > 0.0 && f->latency > 0.0     ? t->latency / f->latency
+                                                      : 0.0;
+}
+
 bool carm_core_estimate(double *cycles, size_t n, double near, double floor, double *figure,
                         struct carm_ci *ci95)
 {

@@ -103,6 +103,15 @@ enum carm_core_group carm_core_kind_group(enum carm_core_kind kind);
 /* The kind with a name. returns false for an unknown name; *kind is untouched */
 bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind);
 
+/* The figures of one kind while each hardware thread executes its code: the median of the threads. Where hardware threads
+ * of a core share a unit, its throughput is that of one thread times the number of threads. */
+struct carm_core_together {
+    int threads;                /* 0 = not measured */
+    double latency, throughput; /* as in the figure of one thread; 0 = not measured */
+    struct carm_ci latency_ci95, throughput_ci95;
+    bool disturbed; /* rounds do not agree */
+};
+
 /* The figures of one kind with one ISA and precision. Cycles of the core's clock. */
 struct carm_core_figure {
     enum carm_core_kind kind;
@@ -114,6 +123,7 @@ struct carm_core_figure {
     struct carm_ci latency_ci95;
     double throughput; /* reciprocal: cycles for each; 0 = not measured, or the kind has none */
     struct carm_ci throughput_ci95;
+    struct carm_core_together together;
     double clock_hz; /* beside the measurement; 0 = not measured */
     bool disturbed;
     char note[CARM_TEXT_MAX]; /* why the kind was not measured, or a disturbance; "" = neither */
@@ -128,6 +138,10 @@ struct carm_core_figure {
 const struct carm_core_figure *carm_core_find(const struct carm_model *model,
                                               enum carm_core_kind kind, const char *isa,
                                               const char *precision);
+
+/* How many times as long the kind takes with all hardware threads as with one, by its throughput or, where it has none,
+ * its latency: 1 where threads share no unit that it needs. 0 = not measured, or disturbed */
+double carm_core_together_factor(const struct carm_core_figure *figure);
 
 /* One figure from rounds on a core of one's own, where disturbances only add cycles: the median of
  * the lowest rounds that agree, at least CARM_CORE_AGREE of them within `near` (relative) or 0.02

@@ -115,6 +115,45 @@ static void print_others(const struct carm_model *m)
     }
 }
 
+/* The figures that all hardware threads together change. */
+static void print_together(const struct carm_model *m)
+{
+    enum { IN_LINE = 3 };
+    static const double clearly = 1.05; /* rounds of one thread agree within 0.5% */
+    size_t measured = 0, slower = 0;
+    int threads = 0;
+    for (size_t i = 0; i < m->ncore; i++) {
+        const double factor = carm_core_together_factor(&m->core[i]);
+        measured += factor > 0.0 ? 1 : 0;
+        slower += factor > clearly ? 1 : 0;
+        threads = factor > 0.0 ? m->core[i].together.threads : threads;
+    }
+    if (measured == 0) {
+        return;
+    }
+    printf("  All %d hardware threads at once: ", threads);
+    if (slower == 0) {
+        printf("no figure of %zu is more than 5%% slower\n", measured);
+        return;
+    }
+    printf("%zu figures of %zu are more than 5%% slower, times the cycles of one thread\n", slower,
+           measured);
+    size_t n = 0;
+    for (size_t i = 0; i < m->ncore; i++) {
+        const struct carm_core_figure *f = &m->core[i];
+        const double factor = carm_core_together_factor(f);
+        char name[64];
+        if (factor > clearly) {
+            (void)snprintf(name, sizeof name, "%s%s%.16s", carm_core_kind_name(f->kind),
+                           *f->isa ? " " : "", f->isa);
+            printf("  %-18s  %11.2f%s", name, factor, ++n % IN_LINE == 0 ? "\n" : "");
+        }
+    }
+    if (n % IN_LINE) {
+        printf("\n");
+    }
+}
+
 static void print_pairs(const struct carm_model *m)
 {
     double least = 0.0;
@@ -188,6 +227,7 @@ void carm_show_latency(const struct carm_model *m, bool ascii)
         printf("\nInside the core: latency/throughput in cycles (the others: --json)\n");
         print_vectors(m);
         print_others(m);
+        print_together(m);
     }
     print_pairs(m);
     print_numa(m, ascii);

@@ -254,6 +254,19 @@ static const char *state_word(int state)
 
 /* ---- the tables ---- */
 
+/* Each is of one kind of core, and has none inside. */
+static void check_kinds(struct carm_jread *r, const struct carm_member *member, const void *model,
+                        const void *object)
+{
+    const struct carm_model *m = object;
+    (void)model;
+    for (size_t i = 0; i < m->nkinds; i++) {
+        if (!carm_model_is_kind(&m->kinds[i]) || m->kinds[i].nkinds) {
+            carm_jread_bad(r, member->name, "[%zu] is not of one kind of core", i);
+        }
+    }
+}
+
 /* In the order of the file. Members that a fleet does not use are marked DETAIL. */
 
 #define T struct carm_cache
@@ -557,6 +570,18 @@ static const struct carm_member fit_members[] = {
 static const struct carm_table fit_table = TABLE(fit_members);
 #undef T
 
+#define T struct carm_core_together
+static const struct carm_member together_members[] = {
+    {INT("threads", threads, 1)},
+    {NUMBER("latency", latency, 0, CARM_JREAD_MOST)},
+    {INTERVAL("latency_ci95", latency_ci95, latency)},
+    {NUMBER("throughput", throughput, 0, CARM_JREAD_MOST)},
+    {INTERVAL("throughput_ci95", throughput_ci95, throughput)},
+    {BOOL("disturbed", disturbed)},
+};
+static const struct carm_table together_table = TABLE(together_members);
+#undef T
+
 #define T struct carm_core_figure
 static const struct carm_member core_members[] = {
     {WORD("kind", kind, enum carm_core_kind, core_word), KEY, .what = "kind of instruction"},
@@ -567,6 +592,7 @@ static const struct carm_member core_members[] = {
     {INTERVAL("latency_ci95", latency_ci95, latency)},
     {NUMBER("throughput", throughput, 0, CARM_JREAD_MOST)},
     {INTERVAL("throughput_ci95", throughput_ci95, throughput)},
+    {OBJECT("all_threads", together, struct carm_core_together, together_table), OPTIONAL},
     {NONNEGATIVE("clock_hz", clock_hz)},
     {BOOL("disturbed", disturbed)},
     {TEXT("note", note), .check = check_core},
@@ -771,6 +797,8 @@ static const struct carm_member model_members[] = {
      OPTIONAL_DETAIL},
     {ARRAY("validation_fits", validation_fits, struct carm_validation_fit, ENTRIES_MAX, fit_table),
      OPTIONAL_DETAIL},
+    {ARRAY("kinds", kinds, struct carm_model, CARM_KINDS_MAX, carm_model_table), OPTIONAL_DETAIL,
+     .check = check_kinds},
 };
 const struct carm_table carm_model_table = TABLE(model_members);
 #undef T

@@ -317,6 +317,8 @@ static bool is_empty(const struct carm_member *m, const void *object)
         return is_empty(m->table->members, v);
     case CARM_MEMBER_ARRAY:
         return size_at(object, m->other) == 0;
+    case CARM_MEMBER_INT:
+        return *(const int *)v == 0;
     default:
         return double_at(object, m->offset) == 0.0;
     }

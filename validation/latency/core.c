@@ -14,6 +14,7 @@ enum {
     ROUNDS_QUICK = 8,
     REPS = 5,         /* of a round, whose median counts */
     FIRST_RUN = 16,   /* iterations of the first run, which gives the time of one iteration */
+    ROUNDS_ALL = 12,  /* of all hardware threads at once */
     FAULT_PAGES = 64, /* first touched in a repetition */
     PAGE = 4096,
 };
@@ -260,6 +261,140 @@ static void fill_all(struct carm_latency_run *run, struct work *k, size_t rounds
     fill(add_figure(m, CARM_CORE_PAGE_FAULT, "", ""), &k->fault, rounds, false, k->clock_hz);
 }
 
+/* ---- all hardware threads at once ----------------------------------------------------------------- */
+
+/* The codes of all threads: threads that share a core execute each code together. */
+struct together {
+    const struct quantity *quantities; /* [n] borrowed, calibrated */
+    size_t n;
+    struct work *each; /* [threads] a window and a seed of each */
+    double *cycles;    /* [n * threads] of the last round */
+    bool whole;        /* each thread has each of them */
+};
+
+/* Whether hardware threads of one core may share what the kind needs: units, ports, the loads of L1. */
+static bool is_shared_kind(const struct carm_chain_code *c)
+{
+    static const enum carm_core_kind kinds[] = {
+        CARM_CORE_FP_ADD,  CARM_CORE_FP_MUL,  CARM_CORE_FP_FMA,  CARM_CORE_FP_DIV,
+        CARM_CORE_FP_SQRT, CARM_CORE_INT_ADD, CARM_CORE_INT_MUL, CARM_CORE_INT_DIV,
+        CARM_CORE_POPCNT,  CARM_CORE_LOAD,    CARM_CORE_STORE,   CARM_CORE_FP_SHUFFLE};
+    enum carm_core_kind kind = CARM_CORE_KIND_COUNT;
+    bool shared = false;
+    if (!c->row || c->row->minus || !carm_core_kind_parse(c->row->kind, &kind) ||
+        (c->row->precisions && (c->precision == CARM_SP || c->precision == CARM_INT32))) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        shared = shared || kinds[i] == kind;
+    }
+    return shared;
+}
+
+static void together_job(struct carm_worker *w, void *arg)
+{
+    struct together *t = arg;
+    const size_t threads = (size_t)w->team->n;
+    for (size_t i = 0; i < t->n; i++) {
+        if (!carm_team_line_wait(w->team, i)) {
+            t->whole = false;
+            return;
+        }
+        t->cycles[i * threads + (size_t)w->index] =
+            cycles_of(w, &t->each[w->index], &t->quantities[i]);
+    }
+}
+
+/* Rounds of all codes on all threads. rounds  [n] quantities, filled by round; *done: whole rounds */
+static int run_together(struct carm_latency_run *run, struct carm_team *team, struct together *t,
+                        struct quantity *rounds, size_t *done, struct carm_err *err)
+{
+    const size_t threads = (size_t)team->n;
+    int rc = 0;
+    t->whole = true;
+    while (*done < ROUNDS_ALL && t->whole && !rc) {
+        carm_team_line_reset(team);
+        carm_team_run(team, together_job, t);
+        for (size_t i = 0; i < t->n && t->whole; i++) {
+            rounds[i].rounds[*done] = carm_stats_median(&t->cycles[i * threads], threads);
+        }
+        *done += t->whole ? 1 : 0;
+        rc = carm_observer_check(run->host->observer, err);
+    }
+    return rc;
+}
+
+static void fill_together(struct carm_model *m, struct quantity *q, size_t rounds, int threads)
+{
+    const struct carm_chain_code *c = &q->code->code;
+    enum carm_core_kind kind = CARM_CORE_KIND_COUNT;
+    carm_core_kind_parse(c->row->kind, &kind);
+    struct carm_core_together *t =
+        &add_figure(m, kind, c->row->isas ? carm_isa_name(c->isa) : "",
+                    c->row->precisions ? carm_precision_name(c->precision) : "")
+             ->together;
+    const bool throughput = c->form == CARM_CHAIN_THROUGHPUT;
+    const bool agree = carm_core_estimate(q->rounds, rounds, near_core, floor_relative,
+                                          throughput ? &t->throughput : &t->latency,
+                                          throughput ? &t->throughput_ci95 : &t->latency_ci95);
+    t->threads = threads;
+    t->disturbed = t->disturbed || !agree;
+}
+
+/* The windows of all threads, side by side. returns 0 or -CARM_ENOMEM */
+static int open_together(struct together *t, size_t threads, void **windows, struct carm_err *err)
+{
+    t->each = calloc(threads, sizeof *t->each);
+    t->cycles = calloc(t->n * threads, sizeof *t->cycles);
+    *windows = aligned_alloc(PAGE, threads * CARM_CHAIN_WINDOW_BYTES);
+    if (!t->each || !t->cycles || !*windows) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    }
+    memset(*windows, 0, threads * CARM_CHAIN_WINDOW_BYTES);
+    for (size_t i = 0; i < threads; i++) {
+        t->each[i].window = (char *)*windows + i * CARM_CHAIN_WINDOW_BYTES;
+        t->each[i].seed = i;
+    }
+    return 0;
+}
+
+/* The figures of all hardware threads at once, beside those of one. */
+static int measure_together(struct carm_latency_run *run, const struct work *k,
+                            struct carm_err *err)
+{
+    const int threads = run->host->topo->pus;
+    struct quantity *shared = calloc(k->n + 1, sizeof *shared);
+    struct together t = {.quantities = shared};
+    struct carm_team *team = NULL;
+    void *windows = NULL;
+    size_t done = 0;
+    if (!shared) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        if (is_shared_kind(&k->quantities[i].code->code)) {
+            shared[t.n++] = k->quantities[i];
+        }
+    }
+    int rc = threads < 2 || t.n == 0 ? 0 : open_together(&t, (size_t)threads, &windows, err);
+    if (!rc && windows) {
+        rc = carm_team_open(&team, run->host->topo, &run->host->clock, threads, 0, 64, err);
+    }
+    if (!rc && team) {
+        team->deadline = run->team->deadline;
+        rc = run_together(run, team, &t, shared, &done, err);
+    }
+    for (size_t i = 0; i < t.n && !rc && done >= CARM_CORE_AGREE; i++) {
+        fill_together(run->model, &shared[i], done, threads);
+    }
+    carm_team_close(team);
+    free(shared);
+    free(t.each);
+    free(t.cycles);
+    free(windows);
+    return rc;
+}
+
 static int by_kind(const void *a, const void *b)
 {
     const struct carm_core_figure *left = a;
@@ -311,6 +446,7 @@ int carm_latency_core(struct carm_latency_run *run, struct carm_err *err)
     if (!rc && k.round > 0) {
         run->clock_hz = k.clock_hz;
         fill_all(run, &k, k.round);
+        rc = k.whole ? measure_together(run, &k, err) : 0;
         qsort(run->model->core, run->model->ncore, sizeof *run->model->core, by_kind);
     }
     free(k.quantities);

@@ -24,6 +24,7 @@ static struct carm_latency_run run = {.host = &host, .model = &model};
 static struct {
     double load;    /* cycles of a load of the chase that is laid out; 0 = it is looked at */
     double longest; /* seconds of a run of an instruction's code */
+    double shared;  /* times as many cycles of divisions while all hardware threads divide */
 } fake;
 
 /* L1 32 KiB, L2 256 KiB, L3 2 MiB; the TLB has 64 and 1024 entries. */
@@ -74,7 +75,11 @@ double carm_latency_cycles(const struct carm_worker *worker, const struct carm_c
         if (strcmp(code->code.row->kind, "branch-mispredicted") == 0) {
             cycles += mask ? 0.5 * units * GUESSED_WRONG : 0.0;
         }
-        fake.longest = fmax(fake.longest, cycles / hz);
+        if (worker->team->n > 1) { /* threads share the divider */
+            cycles *= strcmp(code->code.row->kind, "div") == 0 ? fake.shared : 1.0;
+        } else {
+            fake.longest = fmax(fake.longest, cycles / hz);
+        }
     } else {
         const double most = code->code.form == CARM_CHAIN_GATHER ? FLIGHT_OF_GATHERS : FLIGHT;
         if (iterations == 16) { /* the first look at a chase */
@@ -119,6 +124,7 @@ static const struct carm_core_figure *figure_of(const struct carm_chain_code *c)
 TEST(instructions_have_their_cycles)
 {
     size_t compared = 0;
+    fake.shared = 2.0;
     assert_ok(carm_latency_core(&run, &err));
     for (size_t i = 0; i < image->n; i++) {
         const struct carm_chain *c = &image->chains[i];
@@ -148,6 +154,32 @@ TEST(instructions_have_their_cycles)
                      (isa < 0 || (isa == 0 && strcmp(a->precision, b->precision) < 0))));
     }
 }
+
+/* Units that hardware threads share are slower while all use them; the figures of one thread stay. */
+TEST(threads_that_share_a_unit_are_seen)
+{
+    size_t divisions = 0, others = 0;
+    if (machine.pus < 2) {
+        skip();
+    }
+    for (size_t i = 0; i < model.ncore; i++) {
+        const struct carm_core_figure *f = &model.core[i];
+        const struct carm_core_together *t = &f->together;
+        if (t->threads == 0) {
+            continue;
+        }
+        assert_int_equal(t->threads, machine.pus);
+        assert_false(t->disturbed);
+        const bool divides = f->kind == CARM_CORE_FP_DIV;
+        (divides ? &divisions : &others)[0]++;
+        assert_near(carm_core_together_factor(f), divides ? fake.shared : 1.0, 0.02);
+        assert_true(!(t->latency > 0.0) ||
+                    (t->latency_ci95.lo <= t->latency && t->latency <= t->latency_ci95.hi));
+    }
+    assert_true(divisions > 0 && others > 10);
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
 
 static void check_level(const char *level, enum carm_latency_order order, uint64_t page,
                         double cycles, uint64_t reach)
