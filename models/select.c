@@ -87,6 +87,41 @@ static bool has_precision(const struct carm_select *sel, const struct carm_roofs
     return !*sel->precision || strcmp(sel->precision, r->precision) == 0;
 }
 
+/* The set of the selected ISAs and precision with roofs of memory whose number of threads is the nearest; NULL = none */
+static const struct carm_roofs *nearest(const struct carm_select *sel,
+                                        const struct carm_model *model, int threads)
+{
+    const struct carm_roofs *best = NULL;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r->nmemory > 0 && has_isa(sel, r->isa) && has_precision(sel, r) &&
+            (!best || carm_roofs_distance(r, threads) < carm_roofs_distance(best, threads))) {
+            best = r;
+        }
+    }
+    return best;
+}
+
+bool carm_select_nearest(struct carm_select *sel, const struct carm_model *model,
+                         char note[CARM_TEXT_MAX])
+{
+    note[0] = '\0';
+    for (size_t i = 0; i < sel->nthreads; i++) {
+        const int asked = sel->threads[i];
+        const struct carm_roofs *r = nearest(sel, model, asked);
+        if (!r || r->threads == asked) {
+            continue;
+        }
+        const size_t used = strlen(note);
+        snprintf(note + used, CARM_TEXT_MAX - used,
+                 "%sthe model has no roofs for %d thread%s, so those for %d are drawn (carm build "
+                 "--threads %d measures them)",
+                 used ? "; " : "", asked, asked == 1 ? "" : "s", r->threads, asked);
+        sel->threads[i] = r->threads;
+    }
+    return note[0] != '\0';
+}
+
 /* The model's sets, as "avx2 with 1 thread, avx512 with 2 threads", cut where the list gets
  * long. */
 static void list_sets(const struct carm_model *model, char *dst, size_t size)

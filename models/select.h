@@ -25,6 +25,13 @@ int carm_select_parse(struct carm_select *sel, const char *isa, const char *thre
 
 bool carm_select_has(const struct carm_select *sel, const char *isa, int threads);
 
+/* Replaces each number of threads for which the model has no roofs of the selected ISAs and precision by the nearest that
+ * it has (carm_roofs_distance).
+ * note  out: a sentence that names the numbers and the command that measures them; "" = nothing was replaced
+ * returns whether a number was replaced */
+bool carm_select_nearest(struct carm_select *sel, const struct carm_model *model,
+                         char note[CARM_TEXT_MAX]);
+
 /* Checks each list against the model: returns 0 or -CARM_EINVAL with the sets that the model
  * has. */
 int carm_select_check(const struct carm_select *sel, const struct carm_model *model,

@@ -11,6 +11,7 @@
 #include "cli/points.h"
 #include "models/file/points.h"
 #include "models/file/published.h"
+#include "models/scaling.h"
 #include "plots/ceilings.h"
 #include "plots/gnuplot.h"
 #include "plots/picture.h"
@@ -101,11 +102,32 @@ struct request {
     const char *kind, *format;
 };
 
-static int draw_input(const struct request *q, const struct carm_plot_input *input,
-                      struct carm_err *err)
+static void put_note(const char *text)
+{
+    carm_say_error(0, "note: %s", text);
+}
+
+/* For a roofline: completes the models' roofs, and of one model replaces numbers of threads that it does not have. */
+static int complete(struct request *q, struct carm_plot_input *input, struct carm_err *err)
+{
+    char note[CARM_TEXT_MAX];
+    int rc = 0;
+    if (strcmp(q->kind, "roofline") != 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < input->nmodels && rc == 0; i++) {
+        rc = carm_scaling_fill(input->models[i], err);
+    }
+    if (rc == 0 && input->nmodels == 1 && carm_select_nearest(&q->select, input->models[0], note)) {
+        put_note(note);
+    }
+    return rc;
+}
+
+static int draw_input(struct request *q, struct carm_plot_input *input, struct carm_err *err)
 {
     struct carm_plot_sheet sheet = {0};
-    int rc = 0;
+    int rc = complete(q, input, err);
     for (size_t i = 0; i < input->nmodels && rc == 0; i++) {
         rc = carm_select_check(&q->select, input->models[i], err);
     }
@@ -142,13 +164,8 @@ static const char *misplaced(const char *kind, const struct carm_plot_input *inp
     return NULL;
 }
 
-static void put_note(const char *text)
-{
-    carm_say_error(0, "note: %s", text);
-}
-
 /* returns an exit code */
-static int plot_models(const struct request *q, int n, char **operands)
+static int plot_models(struct request *q, int n, char **operands)
 {
     struct carm_err err = {""};
     struct carm_plot_input input;
@@ -338,7 +355,8 @@ static const struct carm_opt opts[] = {
      CARM_WORDS(CARM_PRECISION_TABLE)},
     {"threads", 0, "LIST", "all",
      "Numbers of threads, such as 1,8. The roofline shows the roofs with the highest peak "
-     "among them; without this option, those for the threads of the points.",
+     "among them, of one model the nearest where a number was not measured; without this option, those for the threads "
+     "of the points.",
      &opt_threads, NULL},
     {"balance", 0, "PLACE", "top",
      "Position of multiply/add balance among the ceilings: top, bottom (for kernels that "

@@ -106,6 +106,9 @@ grep -q '^bars = 2$' "$tmp/out"
 ok "what is uncertain of a point has bars"
 run plot "$model" "$tmp/p1.csv" --script --threads 1 && grep -q '1 thread"\|1 thread,' "$tmp/out"
 ok "--threads chooses the roofs"
+run plot "$model" --script --threads 3 && grep -q '2 threads' "$tmp/out" &&
+    grep -q 'note: the model has no roofs for 3 threads, so those for 2 are drawn (carm build --threads 3 measures them)' "$tmp/err"
+ok "a number of threads that was not measured: the nearest, and it says so"
 run plot "$model" --script --isa avx512 --title 'My machine' && grep -qx '|My machine' "$tmp/out"
 ok "--title"
 run plot "$top/data/machines/zen3-kvm.json" --kind flops --script &&

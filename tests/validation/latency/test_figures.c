@@ -179,8 +179,6 @@ TEST(threads_that_share_a_unit_are_seen)
     assert_true(divisions > 0 && others > 10);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
-
 static void check_level(const char *level, enum carm_latency_order order, uint64_t page,
                         double cycles, uint64_t reach)
 {
