@@ -163,6 +163,150 @@ const struct carm_numa_pair *carm_numa_find(const struct carm_model *model, int 
     return NULL;
 }
 
+void carm_numa_name(char name[40], const struct carm_numa_pair *pair)
+{
+    if (pair->from < 0) {
+        (void)snprintf(name, 40, "interleaved");
+    } else if (pair->from == pair->to) {
+        (void)snprintf(name, 40, "numa:%d memory", pair->from);
+    } else {
+        (void)snprintf(name, 40, "numa:%d to numa:%d", pair->from, pair->to);
+    }
+}
+
+/* "numa:0 to numa:1, ..." of the pairs with a bandwidth, cut where the list gets long. */
+static void list_pairs(const struct carm_model *m, char *dst, size_t size)
+{
+    size_t used = 0;
+    dst[0] = '\0';
+    for (size_t i = 0; i < m->nnuma; i++) {
+        const struct carm_numa_pair *p = &m->numa[i];
+        if (p->bandwidth > 0.0 && p->from >= 0 && used < size) {
+            const int n = snprintf(dst + used, size - used, "%snuma:%d to numa:%d",
+                                   used ? ", " : "", p->from, p->to);
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+}
+
+/* The node whose cores the model's first threads are on. NULL = the model has no nodes */
+static const struct carm_numa_node *home_node(const struct carm_model *m)
+{
+    int on = -1;
+    char end = 0;
+    const bool restricted = sscanf(m->machine.on, "numa:%d%c", &on, &end) == 1;
+    for (size_t i = 0; i < m->nnuma_nodes; i++) {
+        const struct carm_numa_node *node = &m->numa_nodes[i];
+        if (restricted ? node->node == on : node->cores > 0) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+static void scale_dram(struct carm_roofs *r, double times)
+{
+    for (size_t i = 0; i < r->nmemory; i++) {
+        struct carm_memory_roof *m = &r->memory[i];
+        if (strcmp(m->level, "DRAM") == 0) {
+            m->bandwidth *= times;
+            m->ci95.lo *= times;
+            m->ci95.hi *= times;
+            m->bytes_per_cycle *= times;
+        }
+    }
+    r->dram_peak.bandwidth *= times;
+}
+
+static void scale_latency(struct carm_model *m, double times)
+{
+    for (size_t i = 0; i < m->nlatency; i++) {
+        struct carm_latency *l = &m->latency[i];
+        if (strcmp(l->level, "DRAM") == 0) {
+            l->seconds *= times;
+            l->ci95.lo *= times;
+            l->ci95.hi *= times;
+            l->cycles *= times;
+        }
+    }
+    for (size_t i = 0; i < m->nin_flight; i++) {
+        struct carm_in_flight *f = &m->in_flight[i];
+        if (strcmp(f->level, "DRAM") == 0) { /* as many lines in flight */
+            f->latency_seconds *= times;
+            f->rate /= times;
+            f->ci95.lo /= times;
+            f->ci95.hi /= times;
+        }
+    }
+}
+
+static int use_node(struct carm_model *m, const char *word, int node, struct carm_err *err)
+{
+    const struct carm_numa_node *home = home_node(m);
+    const struct carm_numa_pair *own = home ? carm_numa_find(m, home->node, home->node) : NULL;
+    const struct carm_numa_pair *pair = home ? carm_numa_find(m, home->node, node) : NULL;
+    if (!own || !pair || !(own->bandwidth > 0.0) || !(pair->bandwidth > 0.0)) {
+        char pairs[160];
+        list_pairs(m, pairs, sizeof pairs);
+        return carm_fail(err, CARM_ENOTSUP, "the model has no bandwidth to %.20s; it has %s", word,
+                         *pairs ? pairs
+                                : "those of no memory domain: carm build measures them on a "
+                                  "machine with several NUMA nodes");
+    }
+    const double times = pair->bandwidth / own->bandwidth;
+    const bool timed = own->seconds > 0.0 && pair->seconds > 0.0;
+    char latency[64] = "not known";
+    for (size_t i = 0; i < m->nroofs; i++) {
+        if (m->roofs[i].threads <= home->cores) {
+            scale_dram(&m->roofs[i], times);
+        }
+    }
+    if (timed) {
+        scale_latency(m, pair->seconds / own->seconds);
+        (void)snprintf(latency, sizeof latency, "%.2f times", pair->seconds / own->seconds);
+    }
+    (void)snprintf(
+        m->changed, sizeof m->changed,
+        "DRAM roofs of up to %d threads are those from numa:%d to the memory of numa:%d: "
+        "%.2f times the bandwidth of its own, latency %s%s",
+        home->cores, home->node, node, times, latency,
+        pair->disturbed || own->disturbed ? " (disturbed while measured)" : "");
+    return 0;
+}
+
+static int use_interleaved(struct carm_model *m, struct carm_err *err)
+{
+    const struct carm_numa_pair *all = carm_numa_find(m, CARM_NUMA_ALL, CARM_NUMA_ALL);
+    if (!all || !(all->bandwidth > 0.0)) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "the model has no bandwidth of interleaved pages: carm build measures it "
+                         "on a machine with several NUMA nodes");
+    }
+    for (size_t i = 0; i < m->nroofs; i++) {
+        struct carm_roofs *r = &m->roofs[i];
+        if (r->threads == all->threads && r->dram_peak.bandwidth > 0.0) {
+            scale_dram(r, all->bandwidth / r->dram_peak.bandwidth);
+        }
+    }
+    (void)snprintf(m->changed, sizeof m->changed,
+                   "DRAM roofs of %d threads are those of pages interleaved over all nodes",
+                   all->threads);
+    return 0;
+}
+
+int carm_numa_use(struct carm_model *model, const char *pages, struct carm_err *err)
+{
+    int node = 0;
+    char end = 0;
+    if (strcmp(pages, "interleaved") == 0) {
+        return use_interleaved(model, err);
+    }
+    if (sscanf(pages, "numa:%d%c", &node, &end) != 1 || node < 0) {
+        return carm_fail(err, CARM_EINVAL, "--pages '%.32s': write numa:1 or interleaved", pages);
+    }
+    return use_node(model, pages, node, err);
+}
+
 /* Smaller goes first. */
 static int rank(const struct carm_numa_node *nodes, size_t from, size_t to)
 {

@@ -181,6 +181,18 @@ struct carm_numa_pair {
 /* Borrowed from the model; NULL = not measured. */
 const struct carm_numa_pair *carm_numa_find(const struct carm_model *model, int from, int to);
 
+/* "numa:0 memory", "numa:0 to numa:1", "interleaved". At most 40 bytes */
+void carm_numa_name(char name[40], const struct carm_numa_pair *pair);
+
+/* Turns the roofs of DRAM of a model in memory, which is not to be written any more, into those of pages elsewhere. Roofs,
+ * latency and loads in flight are multiplied by the ratio of the pair's figures to those of own memory. The cores are those
+ * of the node that the model is restricted to (--on numa:N), or of the first node with cores, where threads are placed
+ * first; sets of more threads than it has cores stay. Interleaved pages change the set of all threads.
+ * pages  "numa:1", "interleaved"
+ * model->changed gets a sentence that says which roofs they are
+ * returns 0, -CARM_EINVAL (no such word) or -CARM_ENOTSUP (the model has no such pair: says which it has) */
+int carm_numa_use(struct carm_model *model, const char *pages, struct carm_err *err);
+
 /* The order in which pairs are measured, so that a short time has the most telling ones: each node's own memory, all
  * cores with interleaved pages, memory-only nodes, then the others by the distance of their numbers.
  * nodes  [n]

@@ -8,6 +8,7 @@
 
 #include "base/assets.h"
 #include "base/text.h"
+#include "models/latency.h"
 #include "models/place/levels.h"
 #include "models/roofline.h"
 
@@ -132,6 +133,29 @@ static void add_hierarchy(struct carm_scene *s, size_t model, double peak)
     }
 }
 
+/* Of one model, a slope for each memory domain's own memory, of all its cores. */
+static void add_domains(struct carm_scene *s, size_t model, double peak)
+{
+    const struct carm_model *m = s->input->models[model];
+    for (size_t i = 0; i < m->nnuma && s->input->nmodels == 1; i++) {
+        const struct carm_numa_pair *p = &m->numa[i];
+        struct carm_scene_line line = {.value = p->bandwidth,
+                                       .low = p->bandwidth_ci95.lo,
+                                       .high = p->bandwidth_ci95.hi,
+                                       .limit = peak,
+                                       .rgb = carm_plot_rgb(1 + i),
+                                       .width = 1.4,
+                                       .dash = 2,
+                                       .print_dash = 1 + (int)(i % DASHES)};
+        char name[40];
+        if (p->from == p->to && p->from >= 0) {
+            carm_numa_name(name, p);
+            dress(s, model, &line, name, p->disturbed ? " (disturbed)" : "");
+            add_line(&s->slopes, &line);
+        }
+    }
+}
+
 static void add_dram(struct carm_scene *s, size_t model, double peak)
 {
     const double rate = carm_original_bandwidth(s->roofs[model], "DRAM", true, NULL);
@@ -145,6 +169,7 @@ static void add_dram(struct carm_scene *s, size_t model, double peak)
                                    .print_dash = 1};
     dress(s, model, &line, "DRAM", "");
     add_line(&s->slopes, &line);
+    add_domains(s, model, peak);
 }
 
 static void add_peak(struct carm_scene *s, size_t model, const struct carm_compute_roof *c,

@@ -19,12 +19,13 @@
 #include "cli/screen.h"
 #include "models/file/points.h"
 #include "models/file/select.h"
+#include "models/latency.h"
 #include "models/place/settings.h"
 #include "models/scaling.h"
 
 static struct carm_place_words words;
 static const char *opt_csv, *opt_json, *opt_merge, *opt_ceilings, *opt_runtime, *opt_intensity;
-static const char *opt_no_measure, *opt_on, *opt_set;
+static const char *opt_no_measure, *opt_on, *opt_set, *opt_pages;
 static struct carm_settings settings; /* of --set */
 static const char *opt_by, *opt_ranks, *opt_benchmark, *opt_fail_under, *opt_only;
 static struct carm_points_how how;
@@ -82,6 +83,10 @@ static const struct carm_opt options[] = {
      "Place under the roofs of a changed machine, and say what each point would gain: a list of changes such as "
      "dram.bandwidth=2x, L2.bandwidth=1.5x, peak=2x, clock=1.2x. Other sizes of caches need the program: carm run --set.",
      &opt_set, NULL},
+    {"pages", 0, "WHERE", "the threads' own node",
+     "Where the pages of the points are: numa:1, or interleaved over all nodes. The roofs of DRAM become those of this "
+     "memory, as carm build measured it on a machine with several NUMA nodes.",
+     &opt_pages, "numa:|interleaved"},
     CARM_OPT_FORMAT(&how.format),
     CARM_OPT_WORK(&how.work),
     {"intensity", 0, "I[,I...]", NULL,
@@ -540,10 +545,12 @@ static int run(int noperands, char **operands)
     if (!rc && opt_set) {
         rc = carm_select_open(first ? operands[0] : NULL, &today, NULL, &err);
         rc = rc ? rc : carm_scaling_fill(today, &err);
+        rc = rc || !opt_pages ? rc : carm_numa_use(today, opt_pages, &err);
         rc = rc ? rc : carm_place_choices_open(&c->today, today, &words, &err);
         rc = rc ? rc : carm_settings_apply(&settings, model, &err);
     }
     rc = rc ? rc : carm_scaling_fill(model, &err);
+    rc = rc || !opt_pages ? rc : carm_numa_use(model, opt_pages, &err);
     rc = rc ? rc : carm_place_choices_open(&c->choices, model, &words, &err);
     c->metric = rc ? "" : carm_place_choices_metric(c->choices);
     rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);

@@ -41,16 +41,6 @@ static int same_isa(const struct carm_roofs *r, const char *isa)
     return !*isa || strcmp(r->isa, isa) == 0 ? 2 : carm_place_same_isa(r->isa, isa);
 }
 
-/* Distance of thread counts, fewer before more: a roof of more threads is never reached. */
-static int thread_distance(const struct carm_roofs *r, int threads)
-{
-    if (threads <= 0) {
-        return -r->threads; /* any: the most */
-    }
-    const int d = abs(r->threads - threads);
-    return 2 * d + (r->threads > threads ? 1 : 0);
-}
-
 static double peak_of(const struct carm_roofs *r)
 {
     const struct carm_compute_roof *p = carm_roofs_find_peak(r);
@@ -135,7 +125,7 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
         }
         const int precise = same_precision(r, precision) - same_precision(best, precision);
         const int wide = same_isa(r, isa) - same_isa(best, isa);
-        const int d = thread_distance(r, threads) - thread_distance(best, threads);
+        const int d = carm_roofs_distance(r, threads) - carm_roofs_distance(best, threads);
         const int rank = carm_precision_rank(best->precision) - carm_precision_rank(r->precision);
         const int better = precise ? precise : rank ? rank : wide ? wide : -d;
         if (better > 0 || (better == 0 && carm_roofs_precede(r, best))) {
@@ -147,6 +137,13 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                  "the model has no roofs for %d thread%s, so those for %d are used (carm build "
                  "--threads %d measures them)",
                  threads, threads == 1 ? "" : "s", best->threads, threads);
+    }
+    if (best && *model->changed) {
+        add_note(note, "%s", model->changed);
+    } else if (best && model->nnuma > 1) {
+        add_note(
+            note,
+            "DRAM roofs are of memory on the threads' own node (--pages numa:N takes those of another)");
     }
     if (best && best->between[1]) {
         char origin[160];
@@ -402,6 +399,15 @@ static void prepare_slopes(struct carm_place_set *set, const struct carm_model *
     original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
     add(original, "", "DRAM",
         (struct carm_ceiling){.rate = original->slope, .disturbed = peak_is_disturbed(roofs)});
+    for (size_t i = 0; i < model->nnuma && !*model->changed; i++) { /* a slope of each domain */
+        const struct carm_numa_pair *p = &model->numa[i];
+        char name[40];
+        if (p->threads == roofs->threads && p->bandwidth < original->slope) {
+            carm_numa_name(name, p);
+            add(original, "", name,
+                (struct carm_ceiling){.rate = p->bandwidth, .disturbed = p->disturbed});
+        }
+    }
 }
 
 /* Without measured ceilings, or where none can be derived from them, everything stays unchanged. */

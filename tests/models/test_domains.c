@@ -87,6 +87,57 @@ TEST(sentences)
     assert_int_equal(carm_numa_say(&m, lines, 2), 2);
 }
 
+/* The roofs of pages elsewhere: those of the sets whose threads are on one node, by the pair's ratio. */
+TEST(pages_elsewhere)
+{
+    struct carm_numa_pair pairs[NODES * NODES + 1];
+    struct carm_memory_roof memory[2][2];
+    struct carm_roofs roofs[2];
+    struct carm_latency latency = {.level = "DRAM", .seconds = 90e-9};
+    for (int remote = 0; remote < 2; remote++) {
+        struct carm_model m = {.numa_nodes = nodes,
+                               .nnuma_nodes = NODES,
+                               .numa = pairs,
+                               .roofs = roofs,
+                               .nroofs = 2,
+                               .latency = &latency,
+                               .nlatency = 1};
+        m.nnuma = put(pairs);
+        for (int i = 0; i < 2; i++) {
+            memory[i][0] = (struct carm_memory_roof){.level = "L1", .bandwidth = 200e9};
+            memory[i][1] =
+                (struct carm_memory_roof){.level = "DRAM", .bandwidth = 50e9, .ci95 = {49e9, 51e9}};
+            roofs[i] = (struct carm_roofs){.threads = i ? 28 : 1,
+                                           .memory = memory[i],
+                                           .nmemory = 2,
+                                           .dram_peak = {.bandwidth = 95e9}};
+        }
+        latency.seconds = 90e-9;
+        assert_ok(carm_numa_use(&m, remote ? "numa:1" : "interleaved", &err));
+        assert_near(memory[0][0].bandwidth, 200e9, 0.0);
+        assert_near(memory[0][1].bandwidth, remote ? 30e9 : 50e9, 1.0); /* 60 of 100 GB/s */
+        assert_near(memory[0][1].ci95.hi, remote ? 30.6e9 : 51e9, 1.0);
+        assert_near(memory[1][1].bandwidth, remote ? 50e9 : 100e9, 1.0); /* 190 of 95 GB/s */
+        assert_near(roofs[1].dram_peak.bandwidth, remote ? 95e9 : 190e9, 1.0);
+        assert_near(latency.seconds, remote ? 140e-9 : 90e-9, 1e-12);
+        assert_string_equal(
+            m.changed,
+            remote
+                ? "DRAM roofs of up to 14 threads are those from numa:0 to the memory of numa:1: 0.60 times the bandwidth of its own, latency 1.56 times"
+                : "DRAM roofs of 28 threads are those of pages interleaved over all nodes");
+        (void)snprintf(m.machine.on, sizeof m.machine.on, "numa:1");
+        assert_ok(carm_numa_use(&m, "numa:4", &err));
+        assert_non_null(strstr(m.changed, "from numa:1 to the memory of numa:4: 0.25 times"));
+        assert_refused(carm_numa_use(&m, "numa:7", &err), -CARM_ENOTSUP,
+                       "no bandwidth to numa:7; it has numa:0 to numa:0, ");
+        assert_refused(carm_numa_use(&m, "node1", &err), -CARM_EINVAL,
+                       "write numa:1 or interleaved");
+        m.nnuma = m.nnuma_nodes = 0;
+        assert_refused(carm_numa_use(&m, "numa:1", &err), -CARM_ENOTSUP, "several NUMA nodes");
+        assert_refused(carm_numa_use(&m, "interleaved", &err), -CARM_ENOTSUP, "several NUMA nodes");
+    }
+}
+
 TEST(file)
 {
     struct carm_numa_pair pairs[NODES * NODES + 1];
