@@ -10,7 +10,9 @@
 
 enum {
     BATCHES = 4,
-    ENOUGH = 8, /* rounds for a 90th percentile */
+    ENOUGH = 8,       /* rounds for a 90th percentile */
+    CONFIRM = 2,      /* sound rounds that agree make a figure ... */
+    CONFIRM_HELD = 3, /* ... or so many that others interrupted */
 };
 
 /* Share of the 90th percentile below which something slowed a round. */
@@ -279,26 +281,37 @@ static double half_width(const struct part *p)
     return cuts == 1 ? half : half * drift(rates, p->n);
 }
 
-/* Finds the fastest two sound rounds that agree, and all rounds within the same distance of the
- * fastest of them. A faster round that no other confirms is left out. returns whether two rounds
- * agree */
-static bool find_agreeing(const struct carm_round *rounds, size_t n, struct part *out)
+/* Whether a round's rate is that of threads that ran, though not all the time: most of its repetitions came between
+ * two interruptions, and its rate is their median. */
+static bool is_interrupted(enum carm_state state)
+{
+    return state == CARM_STATE_HELD_UP || state == CARM_STATE_STOLEN;
+}
+
+/* Finds the fastest rounds that agree, and all rounds within the same distance of the fastest of them. A faster round
+ * that no other confirms is left out.
+ * interrupted  also rounds of is_interrupted; else sound ones alone
+ * least        how many have to agree
+ * returns whether so many agree */
+static bool find_agreeing(const struct carm_round *rounds, size_t n, bool interrupted, size_t least,
+                          struct part *out)
 {
     struct part all;
     double rates[CARM_ROUNDS_MAX];
     all.n = 0;
     for (size_t i = n; i-- > 0 && all.n < CARM_ROUNDS_MAX;) { /* the latest */
-        if (carm_state_is_sound(rounds[i].state)) {
+        if (carm_state_is_sound(rounds[i].state) ||
+            (interrupted && is_interrupted(rounds[i].state))) {
             all.round[all.n++] = &rounds[i];
         }
     }
     rates_of(&all, rates);
     gsl_sort(rates, 1, all.n);
     size_t top = all.n;
-    while (top > 1 && rates[top - 2] < (1.0 - agreement) * rates[top - 1]) {
+    while (top >= least && rates[top - least] < (1.0 - agreement) * rates[top - 1]) {
         top--;
     }
-    if (top < 2) {
+    if (top < least) {
         return false;
     }
     out->n = 0;
@@ -368,7 +381,8 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, doub
     e.sound = state != CARM_STATE_COUNT && carm_state_is_sound(state);
     const double half = fmax(half_width(&part), floor * e.rate);
     put_interval(&e, half);
-    if (!shared && find_agreeing(rounds, n, &part)) {
+    if (!shared && (find_agreeing(rounds, n, false, CONFIRM, &part) ||
+                    (!e.sound && find_agreeing(rounds, n, true, CONFIRM_HELD, &part)))) {
         struct carm_pooled best = pool(&part, n);
         if (!e.sound || half > confirmed * e.rate || best.rate > (1.0 + confirmed) * e.rate) {
             best.sound = true;

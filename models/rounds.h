@@ -77,7 +77,10 @@ struct carm_pooled {
  *
  * What a core has for itself can only be slowed. So where the figure above is not sound, or its interval is wider
  * than 1% to each side, or two sound rounds that agree within 0.5% are more than 1% faster, the fastest rounds
- * that agree make the figure: it is sound, and its interval is 1% to each side, or the floor where that is more.
+ * that agree make the figure: it is sound, and its interval is 1% to each side, or the floor where that is more. Where
+ * no two sound rounds agree, as beside a busy process while carm runs with nice, three fastest rounds that others
+ * interrupted (held up, stolen) count as well if they agree: their rates are medians of repetitions between
+ * interruptions. Threads that share a core do not count so, for this slows every repetition alike.
  *
  * The interval is made from batch means: rounds in order of time are cut into four batches of
  * neighbours (each run is a batch where there are three runs or more). The scatter of the batches'

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 /* Threads on two core complexes need some 3 to 5 times as long for a cache line. */
@@ -211,8 +212,17 @@ bool carm_series_fault(const struct carm_series *s, const struct carm_pooled *p,
 {
     note[0] = '\0';
     if (!p->sound) {
-        const char *advice =
-            carm_state_is_sound(p->state) ? "give more with --budget" : carm_state_advice(p->state);
+        const int nice = getpriority(PRIO_PROCESS, 0);
+        char advice[160];
+        snprintf(advice, sizeof advice, "%s",
+                 carm_state_is_sound(p->state) ? "give more with --budget"
+                                               : carm_state_advice(p->state));
+        if (p->state == CARM_STATE_HELD_UP && nice > 0) {
+            snprintf(
+                advice, sizeof advice,
+                "carm runs with nice %d, so others go first: run it without nice, or when nothing else runs",
+                nice);
+        }
         snprintf(note, size, "fewer than %d sound rounds of %zu: %s%s%s", CARM_ROUNDS_MIN, p->n,
                  carm_state_name(p->state), *advice ? "; " : "", advice);
     } else if (half_width(p) > (s->shared ? shared_max : own_max)) {

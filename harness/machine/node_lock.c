@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -295,9 +296,31 @@ void carm_node_lock_close(struct carm_node_lock *lock, bool done)
     lock->fd = -1;
 }
 
+/* Tasks that run or wait for a processor now, this one included; 0 = unknown. */
+static int runnable_tasks(void)
+{
+    int running = 0;
+    FILE *f = fopen("/proc/loadavg", "r");
+    if (f) {
+        if (fscanf(f, "%*f %*f %*f %d/", &running) != 1) {
+            running = 0;
+        }
+        fclose(f);
+    }
+    return running;
+}
+
 void carm_node_warn(const struct carm_observer *observer, const struct carm_job *job,
                     const struct carm_topo *topo)
 {
+    const int nice = getpriority(PRIO_PROCESS, 0);
+    if (nice > 0 && runnable_tasks() > 1) {
+        carm_observer_say(
+            observer,
+            "warning: carm runs with nice %d, so other processes go first: run it without nice, or when "
+            "nothing else runs",
+            nice);
+    }
     if (!job->ranked || topo->pus >= topo->machine_pus) {
         return;
     }

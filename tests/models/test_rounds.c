@@ -327,6 +327,37 @@ TEST(agreeing_rounds_of_a_core_suffice)
     }
 }
 
+/* carm with nice beside a busy process: no round is sound. Three of the fastest that agree make a figure, as each is a
+ * median of repetitions between interruptions; threads that share a core are slowed alike, so that theirs does not. */
+TEST(agreeing_interrupted_rounds_suffice)
+{
+    struct carm_round rounds[ROUNDS];
+    struct carm_pooled e;
+    for (size_t r = 0; r < ROUNDS; r++) {
+        const double rate =
+            r % 5 == 1 ? truth * (1.0 - 0.001 * (double)(r % 3)) : truth * (0.6 + 0.02 * (double)r);
+        rounds[r] = (struct carm_round){rate, 3e9, (double)r, CARM_STATE_HELD_UP};
+    }
+    rounds[4].state = CARM_STATE_STOLEN;
+    carm_rounds_estimate(rounds, ROUNDS, false, resolution, &e);
+    assert_true(e.sound && e.used >= 3);
+    assert_near(e.rate, truth, 0.003 * truth);
+    assert_near(half(&e), 0.01 * e.rate, 1e-6 * truth);
+    carm_rounds_estimate(rounds, ROUNDS, true, resolution, &e); /* others may have made them slow */
+    assert_false(e.sound);
+    for (size_t r = 0; r < ROUNDS; r++) {
+        rounds[r].state = CARM_STATE_SHARED;
+    }
+    carm_rounds_estimate(rounds, ROUNDS, false, resolution, &e);
+    assert_false(e.sound);
+    for (size_t r = 0; r < ROUNDS; r++) { /* no three agree */
+        rounds[r] = (struct carm_round){truth * (0.5 + 0.03 * (double)r), 3e9, (double)r,
+                                        CARM_STATE_HELD_UP};
+    }
+    carm_rounds_estimate(rounds, ROUNDS, false, resolution, &e);
+    assert_false(e.sound);
+}
+
 /* One mode is not taken for two: on average, the estimate is the median of all rounds to a tenth of
  * the noise's standard deviation. */
 /* The L1 of one thread of an Emerald Rapids beside other guests: one quiet round among disturbed ones, which only slow. */
