@@ -210,6 +210,7 @@ int carm_model_inherit(struct carm_model *model, struct carm_model *before, stru
     move(&model->scaling_units, &model->nscaling_units, &before->scaling_units,
          &before->nscaling_units);
     move(&model->checks, &model->nchecks, &before->checks, &before->nchecks);
+    move(&model->kinds, &model->nkinds, &before->kinds, &before->nkinds);
     join_words(model->config.precision, sizeof model->config.precision, before->config.precision);
     model->config.quick = model->config.quick && before->config.quick;
     model->config.reps =

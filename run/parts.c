@@ -110,6 +110,9 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
     snprintf(row->asks_for, sizeof row->asks_for, "%s", run->row.asks_for);
     carm_row_describe(row);
     row->part.kind = carm_profile_kind_name(part->kind);
+    struct carm_kind_shares cores;
+    carm_run_kinds(part, &cores);
+    carm_kinds_text(row->part.cores, sizeof row->part.cores, &cores);
     row->part.time_share = profile->has_time ? part->share : -1.0;
     row->part.samples =
         profile->has_time && part->kind != CARM_PROFILE_KERNEL ? (double)part->samples : -1.0;
@@ -128,6 +131,21 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
         const size_t used = strlen(row->note);
         snprintf(row->note + used, sizeof row->note - used,
                  "irreducible: entered at several places");
+    }
+}
+
+void carm_run_kinds(const struct carm_profile_row *part, struct carm_kind_shares *out)
+{
+    double sum = 0.0;
+    out->n = 0;
+    for (int k = 0; k < CARM_SAMPLE_KINDS; k++) {
+        sum += (double)part->on[k];
+    }
+    for (int k = 0; k < CARM_SAMPLE_KINDS && out->n < CARM_KINDS_MAX; k++) {
+        if (part->on[k]) {
+            snprintf(out->word[out->n], sizeof out->word[0], "%s", carm_kind_word(k));
+            out->share[out->n++] = (double)part->on[k] / sum;
+        }
     }
 }
 

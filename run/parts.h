@@ -3,6 +3,7 @@
 #pragma once
 
 #include "harness/profile/profile.h"
+#include "models/place/kinds.h"
 #include "run/count.h"
 
 /* A sentence that says why the parts of a program would be meaningless (too few samples, or
@@ -19,6 +20,9 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
 /* One part as a row of points.csv. */
 void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
                     const struct carm_profile_row *part, struct carm_row *row);
+
+/* The share of a part's samples on each kind of core; n 0: not a hybrid CPU, or not known. */
+void carm_run_kinds(const struct carm_profile_row *part, struct carm_kind_shares *out);
 
 /* "62% on p cores, 38% on e cores": of a hybrid CPU; else "". returns dst */
 char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row *row);

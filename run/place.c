@@ -88,8 +88,14 @@ void carm_run_part_place(struct carm_run_placed *out, const struct carm_run *run
 {
     char note[CARM_TEXT_MAX];
     const struct carm_profile_row *part = &profile->rows[i];
+    struct carm_kind_shares cores;
+    struct carm_model *mixed = NULL;
     carm_run_part_row(run, profile, levels, i, &out->row);
     fill_point(&out->point, &out->row);
+    carm_run_kinds(part, &cores);
+    if (model && carm_kinds_mix(model, &cores, &mixed, note, NULL) == 0 && mixed) {
+        model = mixed; /* until the place is found, which borrows only its sets of roofs */
+    }
     const struct carm_roofs *roofs =
         model ? carm_place_roofs(model, out->point.precision, out->row.threads, note) : NULL;
     out->has_levels = roofs && part->samples > 0 && !part->differs &&
@@ -98,4 +104,6 @@ void carm_run_part_place(struct carm_run_placed *out, const struct carm_run *run
                   part->samples > 0 && part->kind != CARM_PROFILE_OTHERS &&
                   part->kind != CARM_PROFILE_UNKNOWN &&
                   carm_hot_find(model, &out->point, &out->hot);
+    out->hot.roofs = mixed ? NULL : out->hot.roofs;
+    carm_kinds_close(mixed);
 }

@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/validate/print.h"
 #include "harness/place/place.h"
+#include "models/file/kinds.h"
 #include "models/file/share.h"
 #include "models/latency.h"
 #include "validation/roofs/config.h"
@@ -342,9 +343,8 @@ static int prepare(const struct carm_host *host, struct carm_build_config *confi
 static struct carm_model *find_before(const struct carm_build_config *config,
                                       const struct carm_host *host, const char *path)
 {
-    struct carm_model *before = NULL;
-    if (opt_fresh || carm_model_read(path, &before, NULL) ||
-        !carm_build_inherits(config, host, before)) {
+    struct carm_model *before = opt_fresh ? NULL : carm_kinds_read(path, host->topo->on);
+    if (!before || !carm_build_inherits(config, host, before)) {
         carm_model_free(before);
         return NULL;
     }
@@ -431,6 +431,33 @@ static void warn_absent(const struct carm_observer *observer,
     }
 }
 
+/* Writes the model. One of a kind of core also goes into the machine's model, where there is one: into the named file, or
+ * into this machine's own file beside the kind's. A whole machine's takes over the kinds that were measured before. */
+static int write_model(struct carm_model *model, const char *path, struct carm_err *err)
+{
+    static const char *const kinds[] = {"kind:p", "kind:e", "kind:lp"};
+    char other[PATH_MAX];
+    int rc = 0;
+    if (carm_model_is_kind(model)) {
+        const int inside = opt_output ? carm_kinds_write(model, path, err) : 0;
+        rc = inside ? (inside < 0 ? inside : 0) : carm_model_write(model, path, err);
+        carm_default_model_place(NULL, NULL);
+        if (!rc && !opt_output && carm_default_model_path(other, sizeof other, err) == 0) {
+            const int machine = carm_kinds_write(model, other, err);
+            rc = machine < 0 ? machine : 0;
+        }
+        return rc;
+    }
+    rc = carm_kinds_keep(model, path, err);
+    for (size_t i = 0;
+         i < sizeof kinds / sizeof *kinds && !rc && !opt_output && !*model->machine.on; i++) {
+        carm_default_model_place(kinds[i], NULL);
+        rc = carm_default_model_path(other, sizeof other, err);
+        rc = rc ? rc : carm_kinds_keep(model, other, err);
+    }
+    return rc ? rc : carm_model_write(model, path, err);
+}
+
 static int build(struct carm_host *host, const struct carm_build_config *config,
                  const struct carm_code_counter *counter, const char *path, struct carm_err *err)
 {
@@ -448,7 +475,7 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
         return carm_fail(err, CARM_EINTR,
                          "interrupted: nothing was written, an earlier model is as it was");
     }
-    rc = rc ? rc : carm_model_write(model, path, err);
+    rc = rc ? rc : write_model(model, path, err);
     rc = rc || !opt_share ? rc : carm_model_share_write(model, opt_share, err);
     rc = rc || !config->found ? rc : keep_codes(config->found, codes, err);
     if (!rc && opt_json) {

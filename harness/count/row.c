@@ -308,6 +308,7 @@ static void put_row(FILE *out, const struct carm_row *row, const char *host, con
     put_text(out, note);
     put_part(out, &row->part);
     put_word(out, row->asks_for);
+    put_word(out, row->part.cores);
     fputc('\n', out);
 }
 
@@ -324,7 +325,7 @@ static void put_header(FILE *out)
         fprintf(out, ",%s_low,%s_high", sampled[i].name, sampled[i].name);
     }
     fputs(",note,kind,time_share,samples,entries,trips,source,module,"
-          "limit,limit_by,explains,second,gain_low,gain_high,advice,asks_for\n",
+          "limit,limit_by,explains,second,gain_low,gain_high,advice,asks_for,cores\n",
           out);
 }
 

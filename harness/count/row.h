@@ -17,6 +17,8 @@ struct carm_row_part {
         trips; /* of a loop: how often it was entered, mean iterations; 0 = unknown (empty) */
     char source[128]; /* "solve.c:42" */
     char module[128]; /* file of its code: "libopenblas.so.0" */
+    char cores
+        [64]; /* of a hybrid CPU, the share of its samples on each kind: "p:0.62 e:0.38"; "" = not known */
     /* the verdict: codes of models/verdict/bounds.h and models/verdict/verdict.h; NULL or "" = none */
     const char *limit, *limit_by, *second, *advice; /* limit_by: "bound" or "estimate" */
     double explains;                                /* share of its time */
@@ -58,7 +60,7 @@ int carm_row_check(const char *path, struct carm_err *err);
  * Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls, share, flops_low,
  * flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
  * job (program of struct carm_job), rank, levels_by (of dram_bytes and the like: "uncore", "simulated",
- * "constructed", "" = not counted), note, those of struct carm_row_part, and asks_for; quoted as RFC 4180 says where a text
+ * "constructed", "" = not counted), note, those of struct carm_row_part, asks_for and cores; quoted as RFC 4180 says where a text
  * needs it. counted_by is the counter of flops and bytes, or "unavailable: " and the note where there are neither.
  * returns 0; -CARM_EIO (cannot be written); -CARM_EFORMAT (path is another kind of file: its header
  * is not this one) */

@@ -14,13 +14,14 @@
 #include "models/place/runtime.h"
 
 struct carm_hot {
-    const struct carm_roofs *roofs; /* borrowed from the model */
-    char note[CARM_TEXT_MAX];       /* why other roofs than the part's own had to be chosen; "" =
+    const struct carm_roofs
+        *roofs; /* borrowed from the model; NULL = of kinds of cores mixed for the part */
+    char note[CARM_TEXT_MAX]; /* why other roofs than the part's own had to be chosen; "" =
                                      * they are its own */
-    bool integers;                  /* its operations are on integers, else flops */
-    bool placed;                    /* it computes, more than 0.01 flop/byte: place is filled */
-    bool unbounded;                 /* the model has no peak of its operations: note says so */
-    struct carm_place place;        /* on the cache-aware model */
+    bool integers;            /* its operations are on integers, else flops */
+    bool placed;              /* it computes, more than 0.01 flop/byte: place is filled */
+    bool unbounded;           /* the model has no peak of its operations: note says so */
+    struct carm_place place;  /* on the cache-aware model */
     bool has_own;
     struct carm_own_roof own;
     /* The ceiling next above it: of a part that does not compute, the bandwidth of the fastest level. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "models/place/kinds.h"
 #include "models/place/runtime.h"
 #include "models/select.h"
 
@@ -25,10 +26,22 @@ struct kind {
 };
 
 /* Sets of each of the model's roofs: two of flops by order, two of integers: with their peak, and memory alone. */
-enum { KINDS = 32, SETS = 4, OF_INTEGERS = 2 };
+enum { KINDS = 32, SETS = 4, OF_INTEGERS = 2, MIXES = 64 };
+
+/* Choices for points whose threads were on several kinds of cores. */
+struct mix {
+    char cores[CARM_NAME_MAX]; /* the point's */
+    struct carm_model *model;  /* with mixed roofs; NULL = none can be mixed: why */
+    struct carm_place_choices *choices;
+    char why[CARM_TEXT_MAX];
+    bool told;
+};
 
 struct carm_place_choices {
     const struct carm_model *model;
+    struct carm_place_words words; /* texts borrowed */
+    struct mix *mixes[MIXES];
+    size_t nmixes;
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX]; /* that the command line names, "" = none */
     int threads;                                       /* 0 = none */
     char usual[CARM_NAME_MAX];                         /* precision of points that tell none */
@@ -162,6 +175,7 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
         return carm_fail(err, CARM_ENOMEM, "not enough memory to place points");
     }
     c->model = model;
+    c->words = *words;
     c->has_measured = carm_place_has_ceilings(model);
     snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
              model->config.precision);
@@ -185,6 +199,11 @@ const char *carm_place_choices_metric(const struct carm_place_choices *choices)
 void carm_place_choices_close(struct carm_place_choices *choices)
 {
     if (choices) {
+        for (size_t i = 0; i < choices->nmixes; i++) {
+            carm_place_choices_close(choices->mixes[i]->choices);
+            carm_kinds_close(choices->mixes[i]->model);
+            free(choices->mixes[i]);
+        }
         free(choices->sets);
         free(choices);
     }
@@ -273,10 +292,42 @@ static bool is_kind(const struct kind *k, const struct carm_point *p, bool integ
            strncmp(k->precision, p->precision, sizeof k->precision - 1) == 0;
 }
 
+/* The choices under mixed roofs, made once for each mixture; NULL = the point's threads were on one kind of core, or there
+ * are too many mixtures. */
+static struct mix *find_mix(struct carm_place_choices *c, const struct carm_point *p)
+{
+    struct carm_kind_shares shares;
+    struct carm_err err;
+    if (!p->cores || !*p->cores || !carm_kinds_parse(p->cores, &shares)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < c->nmixes; i++) {
+        if (strcmp(c->mixes[i]->cores, p->cores) == 0) {
+            return c->mixes[i];
+        }
+    }
+    struct mix *m = c->nmixes < MIXES ? calloc(1, sizeof *m) : NULL;
+    if (!m) {
+        return NULL;
+    }
+    c->mixes[c->nmixes++] = m;
+    snprintf(m->cores, sizeof m->cores, "%s", p->cores);
+    if (carm_kinds_mix(c->model, &shares, &m->model, m->why, &err) == 0 && m->model &&
+        carm_place_choices_open(&m->choices, m->model, &c->words, &err)) {
+        snprintf(m->why, sizeof m->why, "%.200s", err.text); /* as --isa of one kind alone */
+    }
+    return m;
+}
+
 void carm_place_choose(struct carm_place_choices *choices, const struct carm_point *point,
                        struct carm_place_choice *out)
 {
     struct carm_place_choices *c = choices;
+    struct mix *mix = find_mix(c, point);
+    if (mix && mix->choices) {
+        carm_place_choose(mix->choices, point, out);
+        return;
+    }
     size_t i = c->last;
     const enum carm_ceilings_order order = order_of(c, point);
     const bool integers = is_integers(c, point);
@@ -298,6 +349,10 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     c->last = i;
     *out =
         (struct carm_place_choice){c->model, c->kinds[i].set, c->kinds[i].note, &c->kinds[i].told};
+    if (mix && *mix->why) { /* the roofs are not those of its cores: this goes before other notes */
+        out->note = mix->why;
+        out->told = &mix->told;
+    }
 }
 
 double carm_placed_explains(const struct carm_placed *placed)

@@ -124,6 +124,7 @@ struct carm_point {
     const char *kind; /* kind of a part of a program: "loop", "function", ...; "" = not a part */
     /* inputs that may change its counts from run to run: "the time, process numbers" */
     const char *asks_for;
+    const char *cores;          /* of a hybrid CPU: models/place/kinds.h */
     const char *source;         /* of a part: "solve.c:42" */
     const char *module;         /* file of its code */
     double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
@@ -238,7 +239,8 @@ struct carm_point_column {
     X(gain_low, COUNT, gain_low) \
     X(gain_high, COUNT, gain_high) \
     X(advice, WORD, advice) \
-    X(asks_for, TEXT, asks_for)
+    X(asks_for, TEXT, asks_for) \
+    X(cores, TEXT, cores)
 /* clang-format on */
 
 #define CARM_POINT_COLUMN_AT(name, kind, member) CARM_COLUMN_##name,

@@ -59,6 +59,7 @@ TEST_BETWEEN(columns_are_as_the_header_says, set_path, remove_folder)
     row.part.limit_by = "bound";
     row.part.advice = "prefetch";
     (void)snprintf(row.asks_for, sizeof row.asks_for, "the time, threads");
+    (void)snprintf(row.part.cores, sizeof row.part.cores, "p:0.62 e:0.38");
     row.part.explains = 0.875;
     row.part.gain_low = 1.5;
     (void)snprintf(row.part.source, sizeof row.part.source, "a,b.c:42");
@@ -67,11 +68,12 @@ TEST_BETWEEN(columns_are_as_the_header_says, set_path, remove_folder)
     csv_read(&csv, path);
     assert_int_equal(csv.nrows, 3);
     static const char *const parts[][2] = {
-        {"kind", "loop"},        {"time_share", "0.25"}, {"samples", "1000"},
-        {"entries", "3"},        {"trips", "0.5"},       {"source", "a,b.c:42"},
-        {"module", "libx.so.1"}, {"limit", "latency"},   {"limit_by", "bound"},
-        {"explains", "0.875"},   {"second", ""},         {"gain_low", "1.5"},
-        {"gain_high", ""},       {"advice", "prefetch"}, {"asks_for", "the time, threads"}};
+        {"kind", "loop"},          {"time_share", "0.25"}, {"samples", "1000"},
+        {"entries", "3"},          {"trips", "0.5"},       {"source", "a,b.c:42"},
+        {"module", "libx.so.1"},   {"limit", "latency"},   {"limit_by", "bound"},
+        {"explains", "0.875"},     {"second", ""},         {"gain_low", "1.5"},
+        {"gain_high", ""},         {"advice", "prefetch"}, {"asks_for", "the time, threads"},
+        {"cores", "p:0.62 e:0.38"}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         assert_field(&csv, 1, parts[i][0], "");
         assert_field(&csv, 2, parts[i][0], parts[i][1]);
@@ -88,7 +90,7 @@ TEST_BETWEEN(columns_are_as_the_header_says, set_path, remove_folder)
     for (int i = 0; i < nfirst; i++) {
         assert_string_equal(csv.rows[0].fields[i], first[i]);
     }
-    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 12 + 15);
+    assert_int_equal(csv.rows[0].n, nfirst + CARM_Q_COUNT - 3 + 12 + 16);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         assert_non_null(csv_get(&csv, 0, carm_quantity_name((enum carm_quantity)q)));
     }

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kinds of cores: their models in the machine's file, and mixed roofs, with a made-up hybrid CPU. */
+#include <unistd.h>
+
+#include "models/file/kinds.h"
+#include "models/file/model.h"
+#include "models/place/kinds.h"
+#include "models/place/placed.h"
+#include "models/roofline.h"
+#include "tests/unit.h"
+
+/* An e core has half of a p core's bandwidth and a quarter of its peak, and no AVX-512. */
+static struct carm_model *make(const char *on, double times)
+{
+    struct carm_model *m = NULL;
+    assert_ok(carm_model_read("tests/data/sample-model.json", &m, &err));
+    (void)snprintf(m->machine.on, sizeof m->machine.on, "%s", on);
+    for (size_t i = 0; i < m->nroofs; i++) {
+        struct carm_roofs *r = &m->roofs[i];
+        for (size_t k = 0; k < r->nmemory; k++) {
+            r->memory[k].bandwidth *= times;
+            r->memory[k].ci95.lo *= times;
+            r->memory[k].ci95.hi *= times;
+            r->memory[k].spread = (struct carm_spread){
+                r->memory[k].spread.min * times, r->memory[k].spread.p5 * times,
+                r->memory[k].spread.p95 * times, r->memory[k].spread.max * times};
+        }
+        for (size_t k = 0; k < r->ncompute; k++) {
+            const double peak = times * times;
+            r->compute[k].rate *= peak;
+            r->compute[k].ci95.lo *= peak;
+            r->compute[k].ci95.hi *= peak;
+        }
+    }
+    return m;
+}
+
+static double l1(const struct carm_model *m)
+{
+    return carm_roofs_find_memory(&m->roofs[0], "L1", m->config.ldst)->bandwidth;
+}
+
+TEST(shares)
+{
+    static const char *const wrong[] = {
+        "",     "p",      "p:",        "p:2", "p:0.5,e:0.5",
+        "p:0 ", "p:nan",  "p:0.5 e:x", "P:1", "p:0.1 p:0.1 p:0.1 p:0.1",
+        "p:-1", "p:0.5 e"};
+    struct carm_kind_shares s;
+    char text[64];
+    assert_true(carm_kinds_parse("p:0.62 e:0.38", &s));
+    assert_int_equal(s.n, 2);
+    assert_string_equal(s.word[1], "e");
+    assert_near(s.share[0], 0.62, 1e-12);
+    assert_string_equal(carm_kinds_text(text, sizeof text, &s), "p:0.62 e:0.38");
+    assert_true(carm_kinds_parse("p:0.3 e:0.1", &s)); /* divided by the sum */
+    assert_near(s.share[0], 0.75, 1e-12);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_false(carm_kinds_parse(wrong[i], &s));
+        assert_int_equal(s.n, 0);
+    }
+}
+
+TEST(roofs_are_mixed_by_share)
+{
+    struct carm_model *m = make("", 1.0), *p = make("kind:p", 1.0), *e = make("kind:e", 0.5);
+    struct carm_model *mixed = NULL;
+    struct carm_kind_shares s;
+    char note[CARM_TEXT_MAX];
+    assert_true(carm_kinds_parse("p:0.75 e:0.25", &s));
+    assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
+    assert_null(mixed);
+    assert_string_equal(
+        note, "75% of it ran on p cores, of which the model has no roofs: carm build --on kind:p "
+              "measures them");
+    assert_ok(carm_kinds_put(m, p, &err));
+    assert_ok(carm_kinds_put(m, e, &err));
+    assert_null(p->roofs); /* moved */
+    assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
+    assert_string_equal(note, "roofs mixed of 75% of p cores and 25% of e cores");
+    assert_non_null(mixed);
+    assert_int_equal(mixed->nroofs, m->nroofs);
+    assert_near(l1(mixed), (0.75 + 0.25 * 0.5) * l1(m), 1.0);
+    assert_near(carm_roofs_find_peak(&mixed->roofs[0])->rate,
+                (0.75 + 0.25 * 0.25) * carm_roofs_find_peak(&m->roofs[0])->rate, 1.0);
+    carm_kinds_close(mixed);
+    /* a set and a roof that e cores lack */
+    struct carm_model *small = &m->kinds[1];
+    (void)snprintf(small->roofs[1].isa, sizeof small->roofs[1].isa, "avx2");
+    (void)snprintf(small->roofs[0].compute[0].op, sizeof small->roofs[0].compute[0].op, "other");
+    assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
+    assert_int_equal(mixed->nroofs, 1);
+    assert_int_equal(mixed->roofs[0].ncompute, m->roofs[0].ncompute - 1);
+    carm_kinds_close(mixed);
+    (void)snprintf(small->roofs[0].isa, sizeof small->roofs[0].isa, "avx2");
+    assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
+    assert_null(mixed);
+    assert_string_equal(note, "the kinds of cores that it ran on have no set of roofs in common");
+    carm_model_free(m);
+    carm_model_free(p);
+    carm_model_free(e);
+}
+
+/* A point of points.csv with its cores goes under mixed roofs, one without them under the machine's. */
+TEST(points_are_placed_under_mixed_roofs)
+{
+    struct carm_model *m = make("", 1.0), *p = make("kind:p", 1.0), *e = make("kind:e", 0.5);
+    struct carm_place_choices *choices = NULL;
+    struct carm_place_choice choice;
+    struct carm_placed d[3];
+    const struct carm_point points[] = {{.name = "a",
+                                         .flops = 1e6,
+                                         .bytes = 1e8,
+                                         .dram_bytes = -1,
+                                         .seconds = 1,
+                                         .threads = 1,
+                                         .isa = "avx512",
+                                         .precision = "dp",
+                                         .metric = ""},
+                                        {.name = "b",
+                                         .flops = 1e6,
+                                         .bytes = 1e8,
+                                         .dram_bytes = -1,
+                                         .seconds = 1,
+                                         .threads = 1,
+                                         .isa = "avx512",
+                                         .precision = "dp",
+                                         .metric = "",
+                                         .cores = "p:0.50 e:0.50"},
+                                        {.name = "c",
+                                         .flops = 1e6,
+                                         .bytes = 1e8,
+                                         .dram_bytes = -1,
+                                         .seconds = 1,
+                                         .threads = 1,
+                                         .isa = "avx512",
+                                         .precision = "dp",
+                                         .metric = "",
+                                         .cores = "p:0.90 lp:0.10"}};
+    const struct carm_place_words words = {.isa = NULL};
+    assert_ok(carm_kinds_put(m, p, &err));
+    assert_ok(carm_kinds_put(m, e, &err));
+    assert_ok(carm_place_choices_open(&choices, m, &words, &err));
+    for (int i = 0; i < 3; i++) {
+        carm_place_choose(choices, &points[i], &choice);
+        carm_placed_places(&d[i], &points[i], &choice, NULL, "", false);
+        assert_true(d[i].has[0]);
+        assert_true((strstr(choice.note, "roofs mixed of 50% of p cores and 50% of e cores") !=
+                     NULL) == (i == 1));
+        assert_true((strstr(choice.note, "10% of it ran on lp cores") != NULL) == (i == 2));
+    }
+    assert_near(d[1].place[0].roof, 0.75 * d[0].place[0].roof, 1e-6 * d[0].place[0].roof);
+    assert_near(d[2].place[0].roof, d[0].place[0].roof, 1e-6 * d[0].place[0].roof);
+    carm_place_choices_close(choices);
+    carm_model_free(m);
+    carm_model_free(p);
+    carm_model_free(e);
+}
+
+static char folder[] = "/tmp/carm-kinds-XXXXXX";
+static char path[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "/tmp/carm-kinds-XXXXXX");
+    (void)snprintf(path, sizeof path, "%s/m.json", mkdtemp(folder) ? folder : "");
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+/* A file of the machine or of the first kind takes the other kind; a build finds its own kind there again. */
+TEST_BETWEEN(one_file_has_both_kinds, make_folder, remove_folder)
+{
+    struct carm_model *p = make("kind:p", 1.0), *e = make("kind:e", 0.5), *back = NULL;
+    const double of_e = l1(e);
+    assert_int_equal(carm_kinds_write(e, path, &err), 0); /* no file yet */
+    assert_ok(carm_model_write(p, path, &err));
+    assert_int_equal(carm_kinds_write(p, path, &err), 0); /* of this very kind */
+    assert_int_equal(carm_kinds_write(e, path, &err), 1);
+    assert_near(l1(e), of_e, 1.0); /* unchanged */
+    assert_ok(carm_model_read(path, &back, &err));
+    assert_int_equal(back->nkinds, 1);
+    assert_ptr_equal(carm_kinds_find(back, "p"), back);
+    assert_near(l1(carm_kinds_find(back, "e")), of_e, 1.0);
+    assert_null(carm_kinds_find(back, "lp"));
+    carm_model_free(back);
+    back = carm_kinds_read(path, "kind:e");
+    assert_string_equal(back->machine.on, "kind:e");
+    assert_near(l1(back), of_e, 1.0);
+    carm_model_free(back);
+    /* a build of the whole machine keeps both */
+    struct carm_model *whole = make("", 2.0);
+    assert_ok(carm_kinds_keep(whole, path, &err));
+    assert_int_equal(whole->nkinds, 2);
+    assert_near(l1(carm_kinds_find(whole, "e")), of_e, 1.0);
+    assert_ok(carm_model_write(whole, path, &err));
+    carm_model_free(whole);
+    /* another machine's file is left alone */
+    (void)snprintf(e->machine.hostname, sizeof e->machine.hostname, "elsewhere");
+    assert_int_equal(carm_kinds_write(e, path, &err), 0);
+    carm_model_free(p);
+    carm_model_free(e);
+}
+
+TEST(refused)
+{
+    struct carm_model *m = make("", 1.0), *other = make("", 1.0), *back = NULL;
+    assert_refused(carm_kinds_put(m, other, &err), -CARM_EINVAL, "not of one kind of core");
+    m->kinds = other;
+    m->nkinds = 1;
+    char *text = carm_model_to_json(m);
+    assert_refused(carm_model_parse(text, strlen(text), "m", &back, &err), -CARM_EFORMAT,
+                   "kinds is not of one kind of core");
+    free(text);
+    m->kinds = NULL;
+    m->nkinds = 0;
+    carm_model_free(m);
+    carm_model_free(other);
+}
+
+RUN_TESTS(NULL, NULL)
