@@ -40,6 +40,7 @@ struct mix {
 struct carm_place_choices {
     const struct carm_model *model;
     struct carm_place_words words; /* texts borrowed */
+    bool is_mixed;                 /* its model's roofs are mixed already */
     struct mix *mixes[MIXES];
     size_t nmixes;
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX]; /* that the command line names, "" = none */
@@ -298,7 +299,7 @@ static struct mix *find_mix(struct carm_place_choices *c, const struct carm_poin
 {
     struct carm_kind_shares shares;
     struct carm_err err;
-    if (!p->cores || !*p->cores || !carm_kinds_parse(p->cores, &shares)) {
+    if (c->is_mixed || !p->cores || !*p->cores || !carm_kinds_parse(p->cores, &shares)) {
         return NULL;
     }
     for (size_t i = 0; i < c->nmixes; i++) {
@@ -312,9 +313,12 @@ static struct mix *find_mix(struct carm_place_choices *c, const struct carm_poin
     }
     c->mixes[c->nmixes++] = m;
     snprintf(m->cores, sizeof m->cores, "%s", p->cores);
-    if (carm_kinds_mix(c->model, &shares, &m->model, m->why, &err) == 0 && m->model &&
-        carm_place_choices_open(&m->choices, m->model, &c->words, &err)) {
-        snprintf(m->why, sizeof m->why, "%.200s", err.text); /* as --isa of one kind alone */
+    if (carm_kinds_mix(c->model, &shares, &m->model, m->why, &err) == 0 && m->model) {
+        if (carm_place_choices_open(&m->choices, m->model, &c->words, &err)) {
+            snprintf(m->why, sizeof m->why, "%.200s", err.text); /* as --isa of one kind alone */
+        } else {
+            m->choices->is_mixed = true;
+        }
     }
     return m;
 }

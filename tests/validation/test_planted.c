@@ -211,6 +211,18 @@ bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
     return true;
 }
 
+void carm_team_line_reset(struct carm_team *team)
+{
+    (void)team;
+}
+
+bool carm_team_line_wait(struct carm_team *team, uint64_t repetition)
+{
+    (void)team;
+    (void)repetition;
+    return true;
+}
+
 int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
                          struct carm_err *failure)
 {
@@ -362,7 +374,11 @@ TEST(planted_roofs_are_found)
     for (size_t l = 0; l < LEVELS; l++) {
         assert_string_equal(m->levels[l].level, names[l]);
     }
-    assert_int_equal(m->nroofs, 2);
+    assert_int_equal(m->nroofs, 4); /* of sp, computation alone */
+    for (size_t t = 0; t < 2; t++) {
+        const struct carm_roofs *sp = carm_model_find_roofs(m, "avx2", "sp", t ? THREADS : 1);
+        assert_true(sp && sp->nmemory == 0 && sp->ncompute == 2);
+    }
     for (size_t t = 0; t < 2; t++) {
         const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", t ? THREADS : 1);
         assert_non_null(r);

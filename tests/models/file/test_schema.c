@@ -131,6 +131,11 @@ static void walk_member(struct walk *w, const struct carm_member *m, json_t *o)
     char old[sizeof w->place];
     if (!o || !agrees(o, m)) {
         fault(w, m->name, o ? "differs" : "is not in the schema");
+    } else if (m->table == &carm_model_table) { /* models inside the model */
+        const char *ref = json_string_value(json_object_get(json_object_get(o, "items"), "$ref"));
+        if (!ref || strcmp(ref, "#") != 0) {
+            fault(w, m->name, "is not the whole schema");
+        }
     } else if (m->table) {
         (void)snprintf(old, sizeof old, "%s", w->place);
         (void)snprintf(w->place, sizeof w->place, "%.200s.%.40s", old, m->name);

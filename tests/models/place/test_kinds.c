@@ -217,7 +217,7 @@ TEST(refused)
     m->nkinds = 1;
     char *text = carm_model_to_json(m);
     assert_refused(carm_model_parse(text, strlen(text), "m", &back, &err), -CARM_EFORMAT,
-                   "kinds is not of one kind of core");
+                   "kinds [0] is not of one kind of core");
     free(text);
     m->kinds = NULL;
     m->nkinds = 0;
