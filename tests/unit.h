@@ -79,6 +79,19 @@ static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_dow
         fail_if(!strstr(err.text, words), "'%s' is not in '%s'", words, err.text); \
     } while (0)
 
+/* A text with the first `old` behind the first `after` replaced, to be freed. */
+static inline char *text_changed(const char *text, const char *after, const char *old,
+                                 const char *with)
+{
+    const char *from = strstr(text, after);
+    const char *at = from ? strstr(from, old) : NULL;
+    fail_if(!at, "no %s behind %s in the text", old, after);
+    char *out = malloc(strlen(text) + strlen(with) + 1);
+    assert_non_null(out);
+    (void)sprintf(out, "%.*s%s%s", (int)(at - text), text, with, at + strlen(old));
+    return out;
+}
+
 /* Comparison of doubles: cmocka's assert_float_equal rounds to float. */
 #define assert_near(value, wanted, tolerance)                           \
     do {                                                                \

@@ -3,6 +3,11 @@
  * CPU can run. */
 #pragma once
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
 #include "tests/unit.h"
@@ -194,3 +199,21 @@ static inline void add_tests_of_isas(const char *name, CMUnitTestFunction test)
 
 /* A test for each vector ISA, which finds its own with isa_of(state). */
 #define TEST_OF_ISAS(name) TEST_ADDED(name, add_tests_of_isas(#name, test_##name))
+
+/* A child's call, which may meet a guard. returns the signal that ended it, 0 = none */
+static inline int run_child(const struct carm_code *code, void *window, uint64_t iterations,
+                            uint64_t extra)
+{
+    pid_t pid = fork();
+    int status = 0;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const struct rlimit none = {0, 0};
+        (void)setrlimit(RLIMIT_CORE, &none);
+        (void)signal(SIGSEGV, SIG_DFL);
+        code->run(window, iterations, 1, extra);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}

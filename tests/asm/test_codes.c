@@ -2,11 +2,7 @@
 /* Runs the test codes of every ISA that this CPU has: what they touch and what they leave. */
 #include "tests/asm/call_shim.h"
 
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "asm/gen.h"
 #include "asm/image.h"
@@ -277,25 +273,6 @@ TEST(window_checker)
     carm_image_close(image);
 }
 
-/* A child runs `extra` iterations more than fit before the guard.
- * returns the signal that ended it, 0 = none */
-static int run_child(const struct carm_code *code, uint64_t extra)
-{
-    const size_t bytes = ITERATIONS * code->account.stride_bytes;
-    pid_t pid = fork();
-    int status = 0;
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        const struct rlimit none = {0, 0};
-        (void)setrlimit(RLIMIT_CORE, &none);
-        (void)signal(SIGSEGV, SIG_DFL);
-        code->run(arena.data + DATA_BYTES - bytes, ITERATIONS + extra, 1, 0);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-}
-
 /* One iteration too many meets the guard, by a load as by a store. */
 TEST(guard)
 {
@@ -303,8 +280,10 @@ TEST(guard)
                                            parse("A.sse.dp.nt.u4"), parse("A.sse.dp.1:0.u4.p4096")};
     struct carm_image *image = open_image(specs, 4);
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(run_child(&image->codes[i], 0), 0);
-        assert_int_equal(run_child(&image->codes[i], 1), SIGSEGV);
+        const struct carm_code *code = &image->codes[i];
+        uint8_t *window = arena.data + DATA_BYTES - ITERATIONS * code->account.stride_bytes;
+        assert_int_equal(run_child(code, window, ITERATIONS, 0), 0);
+        assert_int_equal(run_child(code, window, ITERATIONS + 1, 0), SIGSEGV);
     }
     carm_image_close(image);
 }

@@ -4,11 +4,7 @@
  * leave. */
 #include "tests/asm/call_shim.h"
 
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "asm/gen.h"
 #include "asm/image.h"
@@ -226,24 +222,6 @@ TEST(streams_checker)
         }
         carm_image_close(image);
     }
-}
-
-/* A child's call, which may meet a guard. returns the signal that ended it, 0 = none */
-static int run_child(const struct carm_code *code, void *window, uint64_t iterations,
-                     uint64_t extra)
-{
-    pid_t pid = fork();
-    int status = 0;
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        const struct rlimit none = {0, 0};
-        (void)setrlimit(RLIMIT_CORE, &none);
-        (void)signal(SIGSEGV, SIG_DFL);
-        code->run(window, iterations, 1, extra);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 /* One iteration too many meets the guard of either stream, and of a stride. */

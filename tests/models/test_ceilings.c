@@ -96,22 +96,6 @@ TEST(through_a_file)
     carm_model_free(m);
 }
 
-/* text with the first `from` behind `after` as `to` */
-static char *swap(const char *text, const char *after, const char *from, const char *to)
-{
-    const char *start = strstr(text, after);
-    const char *at = start ? strstr(start, from) : NULL;
-    if (!at) {
-        fail_msg("no %s behind %s in the text", from, after);
-        return NULL;
-    }
-    const size_t room = strlen(text) + strlen(to) + 1;
-    char *s = malloc(room);
-    assert_non_null(s);
-    (void)snprintf(s, room, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return s;
-}
-
 TEST(broken_files_are_refused)
 {
     static const struct {
@@ -148,7 +132,7 @@ TEST(broken_files_are_refused)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_model *back = NULL;
         err = (struct carm_err){""};
-        char *bad = swap(text, cases[i].after, cases[i].from, cases[i].to);
+        char *bad = text_changed(text, cases[i].after, cases[i].from, cases[i].to);
         fail_if(carm_model_parse(bad, strlen(bad), "m.json", &back, &err) != -CARM_EFORMAT ||
                     !strstr(err.text, cases[i].message) || back,
                 "case %zu (%s): said '%s'", i, cases[i].to, err.text);

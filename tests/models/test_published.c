@@ -18,21 +18,6 @@ static struct carm_published *open_data(void)
     return open_text(carm_asset_data_roofline_2009);
 }
 
-/* The data with the first occurrence of from behind after as to, to be freed. */
-static char *swap(const char *after, const char *from, const char *to)
-{
-    const char *data = carm_asset_data_roofline_2009, *at = strstr(data, after);
-    at = at ? strstr(at, from) : NULL;
-    if (!at) {
-        fail_msg("no %s behind %s in the data", from, after);
-        return NULL;
-    }
-    char *s = malloc(strlen(data) + strlen(to) + 1);
-    assert_non_null(s);
-    (void)sprintf(s, "%.*s%s%s", (int)(at - data), data, to, at + strlen(from));
-    return s;
-}
-
 /* Worked out by hand from the printed values: the ceilings next to each row and what limits it.
  * Gflop/s; 0 = none. */
 static const struct {
@@ -208,7 +193,8 @@ TEST(faults_are_seen)
         {"\"disagreements\"", "17.6 / 15.0", "17.6 / 15.1", 1},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char *text = swap(faults[i].after, faults[i].from, faults[i].to);
+        char *text = text_changed(carm_asset_data_roofline_2009, faults[i].after, faults[i].from,
+                                  faults[i].to);
         struct carm_published *p = open_text(text);
         const size_t n = differences(p, false);
         if (n != faults[i].differences) {
@@ -248,7 +234,8 @@ TEST(refuses)
         {"\"claims\"", "\"source\"", "\"where\"", "claims.stencil_flops"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char *text = swap(faults[i].after, faults[i].from, faults[i].to);
+        char *text = text_changed(carm_asset_data_roofline_2009, faults[i].after, faults[i].from,
+                                  faults[i].to);
         struct carm_published *p = (struct carm_published *)&p;
         err = (struct carm_err){""};
         assert_int_equal(carm_published_open(text, strlen(text), "t.json", &p, &err),

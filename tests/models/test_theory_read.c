@@ -45,18 +45,6 @@ TEST(own_table)
     carm_theory_close(t);
 }
 
-/* good with the first occurrence of from as to, to be freed */
-static char *swap(const char *from, const char *to)
-{
-    const char *at = strstr(good, from);
-    if (!at)
-        fail_msg("no %s in the text", from);
-    char *s = malloc(sizeof good + strlen(to) + 1);
-    assert_non_null(s);
-    (void)sprintf(s, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
-    return s;
-}
-
 TEST(refuses)
 {
     static const struct {
@@ -135,7 +123,7 @@ TEST(refuses)
          "t.json: microarchitectures[0].issue is -1, less than zero"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char *wrong = swap(faults[i].from, faults[i].to);
+        char *wrong = text_changed(good, "", faults[i].from, faults[i].to);
         struct carm_theory_table *t = &unset;
         err = (struct carm_err){""};
         assert_int_equal(carm_theory_open(wrong, strlen(wrong), "t.json", &t, &err), -CARM_EFORMAT);

@@ -200,21 +200,6 @@ TEST(before_validation)
     carm_model_free(back);
 }
 
-/* The first occurrence behind the member of that name, replaced. */
-static char *swap(const char *text, const char *member, const char *from, const char *to)
-{
-    char key[64];
-    (void)snprintf(key, sizeof key, "\"%s\": ", member);
-    const char *at = strstr(text, key);
-    at = at ? strstr(at, from) : NULL;
-    if (!at)
-        fail_msg("no %s behind %s", from, key);
-    char *s = calloc(strlen(text) + strlen(to) + 1, 1);
-    assert_non_null(s);
-    (void)sprintf(s, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return s;
-}
-
 TEST(refuses)
 {
     static const struct {
@@ -303,7 +288,9 @@ TEST(refuses)
     struct carm_model *m = full_model();
     char *text = carm_model_to_json(m), want[400];
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char *wrong = swap(text, faults[i].member, faults[i].from, faults[i].to);
+        char key[64];
+        (void)snprintf(key, sizeof key, "\"%s\": ", faults[i].member);
+        char *wrong = text_changed(text, key, faults[i].from, faults[i].to);
         struct carm_model *out = m;
         err = (struct carm_err){""};
         assert_int_equal(carm_model_parse(wrong, strlen(wrong), "m.json", &out, &err),

@@ -53,23 +53,6 @@ static const char sol_good[] =
     "    tensor_shapes: {inputs: [[2, 5]], outputs: [[1, 5]]}\n"                         /* 44 */
     "    connections: {inputs: [bias], outputs: []}\n";                                  /* 45 */
 
-/* The text with the first old after the place where after stands replaced; to be freed. */
-static inline char *sol_changed(const char *text, const char *after, const char *old,
-                                const char *with)
-{
-    const char *from = strstr(text, after);
-    const char *at = from ? strstr(from, old) : NULL;
-    assert_non_null(at);
-    const size_t head = (size_t)(at - text);
-    const size_t size = strlen(text) - strlen(old) + strlen(with) + 1;
-    char *out = malloc(size);
-    assert_non_null(out);
-    memcpy(out, text, head);
-    memcpy(out + head, with, strlen(with));
-    memcpy(out + head + strlen(with), at + strlen(old), strlen(at) - strlen(old) + 1);
-    return out;
-}
-
 static inline struct carm_sol_graph *sol_parse(const char *text)
 {
     struct carm_sol_graph *graph = NULL;

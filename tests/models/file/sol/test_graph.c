@@ -162,7 +162,7 @@ TEST(files_are_read_like_text)
 
 TEST(model_name_may_lack)
 {
-    char *text = sol_changed(sol_good, "", "model_name: good\n", "metadata: [1, {a: b}]\n");
+    char *text = text_changed(sol_good, "", "model_name: good\n", "metadata: [1, {a: b}]\n");
     struct carm_sol_graph *g = sol_parse(text);
     assert_string_equal(g->name, "");
     assert_int_equal(g->n, 4);
@@ -341,7 +341,7 @@ TEST(many_layers_are_read)
 
 static struct carm_sol_graph *changed(const char *after, const char *old, const char *with)
 {
-    char *text = sol_changed(sol_good, after, old, with);
+    char *text = text_changed(sol_good, after, old, with);
     struct carm_sol_graph *g = sol_parse(text);
     free(text);
     return g;

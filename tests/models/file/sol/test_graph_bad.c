@@ -11,7 +11,7 @@ struct change {
 static void refuse_all(const struct change *changes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        char *text = sol_changed(sol_good, changes[i].after, changes[i].old, changes[i].with);
+        char *text = text_changed(sol_good, changes[i].after, changes[i].old, changes[i].with);
         sol_refused(text, changes[i].message);
         free(text);
     }
@@ -198,8 +198,8 @@ TEST(equations_that_do_not_fit)
     };
     refuse_all(changes, sizeof changes / sizeof *changes);
     /* what is no einsum may write what it likes */
-    char *text = sol_changed(sol_good, "bias:", "einsum_equation: AB->AB",
-                             "einsum_equation: whatever\n    is_einsum_supportable: false");
+    char *text = text_changed(sol_good, "bias:", "einsum_equation: AB->AB",
+                              "einsum_equation: whatever\n    is_einsum_supportable: false");
     struct carm_sol_graph *g = sol_parse(text);
     assert_int_equal(g->layers[2].points, 15);
     carm_sol_graph_close(g);
@@ -263,10 +263,10 @@ TEST(cycles_are_named)
                 "needs l49998, which needs l49997, which needs l49996, and so on round to it");
     free(text);
     /* behind layers that are done, and before layers that only follow it */
-    char *loop = sol_changed(sol_good, "", "connections: {outputs: [slice], inputs: [linear]}",
-                             "connections: {outputs: [slice], inputs: [linear, slice]}");
-    text = sol_changed(loop, "slice:", "connections: {inputs: [bias], outputs: []}",
-                       "connections: {inputs: [bias], outputs: [bias]}");
+    char *loop = text_changed(sol_good, "", "connections: {outputs: [slice], inputs: [linear]}",
+                              "connections: {outputs: [slice], inputs: [linear, slice]}");
+    text = text_changed(loop, "slice:", "connections: {inputs: [bias], outputs: []}",
+                        "connections: {inputs: [bias], outputs: [bias]}");
     sol_refused(text, "g.yaml, line 23: layer bias: a cycle of 2 layers: it needs slice, which "
                       "needs bias");
     free(text);
@@ -275,8 +275,8 @@ TEST(cycles_are_named)
 
 TEST(hostile_names_are_only_text)
 {
-    char *text = sol_changed(sol_good, "", "einsum_equation: AB->AB",
-                             "einsum_equation: \"%s%n\\e[31m\\r\\n\\u009b\"");
+    char *text = text_changed(sol_good, "", "einsum_equation: AB->AB",
+                              "einsum_equation: \"%s%n\\e[31m\\r\\n\\u009b\"");
     sol_refused(text, "g.yaml, line 23: layer bias: einsum_equation %s%n?[31m????: character 1 is "
                       "not part of a rank (a capital letter with optional digits), of a sum of "
                       "ranks (P+R), comma or arrow");
