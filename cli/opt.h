@@ -38,6 +38,12 @@ struct carm_opt {
             value, NULL                                                                               \
     }
 
+/* A row of options inside a macro, and the row that ends them. */
+// clang-format off
+#define CARM_OPT(...) {__VA_ARGS__}
+#define CARM_OPT_END  {NULL, 0, NULL, NULL, NULL, NULL, NULL}
+// clang-format on
+
 /* The option of commands that run somewhere on this machine: where (harness/place/place.h). */
 #define CARM_OPT_ON(value)                                                                             \
     {                                                                                                  \

@@ -15,30 +15,18 @@
 
 static struct carm_fleet_words given;
 
-#define JUDGED                                                                                    \
-    {"fdr",                                                                                       \
-     0,                                                                                           \
-     "PERCENT",                                                                                   \
-     "1",                                                                                         \
-     "False discovery rate: at most this share of the outliers are sound nodes, on average.",     \
-     &given.fdr,                                                                                  \
-     NULL},                                                                                       \
-        {"min-percent",                                                                           \
-         0,                                                                                       \
-         "PERCENT",                                                                               \
-         "1",                                                                                     \
-         "Ignore differences smaller than this: they make no outlier.",                           \
-         &given.min_percent,                                                                      \
-         NULL},                                                                                   \
-        {"ceilings",      0,   NULL, NULL, "Also judge the ceilings of `carm build --ceilings`.", \
-         &given.ceilings, NULL},                                                                  \
-    {                                                                                             \
-        "strict", 0, NULL, NULL, "Exit with 1 when a file or row is broken.", &given.strict, NULL \
-    }
-#define END                                   \
-    {                                         \
-        NULL, 0, NULL, NULL, NULL, NULL, NULL \
-    }
+#define JUDGED                                                                                     \
+    CARM_OPT("fdr", 0, "PERCENT", "1",                                                             \
+             "False discovery rate: at most this share of the outliers are sound nodes, on "       \
+             "average.",                                                                           \
+             &given.fdr, NULL),                                                                    \
+        CARM_OPT("min-percent", 0, "PERCENT", "1",                                                 \
+                 "Ignore differences smaller than this: they make no outlier.",                    \
+                 &given.min_percent, NULL),                                                        \
+        CARM_OPT("ceilings", 0, NULL, NULL, "Also judge the ceilings of `carm build --ceilings`.", \
+                 &given.ceilings, NULL),                                                           \
+        CARM_OPT("strict", 0, NULL, NULL, "Exit with 1 when a file or row is broken.",             \
+                 &given.strict, NULL)
 
 static const struct carm_opt show_options[] = {
     {"group", 0, "N", "all", "Show only this group.", &given.group, NULL},
@@ -58,7 +46,7 @@ static const struct carm_opt show_options[] = {
     {"json", 0, NULL, NULL, "Print one JSON object in place of the text.", &given.json, NULL},
     {"ascii", 0, NULL, NULL, "Print plain ASCII, also where the locale has UTF-8.", &given.ascii,
      NULL},
-    END,
+    CARM_OPT_END,
 };
 
 static const struct carm_opt report_options[] = {
@@ -66,7 +54,7 @@ static const struct carm_opt report_options[] = {
      "Write the page to this file; - is standard output.", &given.output, NULL},
     {"title", 0, "TEXT", "number of nodes", "Title of the page.", &given.title, NULL},
     JUDGED,
-    END,
+    CARM_OPT_END,
 };
 
 static int parse_report(const struct carm_fleet_words *words, struct carm_fleet_options *o,

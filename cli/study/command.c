@@ -15,47 +15,27 @@
 
 static struct carm_study_words words;
 
-#define FILES                                                                                       \
-    {"model", 'm', "FILE", "this machine's", "Model to place the points on.", &words.model, NULL},  \
-        {"output",      'o', carm_opt_outfile, NULL, "Write the points to this file (points.csv).", \
-         &words.output, NULL},                                                                      \
-        {"plot",                                                                                    \
-         0,                                                                                         \
-         carm_opt_outfile,                                                                          \
-         NULL,                                                                                      \
-         "Draw the points on both models: svg, png or pdf.",                                        \
-         &words.plot,                                                                               \
-         NULL},                                                                                     \
-        {"resume",                                                                                  \
-         0,                                                                                         \
-         NULL,                                                                                      \
-         NULL,                                                                                      \
-         "Continue a stopped study: keep the points that the --output file has.",                   \
-         &words.resume,                                                                             \
-         NULL},                                                                                     \
-        CARM_OPT_ON(&words.on), CARM_OPT_WAIT(&words.wait),                                         \
-    {                                                                                               \
-        "json", 0, NULL, NULL, "Print JSON in place of tables.", &words.json, NULL                  \
-    }
-#define THREADS                                                                      \
-    {                                                                                \
-        "threads", 't', "N", "one for each core",                                    \
-            "Threads of the kernels: a number, cores, all or N/UNIT, such as 1/l3.", \
-            &words.threads, "cores|all|1/core|2/core|1/l3|1/numa|1/socket"           \
-    }
-#define ISA(widest)                                                                            \
-    {                                                                                          \
-        "isa", 0, "ISA", widest, "ISA of the kernels.", &words.isa, CARM_WORDS(CARM_ISA_TABLE) \
-    }
-#define BUDGET(usual, items)                                                                 \
-    {                                                                                        \
-        "budget", 0, "SECONDS", usual,                                                       \
-            "Leave out the " items " that would take longer than this.", &words.budget, NULL \
-    }
-#define END                                   \
-    {                                         \
-        NULL, 0, NULL, NULL, NULL, NULL, NULL \
-    }
+#define FILES                                                                             \
+    CARM_OPT("model", 'm', "FILE", "this machine's", "Model to place the points on.",     \
+             &words.model, NULL),                                                         \
+        CARM_OPT("output", 'o', carm_opt_outfile, NULL,                                   \
+                 "Write the points to this file (points.csv).", &words.output, NULL),     \
+        CARM_OPT("plot", 0, carm_opt_outfile, NULL,                                       \
+                 "Draw the points on both models: svg, png or pdf.", &words.plot, NULL),  \
+        CARM_OPT("resume", 0, NULL, NULL,                                                 \
+                 "Continue a stopped study: keep the points that the --output file has.", \
+                 &words.resume, NULL),                                                    \
+        CARM_OPT_ON(&words.on), CARM_OPT_WAIT(&words.wait),                               \
+        CARM_OPT("json", 0, NULL, NULL, "Print JSON in place of tables.", &words.json, NULL)
+#define THREADS                                                                       \
+    CARM_OPT("threads", 't', "N", "one for each core",                                \
+             "Threads of the kernels: a number, cores, all or N/UNIT, such as 1/l3.", \
+             &words.threads, "cores|all|1/core|2/core|1/l3|1/numa|1/socket")
+#define ISA(widest) \
+    CARM_OPT("isa", 0, "ISA", widest, "ISA of the kernels.", &words.isa, CARM_WORDS(CARM_ISA_TABLE))
+#define BUDGET(usual, items)                \
+    CARM_OPT("budget", 0, "SECONDS", usual, \
+             "Leave out the " items " that would take longer than this.", &words.budget, NULL)
 
 static const struct carm_opt gemm_options[] = {
     FILES,
@@ -68,7 +48,7 @@ static const struct carm_opt gemm_options[] = {
     {"variants", 0, "N", "0", "Also measure so many other loop orders and block sizes (figure 10).",
      &words.variants, NULL},
     BUDGET("300", "points"),
-    END,
+    CARM_OPT_END,
 };
 
 static const struct carm_opt classes_options[] = {
@@ -77,7 +57,7 @@ static const struct carm_opt classes_options[] = {
     ISA("the model's widest that gives table 2 exactly, else its widest"),
     {"largest", 'k', "K", "20", "Run up to 2^K iterations.", &words.largest, NULL},
     BUDGET("60", "instances"),
-    END,
+    CARM_OPT_END,
 };
 
 static const struct carm_opt dwarfs_options[] = {
@@ -89,7 +69,7 @@ static const struct carm_opt dwarfs_options[] = {
      &words.kernels, "spmv|lbmhd|stencil|fft|transpose"},
     BUDGET("300", "kernels"),
     {"matrix", 0, "FILE", "built in", "Matrix of SpMV, a Matrix Market file.", &words.matrix, NULL},
-    END,
+    CARM_OPT_END,
 };
 
 struct kind {
