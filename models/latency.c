@@ -53,6 +53,32 @@ const struct carm_in_flight *carm_in_flight_of(const struct carm_model *model, c
     return NULL;
 }
 
+double carm_in_flight_beside(const struct carm_model *model, double beside)
+{
+    enum { SMALL_PAGE = 4096 };
+    const struct carm_in_flight *least = carm_in_flight_of(model, "DRAM", "scalar", SMALL_PAGE);
+    double x = 1.0, y = least ? 1.0 / least->rate : 0.0, slope = 0.0;
+    for (size_t i = 0; i < model->nin_flight && least; i++) {
+        const struct carm_in_flight *f = &model->in_flight[i];
+        const size_t prefix = sizeof CARM_BESIDE - 1;
+        const bool is = strcmp(f->level, "DRAM") == 0 && f->page_bytes == SMALL_PAGE &&
+                        strncmp(f->code, CARM_BESIDE, prefix) == 0 && f->rate > 0.0;
+        const double at = is ? strtod(f->code + prefix, NULL) : 0.0;
+        if (at > x && x <= beside) {
+            /* a rate above that of fewer instructions is noise */
+            const double next = fmax(y, 1.0 / f->rate);
+            slope = (next - y) / (at - x);
+            if (at > beside) {
+                return y + slope * (beside - x);
+            }
+            x = at;
+            y = next;
+        }
+    }
+    return least && beside > x ? fmin(y + slope * (beside - x), fmax(y, least->latency_seconds))
+                               : y;
+}
+
 double carm_latency_tlb_pages(const struct carm_model *model)
 {
     enum { SMALL_PAGE = 4096 };

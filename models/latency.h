@@ -71,6 +71,8 @@ struct carm_in_flight_point {
     bool disturbed;
 };
 
+/* Scalar loads with so many instructions beside each that write a register: "scalar.b16". */
+#define CARM_BESIDE        "scalar.b"
 #define CARM_STREAM_LOADS  "stream.1:0"
 #define CARM_STREAM_MIXED  "stream.2:1"
 #define CARM_STREAM_STORES "stream.0:1"
@@ -88,8 +90,8 @@ struct carm_in_flight_point {
 
 struct carm_in_flight {
     char level[CARM_NAME_MAX];
-    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_STREAM_LOADS,
-     * _MIXED and _STORES: lines that a stream loads or writes back, in one chain; CARM_ALIASED_LOADS and _UPDATES; of the
+    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_BESIDE and a
+     * number; CARM_STREAM_LOADS, _MIXED and _STORES: lines that a stream loads or writes back, in one chain; CARM_ALIASED_LOADS and _UPDATES; of the
      * level CARM_WALK one of the CARM_WALK codes */
     char code[CARM_NAME_MAX];
     uint64_t page_bytes;
@@ -128,6 +130,11 @@ struct carm_core_pair {
     struct carm_ci ci95;
     bool disturbed;
 };
+
+/* Seconds of one of many independent loads from DRAM at scattered addresses with 4 KiB pages, beside each of which so many
+ * instructions write a register: between two measured rates in proportion, and never more than one load alone.
+ * returns 0: not measured */
+double carm_in_flight_beside(const struct carm_model *model, double beside);
 
 /* The latency of a level with a page size (0 = any) and an order, borrowed from the model; NULL
  * = not measured. */

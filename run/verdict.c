@@ -188,6 +188,16 @@ static double elements_of(const struct carm_flow_op *insn)
     return bytes[insn->width] / (wide ? 8.0 : 4.0);
 }
 
+/* Whether an instruction takes a general register of the core's file until it leaves. */
+static bool is_renamed(const struct carm_flow_op *insn)
+{
+    bool writes = false;
+    for (uint8_t k = 0; k < insn->nwrites; k++) {
+        writes = writes || insn->writes[k] < CARM_REG_GP + 16;
+    }
+    return writes && insn->value != CARM_VALUE_MOVE;
+}
+
 int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *graph,
                         struct carm_bounds_input *in, struct carm_bounds_unit *units,
                         char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err)
@@ -206,6 +216,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         const double times = insn->executions / n;
         add_unit(in, units, insn, times);
         in->slots += insn->flags & CARM_OPCODE_FUSED ? 0.0 : times;
+        in->renamed += is_renamed(insn) ? times : 0.0;
         if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->loads[width_of(insn, insn->load_bytes)] += times;
         }
@@ -503,6 +514,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->scattered[k] += jumps && !a->on_chain ? lines[k] / n : 0.0;
             in->chained[k] += jumps && a->on_chain ? lines[k] / n : 0.0;
         }
+        in->waited += jumps && !a->on_chain && insn->loads ? lines[CARM_FROM_DRAM] / n : 0.0;
         v->scattered = v->scattered || jumps;
         v->leaps = v->leaps || (jumps && a->pattern == CARM_PATTERN_REGULAR);
     }

@@ -153,6 +153,7 @@ enum {
     GATHERS = 4, /* of each ISA: 1, 2, 4 and 6 vectors */
 };
 static const unsigned gather_vectors[GATHERS] = {1, 2, 4, 6};
+const unsigned carm_chase_beside[CARM_CHASE_BESIDE] = {4, 8, 16, 32, 64};
 
 static int by_name(const void *a, const void *b)
 {
@@ -199,8 +200,8 @@ static size_t add_row(struct carm_chain_code *codes, const struct carm_chain_row
 int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *err)
 {
     enum { EACH = 2 * CARM_VECTOR_ISAS * 2 }; /* of a row, at most: two precisions */
-    struct carm_chain_code *c =
-        calloc(carm_chain_nrows * EACH + NCHASES + (size_t)2 * GATHERS, sizeof *c);
+    struct carm_chain_code *c = calloc(
+        carm_chain_nrows * EACH + NCHASES + CARM_CHASE_BESIDE + (size_t)2 * GATHERS, sizeof *c);
     size_t k = 0;
     if (!c) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the list of latency codes");
@@ -210,6 +211,11 @@ int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *e
     }
     for (size_t i = 0; i < NCHASES; i++) {
         c[k++] = (struct carm_chain_code){.form = CARM_CHAIN_CHASE, .chains = chase_chains[i]};
+    }
+    for (size_t i = 0; i < CARM_CHASE_BESIDE; i++) {
+        c[k++] = (struct carm_chain_code){.form = CARM_CHAIN_CHASE,
+                                          .chains = CARM_CHASE_BESIDE_CHAINS,
+                                          .beside = carm_chase_beside[i]};
     }
     for (size_t i = 0; i < GATHERS; i++) {
         c[k++] = (struct carm_chain_code){
@@ -225,7 +231,9 @@ int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *e
 
 void carm_chain_name(const struct carm_chain_code *code, char name[CARM_CODE_NAME_MAX])
 {
-    if (code->form == CARM_CHAIN_CHASE) {
+    if (code->form == CARM_CHAIN_CHASE && code->beside) {
+        (void)snprintf(name, CARM_CODE_NAME_MAX, "P.b%u.k%u", code->beside, code->chains);
+    } else if (code->form == CARM_CHAIN_CHASE) {
         (void)snprintf(name, CARM_CODE_NAME_MAX, "P.k%u", code->chains);
     } else if (code->form == CARM_CHAIN_GATHER) {
         (void)snprintf(name, CARM_CODE_NAME_MAX, "G.%s.k%u", carm_isa_name(code->isa),
@@ -261,8 +269,8 @@ int carm_chain_parse(const char *name, struct carm_chain_code *code, struct carm
                        : carm_fail(err, CARM_EINVAL,
                                    "there is no code '%.60s': names are L.KIND.ISA.PRECISION "
                                    "(latency), T.KIND.ISA.PRECISION (throughput), P.kN (chase of N "
-                                   "chains) and G.ISA.kN (gathers); `carm show` prints those of a "
-                                   "model",
+                                   "chains), P.bM.kN (with M instructions beside each load) and "
+                                   "G.ISA.kN (gathers); `carm show` prints those of a model",
                                    name);
 }
 

@@ -59,6 +59,8 @@ struct carm_chain_code {
     enum carm_isa isa;             /* where the row has ISAs; of gathers AVX2 or AVX-512 */
     enum carm_precision precision; /* where the row has precisions */
     unsigned chains; /* of chases: 1 .. CARM_CHASE_CHAINS_MAX; of gathers whole vectors */
+    unsigned
+        beside; /* of chases: instructions beside each load that write a register and wait for no miss; 0 = as few as may be */
 };
 
 /* rdi  start of the window; that of mispredicted branches begins with the first state of its generator; of chases `chains` pointers, which the code leaves where it has arrived
@@ -66,12 +68,17 @@ struct carm_chain_code {
  * rdx  what the code of mispredicted branches tests of its random numbers */
 typedef void carm_chain_fn(void *window, uint64_t iterations, uint64_t mask);
 
+/* Chases of so many chains have CARM_CHASE_BESIDE numbers of instructions beside each load, in rising order: out of
+ * order, a core holds only so many results of instructions that wait for a load to leave. */
+enum { CARM_CHASE_BESIDE = 5, CARM_CHASE_BESIDE_CHAINS = 40 };
+extern const unsigned carm_chase_beside[CARM_CHASE_BESIDE];
+
 /* Every code of the table, and the chases of 1 .. CARM_CHASE_CHAINS_MAX chains that are measured, sorted by name.
  * *codes [*n] is to be released with free
  * returns 0 or -CARM_ENOMEM */
 int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *err);
 
-/* "L.add.avx2.dp", "T.int-add", "P.k8", "G.avx512.k16". Writes at most CARM_CODE_NAME_MAX bytes. */
+/* "L.add.avx2.dp", "T.int-add", "P.k8", "P.b16.k40", "G.avx512.k16". Writes at most CARM_CODE_NAME_MAX bytes. */
 void carm_chain_name(const struct carm_chain_code *code, char name[CARM_CODE_NAME_MAX]);
 
 /* Whether a name is meant as one of these, by its first letter. */

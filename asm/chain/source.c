@@ -250,6 +250,9 @@ static void put_chase(FILE *out, const struct carm_chain_code *c)
             if (!kept) {
                 fprintf(out, "    EMIT 0, 1, 0, 1, mov [rdi + %u], %s\n", 8 * i, reg);
             }
+            for (unsigned b = 1; b < c->beside; b++) { /* the pointer's reload is one */
+                fputs("    EMIT 0, 0, 0, 0, mov ecx, 7\n", out);
+            }
         }
     }
     fputs("  CHAIN_LOOP_END\n", out);

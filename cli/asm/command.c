@@ -162,7 +162,7 @@ const struct carm_command carm_command_asm = {
                                   "LOADS:STORES in vectors, LOADS:STORESnt with non-temporal stores, LOADS:1update where the store goes to the last vector loaded, or a name: " CARM_HELP(
                                       CARM_MIX_TABLE) ". OP: " CARM_HELP(CARM_OP_TABLE) ".\n\n"
                                                                                         "Codes of latencies: L.KIND.ISA.PRECISION (a chain of dependent instructions), "
-                                                                                        "T.KIND.ISA.PRECISION (independent ones), P.kN (a chase of N chains of pointers), G.ISA.kN (the same with gathers). "
+                                                                                        "T.KIND.ISA.PRECISION (independent ones), P.kN (a chase of N chains of pointers), P.bM.kN (with M instructions beside each load), G.ISA.kN (the same with gathers). "
                                                                                         "Kinds without vectors have no ISA: L.int-mul.int64, L.load.\n\n"
                                                                                         "The names of the codes that a model was measured with are in the model; `carm show` "
                                                                                         "prints them.",

@@ -435,14 +435,23 @@ static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bo
     if (b) {
         b->small_pages = true;
     }
-    const struct carm_in_flight *f =
-        in->rates.model ? carm_in_flight_of(in->rates.model, "DRAM", "scalar", SMALL_PAGE) : NULL;
+    const double lines = in->scattered[CARM_FROM_DRAM], waited = fmin(in->waited, lines);
+    const double beside = waited > 0.0 ? fmax(0.0, in->renamed / waited - 1.0) : 0.0;
+    const double each = in->rates.model ? carm_in_flight_beside(in->rates.model, beside) : 0.0;
+    const double stored = in->rates.model ? carm_in_flight_beside(in->rates.model, 0.0) : 0.0;
     b = NULL;
-    if (f && f->rate > 0.0) {
-        b = carm_bounds_add(out, CARM_LIMIT_LATENCY, in->scattered[CARM_FROM_DRAM] / f->rate, false,
+    if (waited > 0.0 && each > stored) {
+        b = carm_bounds_add(
+            out, CARM_LIMIT_LATENCY, waited * each + (lines - waited) * stored, false,
+            "%.3g lines of DRAM at scattered addresses, simulated, %.3g of them loaded beside %.3g "
+            "instructions each that write a register, at the rate of such misses with pages of 4 "
+            "KiB: measured",
+            lines, waited, beside);
+    } else if (stored > 0.0) {
+        b = carm_bounds_add(out, CARM_LIMIT_LATENCY, lines * stored, false,
                             "%.3g lines of DRAM at scattered addresses, simulated, at the rate of "
                             "independent misses with pages of 4 KiB: measured",
-                            in->scattered[CARM_FROM_DRAM]);
+                            lines);
     }
     if (b) {
         b->small_pages = true;

@@ -106,6 +106,7 @@ struct carm_bounds_input {
     const struct carm_bounds_unit *units; /* [nunits] */
     size_t nunits;
     double slots;   /* instructions as they are issued: a compare and its jump are one */
+    double renamed; /* instructions that write a general register, but moves of one to another */
     double taken;   /* taken branches */
     double fetched; /* lines of code that are entered, by a jump or from the line before */
     double loads[CARM_BOUNDS_WIDTHS]; /* general registers; vectors of 8, 16, 32, 64 bytes */
@@ -122,9 +123,10 @@ struct carm_bounds_input {
     double bytes[CARM_FROM_PLACES];     /* simulated: across the border to that place */
     double written;                     /* share of the lines that is written back, 0 .. 0.5 */
     double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
-    double chained[CARM_FROM_PLACES];   /* likewise of loads with the address of the next */
-    double aliased[CARM_FROM_PLACES];   /* lines that come one after the other into one set of L1 */
-    double updated;                     /* share of these lines that is stored to as well */
+    double waited; /* lines of scattered[CARM_FROM_DRAM] that are loaded, not only stored to */
+    double chained[CARM_FROM_PLACES]; /* likewise of loads with the address of the next */
+    double aliased[CARM_FROM_PLACES]; /* lines that come one after the other into one set of L1 */
+    double updated;                   /* share of these lines that is stored to as well */
     double walk_loads[CARM_BOUNDS_WALKS], walk_stores[CARM_BOUNDS_WALKS]; /* with 4 KiB pages */
     double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
     double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds

@@ -529,6 +529,47 @@ TEST(small_pages)
                 1e-15);
 }
 
+/* Beside each miss the more instructions write a register, the fewer misses are in flight. */
+TEST(beside_misses)
+{
+    static const struct {
+        double renamed, ns; /* an iteration's, of two misses */
+    } cases[] = {{0.0, 16.0},  {4.0, 16.0},  {6.0, 52.0 / 3.0}, {10.0, 20.0},
+                 {26.0, 30.0}, {34.0, 40.0}, {100.0, 122.5},    {900.0, 300.0}};
+    struct carm_in_flight flights[] = {
+        {.level = "DRAM",
+         .code = "scalar",
+         .page_bytes = 4096,
+         .rate = 1 / 8e-9,
+         .latency_seconds = 150e-9},
+        {.level = "DRAM", .code = "scalar.b4", .page_bytes = 4096, .rate = 1 / 10e-9},
+        {.level = "DRAM", .code = "scalar.b8", .page_bytes = 4096, .rate = 1 / 9e-9}, /* noise */
+        {.level = "DRAM", .code = "scalar.b16", .page_bytes = 4096, .rate = 1 / 20e-9},
+        {.level = "DRAM", .code = "scalar.b32", .page_bytes = 2097152, .rate = 1e12}};
+    struct carm_model model = {.in_flight = flights, .nin_flight = 5};
+    struct carm_bounds_input in = {.rates.model = &model,
+                                   .clock_hz = clock_hz,
+                                   .scattered = {[CARM_FROM_DRAM] = 2.0},
+                                   .waited = 2.0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_bounds bounds;
+        in.renamed = cases[i].renamed;
+        carm_bounds_find(&in, &bounds);
+        const struct carm_lower_bound *b = bound_of(&bounds, CARM_LIMIT_LATENCY, "4 KiB");
+        assert_non_null(b);
+        assert_near(b->seconds, 1e-9 * cases[i].ns, 1e-12);
+    }
+    /* nothing waits for the line of a store */
+    struct carm_bounds bounds;
+    in.waited = 0.0;
+    carm_bounds_find(&in, &bounds);
+    assert_near(bound_of(&bounds, CARM_LIMIT_LATENCY, "4 KiB")->seconds, 16e-9, 1e-12);
+    in.waited = 1.0;
+    in.renamed = 17.0;
+    carm_bounds_find(&in, &bounds);
+    assert_near(bound_of(&bounds, CARM_LIMIT_LATENCY, "4 KiB")->seconds, 28e-9, 1e-12);
+}
+
 /* A column of a matrix: a load and a store that each need a walk. Walks of 4 KiB pages take 6 and 3 ns, of 2 MiB pages 3
  * and 1; the lines come from L2 in 0.5 ns each. */
 TEST(walks)

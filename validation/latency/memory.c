@@ -709,7 +709,17 @@ static int measure_small(struct memory *m, struct carm_err *err)
         !lay_out(m, 0, CARM_LATENCY_RANDOM, m->bytes, true)) {
         return 0;
     }
-    return measure_flight(m, "DRAM", "scalar", "P.k", 0, m->bytes, false, 0.0, err);
+    const struct carm_model *model = m->run->model;
+    const size_t scalar = model->nin_flight;
+    int rc = measure_flight(m, "DRAM", "scalar", "P.k", 0, m->bytes, false, 0.0, err);
+    for (size_t i = 0; i < CARM_CHASE_BESIDE && model->nin_flight > scalar && !rc; i++) {
+        char name[CARM_NAME_MAX], prefix[CARM_CODE_NAME_MAX];
+        (void)snprintf(name, sizeof name, CARM_BESIDE "%u", carm_chase_beside[i]);
+        (void)snprintf(prefix, sizeof prefix, "P.b%u.k", carm_chase_beside[i]);
+        rc = measure_flight(m, "DRAM", name, prefix, 0, m->bytes, false,
+                            model->in_flight[scalar].latency_seconds, err);
+    }
+    return rc;
 }
 
 /* ---- all figures of memory ---- */
@@ -845,7 +855,7 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     enum {
         CURVES = 4 * PAGES_OF_LEVEL,
         LEVELS = 4 * (CARM_TOPO_CACHES_MAX + 4),
-        FLIGHTS = 3 * 9 + 1 + STREAMS + 4 * PAGES_OF_LEVEL + 2 * 3
+        FLIGHTS = 3 * 9 + 1 + CARM_CHASE_BESIDE + STREAMS + 4 * PAGES_OF_LEVEL + 2 * 3
     };
     struct memory m = {.run = run};
     struct carm_model *model = run->model;

@@ -193,22 +193,24 @@ TEST(within_the_window)
 TEST(chases)
 {
     enum { NODES = 257 };
-    struct carm_chain_code some[4];
-    static const char *const wanted[] = {"P.k1", "P.k10", "P.k12", "G.avx512.k16"};
+    enum { WANTED = 5 };
+    struct carm_chain_code some[WANTED];
+    static const char *const wanted[WANTED] = {"P.k1", "P.k10", "P.k12", "P.b8.k40",
+                                               "G.avx512.k16"};
     struct carm_chain_image *image = NULL;
     struct carm_cpu cpu;
     static uint64_t nodes[NODES];
     uint64_t *window = aligned_alloc(4096, CARM_CHAIN_WINDOW_BYTES);
     assert_non_null(window);
     carm_cpu_read(&cpu);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < WANTED; i++) {
         assert_int_equal(carm_chain_parse(wanted[i], &some[i], NULL), 0);
     }
-    assert_int_equal(carm_chain_image_open(&image, some, 4, NULL), 0);
+    assert_int_equal(carm_chain_image_open(&image, some, WANTED, NULL), 0);
     for (size_t i = 0; i < NODES; i++) {
         nodes[i] = (uint64_t)(uintptr_t)&nodes[(i + 5) % NODES];
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < WANTED; i++) {
         const struct carm_chain *c = &image->chains[i];
         const struct carm_cpu_bits needs = carm_chain_needs(&c->code);
         if (!has(&cpu, &needs)) {
