@@ -69,13 +69,6 @@ static void add_kernels(const struct carm_plot_pane *pane, struct carm_scene *sc
     }
 }
 
-/* The highest line of each set first. */
-static int by_value(const void *a, const void *b)
-{
-    const struct carm_scene_line *x = a, *y = b;
-    return (x->value < y->value) - (x->value > y->value);
-}
-
 /* Fills a scene of zeros. returns 0 or -CARM_EINVAL (ceilings without slope or peak) */
 static int fill_scene(const struct carm_plot_pane *pane, struct carm_scene *scene,
                       struct carm_err *err)
@@ -98,8 +91,8 @@ static int fill_scene(const struct carm_plot_pane *pane, struct carm_scene *scen
             add_side(pane, i, true, scene, &scene->flats, &scene->lowest_compute);
         }
     }
-    qsort(scene->slopes.lines, scene->slopes.n, sizeof *scene->slopes.lines, by_value);
-    qsort(scene->flats.lines, scene->flats.n, sizeof *scene->flats.lines, by_value);
+    carm_scene_sort(&scene->slopes);
+    carm_scene_sort(&scene->flats);
     add_kernels(pane, scene);
     const char *metric = pane->sets[0]->metric;
     snprintf(scene->operation, sizeof scene->operation, "%s", metric);

@@ -245,9 +245,13 @@ static void add_model(struct carm_scene *s, size_t model, const struct carm_sele
     }
 }
 
-static void scale_side(struct carm_scene_side *side, double scale)
+void carm_scene_sort(struct carm_scene_side *side)
 {
     qsort(side->lines, side->n, sizeof *side->lines, by_value);
+}
+
+static void scale_side(struct carm_scene_side *side, double scale)
+{
     for (size_t i = 0; i < side->n; i++) {
         struct carm_scene_line *l = &side->lines[i];
         l->value /= scale;
@@ -409,7 +413,8 @@ int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *inpu
                          : view == CARM_SCENE_ORIGINAL ? "peak bandwidth of DRAM"
                                                        : "memory roofs with its own mix");
     }
-    qsort(scene->flats.lines, scene->flats.n, sizeof *scene->flats.lines, by_value);
+    carm_scene_sort(&scene->slopes);
+    carm_scene_sort(&scene->flats);
     scene->scale = carm_plot_prefix(scene->flats.lines[0].value, &scene->prefix);
     scale_side(&scene->slopes, scene->scale);
     scale_side(&scene->flats, scene->scale);

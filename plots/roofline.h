@@ -115,6 +115,9 @@ int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *inpu
                     struct carm_err *err);
 void carm_scene_close(struct carm_scene *scene);
 
+/* Brings the lines of a side into their order: highest first. */
+void carm_scene_sort(struct carm_scene_side *side);
+
 /* Points, without the rest of a hierarchical view's. */
 size_t carm_scene_named(const struct carm_scene *scene);
 
