@@ -420,7 +420,7 @@ static bool read_percent(const char *word, double *share)
     return n < sizeof digits && carm_number_percent(digits, share);
 }
 
-static int check_operands(int n, char **operands)
+static int check_operands(int n, char **operands, int *models)
 {
     double share;
     if (opt_fail_under && !read_percent(opt_fail_under, &share)) {
@@ -455,17 +455,18 @@ static int check_operands(int n, char **operands)
         return carm_say_error(CARM_EXIT_MISUSE, "--ranks needs --by rank");
     }
     if (opt_intensity) {
+        *models = n;
         return check_intensity(n, operands);
     }
-    if (n == 0 || (n == 1 && carm_select_is_model(operands[0]))) {
+    struct carm_err err = {""};
+    const int rc = carm_select_sort_operands(n, operands, models, &err);
+    if (rc) { /* before the head of a table is printed */
+        return carm_say_outcome(rc, &err);
+    }
+    if (n == *models) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "place needs a file of points: carm place [MODEL.json] points.csv "
                               "(- is standard input)");
-    }
-    struct carm_err err = {""};
-    const int rc = carm_select_sort_operands(n, operands, &err);
-    if (rc) { /* before the head of a table is printed */
-        return carm_say_outcome(rc, &err);
     }
     const bool standard = opt_csv && strcmp(opt_csv, "-") == 0;
     if (opt_json && standard) {
@@ -522,7 +523,8 @@ static int run(int noperands, char **operands)
 {
     struct carm_err err = {""};
     struct carm_model *model = NULL;
-    const int code = check_operands(noperands, operands);
+    int first = 0; /* 1 = the first operand is the model */
+    const int code = check_operands(noperands, operands, &first);
     if (code) {
         return code;
     }
@@ -531,7 +533,6 @@ static int run(int noperands, char **operands)
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory to place points");
     }
     carm_default_model_place(opt_on, NULL);
-    const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
     c->fail_under = -1.0;
     if (opt_fail_under) {
         read_percent(opt_fail_under, &c->fail_under);

@@ -18,12 +18,12 @@ enum { LARGE = 16000000 }; /* bytes of a page that get a note: some 20 000 point
 static const char *opt_output, *opt_title;
 static struct carm_points_how how;
 
-static int check_operands(int n, char **operands)
+static int check_operands(int n, char **operands, int *models)
 {
     struct carm_err err = {""};
     const struct carm_import_format *format;
     int rc = carm_import_find(how.format, &format, &err);
-    rc = rc ? rc : carm_select_sort_operands(n, operands, &err);
+    rc = rc ? rc : carm_select_sort_operands(n, operands, models, &err);
     rc = rc || !opt_output ? rc : carm_report_check_output(opt_output, &err);
     return carm_say_outcome(rc, &err);
 }
@@ -35,11 +35,11 @@ static int run(int noperands, char **operands)
     struct carm_report_input input = {.title = opt_title, .how = &how};
     char *text = NULL, *data = NULL;
     const char *path = opt_output ? opt_output : "report.html";
-    const int code = check_operands(noperands, operands);
+    int first = 0; /* 1 = the first operand is the model */
+    const int code = check_operands(noperands, operands, &first);
     if (code) {
         return code;
     }
-    const int first = noperands > 0 && carm_select_is_model(operands[0]) ? 1 : 0;
     int rc = carm_report_ready(&err);
     rc = rc ? rc : carm_select_open(first ? operands[0] : NULL, &model, &text, &err);
     if (!rc && !text) {

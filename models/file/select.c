@@ -121,10 +121,11 @@ bool carm_select_is_model(const char *path)
     return format ? carm_import_has_roofs(format) : model || (st.st_size == 0 && named);
 }
 
-int carm_select_sort_operands(int n, char **operands, struct carm_err *err)
+int carm_select_sort_operands(int n, char **operands, int *models, struct carm_err *err)
 {
-    int standard = 0, models = 0;
+    int standard = 0;
     const char *missing = NULL;
+    *models = 0;
     for (int i = 0; i < n; i++) {
         struct stat st;
         char *operand = operands[i];
@@ -133,7 +134,7 @@ int carm_select_sort_operands(int n, char **operands, struct carm_err *err)
             missing = strcmp(operand, "-") != 0 && stat(operand, &st) != 0 ? operand : missing;
             continue;
         }
-        if (models++ > 0) {
+        if ((*models)++ > 0) {
             return carm_fail(err, CARM_EINVAL,
                              "'%.200s' looks like a model, as '%.200s' does: give one model only",
                              operand, operands[0]);

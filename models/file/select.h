@@ -22,6 +22,6 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
 bool carm_select_is_model(const char *path);
 
 /* Operands [MODEL] POINTS... in any order: the model, of which there is one at most, is moved to the front;
- * standard input is read once; files of points are there.
+ * standard input is read once; files of points are there. models  out: 1 = the first operand is a model
  * returns 0, -CARM_EINVAL or -CARM_EIO */
-int carm_select_sort_operands(int n, char **operands, struct carm_err *err);
+int carm_select_sort_operands(int n, char **operands, int *models, struct carm_err *err);
