@@ -569,7 +569,20 @@ static void put_json(const struct page *page)
 
 /* ---- gates ---- */
 
-/* Every count that --exact does not accept, a line for each. returns how many */
+/* Whether the gate's nth failure is one of the --top that are listed. */
+static bool is_listed(const struct page *page, size_t nth)
+{
+    return !page->job->top || nth <= page->job->top;
+}
+
+static void say_rest(const struct page *page, const char *gate, size_t bad)
+{
+    if (!is_listed(page, bad)) {
+        carm_say_error(0, "%s: and %zu more: --top 0 shows all", gate, bad - page->job->top);
+    }
+}
+
+/* Every count that --exact does not accept, a line for each of --top. returns how many */
 static size_t judge_exact(const struct page *page)
 {
     size_t bad = 0, judged = 0;
@@ -581,10 +594,11 @@ static size_t judge_exact(const struct page *page)
         if (part) {
             continue;
         }
-        bad++;
-        carm_say_error(0, "--exact: %.120s is not in %.200s",
-                       carm_text_clean(name, sizeof name, only, page->job->ascii),
-                       page->job->files[1]);
+        if (is_listed(page, ++bad)) {
+            carm_say_error(0, "--exact: %.120s is not in %.200s",
+                           carm_text_clean(name, sizeof name, only, page->job->ascii),
+                           page->job->files[1]);
+        }
     }
     for (size_t i = 0; carm_changes_get(page->changes, i, &c); i++) {
         carm_text_clean(name, sizeof name, c.name, page->job->ascii);
@@ -592,10 +606,9 @@ static size_t judge_exact(const struct page *page)
         for (int k = 0; k < CARM_CHANGE_KINDS && !c.part; k++) {
             const struct carm_change_value *v = &c.values[k];
             const enum carm_change_kind kind = (enum carm_change_kind)k;
-            if (within(page, &c, kind)) {
+            if (within(page, &c, kind) || !is_listed(page, ++bad)) {
                 continue;
             }
-            bad++;
             if (v->verdict == CARM_CHANGE_UNKNOWN) {
                 carm_say_error(0, "--exact: %.120s: %s: not counted in both files", name,
                                kinds[k].title);
@@ -617,6 +630,7 @@ static size_t judge_exact(const struct page *page)
             }
         }
     }
+    say_rest(page, "--exact", bad);
     if (judged + bad == 0) {
         carm_say_error(
             0, "--exact has nothing to judge: loops and functions explain a difference, and "
@@ -636,8 +650,7 @@ static size_t judge_times(const struct page *page)
         if (c.part) {
             continue;
         }
-        if (c.summed && t->verdict == CARM_CHANGE_UNKNOWN) {
-            bad++;
+        if (c.summed && t->verdict == CARM_CHANGE_UNKNOWN && is_listed(page, ++bad)) {
             carm_say_error(
                 0,
                 "--threshold cannot judge %.120s: its rows have the processor time of loops "
@@ -646,14 +659,15 @@ static size_t judge_times(const struct page *page)
                 carm_text_clean(name, sizeof name, c.name, page->job->ascii));
         }
         judged += t->verdict == CARM_CHANGE_EQUAL || t->verdict == CARM_CHANGE_DIFFERENT;
-        if (t->verdict == CARM_CHANGE_DIFFERENT && t->change > page->job->threshold) {
-            bad++;
+        if (t->verdict == CARM_CHANGE_DIFFERENT && t->change > page->job->threshold &&
+            is_listed(page, ++bad)) {
             carm_say_error(0, "more than %.3g%% slower: %.120s, %s in time",
                            100.0 * page->job->threshold,
                            carm_text_clean(name, sizeof name, c.name, page->job->ascii),
                            carm_compare_percent(change, sizeof change, t->change));
         }
     }
+    say_rest(page, "--threshold", bad);
     if (judged + bad == 0) {
         carm_say_error(0,
                        "--threshold has nothing to judge: a time needs two runs at least in each "

@@ -48,6 +48,15 @@ ok "an interval of more than half its time says that runs are too few"
 run compare "$a" "$b" --exact --only copy
 [ $? -eq 1 ] && grep -q 'copy: instructions 1000000000, now 1000000001' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ]
 ok "--exact sees one instruction more"
+for file in many1 many2; do
+    echo name,flops,bytes,seconds
+    awk -v more=$file 'BEGIN { for (i = 0; i < 250; i++) print "p" i "," 1000 + (more == "many2") ",2000,1" }'
+done | awk -v a="$tmp/many1.csv" -v b="$tmp/many2.csv" '/^name/ { n++ } { print > (n == 1 ? a : b) }'
+run compare "$tmp/many1.csv" "$tmp/many2.csv" --exact=flops
+[ $? -eq 1 ] && [ "$(grep -c 'flops 1000, now 1001' "$tmp/err")" -eq 100 ] &&
+    grep -q -- '--exact: and 150 more: --top 0 shows all' "$tmp/err" &&
+    ! run compare "$tmp/many1.csv" "$tmp/many2.csv" --exact=flops --top 0 && [ "$(grep -c 'now 1001' "$tmp/err")" -eq 250 ]
+ok "--exact lists as many points as --top"
 for bytes in 800 801; do
     printf 'name,flops,bytes,seconds,dp_scalar,instructions\nsort,0,%s,0.1,0,500\n' $bytes >"$tmp/$bytes.csv"
 done
