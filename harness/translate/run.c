@@ -486,8 +486,12 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     if (translation->ended) {
         translation->ended();
     }
-    if (tr->root_ended && !__atomic_load_n(&tr->control->stop, __ATOMIC_ACQUIRE)) {
-        linger(tr);
+    if (!__atomic_load_n(&tr->control->stop, __ATOMIC_ACQUIRE)) {
+        if (tr->root_ended) {
+            linger(tr);
+        }
+    } else { /* carm itself has noted a reason */
+        note(tr, "it has overwritten its counts");
     }
     leave(tr);
     if (kept) {

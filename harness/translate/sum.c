@@ -89,6 +89,16 @@ static bool is_possible(const struct carm_sums *sums, const struct carm_step_cou
     return (double)counts->instructions <= cycles * MOST_INSTRUCTIONS;
 }
 
+/* The same of corrections, which may be negative. */
+static bool is_possible_extra(const struct carm_sums *sums, const struct carm_step_counts *extra)
+{
+    struct carm_step_counts counts = *extra;
+    for (size_t i = 0; i < sizeof counts.q / sizeof counts.q[0]; i++) {
+        counts.q[i] = (int64_t)counts.q[i] < 0 ? -counts.q[i] : counts.q[i];
+    }
+    return is_possible(sums, &counts);
+}
+
 #define HEAD_BYTES \
     ((size_t)CARM_TALLY_ROWS_AT + (size_t)CARM_TALLY_COUNTERS * sizeof(struct carm_tally_row))
 
@@ -302,6 +312,9 @@ static int fold_extras(struct carm_sums *sums, const struct tally *t,
         uint64_t base = 0;
         struct carm_extra extra = {.counts = extras[i]};
         extra.counts.unknown_text[0] = '\0';
+        if (!is_possible_extra(sums, &extra.counts)) {
+            snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
+        }
         carm_step_counts_subtract(&sums->blocks.rest, &extra.counts);
         struct carm_tally_site site;
         memcpy(&site, &sites[i], sizeof site);

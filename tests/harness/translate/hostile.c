@@ -753,22 +753,22 @@ static void overwrite(void)
     _exit(0);
 }
 
-/* Only its counts: they become so large that no processor reaches them. */
-static void inflate(void)
+/* Adds to n words of a file that carm shares with the program.
+ * at  in the file */
+static void add_to_shared(const char *name, uint64_t at, int n, uint64_t more)
 {
-    const uint64_t counts = (128 << 20) + (4 << 20); /* of the first slot, in the file (tally.h) */
     char line[1024];
     FILE *f = fopen(MAPS, "re");
     while (f && fgets(line, sizeof line, f)) {
         uint64_t begin = 0;
         uint64_t end = 0;
         uint64_t offset = 0;
-        if (strstr(line, "/memfd:carm-tally") &&
+        if (strstr(line, name) &&
             sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &begin, &end, &offset) == 3 &&
-            counts >= offset && counts < offset + (end - begin)) {
-            uint64_t *words = (uint64_t *)(uintptr_t)(begin + (counts - offset));
-            for (int i = 0; i < 1000; i++) {
-                words[i] += UINT64_C(1000000000000000);
+            at >= offset && at < offset + (end - begin)) {
+            uint64_t *words = (uint64_t *)(uintptr_t)(begin + (at - offset));
+            for (int i = 0; i < n; i++) {
+                words[i] += more;
             }
         }
     }
@@ -776,6 +776,24 @@ static void inflate(void)
         (void)fclose(f);
     }
     printf("more\n");
+}
+
+/* Only its counts: they become so large that no processor reaches them. The first slot's, in the file (tally.h) */
+static void inflate(void)
+{
+    add_to_shared("/memfd:carm-tally", (128 << 20) + (4 << 20), 1000, UINT64_C(1000000000000000));
+}
+
+/* Only the corrections of single instructions, whose sum carm does not use. */
+static void inflate_sites(void)
+{
+    add_to_shared("/memfd:carm-tally", (128 << 20) + (12 << 20), 1000, UINT64_C(1000000000000000));
+}
+
+/* The control says that nothing more is to be counted. */
+static void halt(void)
+{
+    add_to_shared("/memfd:carm-control", 0, 1, UINT64_C(1) << 32);
 }
 
 /* A request to follow a process that is none of the program's: init, and the one that started carm. */
@@ -1095,6 +1113,8 @@ int main(int argc, char **argv)
         {"killed", killed},
         {"overwrite", overwrite},
         {"inflate", inflate},
+        {"inflate-sites", inflate_sites},
+        {"halt", halt},
         {"foreign", foreign},
         {"replaced", replaced},
         {"space", address_space},

@@ -107,6 +107,8 @@ if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate
         rm -f over.csv
     done
     names 'counts that no processor reaches' 'it has overwritten its counts' ./hostile inflate
+    names 'corrections that no processor reaches' 'it has overwritten its counts' ./hostile inflate-sites
+    names 'a program that ends its counting' 'it has overwritten its counts' ./hostile halt
     sleep 30 &
     export VICTIM=$!
     names 'a process that is none of its own' 'a program that it starts cannot be traced' ./hostile foreign
