@@ -791,9 +791,9 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
     struct carm_bounds_input in = {.rates = *rates};
     struct carm_verdict_code about = {.scalar = false};
-    struct carm_bounds bounds;
+    static struct carm_bounds bounds; /* 6 KiB */
+    static struct carm_row as;        /* 4 KiB */
     struct carm_graph graph;
-    struct carm_row as;
     char chain[CARM_RUN_CHAIN_MAX];
     if (row->kind == CARM_PROFILE_KERNEL) {
         kernel_time(run, rates, row, v);
@@ -821,7 +821,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         return rc;
     }
     bool about_trips = false;
-    struct carm_graph_latencies latencies;
+    static struct carm_graph_latencies latencies; /* 11 KiB */
     /* code behind a loop begins early where the end of the loop is predicted */
     const double often = carm_profile_trips(row, &about_trips);
     const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;

@@ -161,7 +161,7 @@ static int measure_alone(const struct build_line *line, struct carm_err *err)
 
 static int build(struct carm_err *err)
 {
-    struct build_line line;
+    static struct build_line line; /* 20 KiB */
     int rc = check(err);
     rc = rc ? rc : make_line(&line, err);
     if (rc) {

@@ -59,8 +59,8 @@ static void put_side(const struct carm_place_printer *pr, const struct carm_plac
                      enum carm_place_which which, double intensity)
 {
     static const char *const heads[] = {"  cache-aware:", "  original:"};
-    char text[TEXT_MAX], list[TEXT_MAX - 256], metric[CARM_NAME_MAX], unit[CARM_NAME_MAX + 2];
-    char number[CARM_NAME_MAX + 32];
+    static char text[TEXT_MAX], list[TEXT_MAX - 256];
+    char metric[CARM_NAME_MAX], unit[CARM_NAME_MAX + 2], number[CARM_NAME_MAX + 32];
     struct carm_place p;
     struct carm_err err = {""};
     snprintf(unit, sizeof unit, "%s/s", carm_place_unit(metric, pr));

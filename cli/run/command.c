@@ -724,11 +724,11 @@ static int run_command(int noperands, char **operands)
     struct carm_observer observer = {0};
     struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer};
     struct carm_run_levels *levels = NULL;
-    struct carm_address_sink sink;
+    static struct carm_address_sink sink;
     struct carm_input input;
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
-    char full[PATH_MAX];
+    static char full[PATH_MAX];
     if (noperands == 0) {
         return carm_say_error(CARM_EXIT_MISUSE,
                               "say which program to run: carm run [options] -- CMD ARGS...");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -280,24 +281,6 @@ static void report_runtime(const struct carm_runtime *runtime)
     }
 }
 
-/* runtime  NULL = none: it is of flops */
-static void report_side(const struct carm_place_set *set, enum carm_place_which which,
-                        const struct carm_place_input *in, const struct carm_runtime *runtime,
-                        bool brief)
-{
-    static const char *const names[] = {"cache-aware", "original"};
-    struct carm_place place = {.intensity = 0.0};
-    struct carm_err err = {""};
-    if (carm_place_point(set, which, in, &place, &err)) {
-        carm_run_say(names[which], "not placed: %s", err.text);
-        return;
-    }
-    if (runtime) {
-        carm_runtime_advise(runtime, which, &place);
-    }
-    report_place(names[which], &place, *set->metric ? set->metric : "flop", brief);
-}
-
 /* One point for each level of the memory hierarchy, and the one that binds. */
 static void report_levels(const struct carm_run *run, const struct carm_model *model,
                           const struct carm_roofs *roofs)
@@ -325,20 +308,26 @@ struct whole {
     struct carm_runtime runtime; /* of programs that compute in floating point */
     bool integers;
     struct carm_place_input in; /* with the bytes of loads and stores */
+    struct carm_place place;    /* under one side of the set */
 };
 
-static void find_whole(const struct carm_run *run, const struct carm_model *model, struct whole *w)
+/* returns NULL: no memory. The caller frees it */
+static struct whole *find_whole(const struct carm_run *run, const struct carm_model *model)
 {
     struct carm_runmix mix;
     const struct carm_counts *c = &run->row.counts;
     const char *precision = run->row.precision ? run->row.precision : "";
+    struct whole *w = calloc(1, sizeof *w);
+    if (!w) {
+        return NULL;
+    }
     w->roofs = carm_place_roofs_of(model, run->row.isa, precision, run->row.threads, w->note);
     w->integers = carm_run_is_integers(&run->row);
     w->in = (struct carm_place_input){.flops = carm_run_work(&run->row),
                                       .bytes = value(c, CARM_Q_BYTES),
                                       .seconds = carm_run_placed_seconds(run)};
     if (!w->roofs) {
-        return;
+        return w;
     }
     carm_run_mix(&mix, c);
     if (w->integers) {
@@ -349,25 +338,39 @@ static void find_whole(const struct carm_run *run, const struct carm_model *mode
                                                                  : CARM_BALANCE_TOP);
         carm_runtime_find(model, w->roofs, &mix, value(c, CARM_Q_FLOPS), &w->runtime);
     }
+    return w;
+}
+
+static void report_side(struct whole *w, enum carm_place_which which, bool brief)
+{
+    static const char *const names[] = {"cache-aware", "original"};
+    struct carm_err err = {""};
+    if (carm_place_point(&w->set, which, &w->in, &w->place, &err)) {
+        carm_run_say(names[which], "not placed: %s", err.text);
+        return;
+    }
+    if (!w->integers) {
+        carm_runtime_advise(&w->runtime, which, &w->place);
+    }
+    report_place(names[which], &w->place, *w->set.metric ? w->set.metric : "flop", brief);
 }
 
 /* brief  without advice, which the parts have: each its own */
-static void report_places(const struct carm_run *run, const struct carm_model *model, bool brief)
+static void report_sides(const struct carm_run *run, const struct carm_model *model,
+                         struct whole *w, bool brief)
 {
-    struct whole w;
     const struct carm_counts *c = &run->row.counts;
-    find_whole(run, model, &w);
-    if (!w.roofs) {
+    if (!w->roofs) {
         carm_run_say("model", "it has no roofs; `carm build` measures them");
         return;
     }
-    carm_run_say("roofs", "%s %s, %d thread%s%s%s", w.roofs->isa, w.roofs->precision,
-                 w.roofs->threads, w.roofs->threads == 1 ? "" : "s", w.note[0] ? ": " : "", w.note);
-    if (!w.integers && !brief) {
-        report_runtime(&w.runtime);
+    carm_run_say("roofs", "%s %s, %d thread%s%s%s", w->roofs->isa, w->roofs->precision,
+                 w->roofs->threads, w->roofs->threads == 1 ? "" : "s", w->note[0] ? ": " : "",
+                 w->note);
+    if (!w->integers && !brief) {
+        report_runtime(&w->runtime);
     }
-    const struct carm_runtime *runtime = w.integers ? NULL : &w.runtime;
-    report_side(&w.set, CARM_PLACE_CACHE_AWARE, &w.in, runtime, brief);
+    report_side(w, CARM_PLACE_CACHE_AWARE, brief);
     if (brief) {
         return;
     }
@@ -377,9 +380,20 @@ static void report_places(const struct carm_run *run, const struct carm_model *m
                      "--levels)");
         return;
     }
-    w.in.bytes = value(c, CARM_Q_DRAM_BYTES);
-    report_side(&w.set, CARM_PLACE_ORIGINAL, &w.in, runtime, false);
-    report_levels(run, model, w.roofs);
+    w->in.bytes = value(c, CARM_Q_DRAM_BYTES);
+    report_side(w, CARM_PLACE_ORIGINAL, false);
+    report_levels(run, model, w->roofs);
+}
+
+static void report_places(const struct carm_run *run, const struct carm_model *model, bool brief)
+{
+    struct whole *w = find_whole(run, model);
+    if (w) {
+        report_sides(run, model, w, brief);
+    } else {
+        carm_run_say("model", "not enough memory to place the program");
+    }
+    free(w);
 }
 
 /* Whether the program as a whole has a place under roofs. */
@@ -398,32 +412,29 @@ static void report_answer(const struct carm_run *run, const struct carm_model *m
 {
     char time[256], a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     const struct carm_counts *c = &run->row.counts;
-    struct carm_place place = {.intensity = 0.0};
     struct carm_err none = {""};
-    struct whole w;
     if (run->row.seconds > 0.0) {
         snprintf(time, sizeof time, "%.200s: %.3g s", run->name, run->row.seconds);
     } else {
         snprintf(time, sizeof time, "%.200s: counted, not timed", run->name);
     }
-    const bool placed = has_place(run, model);
-    if (placed) {
-        find_whole(run, model, &w);
-    }
+    struct whole *w = has_place(run, model) ? find_whole(run, model) : NULL;
     if (missing[0]) {
         carm_say_error(0, "%s: %s", time, missing);
-    } else if (placed && w.roofs &&
-               !carm_place_point(&w.set, CARM_PLACE_CACHE_AWARE, &w.in, &place, &none)) {
-        const char *unit = w.integers ? "op/s" : "flop/s";
+    } else if (w && w->roofs &&
+               !carm_place_point(&w->set, CARM_PLACE_CACHE_AWARE, &w->in, &w->place, &none)) {
+        const char *unit = w->integers ? "op/s" : "flop/s";
         carm_say_error(0, "%s, %s: %.1f%% of what this machine reaches at %.3g %s/byte; %s", time,
-                       carm_text_si(a, sizeof a, place.performance, unit), 100.0 * place.share,
-                       place.intensity, *w.set.metric ? w.set.metric : "flop", place.advice);
+                       carm_text_si(a, sizeof a, w->place.performance, unit),
+                       100.0 * w->place.share, w->place.intensity,
+                       *w->set.metric ? w->set.metric : "flop", w->place.advice);
     } else if (carm_count_has(c, CARM_Q_FLOPS)) {
         carm_say_error(0, "%s, %s flops and %s bytes of loads and stores", time,
                        number(a, sizeof a, c, CARM_Q_FLOPS), number(b, sizeof b, c, CARM_Q_BYTES));
     } else {
         carm_say_error(0, "%s, nothing was counted", time);
     }
+    free(w);
 }
 
 /* Of a parallel program the first rank reports everything, the others one line. */

@@ -74,8 +74,7 @@ double carm_clock_overhead(void)
 static double find_quantum(void)
 {
     enum { SAMPLES = 4096 };
-    static double durations[SAMPLES];
-    double gaps[SAMPLES];
+    static double durations[SAMPLES], gaps[SAMPLES]; /* 32 KiB each */
     size_t n = 0;
     uint32_t cpu = 0;
     for (size_t i = 0; i < SAMPLES; i++) {

@@ -235,7 +235,7 @@ static void walk(const char *root, const struct tree *tree,
                  void (*take)(const char *folder, bool first, struct carm_limits *out),
                  struct carm_limits *out)
 {
-    char folder[3 * PATH_MAX];
+    static char folder[3 * PATH_MAX];
     if (!tree->found) {
         return;
     }
@@ -256,10 +256,15 @@ static void walk(const char *root, const struct tree *tree,
 
 void carm_limits_read(const char *root, struct carm_limits *out)
 {
-    struct tree cpu = {.found = false}, memory = {.found = false};
+    static const struct {
+        const char *name;
+        void (*take)(const char *folder, bool first, struct carm_limits *out);
+    } controllers[] = {{"cpu", take_quota}, {"memory", take_memory}};
+    struct tree tree; /* 12 KiB */
     *out = (struct carm_limits){.memory_bytes = UINT64_MAX, .memory_left = UINT64_MAX};
-    find_tree(root, "cpu", &cpu);
-    find_tree(root, "memory", &memory);
-    walk(root, &cpu, take_quota, out);
-    walk(root, &memory, take_memory, out);
+    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++) {
+        tree.found = false;
+        find_tree(root, controllers[i].name, &tree);
+        walk(root, &tree, controllers[i].take, out);
+    }
 }

@@ -178,7 +178,7 @@ static const struct carm_code *code_of(const struct contest *c, size_t i)
 static void rank(struct carm_team *team, const struct contest *c, struct carm_shape *shapes,
                  double *found)
 {
-    struct look looks[MOST][LOOKS];
+    static struct look looks[MOST][LOOKS]; /* 32 KiB */
     bool alive[MOST];
     size_t tries[MOST];
     const size_t n = c->n;

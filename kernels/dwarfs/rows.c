@@ -94,22 +94,24 @@ void carm_dwarf_take_row(struct carm_study *base, const struct carm_point *row)
     for (size_t i = 0; i < study->nitems; i++) {
         struct carm_dwarf_item *item = &study->items[i];
         const bool moves = item->kernel == CARM_DWARF_TRANSPOSE;
-        struct carm_dwarf_point new = {.known = true, .kept = true};
-        if (item->point.known || row->threads != study->base.threads ||
-            strcmp(item->name, row->name) != 0) {
+        struct carm_dwarf_point *p = &item->point;
+        if (p->known || row->threads != study->base.threads || strcmp(item->name, row->name) != 0) {
             continue;
         }
-        new.work.operations = moves ? row->operations : row->flops;
-        new.work.metric = moves ? "exchange" : "flop";
-        new.work.core_bytes = fmax(0.0, row->bytes);
-        new.work.core_by = row->bytes > 0.0 ? CARM_COUNTED_STEPPED : CARM_COUNTED_NOT;
-        new.times.seconds = row->seconds;
-        new.times.dram_bytes = fmax(0.0, row->dram_bytes);
-        snprintf(new.isa, sizeof new.isa, "%.15s", row->isa);
-        if (new.work.operations > 0.0 && take_note(row->note, &new)) {
-            item->point = new;
+        memset(p, 0, sizeof *p);
+        p->work.operations = moves ? row->operations : row->flops;
+        p->work.metric = moves ? "exchange" : "flop";
+        p->work.core_bytes = fmax(0.0, row->bytes);
+        p->work.core_by = row->bytes > 0.0 ? CARM_COUNTED_STEPPED : CARM_COUNTED_NOT;
+        p->times.seconds = row->seconds;
+        p->times.dram_bytes = fmax(0.0, row->dram_bytes);
+        snprintf(p->isa, sizeof p->isa, "%.15s", row->isa);
+        p->known = p->kept = p->work.operations > 0.0 && take_note(row->note, p);
+        if (p->known) {
             carm_dwarf_point_place(study, item);
             study->base.kept++;
+        } else {
+            memset(p, 0, sizeof *p);
         }
     }
 }

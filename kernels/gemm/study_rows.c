@@ -53,42 +53,47 @@ static double or_exact(double bound, double value)
 static bool take(const struct carm_gemm_study *study, const struct carm_point *row,
                  const struct carm_gemm_plan *plan, const char *what, struct carm_gemm_point *p)
 {
-    struct carm_gemm_point new = {.known = true,
-                                  .kept = true,
-                                  .flops = row->flops,
-                                  .seconds = row->seconds,
-                                  .dram_bytes = fmax(0.0, row->dram_bytes),
-                                  .dram_low = or_exact(row->level_low[2], row->dram_bytes),
-                                  .dram_high = or_exact(row->level_high[2], row->dram_bytes),
-                                  .bytes = fmax(0.0, row->bytes)};
-    char begin[sizeof new.what + sizeof new.blocks + 16];
-    snprintf(new.blocks, sizeof new.blocks, "-");
+    const enum carm_counted dram_by = strstr(row->note, "; DRAM bytes counted") ? CARM_COUNTED_PMU
+                                      : strstr(row->note, "; DRAM bytes simulated")
+                                          ? CARM_COUNTED_SIMULATED
+                                          : CARM_COUNTED_CONSTRUCTED;
+    char blocks[sizeof p->blocks] = "-";
+    char begin[sizeof p->what + sizeof blocks + 16];
     if (plan) {
-        carm_gemm_blocks_text(new.blocks, sizeof new.blocks, plan, study->n);
-        new.access = plan->access;
+        carm_gemm_blocks_text(blocks, sizeof blocks, plan, study->n);
     }
-    snprintf(begin, sizeof begin, "%s; blocks %s; ", what, new.blocks);
+    snprintf(begin, sizeof begin, "%s; blocks %s; ", what, blocks);
     const size_t len = strlen(begin);
     if (p->known || row->threads != study->base.threads || strncmp(row->note, begin, len) != 0 ||
         (plan && strcmp(row->isa, carm_isa_name(plan->kernel->isa)) != 0) ||
-        !take_numbers(row->note + len, &new)) {
+        (plan && dram_by == CARM_COUNTED_CONSTRUCTED)) { /* estimated by an earlier version */
         return false;
     }
-    new.dram_by = strstr(row->note, "; DRAM bytes counted")     ? CARM_COUNTED_PMU
-                  : strstr(row->note, "; DRAM bytes simulated") ? CARM_COUNTED_SIMULATED
-                                                                : CARM_COUNTED_CONSTRUCTED;
-    if (plan && new.dram_by == CARM_COUNTED_CONSTRUCTED) {
-        return false; /* estimated by an earlier version */
+    memset(p, 0, sizeof *p);
+    if (!take_numbers(row->note + len, p)) {
+        memset(p, 0, sizeof *p);
+        return false;
     }
-    new.bytes_by = plan ? CARM_COUNTED_CONSTRUCTED : CARM_COUNTED_STEPPED;
-    snprintf(new.name, sizeof new.name, "%.63s", row->name);
-    snprintf(new.what, sizeof new.what, "%s", what);
-    snprintf(new.isa, sizeof new.isa, "%.15s", row->isa);
+    p->known = p->kept = true;
+    p->flops = row->flops;
+    p->seconds = row->seconds;
+    p->dram_bytes = fmax(0.0, row->dram_bytes);
+    p->dram_low = or_exact(row->level_low[2], row->dram_bytes);
+    p->dram_high = or_exact(row->level_high[2], row->dram_bytes);
+    p->dram_by = dram_by;
+    p->bytes = fmax(0.0, row->bytes);
+    p->bytes_by = plan ? CARM_COUNTED_CONSTRUCTED : CARM_COUNTED_STEPPED;
+    if (plan) {
+        p->access = plan->access;
+    }
+    snprintf(p->blocks, sizeof p->blocks, "%s", blocks);
+    snprintf(p->name, sizeof p->name, "%.63s", row->name);
+    snprintf(p->what, sizeof p->what, "%s", what);
+    snprintf(p->isa, sizeof p->isa, "%.15s", row->isa);
     if (!plan) {
         const char *last = strstr(row->note, "; bytes ");
-        snprintf(new.detail, sizeof new.detail, "%s", last ? last + 2 : "");
+        snprintf(p->detail, sizeof p->detail, "%s", last ? last + 2 : "");
     }
-    *p = new;
     carm_gemm_point_place(study, p);
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* flop/byte below which roofs of flops say nothing about a part: interpreters' loops have 0.002 (gawk), kernels
@@ -70,7 +71,6 @@ static void find_bandwidth(const struct carm_point *point, const struct carm_pla
 bool carm_hot_find(const struct carm_model *model, const struct carm_point *point,
                    struct carm_hot *out)
 {
-    struct carm_place_set set;
     const char *precision = point->precision;
     memset(out, 0, sizeof *out);
     out->bound = "";
@@ -79,20 +79,25 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     if (!out->roofs || !carm_point_knows(point->bytes) || !(point->seconds > 0.0)) {
         return false;
     }
+    struct carm_place_set *set = malloc(sizeof *set);
+    if (!set) {
+        return false;
+    }
     out->integers = strcmp(point->metric, CARM_METRIC_INTEGERS) == 0;
     if (out->integers) {
-        carm_place_prepare_integers(&set, model, out->roofs, precision);
+        carm_place_prepare_integers(set, model, out->roofs, precision);
     } else {
-        carm_place_prepare_ordered(&set, model, out->roofs,
+        carm_place_prepare_ordered(set, model, out->roofs,
                                    carm_runmix_is_balanced(&point->mix) ? CARM_BALANCE_BOTTOM
                                                                         : CARM_BALANCE_TOP);
     }
     const double operations = out->integers ? point->operations : point->flops;
     if (carm_hot_computes(operations, point->bytes)) {
-        find_place(model, point, &set, operations, out);
+        find_place(model, point, set, operations, out);
     } else if (point->bytes > 0.0) {
-        find_bandwidth(point, &set, out);
+        find_bandwidth(point, set, out);
     }
+    free(set);
     return out->has_ceiling;
 }
 

@@ -33,7 +33,7 @@ struct carm_hot {
 };
 
 /* point  with flops, or operations on integers (its metric), or with bytes alone; seconds > 0
- * returns false when the model has no roofs, or nothing was counted */
+ * returns false when the model has no roofs, nothing was counted, or there is no memory */
 bool carm_hot_find(const struct carm_model *model, const struct carm_point *point,
                    struct carm_hot *out);
 

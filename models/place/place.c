@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -260,10 +261,15 @@ static int place_one(const struct carm_model *model, const struct carm_roofs *ro
                      enum carm_place_which which, const struct carm_place_input *in,
                      struct carm_place *out, struct carm_err *err)
 {
-    struct carm_place_set set;
-    carm_place_prepare(&set, model, roofs);
+    struct carm_place_set *set = malloc(sizeof *set);
+    if (!set) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the roofs");
+    }
+    carm_place_prepare(set, model, roofs);
     memset(out, 0, sizeof *out);
-    return carm_place_point(&set, which, in, out, err);
+    const int rc = carm_place_point(set, which, in, out, err);
+    free(set);
+    return rc;
 }
 
 int carm_place_cache_aware(const struct carm_model *model, const struct carm_roofs *roofs,

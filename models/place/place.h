@@ -52,7 +52,7 @@ struct carm_place {
  * threads.
  * flops, seconds  > 0
  * bytes  >= 0; 0 = infinite intensity, which the peak alone bounds
- * returns 0; -CARM_EINVAL (not positive); -CARM_ENOTSUP (no memory or no compute roof there)
+ * returns 0; -CARM_EINVAL (not positive); -CARM_ENOTSUP (no memory or no compute roof there); -CARM_ENOMEM
  * source: Ilic et al. 2014, equations 2 and 3; the sandwich: Williams et al. 2009, table 4 */
 int carm_place_cache_aware(const struct carm_model *model, const struct carm_roofs *roofs,
                            double flops, double bytes, double seconds, struct carm_place *out,

@@ -35,6 +35,8 @@ struct table {
     size_t n;
 };
 
+enum { KEY_MAX = 5 * 4096 }; /* fields end at CARM_CSV_FIELD_MAX */
+
 struct carm_views {
     const char *metric;
     struct carm_merge *ranks;
@@ -45,6 +47,7 @@ struct carm_views {
     double *values;             /* room for one for each unit */
     size_t n, rows;
     bool several_jobs;
+    char key[KEY_MAX]; /* of the row that is being added */
 };
 
 static const char *const kind_names[CARM_VIEW_COUNT] = {"job", "node", "rank"};
@@ -125,8 +128,6 @@ void carm_views_close(struct carm_views *views)
 
 /* ---- the ranks ---- */
 
-enum { KEY_MAX = 5 * 4096 }; /* fields end at CARM_CSV_FIELD_MAX */
-
 /* Texts that hold a separator themselves cannot pass for others: each has its length before it. */
 static void key_of(char key[KEY_MAX], const struct carm_point *p, enum carm_view_kind kind,
                    const char *part)
@@ -142,7 +143,6 @@ static void key_of(char key[KEY_MAX], const struct carm_point *p, enum carm_view
 
 int carm_views_add(struct carm_views *views, const struct carm_point *row, struct carm_err *err)
 {
-    char key[KEY_MAX];
     char part[4200];
     views->rows++;
     if (*row->rank || *row->pid) {
@@ -151,8 +151,8 @@ int carm_views_add(struct carm_views *views, const struct carm_point *row, struc
     } else {
         snprintf(part, sizeof part, "l%zu", views->rows);
     }
-    key_of(key, row, CARM_VIEW_RANK, part);
-    return carm_merge_add_as(views->ranks, key, row, NULL, err);
+    key_of(views->key, row, CARM_VIEW_RANK, part);
+    return carm_merge_add_as(views->ranks, views->key, row, NULL, err);
 }
 
 /* ---- nodes and jobs ---- */

@@ -178,6 +178,11 @@ elif ${CC:-cc} -g -O1 -o once once.c 2>err; then
         (ulimit -s 64 && run -m "$model" --name row --counters translate --loops -o small.csv -- sh -c 'ulimit -s; ./once' &&
             [ "$(cat out)" = 64 ] && grep -q '^row: main loop' small.csv && "$carm" show "$model" >out 2>err)
         ok 'a stack of 64 KiB is enough for carm, and stays that of the program'
+        # shellcheck disable=SC3045 # dash and bash have it
+        (ulimit -s 64 && "$carm" place "$model" small.csv >out 2>err && "$carm" compare "$model" "$model" >out 2>err &&
+            "$carm" compare small.csv small.csv >out 2>err && "$carm" report "$model" small.csv -o small.html >out 2>err &&
+            "$carm" fleet show "$model" >out 2>err && "$carm" build --dry-run >out 2>err)
+        ok 'and for its other commands'
     fi
 else
     skip 'rows of code of no file, small stacks' 'no compiler'
