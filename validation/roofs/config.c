@@ -445,6 +445,15 @@ bool carm_build_wants_compute(const struct carm_build_config *config, size_t isa
     return precision < config->nleading || config->isas[isa] != CARM_SCALAR;
 }
 
+bool carm_build_wants_op(const struct carm_build_config *c, const struct carm_cpu *cpu, size_t isa,
+                         size_t precision, enum carm_op op)
+{
+    const enum carm_isa i = c->isas[isa];
+    const enum carm_precision p = c->precisions[precision];
+    return carm_build_wants_compute(c, isa, precision) && carm_cpu_has_op(cpu, i, p, op) &&
+           (precision < c->nleading || op != CARM_MAD || !carm_cpu_has_op(cpu, i, p, CARM_FMA));
+}
+
 bool carm_build_wants_ceilings(const struct carm_build_config *c)
 {
     bool any = false;

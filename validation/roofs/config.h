@@ -84,6 +84,11 @@ bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
  * left to carm run and place, which measure a set that a program needs (lacking.h). */
 bool carm_build_wants_compute(const struct carm_build_config *config, size_t isa, size_t precision);
 
+/* Whether this CPU's ISA gets a roof of an operation in a precision. Where there is fma, mad is left out beyond nleading: it
+ * settles in schedules of 94 to 100% of its best (Zen 4), which few rounds do not tell apart. */
+bool carm_build_wants_op(const struct carm_build_config *config, const struct carm_cpu *cpu,
+                         size_t isa, size_t precision, enum carm_op op);
+
 /* Whether any group of ceilings is asked for. */
 bool carm_build_wants_ceilings(const struct carm_build_config *config);
 

@@ -506,7 +506,7 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
                 if (base.op == CARM_FMA2_ADD && has_both_mixtures(config)) {
                     continue; /* its codes are in fma+add already */
                 }
-                if (carm_cpu_has_op(cpu, base.isa, base.precision, base.op)) {
+                if (carm_build_wants_op(config, cpu, i, p, base.op)) {
                     n += add_compute(specs + n, &base);
                 }
             }

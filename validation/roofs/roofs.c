@@ -823,7 +823,7 @@ static int plan(struct carm_build_job *j, struct carm_build_set *set, size_t isa
     r.level = 0;
     for (size_t o = 0; o < c->nops && !rc; o++) {
         r.op = c->ops[o];
-        rc = carm_cpu_has_op(j->build->cpu, r.isa, r.precision, r.op) ? add(j, &r, err) : 0;
+        rc = carm_build_wants_op(c, j->build->cpu, isa, precision, r.op) ? add(j, &r, err) : 0;
     }
     return rc;
 }

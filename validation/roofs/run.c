@@ -297,7 +297,7 @@ static size_t count_roofs(const struct carm_build_config *c, const struct carm_c
             continue;
         }
         for (size_t o = 0; o < c->nops; o++) {
-            n += carm_cpu_has_op(cpu, c->isas[isa], precision, c->ops[o]) ? 1 : 0;
+            n += carm_build_wants_op(c, cpu, isa, i % c->nprecisions, c->ops[o]) ? 1 : 0;
         }
         for (size_t k = 0; k < levels * c->nmixes && i % c->nprecisions < c->nleading; k++) {
             n += carm_build_wants_roof(c, isa, &c->mixes[k % c->nmixes], k / c->nmixes, levels);

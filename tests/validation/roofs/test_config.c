@@ -79,6 +79,7 @@ TEST(sp_is_computation_alone)
                 memory += specs[i].kind == CARM_KIND_A;
                 compute += specs[i].kind == CARM_KIND_B;
                 scalar += specs[i].isa == CARM_SCALAR;
+                assert_true(named || specs[i].op != CARM_MAD);
             }
         }
         free(specs);
