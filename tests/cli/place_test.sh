@@ -419,4 +419,47 @@ awk -v list="$top/tests/data/ceilings.json" '/"dram_peak": {/ && ++n == 2 { prin
 run "$tmp/c.json" "$tmp/tiny.csv" && [ "$(tr -s '\n ' ' ' <"$tmp/out" | grep -o 'over 1000x' | wc -l)" -ge 4 ] &&
     ! grep -q '[0-9]\{5\}\.[0-9]*x' "$tmp/out"
 ok "a factor beyond a thousand is no figure"
+
+# ---- machines that are not here: memory domains, kinds of cores ------------------------------------
+
+python3 - "$model" "$tmp" <<'PY'
+import copy, json, sys
+m = json.load(open(sys.argv[1]))
+pair = lambda a, b, gbs, ns: {"from": a, "to": b, "threads": 2, "bandwidth": gbs * 1e9, "bandwidth_ci95": [gbs * 1e9] * 2,
+    "code": "A.avx512.dp.1:0.u24", "working_set_bytes": 1 << 30, "seconds": ns * 1e-9, "seconds_ci95": [ns * 1e-9] * 2,
+    "page_bytes": 2 << 20, "disturbed": False, "note": ""}
+node = lambda n: {"node": n, "cores": 2, "memory_bytes": 1 << 34, "kind": ""}
+domains = dict(m, numa_nodes=[node(0), node(1)], numa=[pair(0, 0, 40, 90), pair(0, 1, 10, 160)])
+json.dump(domains, open(sys.argv[2] + "/domains.json", "w"))
+def kind(on, times):
+    k = copy.deepcopy(m)
+    k["machine"]["on"] = on
+    for r in k["roofs"]:
+        for x in r["memory"]:
+            x["bandwidth"] *= times
+            x["ci95"] = [v * times for v in x["ci95"]]
+            x["spread"] = {n: v * times for n, v in x["spread"].items()}
+    return k
+json.dump(dict(m, kinds=[kind("kind:p", 1.0), kind("kind:e", 0.5)]), open(sys.argv[2] + "/hybrid.json", "w"))
+PY
+printf 'name,flops,bytes,seconds,dram_bytes,threads,isa,precision,cores\na,1e8,1e10,1,1e10,1,avx512,dp,\nb,1e8,1e10,1,1e10,1,avx512,dp,p:0.50 e:0.50\n' >"$tmp/cores.csv"
+roofs() { # [OPTION...] MODEL: the original model's roof of the first point, and the cache-aware one of both
+    run --json "$@" "$tmp/cores.csv" && python3 -c 'import json, sys
+p = json.load(open(sys.argv[1]))
+print(p[0]["original"]["roof"], p[0]["cache_aware"]["roof"], p[1]["cache_aware"]["roof"])' "$tmp/out"
+}
+read -r own aware mixed < <(roofs "$tmp/domains.json")
+read -r far _ _ < <(roofs --pages numa:1 "$tmp/domains.json")
+[ "$(awk -v a="$own" -v b="$far" 'BEGIN { print a / b }')" = 4 ] && [ "$mixed" = "$aware" ]
+ok "--pages: the roof of another node's memory"
+run "$tmp/domains.json" "$tmp/cores.csv" && tr -s ' \n' ' ' <"$tmp/out" | grep -q "DRAM roofs are of memory on the threads' own node" &&
+    run --pages numa:1 "$tmp/domains.json" "$tmp/cores.csv" && tr -s ' \n' ' ' <"$tmp/out" |
+    grep -q 'those from numa:0 to the memory of numa:1: 0.25 times the bandwidth of its own, latency 1.78 times'
+ok "... and notes that name the memory"
+refuses "pages on a node without figures" 1 "no bandwidth to numa:7; it has numa:0 to numa:0, numa:0 to numa:1" --pages numa:7 "$tmp/domains.json" "$tmp/cores.csv"
+refuses "pages nowhere" 2 "write numa:1 or interleaved" --pages near "$tmp/domains.json" "$tmp/cores.csv"
+read -r own aware mixed < <(roofs "$tmp/hybrid.json")
+[ "$(awk -v a="$mixed" -v b="$aware" 'BEGIN { print a / b }')" = 0.75 ] && run "$tmp/hybrid.json" "$tmp/cores.csv" &&
+    tr -s ' \n' ' ' <"$tmp/out" | grep -q 'roofs mixed of 50% of p cores and 50% of e cores'
+ok "a point of two kinds of cores: mixed roofs"
 finish
