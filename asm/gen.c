@@ -141,7 +141,7 @@ void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_
 
 /* All tiles have 16 rows of 64 bytes, in palette 1.
  * source: Intel 64 and IA-32 Architectures SDM, volume 2, LDTILECFG */
-void carm_gen_tile_shape(uint8_t out[CARM_ROW_BYTES])
+static void make_tile_shape(uint8_t out[CARM_ROW_BYTES])
 {
     enum { PALETTE = 0, ROW_BYTES_AT = 16, ROWS_AT = 48, TILES = 8 };
     memset(out, 0, CARM_ROW_BYTES);
@@ -503,7 +503,7 @@ static void put_tile_table(FILE *out, enum carm_precision precision)
 {
     uint8_t row[CARM_ROW_BYTES];
     fprintf(out, "align %d\ncarm_tiles_%s:\n", CARM_ROW_BYTES, carm_precision_name(precision));
-    carm_gen_tile_shape(row);
+    make_tile_shape(row);
     put_words(out, row);
     for (unsigned i = 0; i < CARM_TILE_TABLE_ROWS; i++) {
         carm_gen_tile_row(precision, i, row);

@@ -32,5 +32,4 @@ enum {
     CARM_TILE_SECOND = CARM_TILE_FIRST + CARM_TILE_ROWS,    /* factor */
     CARM_TILE_TABLE_ROWS = CARM_TILE_SECOND + CARM_TILE_ROWS,
 };
-void carm_gen_tile_shape(uint8_t out[CARM_ROW_BYTES]);
 void carm_gen_tile_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_ROW_BYTES]);

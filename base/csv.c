@@ -28,7 +28,9 @@ struct carm_csv {
     char record[CARM_CSV_RECORD_MAX];
 };
 
-int carm_csv_attach(FILE *in, const char *name, struct carm_csv **out, struct carm_err *err)
+/* Opens a stream, which the function owns, also on failure.
+ * name  the file's name in messages */
+static int open_stream(FILE *in, const char *name, struct carm_csv **out, struct carm_err *err)
 {
     struct carm_csv *csv = calloc(1, sizeof *csv);
     *out = NULL;
@@ -54,7 +56,7 @@ int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err)
     if (!in) {
         return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
     }
-    return carm_csv_attach(in, standard ? "standard input" : path, out, err);
+    return open_stream(in, standard ? "standard input" : path, out, err);
 }
 
 bool carm_csv_ended(const struct carm_csv *csv)

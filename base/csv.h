@@ -29,10 +29,6 @@ struct carm_csv;
  * returns 0, -CARM_EIO or -CARM_ENOMEM; *out is NULL then */
 int carm_csv_open(const char *path, struct carm_csv **out, struct carm_err *err);
 
-/* The same from a stream. The function owns the stream, also on failure.
- * name  the file's name in messages */
-int carm_csv_attach(FILE *in, const char *name, struct carm_csv **out, struct carm_err *err);
-
 /* The beginning of the file, up to 64 KiB without a byte order mark, before any record is read.
  * Callers tell the kind of the file from it. Borrowed until the next call; *n is 0 for an empty
  * file. */

@@ -145,8 +145,10 @@ const struct carm_command *carm_opt_find_command(const struct carm_command *cons
     return NULL;
 }
 
-const char *carm_opt_join_subs(char *dst, size_t size, const struct carm_command *cmd,
-                               const char *between, const char *last)
+/* The names of a command's sub-commands: "gemm, classes or dwarfs" with between ", " and last " or ".
+ * returns dst */
+static const char *join_subs(char *dst, size_t size, const struct carm_command *cmd,
+                             const char *between, const char *last)
 {
     size_t used = 0;
     dst[0] = '\0';
@@ -301,7 +303,7 @@ int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv)
         }
         at += o->arg && !carm_opt_value_is_optional(o) && !argv[at][length] ? 2 : 1;
     }
-    carm_opt_join_subs(names, sizeof names, *cmd, ", ", " or ");
+    join_subs(names, sizeof names, *cmd, ", ", " or ");
     if (at >= argc) {
         carm_say_error(0, "say which: carm %s %s; `carm %s --help` describes them", (*cmd)->name,
                        names, (*cmd)->name);
@@ -496,7 +498,7 @@ void carm_opt_help(const struct carm_command *cmd)
     char names[128];
     printf("carm %s - %s\n\nusage: carm %s ", cmd->name, cmd->summary, cmd->name);
     if (cmd->subs) {
-        printf("%s [options]\n\n", carm_opt_join_subs(names, sizeof names, cmd, "|", "|"));
+        printf("%s [options]\n\n", join_subs(names, sizeof names, cmd, "|", "|"));
     } else {
         printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
     }

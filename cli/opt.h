@@ -96,11 +96,6 @@ int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv);
 /* The name of a command or sub-command without the command's before it: "gemm". */
 const char *carm_opt_last_name(const struct carm_command *cmd);
 
-/* The names of a command's sub-commands: "gemm, classes or dwarfs" with between ", " and last " or ".
- * returns dst */
-const char *carm_opt_join_subs(char *dst, size_t size, const struct carm_command *cmd,
-                               const char *between, const char *last);
-
 /* Parses argv[0..argc) (the words after the command's name) by the command's table. Prints
  * errors to standard error.
  * returns the number of operands, left in argv[0..n), CARM_OPT_MISUSE or CARM_OPT_HELP */

@@ -43,7 +43,8 @@ const struct carm_roofs *carm_scene_roofs(const struct carm_plot_input *input, s
     return &m->roofs[best];
 }
 
-const char *carm_scene_precision(const struct carm_scene *scene)
+/* The precision of the roofs that a scene shows; the unit of its axes depends on it. "" = no roofs */
+static const char *precision_of_scene(const struct carm_scene *scene)
 {
     for (size_t i = 0; i < scene->input->nmodels; i++) {
         if (scene->roofs[i]) {
@@ -395,10 +396,9 @@ int carm_scene_open(struct carm_scene *scene, const struct carm_plot_input *inpu
             add_model(scene, i, select);
         }
     }
-    snprintf(scene->rate, sizeof scene->rate, "%s",
-             carm_precision_rate(carm_scene_precision(scene)));
+    snprintf(scene->rate, sizeof scene->rate, "%s", carm_precision_rate(precision_of_scene(scene)));
     snprintf(scene->operation, sizeof scene->operation, "%s",
-             carm_precision_operation(carm_scene_precision(scene)));
+             carm_precision_operation(precision_of_scene(scene)));
     const char *by = view == CARM_SCENE_ORIGINAL && input->traffic_by ? input->traffic_by : "";
     snprintf(scene->bytes, sizeof scene->bytes, "%s%s%s%s",
              view == CARM_SCENE_ORIGINAL ? " of DRAM traffic"

@@ -104,9 +104,6 @@ struct carm_scene {
 const struct carm_roofs *carm_scene_roofs(const struct carm_plot_input *input, size_t model,
                                           const struct carm_select *select, size_t *others);
 
-/* Of the roofs that a scene shows, which tells the unit of its axes; "" = it has none. */
-const char *carm_scene_precision(const struct carm_scene *scene);
-
 /* Collects lines and points.
  * returns 0, -CARM_EINVAL (no model has the selected roofs) or -CARM_ENOMEM; to be released with
  * carm_scene_close in any case */

@@ -72,7 +72,7 @@ const char *carm_whatif_advice(enum carm_whatif_kind kind)
     return table[kind].advice;
 }
 
-bool carm_whatif_is_bound(enum carm_whatif_kind kind)
+static bool is_bound(enum carm_whatif_kind kind)
 {
     return table[kind].code == CARM_ADVICE_COUNT;
 }
@@ -488,7 +488,7 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
         change->ci.lo *= changed / (changed + (1.0 - 1.0 / change->gain) * cycle);
     }
     const double share = c->share;
-    change->program = carm_whatif_is_bound(kind) ? NAN : 1.0 / (1.0 - share + share / change->gain);
+    change->program = is_bound(kind) ? NAN : 1.0 / (1.0 - share + share / change->gain);
 }
 
 /* The best of three distances */

@@ -48,7 +48,6 @@ enum carm_whatif_kind { CARM_WHATIF_TABLE(CARM_WHATIF_ID) CARM_WHATIF_KINDS };
 const char *carm_whatif_word(enum carm_whatif_kind kind);
 const char *carm_whatif_words(enum carm_whatif_kind kind);
 const char *carm_whatif_advice(enum carm_whatif_kind kind);
-bool carm_whatif_is_bound(enum carm_whatif_kind kind);
 
 struct carm_whatif_change {
     bool measured;

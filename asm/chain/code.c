@@ -49,7 +49,7 @@
 
 /* Values stay normal and finite: chains are multiplied by 1.7 and 1/1.7 in turn, or sums grow by 1 or 2 in each
  * step, which takes years to overflow. */
-const struct carm_chain_row carm_chain_rows[] = {
+static const struct carm_chain_row chain_rows[] = {
     {"add", S | X | Y | Z, FP, "$vadd$s $2, $c", "", .ways = 12},
     {"mul", S | X | Y | Z, FP, "$vmul$s $2, $c", "", .ways = 12},
     {"fma", S | X | Y | Z, FP, "vfmadd231$s $d, $a, $b", "", .ways = 12, .needs = FMA3},
@@ -144,7 +144,7 @@ const struct carm_chain_row carm_chain_rows[] = {
      "jmp .go\n.callee:\nret\n.go:", .units = 16},
     {"lock-add", 0, 0, "=lock add qword [rdi], r11", NULL, NULL, .ways = 1, .units = 8},
 };
-const size_t carm_chain_nrows = sizeof carm_chain_rows / sizeof *carm_chain_rows;
+static const size_t chain_nrows = sizeof chain_rows / sizeof *chain_rows;
 
 /* Numbers of chains that are measured. */
 static const unsigned chase_chains[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64};
@@ -200,14 +200,14 @@ static size_t add_row(struct carm_chain_code *codes, const struct carm_chain_row
 int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *err)
 {
     enum { EACH = 2 * CARM_VECTOR_ISAS * 2 }; /* of a row, at most: two precisions */
-    struct carm_chain_code *c = calloc(
-        carm_chain_nrows * EACH + NCHASES + CARM_CHASE_BESIDE + (size_t)2 * GATHERS, sizeof *c);
+    struct carm_chain_code *c =
+        calloc(chain_nrows * EACH + NCHASES + CARM_CHASE_BESIDE + (size_t)2 * GATHERS, sizeof *c);
     size_t k = 0;
     if (!c) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the list of latency codes");
     }
-    for (size_t i = 0; i < carm_chain_nrows; i++) {
-        k += add_row(c + k, &carm_chain_rows[i]);
+    for (size_t i = 0; i < chain_nrows; i++) {
+        k += add_row(c + k, &chain_rows[i]);
     }
     for (size_t i = 0; i < NCHASES; i++) {
         c[k++] = (struct carm_chain_code){.form = CARM_CHAIN_CHASE, .chains = chase_chains[i]};

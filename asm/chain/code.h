@@ -49,9 +49,6 @@ struct carm_chain_row {
     struct carm_cpu_bits needs; /* beside those of the ISA */
 };
 
-extern const struct carm_chain_row carm_chain_rows[];
-extern const size_t carm_chain_nrows;
-
 /* A code. A pointer chase has no row. */
 struct carm_chain_code {
     enum carm_chain_form form;

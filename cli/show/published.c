@@ -175,9 +175,12 @@ static void draw(const struct carm_ceilings *l, bool ascii)
     }
 }
 
-int carm_show_published(const struct carm_published *published,
-                        const struct carm_published_machine *machine, bool plot, bool ascii,
-                        struct carm_err *err)
+/* Prints to standard output.
+ * plot  with the roofline drawn in the terminal
+ * returns 0 or as carm_published_place */
+static int show_published(const struct carm_published *published,
+                          const struct carm_published_machine *machine, bool plot, bool ascii,
+                          struct carm_err *err)
 {
     struct carm_ceilings *l = malloc(sizeof *l);
     if (!l) {
@@ -229,7 +232,7 @@ bool carm_show_published_operand(const char *operand, const char *misplaced, boo
         if (json) {
             fputs(carm_asset_data_roofline_2009, stdout);
         } else {
-            rc = carm_show_published(published, machine, plot, ascii, &err);
+            rc = show_published(published, machine, plot, ascii, &err);
         }
     }
     *code = rc ? carm_say_error(CARM_EXIT_FAILED, "%s", err.text) : CARM_EXIT_OK;

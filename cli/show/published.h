@@ -8,13 +8,6 @@
 #include "base/err.h"
 #include "models/file/published.h"
 
-/* Prints to standard output.
- * plot  with the roofline drawn in the terminal
- * returns 0 or as carm_published_place */
-int carm_show_published(const struct carm_published *published,
-                        const struct carm_published_machine *machine, bool plot, bool ascii,
-                        struct carm_err *err);
-
 /* `carm show OPERAND` for an operand that names a published machine.
  * misplaced  an option that is for models only, to be refused; NULL = none
  * json  print the whole data file instead

@@ -54,7 +54,8 @@ static bool is_named(const struct carm_region *r, uint32_t hash, const char *nam
     return r->hash == hash && strncmp(r->name, name, CARM_REGION_NAME_MAX) == 0;
 }
 
-struct carm_region *carm_region_find(const char *name)
+/* A name's region, made when it is new. Longer names are cut. returns NULL without memory. */
+static struct carm_region *find_region(const char *name)
 {
     const uint32_t hash = hash_of(name);
     const int state = carm_region_lock();
@@ -87,7 +88,7 @@ struct carm_region_slot *carm_region_slot_find(struct carm_region_thread *t, con
             return s;
         }
     }
-    struct carm_region *region = carm_region_find(name);
+    struct carm_region *region = find_region(name);
     struct carm_region_slot *s =
         region ? calloc(1, sizeof *s + table.setup.source.nreadings * sizeof *s->readings) : NULL;
     if (!s) {
@@ -135,7 +136,7 @@ static void say_fault(enum carm_region_fault fault, const char *name, const char
 
 void carm_region_fault(enum carm_region_fault fault, const char *name, const char *other)
 {
-    struct carm_region *r = carm_region_find(name);
+    struct carm_region *r = find_region(name);
     if (!r || !(atomic_fetch_or(&r->said, 1U << fault) & (1U << fault))) {
         const int state = carm_region_lock();
         say_fault(fault, name, other);

@@ -121,9 +121,6 @@ const struct carm_region_setup *carm_region_table_open(const struct carm_region_
 int carm_region_lock(void);
 void carm_region_unlock(int state);
 
-/* A name's region, made when it is new. Longer names are cut. returns NULL without memory. */
-struct carm_region *carm_region_find(const char *name);
-
 /* returns NULL without memory */
 struct carm_region_thread *carm_region_thread_open(void);
 void carm_region_thread_close(struct carm_region_thread *t);

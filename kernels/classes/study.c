@@ -9,9 +9,13 @@
 #include "harness/machine/buffer.h"
 #include "models/roofline.h"
 
-uint64_t carm_classes_cache_bytes(const struct carm_model *model, size_t level,
-                                  const struct carm_topo *topo, int threads, uint64_t *instance,
-                                  int *sharers)
+/* Bytes that the threads together reach of a level's cache, by the model's measured knee (the
+ * OS's size where the curve showed none); also of one instance, and how many of the threads
+ * share it at most.
+ * returns 0 for memory and where neither is known */
+static uint64_t reached_bytes(const struct carm_model *model, size_t level,
+                              const struct carm_topo *topo, int threads, uint64_t *instance,
+                              int *sharers)
 {
     const struct carm_level *l = &model->levels[level];
     int instances = 1;
@@ -37,7 +41,7 @@ size_t carm_classes_home(const struct carm_model *model, const struct carm_topo 
     for (; i + 1 < model->nlevels; i++) {
         uint64_t instance = 0;
         int sharers = 1;
-        carm_classes_cache_bytes(model, i, topo, threads, &instance, &sharers);
+        reached_bytes(model, i, topo, threads, &instance, &sharers);
         if (instance && bytes * (uint64_t)sharers <= instance) {
             break;
         }
@@ -164,7 +168,7 @@ static void find_last_cache(struct carm_classes *study, const struct carm_topo *
         uint64_t instance = 0;
         int sharers = 1;
         study->last_cache_bytes =
-            carm_classes_cache_bytes(m, i, topo, study->base.threads, &instance, &sharers);
+            reached_bytes(m, i, topo, study->base.threads, &instance, &sharers);
         snprintf(study->last_cache, sizeof study->last_cache, "%s",
                  study->last_cache_bytes ? m->levels[i].level : "");
     }

@@ -42,14 +42,6 @@ struct carm_classes {
     struct carm_classes_side sides[CARM_CLASS_COUNT];
 };
 
-/* Bytes that the threads together reach of a level's cache, by the model's measured knee (the
- * OS's size where the curve showed none); also of one instance, and how many of the threads
- * share it at most.
- * returns 0 for memory and where neither is known */
-uint64_t carm_classes_cache_bytes(const struct carm_model *model, size_t level,
-                                  const struct carm_topo *topo, int threads, uint64_t *instance,
-                                  int *sharers);
-
 /* Index of the first level that holds a set of so many bytes for each thread. */
 size_t carm_classes_home(const struct carm_model *model, const struct carm_topo *topo, int threads,
                          uint64_t bytes);

@@ -32,7 +32,8 @@ static void pad(struct carm_gemm *g, size_t n)
     g->c_stride = g->columns * sizeof(double);
 }
 
-double carm_gemm_bytes(size_t n)
+/* Bytes that the five matrices of one size take. */
+static double matrices_bytes(size_t n)
 {
     struct carm_gemm g;
     pad(&g, n);
@@ -94,14 +95,14 @@ static int check_size(size_t n, struct carm_err *err)
     }
     /* the library's threads and the page tables want some, too */
     const double available = 0.9 * (double)carm_memory_available();
-    if (available > 0.0 && carm_gemm_bytes(n) > available) {
+    if (available > 0.0 && matrices_bytes(n) > available) {
         size_t fits = n;
-        while (fits > 64 && carm_gemm_bytes(fits) > available) {
+        while (fits > 64 && matrices_bytes(fits) > available) {
             fits -= fits / 16 + 1;
         }
         return carm_fail(err, CARM_ENOMEM,
                          "five matrices of %zu x %zu take %.0f MiB and %.0f are free: --n %zu fits",
-                         n, n, carm_gemm_bytes(n) / 0x1p20, available / 0x1p20, fits);
+                         n, n, matrices_bytes(n) / 0x1p20, available / 0x1p20, fits);
     }
     return 0;
 }

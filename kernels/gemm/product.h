@@ -60,9 +60,6 @@ struct carm_gemm_block {
     size_t ni, nj, nk; /* how much */
 };
 
-/* Bytes that the five matrices of one size take. */
-double carm_gemm_bytes(size_t n);
-
 /* Makes the matrices and fills A and B with values between -1 and 1.
  * returns 0, -CARM_EINVAL (n), -CARM_ENOMEM (does not fit: says which n does) */
 int carm_gemm_open(struct carm_gemm *g, size_t n, struct carm_team *team, struct carm_err *err);

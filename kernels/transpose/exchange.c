@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-double carm_transpose_point_bytes(bool nontemporal)
+/* Compulsory bytes of an exchange: 32, and 16 more where a line is read before it is stored to. */
+static double point_bytes(bool nontemporal)
 {
     return sizeof(struct carm_transpose_point) * (nontemporal ? 2.0 : 3.0);
 }
@@ -136,7 +137,7 @@ static void describe(struct carm_transpose *t)
     base->bytes = 2 * t->n * t->n * t->pitch * sizeof(struct carm_transpose_point);
     base->work.metric = "exchange";
     base->work.operations = n * n * n;
-    base->work.compulsory_bytes = carm_transpose_point_bytes(t->vector) * n * n * n;
+    base->work.compulsory_bytes = point_bytes(t->vector) * n * n * n;
 }
 
 int carm_transpose_open(struct carm_dwarf_case **out, const struct carm_transpose_params *p,

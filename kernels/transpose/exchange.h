@@ -25,9 +25,6 @@ struct carm_transpose_params {
 int carm_transpose_open(struct carm_dwarf_case **out, const struct carm_transpose_params *p,
                         struct carm_err *err);
 
-/* Compulsory bytes of an exchange: 32, and 16 more where a line is read before it is stored to. */
-double carm_transpose_point_bytes(bool nontemporal);
-
 /* ---- inside ----------------------------------------------------------------------------------- */
 
 enum {

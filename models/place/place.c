@@ -118,7 +118,8 @@ static void find_neighbours(struct carm_place *p, bool ladder)
     }
 }
 
-double carm_place_next(const struct carm_place *place, int i)
+/* The height of the first ceiling that lies clearly above ceiling i, or the roof, flop/s. */
+static double next_ceiling(const struct carm_place *place, int i)
 {
     for (size_t k = (size_t)i + 1; k < place->nceilings; k++) {
         if (!place->ceilings[k].aside &&
@@ -490,7 +491,7 @@ static const char *rest(char dst[96], const struct carm_place *p)
     char near[32], far[32];
     const double under = p->ceilings[p->above].at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
-    const double next = at_it ? carm_place_next(p, p->above) / p->performance : under;
+    const double next = at_it ? next_ceiling(p, p->above) / p->performance : under;
     times_text(near, next);
     times_text(far, p->roof / p->performance);
     return next < ABSURD ? carm_text_format(dst, 96, "at most %s %s, %s to the roof", near,

@@ -102,9 +102,6 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
 /* An optimisation that gives at least this much is worth naming. */
 #define CARM_PLACE_WORTHWHILE 1.1
 
-/* The height of the first ceiling that lies clearly above ceiling i, or the roof, flop/s. */
-double carm_place_next(const struct carm_place *place, int i);
-
 /* The optimisations in reach as one text: "keep memory on the threads' node (no affinity) 1.8x; ...",
  * "none" where none gives more than errors of measurement. returns dst */
 char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set *set,
