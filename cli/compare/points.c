@@ -180,7 +180,8 @@ static char *moved_text(char *dst, size_t size, const struct carm_change *c)
 static size_t find_causes(const struct page *page, size_t at, const struct carm_change *c,
                           enum carm_change_kind kind, struct carm_change_cause *causes, size_t most)
 {
-    return c->part || kind < CARM_CHANGE_FLOPS || c->values[kind].verdict != CARM_CHANGE_DIFFERENT
+    const bool is_count = kind >= CARM_CHANGE_FLOPS && kind < CARM_CHANGE_KINDS;
+    return c->part || !is_count || c->values[kind].verdict != CARM_CHANGE_DIFFERENT
                ? 0
                : carm_changes_causes(page->changes, at, kind, causes, most);
 }
