@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "harness/machine/stats.h"
 
 enum {
     PROBE_TILES = 2,  /* rows of tiles of each thread that tell how long a slow variant will take */
@@ -155,7 +154,6 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
                       struct carm_err *err)
 {
     double seconds[CARM_REPEAT_MAX];
-    double arrange[CARM_REPEAT_MAX];
     int reps = 1;
     struct carm_traffic_count traffic = {.dram = limits.dram};
     struct job j = {.plan = plan, .g = g};
@@ -182,8 +180,7 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
         carm_traffic_count_begin(&traffic);
         t = run_once(team, &j);
         carm_traffic_count_end(&traffic, done);
-        arrange[done] = t.arrange * share_of_rows(g, j.rows);
-        seconds[done] = arrange[done] + t.multiply;
+        seconds[done] = t.arrange * share_of_rows(g, j.rows) + t.multiply;
         disturbed += t.disturbed ? 1 : 0;
         spent += t.arrange + t.multiply;
         done++;
@@ -200,7 +197,6 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     if (j.rows >= g->m || plan->access == CARM_GEMM_STRIDED) {
         out->times.dram_bytes = carm_traffic_count_median(&traffic, reps);
     }
-    out->arrange_seconds = carm_stats_median(arrange, (size_t)reps);
     count(plan, g, team->n, out);
     return carm_gemm_check(g, reference, team->n, plan->name, out, err);
 }

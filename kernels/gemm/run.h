@@ -23,7 +23,6 @@ struct carm_gemm_result {
                                   * arranging, whose whole traffic it would have */
     size_t rows;                 /* of C that were computed: fewer than all of them on a slab, whose
                                   * share of the arranging is in seconds and counts, too */
-    double arrange_seconds;      /* transposing and packing: part of seconds */
     struct carm_gemm_account account;
     double error; /* largest difference from the reference over its largest element */
 };

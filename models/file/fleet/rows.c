@@ -120,7 +120,6 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
         carm_fleet_file_close(file, NULL);
         return fail(err, name, e);
     }
-    file->had_bytes = (size_t)st.st_size;
     return 0;
 }
 

@@ -42,9 +42,8 @@ void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said);
  * and is there whole or not at all. Replacing the file at the end, as other outputs do, would
  * lose every row of a job that is stopped. */
 struct carm_fleet_file {
-    int fd;           /* -1 when closed */
-    char name[4096];  /* for messages */
-    size_t had_bytes; /* size before the first row; rows of earlier jobs stay */
+    int fd;          /* -1 when closed */
+    char name[4096]; /* for messages */
 };
 
 /* Creates missing folders and the file, or opens it behind its last row; a last line without an
