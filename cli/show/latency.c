@@ -119,7 +119,7 @@ static void print_others(const struct carm_model *m)
 static void print_together(const struct carm_model *m)
 {
     enum { IN_LINE = 3 };
-    static const double clearly = 1.05; /* rounds of one thread agree within 0.5% */
+    static const double clearly = 1.15; /* cores of a Zen 4 that share no unit: up to 1.08 */
     size_t measured = 0, slower = 0;
     int threads = 0;
     for (size_t i = 0; i < m->ncore; i++) {
@@ -133,11 +133,11 @@ static void print_together(const struct carm_model *m)
     }
     printf("  All %d hardware threads at once: ", threads);
     if (slower == 0) {
-        printf("no figure of %zu is more than 5%% slower\n", measured);
+        printf("no figure of %zu is more than 15%% slower\n", measured);
         return;
     }
-    printf("%zu figures of %zu are more than 5%% slower, times the cycles of one thread\n", slower,
-           measured);
+    printf("%zu of %zu figures %s more than 15%% slower, times the cycles of one thread\n", slower,
+           measured, slower == 1 ? "is" : "are");
     size_t n = 0;
     for (size_t i = 0; i < m->ncore; i++) {
         const struct carm_core_figure *f = &m->core[i];

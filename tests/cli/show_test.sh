@@ -263,6 +263,20 @@ fi
 
 refuses "a picture without a name" 2 "-o roofline.svg" plot "$model"
 refuses "a picture of an unknown format" 2 ".svg, .png or .pdf" plot "$model" -o "$tmp/p.jpg"
+python3 - "$model" "$top/tests/data/latency-model.json" "$tmp/together.json" <<'PY'
+import json, sys
+m, latencies = (json.load(open(f)) for f in sys.argv[1:3])
+m["core"] = latencies["core"]
+both = lambda times: {"threads": 4, "latency": 3.0, "latency_ci95": [3.0, 3.0], "throughput": 0.5 * times,
+    "throughput_ci95": [0.5 * times] * 2, "disturbed": False}
+m["core"][0]["all_threads"] = both(2.0)
+m["core"].append(dict(m["core"][0], kind="mul", all_threads=both(1.02)))
+json.dump(m, open(sys.argv[3], "w"))
+PY
+"$carm" show --latency "$tmp/together.json" >"$tmp/out" 2>"$tmp/err" &&
+    grep -q 'All 4 hardware threads at once: 1 of 2 figures is more than 15% slower' "$tmp/out" &&
+    grep -qE '^  add avx2 +2\.00$' "$tmp/out" && ! grep -qE 'mul avx2' "$tmp/out"
+ok "--latency: what hardware threads share"
 refuses "an unknown kind" 2 "bandwidth, flops, latency, loaded, scaling, core-to-core, numa, all or validation" plot "$model" --kind x -o "$tmp/p.svg"
 refuses "a script named as a picture" 2 "FILE.gp" plot "$model" --script -o "$tmp/p.svg"
 
