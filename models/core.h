@@ -34,6 +34,8 @@
     ROW(X87_DIV, "x87-div", FP, "division of the x87 stack")                                        \
     ROW(X87_SQRT, "x87-sqrt", FP, "square root of the x87 stack")                                   \
     ROW(X87_STORE, "x87-store", FP, "store of 10 bytes (fstp); throughput alone")                   \
+    ROW(READ_MODE, "read-mode", FP,                                                                 \
+        "store of the control register of SSE (stmxcsr: rounding, flags); throughput alone")        \
     ROW(CONVERT_INT, "convert-int", CONVERT,                                                        \
         "integer in a general register to floating point and back, both together")                  \
     ROW(CONVERT_PRECISION, "convert-precision", CONVERT,                                            \
@@ -68,15 +70,19 @@
     ROW(FORWARD_STRADDLING, "forward-straddling", MEMORY,                                           \
         "load that needs two stores, or bytes beyond a store")                                      \
     ROW(LINE_SPLIT, "line-split", MEMORY, "load across two cache lines")                            \
+    ROW(LINE_SPLIT_STORE, "line-split-store", MEMORY,                                               \
+        "store across two cache lines; throughput alone")                                           \
     ROW(PAGE_SPLIT, "page-split", MEMORY, "load across two pages of 4 KiB")                         \
     ROW(ALIAS_4K, "alias-4k", MEMORY,                                                               \
-        "load behind a store whose address differs by 4 KiB, beyond one without such a store")      \
+        "load behind a store whose address differs by 4 KiB; throughput of both together")          \
     ROW(PAGE_FAULT, "page-fault", MEMORY,                                                           \
         "first write to a page of 4 KiB, the kernel's work included")                               \
     ROW(ISSUE, "issue", CONTROL, "one of many instructions that no execution port limits")          \
     ROW(BRANCH_TAKEN, "branch-taken", CONTROL, "taken branch, predicted; throughput alone")         \
     ROW(BRANCH_MISPREDICTED, "branch-mispredicted", CONTROL,                                        \
         "conditional branch, beyond one that is predicted")                                         \
+    ROW(INDIRECT_MISPREDICTED, "indirect-mispredicted", CONTROL,                                    \
+        "indirect jump, beyond one that is predicted")                                              \
     ROW(CALL_RETURN, "call-return", CONTROL, "call of an empty function, both together")            \
     ROW(LOCK_ADD, "lock-add", CONTROL, "locked addition to one address that no other core uses")    \
     ROW(LOCK_ADD_CONTENDED, "lock-add-contended", CONTROL,                                          \

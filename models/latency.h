@@ -79,6 +79,9 @@ struct carm_in_flight_point {
 /* Independent accesses to lines that are a multiple of 4096 bytes apart: loads, and loads with a store to the same place. */
 #define CARM_ALIASED_LOADS   "aliased.1:0"
 #define CARM_ALIASED_UPDATES "aliased.update"
+/* Independent accesses to lines at random places: stores, and loads with a store to the same place. */
+#define CARM_SCATTERED_STORES  "scattered.0:1"
+#define CARM_SCATTERED_UPDATES "scattered.update"
 /* The level of rates of accesses that each walk through the tables of pages, and their codes: pages side by side, and
  * pages so many apart. */
 #define CARM_WALK             "walk"
@@ -92,7 +95,7 @@ struct carm_in_flight {
     char level[CARM_NAME_MAX];
     /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_BESIDE and a
      * number; CARM_STREAM_LOADS, _MIXED and _STORES: lines that a stream loads or writes back, in one chain; CARM_ALIASED_LOADS and _UPDATES; of the
-     * level CARM_WALK one of the CARM_WALK codes */
+     * level CARM_WALK one of the CARM_WALK codes; with any pages CARM_SCATTERED_STORES and _UPDATES */
     char code[CARM_NAME_MAX];
     uint64_t page_bytes;
     uint64_t working_set_bytes;

@@ -82,6 +82,7 @@ const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels 
 struct carm_run_places {
     double split;     /* share of them that is of two lines */
     double contended; /* share to lines that several threads write */
+    double aliased;   /* share of the loads behind a store to the same place of another page */
     double pages;     /* number of pages of 4 KiB, within some 13% */
     /* of steps from one recorded access of the instruction to the next: */
     double apart; /* share of the moves by 4096 bytes or more */

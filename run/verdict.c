@@ -11,7 +11,7 @@
 #include "models/place/place.h"
 #include "run/parts.h"
 
-enum { LINE = 64, PAGE = 4096 };
+enum { LINE = 64, PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
 /* Strides beyond which prefetchers do not follow: they stay inside a page.
  * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
@@ -159,8 +159,9 @@ static double indirect_misses(const struct carm_flow_code *code,
         const struct carm_code_piece *p = &code->pieces[i];
         jumps += p->indirect ? p->executions : 0.0;
         *cycles += p->indirect ? p->executions * resolves_in(code, p, latencies) : 0.0;
-        entered += p->entered ? p->executions : 0.0;
-        most = p->entered ? fmax(most, p->executions) : most;
+        const double here = carm_code_is_target(code, i) ? p->executions : 0.0;
+        entered += here;
+        most = fmax(most, here);
     }
     const double share = entered > 0.0 ? 1.0 - most / entered : 0.0;
     *cycles *= share;
@@ -177,6 +178,40 @@ static double rarely(const struct carm_code_piece *p, const struct carm_graph *g
     return by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED
                ? fmax(0.0, fmin(p->taken, p->executions - p->taken))
                : 0.0;
+}
+
+static bool is_within(const struct carm_flow_code *code, uint64_t at)
+{
+    bool within = false;
+    for (size_t i = 0; i < code->npieces; i++) {
+        within = within || code->pieces[i].at == at;
+    }
+    return within;
+}
+
+/* Adds the mispredictions of branches that leave a loop inside of this one: what follows them, which waits, is this
+ * one's code. */
+static int add_exits(const struct carm_flow_code *inside, double iterations,
+                     struct carm_bounds_input *in, struct carm_err *err)
+{
+    struct carm_graph_latencies latencies;
+    struct carm_graph graph;
+    fill_latencies(&in->rates, &latencies);
+    const int rc = carm_graph_open(&graph, inside, &latencies, err);
+    double cycles = in->mispredicted * in->resolve_cycles;
+    for (size_t i = 0; i < inside->npieces && !rc; i++) {
+        const struct carm_code_piece *p = &inside->pieces[i];
+        const bool leaves = !is_within(inside, p->target) || !is_within(inside, p->end);
+        const double rare = leaves ? rarely(p, &graph) / iterations : 0.0;
+        in->mispredicted += rare;
+        cycles += rare > 0.0 ? rare * fmax(resolves_in(inside, p, &latencies), latencies.load + 1.0)
+                             : 0.0;
+    }
+    in->resolve_cycles = in->mispredicted > 0.0 ? cycles / in->mispredicted : 0.0;
+    if (!rc) {
+        carm_graph_close(&graph);
+    }
+    return rc;
 }
 
 /* Elements that a gather loads. */
@@ -217,6 +252,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         add_unit(in, units, insn, times);
         in->slots += insn->flags & CARM_OPCODE_FUSED ? 0.0 : times;
         in->renamed += is_renamed(insn) ? times : 0.0;
+        in->locked += insn->flags & CARM_OPCODE_LOCKED ? times : 0.0;
         if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->loads[width_of(insn, insn->load_bytes)] += times;
         }
@@ -243,7 +279,8 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
     }
     in->fetched += in->taken;
     double indirect = 0.0;
-    in->mispredicted += indirect_misses(code, &latencies, &indirect) / n;
+    in->astray = indirect_misses(code, &latencies, &indirect) / n;
+    in->mispredicted += in->astray;
     in->resolve_cycles = in->mispredicted > 0.0 ? (waits + indirect / n) / in->mispredicted : 0.0;
     in->chain_cycles = code->inner ? graph->cycles : 0.0;
     in->forward_cycles = graph->of[CARM_OPCODE_FORWARD] + graph->of[CARM_OPCODE_FORWARD_STRADDLING];
@@ -257,12 +294,14 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
 /* ---- memory ---- */
 
 /* Seconds of a load that hits the level; 0 = not measured */
-static double latency_of(const struct carm_model *model, const char *level)
+static double latency_of(const struct carm_bounds_input *in, const char *level)
 {
+    const struct carm_model *model = in->rates.model;
     static const enum carm_latency_order orders[] = {CARM_LATENCY_RANDOM, CARM_LATENCY_LINES};
     double seconds = 0.0;
     for (size_t i = 0; i < sizeof orders / sizeof *orders && !(seconds > 0.0); i++) {
-        const struct carm_latency *l = carm_latency_find(model, level, orders[i], PAGE);
+        const struct carm_latency *l =
+            carm_latency_find(model, level, orders[i], in->huge ? HUGE_PAGE : PAGE);
         l = l ? l : carm_latency_find(model, level, orders[i], 0);
         seconds = l ? l->seconds : 0.0;
     }
@@ -273,10 +312,10 @@ static double latency_of(const struct carm_model *model, const char *level)
 static double beyond(const struct carm_bounds_input *in, const double *lines, double executions)
 {
     static const char *const names[] = {"L2", "L3", "DRAM"};
-    const double first = latency_of(in->rates.model, "L1");
+    const double first = latency_of(in, "L1");
     double seconds = 0.0;
     for (int k = 0; k < CARM_FROM_PLACES; k++) {
-        seconds += lines[k] * fmax(0.0, latency_of(in->rates.model, names[k]) - first);
+        seconds += lines[k] * fmax(0.0, latency_of(in, names[k]) - first);
     }
     return executions > 0.0 ? seconds * in->clock_hz / executions : 0.0;
 }
@@ -321,8 +360,8 @@ static int find_window(const struct carm_flow_code *code, double trips,
                : 0;
 }
 
-/* Cycles that a load at a random place in so many bytes takes beyond a hit of L1, by the measured curve, in which
- * pages of 4 KiB need translations as they do in a program; 0 = not measured */
+/* Cycles that a load at a random place in so many bytes takes beyond a hit of L1, by the measured curve with pages as
+ * the program has them, whose translations take part; 0 = not measured */
 static double random_beyond(const struct carm_bounds_input *in, double bytes)
 {
     const struct carm_model *model = in->rates.model;
@@ -330,7 +369,8 @@ static double random_beyond(const struct carm_bounds_input *in, double bytes)
     for (size_t i = 0; i < model->nlatency_curves; i++) {
         const struct carm_latency_curve *c = &model->latency_curves[i];
         for (size_t k = 0; k < c->npoints && c->order == CARM_LATENCY_RANDOM &&
-                           c->page_bytes == PAGE && (double)c->points[k].working_set_bytes <= bytes;
+                           c->page_bytes == (in->huge ? HUGE_PAGE : PAGE) &&
+                           (double)c->points[k].working_set_bytes <= bytes;
              k++) {
             first = k ? first : c->points[k].seconds;
             below = c->points[k].seconds;
@@ -430,21 +470,59 @@ static void find_aliased(const struct carm_flow_code *code, const struct lines *
     }
 }
 
+/* Whether an instruction's line is stored to, too: by itself, or by a store to the place of its load. */
+static bool is_rewritten(const struct carm_flow_code *code, const struct carm_graph *graph,
+                         size_t i)
+{
+    const struct carm_flow_op *a = &code->ops[i];
+    bool stores = a->stores && (a->loads || graph->accesses[i].updates);
+    for (size_t k = 0; k < code->nops && !stores && a->loads; k++) {
+        const struct carm_flow_op *b = &code->ops[k];
+        stores = b->stores && graph->accesses[k].updates && b->base == a->base &&
+                 b->index == a->index && b->scale == a->scale &&
+                 llabs(b->displacement - a->displacement) < LINE;
+    }
+    return stores;
+}
+
+/* Whether the places from which lines come are those of random lines out of so many bytes: as many from behind each
+ * cache as it has no room for. The nodes near the root of a tree, say, come from nearer places.
+ * lines  by levels, as carm_run_levels_lines
+ * all    their sum */
+static bool is_uniform(const struct carm_run_simulation *about, const double *lines, double all,
+                       double bytes)
+{
+    static const double most =
+        0.75; /* of those lines; the number of bytes is known within some 13% */
+    double before = 0.0;
+    bool uniform = true;
+    for (size_t k = 1; k < about->config.nlevels; k++) {
+        const double room = (double)about->config.levels[k].size_bytes;
+        before += lines[k - 1];
+        uniform = uniform && (room >= bytes || all - before >= most * all * (1.0 - room / bytes));
+    }
+    return uniform;
+}
+
 static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
                       struct carm_graph *graph, const struct carm_run_levels *levels,
                       const struct carm_run_figures *figures, struct carm_bounds_input *in,
                       struct carm_run_verdict *v, struct carm_err *err)
 {
     static const double often = 0.5; /* lines of an execution; of neighbours they are an eighth */
+    static const double other = CARM_VERDICT_OVER; /* times, which are no longer about the same */
     const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
     const double n = code->iterations > 0.0 ? code->iterations : 1.0;
-    double *extra = calloc(2 * (code->nops + 1), sizeof *extra);
+    double *extra = calloc(3 * (code->nops + 1), sizeof *extra);
     double *scattered = extra ? extra + code->nops + 1 : NULL;
+    double *border = extra ? scattered + code->nops + 1 : NULL;
     const bool sampled = carm_run_levels_about(levels)->sampled;
     size_t *sweeps = calloc(code->nops + 1, sizeof *sweeps), nsweeps = 0;
     struct lines *sets = calloc(code->nops + 1, sizeof *sets);
     double swept = 0.0;
-    double apart = 0.0, rewritten = 0.0; /* loads of lines of one set, and stores to such lines */
+    double apart = 0.0, restored = 0.0; /* loads of lines of one set, and stores to such lines */
+    double unloaded[CARM_FROM_PLACES] = {
+        0.0}; /* lines that come for no load of string instructions */
     double brought[CARM_HIERARCHY_LEVELS_MAX], loaded = 0.0, stored = 0.0, updated = 0.0;
     bool any = false;
     int rc = 0;
@@ -454,6 +532,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         free(sweeps);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the verdict");
     }
+    in->victims = last == 2 && carm_run_levels_about(levels)->config.last == CARM_LAST_EXCLUSIVE;
     for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
         in->bytes[k == last ? CARM_FROM_DRAM : k] = figures->levels[k].bytes / n;
     }
@@ -463,9 +542,12 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         if (!(insn->loads || insn->stores)) {
             continue;
         }
-        loaded += insn->loads ? insn->load_bytes * insn->executions : 0.0;
-        stored += insn->stores ? insn->store_bytes * insn->executions : 0.0;
-        updated += insn->stores && a->updates ? insn->store_bytes * insn->executions : 0.0;
+        const bool repeated = (insn->flags & CARM_OPCODE_REPEATED) != 0;
+        if (!repeated) {
+            loaded += insn->loads ? insn->load_bytes * insn->executions : 0.0;
+            stored += insn->stores ? insn->store_bytes * insn->executions : 0.0;
+            updated += insn->stores && a->updates ? insn->store_bytes * insn->executions : 0.0;
+        }
         struct carm_run_places places;
         if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought,
                                    &places)) {
@@ -476,23 +558,44 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->split_loads[width_of(insn, insn->load_bytes)] +=
                 places.split * insn->executions / n;
         }
+        if (insn->loads) {
+            in->behind[width_of(insn, insn->load_bytes)] += places.aliased * insn->executions / n;
+        }
+        if (insn->stores && !(insn->flags & CARM_OPCODE_GATHER)) {
+            in->split_stores[width_of(insn, insn->store_bytes)] +=
+                places.split * insn->executions / n;
+        }
         double lines[CARM_FROM_PLACES] = {0.0}, all = 0.0;
         for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
             lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
             all += brought[k];
         }
+        if (repeated) { /* as many lines are loaded as stored to; what it stores to it does not load */
+            const double own = insn->stores && insn->loads ? 0.5 * all : insn->stores ? all : 0.0;
+            loaded += LINE * (all - own);
+            stored += LINE * own;
+            updated += LINE * own;
+            for (int k = 0; k < CARM_FROM_PLACES; k++) {
+                unloaded[k] += all > 0.0 ? lines[k] / n * own / all : 0.0;
+            }
+        }
         const int64_t by = moves_by(a, &places);
         note_access(v, insn, a, by, n, all);
         v->stride = llabs(by) > LINE && llabs(by) > llabs(v->stride) ? by : v->stride;
         /* an address that moves by a register brings a line nearly each time: a stride of lines or more */
-        const bool jumps = is_scattered(a) ||
-                           (a->pattern == CARM_PATTERN_REGULAR && all > often * insn->executions);
+        const bool jumps =
+            !repeated &&
+            (is_scattered(a) || (a->pattern == CARM_PATTERN_REGULAR &&
+                                 (all > often * insn->executions || is_page_apart(a, &places))));
         if (insn->loads && in->rates.model) {
             extra[i] = beyond(in, lines, insn->executions);
-            if (jumps && all > often * insn->executions) {
+            if (jumps && all > often * insn->executions &&
+                is_uniform(carm_run_levels_about(levels), brought, all, places.pages * PAGE)) {
                 const double share = fmin(1.0, all / insn->executions);
                 extra[i] = fmax(extra[i], share * random_beyond(in, places.pages * PAGE));
+                border[i] = share * random_beyond(in, 2.0 * places.pages * PAGE);
             }
+            border[i] = fmax(border[i], extra[i]);
             any = any || extra[i] > 0.0;
             /* prefetchers foresee the others */
             scattered[i] = jumps ? extra[i] : 0.0;
@@ -506,12 +609,16 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         const bool aliased = by != 0 && by % PAGE == 0;
         const bool comes = aliased && insn->loads && !a->on_chain && all > often * insn->executions;
         apart += comes ? insn->executions : 0.0;
-        rewritten += aliased && insn->stores && a->updates ? insn->executions : 0.0;
+        restored += aliased && insn->stores && a->updates ? insn->executions : 0.0;
         for (int k = 0; k < CARM_FROM_PLACES && comes; k++) {
             sets[i].lines[k] = lines[k] / n;
         }
+        const bool alone = jumps && !a->on_chain;
+        const bool rewritten = alone && is_rewritten(code, graph, i);
         for (int k = 0; k < CARM_FROM_PLACES; k++) {
-            in->scattered[k] += jumps && !a->on_chain ? lines[k] / n : 0.0;
+            in->scattered[k] += alone ? lines[k] / n : 0.0;
+            in->rewritten[k] += rewritten ? lines[k] / n : 0.0;
+            in->overwritten[k] += alone && insn->stores && !rewritten ? lines[k] / n : 0.0;
             in->chained[k] += jumps && a->on_chain ? lines[k] / n : 0.0;
         }
         in->waited += jumps && !a->on_chain && insn->loads ? lines[CARM_FROM_DRAM] / n : 0.0;
@@ -520,7 +627,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     }
     find_aliased(code, sets, in->aliased);
     free(sets);
-    in->updated = apart > 0.0 ? fmin(1.0, rewritten / apart) : 0.0;
+    in->updated = apart > 0.0 ? fmin(1.0, restored / apart) : 0.0;
     for (size_t i = 0; i < nsweeps; i++) {
         const size_t at = sweeps[i];
         const struct carm_run_places none = {.split = 0.0};
@@ -532,9 +639,16 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         const struct carm_code_piece *p = &code->pieces[i];
         double most = 0.0;
         for (size_t k = 0; k < p->n; k++) {
-            most = fmax(most, extra[p->first + k]);
+            most = fmax(most, scattered[p->first + k]); /* prefetchers bring the others */
         }
         in->resolve_missing += rarely(p, graph) / n * most;
+    }
+    /* Fast string instructions overwrite whole lines without loading them; a line from memory is not loaded into any
+     * level. source: Intel 248966, fast-string operation, no-RFO protocol */
+    for (int k = 0; k < CARM_FROM_PLACES; k++) {
+        for (int from = k; from < CARM_FROM_PLACES; from++) {
+            in->bytes[k] -= fmin(in->bytes[k], LINE * unloaded[from]);
+        }
     }
     /* lines come for loads and stores, and stored lines go back */
     const double lines = loaded + stored - updated;
@@ -550,6 +664,16 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             /* a chain that misses do not lengthen is the chain of the code */
             in->missing_cycles = missing.cycles > 1.02 * graph->cycles ? missing.cycles : 0.0;
             carm_graph_close(&missing);
+        }
+        if (in->missing_cycles > 0.0 && !rc) {
+            latencies.beyond = border;
+            rc = carm_graph_open(&missing, code, &latencies, err);
+            in->border_cycles =
+                !rc && missing.cycles > other * in->missing_cycles ? missing.cycles : 0.0;
+            if (!rc) {
+                carm_graph_close(&missing);
+            }
+            latencies.beyond = extra;
         }
         double ends = 0.0;
         if (in->missing_cycles > 0.0 && trips >= 1.0 && !rc) {
@@ -712,12 +836,16 @@ static void describe_memory(const struct carm_bounds_input *in,
         out->independent +=
             f && f->rate > 0.0 ? (in->scattered[k] + in->chained[k]) / f->rate : 0.0;
     }
+    double split_stores = 0.0, stores = 0.0;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         split += in->split_loads[w];
         loads += in->loads[w];
+        split_stores += in->split_stores[w];
+        stores += in->stores[w];
     }
-    /* one of two lines takes its port about as long as two loads */
+    /* one of two lines takes its port about as long as two */
     out->whole_lines = loads > 0.0 ? loads / (loads + split) : 0.0;
+    out->whole_stores = stores > 0.0 ? stores / (stores + split_stores) : 0.0;
 }
 
 static void describe_code(const struct carm_flow_code *code, const struct carm_graph *graph,
@@ -785,7 +913,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
                  const struct carm_profile *profile, size_t i, const struct carm_run_levels *levels,
                  const struct carm_rates *rates, struct carm_err *err)
 {
-    static const double whole = 0.75; /* of a line's bytes */
+    static const double whole = 0.75; /* of a line's bytes; of the program's memory */
     const struct carm_profile_row *row = &profile->rows[i];
     const struct carm_flow_code *code = row->code ? &profile->codes[row->code - 1] : NULL;
     struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
@@ -811,6 +939,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     in.roofs = roofs_of(rates->model, &as);
     in.clock_hz = clock_of(rates->model, in.roofs);
     in.threads = row->threads;
+    in.huge = run->samples.huge > whole;
     /* a body that was entered by no branch at its begin has no count of calls: all of it is one iteration */
     struct carm_flow_code of = *code;
     of.iterations = of.iterations > 0.0 ? of.iterations
@@ -820,13 +949,19 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     if (rc) {
         return rc;
     }
+    for (size_t k = 0; k < profile->nrows && !code->inner && !rc; k++) {
+        const struct carm_profile_row *r = &profile->rows[k];
+        rc = r->parent == i + 1 && r->code
+                 ? add_exits(&profile->codes[r->code - 1], of.iterations, &in, err)
+                 : 0;
+    }
     bool about_trips = false;
     static struct carm_graph_latencies latencies; /* 11 KiB */
     /* code behind a loop begins early where the end of the loop is predicted */
     const double often = carm_profile_trips(row, &about_trips);
     const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;
     fill_latencies(&in.rates, &latencies);
-    rc = find_window(&of, trips, &latencies, &in, &in.window_cycles, err);
+    rc = rc ? rc : find_window(&of, trips, &latencies, &in, &in.window_cycles, err);
     if (in.window_cycles > 0.0 && in.window_cycles < in.chain_cycles) {
         in.chain_cycles = in.window_cycles; /* the loop is left before a longer chain shows */
     }
@@ -839,6 +974,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         describe_code(&of, &graph, &in, &about, v);
         describe_memory(&in, figures, &about);
         v->used = about.used;
+        about.math = strncmp(row->module, "libm.so", 7) == 0;
         if (about.used > whole) { /* an unrolled loop, whose other accesses use the lines */
             about.strided = false;
             v->stride = 0;

@@ -239,6 +239,9 @@ static int follow(struct walk *w, const struct insn *i, bool *followed)
     *followed = true;
     switch (i->in.meta.category) {
     case ZYDIS_CATEGORY_UNCOND_BR:
+        if (i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER) { /* here or a little further */
+            return 0;
+        }
         if (to < w->at || to >= w->layout->loop_end) {
             return refuse(w, i, "it does not jump forward in the loop");
         }

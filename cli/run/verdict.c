@@ -91,9 +91,13 @@ char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *r
 static void time_text(char *dst, size_t size, const struct carm_run *run,
                       const struct carm_profile_row *row)
 {
-    static const double little = 0.9;
+    static const double little = 0.9, few = 0.75; /* of the time of one, and of several threads */
     const int used = snprintf(dst, size, "%.200s: %.3g s", run->name, run->row.seconds);
-    if (row->threads > 1) {
+    const double busy = run->row.seconds > 0.0 ? run->cpu_seconds / run->row.seconds : 0.0;
+    if (row->threads > 1 && busy > 0.0 && busy < few * row->threads) {
+        snprintf(dst + used, size - (size_t)used, ", %d threads, %.2g of them busy on average",
+                 row->threads, busy);
+    } else if (row->threads > 1) {
         snprintf(dst + used, size - (size_t)used, ", %d threads", row->threads);
     } else if (run->cpu_seconds > 0.0 && run->cpu_seconds < little * run->row.seconds) {
         snprintf(dst + used, size - (size_t)used,
@@ -165,15 +169,19 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     }
     const char *for_program = v->measured ? " for the program, measured" : " for the program";
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
-    if (unknown && v->second == CARM_LIMIT_UNKNOWN) {
-        say("%s%s %.0f%% in %s: what limits it is not known", time, dot, 100.0 * row->share, name);
+    if (unknown && (v->second == CARM_LIMIT_UNKNOWN || v->explains < CARM_VERDICT_PATTERN)) {
+        say("%s%s %.0f%% in %s: what limits it is not known%s%s", time, dot, 100.0 * row->share,
+            name, v->nadvice ? "; may help: " : "",
+            advice_text(advice, sizeof advice, v, rows, row));
         return;
     }
     if (unknown) {
-        say("%s%s %.0f%% in %s, limited by %s for %.0f%% of its time%s, the rest is not known%s%s%s%s%s",
-            time, dot, 100.0 * row->share, name, carm_limit_words(v->second), 100.0 * v->explains,
-            stride, v->nadvice ? "; may help: " : "",
-            advice_text(advice, sizeof advice, v, rows, row), v->nadvice && gains ? ", " : "",
+        say("%s%s %.0f%% in %s, %slimited by %s for %.0f%% of its time%s, the rest is not "
+            "known%s%s%s%s%s",
+            time, dot, 100.0 * row->share, name, v->estimate ? "which may be " : "",
+            carm_limit_words(v->second), 100.0 * v->explains, stride,
+            v->nadvice ? "; may help: " : "", advice_text(advice, sizeof advice, v, rows, row),
+            v->nadvice && gains ? ", " : "",
             v->nadvice && gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
             v->nadvice && gains ? for_program : "");
         return;

@@ -136,3 +136,12 @@ int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, siz
     }
     return rc;
 }
+
+bool carm_code_is_target(const struct carm_flow_code *code, size_t piece)
+{
+    const struct carm_code_piece *p = &code->pieces[piece];
+    const struct carm_code_piece *before = piece > 0 ? p - 1 : NULL;
+    const bool returns = before && before->end == p->at && before->n > 0 &&
+                         code->ops[before->first + before->n - 1].flags & CARM_OPCODE_CALL;
+    return p->entered && !returns;
+}

@@ -48,3 +48,6 @@ struct carm_flow_code {
 int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                    uint32_t function, uint32_t module, int fd, struct carm_err *err);
 void carm_code_close(struct carm_flow_code *code);
+
+/* Whether an indirect jump may go to a piece: it is entered by one, and no call returns there. */
+bool carm_code_is_target(const struct carm_flow_code *code, size_t piece);

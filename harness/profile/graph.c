@@ -113,7 +113,8 @@ struct machine {
     struct sum *addresses, *moves; /* [nops] address of the latest execution, and its distance
                                     * from the one before */
     uint8_t *seen;                 /* [nops] times, at most 3 */
-    double *walked;                /* [npieces] jumps owed: error diffusion of branches */
+    double
+        *walked; /* [2 x npieces] jumps owed: error diffusion of branches, and of indirect jumps */
     double straddles;
     uint32_t *linked; /* [nops] times on the chain */
     /* with a window: when each step left in order, and when each on vectors began */
@@ -283,6 +284,14 @@ static void move_values(struct machine *m, const struct carm_flow_op *op, const 
         if (op->writes[i] == CARM_REG_FLAGS) { /* of vectors, of masks, of parts of registers */
             m->flags = unknown(m, true);
         }
+    }
+    if (op->flags &
+        CARM_OPCODE_CALL) { /* of the registers that a function may change: x86-64 psABI, 3.2.1 */
+        static const uint8_t changed[] = {0, 1, 2, 6, 7, 8, 9, 10, 11};
+        for (size_t i = 0; i < sizeof changed; i++) {
+            m->values[changed[i]] = unknown(m, true);
+        }
+        return;
     }
     switch (op->value) {
     case CARM_VALUE_KEPT:
@@ -483,6 +492,24 @@ static const struct carm_code_piece *piece_at(const struct carm_flow_code *code,
     return NULL;
 }
 
+/* The piece to which an indirect jump goes: the one that is most behind its share of the run. NULL = none is known */
+static const struct carm_code_piece *jump(struct machine *m)
+{
+    const struct carm_flow_code *code = m->code;
+    double *owed = m->walked + code->npieces;
+    double all = 0.0;
+    size_t to = 0;
+    for (size_t i = 0; i < code->npieces; i++) {
+        all += carm_code_is_target(code, i) ? code->pieces[i].executions : 0.0;
+    }
+    for (size_t i = 0; i < code->npieces && all > 0.0; i++) {
+        owed[i] += carm_code_is_target(code, i) ? code->pieces[i].executions / all : 0.0;
+        to = owed[i] > owed[to] ? i : to;
+    }
+    owed[to] -= all > 0.0 ? 1.0 : 0.0;
+    return all > 0.0 ? &code->pieces[to] : NULL;
+}
+
 /* The piece that follows. Each side of a branch is taken in the proportion of the run. NULL =
  * the iteration ends. */
 static const struct carm_code_piece *next(struct machine *m, const struct carm_code_piece *p)
@@ -500,6 +527,10 @@ static const struct carm_code_piece *next(struct machine *m, const struct carm_c
             return to;
         }
         return on;
+    }
+    const struct carm_code_piece *target = p->indirect ? jump(m) : NULL;
+    if (target) {
+        return target;
     }
     if (!to && !on && i + 1 < code->npieces && !p->jumps) {
         return &code->pieces[i + 1]; /* after an indirect jump, or a loop inside this one */
@@ -622,7 +653,7 @@ static int open_graph(struct carm_graph *graph, const struct carm_flow_code *cod
     m.addresses = calloc(2 * n, sizeof *m.addresses);
     m.seen = calloc(n, sizeof *m.seen);
     m.linked = calloc(n, sizeof *m.linked);
-    m.walked = calloc(code->npieces + 1, sizeof *m.walked);
+    m.walked = calloc(2 * code->npieces + 1, sizeof *m.walked);
     m.left = window ? calloc(2 * (size_t)STEPS_MAX, sizeof *m.left) : NULL;
     if (!graph->accesses || !m.slots || !m.loaded || !m.steps || !m.addresses || !m.seen ||
         !m.linked || !m.walked || (window && !m.left)) {

@@ -280,6 +280,10 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_PEXT:
         op->class = CARM_OPCODE_INT_MUL;
         break;
+    case ZYDIS_MNEMONIC_STMXCSR:
+    case ZYDIS_MNEMONIC_VSTMXCSR:
+        op->class = CARM_OPCODE_READ_MODE;
+        break;
     case ZYDIS_MNEMONIC_DIV:
     case ZYDIS_MNEMONIC_IDIV:
         op->class = CARM_OPCODE_INT_DIV;
@@ -342,7 +346,9 @@ static void flow_of(const ZydisDecodedInstruction *in, struct carm_flow_op *op)
     default:
         break;
     }
-    if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK) {
+    const bool exchanges = in->mnemonic == ZYDIS_MNEMONIC_XCHG &&
+                           in->attributes & ZYDIS_ATTRIB_HAS_MODRM && in->raw.modrm.mod != 3;
+    if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK || exchanges) { /* it needs no prefix */
         op->flags |= CARM_OPCODE_LOCKED;
     }
     if (in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) {

@@ -37,6 +37,7 @@
     ROW(X87_DIV, "x87-div")                      \
     ROW(X87_SQRT, "x87-sqrt")                    \
     ROW(X87_STORE, "x87-store")                  \
+    ROW(READ_MODE, "read-mode")                  \
     ROW(CONVERT_INT, "convert-int")              \
     ROW(CONVERT_PRECISION, "convert-precision")  \
     ROW(CONVERT_VECTOR, "convert-vector")        \

@@ -18,8 +18,9 @@
 #include "harness/profile/timer.h"
 
 enum {
-    DRAIN_NS = 50 * 1000000, /* between two readings of the records */
-    COMPACT_FROM = 1 << 18,  /* samples */
+    DRAIN_NS = 50 * 1000000,  /* between two readings of the records */
+    PAGES_NS = 100 * 1000000, /* from the start to the first look at its pages */
+    COMPACT_FROM = 1 << 18,   /* samples */
 };
 
 struct map {
@@ -49,6 +50,8 @@ struct carm_sampler {
     struct process *processes; /* by number in pids */
     size_t nprocesses, processes_room;
     size_t compact_at;
+    pid_t pid;
+    uint64_t most_kib; /* of its own memory so far */
     struct carm_samples samples;
     bool no_memory;
 };
@@ -277,13 +280,55 @@ static void read_records(struct carm_sampler *s, uint64_t until, bool last)
     }
 }
 
+static uint64_t kib_behind(const char *line, const char *word)
+{
+    const size_t n = strlen(word);
+    return strncmp(line, word, n) == 0 ? strtoull(line + n, NULL, 10) : 0;
+}
+
+double carm_samples_huge(FILE *rollup, uint64_t *kib)
+{
+    char line[128];
+    uint64_t huge = 0;
+    *kib = 0;
+    while (fgets(line, sizeof line, rollup)) {
+        const uint64_t reserved = kib_behind(line, "Private_Hugetlb:");
+        *kib += kib_behind(line, "Anonymous:") + reserved;
+        huge += kib_behind(line, "AnonHugePages:") + reserved;
+    }
+    return *kib ? (double)huge / (double)*kib : 0.0;
+}
+
+/* Keeps the share of huge pages when the program has most memory. */
+static void note_pages(struct carm_sampler *s)
+{
+    char path[64];
+    uint64_t kib = 0;
+    snprintf(path, sizeof path, "/proc/%ld/smaps_rollup", (long)s->pid);
+    FILE *f = fopen(path, "re");
+    const double huge = f ? carm_samples_huge(f, &kib) : 0.0;
+    if (f) {
+        (void)fclose(f);
+    }
+    if (kib >= s->most_kib && kib > 0) {
+        s->most_kib = kib;
+        s->samples.huge = huge;
+    }
+}
+
 static void *reader(void *arg)
 {
     struct carm_sampler *s = arg;
     const uint64_t margin = 1000000; /* a record may enter the ring this long after its time */
+    uint64_t pages_at = s->start + PAGES_NS;
     struct timespec next;
     do {
-        read_records(s, now_ns(CLOCK_MONOTONIC) - margin, false);
+        const uint64_t now = now_ns(CLOCK_MONOTONIC);
+        read_records(s, now - margin, false);
+        if (now >= pages_at) {
+            note_pages(s); /* the kernel walks through all tables for it: at times that double */
+            pages_at = now + (now - s->start);
+        }
         const uint64_t at = now_ns(CLOCK_REALTIME) + DRAIN_NS;
         next = (struct timespec){(time_t)(at / 1000000000U), (long)(at % 1000000000U)};
     } while (sem_timedwait(&s->ended, &next) != 0);
@@ -346,6 +391,7 @@ int carm_sampler_begin(struct carm_sampler *s, pid_t pid, struct carm_err *err)
     sigset_t all, before; /* the thread that waits for the program handles the signals */
     s->start = now_ns(CLOCK_MONOTONIC);
     s->realtime = now_ns(CLOCK_REALTIME) - s->start;
+    s->pid = pid;
     const int rc = s->timer ? 0 : carm_perf_open(&s->perf, pid, s->hz, err);
     if (rc) {
         return rc;

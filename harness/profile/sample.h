@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -38,11 +39,13 @@ struct carm_samples {
     struct carm_modules modules;
     struct carm_sample *samples; /* sorted by module, offset, thread; each once */
     size_t nsamples, room;
-    uint64_t total;       /* of all n */
-    uint64_t weight;      /* periods that passed; the kernel may merge several into one sample */
-    uint64_t lost;        /* samples that had no room in the buffers */
-    uint64_t begun;       /* threads and processes; the preloaded timer does not see the threads */
-    uint32_t threads;     /* threads with at least one sample */
+    uint64_t total;   /* of all n */
+    uint64_t weight;  /* periods that passed; the kernel may merge several into one sample */
+    uint64_t lost;    /* samples that had no room in the buffers */
+    uint64_t begun;   /* threads and processes; the preloaded timer does not see the threads */
+    uint32_t threads; /* threads with at least one sample */
+    double
+        huge; /* share of the program's own memory in huge pages, when it had most; 0 = none, or not known */
     double period;        /* mean seconds of processor time between samples */
     bool preloaded;       /* by the preloaded timer */
     char incomplete[128]; /* the failure, in words; "" = none */
@@ -55,6 +58,11 @@ void carm_samples_close(struct carm_samples *samples);
  * returns 0 or -CARM_ENOMEM */
 int carm_samples_add(struct carm_samples *to, const struct carm_samples *from,
                      struct carm_err *err);
+
+/* The share of a program's own memory that is in huge pages.
+ * rollup  its /proc/PID/smaps_rollup
+ * kib     out: its own memory */
+double carm_samples_huge(FILE *rollup, uint64_t *kib);
 
 struct carm_sampler;
 

@@ -156,6 +156,7 @@ static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *
 {
     double cycles[GROUPS] = {0.0}, counts[GROUPS] = {0.0};
     double single[CARM_CORE_KIND_COUNT] = {0.0}, most = 0.0, narrow = 0.0;
+    enum carm_core_kind other = CARM_CORE_FP_LOGIC; /* the kind that takes most */
     bool measured[GROUPS] = {true, true, true, true, true, true};
     const double second = 1.0 / in->clock_hz;
     for (size_t i = 0; i < in->nunits; i++) {
@@ -186,13 +187,12 @@ static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *
         counts[ADDS], counts[MULS], fp, origin_of(measured[ADDS] && measured[MULS]));
     for (int k = 0; k < CARM_CORE_KIND_COUNT; k++) {
         const enum group g = group_of((enum carm_core_kind)k);
+        other = g == OTHERS && single[k] > most ? (enum carm_core_kind)k : other;
         most = g == OTHERS ? fmax(most, single[k]) : most;
         narrow = g == INTEGERS ? fmax(narrow, single[k]) : narrow;
     }
-    carm_bounds_add(
-        out, CARM_LIMIT_FP, most * second, false,
-        "%.3g cycles of the vector unit that conversions, shuffles or integers in vectors take: %s",
-        most, origin_of(measured[OTHERS]));
+    carm_bounds_add(out, CARM_LIMIT_FP, most * second, false, "%.3g cycles of the unit for %s: %s",
+                    most, carm_core_kind_name(other), origin_of(measured[OTHERS]));
     /* the cheapest integer instruction says how many units there are */
     const double cheapest = carm_rates_throughput(&in->rates, CARM_CORE_INT_ADD, "", "int64", NULL);
     const double integer = fmax(narrow, counts[INTEGERS] * cheapest);
@@ -269,7 +269,7 @@ static double accesses(const struct carm_bounds_input *in, size_t w, const char 
 
 static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
-    double loads = 0.0, stores = 0.0, nloads = 0.0, nstores = 0.0, split = 0.0;
+    double loads = 0.0, stores = 0.0, nloads = 0.0, nstores = 0.0, split = 0.0, split_stores = 0.0;
     bool measured = true, own = false;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         const double l = accesses(in, w, "1:0", CARM_CORE_LOAD, &own);
@@ -292,10 +292,31 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
         stores += in->stores[w] > 0.0 && s > 0.0 ? in->stores[w] / s : 0.0;
         measured = measured && (own || !(in->stores[w] > 0.0));
         nstores += in->stores[w];
+        const double each = carm_rates_throughput(&in->rates, CARM_CORE_LINE_SPLIT_STORE,
+                                                  width_isa[w], w > 1 ? "dp" : "",
+                                                  NULL); /* a scalar as from a general register */
+        stores += each > 0.0 && s > 0.0 ? in->split_stores[w] * fmax(0.0, each - 1.0 / s) : 0.0;
+        split_stores += each > 0.0 ? in->split_stores[w] : 0.0;
     }
-    carm_bounds_add(out, CARM_LIMIT_STORES, stores / in->clock_hz, false,
-                    "%.3g stores, %.3g cycles of the store ports: %s", nstores, stores,
-                    origin_of(measured));
+    carm_bounds_add(
+        out, CARM_LIMIT_STORES, stores / in->clock_hz, false,
+        "%.3g stores, %.3g of them across two lines, %.3g cycles of the store ports: %s", nstores,
+        split_stores, stores, origin_of(measured));
+    static const double most = 0.5; /* of the loads */
+    double waits = 0.0, behind = 0.0;
+    for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
+        waits += in->behind[w] * carm_rates_throughput(&in->rates, CARM_CORE_ALIAS_4K, width_isa[w],
+                                                       w > 0 ? "dp" : "", NULL);
+        behind += in->behind[w];
+    }
+    /* a store may have been written before the load; where few loads are such, most have been */
+    struct carm_lower_bound *aliased = carm_bounds_add(
+        out, CARM_LIMIT_FORWARDING, behind >= most * nloads ? waits / in->clock_hz : 0.0, true,
+        "%.3g loads behind stores a multiple of 4096 bytes apart, %.3g cycles with the stores: %s",
+        behind, waits, origin_of(true));
+    if (aliased) {
+        aliased->offset = true;
+    }
     /* address generation serves both: at least as long as by the published rate of accesses */
     double both = 0.0;
     for (size_t w = 0; in->rates.theory && w < CARM_BOUNDS_WIDTHS; w++) {
@@ -312,8 +333,10 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
 /* ---- levels ---- */
 
 /* Bytes between a level and the one before it for each byte of the core, and the share that is written back, of
- * a mix that streams. returns false: another kind of name */
-static bool traffic_of(const char *ldst, double *bytes, double *written)
+ * a mix that streams.
+ * victims  each line that comes sends one there, a clean one as well
+ * returns false: another kind of name */
+static bool traffic_of(const char *ldst, bool victims, double *bytes, double *written)
 {
     char *colon = NULL, *end = NULL;
     if (strcmp(ldst, "update") == 0) {
@@ -326,20 +349,21 @@ static bool traffic_of(const char *ldst, double *bytes, double *written)
     if (!end || end == colon + 1 || *end || !(loads + stores > 0.0)) {
         return false;
     }
-    *bytes = (loads + 2.0 * stores) / (loads + stores);
+    *bytes = victims ? 2.0 : (loads + 2.0 * stores) / (loads + stores);
     *written = stores / (loads + 2.0 * stores);
     return true;
 }
 
 /* Bytes a second that cross to a level, at a share of written bytes: the best of the measured
  * mixes, interpolated between their shares; beyond them the nearest mix's. 0 = not measured */
-static double bandwidth_of(const struct carm_roofs *roofs, const char *level, double written)
+static double bandwidth_of(const struct carm_roofs *roofs, const char *level, bool victims,
+                           double written)
 {
     double best = 0.0, nearest = INFINITY, near = 0.0;
     for (size_t i = 0; i < roofs->nmemory; i++) {
         const struct carm_memory_roof *a = &roofs->memory[i];
         double bytes[2], at[2];
-        if (strcmp(a->level, level) != 0 || !traffic_of(a->ldst, &bytes[0], &at[0])) {
+        if (strcmp(a->level, level) != 0 || !traffic_of(a->ldst, victims, &bytes[0], &at[0])) {
             continue;
         }
         const double rate = a->bandwidth * bytes[0], far = fabs(at[0] - written);
@@ -349,7 +373,7 @@ static double bandwidth_of(const struct carm_roofs *roofs, const char *level, do
         }
         for (size_t k = 0; k < roofs->nmemory && at[0] <= written; k++) {
             const struct carm_memory_roof *b = &roofs->memory[k];
-            if (strcmp(b->level, level) != 0 || !traffic_of(b->ldst, &bytes[1], &at[1]) ||
+            if (strcmp(b->level, level) != 0 || !traffic_of(b->ldst, victims, &bytes[1], &at[1]) ||
                 at[1] < written) {
                 continue;
             }
@@ -362,22 +386,23 @@ static double bandwidth_of(const struct carm_roofs *roofs, const char *level, do
     return best > 0.0 ? best : near;
 }
 
+static const char *const place_names[] = {"L2", "L3", "DRAM"};
+
 /* The bandwidth of a level by the requested roofs, else by the widest ISA's roofs with the same
  * threads that have the level. */
 static double bandwidth(const struct carm_bounds_input *in, const char *level)
 {
-    const double own = in->roofs ? bandwidth_of(in->roofs, level, in->written) : 0.0;
+    const bool victims = in->victims && strcmp(level, place_names[CARM_FROM_L3]) == 0;
+    const double own = in->roofs ? bandwidth_of(in->roofs, level, victims, in->written) : 0.0;
     const struct carm_model *model = in->rates.model;
     double best = own;
     for (size_t i = 0; model && in->roofs && i < model->nroofs; i++) {
         if (model->roofs[i].threads == in->roofs->threads) {
-            best = fmax(best, bandwidth_of(&model->roofs[i], level, in->written));
+            best = fmax(best, bandwidth_of(&model->roofs[i], level, victims, in->written));
         }
     }
     return best;
 }
-
-static const char *const place_names[] = {"L2", "L3", "DRAM"};
 
 static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
@@ -435,26 +460,75 @@ static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bo
     if (b) {
         b->small_pages = true;
     }
-    const double lines = in->scattered[CARM_FROM_DRAM], waited = fmin(in->waited, lines);
-    const double beside = waited > 0.0 ? fmax(0.0, in->renamed / waited - 1.0) : 0.0;
-    const double each = in->rates.model ? carm_in_flight_beside(in->rates.model, beside) : 0.0;
-    const double stored = in->rates.model ? carm_in_flight_beside(in->rates.model, 0.0) : 0.0;
-    b = NULL;
-    if (waited > 0.0 && each > stored) {
-        b = carm_bounds_add(
-            out, CARM_LIMIT_LATENCY, waited * each + (lines - waited) * stored, false,
-            "%.3g lines of DRAM at scattered addresses, simulated, %.3g of them loaded beside %.3g "
-            "instructions each that write a register, at the rate of such misses with pages of 4 "
-            "KiB: measured",
-            lines, waited, beside);
-    } else if (stored > 0.0) {
-        b = carm_bounds_add(out, CARM_LIMIT_LATENCY, lines * stored, false,
-                            "%.3g lines of DRAM at scattered addresses, simulated, at the rate of "
-                            "independent misses with pages of 4 KiB: measured",
-                            lines);
+}
+
+/* Seconds of independent accesses to lines of a place at scattered addresses.
+ * page  bytes of a page; 0 = those with the largest rate
+ * returns 0: their rates were not measured */
+static double scattered_in(const struct carm_bounds_input *in, int place, uint64_t page)
+{
+    static const char *const codes[] = {CARM_SCATTERED_STORES, CARM_SCATTERED_UPDATES};
+    const struct carm_model *model = in->rates.model;
+    const char *level = place_names[place];
+    const struct carm_in_flight *loads = !model ? NULL
+                                         : page ? carm_in_flight_of(model, level, "scalar", page)
+                                                : carm_in_flight_find(model, level);
+    const double counts[] = {in->overwritten[place], in->rewritten[place]};
+    double left = in->scattered[place], seconds = 0.0;
+    if (!loads || !(loads->rate > 0.0)) {
+        return 0.0;
     }
+    /* loads beside instructions that write registers; nothing waits for the line of a store */
+    const bool beside = page == SMALL_PAGE && place == CARM_FROM_DRAM && in->waited > 0.0;
+    const double each =
+        beside ? carm_in_flight_beside(model, fmax(0.0, in->renamed / in->waited - 1.0)) : 0.0;
+    const double least = fmax(each, 1.0 / loads->rate);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const struct carm_in_flight *f =
+            carm_in_flight_of(model, level, codes[i], loads->page_bytes);
+        const double own = f ? fmax(1.0 / f->rate, i == 1 ? least : 0.0) : 0.0;
+        seconds += counts[i] * own;
+        left -= f ? counts[i] : 0.0;
+    }
+    left = fmax(0.0, left);
+    const double waited = fmin(in->waited, left);
+    return seconds + (beside ? waited * least + (left - waited) / loads->rate : left / loads->rate);
+}
+
+/* Lines at scattered addresses, at the rates of as many misses at a time as the core can have in flight. */
+static void bound_scattered(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    double seconds = 0.0, lines = 0.0, stored = 0.0, small = 0.0, huge = 0.0;
+    bool smaller = false;
+    for (int k = 0; k < CARM_FROM_PLACES; k++) {
+        const double any = scattered_in(in, k, 0), of_small = scattered_in(in, k, SMALL_PAGE);
+        seconds += any;
+        lines += any > 0.0 || of_small > 0.0 ? in->scattered[k] : 0.0;
+        stored += any > 0.0 || of_small > 0.0 ? in->overwritten[k] + in->rewritten[k] : 0.0;
+        small += of_small > 0.0 ? of_small : any; /* L2 was measured with large pages alone */
+        huge += any;
+        smaller = smaller || (of_small > 0.0 && !in->huge);
+    }
+    const double share = lines > 0.0 ? 100.0 * stored / lines : 0.0;
+    struct carm_lower_bound *b =
+        smaller ? carm_bounds_add(out, CARM_LIMIT_LATENCY, small, false,
+                                  "%.3g lines at scattered addresses, simulated, %.0f%% of them "
+                                  "stored to, at the rate of independent misses with pages of 4 "
+                                  "KiB: measured",
+                                  lines, share)
+                : NULL;
     if (b) {
+        b->saturated = true;
         b->small_pages = true;
+        b->huge_seconds = huge;
+    }
+    b = carm_bounds_add(
+        out, CARM_LIMIT_LATENCY, seconds, false,
+        "%.3g lines at scattered addresses, simulated, %.0f%% of them stored to, at the measured "
+        "rate of independent misses",
+        lines, share);
+    if (b) {
+        b->saturated = true;
     }
 }
 
@@ -540,7 +614,6 @@ static void bound_window(const struct carm_bounds_input *in, struct carm_bounds 
 
 static void bound_latency(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
-    double seconds = 0.0, lines = 0.0;
     bound_window(in, out);
     if (in->missing_cycles > in->chain_cycles) {
         carm_bounds_add(
@@ -549,17 +622,14 @@ static void bound_latency(const struct carm_bounds_input *in, struct carm_bounds
             "misses and their latencies",
             in->missing_cycles);
     }
-    for (int k = 0; k < CARM_FROM_PLACES && in->rates.model; k++) {
-        const struct carm_in_flight *f = carm_in_flight_find(in->rates.model, place_names[k]);
-        if (f && f->rate > 0.0 && in->scattered[k] > 0.0) {
-            seconds += in->scattered[k] / f->rate;
-            lines += in->scattered[k];
-        }
+    struct carm_lower_bound *border = carm_bounds_add(
+        out, CARM_LIMIT_LATENCY, in->border_cycles / in->clock_hz, true,
+        "a chain of loads, each with the address of the next: %.4g to %.4g cycles, as its data is "
+        "about as large as a cache that others may share",
+        in->missing_cycles, in->border_cycles);
+    if (border) {
+        border->at_most = true;
     }
-    carm_bounds_add(
-        out, CARM_LIMIT_LATENCY, seconds, false,
-        "%.3g lines at scattered addresses, simulated, at the measured rate of independent misses",
-        lines);
 }
 
 void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *out)
@@ -581,16 +651,27 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     if (chain && in->counter) {
         chain->unrolls = true;
     }
+    const double lock = carm_rates_latency(&in->rates, CARM_CORE_LOCK_ADD, "", "", &measured);
+    struct carm_lower_bound *locks =
+        carm_bounds_add(out, CARM_LIMIT_CHAIN, in->locked * lock / clock, false,
+                        "%.3g instructions with a lock, one after the other, %.3g cycles each: %s",
+                        in->locked, lock, origin_of(measured));
+    if (locks) {
+        locks->locked = true;
+    }
     const double blocked =
         carm_rates_latency(&in->rates, CARM_CORE_FORWARD_STRADDLING, "", "", &measured);
     carm_bounds_add(out, CARM_LIMIT_FORWARDING, in->straddles * blocked / clock, true,
                     "%.3g loads of bytes of two stores, %.3g cycles each: %s", in->straddles,
                     blocked, origin_of(measured));
     bound_levels(in, out);
-    bound_small_pages(in, out);
-    bound_walks(in, out);
+    if (!in->huge) {
+        bound_small_pages(in, out);
+        bound_walks(in, out);
+    }
     bound_aliased(in, out);
     bound_latency(in, out);
+    bound_scattered(in, out);
     if (in->gathered > 0.0 && in->gather_seconds > 0.0) {
         carm_bounds_add(out, CARM_LIMIT_LOADS, in->gathered * in->gather_seconds, false,
                         "%.3g elements of gathers, %.3g ns each in L1: measured", in->gathered,
@@ -603,12 +684,17 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
         "the other core: measured",
         in->contended, 1e9 * in->transfer_seconds);
     if (waits) {
-        waits->at_most = true;
+        waits->at_most = waits->apart = true;
     }
     const double miss =
         carm_rates_latency(&in->rates, CARM_CORE_BRANCH_MISPREDICTED, "", "", &measured);
     /* the instructions that decide the next branch are fetched again, too, and start only then */
-    const double each = miss > 0.0 ? miss + in->resolve_cycles : 0.0;
+    const double jump =
+        carm_rates_latency(&in->rates, CARM_CORE_INDIRECT_MISPREDICTED, "", "", NULL);
+    const double astray =
+        in->mispredicted > 0.0 && jump > 0.0 ? in->astray / in->mispredicted : 0.0;
+    const double each =
+        miss > 0.0 ? (1.0 - astray) * miss + astray * jump + in->resolve_cycles : 0.0;
     struct carm_lower_bound *branches = carm_bounds_add(
         out, CARM_LIMIT_BRANCHES, (in->mispredicted * each + in->resolve_missing) / clock, true,
         "%.3g mispredictions if outcomes are independent, %.3g cycles each (%.3g until the "

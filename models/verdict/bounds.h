@@ -49,7 +49,7 @@ const char *carm_limit_words(enum carm_limit limit);
 /* Whether it is a wait for L2, L3 or memory: their bandwidth, latency or translations. */
 bool carm_limit_is_memory(enum carm_limit limit);
 
-enum { CARM_BOUNDS_MAX = 24, CARM_BOUND_ORIGIN_MAX = 200, CARM_BOUNDS_WIDTHS = 5 };
+enum { CARM_BOUNDS_MAX = 32, CARM_BOUND_ORIGIN_MAX = 200, CARM_BOUNDS_WIDTHS = 5 };
 
 struct carm_lower_bound {
     enum carm_limit limit;
@@ -59,6 +59,10 @@ struct carm_lower_bound {
     bool small_pages; /* with pages of 4 KiB */
     double huge_seconds; /* the same with pages of 2 MiB; 0 = not known */
     bool aliased;        /* by lines a multiple of 4096 bytes apart */
+    bool apart;          /* by lines that other threads write */
+    bool saturated;      /* by as many misses at a time as the core can have in flight */
+    bool locked;         /* by locked instructions */
+    bool offset;         /* by loads at the place of a store in another page */
     bool unrolls;        /* an unrolled loop has hardly any of it: its counter and its jump */
     const char *
         form; /* of the origin, without its numbers: the same for one kind of bound on every machine */
@@ -112,21 +116,30 @@ struct carm_bounds_input {
     double loads[CARM_BOUNDS_WIDTHS]; /* general registers; vectors of 8, 16, 32, 64 bytes */
     double stores[CARM_BOUNDS_WIDTHS];
     double split_loads[CARM_BOUNDS_WIDTHS]; /* part of the loads that is of two lines */
-    double chain_cycles;                    /* of the longest carried chain, hits in L1 */
-    double forward_cycles;                  /* part of the chain for loads of bytes just stored */
-    const char *chain;                      /* its instructions in words */
-    bool counter;                       /* it is one integer addition, such as the loop's counter */
-    double missing_cycles;              /* of the longest chain with the latencies of its misses */
-    double window_cycles;               /* where the instructions in flight are bounded */
-    double window_missing_cycles;       /* likewise, with the latencies of misses */
-    double straddles;                   /* loads that wait for a store to be written */
-    double bytes[CARM_FROM_PLACES];     /* simulated: across the border to that place */
-    double written;                     /* share of the lines that is written back, 0 .. 0.5 */
-    double scattered[CARM_FROM_PLACES]; /* lines at addresses that no prefetcher foresees */
+    double split_stores[CARM_BOUNDS_WIDTHS];
+    double behind[CARM_BOUNDS_WIDTHS]; /* loads behind a store to the same place of another page */
+    double chain_cycles;               /* of the longest carried chain, hits in L1 */
+    double forward_cycles;             /* part of the chain for loads of bytes just stored */
+    const char *chain;                 /* its instructions in words */
+    bool counter;                      /* it is one integer addition, such as the loop's counter */
+    double missing_cycles;             /* of the longest chain with the latencies of its misses */
+    double border_cycles; /* likewise, if half of a cache is other programs'; 0 = about the same */
+    double window_cycles; /* where the instructions in flight are bounded */
+    double window_missing_cycles;   /* likewise, with the latencies of misses */
+    double locked;                  /* instructions with a lock */
+    double straddles;               /* loads that wait for a store to be written */
+    double bytes[CARM_FROM_PLACES]; /* simulated: across the border to that place */
+    double written;                 /* share of the lines that is written back, 0 .. 0.5 */
+    bool
+        victims; /* L3 takes the lines that leave L2, clean ones as well: they are among the bytes */
+    double scattered[CARM_FROM_PLACES];   /* lines at addresses that no prefetcher foresees ... */
+    double overwritten[CARM_FROM_PLACES]; /* ... of them those stored to without a load ... */
+    double rewritten[CARM_FROM_PLACES];   /* ... and those loaded and stored to */
     double waited; /* lines of scattered[CARM_FROM_DRAM] that are loaded, not only stored to */
     double chained[CARM_FROM_PLACES]; /* likewise of loads with the address of the next */
     double aliased[CARM_FROM_PLACES]; /* lines that come one after the other into one set of L1 */
     double updated;                   /* share of these lines that is stored to as well */
+    bool huge; /* its data is in huge pages: bounds of pages of 4 KiB are none of its own */
     double walk_loads[CARM_BOUNDS_WALKS], walk_stores[CARM_BOUNDS_WALKS]; /* with 4 KiB pages */
     double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
     double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds
@@ -135,6 +148,7 @@ struct carm_bounds_input {
     double resolve_missing; /* cycles by misses of the conditions of an iteration's mispredicted
                              * branches: the next instructions wait for them */
     double mispredicted;    /* branches that may be, by how often they jump; an estimate */
+    double astray;          /* of these indirect jumps */
 };
 
 /* All bounds that are known, from the largest. */

@@ -10,40 +10,49 @@
 #define CARM_VERDICT_EXPLAINS 0.75
 #define CARM_VERDICT_BOTH     0.90
 #define CARM_VERDICT_DONE     0.90
-/* From this share on the largest bound, where it is a wait for memory, makes the order of accesses worth a sentence:
+/* Below this share of the time no cause is named in a sentence. From this share on the largest bound, where it is a wait for memory, makes the order of accesses worth a sentence:
  * the bound is what is known of a wait that has other parts. */
 #define CARM_VERDICT_PATTERN 0.25
 /* A bound that exceeds the measured time by more is refuted: clocks and samples are known to some 10%. */
 #define CARM_VERDICT_OVER 1.20
 
 /* Advice: a code for programs; words are made of it once. */
-#define CARM_ADVICE_TABLE(ROW)                                                                   \
-    ROW(NOTHING, "nothing", "nothing is left here but another algorithm")                        \
-    ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native)")                                 \
-    ROW(WIDEN, "widen", "wider vectors (-march=native)")                                         \
-    ROW(BREAK_CHAIN, "break-chain", "several accumulators, or -ffast-math, shorten the chain")   \
-    ROW(INTERLEAVE, "interleave",                                                                \
-        "several independent inputs side by side: the chain of one leaves the core idle")        \
-    ROW(FEWER_DIVISIONS, "fewer-divisions", "multiply by a reciprocal in place of divisions")    \
-    ROW(UNIT_STRIDE, "unit-stride",                                                              \
-        "walk the data in the order in which it lies: swap the loops, or the layout")            \
-    ROW(BLOCK, "block",                                                                          \
-        "block the loops, so that data is used again while it is in a nearer cache")             \
-    ROW(STREAM_STORES, "stream-stores",                                                          \
-        "streaming stores save the loads of lines that are overwritten")                         \
-    ROW(PREFETCH, "prefetch",                                                                    \
-        "more independent misses at a time: several searches side by side, or prefetches")       \
-    ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                          \
-    ROW(PAD, "pad", "make rows a line longer, so that their lines are of different sets")        \
-    ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")         \
-    ROW(APART, "apart", "give the data of each thread lines of their own")                       \
-    ROW(ALIGN, "align", "align the data to lines of 64 bytes")                                   \
-    ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")              \
-    ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")             \
-    ROW(FEWER_CALLS, "fewer-calls",                                                              \
-        "fewer page faults and system calls: reuse memory, larger reads and writes, huge pages") \
-    ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                \
-    ROW(FEWER_INSTRUCTIONS, "fewer-instructions",                                                \
+#define CARM_ADVICE_TABLE(ROW)                                                                    \
+    ROW(NOTHING, "nothing", "nothing is left here but another algorithm")                         \
+    ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native)")                                  \
+    ROW(VECTOR_MATH, "vector-math",                                                               \
+        "vectorise the loop that calls it (-O3 -march=native -ffast-math: libmvec)")              \
+    ROW(WIDEN, "widen", "wider vectors (-march=native)")                                          \
+    ROW(BREAK_CHAIN, "break-chain", "several accumulators, or -ffast-math, shorten the chain")    \
+    ROW(INTERLEAVE, "interleave",                                                                 \
+        "several independent inputs side by side: the chain of one leaves the core idle")         \
+    ROW(FEWER_DIVISIONS, "fewer-divisions", "multiply by a reciprocal in place of divisions")     \
+    ROW(UNIT_STRIDE, "unit-stride",                                                               \
+        "walk the data in the order in which it lies: swap the loops, or the layout")             \
+    ROW(BLOCK, "block",                                                                           \
+        "block the loops, so that data is used again while it is in a nearer cache")              \
+    ROW(STREAM_STORES, "stream-stores",                                                           \
+        "streaming stores save the loads of lines that are overwritten")                          \
+    ROW(PREFETCH, "prefetch",                                                                     \
+        "more independent misses at a time: several searches side by side, or prefetches")        \
+    ROW(PARTITION, "partition",                                                                   \
+        "partition the data, so that accesses near in time are near in memory: the core has all " \
+        "misses in flight that it can have")                                                      \
+    ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                           \
+    ROW(PAD, "pad", "make rows a line longer, so that their lines are of different sets")         \
+    ROW(SHIFT, "shift",                                                                           \
+        "move one of the arrays by 2 KiB, so that no store is a multiple of 4 KiB before a load") \
+    ROW(NO_BRANCH, "no-branch", "compute both sides and select, or sort the data first")          \
+    ROW(APART, "apart", "give the data of each thread lines of their own")                        \
+    ROW(ALIGN, "align", "align the data to lines of 64 bytes")                                    \
+    ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")               \
+    ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")              \
+    ROW(FEWER_CALLS, "fewer-calls",                                                               \
+        "fewer page faults and system calls: reuse memory, larger reads and writes, huge pages")  \
+    ROW(FEWER_ATOMICS, "fewer-atomics",                                                           \
+        "fewer atomic operations: let each thread count for itself, and add up at the end")       \
+    ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                 \
+    ROW(FEWER_INSTRUCTIONS, "fewer-instructions",                                                 \
         "fewer instructions: unroll, vectorise, compute less")
 
 #define CARM_ADVICE_ID(id, ...) CARM_ADVICE_##id,
@@ -85,7 +94,8 @@ struct carm_verdict_code {
         widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
     double used; /* share of the bytes of the lines that come which is used; 0 = not known */
     double
-        whole_lines; /* share of the load ports' time without loads across two lines; 0 = not known */
+        whole_lines, /* share of the load ports' time without loads across two lines; 0 = not known */
+        whole_stores;   /* likewise, of the store ports */
     double chain_left;  /* seconds of the carried chain without the loads of bytes just stored */
     double independent; /* seconds of its lines at scattered addresses, if all were independent */
     bool sums;          /* its chain is a sum, a product or a maximum, which accumulators shorten */
@@ -94,6 +104,7 @@ struct carm_verdict_code {
     bool narrow;        /* its vectors are narrower than the machine's */
     bool faults;        /* of time in the kernel: page faults take most of it */
     bool plain_stores;  /* it overwrites lines that it does not load */
+    bool math;          /* it is a function of the mathematical library, for one number */
     bool repeats;       /* repeated string instructions load or store for it */
 };
 

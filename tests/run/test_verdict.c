@@ -82,6 +82,17 @@ static void done(struct judged *j)
     carm_code_close(&j->code);
 }
 
+static const struct carm_lower_bound *bound_of(const struct carm_bounds *b, enum carm_limit limit,
+                                               const char *words)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->of[i].limit == limit && strstr(b->of[i].origin, words)) {
+            return &b->of[i];
+        }
+    }
+    return NULL;
+}
+
 #define JUDGE(j, bytes, cycles) judge(j, bytes, sizeof(bytes), cycles)
 
 TEST(window)
@@ -318,6 +329,20 @@ TEST(resolves)
     assert_ok(carm_run_code_input(&code, &j.graph, &j.in, j.units, j.chain, &err));
     assert_near(j.in.mispredicted, 0.5, 1e-9);
     assert_near(j.in.resolve_cycles, 4.0 + 4.0 + 1.0, 1e-9);
+    assert_near(j.in.astray, 0.5, 1e-9);
+    carm_bounds_find(&j.in, &j.bounds);
+    assert_near(bound_of(&j.bounds, CARM_LIMIT_BRANCHES, "")->seconds * clock_hz, 0.5 * 25.0, 1e-6);
+    static struct carm_core_figure jump = {.kind = CARM_CORE_INDIRECT_MISPREDICTED, .latency = 20};
+    const struct carm_model model = {.core = &jump, .ncore = 1};
+    j.in.rates.model = &model;
+    carm_bounds_find(&j.in, &j.bounds);
+    assert_near(bound_of(&j.bounds, CARM_LIMIT_BRANCHES, "")->seconds * clock_hz, 0.5 * 29.0, 1e-6);
+    j.in.rates.model = NULL;
+    /* where a call returns to is no target */
+    pieces[1].at = pieces[0].end;
+    j.code.ops[j.code.nops - 1].flags |= CARM_OPCODE_CALL;
+    assert_false(carm_code_is_target(&code, 1));
+    assert_true(carm_code_is_target(&code, 2));
     done(&j);
 }
 
@@ -368,6 +393,105 @@ TEST(half_explained)
     carm_verdict_find(&b, 15.0, 1.0, &about, &v);
     assert_int_equal(v.nadvice, 0);
     assert_near(v.program.high, 1.0, 0.0);
+}
+
+/* Where an estimate is more than all that is known, it is named, with "may"; so is one of branches that exceeds the
+ * time, as a predictor foresees some of them. */
+TEST(doubt)
+{
+    static const struct carm_verdict_code about = {.scalar = true};
+    static const struct {
+        double branches;
+        enum carm_limit is, second;
+        double explains;
+    } all[] = {{5.0, CARM_LIMIT_UNKNOWN, CARM_LIMIT_BRANCHES, 0.6},
+               {0.5, CARM_LIMIT_UNKNOWN, CARM_LIMIT_ISSUE, 0.1},
+               {7.0, CARM_LIMIT_BRANCHES, CARM_LIMIT_UNKNOWN, 0.8},
+               {19.0, CARM_LIMIT_BRANCHES, CARM_LIMIT_UNKNOWN, 1.0},
+               {21.0, CARM_LIMIT_UNKNOWN, CARM_LIMIT_ISSUE, 0.1}};
+    struct carm_bounds both = {.n = 0};
+    struct carm_lower_bound *most = NULL;
+    struct carm_bounds probes = {.n = 0};
+    struct carm_verdict_kept kept;
+    struct carm_verdict v;
+    char text[256];
+    /* a bound explains enough, and they may explain more */
+    carm_bounds_add(&both, CARM_LIMIT_BRANCHES, 10.5, true, "x");
+    carm_bounds_add(&both, CARM_LIMIT_INTEGER, 7.6, false, "x");
+    carm_verdict_find(&both, 10.0, 1.0, &about, &v);
+    kept = carm_verdict_keep(&v);
+    assert_string_equal(carm_verdict_limited_by(text, sizeof text, &kept),
+                        "integer units and maybe mispredicted branches");
+    /* a branch that waits for the same misses as the loads */
+    carm_bounds_add(&probes, CARM_LIMIT_LATENCY, 6.4, false, "x");
+    most = carm_bounds_add(&probes, CARM_LIMIT_BRANCHES, 35.0, true, "x");
+    assert_non_null(most);
+    most->at_most = true;
+    carm_verdict_find(&probes, 10.0, 1.0, &about, &v);
+    kept = carm_verdict_keep(&v);
+    assert_string_equal(carm_verdict_limited_by(text, sizeof text, &kept),
+                        "maybe memory latency and maybe mispredicted branches");
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_PREFETCH);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct carm_bounds b = {.n = 0};
+        carm_bounds_add(&b, CARM_LIMIT_BRANCHES, all[i].branches, true, "x");
+        carm_bounds_add(&b, CARM_LIMIT_ISSUE, 1.0, false, "x");
+        carm_verdict_find(&b, 10.0, 1.0, &about, &v);
+        assert_int_equal(v.limit, all[i].is);
+        assert_int_equal(v.second, all[i].second);
+        assert_near(v.explains, all[i].explains, 1e-9);
+        assert_int_equal(v.estimate, all[i].second != CARM_LIMIT_ISSUE);
+        assert_true(all[i].branches < 10.0 || v.loop.low <= 1.0);
+        kept = carm_verdict_keep(&v);
+        if (i == 0) {
+            assert_string_equal(carm_verdict_limited_by(text, sizeof text, &kept),
+                                "not known (maybe mispredicted branches)");
+            assert_string_equal(carm_verdict_text(text, sizeof text, &kept),
+                                "may be limited by mispredicted branches for 60% of its time, the "
+                                "rest is not known");
+        }
+    }
+}
+
+/* Half of the stores are of two lines, which take 5 cycles in place of 1. */
+TEST(split_stores)
+{
+    static struct carm_core_figure split = {.kind = CARM_CORE_LINE_SPLIT_STORE, .throughput = 5.0};
+    const struct carm_model model = {.core = &split, .ncore = 1};
+    struct carm_bounds_input in = {.rates = {&model, &zen},
+                                   .clock_hz = clock_hz,
+                                   .stores = {0.0, 0.0, 0.0, 2.0, 0.0},
+                                   .split_stores = {0.0, 0.0, 0.0, 1.0, 0.0}};
+    const struct carm_verdict_code code = {.whole_stores = 2.0 / 3.0};
+    struct carm_bounds b;
+    struct carm_verdict v;
+    carm_bounds_find(&in, &b);
+    assert_near(bound_of(&b, CARM_LIMIT_STORES, "across")->seconds * clock_hz, 5.5, 1e-9);
+    carm_verdict_find(&b, 6.0 / clock_hz, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_STORES);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_ALIGN);
+}
+
+/* Each load is behind a store at its place in another page, which takes 6 cycles with the store: an estimate. */
+TEST(aliased_stores)
+{
+    static struct carm_core_figure alias = {.kind = CARM_CORE_ALIAS_4K, .throughput = 6.0};
+    const struct carm_model model = {.core = &alias, .ncore = 1};
+    struct carm_bounds_input in = {.rates = {&model, &zen},
+                                   .clock_hz = clock_hz,
+                                   .loads = {1.0},
+                                   .behind = {1.0},
+                                   .stores = {1.0}};
+    const struct carm_verdict_code code = {.scalar = true};
+    struct carm_bounds b;
+    struct carm_verdict v;
+    carm_bounds_find(&in, &b);
+    carm_verdict_find(&b, 6.2 / clock_hz, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_FORWARDING);
+    assert_true(v.estimate);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_SHIFT);
+    carm_verdict_find(&b, 1.0 / clock_hz, 1.0, &code, &v); /* the time refutes it */
+    assert_int_not_equal(v.limit, CARM_LIMIT_FORWARDING);
 }
 
 /* Memory that others share may be faster than while its rates were measured: its bound is named with "may". */
@@ -445,17 +569,6 @@ TEST(splits)
 }
 
 /* The bound of a kind whose origin has the words; NULL = none */
-static const struct carm_lower_bound *bound_of(const struct carm_bounds *b, enum carm_limit limit,
-                                               const char *words)
-{
-    for (size_t i = 0; i < b->n; i++) {
-        if (b->of[i].limit == limit && strstr(b->of[i].origin, words)) {
-            return &b->of[i];
-        }
-    }
-    return NULL;
-}
-
 TEST(code_lines)
 {
     struct carm_microarchitecture lines = zen;
@@ -508,12 +621,14 @@ TEST(small_pages)
     carm_verdict_find(&bounds, 21e-9, 1.0, &code, &v);
     assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
     assert_int_equal(v.advice[v.nadvice - 1].code, CARM_ADVICE_HUGE_PAGES);
-    assert_near(v.loop.high, 2.1, 1e-9); /* misses side by side, with large pages */
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_PARTITION); /* all are in flight that can be */
+    assert_near(v.advice[1].gain.high, 2.1, 1e-9);             /* with large pages */
     /* faster than such pages allow: it has larger ones, and these bounds do not hold */
     carm_verdict_find(&bounds, 12e-9, 1.0, &code, &v);
     assert_true(v.bounds.of[0].refuted);
     assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
     assert_int_equal(v.nadvice, 1);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_PARTITION);
     /* a fill writes half of its lines: its rate is not the mix's */
     in.scattered[CARM_FROM_DRAM] = 0.0;
     in.written = 0.5;
@@ -568,6 +683,84 @@ TEST(beside_misses)
     in.renamed = 17.0;
     carm_bounds_find(&in, &bounds);
     assert_near(bound_of(&bounds, CARM_LIMIT_LATENCY, "4 KiB")->seconds, 28e-9, 1e-12);
+}
+
+/* Lines at random places, ns: loads from L3 1 (with 2 MiB pages 0.5), from memory 10 (5); stores 20 (12), of numbers loaded
+ * from there 30, which with 2 MiB pages was not measured. */
+TEST(scattered)
+{
+    enum { HUGE = 2 << 20 };
+    static struct carm_in_flight flights[] = {
+        {.level = "L3", .code = "scalar", .page_bytes = 4096, .rate = 1e9},
+        {.level = "L3", .code = "scalar", .page_bytes = HUGE, .rate = 2e9},
+        {.level = "DRAM", .code = "scalar", .page_bytes = 4096, .rate = 1e8},
+        {.level = "DRAM", .code = "scalar", .page_bytes = HUGE, .rate = 2e8},
+        {.level = "DRAM", .code = CARM_SCATTERED_STORES, .page_bytes = 4096, .rate = 5e7},
+        {.level = "DRAM", .code = CARM_SCATTERED_STORES, .page_bytes = HUGE, .rate = 1e9 / 12},
+        {.level = "DRAM", .code = CARM_SCATTERED_UPDATES, .page_bytes = 4096, .rate = 1e9 / 30}};
+    const struct carm_model model = {.in_flight = flights,
+                                     .nin_flight = sizeof flights / sizeof *flights};
+    struct carm_bounds_input in = {.rates.model = &model,
+                                   .clock_hz = clock_hz,
+                                   .scattered = {[CARM_FROM_L3] = 1.0, [CARM_FROM_DRAM] = 4.0},
+                                   .overwritten = {[CARM_FROM_DRAM] = 2.0},
+                                   .rewritten = {[CARM_FROM_DRAM] = 1.0}};
+    const struct carm_verdict_code code = {.scalar = true};
+    struct carm_bounds b;
+    struct carm_verdict v;
+    carm_bounds_find(&in, &b);
+    assert_int_equal(b.n, 2);
+    assert_true(b.of[0].small_pages && b.of[0].saturated && b.of[1].saturated);
+    assert_near(b.of[0].seconds, 81e-9, 1e-15);   /* 1 + 10 + 2 x 20 + 30 */
+    assert_near(b.of[1].seconds, 34.5e-9, 1e-15); /* 0.5 + 2 x 5 + 2 x 12 */
+    assert_near(b.of[0].huge_seconds, 34.5e-9, 1e-15);
+    carm_verdict_find(&b, 90e-9, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_PARTITION);
+    assert_int_equal(v.advice[1].code, CARM_ADVICE_HUGE_PAGES);
+    assert_near(v.advice[1].gain.high, 90 / 34.5, 1e-9);
+}
+
+/* 300 bytes each way between L2 and an L3 of victims, as a stream of loads has them: its 100 GB/s are of what comes. */
+TEST(victims)
+{
+    static struct carm_memory_roof memory[] = {{.level = "L3", .ldst = "1:0", .bandwidth = 100e9},
+                                               {.level = "DRAM", .ldst = "1:0", .bandwidth = 10e9}};
+    static struct carm_roofs roofs = {.threads = 1, .memory = memory, .nmemory = 2};
+    struct carm_bounds_input in = {.clock_hz = clock_hz, .roofs = &roofs, .victims = true};
+    struct carm_bounds b;
+    in.bytes[CARM_FROM_L3] = 600.0;
+    in.bytes[CARM_FROM_DRAM] = 10.0;
+    carm_bounds_find(&in, &b);
+    assert_near(bound_of(&b, CARM_LIMIT_L3, "L3")->seconds, 3e-9, 1e-15);
+    assert_near(bound_of(&b, CARM_LIMIT_DRAM, "DRAM")->seconds, 1e-9, 1e-15);
+    in.victims = false;
+    carm_bounds_find(&in, &b);
+    assert_near(bound_of(&b, CARM_LIMIT_L3, "L3")->seconds, 6e-9, 1e-15);
+}
+
+/* lock add [rdi], rax; xchg [rsi], rdx; sub ecx, 1; jnz: an exchange with memory has a lock without the prefix. */
+TEST(locks)
+{
+    static const uint8_t bytes[] = {0xf0, 0x48, 0x01, 0x07, 0x48, 0x87,
+                                    0x16, 0x83, 0xe9, 0x01, 0x75, 0xf4};
+    static struct carm_core_figure lock = {.kind = CARM_CORE_LOCK_ADD, .latency = 8.0};
+    const struct carm_model model = {.core = &lock, .ncore = 1};
+    const struct carm_verdict_code code = {.scalar = true};
+    struct carm_verdict v;
+    struct judged j;
+    char text[128];
+    judge(&j, bytes, sizeof bytes, 17.0);
+    assert_near(j.in.locked, 2.0, 1e-9);
+    j.in.rates.model = &model;
+    carm_bounds_find(&j.in, &j.bounds);
+    assert_near(bound_of(&j.bounds, CARM_LIMIT_CHAIN, "lock")->seconds * clock_hz, 16.0, 1e-9);
+    carm_verdict_find(&j.bounds, 17.0 / clock_hz, 1.0, &code, &v);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_ATOMICS);
+    const struct carm_verdict_kept kept = carm_verdict_keep(&v);
+    assert_string_equal(carm_verdict_limited_by(text, sizeof text, &kept),
+                        "dependent operations (atomic)");
+    done(&j);
 }
 
 /* A column of a matrix: a load and a store that each need a walk. Walks of 4 KiB pages take 6 and 3 ns, of 2 MiB pages 3
@@ -714,6 +907,17 @@ TEST(gains)
     assert_int_equal(v.advice[0].code, CARM_ADVICE_NO_BRANCH);
     assert_true(v.estimate);
     assert_near(b.of[0].seconds * clock_hz, 0.5 * (16.0 + 5.0) + 300.0, 1e-6);
+    /* a chain through data about as large as a cache: the time tells how much of it others have */
+    struct carm_bounds_input chase = {
+        .clock_hz = clock_hz, .missing_cycles = 60.0, .border_cycles = 400.0};
+    carm_bounds_find(&chase, &b);
+    carm_verdict_find(&b, 200.0 / clock_hz, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
+    assert_true(v.estimate && v.advice[0].code == CARM_ADVICE_PREFETCH);
+    carm_verdict_find(&b, 64.0 / clock_hz, 1.0, &code, &v);
+    assert_false(v.estimate);
+    carm_verdict_find(&b, 800.0 / clock_hz, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_UNKNOWN);
     /* lines that threads write in turn: the estimate is of the most, and the verdict says "may" */
     struct carm_bounds_input in = {
         .clock_hz = clock_hz, .contended = 2.0, .transfer_seconds = 50e-9};

@@ -183,8 +183,9 @@ static void fill(struct carm_core_figure *f, struct quantity *q, size_t rounds, 
 {
     double *figure = throughput ? &f->throughput : &f->latency;
     struct carm_ci *ci = throughput ? &f->throughput_ci95 : &f->latency_ci95;
-    const bool is_chance =
-        f->kind == CARM_CORE_PAGE_FAULT || f->kind == CARM_CORE_BRANCH_MISPREDICTED;
+    const bool is_chance = f->kind == CARM_CORE_PAGE_FAULT ||
+                           f->kind == CARM_CORE_BRANCH_MISPREDICTED ||
+                           f->kind == CARM_CORE_INDIRECT_MISPREDICTED;
     const bool agree = carm_core_estimate(q->rounds, rounds, is_chance ? near_chance : near_core,
                                           floor_relative, figure, ci);
     if (q->code && (!*f->code || !throughput)) {
@@ -422,7 +423,8 @@ static int open_work(struct carm_latency_run *run, struct work *k, struct carm_e
             struct quantity *q = &k->quantities[k->n++];
             q->code = &im->chains[i];
             const char *kind = q->code->code.row->kind;
-            q->mispredicts = strcmp(kind, "branch-mispredicted") == 0;
+            q->mispredicts = strcmp(kind, "branch-mispredicted") == 0 ||
+                             strcmp(kind, "indirect-mispredicted") == 0;
             /* the loop's own branch is taken, too */
             q->units = (double)q->code->units + (strcmp(kind, "branch-taken") == 0 ? 1.0 : 0.0);
         }

@@ -700,24 +700,111 @@ static int measure_aliased(struct memory *m, struct carm_err *err)
     return rc;
 }
 
-/* Independent misses to memory with 4 KiB pages, as most programs have them: their translations miss, too. */
-static int measure_small(struct memory *m, struct carm_err *err)
+/* Misses to memory beside instructions that write registers.
+ * scalar  number of the rate without them */
+static int measure_beside(struct memory *m, size_t scalar, struct carm_err *err)
 {
-    const struct carm_latency *dram =
-        carm_latency_find(m->run->model, "DRAM", CARM_LATENCY_RANDOM, m->page_bytes[0]);
-    if (!dram || !(dram->seconds > 0.0) || m->page_bytes[0] != SMALL || m->page_bytes[1] == SMALL ||
-        !lay_out(m, 0, CARM_LATENCY_RANDOM, m->bytes, true)) {
-        return 0;
-    }
     const struct carm_model *model = m->run->model;
-    const size_t scalar = model->nin_flight;
-    int rc = measure_flight(m, "DRAM", "scalar", "P.k", 0, m->bytes, false, 0.0, err);
+    int rc = 0;
     for (size_t i = 0; i < CARM_CHASE_BESIDE && model->nin_flight > scalar && !rc; i++) {
         char name[CARM_NAME_MAX], prefix[CARM_CODE_NAME_MAX];
         (void)snprintf(name, sizeof name, CARM_BESIDE "%u", carm_chase_beside[i]);
         (void)snprintf(prefix, sizeof prefix, "P.b%u.k", carm_chase_beside[i]);
         rc = measure_flight(m, "DRAM", name, prefix, 0, m->bytes, false,
                             model->in_flight[scalar].latency_seconds, err);
+    }
+    return rc;
+}
+
+/* Independent misses to L3 and memory with 4 KiB pages, as most programs have them: their translations miss, too. */
+static int measure_small(struct memory *m, struct carm_err *err)
+{
+    static const char *const levels[] = {"L3", "DRAM"};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels && !rc; i++) {
+        const bool memory = i == 1;
+        const struct carm_latency *flat =
+            carm_latency_find(m->run->model, levels[i], CARM_LATENCY_RANDOM, m->page_bytes[0]);
+        const uint64_t set = memory ? m->bytes : flat ? flat->working_set_bytes : 0;
+        if (flat && flat->seconds > 0.0 && m->page_bytes[0] == SMALL && m->page_bytes[1] != SMALL &&
+            lay_out(m, 0, CARM_LATENCY_RANDOM, set, memory)) {
+            const size_t scalar = m->run->model->nin_flight;
+            rc = measure_flight(m, levels[i], "scalar", "P.k", 0, set, false, 0.0, err);
+            rc = rc || !memory ? rc : measure_beside(m, scalar, err);
+        }
+    }
+    return rc;
+}
+
+struct scattered {
+    char *start;
+    uint64_t lines;
+    bool loads;         /* before each store */
+    double rates[REPS]; /* accesses/s */
+};
+
+/* Independent accesses to random lines, whose places are numbers of a counter, mixed: no access waits for another.
+ * source of the mixture: Steele et al. 2014, Fast splittable pseudorandom number generators (splitmix64) */
+static void scattered_job(struct carm_worker *w, void *arg)
+{
+    enum { ACCESSES = 1 << 15 };
+    struct scattered *s = arg;
+    /* copies: loads of these beside stores to unknown places make the loop 1.3 times as slow */
+    const bool loads = s->loads;
+    char *const start = s->start;
+    const uint64_t lines = s->lines;
+    uint64_t seed = 0;
+    for (size_t i = 0; i <= REPS; i++) { /* the first one brings lines and tables of pages */
+        const uint64_t begin = carm_clock_now();
+        for (size_t k = 0; k < ACCESSES; k++) {
+            seed += UINT64_C(0x9e3779b97f4a7c15);
+            const uint64_t mixed = (seed ^ seed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+            const uint64_t line = (mixed >> 32) * lines >> 32;
+            volatile uint64_t *word = (volatile uint64_t *)(void *)(start + line * CARM_LINE_BYTES);
+            *word = loads ? *word + 1 : k;
+        }
+        s->rates[i > 0 ? i - 1 : 0] =
+            ACCESSES * w->team->clock->tsc_hz / (double)(carm_clock_now() - begin);
+    }
+}
+
+static const struct {
+    const char *code;
+    bool loads;
+} scattered[] = {{CARM_SCATTERED_STORES, false}, {CARM_SCATTERED_UPDATES, true}};
+enum { SCATTERED = sizeof scattered / sizeof *scattered };
+
+/* start, bytes  memory with one kind of pages */
+static int scatter(struct memory *m, const char *level, size_t pages, char *start, uint64_t bytes,
+                   struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < SCATTERED && !rc && !carm_team_is_over(m->run->team); i++) {
+        struct scattered s = {
+            .start = start, .lines = bytes / CARM_LINE_BYTES, .loads = scattered[i].loads};
+        carm_team_run(m->run->team, scattered_job, &s);
+        rc = add_flight(m, level, scattered[i].code, pages, bytes, s.rates, 0.0, err);
+    }
+    return rc;
+}
+
+/* Random lines of L2, L3 and memory. Last, as stores overwrite the chases. */
+static int measure_scattered(struct memory *m, struct carm_err *err)
+{
+    static const char *const levels[] = {"L2", "L3", "DRAM"};
+    enum { LEVELS = sizeof levels / sizeof *levels };
+    int rc = 0;
+    for (size_t i = 0; i < LEVELS * PAGES_OF_LEVEL && !rc; i++) {
+        const size_t pages = i % PAGES_OF_LEVEL;
+        const char *level = levels[i / PAGES_OF_LEVEL];
+        const struct carm_latency *flat =
+            carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[pages]);
+        const uint64_t set = strcmp(level, "DRAM") == 0 ? m->bytes
+                             : flat                     ? flat->working_set_bytes
+                                                        : 0;
+        if (set > 0 && (pages == 0 || m->page_bytes[pages] != m->page_bytes[0])) {
+            rc = scatter(m, level, pages, m->buffers[pages].start, set, err);
+        }
     }
     return rc;
 }
@@ -855,7 +942,8 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     enum {
         CURVES = 4 * PAGES_OF_LEVEL,
         LEVELS = 4 * (CARM_TOPO_CACHES_MAX + 4),
-        FLIGHTS = 3 * 9 + 1 + CARM_CHASE_BESIDE + STREAMS + 4 * PAGES_OF_LEVEL + 2 * 3
+        FLIGHTS = 3 * 9 + 2 + CARM_CHASE_BESIDE + STREAMS + 4 * PAGES_OF_LEVEL + 2 * 3 +
+                  SCATTERED * 3 * PAGES_OF_LEVEL
     };
     struct memory m = {.run = run};
     struct carm_model *model = run->model;
@@ -874,6 +962,7 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     }
     rc = rc || m.bytes == 0 ? rc : measure_flights(&m, err);
     rc = rc || m.bytes == 0 ? rc : measure_small(&m, err);
+    rc = rc || m.bytes == 0 ? rc : measure_scattered(&m, err);
     close_memory(&m);
     return rc;
 }

@@ -111,6 +111,23 @@ TEST(samples_have_their_kind)
     carm_samples_close(&samples);
 }
 
+/* A file of the kernel's: 300 MiB, 256 of them in huge pages that it found, and 100 in reserved ones. */
+TEST(huge_pages)
+{
+    static const char *const text = "55d0-7ffd ---p 00000000 00:00 0 [rollup]\n"
+                                    "Rss:              310000 kB\n"
+                                    "Anonymous:        307200 kB\n"
+                                    "AnonHugePages:    262144 kB\n"
+                                    "Shared_Hugetlb:    99999 kB\n"
+                                    "Private_Hugetlb:  102400 kB\n";
+    uint64_t kib = 0;
+    FILE *f = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    assert_non_null(f);
+    assert_near(carm_samples_huge(f, &kib), 364544.0 / 409600.0, 1e-12);
+    assert_int_equal(kib, 409600);
+    (void)fclose(f);
+}
+
 TEST(merged_samples_keep_their_kinds)
 {
     struct carm_sample a = {.n = 3, .on = {1, 2, 0}};
