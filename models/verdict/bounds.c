@@ -701,6 +701,9 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
         "condition is known, and %.3g by its misses): %s",
         in->mispredicted, each, in->resolve_cycles,
         in->mispredicted > 0.0 ? in->resolve_missing / in->mispredicted : 0.0, origin_of(measured));
+    if (branches) {
+        branches->indirect = astray > 0.5; /* more than half */
+    }
     /* loads beyond a wrong prediction often bring lines that the right way needs, too */
     if (branches && in->resolve_missing > in->mispredicted * each) {
         branches->at_most = true;

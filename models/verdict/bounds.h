@@ -62,6 +62,7 @@ struct carm_lower_bound {
     bool apart;          /* by lines that other threads write */
     bool saturated;      /* by as many misses at a time as the core can have in flight */
     bool locked;         /* by locked instructions */
+    bool indirect;       /* most of its mispredictions are of indirect jumps */
     bool offset;         /* by loads at the place of a store in another page */
     bool unrolls;        /* an unrolled loop has hardly any of it: its counter and its jump */
     const char *

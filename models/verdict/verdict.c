@@ -260,7 +260,8 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     out->loop.low = out->loop.high = out->program.low = out->program.high = 1.0;
     for (size_t i = 0; i < out->bounds.n; i++) {
         struct carm_lower_bound *b = &out->bounds.of[i];
-        const double over = b->limit == CARM_LIMIT_BRANCHES ? foreseen : CARM_VERDICT_OVER;
+        const double over =
+            b->limit == CARM_LIMIT_BRANCHES && !b->indirect ? foreseen : CARM_VERDICT_OVER;
         b->refuted = b->seconds > over * seconds && !b->at_most;
     }
     const struct carm_lower_bound *first = largest(&out->bounds, false, CARM_LIMIT_UNKNOWN);
@@ -325,6 +326,8 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     }
     if (first->apart) {
         advise(out, CARM_ADVICE_APART);
+    } else if (first->indirect) {
+        /* of an interpreter: no change of its data or of one branch helps */
     } else if (first->offset) {
         advise(out, CARM_ADVICE_SHIFT);
     } else if (first->locked) {

@@ -432,6 +432,14 @@ TEST(doubt)
     assert_string_equal(carm_verdict_limited_by(text, sizeof text, &kept),
                         "maybe memory latency and maybe mispredicted branches");
     assert_int_equal(v.advice[0].code, CARM_ADVICE_PREFETCH);
+    /* a predictor knows the jumps of an interpreter's loops, and nothing is advised about them */
+    struct carm_bounds jumps = {.n = 0};
+    carm_bounds_add(&jumps, CARM_LIMIT_BRANCHES, 11.0, true, "x")->indirect = true;
+    carm_bounds_add(&jumps, CARM_LIMIT_ISSUE, 4.0, false, "x");
+    carm_verdict_find(&jumps, 10.0, 1.0, &about, &v);
+    assert_true(v.limit == CARM_LIMIT_BRANCHES && v.nadvice == 0);
+    carm_verdict_find(&jumps, 8.0, 1.0, &about, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_UNKNOWN);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct carm_bounds b = {.n = 0};
         carm_bounds_add(&b, CARM_LIMIT_BRANCHES, all[i].branches, true, "x");
