@@ -102,7 +102,7 @@ static int help(int argc, char **argv)
         among = found->subs;
     }
     if (about) {
-        carm_opt_help(about);
+        carm_opt_help(about, true);
     } else {
         carm_opt_usage();
     }
@@ -115,7 +115,7 @@ static int run_command(const struct carm_command *cmd, int argc, char **argv)
     int n = carm_opt_choose(&cmd, argc, argv);
     n = n < 0 ? n : carm_opt_parse(cmd, n, argv);
     if (n == CARM_OPT_HELP) {
-        carm_opt_help(cmd);
+        carm_opt_help(cmd, false);
         return finish(CARM_EXIT_OK);
     }
     if (n < 0) {

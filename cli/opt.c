@@ -53,8 +53,7 @@ static void print_wrapped(FILE *out, const char *text, int indent, int column, i
     fprintf(out, "\n");
 }
 
-/* Columns of the terminal that standard error is, at most SAY_WIDTH; 0 = it is none. */
-static int say_width(void)
+int carm_say_width(void)
 {
     enum { NARROWEST = 40 };
     struct winsize size;
@@ -74,7 +73,7 @@ void carm_say(const char *head, const char *fmt, va_list ap)
     char text[1024], clean[1024], first[64];
     char *lines = NULL;
     size_t size = 0;
-    const int width = say_width();
+    const int width = carm_say_width();
     vsnprintf(text, sizeof text, fmt, ap);
     carm_text_clean(clean, sizeof clean, text, false);
     FILE *out = width ? open_memstream(&lines, &size) : NULL;
@@ -458,11 +457,27 @@ void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
                   HELP_WIDTH);
 }
 
-static void help_options(const struct carm_command *cmd)
+/* The end of the first sentence of a text. */
+static size_t first_sentence(const char *text)
+{
+    const char *stop = text;
+    while ((stop = strstr(stop, ". ")) && !isupper((unsigned char)stop[2])) {
+        stop += 2;
+    }
+    return stop ? (size_t)(stop - text) + 1 : strlen(text);
+}
+
+/* full  whole descriptions, not only their first sentences */
+static void help_options(const struct carm_command *cmd, bool full)
 {
     enum { HELP_COLUMN = 24 };
     printf("\noptions:\n");
     for (const struct carm_opt *o = cmd->opts; o && o->name; o++) {
+        char cut[1024];
+        struct carm_opt shown = *o;
+        snprintf(cut, sizeof cut, "%.*s", (int)(full ? strlen(o->help) : first_sentence(o->help)),
+                 o->help);
+        shown.help = cut;
         char letter[8] = "    ";
         if (o->letter) {
             snprintf(letter, sizeof letter, "-%c, ", o->letter);
@@ -476,7 +491,7 @@ static void help_options(const struct carm_command *cmd)
         printf("%*s", HELP_COLUMN - n, "");
         char help[1024];
         char text[1280];
-        snprintf(text, sizeof text, "%s%s%s%s", carm_opt_describe(help, sizeof help, o),
+        snprintf(text, sizeof text, "%s%s%s%s", carm_opt_describe(help, sizeof help, &shown),
                  o->dflt ? " (default: " : "", o->dflt ? o->dflt : "", o->dflt ? ")" : "");
         print_wrapped(stdout, text, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
     }
@@ -493,20 +508,29 @@ static void help_subs(const struct carm_command *cmd)
     printf("\n`carm %s SUB-COMMAND --help` describes one and lists its options.\n", cmd->name);
 }
 
-void carm_opt_help(const struct carm_command *cmd)
+void carm_opt_help(const struct carm_command *cmd, bool full)
 {
-    char names[128];
-    printf("carm %s - %s\n\nusage: carm %s ", cmd->name, cmd->summary, cmd->name);
+    char names[128], text[512];
+    const char *second = strstr(cmd->details, "\n\n"); /* paragraph */
+    snprintf(text, sizeof text, "carm %s - %s", cmd->name, cmd->summary);
+    print_wrapped(stdout, text, 2, 0, HELP_WIDTH);
     if (cmd->subs) {
-        printf("%s [options]\n\n", join_subs(names, sizeof names, cmd, "|", "|"));
+        snprintf(text, sizeof text, "usage: carm %s %s [options]", cmd->name,
+                 join_subs(names, sizeof names, cmd, "|", "|"));
     } else {
-        printf("[options]%s%s\n\n", *cmd->operands ? " " : "", cmd->operands);
+        snprintf(text, sizeof text, "usage: carm %s [options]%s%s", cmd->name,
+                 *cmd->operands ? " " : "", cmd->operands);
     }
-    print_wrapped(stdout, cmd->details, 0, 0, HELP_WIDTH);
+    printf("\n");
+    print_wrapped(stdout, text, 4, 0, HELP_WIDTH);
+    printf("\n");
+    char first[2048];
+    snprintf(first, sizeof first, "%.*s", (int)(second ? second - cmd->details : 0), cmd->details);
+    print_wrapped(stdout, full || !second ? cmd->details : first, 0, 0, HELP_WIDTH);
     if (cmd->subs) {
         help_subs(cmd);
     } else {
-        help_options(cmd);
+        help_options(cmd, full);
     }
     if (cmd->exit_status) {
         char status[512];
@@ -515,14 +539,23 @@ void carm_opt_help(const struct carm_command *cmd)
         print_wrapped(stdout, status, 0, 0, HELP_WIDTH);
     }
     if (cmd->examples) {
+        enum { SOME = 5 };
+        const char *end = cmd->examples;
+        for (int lines = 0; *end && (full || lines < SOME); end += *end ? 1 : 0) {
+            lines += end[0] == '\n' || end[1] == '\0' ? 1 : 0;
+        }
         printf("\nexamples:\n  ");
-        for (const char *c = cmd->examples; *c; c++) {
-            putchar(*c);
-            if (*c == '\n') {
-                printf("  ");
+        for (const char *c = cmd->examples; c < end; c++) {
+            if (*c == '\n' && c + 1 < end) {
+                printf("\n  ");
+            } else if (*c != '\n') {
+                putchar(*c);
             }
         }
         printf("\n");
+    }
+    if (!full && !cmd->subs) {
+        printf("\n`carm help %s` explains more.\n", cmd->name);
     }
 }
 
@@ -533,7 +566,8 @@ void carm_opt_usage(void)
     for (const struct carm_command *const *c = carm_commands; *c; c++) {
         printf("  %-10s %s\n", (*c)->name, (*c)->summary);
     }
-    printf("\n`carm COMMAND --help` describes one command and lists its options.\n"
+    printf("\n`carm COMMAND --help` lists the options of a command.\n"
+           "`carm help COMMAND` explains them in full.\n"
            "`carm --version` prints the version, `carm --man COMMAND` its man page.\n"
            "`carm --completion bash` (or zsh) prints a script that completes commands there.\n"
            "Exit status: " CARM_EXIT_USUAL "\n\n");

@@ -45,14 +45,14 @@ struct carm_opt {
 // clang-format on
 
 /* The option of commands that run somewhere on this machine: where (harness/place/place.h). */
-#define CARM_OPT_ON(value)                                                                             \
-    {                                                                                                  \
-        "on", 0, "PLACE", "the whole machine",                                                         \
-            "Part of the machine to use, as if the command had been started there: socket:0, numa:1, " \
-            "l3:2-3, core:0-7, kind:p (the fast cores of a hybrid CPU), kind:e, cpu:4, or likwid's "   \
-            "S0:0-3, M0:, C1:; several joined by commas. `carm info` lists those of this machine. "    \
-            "Such a place has a model of its own, HOST.PLACE.json.",                                   \
-            value, "socket:|numa:|l3:|l2:|core:|kind:p|kind:e|cpu:"                                    \
+#define CARM_OPT_ON(value)                                                                                   \
+    {                                                                                                        \
+        "on", 0, "PLACE", "the whole machine",                                                               \
+            "Part of the machine to use, as if the command had been started there. PLACE is socket:0, "      \
+            "numa:1, l3:2-3, core:0-7, kind:p (the fast cores of a hybrid CPU), kind:e, cpu:4, or "          \
+            "likwid's S0:0-3, M0:, C1:; several joined by commas. `carm info` lists those of this machine. " \
+            "Such a place has a model of its own, HOST.PLACE.json.",                                         \
+            value, "socket:|numa:|l3:|l2:|core:|kind:p|kind:e|cpu:"                                          \
     }
 
 struct carm_command {
@@ -113,13 +113,18 @@ const char *carm_opt_next_word(const char **words, size_t *length);
  * returns dst */
 char *carm_opt_describe(char *dst, size_t size, const struct carm_opt *opt);
 
-void carm_opt_help(const struct carm_command *cmd); /* to standard output */
-void carm_opt_usage(void);                          /* the list of commands, to standard output */
+/* To standard output.
+ * full  all paragraphs, and whole descriptions of options; else the first paragraph and first sentences */
+void carm_opt_help(const struct carm_command *cmd, bool full);
+void carm_opt_usage(void); /* the list of commands, to standard output */
 
 /* Prints head and the text to standard output, wrapped to 79 columns; lines after the first
  * begin with `indent` blanks. */
 __attribute__((format(printf, 3, 4))) void carm_opt_print_wrapped(const char *head, int indent,
                                                                   const char *fmt, ...);
+
+/* Columns of the terminal that standard error is, at most 100; 0 = it is none. */
+int carm_say_width(void);
 
 /* Prints "carm: <head><sentence>" to standard error, in one line of printable text; on a terminal wrapped to
  * 100 columns or its own width. */

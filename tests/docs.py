@@ -74,6 +74,7 @@ def check_commands(page, text):
     for line in lines:
         line = re.split(r" -- |[#|;&>()]", line)[0]
         words = line.split()[1:]
+        words = words[1:] if words[:1] == ["help"] else words
         if not words or not re.fullmatch(r"[a-z]+", words[0]):
             continue  # `carm COMMAND --help`, `carm - ...`, output
         if options(words[:1]) is None:

@@ -40,9 +40,9 @@ static int print_account(const struct carm_code_spec *specs, size_t n)
         const bool integer = carm_precisions[specs[i].precision].integer;
         carm_code_intensity(&specs[i], &flops, &bytes);
         printf("%s\n  loads %" PRIu64 " (%" PRIu64 " bytes)  stores %" PRIu64 " (%" PRIu64
-               " bytes, %" PRIu64 " non-temporal)  %s %" PRIu64 " in %" PRIu64
-               " instructions\n  prefetches %" PRIu64 "  instructions %" PRIu64 " (%" PRIu64
-               " integer additions)  advances %" PRIu64 " bytes  operational intensity ",
+               " bytes, %" PRIu64 " non-temporal)\n  %s %" PRIu64 " in %" PRIu64
+               " instructions  prefetches %" PRIu64 "\n  instructions %" PRIu64 " (%" PRIu64
+               " integer additions)  advances %" PRIu64 " bytes\n  operational intensity ",
                image->codes[i].name, a->loads, a->load_bytes, a->stores, a->store_bytes,
                a->nt_stores, integer ? "operations" : "flops", a->flops, a->fp_instructions,
                a->prefetches, a->instructions, a->int_instructions, a->stride_bytes);
@@ -68,11 +68,10 @@ static int print_chain_accounts(const struct carm_chain_code *codes, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         const struct carm_chain_account *a = &image->chains[i].account;
-        printf(
-            "%s\n  units %u  instructions %u  loads %u  stores %u  dependent from one iteration to the "
-            "next %u\n",
-            image->chains[i].name, image->chains[i].units, a->instructions, a->loads, a->stores,
-            a->carried);
+        printf("%s\n  units %u  instructions %u  loads %u  stores %u\n"
+               "  dependent from one iteration to the next %u\n",
+               image->chains[i].name, image->chains[i].units, a->instructions, a->loads, a->stores,
+               a->carried);
     }
     carm_chain_image_close(image);
     return CARM_EXIT_OK;

@@ -274,7 +274,7 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
         carm_opt_print_wrapped(
             "", 0,
             "%d threads shared cores in every round: CPUs of this %s are hardware threads, though its topology says "
-            "otherwise. Their roofs are those of half as many cores, which is all there is.",
+            "otherwise. Their roofs are the roofs of half as many cores.",
             done->paired, *model->machine.hypervisor ? "virtual machine" : "machine");
     }
     for (size_t i = 0; i < model->nroofs; i++) {
@@ -589,10 +589,11 @@ static int print_dry_run(const struct carm_build_config *c, const struct carm_ho
     if (carm_topo_check_here(host->topo, &other)) {
         carm_opt_print_wrapped("", 0, "Not this machine: %s.", other.text);
     }
-    printf(
-        "%zu roofs in some %.0f s on a quiet machine, at most %.0f s (--budget); nothing was measured\n\n",
+    carm_opt_print_wrapped(
+        "", 0,
+        "%zu roofs in some %.0f s on a quiet machine, at most %.0f s (--budget); nothing was measured",
         o.roofs, ceil(o.seconds), o.most_seconds);
-    printf("threads  %-24s CPUs\n", "place");
+    printf("\nthreads  %-24s CPUs\n", "place");
     for (size_t i = 0; i < c->nthreads; i++) {
         carm_topo_cpus(host->topo, c->threads[i], cpus, sizeof cpus);
         printf("%7d  %-24s %s\n", c->threads[i], carm_topo_name(host->topo, c->threads[i], place),

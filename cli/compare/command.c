@@ -200,6 +200,9 @@ static int run_job(struct job *j, int noperands, char **operands, struct carm_er
     j->page.compare = j->compare;
     j->page.ignore_clock = opt_ignore_clock != NULL;
     j->page.ascii = opt_ascii || !carm_screen_utf8();
+    int columns, rows;
+    carm_screen_size(STDOUT_FILENO, &columns, &rows);
+    j->page.narrow = isatty(STDOUT_FILENO) && columns < CARM_COMPARE_WIDE;
     return rc ? rc : put_results(j, err);
 }
 
@@ -445,7 +448,7 @@ static const struct carm_opt opts[] = {
 
 const struct carm_command carm_command_compare = {
     .name = "compare",
-    .summary = "models, files of points, or two commands: what differs significantly",
+    .summary = "models, files of points, or two commands: what differs",
     .operands = "BASELINE [MODEL...] | POINTS POINTS | --run CMD CMD | --history DIR",
     .details =
         "Compares models with the first one, the baseline. It prints what their machines "

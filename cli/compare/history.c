@@ -95,8 +95,8 @@ static void put_table(const struct carm_history *h, const struct carm_compare_hi
     if (scattered) {
         carm_opt_print_wrapped(
             "  ", 2,
-            "%zu values that scatter: steps of more than %.3g%%; in a series without one, one is "
-            "found in at most %.2g%% of cases. Eight files on each side are needed.",
+            "%zu values that scatter: steps of more than %.3g%%; a series without a step shows a "
+            "false one in at most %.2g%% of cases. Eight files on each side are needed.",
             scattered, 100.0 * job->noise, 100.0 * CARM_HISTORY_ALARM);
     }
     if (h->by_commit && h->ncommits < h->nfiles) {
@@ -105,7 +105,7 @@ static void put_table(const struct carm_history *h, const struct carm_compare_hi
             h->nfiles - h->ncommits);
     }
     if (h->unlike) {
-        carm_opt_print_wrapped("  ", 2, "%zu times, two neighbours had no name in common.",
+        carm_opt_print_wrapped("  ", 2, "%zu pairs of neighbouring files have no name in common.",
                                h->unlike);
     }
 }

@@ -251,16 +251,17 @@ static struct summary summarize(const struct page *page)
 static void put_summary(const struct page *page)
 {
     const struct summary s = summarize(page);
-    printf("%zu point%s: %zu significantly faster, %zu slower, %zu with other counts", s.points,
-           s.points == 1 ? "" : "s", s.faster, s.slower, s.counts);
+    char unjudged[96] = "", parts[96] = "";
     if (s.unjudged) {
-        printf("; %zu time%s not judged, as there are too few runs", s.unjudged,
-               s.unjudged == 1 ? "" : "s");
+        snprintf(unjudged, sizeof unjudged, "; %zu time%s not judged, as there are too few runs",
+                 s.unjudged, s.unjudged == 1 ? "" : "s");
     }
     if (s.parts) {
-        printf("; %zu of their loops or functions below", s.parts);
+        snprintf(parts, sizeof parts, "; %zu of their loops or functions below", s.parts);
     }
-    printf("\n");
+    carm_opt_print_wrapped(
+        "", 0, "%zu point%s: %zu significantly faster, %zu slower, %zu with other counts%s%s",
+        s.points, s.points == 1 ? "" : "s", s.faster, s.slower, s.counts, unjudged, parts);
 }
 
 /* Whether any point has such a value. */
@@ -286,14 +287,14 @@ static void put_point(const struct page *page, size_t at, const struct carm_chan
                      100.0 * v->error);
         }
         fputs_unlocked("  ", stdout);
-        carm_text_put(stdout, 22, kinds[k].title);
-        carm_text_put(stdout, -14, value_text(a, sizeof a, kind, v->value[0]));
-        carm_text_put(stdout, -15, value_text(b, sizeof b, kind, v->value[1]));
+        carm_text_put(stdout, 20, kinds[k].title);
+        carm_text_put(stdout, -13, value_text(a, sizeof a, kind, v->value[0]));
+        carm_text_put(stdout, -14, value_text(b, sizeof b, kind, v->value[1]));
         carm_text_put(stdout, -10, change_text(change, sizeof change, kind, v));
         const char *verdict = verdict_text(v, kind);
         if (*error || *verdict) {
-            carm_text_put(stdout, -10, error);
-            fputs_unlocked(*verdict ? "  " : "", stdout);
+            carm_text_put(stdout, *error ? -8 : 0, error);
+            fputs_unlocked(*verdict ? " " : "", stdout);
             fputs_unlocked(verdict, stdout);
         }
         putc_unlocked('\n', stdout);
@@ -379,7 +380,7 @@ static void put_table(const struct page *page)
     } else {
         printf("  no model, so no roofs: name one, or run carm build\n");
     }
-    printf("\n  %-21s %14s %14s %9s %9s\n", "", "A", "B", "change", "95% CI");
+    printf("\n  %-20s%13s%14s%10s%8s\n", "", "A", "B", "change", "95% CI");
     const size_t left = put_points(page, false, put_point);
     if (left) {
         printf("\nand %zu more points: --top 0 shows all\n", left);

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "models/compare.h"
 
+enum { CARM_COMPARE_WIDE = 113 }; /* columns of the table with words */
+
 struct carm_compare_page {
     const struct carm_compare *compare;
     const char *files[CARM_COMPARE_MOST]; /* where each model is from */
@@ -17,6 +19,7 @@ struct carm_compare_page {
     double threshold;  /* of --threshold, a share; negative = none */
     bool ignore_clock; /* --threshold ignores values that are the same per cycle */
     bool ascii;
+    bool narrow; /* marks in place of words: the terminal is narrower than the table with words */
 };
 
 /* A change in per cent: "-12.3%", "0.0%". returns dst */

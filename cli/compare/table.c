@@ -9,7 +9,7 @@
 #include "cli/opt.h"
 #include "models/validation.h"
 
-enum { NAME_WIDTH = 24, FACT_WIDTH = 14, SHORT_WIDTH = 12, WIDTH_MOST = 110 };
+enum { NAME_WIDTH = 20, FACT_WIDTH = 14, SHORT_WIDTH = 12, WIDTH_MOST = 110 };
 
 char *carm_compare_percent(char *dst, size_t size, double share)
 {
@@ -229,9 +229,18 @@ static bool is_compared(const struct carm_compare_row *row)
     return false;
 }
 
-static void put_verdict(const struct carm_compare_row *row, const struct carm_compare_diff *d)
+/* Those of CARM_COMPARE_ABSENT, which no row has, are significant and the same per cycle. */
+static const char marks[] = {[CARM_COMPARE_ABSENT] = 'c',
+                             [CARM_COMPARE_DISTURBED] = '!',
+                             [CARM_COMPARE_EQUAL] = ' ',
+                             [CARM_COMPARE_SIGNIFICANT] = '*'};
+
+static void put_verdict(const struct carm_compare_page *page, const struct carm_compare_row *row,
+                        const struct carm_compare_diff *d)
 {
-    if (d->verdict == CARM_COMPARE_DISTURBED) {
+    if (page->narrow) {
+        putchar(marks[d->same_per_cycle ? CARM_COMPARE_ABSENT : d->verdict]);
+    } else if (d->verdict == CARM_COMPARE_DISTURBED) {
         printf("! disturbed in %s", !row->values[1].disturbed   ? "A"
                                     : !row->values[0].disturbed ? "B"
                                                                 : "both");
@@ -255,7 +264,7 @@ static void put_pair_row(const struct carm_compare_page *page, const struct carm
     }
     printf("  ");
     put_text(page, NAME_WIDTH, row->name);
-    printf(" %14s %14s %8s ", rate_text(a, sizeof a, row, 0), rate_text(b, sizeof b, row, 1),
+    printf(" %13s %13s %8s ", rate_text(a, sizeof a, row, 0), rate_text(b, sizeof b, row, 1),
            carm_compare_percent(change, sizeof change, d->change));
     if (d->error > CARM_NOT_KNOWN) {
         printf("%*s", page->ascii ? 8 : 7, "unknown");
@@ -263,26 +272,23 @@ static void put_pair_row(const struct carm_compare_page *page, const struct carm
         printf("%s%5.2f%%", page->ascii ? "+-" : "±", 100.0 * d->error);
     }
     printf(" %9s  ", cycle);
-    put_verdict(row, d);
+    put_verdict(page, row, d);
     printf("\n");
 }
 
 static void put_row(const struct carm_compare_page *page, const struct carm_compare_row *row)
 {
-    static const char marks[] = {[CARM_COMPARE_DISTURBED] = '!',
-                                 [CARM_COMPARE_EQUAL] = ' ',
-                                 [CARM_COMPARE_SIGNIFICANT] = '*'};
     char text[CARM_TEXT_NUMBER_MAX];
     printf("  ");
     put_text(page, NAME_WIDTH, row->name);
-    printf(" %14s", rate_text(text, sizeof text, row, 0));
+    printf(" %13s", rate_text(text, sizeof text, row, 0));
     for (size_t i = 1; i < page->compare->n; i++) {
         const struct carm_compare_diff *d = &row->diffs[i];
         if (d->verdict == CARM_COMPARE_ABSENT) {
             printf(" %9s ", "-");
         } else {
             printf(" %9s%c", carm_compare_percent(text, sizeof text, d->change),
-                   d->same_per_cycle ? 'c' : marks[d->verdict]);
+                   marks[d->same_per_cycle ? CARM_COMPARE_ABSENT : d->verdict]);
         }
     }
     printf("\n");
@@ -338,9 +344,9 @@ static void put_set(const struct carm_compare_page *page, const struct carm_comp
     set_name(page, set, name, sizeof name);
     printf("\n%s\n", name);
     put_clocks(page, set);
-    printf("  %-*s %14c", NAME_WIDTH, "roof", 'A');
+    printf("  %-*s %13c", NAME_WIDTH, "roof", 'A');
     if (is_pair(page)) {
-        printf(" %14c %8s %7s %9s", 'B', "change", "95% CI", "per cycle");
+        printf(" %13c %8s %7s %9s", 'B', "change", "95% CI", "per cycle");
     } else {
         for (size_t i = 1; i < page->compare->n; i++) {
             printf(" %9c ", carm_compare_letter(i));
@@ -612,7 +618,7 @@ void carm_compare_put_table(const struct carm_compare_page *page)
     }
     put_other_sets(page);
     put_fitness(page);
-    if (!is_pair(page)) {
+    if (!is_pair(page) || page->narrow) {
         printf("\n* significant, c significant but the same per cycle, ! disturbed\n");
     }
     if (compared) {

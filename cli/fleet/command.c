@@ -206,7 +206,7 @@ static const struct carm_command *const parts[] = {&carm_command_fleet_build, &s
 
 const struct carm_command carm_command_fleet = {
     .name = "fleet",
-    .summary = "the nodes of a cluster: what each type can do, which fall short, what has changed",
+    .summary = "the nodes of a cluster: types, slow nodes, changes",
     .details =
         "Compares the models of many nodes. Measure the nodes with srun carm build -o "
         "models/%h.json, or with carm fleet build under MPI; then read the models with show or "

@@ -367,20 +367,11 @@ static void put_list(const struct carm_fleet_page *page, bool drift,
 
 static void put_outliers(const struct carm_fleet_page *page)
 {
-    const struct carm_fleet *f = page->fleet;
-    const size_t slow = carm_fleet_count(f, false, CARM_FLEET_SLOW);
-    const size_t suspects = carm_fleet_count(f, false, CARM_FLEET_SUSPECT_NODE);
     put_list(page, false, CARM_FLEET_SLOW, "Slow outliers");
     put_list(page, false, CARM_FLEET_FAST, "Fast outliers");
     if (page->suspects) {
         put_list(page, false, CARM_FLEET_SUSPECT_NODE,
                  "Suspects (column q: the p value of the node alone)");
-    }
-    if (slow || suspects) {
-        putchar('\n');
-        carm_opt_print_wrapped(
-            "", 0,
-            "Next: measure such a node again while nothing else runs on it (carm build). If it is still slow, compare it with a sound node of its group (carm compare SOUND.json NODE.json). If the core clock does not explain the difference, drain the node and check its hardware.");
     }
 }
 
@@ -438,7 +429,7 @@ static void put_odd(const struct carm_fleet_page *page)
     if (all == 0 || page->group || page->roof) {
         return;
     }
-    printf("\nOdd nodes: %zu; few of their type are so\n", all);
+    printf("\nOdd nodes: %zu, unlike most nodes of their type\n", all);
     for (size_t g = 0; g < f->ngroups && n < page->top; g++) {
         for (size_t i = 0; i < f->groups[g].nnodes && n < page->top; i++) {
             char why[1024], head[CARM_TEXT_MAX + 8], host[CARM_TEXT_MAX];
@@ -521,8 +512,8 @@ static void put_failed(const struct carm_fleet_page *page)
 static void put_lists(const struct carm_fleet_page *page)
 {
     const struct carm_fleet *f = page->fleet;
-    put_odd(page);
     put_outliers(page);
+    put_odd(page);
     put_drift(page);
     put_failed(page);
     for (size_t i = 0; i < f->nnotes && i < page->top; i++) {
@@ -532,6 +523,19 @@ static void put_lists(const struct carm_fleet_page *page)
     }
     if (f->nnotes > page->top) {
         printf("and %zu more notes: --top %zu\n", f->nnotes - page->top, f->nnotes);
+    }
+}
+
+static void put_next(const struct carm_fleet_page *page)
+{
+    if (carm_fleet_count(page->fleet, false, CARM_FLEET_SLOW) ||
+        carm_fleet_count(page->fleet, false, CARM_FLEET_SUSPECT_NODE)) {
+        carm_opt_print_wrapped(
+            "\n", 0,
+            "Next: measure such a node again while nothing else runs on it (carm build). If it is "
+            "still slow, compare it with a sound node of its group (carm compare SOUND.json "
+            "NODE.json). If the core clock does not explain the difference, drain the node and "
+            "check its hardware.");
     }
 }
 
@@ -566,18 +570,22 @@ static void put_verdict(const struct carm_fleet_page *page)
     const size_t slow = carm_fleet_count(f, false, CARM_FLEET_SLOW);
     const size_t fast = carm_fleet_count(f, false, CARM_FLEET_FAST);
     const size_t suspects = carm_fleet_count(f, false, CARM_FLEET_SUSPECT_NODE);
-    carm_opt_print_wrapped(
-        "", 2,
-        "%zu of %zu nodes are outliers (%zu slow, %zu fast). Expect at most 1 false alarm in %.3g "
-        "outliers. %zu more are suspects%s: each would be an outlier if it were the only node; up to "
-        "%.0f%% of sound nodes are suspects.",
-        slow + fast, f->njudged, slow, fast, 1.0 / page->options.fdr, suspects,
-        page->suspects || !suspects ? "" : " (--suspects)", 100.0 * CARM_FLEET_SUSPECT);
+    if (f->njudged == 0) {
+        printf("No node was judged: outliers show in groups of three nodes or more.\n");
+    } else {
+        carm_opt_print_wrapped(
+            "", 2,
+            "%zu of %zu nodes are outliers (%zu slow, %zu fast). Expect at most 1 false alarm in %.3g "
+            "outliers. %zu more are suspects%s: each would be an outlier if it were the only node; up to "
+            "%.0f%% of sound nodes are suspects.",
+            slow + fast, f->njudged, slow, fast, 1.0 / page->options.fdr, suspects,
+            page->suspects || !suspects ? "" : " (--suspects)", 100.0 * CARM_FLEET_SUSPECT);
+    }
     const size_t odd = count_odd(page);
     if (odd) {
         carm_opt_print_wrapped(
             "", 2,
-            "%zu node%s odd: memory, pages, cores, ISAs or roofs are not those of the others of %s "
+            "%zu node%s odd: memory, pages, cores, ISAs or roofs differ from the other nodes of %s "
             "type.",
             odd, odd == 1 ? " is" : "s are", odd == 1 ? "its" : "their");
     }
@@ -587,6 +595,7 @@ void carm_fleet_put_text(const struct carm_fleet_page *page)
 {
     put_verdict(page);
     put_summary(page);
+    put_lists(page);
     for (size_t g = 0; g < page->fleet->ngroups; g++) {
         /* an odd group is listed below, or asked for */
         if (carm_fleet_wants_group(page, g) &&
@@ -594,5 +603,5 @@ void carm_fleet_put_text(const struct carm_fleet_page *page)
             put_group(page, g);
         }
     }
-    put_lists(page);
+    put_next(page);
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,30 +70,42 @@ static const struct carm_level *measured_level(const struct facts *f, int level)
     return NULL;
 }
 
+__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *fmt, ...)
+{
+    const size_t used = strlen(text);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text + used, size - used, fmt, ap);
+    va_end(ap);
+}
+
 /* The answer first: the roofs that a build measures here, and whether there is a model already. */
 static void print_answer(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
-    printf("carm build  measures %s dp%s with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)),
-           carm_cpu_best_isa(&f->cpu) == CARM_AVX512 ? " (and avx2 in L1 and the peaks)" : "");
+    char text[1024] = "";
+    add(text, sizeof text, "measures %s dp%s with 1 thread",
+        carm_isa_name(carm_cpu_best_isa(&f->cpu)),
+        carm_cpu_best_isa(&f->cpu) == CARM_AVX512 ? " (and avx2 in L1 and the peaks)" : "");
     char usual[CARM_TOPO_PLACE_MAX], name[CARM_TOPO_PLACE_MAX];
     carm_topo_usual(t, usual);
     char *rest = usual;
     for (const char *word = strtok_r(usual, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         const int n = strcmp(word, "cores") == 0 ? carm_topo_cores(t) : (int)strtol(word, NULL, 10);
         if (n > 1 && n < carm_topo_cores(t)) {
-            printf(", with %d (%s)", n, carm_topo_name(t, n, name));
+            add(text, sizeof text, ", with %d (%s)", n, carm_topo_name(t, n, name));
         } else if (n > 1) {
-            printf(" and with %d, %s", n,
-                   n < t->cores ? "as many as the CPU quota has time for" : "one for each core");
+            add(text, sizeof text, " and with %d, %s", n,
+                n < t->cores ? "as many as the CPU quota has time for" : "one for each core");
         }
     }
-    printf(": ");
+    add(text, sizeof text, ": ");
     for (size_t i = 0; i < t->ncaches; i++) {
-        printf("L%d, ", t->caches[i].level);
+        add(text, sizeof text, "L%d, ", t->caches[i].level);
     }
-    printf("DRAM, in up to %s\n", carm_text_bytes(a, sizeof a, carm_build_usual_memory()));
+    carm_opt_print_wrapped("carm build  ", 12, "%sDRAM, in up to %s", text,
+                           carm_text_bytes(a, sizeof a, carm_build_usual_memory()));
     printf("model       %s%s\n\n", f->model_path, f->model ? "" : " (none yet: run `carm build`)");
 }
 
@@ -142,9 +155,8 @@ static void print_map(const struct carm_topo *topo)
     struct carm_topo_unit units[MAP_MAX];
     char a[CARM_TEXT_NUMBER_MAX];
     const size_t n = carm_topo_map(topo, units, MAP_MAX);
-    printf(
-        "places      words for --on, and N/UNIT for --threads; `carm build --dry-run` prints the sets of a "
-        "build\n");
+    printf("places      words for --on, and N/UNIT for --threads (`carm build --dry-run`\n"
+           "            prints the sets of a build)\n");
     for (size_t i = 0; i < n; i++) {
         const struct carm_topo_unit *u = &units[i];
         /* a cache of each core is no place of its own */
@@ -197,9 +209,10 @@ static void print_text(const struct facts *f)
     print_answer(f);
     printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
     if (f->cpu.hypervisor[0]) {
-        printf("            virtual machine: %s (family and model may be wrong; the ISAs come "
-               "from feature bits)\n",
-               f->cpu.hypervisor);
+        carm_opt_print_wrapped("            ", 12,
+                               "virtual machine: %s (family and model may be wrong; the ISAs come "
+                               "from feature bits)",
+                               f->cpu.hypervisor);
     }
     printf("cores       %d core%s, %d hardware thread%s, %d socket%s, %d NUMA node%s\n", t->cores,
            t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s", t->packages,
@@ -226,7 +239,7 @@ static void print_text(const struct facts *f)
             printf("; measured: bandwidth drops at %s",
                    carm_text_bytes(a, sizeof a, l->knee_bytes));
         } else if (!f->model) {
-            printf(" (reported by the OS; `carm build` measures it)");
+            printf(" (as the OS says; not measured)");
         }
         printf("\n");
     }
@@ -344,7 +357,7 @@ static int run(int noperands, char **operands)
 
 const struct carm_command carm_command_info = {
     .name = "info",
-    .summary = "this machine: topology, ISAs, clocks, counters, what will be measured",
+    .summary = "this machine: topology, ISAs, clocks, counters, what is measured",
     .operands = "",
     .details = "Prints what `carm build` would measure on this machine, and what the machine is: "
                "cores and caches that this process may use, instruction sets that both the CPU and "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of `carm place`: for each point a line of its own, one for each model, and advice. */
+/* The table of `carm place`: for each point its name and rate, the answer (its verdict or advice), a row of figures
+ * for each model, and details. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *
                            printer->ascii);
 }
 
-enum { WIDTH = 100, NAME_WIDTH = 60, TEXT_MAX = 6144 };
+enum { WIDTH = 80, NAME_WIDTH = 60, TEXT_MAX = 6144 };
 
 static const char *const model_names[] = {"cache-aware", "original"};
 
@@ -140,7 +141,7 @@ static size_t word_of(const char *text, size_t *wide)
  * plain  ASCII alone: a byte is a column */
 static void put_wrapped(FILE *out, const char *head, int indent, const char *text, bool plain)
 {
-    size_t column = strlen(head);
+    size_t column = carm_text_width(head);
     size_t left = plain ? strlen(text) : SIZE_MAX;
     fputs_unlocked(head, out);
     while (*text) {
@@ -316,44 +317,44 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
 void carm_place_table_begin(const struct carm_place_printer *printer,
                             const struct carm_model *model)
 {
-    char host[64], cpu[96], mix[CARM_NAME_MAX];
+    char host[64], cpu[96], mix[CARM_NAME_MAX], text[320], unit[CARM_NAME_MAX];
     const bool ascii = printer->ascii;
-    fprintf(printer->out, "Points on the model of %s (%s), %s loads to stores\n",
-            fit(host, sizeof host, carm_machine_host(&model->machine), 40, ascii),
-            fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
-            fit(mix, sizeof mix, model->config.ldst, 16, ascii));
-    char unit[CARM_NAME_MAX];
-    fprintf(printer->out,
-            "  roof and ceilings in %.20s/s at the point's intensity; left = speed-up to the "
-            "ceiling above\n\n",
-            carm_place_unit(unit, printer));
-    fputs(printer->flops ? "model        flop/byte " : "model          op/byte ", printer->out);
-    fputs("  share     roof  ceiling below         ceiling above       "
-          "  bound by   left to roof\n",
-          printer->out);
+    snprintf(text, sizeof text, "on the model of %s (%s), %s loads to stores",
+             fit(host, sizeof host, carm_machine_host(&model->machine), 40, ascii),
+             fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
+             fit(mix, sizeof mix, model->config.ldst, 16, ascii));
+    carm_place_table_note(printer, "Points", text);
+    snprintf(text, sizeof text,
+             "roof: %.20s/s at the point's intensity; left: speed-up to the ceiling above%s",
+             carm_place_unit(unit, printer), printer->ceilings ? "" : "; --ceilings lists all");
+    carm_place_table_note(printer, " ", text);
+    fputs(printer->flops ? "\nmodel        flop/byte " : "\nmodel          op/byte ", printer->out);
+    fputs("  share     roof  below       above         left bound\n", printer->out);
 }
 
 static void put_head(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     const struct carm_point *p = d->point;
     char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
-    char unit[CARM_NAME_MAX], threads[CARM_NUMBER_MAX];
-    fputs_unlocked(fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii), pr->out);
+    char unit[CARM_NAME_MAX], threads[CARM_NUMBER_MAX], head[640], text[640];
+    struct line h = begin_line(head, sizeof head), t = begin_line(text, sizeof text);
+    put_text(&h, fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii));
     if (d->view && d->view->kind != CARM_VIEW_RANK) {
-        fprintf(pr->out, ": %s", size_text(number, sizeof number, d->view));
+        append(&h, ": %s", size_text(number, sizeof number, d->view));
     } else if (d->rows > 1) {
-        fprintf(pr->out, " (%zu rows", d->rows);
+        append(&h, " (%zu rows", d->rows);
         if (d->imbalance > 0.0) {
-            fprintf(pr->out, ", imbalance %.2f", d->imbalance);
+            append(&h, ", imbalance %.2f", d->imbalance);
         }
-        putc_unlocked(')', pr->out);
+        put_text(&h, ")");
     }
+    put_bytes(&h, ":", sizeof ":");
     if (d->unplaced) {
-        fprintf(pr->out, ": not placed because %s\n", d->unplaced);
+        append(&t, "not placed because %s", d->unplaced);
+        carm_place_table_note(pr, head, text);
         return;
     }
     const char *const parts[] = {
-        ": ",
         carm_text_si(number, sizeof number, p->flops / carm_point_ran_seconds(p),
                      carm_place_unit(unit, pr)),
         "/s under ",
@@ -365,13 +366,14 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
         d->roofs->threads == 1 ? " thread" : " threads",
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        fputs_unlocked(parts[i], pr->out);
+        put_text(&t, parts[i]);
     }
     if (pr->flops && *pr->metric) { /* other than in the table's head */
         carm_place_unit(unit, pr);
-        fprintf(pr->out, "; roof in %.20s/s, intensity in %.20s/byte", unit, unit);
+        append(&t, "; roof in %.20s/s, intensity in %.20s/byte", unit, unit);
     }
-    putc_unlocked('\n', pr->out);
+    put_bytes(&t, "", 1);
+    carm_place_table_note(pr, head, text);
 }
 
 /* One ceiling: its name in that many columns, the rate that it allows in 8, and two blanks. */
@@ -384,14 +386,13 @@ static void put_wide_ceiling(struct line *t, const struct carm_place_printer *pr
     put_text(t, "  ");
 }
 
-static void put_ceiling(struct line *t, const struct carm_place_printer *pr,
-                        const struct carm_place *p, int i)
+/* The name of a ceiling, or "-", in 11 columns after a blank. */
+static void put_name(struct line *t, const struct carm_place_printer *pr,
+                     const struct carm_place *p, int i)
 {
-    if (i < 0) {
-        put_cell(t, 22, "-");
-        return;
-    }
-    put_wide_ceiling(t, pr, p, i, 12);
+    char name[CARM_NAME_MAX];
+    put_text(t, " ");
+    put_cell(t, 11, i < 0 ? "-" : fit(name, sizeof name, p->ceilings[i].name, 11, pr->ascii));
 }
 
 static void put_place(const struct carm_place_printer *pr, const struct carm_place *p,
@@ -406,20 +407,16 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     put_percent(t, 8, p->share);
     put_text(t, " ");
     put_scaled(t, p->roof);
-    put_text(t, "  ");
-    put_ceiling(t, pr, p, p->below);
+    put_text(t, " ");
+    put_name(t, pr, p, p->below);
     if (p->over) {
-        put_cell(t, 22, "ABOVE THE ROOF");
+        put_cell(t, 19, " ABOVE THE ROOF");
     } else {
-        put_ceiling(t, pr, p, p->above);
-    }
-    put_cell(t, 8, carm_bound_name(p->bound));
-    if (p->over) {
-        put_cell(t, -7, "-");
-    } else {
+        put_name(t, pr, p, p->above);
         put_factor(t, 7, p->ceilings[p->above].at / p->performance);
     }
-    put_factor(t, 8, p->roof / p->performance);
+    put_text(t, " ");
+    put_text(t, carm_bound_name(p->bound));
     end_line(pr->out, t);
 }
 
@@ -493,7 +490,9 @@ static void put_own(const struct carm_place_printer *pr, const struct carm_place
             (i == CARM_PLACE_CACHE_AWARE || !d->has_own[0] || d->own_roof[i].gain > worth_naming)) {
             carm_own_text(text, sizeof text, &d->own_roof[i], &d->place[i]);
             struct line t = {text, sizeof text, strlen(text)};
-            own_details(d, i, &t);
+            if (pr->ceilings || pr->runtime) {
+                own_details(d, i, &t);
+            }
             carm_place_table_note(pr, "    own roof:", text);
         }
     }
@@ -563,7 +562,7 @@ static void put_advice(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
-/* The verdict of carm run. returns whether it has advice, in place of the advice of the place under the roofs */
+/* The verdict of carm run. returns whether it has advice, which replaces the advice of the place under the roofs */
 static bool put_verdict(const struct carm_place_printer *pr, const struct carm_point *point)
 {
     char text[512];
@@ -611,6 +610,10 @@ static void put_point(const struct carm_place_printer *printer, const struct car
     static const char *const missing[] = {"  cache-aware not placed:", "  original    not placed:"};
     char notes[TEXT_MAX];
     put_head(printer, placed);
+    const bool advised = put_verdict(printer, placed->point);
+    if (!advised && !placed->unplaced) {
+        put_advice(printer, placed);
+    }
     for (int i = 0; i < 2 && !placed->unplaced; i++) {
         if (!placed->has[i]) {
             carm_place_table_note(printer, missing[i], placed->why[i].text);
@@ -622,7 +625,6 @@ static void put_point(const struct carm_place_printer *printer, const struct car
             put_ceilings(printer, &placed->place[i]);
         }
     }
-    const bool advised = put_verdict(printer, placed->point);
     if (!placed->unplaced) {
         put_region(printer, placed);
     }
@@ -633,9 +635,6 @@ static void put_point(const struct carm_place_printer *printer, const struct car
         put_own(printer, placed);
         put_levels(printer, placed);
         put_runtime(printer, placed);
-        if (!advised) {
-            put_advice(printer, placed);
-        }
     }
     if (*carm_place_notes(notes, sizeof notes, placed, true)) {
         carm_place_table_note(printer, "    note:", notes);
@@ -656,8 +655,7 @@ void carm_place_table_put(const struct carm_place_printer *printer,
 void carm_place_table_end(const struct carm_place_printer *printer)
 {
     fprintf(printer->out,
-            "\n%zu point%s: %zu on the cache-aware model, %zu on the original one, %zu above a "
-            "roof, %zu not placed\n",
+            "\n%zu point%s: cache-aware %zu, original %zu, above a roof %zu, not placed %zu\n",
             printer->points, printer->points == 1 ? "" : "s", printer->places[0],
             printer->places[1], printer->over, printer->unplaced);
     if (printer->hint && !printer->regions) {

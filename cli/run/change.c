@@ -5,6 +5,7 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
+#include "cli/opt.h"
 #include "cli/run/verdict.h"
 #include "models/place/settings.h"
 
@@ -34,27 +35,29 @@ void carm_run_change_show(const struct carm_run_changed *changed,
                           const struct carm_run_verdict *verdicts)
 {
     static const double worth_a_row = 0.01, few = 0.005;
-    char gain[32], name[256], list[CARM_SETTINGS_TEXT_MAX];
-    fprintf(stderr, "carm: with %s the program would be %s as fast",
-            carm_settings_text(list, sizeof list, &changed->changes),
-            carm_setting_words(gain, sizeof gain, changed->program));
+    char gain[32], name[256], list[CARM_SETTINGS_TEXT_MAX], text[256] = "";
     if (changed->known < 1.0 - few) {
-        fprintf(stderr, "; what limits %.0f%% of its time is not known, and stays as it is",
-                100.0 * (1.0 - changed->known));
+        snprintf(text, sizeof text,
+                 "; the limit of %.0f%% of its time is not known: taken as unchanged",
+                 100.0 * (1.0 - changed->known));
     }
-    fprintf(stderr, "\ncarm: %7s  %-30s  %-30s  %-12s  %s\n", "time", "limited today by", "then by",
-            "times as fast", "where");
+    carm_say_error(0, "with %s the program would be %s as fast%s",
+                   carm_settings_text(list, sizeof list, &changed->changes),
+                   carm_setting_words(gain, sizeof gain, changed->program), text);
+    snprintf(text, sizeof text, "%6s  %-25s %-25s %-13s", "time", "limited today by", "then by",
+             "times as fast");
+    carm_run_say_row(text, "where");
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
         const struct carm_run_change *c = &changed->parts[i];
         if (!verdicts[i].has || row->share < worth_a_row) {
             continue;
         }
-        fprintf(stderr, "carm: %6.1f%%  %-30s  %-30s  %-12s  %s\n", 100.0 * row->share,
-                carm_limit_words(verdicts[i].verdict.limit),
-                c->known ? carm_limit_words(c->limit) : "-",
-                c->known ? carm_setting_words(gain, sizeof gain, c->loop) : "-",
-                carm_run_name_cut(name, sizeof name, row, 64));
+        snprintf(text, sizeof text, "%5.1f%%  %-25s %-25s %-13s", 100.0 * row->share,
+                 carm_limit_words(verdicts[i].verdict.limit),
+                 c->known ? carm_limit_words(c->limit) : "-",
+                 c->known ? carm_setting_words(gain, sizeof gain, c->loop) : "-");
+        carm_run_say_row(text, carm_run_name_cut(name, sizeof name, row, 64));
     }
     show_bytes(changed);
 }

@@ -709,14 +709,16 @@ static int open_wanted(struct carm_run_levels **out, struct carm_run *run,
     return 0;
 }
 
-/* --report needs a model: said before the program runs. */
+/* --report needs a model, and one that was named has to be there: said before the program runs. */
 static int check_model(struct carm_err *err)
 {
     struct carm_model *model = NULL;
     struct carm_err why = {""};
     const int rc = carm_select_open(opt_model, &model, NULL, &why);
     carm_model_free(model);
-    return rc ? carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text) : 0;
+    return !rc          ? 0
+           : opt_report ? carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text)
+                        : carm_fail(err, (enum carm_error) - rc, "--model: %.300s", why.text);
 }
 
 static int run_command(int noperands, char **operands)
@@ -746,7 +748,7 @@ static int run_command(int noperands, char **operands)
     rc = rc || !opt_json || strcmp(opt_json, "-") == 0 ? rc : carm_outfile_check(opt_json, &err);
     rc = rc || !opt_report ? rc : carm_report_ready(&err);
     rc = rc || !opt_report ? rc : carm_report_check_output(opt_report, &err);
-    rc = rc || !opt_report ? rc : check_model(&err);
+    rc = rc || !(opt_report || opt_model) ? rc : check_model(&err);
     if (!rc && opt_regions && output) {
         rc = carm_run_rows_by_regions(&run, output, opt_steps, full, &err);
     }
@@ -787,20 +789,20 @@ const struct carm_command carm_command_run = {
     .summary = "count a program and place it under the roofs",
     .operands = "-- CMD [ARGS...]",
     .details =
-        "Runs a program and counts its flops and the bytes that it loads and stores, with its threads "
-        "and child processes. Then places it under the roofs of this machine's model. Where "
-        "translation counts, it prints a table of the loops by share of time, then what to try "
-        "for the three largest and what the program gains by it. Times come from samples of the "
-        "free "
-        "run, counts from the counted run. Where the CPU's counters work, they count the free run, and "
-        "carm compares their totals with those of the loops; --whole takes the counters alone, which "
-        "costs almost nothing, and runs the program once. Without counters, carm executes copies of the "
-        "program's code that count (--counters translate); --counters step executes the program "
-        "instruction by instruction. Both count exactly, and the program runs twice: first at full "
-        "speed for its time, then counted with its output discarded. Use --counters none for a "
-        "program that must not run twice. What translation cannot count "
-        "it names (\"not counted, because ...\"). For long programs that must be stepped, mark regions "
-        "(carm.h): carm then steps a sample of their calls.\n\n"
+        "Runs a program and says what limits it: in one sentence, then in a table of its loops by "
+        "share of time, with what to try and what the program would gain. For this it counts flops "
+        "and the bytes of loads and stores, with all threads and child processes, and compares them "
+        "with this machine's model. Without performance counters the program runs twice: first at "
+        "full speed for its time, then counted, with its output discarded. Use --counters none for "
+        "a program that must not run twice.\n\n"
+        "Times come from samples of the free run, counts from the counted run. Where the CPU's "
+        "counters work, they count the free run, and carm compares their totals with the sums over "
+        "the loops; --whole takes the counters alone, which costs almost nothing, and runs the "
+        "program once. Without counters, carm executes copies of the program's code that count "
+        "(--counters translate); --counters step executes the program instruction by instruction. "
+        "Both count exactly. carm names code that translation cannot count (\"not counted, because "
+        "...\"). For long programs that must be stepped, mark regions (carm.h): carm then steps a "
+        "sample of their calls.\n\n"
         "carm writes to standard error. Under srun or mpirun each rank appends its own row to "
         "--output.",
     .exit_status =

@@ -142,8 +142,8 @@ void carm_run_levels_report(const struct carm_run_levels *levels)
                      (double)c->transfers, (double)c->invalidations);
         carm_run_say(
             "",
-            "in the order of the counted run; the lines that were taken had %.4g accesses, "
-            "no order makes more of them miss",
+            "in the order of the counted run; another order can make at most %.4g accesses "
+            "miss: those to the lines that were taken",
             (double)c->contested);
     }
 }

@@ -56,14 +56,15 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 }
 
 /* A row of the table, which is never wrapped. */
-__attribute__((format(printf, 1, 2))) static void say_row(const char *fmt, ...)
+/* name  of the part, last in the row */
+__attribute__((format(printf, 2, 3))) static void say_row(const char *name, const char *fmt, ...)
 {
     char text[512], clean[512];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+    carm_run_say_row(carm_text_clean(clean, sizeof clean, text, false), name);
 }
 
 /* "12.3", "0.012", "<0.001"; "-" for an unknown share. returns dst */
@@ -178,14 +179,14 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     carm_run_name_cut(name, sizeof name, part, NAME_WIDTH);
     if (of->levels) {
         show_level(level, sizeof level, s);
-        snprintf(column, sizeof column, "%-10s ", level);
+        snprintf(column, sizeof column, " %-10s", level);
     }
-    say_row("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", share,
+    say_row(name, "%6s %7s%s %8s %6s %*s %6s  %-12s %-8s%s", share,
             scaled(flops, sizeof flops, s->point.flops, scale), ints,
             scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
                    scale),
             scaled(bytes, sizeof bytes, s->point.bytes, scale), of->integers ? 11 : 9, intensity,
-            trips, roof, bound_word(of, part, s), column, name);
+            trips, roof, bound_word(of, part, s), column);
 }
 
 /* The difference between the counts of two counted runs. */
@@ -287,13 +288,13 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                                       carm_run_is_integers(&s->row));
     }
     const bool rates = profile->has_time;
-    say_row("%7s %8s%s %8s %8s %*s %8s  %-14s %-8s %s%s", "time", rates ? "Gflop/s" : "Mflop",
+    say_row("where", "%6s %7s%s %8s %6s %*s %6s  %-12s %-8s%s", "time", rates ? "Gflop/s" : "Mflop",
             !of.integers ? ""
             : rates      ? "    Gop/s"
                          : "      Mop",
             rates ? "Ginstr/s" : "Minstr", rates ? "GB/s" : "MB", of.integers ? 11 : 9,
             of.integers ? "per byte" : "flop/byte", "trips", "reaches", "bound by",
-            levels ? "level      " : "", "where");
+            levels ? " level     " : "");
     for (size_t i = 0; i < profile->nrows; i++) {
         place(s, &of, i);
         show_row(&of, &profile->rows[i], s);

@@ -87,11 +87,21 @@ char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *r
     return dst;
 }
 
-/* "app: 2.24 s, 2 threads", and how much of it on processors where that is little. */
-static void time_text(char *dst, size_t size, const struct carm_run *run,
+void carm_run_say_row(const char *row, const char *name)
+{
+    const size_t width = (size_t)carm_say_width();
+    const bool below =
+        width && strlen("carm: ") + carm_text_width(row) + 1 + carm_text_width(name) > width;
+    fprintf(stderr, below ? "carm: %s\ncarm: %8s%s\n" : "carm: %s%1s%s\n", row, "", name);
+}
+
+/* "app: 2.24 s, 2 threads", and how much of it on processors where that is little. returns whether it is little */
+static bool time_text(char *dst, size_t size, const struct carm_run *run,
                       const struct carm_profile_row *row)
 {
     static const double little = 0.9, few = 0.75; /* of the time of one, and of several threads */
+    const bool waits =
+        row->threads <= 1 && run->cpu_seconds > 0.0 && run->cpu_seconds < little * run->row.seconds;
     const int used = snprintf(dst, size, "%.200s: %.3g s", run->name, run->row.seconds);
     const double busy = run->row.seconds > 0.0 ? run->cpu_seconds / run->row.seconds : 0.0;
     if (row->threads > 1 && busy > 0.0 && busy < few * row->threads) {
@@ -99,10 +109,11 @@ static void time_text(char *dst, size_t size, const struct carm_run *run,
                  row->threads, busy);
     } else if (row->threads > 1) {
         snprintf(dst + used, size - (size_t)used, ", %d threads", row->threads);
-    } else if (run->cpu_seconds > 0.0 && run->cpu_seconds < little * run->row.seconds) {
+    } else if (waits) {
         snprintf(dst + used, size - (size_t)used,
-                 ", %.2g s of it on processors: the rest it waits. Of that", run->cpu_seconds);
+                 ", %.2g s of it on processors: it waits for the rest", run->cpu_seconds);
     }
+    return waits;
 }
 
 /* How the accesses of a loop that waits for memory move. */
@@ -154,31 +165,31 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     const struct carm_verdict *v = &of->verdict;
     const struct carm_verdict_kept kept = carm_verdict_keep(v);
     char limit[128], gain[32], stride[128] = "", advice[160], time[320], name[256];
-    time_text(time, sizeof time, run, row);
+    const bool waits = time_text(time, sizeof time, run, row);
     carm_run_name_cut(name, sizeof name, row, 100);
-    const char *dot = strstr(time, "Of that") ? "" : ".";
+    const char *of_time = waits ? " of the processor time" : "";
     const bool unknown = v->limit == CARM_LIMIT_UNKNOWN;
     const enum carm_limit most = unknown ? v->second : v->limit;
     if (of->stride && carm_limit_is_memory(most)) {
         stride_text(stride, sizeof stride, of);
     }
     if (row->share < large) {
-        say("%s%s No loop or function has more than %.0f%% of it: time is spread over many", time,
-            dot, 100.0 * row->share);
+        say("%s. No loop or function has more than %.0f%% of it: time is spread over many", time,
+            100.0 * row->share);
         return;
     }
     const char *for_program = v->measured ? " for the program, measured" : " for the program";
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
     if (unknown && (v->second == CARM_LIMIT_UNKNOWN || v->explains < CARM_VERDICT_PATTERN)) {
-        say("%s%s %.0f%% in %s: what limits it is not known%s%s", time, dot, 100.0 * row->share,
-            name, v->nadvice ? "; may help: " : "",
+        say("%s. %.0f%%%s in %s: what limits it is not known%s%s", time, 100.0 * row->share,
+            of_time, name, v->nadvice ? "; may help: " : "",
             advice_text(advice, sizeof advice, v, rows, row));
         return;
     }
     if (unknown) {
-        say("%s%s %.0f%% in %s, %slimited by %s for %.0f%% of its time%s, the rest is not "
+        say("%s. %.0f%%%s in %s, %slimited by %s for %.0f%% of its time%s, the rest is not "
             "known%s%s%s%s%s",
-            time, dot, 100.0 * row->share, name, v->estimate ? "which may be " : "",
+            time, 100.0 * row->share, of_time, name, v->estimate ? "which may be " : "",
             carm_limit_words(v->second), 100.0 * v->explains, stride,
             v->nadvice ? "; may help: " : "", advice_text(advice, sizeof advice, v, rows, row),
             v->nadvice && gains ? ", " : "",
@@ -186,7 +197,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             v->nadvice && gains ? for_program : "");
         return;
     }
-    say("%s%s %.0f%% in %s, %slimited by %s%s%s%s%s%s%s", time, dot, 100.0 * row->share, name,
+    say("%s. %.0f%%%s in %s, %slimited by %s%s%s%s%s%s%s", time, 100.0 * row->share, of_time, name,
         v->estimate ? "which may be " : "",
         carm_verdict_limited_by(limit, sizeof limit, &kept) + (v->estimate ? strlen("maybe ") : 0),
         stride, v->nadvice ? ": " : "", advice_text(advice, sizeof advice, v, rows, row),
@@ -212,17 +223,17 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         }
         if (!answered) {
             show_answer(run, profile->rows, row, &verdicts[i]);
-            fprintf(stderr, "carm: %7s  %-36s %8s  %-9s  %s\n", "time", "limited by", "explains",
-                    "gain", "where");
+            snprintf(text, sizeof text, "%6s  %-26s %8s  %-8s", "time", "limited by", "explains",
+                     "gain");
+            carm_run_say_row(text, "where");
             answered = true;
         }
         carm_verdict_gain_text(gain, sizeof gain, &v->loop);
         snprintf(gain + strlen(gain), sizeof gain - strlen(gain), "%s", v->measured ? " *" : "");
         starred = starred || v->measured;
-        snprintf(text, sizeof text, "%6.1f%%  %-36s %7.0f%%  %-9s  %s", 100.0 * row->share,
-                 carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains, gain,
-                 carm_run_name_cut(name, sizeof name, row, 64));
-        fprintf(stderr, "carm: %s\n", text);
+        snprintf(text, sizeof text, "%5.1f%%  %-26s %7.0f%%  %-8s", 100.0 * row->share,
+                 carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains, gain);
+        carm_run_say_row(text, carm_run_name_cut(name, sizeof name, row, 64));
     }
     if (starred) {
         fprintf(stderr, "carm: * measured: the table of --what-if has the change\n");

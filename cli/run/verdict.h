@@ -10,6 +10,9 @@
 /* A row's name in so many columns: a long name is cut in the middle, its file and line never. returns dst */
 char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *row, size_t columns);
 
+/* Prints a row of a table whose last column is the name of a part: below the row where the terminal is too narrow. */
+void carm_run_say_row(const char *row, const char *name);
+
 /* Prints the answer: the largest limit of the program, then a line for each part.
  * verdicts  [profile->nrows] */
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,

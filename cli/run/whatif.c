@@ -8,11 +8,22 @@
 
 #include "base/json_write.h"
 #include "base/text.h"
+#include "cli/opt.h"
+#include "cli/run/verdict.h"
 
 static void put(const char *text)
 {
     char clean[512];
     fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
+}
+
+/* A sentence below a row, wrapped on terminals. */
+__attribute__((format(printf, 1, 2))) static void say_below(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    carm_say("         ", fmt, ap);
+    va_end(ap);
 }
 
 /* "1.8x" */
@@ -53,8 +64,7 @@ static void put_words(char *dst, size_t size, const struct carm_whatif_loop *loo
              apart);
 }
 
-static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_kind kind,
-                        const char *time, const char *name)
+static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_kind kind)
 {
     const struct carm_whatif_change *change = &loop->changes[kind];
     char gain[16], program[16], sure[24], words[96], advice[128], text[512];
@@ -79,29 +89,28 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
         snprintf(advice, sizeof advice, "%s (%s)", carm_whatif_advice(kind),
                  loop->streams[kind - CARM_WHATIF_STREAM].source);
     }
-    snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s  %s", time, name, words, gain,
-             times(program, sizeof program, change->program), sure, says_little ? "" : advice);
+    snprintf(text, sizeof text, "%5s  %-42s %6s  %7s  %5s", "", words, gain,
+             times(program, sizeof program, change->program), sure);
     put(text);
+    if (!says_little) {
+        say_below("%s", advice);
+    }
 }
 
 static void show_loop(const struct carm_whatif_loop *loop, const struct carm_profile_row *row)
 {
-    char time[16], name[64], text[512];
-    bool first = true;
+    char time[16], name[256], text[512];
     snprintf(time, sizeof time, "%.0f%%", 100.0 * row->share);
-    carm_text_cut(name, sizeof name, row->name, loop->nest ? 19 : 24, false);
-    if (loop->nest) {
-        snprintf(name + strlen(name), sizeof name - strlen(name), " nest");
-    }
+    snprintf(text, sizeof text, "%5s  %s%s", time, carm_run_name_cut(name, sizeof name, row, 60),
+             loop->nest ? " nest" : "");
+    put(text);
     if (loop->why[0]) {
-        snprintf(text, sizeof text, "%5s  %-24s  not tried: %s", time, name, loop->why);
-        put(text);
+        say_below("not tried: %s", loop->why);
         return;
     }
     for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
         if (loop->changes[k].measured) {
-            show_change(loop, (enum carm_whatif_kind)k, first ? time : "", first ? name : "");
-            first = false;
+            show_change(loop, (enum carm_whatif_kind)k);
         }
     }
     for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
@@ -109,10 +118,9 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
         if (!c->measured && !c->idle) {
             char words[96];
             put_words(words, sizeof words, loop, (enum carm_whatif_kind)k);
-            snprintf(text, sizeof text, "%5s  %-24s  %-42s not known: %.200s", first ? time : "",
-                     first ? name : "", words, c->why);
+            snprintf(text, sizeof text, "%5s  %-42s %9s", "", words, "not known");
             put(text);
-            first = false;
+            say_below("%.200s", c->why);
         }
     }
 }
@@ -125,14 +133,14 @@ void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct car
         put(text);
         return;
     }
-    snprintf(text, sizeof text, "%5s  %-24s  %-42s %6s  %7s  %5s", "time", "loop", "if ...",
-             "faster", "program", "sure");
+    snprintf(text, sizeof text, "%5s  %-42s %6s  %7s  %5s", "time", "loop, and if ...", "faster",
+             "program", "sure");
     put(text);
     for (size_t i = 0; i < whatif->nloops; i++) {
         show_loop(&whatif->loops[i], &profile->rows[whatif->loops[i].row]);
     }
     snprintf(text, sizeof text,
-             "measured in copies of the running program, for which it stood still for %.1f s",
+             "measured in copies of the running program, which was stopped for %.1f s",
              whatif->seconds);
     put(text);
 }

@@ -70,10 +70,10 @@ void carm_show_machine(const struct carm_show_page *page, const struct carm_mode
         carm_show_put(page, 0, m->carm_commit);
         printf(")");
     }
-    printf(", median of %llu repetitions%s\n  mix      ", (unsigned long long)m->config.reps,
-           m->config.quick ? ", --quick" : "");
+    printf(",\n           median of %llu repetitions%s\n  mix      ",
+           (unsigned long long)m->config.reps, m->config.quick ? ", --quick" : "");
     carm_show_put(page, 0, m->config.ldst);
-    printf(" loads to stores, the model's mix; roofs of other mixes are ceilings\n");
+    printf(" loads to stores is the model's mix; other mixes are ceilings\n");
 }
 
 void carm_show_levels(const struct carm_show_page *page, const struct carm_model *m)
@@ -243,7 +243,7 @@ static void print_counted(const struct carm_show_page *page, const struct carm_r
 }
 
 /* "  rounds   16 to 48 of each roof, on 3 days: quiet 83%, threads on one core 17%" */
-static void print_rounds(const struct carm_show_page *page, const struct carm_roofs *r)
+static void print_rounds(const struct carm_roofs *r)
 {
     struct carm_rounds_summary s;
     char line[512] = "";
@@ -259,13 +259,13 @@ static void print_rounds(const struct carm_show_page *page, const struct carm_ro
             strncat(line, part, sizeof line - strlen(line) - 1);
         }
     }
-    printf("  made of %zu", s.least);
+    char most[32] = "";
     if (s.most > s.least) {
-        printf(" to %zu", s.most);
+        snprintf(most, sizeof most, " to %zu", s.most);
     }
-    printf(" rounds each, on %d day%s; state of the machine: ", s.days, s.days == 1 ? "" : "s");
-    carm_show_put(page, 0, line);
-    printf("\n");
+    carm_opt_print_wrapped("  ", 4,
+                           "made of %zu%s rounds each, on %d day%s; state of the machine: %s",
+                           s.least, most, s.days, s.days == 1 ? "" : "s", line);
 }
 
 static void print_note(const struct carm_show_page *page, bool disturbed, const char *what,
@@ -273,13 +273,11 @@ static void print_note(const struct carm_show_page *page, bool disturbed, const 
 {
     if (!disturbed && !*note)
         return;
-    printf("  %s ", disturbed ? "! disturbed," : "note,");
-    carm_show_put(page, 0, what);
-    printf(" ");
-    carm_show_put(page, 0, kind);
-    printf("%s", *note ? ": " : "");
-    carm_show_put(page, 0, note);
-    printf("\n");
+    char text[2 * CARM_TEXT_MAX], clean[sizeof text];
+    snprintf(text, sizeof text, "%s%s%s%s%s", what, *kind ? " " : "", kind, *note ? ": " : "",
+             note);
+    carm_opt_print_wrapped("  ", 4, "%s %s", disturbed ? "! disturbed," : "note,",
+                           carm_text_clean(clean, sizeof clean, text, page->ascii));
 }
 
 static void print_notes(const struct carm_show_page *page, const struct carm_roofs *r)
@@ -476,7 +474,7 @@ static void print_set(const struct carm_show_page *page, const struct carm_model
         print_ceilings(page, m, r);
     }
     print_counted(page, r);
-    print_rounds(page, r);
+    print_rounds(r);
     if (!codes)
         printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
     print_notes(page, r);
@@ -605,7 +603,7 @@ void carm_show_validation(const struct carm_show_page *page, const struct carm_m
             continue;
         }
         if (!row) {
-            printf("\nValidation%s%s: fitness of test code C's points, 100%% / (1 + rRMSE)\n",
+            printf("\nValidation%s%s: fitness of test code C, 100%% / (1 + rRMSE)\n",
                    m->validated[0] ? " of " : "",
                    carm_text_clean(a, sizeof a, m->validated, page->ascii));
         }

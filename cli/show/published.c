@@ -249,8 +249,8 @@ static int print_measured(const char *name, bool ascii, struct carm_err *err)
         return rc;
     }
     const struct carm_roofs *best = carm_select_best(&(struct carm_select){.nisa = 0}, m);
-    printf("  %-10s  %-24s  %5d  %-8s  %-7s  %-10.10s  %s\n", name,
-           carm_text_fit(cpu, sizeof cpu, m->machine.cpu, 24, ascii), m->machine.cores,
+    printf("  %-10s  %-21s  %5d  %-8s  %-7s  %-10.10s  %s\n", name,
+           carm_text_fit(cpu, sizeof cpu, m->machine.cpu, 21, ascii), m->machine.cores,
            *m->machine.hypervisor ? m->machine.hypervisor : "-", best ? best->isa : "-", m->created,
            m->carm_version);
     carm_model_free(m);
@@ -265,7 +265,7 @@ int carm_show_machines(bool ascii, struct carm_err *err)
         return rc;
     }
     printf("Measured machines: models for carm show, plot, place and compare\n"
-           "  %-10s  %-24s  %5s  %-8s  %-7s  %-10s  %s\n",
+           "  %-10s  %-21s  %5s  %-8s  %-7s  %-10s  %s\n",
            "name", "CPU", "cores", "virtual", "ISA", "measured", "carm");
     for (size_t i = 0; carm_gallery_name(i) && !rc; i++) {
         rc = print_measured(carm_gallery_name(i), ascii, err);

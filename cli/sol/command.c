@@ -259,7 +259,7 @@ static const struct carm_opt opts[] = {
 
 const struct carm_command carm_command_sol = {
     .name = "sol",
-    .summary = "speed of light of a neural network: three lower bounds on its run time",
+    .summary = "speed of light of a neural network: lower bounds on its time",
     .operands = "GRAPH.yaml | ANALYSIS.yaml | EXAMPLE",
     .details =
         "Estimates the shortest time that a graph of tensor operations can take on an accelerator, or "

@@ -233,7 +233,7 @@ static void print_head(const struct carm_sol_view *v)
            carm_text_cut(name, sizeof name, v->name, 40, v->ascii), operations,
            carm_sol_precision_name(v->precision),
            carm_text_cut(arch, sizeof arch, v->arch->name, 40, v->ascii), v->arch->freq_ghz);
-    printf("  %s MAC, %s other operations; ridge point %s flop/byte (%s MAC/byte)\n",
+    printf("  %s MAC, %s other operations\n  ridge point %s flop/byte (%s MAC/byte)\n",
            text_count(macs, sizeof macs, (double)v->analysis->total.macs),
            text_count(other, sizeof other, (double)v->analysis->total.other),
            text_ratio(ridge, sizeof ridge, v->result->ridge_point),
@@ -246,21 +246,21 @@ static void print_row(const struct carm_sol_view *v, enum carm_sol_model model,
 {
     char bytes[NUMBER], memory[NUMBER], seconds[NUMBER], intensity[NUMBER], speedup[NUMBER],
         bound[16];
-    printf("  %-17s %10s %10s %10s %10s %8s  %-10s %7sx\n", row_names[model],
+    printf("  %-16s %8s %8s %8s %8s %6s %6sx %s\n", row_names[model],
            text_bytes(bytes, sizeof bytes, e->bytes), third,
            text_count(memory, sizeof memory, e->memory_cycles),
            text_time(seconds, sizeof seconds, e->seconds),
            text_ratio(intensity, sizeof intensity, e->intensity),
-           carm_text_cut(bound, sizeof bound, carm_sol_bound_word(v->arch, e), 10, v->ascii),
            text_factor(speedup, sizeof speedup,
-                       carm_sol_speedup(&v->result->models[CARM_SOL_UNFUSED], e)));
+                       carm_sol_speedup(&v->result->models[CARM_SOL_UNFUSED], e)),
+           carm_text_cut(bound, sizeof bound, carm_sol_bound_word(v->arch, e), 10, v->ascii));
 }
 
 static void print_columns(const char *third, const char *of_what)
 {
-    printf("  %-17s %10s %10s %10s\n", "", "memory", third, "memory");
-    printf("  %-17s %10s %10s %10s %10s %8s  %-10s %8s\n", "estimate", "traffic", of_what, "cycles",
-           "time", "flop/B", "limited by", "speed-up");
+    printf("  %-16s %8s %8s %8s\n", "", "memory", third, "memory");
+    printf("  %-16s %8s %8s %8s %8s %6s %7s %s\n", "estimate", "traffic", of_what, "cycles", "time",
+           "flop/B", "faster", "limited by");
 }
 
 static void print_guide(const struct carm_sol_view *v)

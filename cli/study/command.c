@@ -266,7 +266,7 @@ static const struct carm_command *const studies[] = {&gemm, &classes, &dwarfs, N
 
 const struct carm_command carm_command_study = {
     .name = "study",
-    .summary = "applications on both models: matrix multiplication, application classes, dwarfs",
+    .summary = "applications on both models: matrix product, classes, dwarfs",
     .details = "Measures the applications of the two papers on this machine and places them on its "
                "models. A study that was stopped continues with --resume.",
     .examples =

@@ -84,7 +84,8 @@ int carm_dram_stop(struct carm_dram *dram, double *bytes, struct carm_err *err)
         return rc;
     }
     if (!carm_count_has(&counts, CARM_Q_DRAM_BYTES)) {
-        return carm_fail(err, CARM_ENOTSUP, "the memory controllers' counters had no turn");
+        return carm_fail(err, CARM_ENOTSUP,
+                         "the counters of the memory controllers were never scheduled");
     }
     *bytes = counts.q[CARM_Q_DRAM_BYTES].value;
     return 0;

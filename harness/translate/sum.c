@@ -66,7 +66,7 @@ struct carm_sums {
  * or less in a cycle. Of operations, AMX does 2048 in a cycle. Both bounds are twice as much or more. */
 #define MOST_HERTZ 1e10
 enum { MOST_INSTRUCTIONS = 256, MOST_WORK = 4096 };
-static const char impossible[] = "it has overwritten its counts, which no processor reaches";
+static const char impossible[] = "it has overwritten its counts: no processor reaches them";
 
 static double most_cycles(const struct carm_sums *sums)
 {

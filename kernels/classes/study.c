@@ -126,8 +126,8 @@ static int choose_roofs(struct carm_classes *study, struct carm_err *err)
         return carm_fail(err, CARM_ENOTSUP, "the model has no roofs; `carm build` measures them");
     }
     snprintf(study->base.roofs_note, sizeof study->base.roofs_note,
-             "the model has no roofs of %s dp with %d thread%s, so those of %.16s %.16s with "
-             "%d stand here: carm build --isa %s --threads %d measures them",
+             "the model has no roofs of %s dp with %d thread%s, so the roofs of %.16s %.16s "
+             "with %d are used: carm build --isa %s --threads %d measures them",
              isa, study->base.threads, study->base.threads == 1 ? "" : "s", study->base.roofs->isa,
              study->base.roofs->precision, study->base.roofs->threads, isa, study->base.threads);
     return 0;

@@ -858,7 +858,9 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
         return carm_fail(err, CARM_EIO,
-                         "there is no model file %.256s: run `carm build` to create it", path);
+                         "there is no model file %.256s: run `carm build` to create it, or "
+                         "correct the name",
+                         path);
     if (fd < 0 || fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
         rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path,
                        strerror(fd >= 0 && S_ISDIR(st.st_mode) ? EISDIR : errno));

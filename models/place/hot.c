@@ -130,11 +130,12 @@ char *carm_hot_advice(char *dst, size_t size, const struct carm_hot *hot, double
     if (hot->unbounded) {
         snprintf(dst + used, size - used, "; how much is left is not known: %s", hot->note);
     } else if (left) {
-        snprintf(dst + used, size - used, "; at %s roof, the program would run %.2fx as fast",
-                 hot->has_own ? "its own" : "the", carm_hot_amdahl(share, hot->gain));
+        snprintf(dst + used, size - used, "; if it %s, the program would be %.2fx as fast",
+                 hot->has_own ? "were as fast as its instructions allow" : "reached the roof",
+                 carm_hot_amdahl(share, hot->gain));
     } else {
-        snprintf(dst + used, size - used, "; it is at %s roof: only %s can make it faster",
-                 hot->has_own ? "its own" : "the",
+        snprintf(dst + used, size - used, "; it is %s: only %s can make it faster",
+                 hot->has_own ? "as fast as its instructions allow" : "at the roof",
                  hot->has_own && hot->own.gain > 1.0 + CARM_PLACE_TOLERANCE
                      ? "another algorithm, other operations or wider vectors"
                      : "less work");

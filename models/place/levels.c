@@ -69,8 +69,8 @@ static void remedy(const struct carm_levels *l, const struct carm_levels_at *at,
     } else if (m[CARM_MISS_COHERENCE] >= much) {
         snprintf(
             dst, size,
-            "%.0f%% coherence misses: give what different threads store lines of its own (false "
-            "sharing)",
+            "%.0f%% coherence misses: put what different threads write into different cache lines "
+            "(false sharing)",
             100.0 * m[CARM_MISS_COHERENCE]);
     } else if (m[CARM_MISS_CONFLICT] >= much) {
         snprintf(
@@ -81,7 +81,7 @@ static void remedy(const struct carm_levels *l, const struct carm_levels_at *at,
     } else if (most > 0.0 && m[CARM_MISS_COMPULSORY] >= most) {
         snprintf(
             dst, size,
-            "%.0f%% compulsory misses of %s: its data come once, so only smaller data or fused "
+            "%.0f%% compulsory misses of %s: each line comes once, so only smaller data or fused "
             "passes help",
             100.0 * m[CARM_MISS_COMPULSORY], cache);
     } else if (most > 0.0) {
@@ -99,14 +99,15 @@ static void advise(struct carm_levels *l)
     if (!at && l->nearest < near_roof) {
         snprintf(
             l->advice, sizeof l->advice,
-            "no level is nearer to its roof than the peak, of which it reaches %.0f%%: latency or "
+            "it reaches %.0f%% of the peak, and less of the bandwidth of each level: latency or "
             "dependent operations may limit it",
             100.0 * l->nearest);
         return;
     }
     if (!at) {
-        snprintf(l->advice, sizeof l->advice,
-                 "computation binds: no level is nearer to its roof than the peak");
+        snprintf(
+            l->advice, sizeof l->advice,
+            "computation binds: it reaches more of the peak than of the bandwidth of any level");
         return;
     }
     if (at->unused >= 0.005) {
@@ -115,16 +116,16 @@ static void advise(struct carm_levels *l)
     if (at->share > above_roof) {
         snprintf(
             l->advice, sizeof l->advice,
-            "%s is above its roof, at %.0f%% of it%s: its bytes are more than really came, or the "
-            "roof was disturbed while it was measured",
+            "%s is above its roof, at %.0f%% of it%s: too many bytes were counted, or the roof was "
+            "disturbed while it was measured",
             at->name, 100.0 * at->share, text);
     } else if (at->share < near_roof) {
         const struct carm_levels_at *of = shared(l);
         if (of) {
             snprintf(
                 todo, sizeof todo,
-                "%.0f%% of the misses that lead to %s are coherence misses: give what different "
-                "threads store lines of its own (false sharing)",
+                "%.0f%% of the misses that lead to %s are coherence misses: put what different "
+                "threads write into different cache lines (false sharing)",
                 100.0 * of->misses[CARM_MISS_COHERENCE], of->name);
         }
         snprintf(l->advice, sizeof l->advice, "%s is nearest to its roof, at %.0f%% of it%s: %s",

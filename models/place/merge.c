@@ -276,6 +276,6 @@ void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged
                          e->sum.rank, e->same_rank + 1);
     }
     if (e->hosts && !merge->keyed) {
-        carm_merged_note(out, "its rows come from several hosts, but the roofs are those of one");
+        carm_merged_note(out, "its rows come from several hosts, but the roofs are for one");
     }
 }

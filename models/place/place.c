@@ -485,7 +485,7 @@ static char *times_text(char dst[32], double times)
     return carm_text_format(dst, 32, times < ABSURD ? "%.1fx" : "over 1000x", times);
 }
 
-/* "at most 1.5x to the next ceiling, 2.8x to the roof", or under this one where it is not at it */
+/* "at most 1.5x to the next ceiling, 2.8x to the roof"; to the ceiling above where the point is not at one */
 static const char *rest(char dst[96], const struct carm_place *p)
 {
     char near[32], far[32];
@@ -494,9 +494,10 @@ static const char *rest(char dst[96], const struct carm_place *p)
     const double next = at_it ? next_ceiling(p, p->above) / p->performance : under;
     times_text(near, next);
     times_text(far, p->roof / p->performance);
-    return next < ABSURD ? carm_text_format(dst, 96, "at most %s %s, %s to the roof", near,
-                                            at_it ? "to the next ceiling" : "up to it", far)
-                         : carm_text_format(dst, 96, "%s to the roof", far);
+    return next < ABSURD
+               ? carm_text_format(dst, 96, "at most %s %s, %s to the roof", near,
+                                  at_it ? "to the next ceiling" : "to the ceiling above", far)
+               : carm_text_format(dst, 96, "%s to the roof", far);
 }
 
 /* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */
@@ -591,7 +592,7 @@ static const char *faster_level(const struct carm_place_set *set, const struct c
     return NULL;
 }
 
-/* The advice on lines in flight: text when a core has far fewer lines on their way from DRAM
+/* The advice on lines in flight: text when a core has far fewer lines in flight from DRAM
  * than it can have, below 70%, which does not limit a stream; else "" */
 static void flight_text(char dst[128], const struct carm_place_set *set,
                         const struct carm_place_input *in, const struct carm_place *p)
@@ -602,10 +603,9 @@ static void flight_text(char dst[128], const struct carm_place_set *set,
                     : INFINITY;
     dst[0] = '\0';
     if (set->flight && lines < 0.7 * set->flight->lines) {
-        snprintf(
-            dst, 128,
-            "on average %.*f lines are on their way from DRAM to a core, of %.0f that it can have; ",
-            lines < 10.0 ? 1 : 0, lines, set->flight->lines);
+        snprintf(dst, 128,
+                 "on average %.*f lines are in flight from DRAM to a core, which can have %.0f; ",
+                 lines < 10.0 ? 1 : 0, lines, set->flight->lines);
     }
 }
 
@@ -627,7 +627,7 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     } else if (a->roof && which == CARM_PLACE_ORIGINAL) {
         say(p,
             "below the slope of %s%s: %s is left; %sfirst try %slonger streams, prefetching and "
-            "pages near their threads, then more %s per DRAM byte",
+            "pages on the node of their threads, then more %s per DRAM byte",
             a->name, also, times_text(left, under), flight,
             *flight ? "more independent loads, " : "", operations);
     } else if (a->roof && at_it) {

@@ -433,7 +433,7 @@ static void advise_own(struct carm_place *place, const struct carm_own_roof *own
         return;
     }
     snprintf(place->advice, sizeof place->advice,
-             "at its own roof, which its %s set: only others can be faster, up to %.1fx",
+             "as fast as its %s allow; with others, at most %.1fx is left",
              place->intensity * own->bandwidth < own->peak ? "loads and stores" : "operations",
              own->gain);
 }

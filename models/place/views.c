@@ -614,7 +614,7 @@ static void get_group(const struct carm_views *v, const struct table *t, const s
     }
     if (g->nodes > 1) {
         divide(&m->point, g->nodes);
-        carm_merged_note(m, "the mean of its %zu nodes, because the roofs are those of one node",
+        carm_merged_note(m, "the mean of its %zu nodes, because the roofs are for one node",
                          g->nodes);
         m->point.host = "";
     }

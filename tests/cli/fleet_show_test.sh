@@ -102,7 +102,7 @@ cp -R fleet odd
 sed -i 's/"memory_bytes": 17179869184/"memory_bytes": 8589934592/' odd/n3.json
 sed -i 's/"page_bytes": 2097152/"page_bytes": 4096/' odd/n4.json
 sed -i 's/"ldst": "update"/"ldst": "7:1"/' odd/n5.json
-run odd && says '3 nodes are odd: memory, pages' && grep -q '^Odd nodes: 3;' out && ! grep -q '^Group 2' out &&
+run odd && says '3 nodes are odd: memory, pages' && grep -q '^Odd nodes: 3,' out && ! grep -q '^Group 2' out &&
     grep -q '^  n3  group [23]: memory 8 GiB, not 16 GiB$' out && grep -q '^  n4  group [23]: page bytes 4096, not 2097152$' out &&
     grep -q '^  n5  group 1: no roof avx512 dp, 1 thread: L1 update and [0-9]* more$' out
 ok "odd nodes are in the headline, with a line each"

@@ -80,7 +80,7 @@ printf 'name,flops,bytes,seconds\ny,1,8,1\n' >other.csv
 run compare --history steps/v0.csv other.csv steps/v1.csv
 [ $? -eq 1 ]
 ok 'a history without a name in common fails'
-run compare --history steps/v1.csv steps/v2.csv other.csv && grep -q 'had no name in common' out
+run compare --history steps/v1.csv steps/v2.csv other.csv && grep -q 'have no name in common' out
 ok '... and neighbours without one are told'
 refuses 'an empty folder' 1 'fewer than two files' compare --history repository/.git
 refuses 'no operand' 2 '--history needs a folder' compare --history

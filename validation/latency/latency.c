@@ -115,8 +115,7 @@ int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err)
     }
     if (!rc && done < all) {
         carm_observer_say(run->host->observer,
-                          "core-to-core latency: %zu of %zu pairs of cores in the time there is",
-                          done, all);
+                          "core-to-core latency: time for %zu of %zu pairs of cores", done, all);
     }
     return rc;
 }

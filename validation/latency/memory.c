@@ -368,7 +368,8 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
         one->working_set_bytes = p->working_set_bytes;
         one->reach_bytes = first < n ? p->working_set_bytes : 0;
     } else {
-        (void)snprintf(one->note, sizeof one->note, "not measured: no working set stays in it");
+        (void)snprintf(one->note, sizeof one->note,
+                       "not measured: no working set stays in this level");
     }
     if (first == 0 || first >= n) {
         return;
@@ -399,8 +400,7 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
             }
         }
         if (count == 0) {
-            (void)snprintf(l->note, sizeof l->note,
-                           "not measured: no working set that is large enough");
+            (void)snprintf(l->note, sizeof l->note, "not measured: no working set is large enough");
             continue;
         }
         struct carm_stats s;
@@ -411,7 +411,8 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
         l->working_set_bytes = pages->points[parts[k].to - 1].working_set_bytes;
         l->reach_bytes = k == 0 && end < n ? pages->points[end - 1].working_set_bytes : 0;
         if (!(l->seconds > 0.0)) {
-            (void)snprintf(l->note, sizeof l->note, "not measured: nothing above the lines alone");
+            (void)snprintf(l->note, sizeof l->note,
+                           "not measured: as many lines without a miss take as long");
         }
     }
 }
@@ -975,7 +976,8 @@ int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency 
     struct point p;
     *out = (struct carm_latency){.order = CARM_LATENCY_RANDOM};
     (void)snprintf(out->level, sizeof out->level, "DRAM");
-    (void)snprintf(out->note, sizeof out->note, "no chase: no time or too little memory");
+    (void)snprintf(out->note, sizeof out->note,
+                   "not measured: the time or the memory was too small");
     int rc = open_memory(&m, err);
     if (!rc && m.bytes > 0 && measure(&m, 1, CARM_LATENCY_RANDOM, m.bytes, &p)) {
         const double share = carm_buffer_share_on(&m.buffers[1], node);

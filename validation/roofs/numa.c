@@ -51,8 +51,8 @@ int carm_build_fill_numa(struct carm_model *model, const struct carm_numa_node *
         model->nnuma_nodes = n;
     }
     if (!rc && done < all) {
-        carm_observer_say(
-            observer, "memory domains: %zu of %zu pairs of nodes in the time there is", done, all);
+        carm_observer_say(observer, "memory domains: time for %zu of %zu pairs of nodes", done,
+                          all);
     }
     free(pairs);
     return rc;

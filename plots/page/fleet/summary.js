@@ -20,13 +20,13 @@ function nextSteps(data, slow, suspects) {
   const steps = [];
   if (slow) {
     steps.push("Measure a slow node again while nothing else runs on it: carm build.",
-      "What stays low, compare with a sound node of its group: carm compare SOUND.json NODE.json.",
+      "If it stays slow, compare it with a sound node of its group: carm compare SOUND.json NODE.json.",
       "If its core clock does not explain it, drain the node and look at its hardware; the column \u201clook at\u201d says where.");
   } else if (suspects) {
     steps.push("Measure the suspects again (carm build): up to 1% of sound nodes are suspects, and a second run tells them apart.");
   }
   if (data.failed.length) {
-    steps.push("Run the failed nodes again; their reasons stand at the end of this page.");
+    steps.push("Run the failed nodes again; their reasons are at the end of this page.");
   }
   if (data.broken.length) {
     steps.push("Replace the broken files, which are named at the end of this page, or remove them.");
@@ -67,8 +67,8 @@ function drawGroup(report) {
     report.changed();
   }));
   const n = group.names.length;
-  const few = n < 3 ? "Fewer than three nodes do not tell which is off: carm compare sets one against the other."
-    : n < data.counts.few ? `Fewer than ${data.counts.few} nodes do not tell their spread: what moves from run to run on such machines is taken for it.` : "";
+  const few = n < 3 ? "With fewer than three nodes, carm cannot tell which one differs: carm compare compares two of them."
+    : n < data.counts.few ? `Fewer than ${data.counts.few} nodes do not show their spread: the usual variation from run to run on such machines is used instead.` : "";
   const count = (v) => [...group.verdict].filter((x) => x === v).length;
   byId("group-facts").replaceChildren(facts([
     ["CPU", group.cpu], ["Nodes", `${n}: ${count("s")} slow, ${count("f")} fast, ${plural(count("u"), "suspect")}`],

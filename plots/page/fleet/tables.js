@@ -110,7 +110,7 @@ function drawOutliers(report) {
     list.length ? el("div", { class: "scroll" }, el("table", { id: "outliers-table", class: "cards" },
       el("caption", {}, `${plural(list.length, "node")}; a name shows the node below`, el("span", { class: "heads screen" }, ", heads sort")),
       el("thead", {}, el("tr", {}, ...outlierHeads(report))), el("tbody", {}, ...shown.map((o) => outlierRow(report, o)))))
-      : el("p", {}, "None: no node lies off by more than its own interval and the group's spread explain."),
+      : el("p", {}, "None: no node differs by more than its own interval and the spread of its group explain."),
     shown.length < list.length ? more : null);
 }
 
@@ -132,7 +132,7 @@ function makeChanges(report) {
   const section = byId("changes");
   section.hidden = false;
   section.append(el("p", {}, `${plural(data.counts.drifting, "node")} with earlier models: the newest against their median. ` +
-    "What a whole group shares is the group's, as after a firmware update; a node's own is what goes beyond it."));
+    "A change that a whole group shares is reported for the group, as after a firmware update; a node's own change is what goes beyond it."));
   const shifts = data.groups.flatMap((g) => g.shifts.map((s) => [String(g.index + 1), signed(s.share * 1e-5), s.roof, String(s.n)]));
   if (shifts.length) {
     section.append(plainTable("Groups that changed as a whole", ["group", "change", "roof", "nodes"], shifts, [0, 1, 3]));

@@ -71,8 +71,8 @@ function startHistory() {
   byId("subtitle").textContent = `${data.files.length} files, ${data.files[0]} to ${data.files[data.files.length - 1]}`;
   drawSteps(data);
   data.series.forEach((series, k) => drawSeries(data, series, k));
-  byId("made").textContent = `Exact counts: each change is a step. What scatters: steps of more than ${percent(data.noise)}; in a series without ` +
-    `one, one is found in at most ${percent(data.false_alarms)} of cases.`;
+  byId("made").textContent = `Exact counts: each change is a step. Times and what else scatters: steps of more than ${percent(data.noise)}; a series without ` +
+    `a step shows a false one in at most ${percent(data.false_alarms)} of cases.`;
 }
 
 startHistory();

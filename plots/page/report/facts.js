@@ -153,7 +153,7 @@ function makeRoofs(report) {
     return;
   }
   const pair = (c) => (c && known(c.counted) ? `${c.counted} of ${c.constructed}` : "\u2013");
-  section.append(plainTable("Test codes as a counter counted them, of what their construction says",
+  section.append(plainTable("Counts of the test codes by a counter, as a share of their construction",
     ["code", "by", "flops", "loads", "stores", "deviation", "note"],
     checks.map((c) => [c.code, `${c.counted_by} ${c.recipe}`, pair(c.flops), pair(c.loads), pair(c.stores), percent(c.deviation, 2), c.note || "\u2013"]),
     [2, 3, 4, 5]));

@@ -332,7 +332,8 @@ TEST(refuses_files)
     struct carm_model *out;
     char want[400];
     assert_int_equal(carm_model_read(path_of("none.json"), &out, &err), -CARM_EIO);
-    (void)snprintf(want, sizeof want, "there is no model file %s: run `carm build` to create it",
+    (void)snprintf(want, sizeof want,
+                   "there is no model file %s: run `carm build` to create it, or correct the name",
                    path_of("none.json"));
     assert_string_equal(err.text, want);
     assert_int_equal(carm_model_read(folder, &out, &err), -CARM_EIO);

@@ -333,8 +333,7 @@ TEST_BETWEEN(merges, set_up, tear_down)
     assert_string_equal(sum.point.isa, "avx2");
     assert_string_equal(sum.point.precision, "mixed");
     assert_string_equal(sum.point.counted_by, "pmu");
-    assert_string_equal(sum.note,
-                        "its rows come from several hosts, but the roofs are those of one");
+    assert_string_equal(sum.note, "its rows come from several hosts, but the roofs are for one");
     carm_merge_get(m, 1, &sum);
     assert_string_equal(sum.point.name, "b");
     assert_false(carm_point_knows(sum.point.seconds)); /* one row has none */

@@ -56,14 +56,14 @@ TEST(binding)
     } cases[] = {
         {{4, 96, 0, 0}, "L3 bound, 90% of its roof: block for L2: 96% capacity misses"},
         {{90, 5, 5, 0},
-         "L3 bound, 90% of its roof: 90% compulsory misses of L2: its data come once, so only smaller "
+         "L3 bound, 90% of its roof: 90% compulsory misses of L2: each line comes once, so only smaller "
          "data or fused passes help"},
         {{20, 50, 30, 0},
          "L3 bound, 90% of its roof: 30% conflict misses of L2: pad rows and arrays, so that they fall "
          "into different sets"},
         {{20, 40, 10, 30},
-         "L3 bound, 90% of its roof: 30% coherence misses: give what different threads store lines of "
-         "its own (false sharing)"},
+         "L3 bound, 90% of its roof: 30% coherence misses: put what different threads write into "
+         "different cache lines (false sharing)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(in.misses[CARM_AT_L3], cases[i].misses, sizeof in.misses[0]);
@@ -74,8 +74,8 @@ TEST(binding)
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.advice,
                         "L3 is nearest to its roof, at 9% of it: 30% of the misses that lead to "
-                        "L3 are coherence misses: give what different threads store lines of "
-                        "its own (false sharing)");
+                        "L3 are coherence misses: put what different threads write into "
+                        "different cache lines (false sharing)");
     memset(in.misses, 0, sizeof in.misses);
     in.seconds = 100.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
@@ -84,8 +84,8 @@ TEST(binding)
     in.seconds = 5.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.advice,
-                        "L3 is above its roof, at 180% of it: its bytes are more than really "
-                        "came, or the roof was disturbed while it was measured");
+                        "L3 is above its roof, at 180% of it: too many bytes were counted, or "
+                        "the roof was disturbed while it was measured");
     in.flops = 0.0; /* bandwidth alone */
     in.seconds = 15.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
@@ -103,13 +103,14 @@ TEST(binding)
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_int_equal(l.n, 3);
     assert_int_equal(l.binds, -1);
-    assert_string_equal(l.advice,
-                        "computation binds: no level is nearer to its roof than the peak");
+    assert_string_equal(
+        l.advice,
+        "computation binds: it reaches more of the peak than of the bandwidth of any level");
     in.seconds = 100.0;
     assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_float_equal(l.nearest, 0.0975, 1e-12);
     assert_string_equal(l.advice,
-                        "no level is nearer to its roof than the peak, of which it reaches 10%: "
+                        "it reaches 10% of the peak, and less of the bandwidth of each level: "
                         "latency or dependent operations may limit it");
     in.bytes[1] = in.bytes[3] = -1.0; /* one level is no hierarchy */
     assert_false(carm_levels_place(&m, &r, &in, &l));

@@ -281,7 +281,7 @@ TEST_BETWEEN(regions_and_gains_are_printed, set_up, NULL)
 {
     char *text = print(CARM_PLACE_TABLE, (struct carm_place_printer){.hint = true});
     assert_non_null(strstr(text, "    region: memory and compute; in reach, in order: unit stride "
-                                 "(random lines) 1.50x; vectorise"));
+                                 "(random lines)\n      1.50x; vectorise"));
     assert_null(strstr(text, "carm build --ceilings"));
     free(text);
     text = print(CARM_PLACE_CSV, (struct carm_place_printer){.hint = true});

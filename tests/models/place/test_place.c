@@ -59,7 +59,7 @@ TEST(left_of_the_ridge)
     assert_string_equal(
         p.advice,
         "between the ceilings of DRAM and L2: part of its data may come from DRAM; try blocking for "
-        "L2; at most 1.2x up to it, 2.5x to the roof");
+        "L2; at most 1.2x to the ceiling above, 2.5x to the roof");
     assert_close(p.intensity_low, p.intensity);
     assert_close(p.share_high, p.share);
 }
@@ -95,7 +95,7 @@ TEST(below_all)
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
     assert_int_equal(p.below, -1);
     assert_non_null(strstr(p.advice, "below the ceiling of DRAM: it may wait for latency"));
-    assert_non_null(strstr(p.advice, "at most 2.0x up to it, 20.0x to the roof"));
+    assert_non_null(strstr(p.advice, "at most 2.0x to the ceiling above, 20.0x to the roof"));
 }
 
 TEST(at_a_slope)
@@ -391,8 +391,8 @@ TEST(lines_in_flight)
     struct carm_place p;
     /* one thread: B byte/s are B / 64 lines/s, each 64 s on its way: B lines */
     assert_ok(carm_place_original(&m, &sets[0], 0.1, 1.0, 1.0, &p, &err));
-    assert_non_null(
-        strstr(p.advice, "on average 1.0 lines are on their way from DRAM to a core, of 20"));
+    assert_non_null(strstr(
+        p.advice, "on average 1.0 lines are in flight from DRAM to a core, which can have 20"));
     assert_non_null(strstr(p.advice, "more independent loads"));
     assert_ok(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err));
     assert_non_null(strstr(p.advice, "on average 3.0 lines"));

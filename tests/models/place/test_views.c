@@ -332,11 +332,11 @@ TEST(one_sentence_says_it)
     snprintf(
         hot.place.advice, sizeof hot.place.advice,
         "between the ceilings of L2 and L1: part of its data may come from L2; try blocking for L1; "
-        "at most 1.5x up to it, 8.0x to the roof");
+        "at most 1.5x to the ceiling above, 8.0x to the roof");
     assert_string_equal(
         carm_hot_advice(text, sizeof text, &hot, 0.5),
-        "between the ceilings of L2 and L1: part of its data may come from L2; try blocking for L1; at "
-        "the roof, the program would run 1.33x as fast");
+        "between the ceilings of L2 and L1: part of its data may come from L2; try blocking for L1; if "
+        "it reached the roof, the program would be 1.33x as fast");
     hot.gain = 1.0;
     snprintf(hot.place.advice, sizeof hot.place.advice, "at the peak (fma): nothing is left");
     assert_string_equal(
@@ -344,9 +344,10 @@ TEST(one_sentence_says_it)
         "at the peak (fma): nothing is left; it is at the roof: only less work can make it faster");
     hot.has_own = true;
     hot.own.gain = 3.0;
-    assert_string_equal(carm_hot_advice(text, sizeof text, &hot, 0.75),
-                        "at the peak (fma): nothing is left; it is at its own roof: only another "
-                        "algorithm, other operations or wider vectors can make it faster");
+    assert_string_equal(
+        carm_hot_advice(text, sizeof text, &hot, 0.75),
+        "at the peak (fma): nothing is left; it is as fast as its "
+        "instructions allow: only another algorithm, other operations or wider vectors can make it faster");
     assert_true(carm_hot_computes(0.05, 1.0) && carm_hot_computes(1.0, 0.0));
     assert_false(carm_hot_computes(0.002, 1.0)); /* gawk's interpreter */
     hot.unbounded = true;

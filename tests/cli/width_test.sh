@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What commands print on a terminal of 80 columns has no longer line. Prints TAP. CARM = the program, CARM_TOP = the
+# sources' root.
+set -u
+# shellcheck source=tests/tap.sh
+. "${0%/*}/../tap.sh"
+top=$(cd "${CARM_TOP:-.}" && pwd)
+XDG_DATA_HOME=$tmp/data
+export XDG_DATA_HOME
+cd "$tmp" || exit 1
+if ! python3 -c 'import pty' 2>/dev/null; then
+    skip "no line is beyond 80 columns" "no python3"
+    finish
+fi
+cat >terminal.py <<'END'
+"""terminal.py COMMAND...: runs it on a terminal of 80 columns, prints its lines that are longer; 1 = there are some"""
+import fcntl, os, pty, re, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+    os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", NO_COLOR="1")
+    os.execvp(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while True:
+        text += os.read(terminal, 4096)
+except OSError:  # the other end is closed
+    pass
+status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+lines = [re.sub("\x1b\\[[0-9;]*[mK]", "", l.split("\r")[-1]) for l in text.decode().replace("\r\n", "\n").split("\n")]
+late = [l for l in lines if len(l) > 80]
+print("\n".join(late or ["%d lines, status %d" % (len(lines), status)]))
+sys.exit(1 if late or status or len(lines) < 3 else 0)
+END
+# fits NAME ARGUMENTS...
+fits() {
+    name=$1
+    shift
+    timeout 300 python3 terminal.py "$@" >out 2>err </dev/null
+    ok "no line of $name is beyond 80 columns"
+}
+model=$top/tests/data/sample-model.json
+fits "carm --help" "$carm" --help
+fits "carm run --help" "$carm" run --help
+fits info "$carm" info
+fits show "$carm" show zen4-kvm
+fits "show --validation" "$carm" show --validation zen4-kvm
+fits "show --list" "$carm" show --list
+fits "show of a published machine" "$carm" show opteron-x4
+fits place "$carm" place "$model" "$top/tests/data/points.csv"
+fits "place --ceilings" "$carm" place --ceilings "$model" "$top/tests/data/points.csv"
+fits "place --by" "$carm" place --by job,node "$model" "$top/tests/data/job.csv"
+fits "place --intensity" "$carm" place --intensity 0.25 "$model"
+fits "compare of models" "$carm" compare zen4-kvm zen3-kvm
+fits "compare of points" "$carm" compare "$top/tests/data/gates-before.csv" "$top/tests/data/gates-after.csv" "$model"
+fits "build --dry-run" "$carm" build --dry-run --quick
+fits sol "$carm" sol transformer-block --arch h100-pcie
+fits "asm --account" "$carm" asm --account A.avx2.dp.2:1.u8
+cat >sums.c <<'END'
+#include <stdio.h>
+static double x[4096];
+__attribute__((noinline)) static double a_function_whose_name_takes_more_of_a_line_than_there_is(long turns)
+{
+    double sum = 0.0;
+    for (long t = 0; t < turns; t++) {
+        for (int i = 0; i < 4096; i++) {
+            sum += x[i];
+        }
+    }
+    return sum;
+}
+int main(void)
+{
+    printf("%g\n", a_function_whose_name_takes_more_of_a_line_than_there_is(40000));
+}
+END
+if cc -O1 -g -o sums sums.c 2>err && "$carm" run --counters translate -- ./sums 2>&1 | grep -q 'translation of'; then
+    fits run "$carm" run --counters translate -m zen4-kvm -- ./sums
+    fits "run --verbose" "$carm" run --verbose --counters translate -m zen4-kvm -- ./sums
+    fits "run --set" "$carm" run --set peak=2x --counters translate -m zen4-kvm -- ./sums
+else
+    skip "no line of run is beyond 80 columns" "no compiler, or translation does not work here"
+fi
+! timeout 300 python3 terminal.py printf '%81s\n\n\n' x >out 2>err
+ok "planted: a line of 81 columns"
+finish
