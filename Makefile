@@ -619,8 +619,7 @@ BELOW_PREFIX = $(patsubst $(prefix)/%,$${prefix}/%,$(1))
 comma := ,
 space := $(subst ,, )
 
-# Every published picture of one model and of the points in docs/data; MEASURE=measure measures them here first,
-# MEASURE=points the points alone.
+# Every published picture of one model and of the points in docs/data; MEASURE=measure measures them here first.
 docs-pictures: $(B)/carm
 	python3 docs/pictures.py $(B)/carm $(MEASURE)
 

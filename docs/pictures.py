@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes every published picture again: of one model, data/machines/zen4-kvm.json, and of the points in docs/data.
 
-usage: pictures.py CARM [measure | points]
+usage: pictures.py CARM [measure]
 CARM is the program. With "measure", this machine is measured first: the model, the points and the captures of
-carm run. That takes some five minutes and needs a quiet machine. With "points", the model stays."""
+carm run. That takes some five minutes and needs a quiet machine."""
 import base64
 import fcntl
 import io
@@ -70,18 +70,13 @@ def keep(name, text):
         file.write(text)
 
 
-def measure_model():
+def measure():
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, "model.json")
         carm("build", "--fresh", "-o", model)
         carm("validate", model)
         carm("show", "--share", MODEL, model)
-
-
-def measure_points():
-    with tempfile.TemporaryDirectory() as folder:
-        for study in ("gemm", "dwarfs"):
-            carm("study", study, "--model", MODEL, "-o", os.path.join(folder, study + ".csv"))
+        carm("study", "gemm", "--model", model, "-o", os.path.join(folder, "gemm.csv"))
         with open(HEAT, encoding="utf-8") as file:
             slow = file.read()
         fast = slow.replace(SLOW, FAST)
@@ -92,10 +87,10 @@ def measure_points():
             with open(os.path.join(place, "heat.c"), "w", encoding="utf-8") as file:
                 file.write(text)
             subprocess.run(["cc", "-O2", "-g", "-o", "heat", "heat.c"], cwd=place, check=True)
-            keep(f"heat-{name}.txt", captured(80, CARM, "run", "-m", NAME, "--", "./heat", cwd=place))
-            carm("run", "-q", "-m", NAME, "--name", name, "-o", os.path.join(folder, "heat.csv"), "--", "./heat",
+            keep(f"heat-{name}.txt", captured(80, CARM, "run", "-m", model, "--", "./heat", cwd=place))
+            carm("run", "-q", "-m", model, "--name", name, "-o", os.path.join(folder, "heat.csv"), "--", "./heat",
                  cwd=place)
-        for name in ("gemm", "dwarfs", "heat"):
+        for name in ("gemm", "heat"):
             with open(os.path.join(folder, name + ".csv"), encoding="utf-8") as file:
                 keep(name + ".csv", file.read().replace(os.uname().nodename, NAME))
 
@@ -180,13 +175,10 @@ def notebook():
 def main():
     os.makedirs(DATA, exist_ok=True)
     if sys.argv[2:] == ["measure"]:
-        measure_model()
-    if sys.argv[2:]:
-        measure_points()
-    gemm, dwarfs = (os.path.join(DATA, name + ".csv") for name in ("gemm", "dwarfs"))
+        measure()
+    gemm = os.path.join(DATA, "gemm.csv")
     for name, words in (("roofline", [NAME, "--kind", "gemm", "--model", "cache-aware", gemm]), ("curves", [NAME, "--kind", "all"]), ("gemm", [NAME, "--kind", "gemm", gemm]),
-                        ("validation", [NAME, "--kind", "validation"]), ("kernels", [NAME, "--model", "both", dwarfs]),
-                        ("paper", ["xeon", "opteron-x4"])):
+                        ("validation", [NAME, "--kind", "validation"]), ("kernels", ["xeon", "opteron-x4"])):
         carm("plot", *words, "-o", os.path.join(PICTURES, name + ".svg"))
     for columns in (80, 120):
         keep(f"show-{columns}.txt", captured(columns, CARM, "show", NAME))
