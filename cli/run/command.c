@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assets.h"
@@ -714,6 +715,10 @@ static int check_model(struct carm_err *err)
 {
     struct carm_model *model = NULL;
     struct carm_err why = {""};
+    struct stat is;
+    if (opt_model && stat(opt_model, &is) == 0 && S_ISFIFO(is.st_mode)) {
+        return 0; /* a pipe can be read only once */
+    }
     const int rc = carm_select_open(opt_model, &model, NULL, &why);
     carm_model_free(model);
     return !rc          ? 0

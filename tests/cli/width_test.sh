@@ -15,19 +15,17 @@ if ! python3 -c 'import pty' 2>/dev/null; then
 fi
 cat >terminal.py <<'END'
 """terminal.py COMMAND...: runs it on a terminal of 80 columns, prints its lines that are longer; 1 = there are some"""
-import fcntl, os, pty, re, struct, sys, termios
-pid, terminal = pty.fork()
-if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
-    os.environ.update(TERM="xterm", LC_ALL="C.UTF-8", NO_COLOR="1")
-    os.execvp(sys.argv[1], sys.argv[1:])
+import fcntl, os, pty, re, select, struct, subprocess, sys, termios
+master, terminal = pty.openpty()
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+command = subprocess.Popen(sys.argv[1:], stdin=terminal, stdout=terminal, stderr=terminal,
+                           env=dict(os.environ, TERM="xterm", LC_ALL="C.UTF-8", NO_COLOR="1"))
 text = b""
-try:
-    while True:
-        text += os.read(terminal, 4096)
-except OSError:  # the other end is closed
-    pass
-status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+# this end of the terminal stays open: what a command wrote just before its end could be lost with it
+while select.select([master], [], [], 0.1)[0] or command.poll() is None:
+    if select.select([master], [], [], 0)[0]:
+        text += os.read(master, 4096)
+status = command.wait()
 lines = [re.sub("\x1b\\[[0-9;]*[mK]", "", l.split("\r")[-1]) for l in text.decode().replace("\r\n", "\n").split("\n")]
 late = [l for l in lines if len(l) > 80]
 print("\n".join(late or ["%d lines, status %d" % (len(lines), status)]))
@@ -72,10 +70,10 @@ __attribute__((noinline)) static double a_function_whose_name_takes_more_of_a_li
 }
 int main(void)
 {
-    printf("%g\n", a_function_whose_name_takes_more_of_a_line_than_there_is(40000));
+    printf("%g\n", a_function_whose_name_takes_more_of_a_line_than_there_is(100000));
 }
 END
-if cc -O1 -g -o sums sums.c 2>err && "$carm" run --counters translate -- ./sums 2>&1 | grep -q 'translation of'; then
+if cc -O1 -g -o sums sums.c 2>err && "$carm" run --whole --counters translate -- ./sums 2>&1 | grep -q 'translation of'; then
     fits run "$carm" run --counters translate -m zen4-kvm -- ./sums
     fits "run --verbose" "$carm" run --verbose --counters translate -m zen4-kvm -- ./sums
     fits "run --set" "$carm" run --set peak=2x --counters translate -m zen4-kvm -- ./sums

@@ -478,8 +478,8 @@ ok "... and no hundreds of runs of one that takes its time"
 run --no-time "$tmp/true" && grep -q '^carm: time *unknown: a counted run has no time' "$tmp/err" &&
     grep -q '^carm: --no-time has no shares of time: --loops and --functions show' "$tmp/err" &&
     run --no-time --functions "$tmp/more" times 1000000 &&
-    grep -q '^carm:    time    Mflop   Minstr       MB flop/byte ' "$tmp/err" &&
-    grep -Eq '^carm:  +-        9       36       72     0.125  .* nine_times' "$tmp/err" && ! grep -Eq -- '--no-time|--repeat' "$tmp/err"
+    grep -Eq '^carm: +time +Mflop +Minstr +MB flop/byte ' "$tmp/err" &&
+    grep -Eq '^carm: +- +9 +36 +72 +0.125 .* nine_times' "$tmp/err" && ! grep -Eq -- '--no-time|--repeat' "$tmp/err"
 ok "--no-time: counts without shares, and no word of too few samples"
 
 if [ $can_forbid -eq 0 ]; then

@@ -100,7 +100,7 @@ if $cc -O1 -D_GNU_SOURCE -o asks asks.c 2>err; then
     ok '... and the row says that the program reads the time'
     run run -q --whole --counters translate --no-time -o row.csv -- ./asks call && mv out free1 &&
         run run -q --whole --counters translate --no-time -o row.csv -- ./asks call && ! cmp -s out free1 &&
-        grep -q '"the time, random numbers"$' row.csv
+        grep -q '"the time, random numbers"' row.csv
     ok 'without --cpu random numbers are random, and the row says so'
     counted native sh -c './asks call & wait; ./asks call; head -c 40 /dev/random >bytes; od -An -tx1 bytes' && mv out first &&
         counted native sh -c './asks call & wait; ./asks call; head -c 40 /dev/random >bytes; od -An -tx1 bytes' && cmp out first >err &&

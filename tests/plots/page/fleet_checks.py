@@ -319,7 +319,7 @@ def crowd(b, url, pages):
 
 def few(b, url, _pages):
     loads(b, url, _pages)
-    assert "Fewer than three nodes" in b.js("return document.getElementById('group-facts').innerText")
+    assert "fewer than three nodes" in b.js("return document.getElementById('group-facts').innerText")
     assert "None:" in b.js("return document.getElementById('outliers').innerText")
     assert drawn_roofs(b), "no roofs"
 
