@@ -134,7 +134,7 @@ TEST(caches)
 {
     struct carm_level levels[] = {
         {.level = "L1", .os_size_bytes = 32 << 10, .knee_bytes = 30 << 10, .resolved = true},
-        {.level = "L2", .os_size_bytes = 1 << 20, .resolved = false},
+        {.level = "L2", .os_size_bytes = 1 << 20, .knee_bytes = 720 << 10, .resolved = true},
         {.level = "L3", .os_size_bytes = 32 << 20, .knee_bytes = 8 << 20, .resolved = true},
         {.level = "DRAM", .resolved = true}};
     const struct carm_cache_ways ways[] = {
