@@ -784,43 +784,6 @@ static double clock_of(const struct carm_model *model, const struct carm_roofs *
     return roofs ? roofs->clock_hz : model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
 }
 
-/* Bytes of an ISA's vectors; 0 = it has none */
-static double vector_bytes(const char *isa)
-{
-    return strcmp(isa, "avx512") == 0    ? 64.0
-           : strncmp(isa, "avx", 3) == 0 ? 32.0
-           : strcmp(isa, "sse") == 0     ? 16.0
-                                         : 0.0;
-}
-
-/* Bytes of the widest vectors that a model has roofs of; 0 = none */
-static double widest_bytes(const struct carm_model *model)
-{
-    double most = 0.0;
-    for (size_t i = 0; model && i < model->nroofs; i++) {
-        most = fmax(most, vector_bytes(model->roofs[i].isa));
-    }
-    return most;
-}
-
-/* How many times as many elements the widest vectors have as the code's floating-point operations. */
-static double widening(const struct carm_bounds_input *in)
-{
-    const double most = widest_bytes(in->rates.model);
-    double bytes = 0.0, count = 0.0;
-    for (size_t i = 0; i < in->nunits; i++) {
-        const struct carm_bounds_unit *u = &in->units[i];
-        const double each = strcmp(u->isa, "scalar") == 0
-                                ? strcmp(u->precision, "sp") == 0 ? 4.0 : 8.0
-                                : vector_bytes(u->isa);
-        if (carm_core_kind_group(u->kind) == CARM_CORE_GROUP_FP && each > 0.0) {
-            bytes += u->count * each;
-            count += u->count;
-        }
-    }
-    return bytes > 0.0 && count > 0.0 && most > 0.0 ? fmax(1.0, most * count / bytes) : 0.0;
-}
-
 /* The share of the lines' bytes that is used, and the time that independent misses would take. */
 static void describe_memory(const struct carm_bounds_input *in,
                             const struct carm_run_figures *figures, struct carm_verdict_code *out)
@@ -874,7 +837,7 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
     }
     out->strided = v->stride != 0 || v->leaps;
     out->sums = carm_graph_is_sum(graph);
-    out->widening = widening(in);
+    out->widening = carm_bounds_widening(in);
     out->chain_left = fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }
 

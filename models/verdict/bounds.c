@@ -709,3 +709,39 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
         branches->at_most = true;
     }
 }
+
+/* Bytes of an ISA's vectors; 0 = it has none */
+static double vector_bytes(const char *isa)
+{
+    return strcmp(isa, "avx512") == 0    ? 64.0
+           : strncmp(isa, "avx", 3) == 0 ? 32.0
+           : strcmp(isa, "sse") == 0     ? 16.0
+                                         : 0.0;
+}
+
+/* Bytes of the widest vectors that a model has roofs of; 0 = none */
+static double widest_bytes(const struct carm_model *model)
+{
+    double most = 0.0;
+    for (size_t i = 0; model && i < model->nroofs; i++) {
+        most = fmax(most, vector_bytes(model->roofs[i].isa));
+    }
+    return most;
+}
+
+double carm_bounds_widening(const struct carm_bounds_input *in)
+{
+    const double most = widest_bytes(in->rates.model);
+    double bytes = 0.0, count = 0.0;
+    for (size_t i = 0; i < in->nunits; i++) {
+        const struct carm_bounds_unit *u = &in->units[i];
+        const double each = strcmp(u->isa, "scalar") == 0
+                                ? strcmp(u->precision, "sp") == 0 ? 4.0 : 8.0
+                                : vector_bytes(u->isa);
+        if (carm_core_kind_group(u->kind) == CARM_CORE_GROUP_FP && each > 0.0) {
+            bytes += u->count * each;
+            count += u->count;
+        }
+    }
+    return bytes > 0.0 && count > 0.0 && most > 0.0 ? fmax(1.0, most * count / bytes) : 0.0;
+}

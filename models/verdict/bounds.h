@@ -152,6 +152,10 @@ struct carm_bounds_input {
     double astray;          /* of these indirect jumps */
 };
 
+/* How many times as many elements the widest vectors of the model have as the code's floating-point operations, >= 1;
+ * 0 = not known. */
+double carm_bounds_widening(const struct carm_bounds_input *in);
+
 /* All bounds that are known, from the largest. */
 void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *out);
 
