@@ -775,12 +775,15 @@ static const struct {
 } scattered[] = {{CARM_SCATTERED_STORES, false}, {CARM_SCATTERED_UPDATES, true}};
 enum { SCATTERED = sizeof scattered / sizeof *scattered };
 
-/* start, bytes  memory with one kind of pages */
+/* In DRAM an update takes as long as a load with as many instructions beside it: this code has eleven that write a
+ * register, and took 17 ns on a Zen 4 guest, one with six 8 to 10.
+ * start, bytes  memory with one kind of pages */
 static int scatter(struct memory *m, const char *level, size_t pages, char *start, uint64_t bytes,
                    struct carm_err *err)
 {
+    const size_t n = strcmp(level, "DRAM") == 0 ? 1 : SCATTERED;
     int rc = 0;
-    for (size_t i = 0; i < SCATTERED && !rc && !carm_team_is_over(m->run->team); i++) {
+    for (size_t i = 0; i < n && !rc && !carm_team_is_over(m->run->team); i++) {
         struct scattered s = {
             .start = start, .lines = bytes / CARM_LINE_BYTES, .loads = scattered[i].loads};
         carm_team_run(m->run->team, scattered_job, &s);
