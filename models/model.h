@@ -309,8 +309,8 @@ struct carm_model {
     /* what other than measured sets its roofs are: pages elsewhere (carm_numa_use), kinds of cores mixed
      * (carm_kinds_mix); "" = measured. Not in the file */
     char changed[CARM_TEXT_MAX];
-    struct carm_model
-        *kinds; /* models/place/kinds.h, models of kinds of cores, machine.on "kind:p"; may be none */
+    /* models of kinds of cores (models/place/kinds.h), machine.on "kind:p"; may be none */
+    struct carm_model *kinds;
     size_t nkinds;
     struct carm_scaling *scaling; /* models/scaling.h, of `carm build --scaling`; may be none */
     size_t nscaling;

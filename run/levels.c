@@ -559,10 +559,10 @@ void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool 
 static void place_each(const struct carm_run_levels *l, const struct carm_blocks *blocks,
                        struct carm_profile_place *places)
 {
-    for (size_t i = 0; i <= l->ninstructions; i++) {
-        const struct instruction *by = i ? &l->instructions[i] : NULL;
-        const struct carm_block_place *block =
-            by ? carm_blocks_place(blocks, by->program, by->counter) : NULL;
+    places[0] = (struct carm_profile_place){.module = CARM_PROFILE_NOWHERE};
+    for (size_t i = 1; i <= l->ninstructions; i++) {
+        const struct instruction *by = &l->instructions[i];
+        const struct carm_block_place *block = carm_blocks_place(blocks, by->program, by->counter);
         places[i].module = block ? block->module : CARM_PROFILE_NOWHERE;
         places[i].at = block ? block->at + by->at : 0;
     }

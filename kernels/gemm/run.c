@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-
 enum {
     PROBE_TILES = 2,  /* rows of tiles of each thread that tell how long a slow variant will take */
     PROBE_SHARE = 16, /* of all rows, for a fast one: blocks need rows to work on */

@@ -317,7 +317,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     }
     out->limit = first->limit;
     out->estimate = first->estimate || over || waits;
-    out->second = waits ? guess->limit : out->second;
+    out->second = guess && waits ? guess->limit : out->second;
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !out->estimate) {
         out->second = next->limit;
     } else if (out->explains < CARM_VERDICT_DONE && !out->estimate && guess &&
