@@ -570,7 +570,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
             all += brought[k];
         }
-        if (repeated) { /* as many lines are loaded as stored to; what it stores to it does not load */
+        if (repeated) { /* rep movs loads as many lines as it overwrites, and does not load the overwritten ones */
             const double own = insn->stores && insn->loads ? 0.5 * all : insn->stores ? all : 0.0;
             loaded += LINE * (all - own);
             stored += LINE * own;

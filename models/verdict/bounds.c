@@ -492,7 +492,7 @@ static double scattered_in(const struct carm_bounds_input *in, int place, uint64
     }
     left = fmax(0.0, left);
     const double waited = fmin(in->waited, left);
-    return seconds + (beside ? waited * least + (left - waited) / loads->rate : left / loads->rate);
+    return seconds + waited * least + (left - waited) / loads->rate;
 }
 
 /* Lines at scattered addresses, at the rates of as many misses at a time as the core can have in flight. */

@@ -291,7 +291,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     out->explains = fmin(1.0, explained / seconds);
     const struct carm_lower_bound *next = largest(&out->bounds, false, first->limit);
     if (out->explains < CARM_VERDICT_EXPLAINS) {
-        if (guess && guess->seconds > explained) { /* it may take more than what is known */
+        if (guess && guess->seconds > explained) { /* the estimate may exceed all bounds */
             out->second = guess->limit;
             out->estimate = true;
             out->explains = fmin(1.0, (guess->seconds + explained) / seconds);
