@@ -320,28 +320,6 @@ static double beyond(const struct carm_bounds_input *in, const double *lines, do
     return executions > 0.0 ? seconds * in->clock_hz / executions : 0.0;
 }
 
-/* Loads of a line that another load of the iteration brings wait for it as long: objects have several fields. Two
- * are of one line where their addresses differ by less than a line in the same registers, and the second hardly
- * misses.
- * extra  [nops] cycles of each instruction's misses; of such loads out: those of the first */
-static void share_lines(const struct carm_flow_code *code, double *extra)
-{
-    for (size_t i = 0; i < code->nops; i++) {
-        const struct carm_flow_op *a = &code->ops[i];
-        bool holds = extra[i] > 0.0 && a->loads && a->base != CARM_REG_NONE;
-        for (size_t k = i + 1; k < code->nops && holds; k++) {
-            const struct carm_flow_op *before = &code->ops[k - 1], *b = &code->ops[k];
-            for (uint8_t w = 0; w < before->nwrites; w++) {
-                holds = holds && before->writes[w] != a->base && before->writes[w] != a->index;
-            }
-            if (holds && b->loads && b->base == a->base && b->index == a->index &&
-                b->scale == a->scale && llabs(b->displacement - a->displacement) < LINE) {
-                extra[k] = fmax(extra[k], extra[i]);
-            }
-        }
-    }
-}
-
 /* trips  of the loop; 0 = not known */
 static int find_window(const struct carm_flow_code *code, double trips,
                        const struct carm_graph_latencies *latencies,
@@ -655,7 +633,6 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     in->written = lines > 0.0 ? stored / (lines + stored) : 0.0;
     if (any && code->inner) {
         struct carm_graph_latencies latencies;
-        share_lines(code, extra);
         struct carm_graph missing;
         fill_latencies(&in->rates, &latencies);
         latencies.beyond = extra;

@@ -11,6 +11,8 @@ enum {
     ITERATIONS_MIN = 8,
     TERMS = 4,       /* unknown numbers in an address */
     SLOTS = 1 << 16, /* of memory: more than twice STEPS_MAX */
+    LINES = 32,      /* latest lines under way: more than most iterations bring */
+    LINE = 64,
     NEVER = -1,
 };
 
@@ -97,6 +99,13 @@ struct slot {
     struct ready ready;
 };
 
+/* A line that a load brings. */
+struct line {
+    uint8_t segment;
+    struct sum address; /* the load's */
+    struct ready ready; /* never before it is brought */
+};
+
 struct machine {
     const struct carm_flow_code *code;
     const struct carm_graph_latencies *latencies;
@@ -104,6 +113,8 @@ struct machine {
     struct ready ready[CARM_REG_COUNT];
     struct sum values[CARM_REG_VECTOR];
     struct slot *slots;
+    struct line lines[LINES];
+    unsigned nlines;  /* brought so far, of which the table has the latest */
     uint32_t unknown; /* unknown numbers so far */
     bool *loaded;     /* [STEPS_MAX x 2 + ...] whether an unknown number was loaded */
     struct step *steps;
@@ -223,18 +234,47 @@ static bool is_stack(const struct carm_flow_op *op)
            (op->base == CARM_REG_GP + 4 || op->base == CARM_REG_GP + 5);
 }
 
+/* A load of a line that a load before it brings waits as long as that one: objects have several fields. Two loads
+ * are of one line where their addresses are known to differ by less than a line.
+ * beyond  cycles that the load's own misses take
+ * own     when its bytes are ready without the other load
+ * returns when they are ready */
+static struct ready share_line(struct machine *m, const struct sum *address, uint8_t segment,
+                               double beyond, struct ready own)
+{
+    struct ready out = own;
+    const unsigned n = m->nlines < LINES ? m->nlines : LINES;
+    for (unsigned i = 0; i < n; i++) {
+        const struct line *line = &m->lines[i];
+        const uint64_t apart = (uint64_t)address->constant - (uint64_t)line->address.constant;
+        if (apart + LINE - 1 < 2 * LINE - 1 && line->segment == segment &&
+            same_terms(&line->address, address)) {
+            out = later(out, line->ready);
+        }
+    }
+    if (beyond > 0.0 && out.step == own.step) {
+        m->lines[m->nlines++ % LINES] = (struct line){
+            .segment = segment, .address = *address, .ready = {own.cycles, m->nsteps}};
+    }
+    return out;
+}
+
 /* The time at which a load's bytes are ready, and the steps that they come from. */
 static struct ready load(struct machine *m, const struct carm_flow_op *op, uint32_t i,
                          const struct sum *address, struct ready from, struct step *step)
 {
     const struct carm_graph_latencies *l = m->latencies;
+    const double beyond = l->beyond ? l->beyond[i] : 0.0;
     struct ready out = from;
     const struct slot *s = slot_of(m, address, op->segment);
     bool straddles = false;
     step->load_class = CARM_OPCODE_LOAD;
-    step->load = (float)((op->width != CARM_OPCODE_GP ? l->load_vector : l->load) +
-                         (l->beyond ? l->beyond[i] : 0.0));
+    step->load = (float)((op->width != CARM_OPCODE_GP ? l->load_vector : l->load) + beyond);
     out.cycles += (double)step->load;
+    if (l->beyond) {
+        out = share_line(m, address, op->segment, beyond, out);
+        step->load = out.step == from.step ? step->load : 0.0F;
+    }
     const struct slot *source = s->used && s->bytes ? s : NULL;
     if (source) {
         straddles = op->load_bytes > source->bytes;

@@ -269,6 +269,32 @@ TEST(memory_chain)
     done(&j);
 }
 
+/* A tree: the load of the next node's address waits for the line that the comparison's load brings. */
+TEST(fields)
+{
+    /* lea rdx, [rax+16]; cmp ecx, [rax]; mov rax, [rdx]; sub rsi, 1; jne */
+    static const uint8_t one_line[] = {0x48, 0x8d, 0x50, 0x10, 0x3b, 0x08, 0x48, 0x8b,
+                                       0x02, 0x48, 0x83, 0xee, 0x01, 0x75, 0xf1};
+    /* ... [rax+64] */
+    static const uint8_t next_line[] = {0x48, 0x8d, 0x50, 0x40, 0x3b, 0x08, 0x48, 0x8b,
+                                        0x02, 0x48, 0x83, 0xee, 0x01, 0x75, 0xf1};
+    static const double beyond[] = {0.0, 100.0, 0.0, 0.0, 0.0};
+    const struct carm_graph_latencies latencies = {.load = 4.0, .beyond = beyond};
+    struct judged j;
+    struct carm_graph missing;
+    JUDGE(&j, one_line, 10.0);
+    assert_ok(carm_graph_open(&missing, &j.code, &latencies, &err));
+    assert_near(missing.cycles, 104.0, 1e-6);
+    assert_true(missing.accesses[1].on_chain);
+    carm_graph_close(&missing);
+    done(&j);
+    JUDGE(&j, next_line, 10.0);
+    assert_ok(carm_graph_open(&missing, &j.code, &latencies, &err));
+    assert_near(missing.cycles, 4.0, 1e-6);
+    carm_graph_close(&missing);
+    done(&j);
+}
+
 TEST(patterns)
 {
     /* mov rax, [rax]; sub rcx, 1; jne */
