@@ -226,6 +226,32 @@ sed 's/>div 6.91 Gflop/>div 6.91 Gflop and a name that is much longer than it wa
 ok "... and a text that leaves the picture"
 run plot "$model" -o "$tmp/p.svg" --model original && reads "$model" --original --text
 ok "the original model's roofs"
+# two memory domains with cores, one of them slower, a memory-only one that was not measured, and far memory
+python3 - "$model" "$tmp/domains.json" "$tmp/other-domains.json" <<'END' >"$tmp/out" 2>"$tmp/err"
+import json, sys
+m = json.load(open(sys.argv[1]))
+dram = max(r["dram_peak"]["bandwidth"] for r in m["roofs"])
+def pair(a, b, share, note=""):
+    return {"from": a, "to": b, "threads": 1, "bandwidth": share * dram, "bandwidth_ci95": [share * dram, share * dram],
+            "code": "update", "working_set_bytes": 1 << 30, "seconds": 0, "seconds_ci95": [0, 0], "page_bytes": 0,
+            "disturbed": a == b == 1, "note": note}
+m["numa_nodes"] = [{"node": i, "cores": 1 - i // 2, "memory_bytes": 1 << 34, "kind": ""} for i in range(3)]
+m["numa"] = [pair(0, 0, 0.5), pair(0, 1, 0.2), pair(0, 2, 0.0, "no room"), pair(1, 1, 0.3), pair(-1, -1, 0.7)]
+json.dump(m, open(sys.argv[2], "w"))
+m["numa"][3]["bandwidth"] *= 1.1
+json.dump(m, open(sys.argv[3], "w"))
+END
+run plot "$tmp/domains.json" -o "$tmp/p.svg" --model original && reads "$tmp/domains.json" --original --text &&
+    grep -q '>numa:0 memory ' "$tmp/p.svg" && grep -q '>numa:1 memory (disturbed) ' "$tmp/p.svg" &&
+    ! grep -q '>numa:0 to\|>numa:2\|>interleaved' "$tmp/p.svg"
+ok "a slope of DRAM for the own memory of each domain"
+! reads "$model" --original && grep -q 'a line that no roof has' "$tmp/out" &&
+    ! reads "$tmp/other-domains.json" --original && grep -q 'slope .* drawn at' "$tmp/out"
+ok "... which the checker misses elsewhere"
+run plot "$tmp/domains.json" -o "$tmp/p.svg" && reads "$tmp/domains.json" --text &&
+    run plot "$tmp/domains.json" "$tmp/other.json" --model original -o "$tmp/p.svg" &&
+    reads "$tmp/domains.json" "$tmp/other.json" --original && ! grep -q '>numa:' "$tmp/p.svg"
+ok "... none on the cache-aware model, nor beside another machine"
 for many in 1 20 500; do
     run plot "$model" "$tmp/p$many.csv" --model both -o "$tmp/p.svg" &&
         reads "$model" --points "$tmp/p$many.csv" --text &&

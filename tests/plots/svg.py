@@ -123,6 +123,7 @@ def expected(path, view, alone):
     top = peak(roofs)
     if view == "original":
         slopes = [roofs["dram_peak"]["bandwidth"]]
+        slopes += [d["bandwidth"] for d in model.get("numa", []) if alone and d["from"] == d["to"] and d["from"] >= 0]
     elif view == "levels":
         slopes = [fastest(roofs, "L1", [model["config"]["ldst"]])]
         slopes += [fastest(roofs, level, ["1:0", "update"]) for level in ("L2", "L3")]

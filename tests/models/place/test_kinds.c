@@ -3,37 +3,10 @@
 #include <unistd.h>
 
 #include "models/file/kinds.h"
-#include "models/file/model.h"
 #include "models/place/kinds.h"
 #include "models/place/placed.h"
 #include "models/roofline.h"
-#include "tests/unit.h"
-
-/* An e core has half of a p core's bandwidth and a quarter of its peak, and no AVX-512. */
-static struct carm_model *make(const char *on, double times)
-{
-    struct carm_model *m = NULL;
-    assert_ok(carm_model_read("tests/data/sample-model.json", &m, &err));
-    (void)snprintf(m->machine.on, sizeof m->machine.on, "%s", on);
-    for (size_t i = 0; i < m->nroofs; i++) {
-        struct carm_roofs *r = &m->roofs[i];
-        for (size_t k = 0; k < r->nmemory; k++) {
-            r->memory[k].bandwidth *= times;
-            r->memory[k].ci95.lo *= times;
-            r->memory[k].ci95.hi *= times;
-            r->memory[k].spread = (struct carm_spread){
-                r->memory[k].spread.min * times, r->memory[k].spread.p5 * times,
-                r->memory[k].spread.p95 * times, r->memory[k].spread.max * times};
-        }
-        for (size_t k = 0; k < r->ncompute; k++) {
-            const double peak = times * times;
-            r->compute[k].rate *= peak;
-            r->compute[k].ci95.lo *= peak;
-            r->compute[k].ci95.hi *= peak;
-        }
-    }
-    return m;
-}
+#include "tests/models/place/two_kinds.h"
 
 static double l1(const struct carm_model *m)
 {
@@ -63,7 +36,8 @@ TEST(shares)
 
 TEST(roofs_are_mixed_by_share)
 {
-    struct carm_model *m = make("", 1.0), *p = make("kind:p", 1.0), *e = make("kind:e", 0.5);
+    struct carm_model *m = make_kind("", 1.0), *p = make_kind("kind:p", 1.0),
+                      *e = make_kind("kind:e", 0.5);
     struct carm_model *mixed = NULL;
     struct carm_kind_shares s;
     char note[CARM_TEXT_MAX];
@@ -104,7 +78,8 @@ TEST(roofs_are_mixed_by_share)
 /* A point of points.csv with its cores goes under mixed roofs, one without them under the machine's. */
 TEST(points_are_placed_under_mixed_roofs)
 {
-    struct carm_model *m = make("", 1.0), *p = make("kind:p", 1.0), *e = make("kind:e", 0.5);
+    struct carm_model *m = make_kind("", 1.0), *p = make_kind("kind:p", 1.0),
+                      *e = make_kind("kind:e", 0.5);
     struct carm_place_choices *choices = NULL;
     struct carm_place_choice choice;
     struct carm_placed d[3];
@@ -178,7 +153,7 @@ static int remove_folder(void **state)
 /* A file of the machine or of the first kind takes the other kind; a build finds its own kind there again. */
 TEST_BETWEEN(one_file_has_both_kinds, make_folder, remove_folder)
 {
-    struct carm_model *p = make("kind:p", 1.0), *e = make("kind:e", 0.5), *back = NULL;
+    struct carm_model *p = make_kind("kind:p", 1.0), *e = make_kind("kind:e", 0.5), *back = NULL;
     const double of_e = l1(e);
     assert_int_equal(carm_kinds_write(e, path, &err), 0); /* no file yet */
     assert_ok(carm_model_write(p, path, &err));
@@ -196,7 +171,7 @@ TEST_BETWEEN(one_file_has_both_kinds, make_folder, remove_folder)
     assert_near(l1(back), of_e, 1.0);
     carm_model_free(back);
     /* a build of the whole machine keeps both */
-    struct carm_model *whole = make("", 2.0);
+    struct carm_model *whole = make_kind("", 2.0);
     assert_ok(carm_kinds_keep(whole, path, &err));
     assert_int_equal(whole->nkinds, 2);
     assert_near(l1(carm_kinds_find(whole, "e")), of_e, 1.0);
@@ -211,7 +186,7 @@ TEST_BETWEEN(one_file_has_both_kinds, make_folder, remove_folder)
 
 TEST(refused)
 {
-    struct carm_model *m = make("", 1.0), *other = make("", 1.0), *back = NULL;
+    struct carm_model *m = make_kind("", 1.0), *other = make_kind("", 1.0), *back = NULL;
     assert_refused(carm_kinds_put(m, other, &err), -CARM_EINVAL, "not of one kind of core");
     m->kinds = other;
     m->nkinds = 1;
