@@ -132,7 +132,7 @@ class Room:
         self.units = [name[6:-2] + ".c" for name in self.objects if name.startswith(f"build/{room}/")]
         self.units = [unit for unit in self.units if os.path.exists(os.path.join(top, unit))]
         self.compile = self.command("build/base/hash.o", "base/hash.c")
-        self.links, self.suites, self.known = {}, [], {}
+        self.links, self.plain, self.suites, self.known = {}, {}, [], {}
         for name in ROOMS[room]:
             whole = os.path.join("tests", name)
             self.suites += [whole] if name.endswith(".sh") else sorted(
@@ -178,7 +178,7 @@ class Room:
         return self.sh("cc" + line[line.index(" "):].replace("build/libcarm-all.a", library))
 
     def runs(self, suite, program, env=None):
-        """Whether a suite passes (None: it ran out of time), and its CPU seconds."""
+        """Whether a suite passes (None: it ran out of CPU time), and its CPU seconds."""
         known = self.known.get(suite, {"cpu": 60.0, "seconds": 300.0})
         cpu = int(5 + 5 * known["cpu"])
         env = dict(os.environ, CARM=os.path.join(self.top, "build/carm"), CARM_TOP=self.top, TMPDIR=self.folder,
@@ -196,7 +196,7 @@ class Room:
                                   check=False, timeout=self.timeout + 5 * known["seconds"], preexec_fn=limit,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
-            return None, 0.0
+            return False, 0.0
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         if used > cpu - 1:
@@ -283,19 +283,23 @@ class Room:
             anchor in facts["lines"].get(path, []) if anchor else facts["lines"].get(path))]
         return sorted(suites, key=lambda suite: self.known[suite]["seconds"])
 
+    def code(self, lines):
+        """The object code of a unit with these lines; None where it does not compile."""
+        source = os.path.join(self.folder, "unit.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+        if not self.compiles(source, self.object):
+            return None
+        with open(self.object, "rb") as file:
+            return file.read()
+
     def killed_by(self, path, index, line):
         """The suite that fails, "" = none; None = the mutant does not compile, or has the same code."""
         lines = read(os.path.join(self.top, path)).split("\n")
-        source, codes = os.path.join(self.folder, "unit.c"), []
-        for text in (lines[index], line):
-            lines[index] = text
-            with open(source, "w", encoding="utf-8") as file:
-                file.write("\n".join(lines))
-            if not self.compiles(source, self.object):
-                return None
-            with open(self.object, "rb") as file:
-                codes.append(file.read())
-        if codes[0] == codes[1]:
+        if path not in self.plain:
+            self.plain[path] = self.code(lines)
+        lines[index] = line
+        if self.code(lines) in (None, self.plain[path]):
             return None
         for suite in self.watching(path, index):
             program = self.beside(suite)

@@ -169,11 +169,12 @@ TEST_BETWEEN(bad_spec, as_it_was, NULL)
  * changed to loads on the way to nasm. */
 TEST_BETWEEN(altered, as_it_was, NULL)
 {
-    char script[sizeof folder + 512];
-    (void)snprintf(script, sizeof script,
-                   "PATH='%.300s'\nsed -i 's/    ST 2$/    LD 2/' \"$5\"\nexec nasm \"$@\"",
-                   system_path);
+    char *script = NULL;
+    assert_true(asprintf(&script,
+                         "PATH='%s'\nsed -i 's/    ST 2$/    LD 2/' \"$5\"\nexec nasm \"$@\"",
+                         system_path) > 0);
     plant_nasm(script);
+    free(script);
     refuse(-CARM_EFORMAT, "code A.sse.dp.2:1.u8: its bytes have loads = 17, its specification "
                           "says 16");
 }
