@@ -19,6 +19,7 @@ static struct {
     double ratios[THREADS][PROBES], widths[THREADS][PROBES];
     double seconds[REPS], cycles[REPS];
     bool counts[REPS];
+    bool behind; /* the last repetition */
 } fake;
 
 /* Two threads at 2 GHz of the TSC and 3 GHz of the core, each with its core for itself: thread 1 starts 100 ticks
@@ -89,6 +90,7 @@ TEST(ticks_become_seconds_and_cycles)
     assert_near(t.own_share, 1.0, 0.0);
     assert_near(t.width_share, 1.0, 0.0);
     assert_near(t.clock_spread, 0.0, 1e-12);
+    assert_near(t.slow_share, 0.0, 0.0);
     assert_false(t.unsound);
     assert_near(carm_times_total(&fake.team, &run), REPS * 10e-6, 1e-12);
     for (size_t r = 0; r < REPS; r += 4) { /* a quarter takes twice as long */
@@ -104,9 +106,23 @@ TEST(ticks_become_seconds_and_cycles)
     t = describe(&run);
     assert_true(t.unsound);
     assert_near(t.seconds.median, 10e-6, 1e-15);
+    fill();
+    fake.team.overhead.together = 10e-6; /* nor one that took as long */
+    t = describe(&run);
+    assert_true(t.unsound);
+    assert_near(t.seconds.median, 10e-6, 1e-15);
 }
 
-/* Repetitions beside which a core was another's do not count. */
+/* The last block ends with the run. */
+TEST(blocks_have_their_length)
+{
+    const struct carm_times_run run = {.reps = 2 * CARM_CLOCK_EVERY, .most = CARM_CLOCK_EVERY + 8};
+    const struct carm_times_run few = {.reps = 5, .most = REPS};
+    assert_int_equal(carm_times_block(&run, 0), CARM_CLOCK_EVERY);
+    assert_int_equal(carm_times_block(&run, CARM_CLOCK_EVERY), 8);
+    assert_int_equal(carm_times_block(&few, 10), 5);
+}
+
 /* Samples that an interrupt made too low do not count, be they three of nine. */
 TEST(interrupted_samples_of_the_clock_do_not_count)
 {
@@ -119,6 +135,123 @@ TEST(interrupted_samples_of_the_clock_do_not_count)
     }
     assert_near(describe(&run).clock_spread, 0.0, 1e-12);
     assert_near(w->ratios[PROBES / 8], 1.5, 1e-12);
+}
+
+/* Looks at the clock: 2% below the highest neighbour count, and the mean of the middle half is taken of all four. */
+TEST(a_clock_that_moved_is_averaged)
+{
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    for (size_t p = 2; p < 4; p++) {
+        fake.ratios[0][p] = 1.5 * 1.02;
+        fake.ratios[1][p] = 1.5 * 0.98;
+    }
+    const struct carm_times t = describe(&run);
+    assert_near(fake.ratios[0][0], 1.5 * 1.01, 1e-12);
+    assert_near(fake.ratios[1][3], 1.5 * 0.99, 1e-12);
+    assert_near(t.cycles, t.seconds.median * 3e9, 1e-6); /* of both threads: 1.5 */
+}
+
+/* The mean of the middle half of nine neighbours: where the ratio rises by 0.01% a look, the look's own. */
+TEST(a_clock_is_smoothed_and_not_shifted)
+{
+    fill();
+    struct carm_times_run run = {.reps = 4, .most = 24, .done = 24};
+    struct carm_times t;
+    assert_int_equal(PROBES, 12); /* 6 blocks of 4 repetitions */
+    for (int i = 0; i < THREADS; i++) {
+        fake.workers[i].nprobes = PROBES;
+        for (size_t p = 0; p < PROBES; p++) {
+            fake.ratios[i][p] = 1.5 * (1.0 + 1e-4 * (double)p);
+            fake.widths[i][p] = 2.0; /* no core is own: more than 4 repetitions count */
+        }
+    }
+    fake.ratios[1][2] = 1.0; /* an interrupt */
+    assert_false(carm_times_describe(&fake.team, &run, &t));
+    for (size_t p = 4; p + 4 < PROBES; p++) {
+        assert_near(fake.ratios[0][p], 1.5 * (1.0 + 1e-4 * (double)p), 1e-12);
+    }
+    /* near an edge the window is cut there: of look 1 its looks 0 to 5, of look 10 its looks 6 to 11 */
+    assert_near(fake.ratios[0][1], 1.5 * (1.0 + 1e-4 * 2.5), 1e-12);
+    assert_near(fake.ratios[0][10], 1.5 * (1.0 + 1e-4 * 8.5), 1e-12);
+    /* without look 2: the middle half of five, and of eight */
+    assert_near(fake.ratios[1][1], 1.5 * (1.0 + 1e-4 * 8 / 3), 1e-12);
+    assert_near(fake.ratios[1][4], 1.5 * (1.0 + 1e-4 * 4.5), 1e-12);
+    assert_near(fake.ratios[1][6], 1.5 * (1.0 + 1e-4 * 6.5), 1e-12);
+    /* late against early is look 10 against look 1, and the thread with more of it counts */
+    assert_near(t.clock_spread, (1.0 + 1e-4 * 8.5) / (1.0 + 1e-4 * 2.5) - 1.0, 1e-12);
+    /* the median lies between blocks 2 and 3: looks 4 to 7, 5.5 on average, and of thread 1 4.5, 5.5, 6.5 and 7 */
+    assert_near(t.cycles, 20000 * 1.5 * (1.0 + 1e-4 * (5.5 + 5.875) / 2), 1e-6);
+}
+
+/* A counter that advances in steps of 200 ticks: times that all read alike lie evenly within one step. */
+TEST(times_spread_over_a_quantum)
+{
+    for (int separate = 0; separate < 2; separate++) {
+        fill();
+        fake.clock.tick_quantum = 200.0;
+        fake.team.separate = separate;
+        for (size_t r = 0; r < REPS; r++) {
+            fake.begin[1][r] = fake.begin[0][r];
+            fake.end[1][r] = fake.end[0][r];
+        }
+        struct carm_times_run run = {.reps = REPS, .most = REPS};
+        const struct carm_times t = describe(&run);
+        assert_near(t.seconds.median, 10e-6, 0.002e-6);
+        assert_near(t.seconds.min, 9.95e-6, 0.003e-6);
+        assert_near(t.seconds.max, 10.05e-6, 0.003e-6);
+        assert_near(t.seconds.p5, 9.955e-6, 0.004e-6);
+        assert_near(t.cycles, t.seconds.median * 3e9, 1e-6);
+    }
+}
+
+/* Of more repetitions on own cores than are wanted, the first ones count. */
+TEST(as_many_count_as_are_wanted)
+{
+    enum { WANTED = CARM_CLOCK_EVERY + 8 };
+    fill();
+    struct carm_times_run run = {.reps = WANTED, .most = REPS};
+    for (size_t r = WANTED; r < REPS; r++) {
+        fake.end[0][r] += 50000;
+    }
+    const struct carm_times t = describe(&run);
+    assert_int_equal(run.done, REPS);
+    assert_int_equal(t.seconds.n, WANTED);
+    assert_near(t.own_share, 1.0, 0.0);
+    assert_near(t.seconds.max, 10e-6, 1e-15);
+}
+
+/* A core that others used in every block: all repetitions count, with the share of the width that was left. */
+TEST(all_count_where_no_core_was_own)
+{
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    fake.widths[1][carm_times_after(0)] = 2.0;
+    fake.widths[1][carm_times_before(1)] = 2.0;
+    fake.widths[0][carm_times_after(1)] = 3.0;
+    fake.end[0][0] += 2000;
+    fake.end[0][REPS - 1] += 4000;
+    const struct carm_times t = describe(&run);
+    assert_int_equal(t.seconds.n, REPS);
+    assert_near(t.own_share, 0.0, 0.0);
+    assert_near(t.width_share, (2.0 + 3.0) / 2 / 5.0, 1e-12);
+    assert_near(t.seconds.max, 12e-6, 1e-15);
+    assert_near(t.seconds.min, 10e-6, 1e-15);
+    assert_false(fake.behind);
+}
+
+/* Nine tenths of its width, and a core is the thread's own. */
+TEST(a_core_is_own_from_nine_tenths_on)
+{
+    fill();
+    fake.widths[1][carm_times_after(0)] = CARM_WIDTH_OWN * 5.0;
+    assert_true(carm_times_is_own(&fake.workers[0], 0));
+    fake.widths[1][carm_times_after(0)] = 4.49;
+    assert_false(carm_times_is_own(&fake.workers[0], 0));
+    fake.widths[1][carm_times_after(0)] = 5.0;
+    fake.widths[1][carm_times_before(0)] = 4.49;
+    assert_false(carm_times_is_own(&fake.workers[0], 0));
+    assert_true(carm_times_is_own(&fake.workers[0], 1));
 }
 
 TEST(shared_blocks_do_not_count)
@@ -153,6 +286,55 @@ TEST(separate_rates_add_up)
     assert_near(t.cycles, t.seconds.median * 3e9, 1e-6);
 }
 
+/* Thread 1 shared its core in the first block, thread 0 in none: of each, the first repetitions on its own core
+ * count, with the core clock beside them. */
+TEST(separate_threads_count_for_themselves)
+{
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    struct carm_times t;
+    fake.team.separate = true;
+    fake.widths[1][carm_times_before(0)] = 3.0;
+    for (size_t r = 0; r < REPS; r++) { /* thread 0: 10 us, then 20; thread 1: 40 us, then 20 */
+        const bool first = r < CARM_CLOCK_EVERY;
+        fake.begin[0][r] = fake.begin[1][r] = 1000000 * r;
+        fake.end[0][r] = fake.begin[0][r] + (first ? 20000 : 40000);
+        fake.end[1][r] = fake.begin[1][r] + (first ? 80000 : 40000);
+    }
+    fake.team.overhead = (struct carm_overhead){.together = 5e-6, .each = 1e-6};
+    carm_times_end(&fake.team, &run);
+    assert_int_equal(fake.workers[0].own, REPS);
+    assert_int_equal(fake.workers[1].own, REPS - CARM_CLOCK_EVERY);
+    assert_true(carm_times_describe(&fake.team, &run, &t));
+    assert_int_equal(t.seconds.n, REPS - CARM_CLOCK_EVERY);
+    assert_near(t.own_share, 0.5, 0.0);
+    assert_near(t.width_share, 1.0, 0.0);
+    assert_near(t.seconds.median, 2.0 / (1.0 / 9e-6 + 1.0 / 19e-6), 1e-12);
+    assert_near(t.cycles, t.seconds.median * 3e9, 1e-6);
+    assert_int_equal(fake.workers[0].end[REPS - 1], 1); /* the block */
+    assert_int_equal(fake.workers[1].end[0], 1);
+}
+
+/* Nobody's core was own: a separate team is described as one that works together, with that overhead. */
+TEST(separate_threads_without_a_core)
+{
+    fill();
+    struct carm_times_run run = {.reps = REPS, .most = REPS};
+    struct carm_times t;
+    fake.team.separate = true;
+    fake.team.overhead = (struct carm_overhead){.together = 1e-6, .each = 3e-6};
+    for (size_t p = 0; p < PROBES; p++) {
+        fake.widths[1][p] = 2.5;
+    }
+    carm_times_end(&fake.team, &run);
+    assert_false(carm_times_describe(&fake.team, &run, &t));
+    assert_true(fake.team.separate);
+    assert_int_equal(t.seconds.n, REPS);
+    assert_near(t.own_share, 0.0, 0.0);
+    assert_near(t.width_share, 0.5, 1e-12);
+    assert_near(t.seconds.median, 9e-6, 1e-15);
+}
+
 /* One thread was cut in the second block, the other one repetition earlier: the first block counts. */
 TEST(whole_blocks_are_kept)
 {
@@ -182,9 +364,19 @@ TEST(a_first_block_counts_in_part)
     assert_near(t.seconds.median, 10e-6, 1e-15);
     fill();
     run = (struct carm_times_run){.reps = REPS, .most = REPS, .cut = true};
-    fake.workers[1].done = 0;
+    fake.workers[1].done = 1;
     fake.workers[0].blocks = fake.workers[1].blocks = 0;
     t = describe(&run);
+    assert_true(run.blind);
+    assert_int_equal(t.seconds.n, 1);
+    assert_near(t.seconds.median, 10e-6, 1e-15);
+    fill();
+    run = (struct carm_times_run){.reps = REPS, .most = REPS, .cut = true};
+    fake.workers[1].done = 0;
+    fake.workers[0].blocks = fake.workers[1].blocks = 0;
+    fake.team.separate = true;
+    t = describe(&run);
+    assert_false(carm_times_describe(&fake.team, &run, &t));
     assert_int_equal(run.done, 0);
     assert_int_equal(t.seconds.n, 0);
 }
