@@ -282,7 +282,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
     in->astray = indirect_misses(code, &latencies, &indirect) / n;
     in->mispredicted += in->astray;
     in->resolve_cycles = in->mispredicted > 0.0 ? (waits + indirect / n) / in->mispredicted : 0.0;
-    in->chain_cycles = code->inner ? graph->cycles : 0.0;
+    in->chain_cycles = code->inner || code->ngaps ? graph->cycles : 0.0;
     in->forward_cycles = graph->of[CARM_OPCODE_FORWARD] + graph->of[CARM_OPCODE_FORWARD_STRADDLING];
     in->straddles = graph->straddles;
     chain_text(chain, CARM_RUN_CHAIN_MAX, graph);
@@ -631,7 +631,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     /* lines come for loads and stores, and stored lines go back */
     const double lines = loaded + stored - updated;
     in->written = lines > 0.0 ? stored / (lines + stored) : 0.0;
-    if (any && code->inner) {
+    if (any && (code->inner || code->ngaps)) {
         struct carm_graph_latencies latencies;
         struct carm_graph missing;
         fill_latencies(&in->rates, &latencies);
@@ -849,6 +849,19 @@ static void say_enough(const struct carm_model *model, int threads, struct carm_
     }
 }
 
+/* Chains of a loop with loops inside it go on while the core executes these. What is left bounds the outer code's own
+ * time. */
+static void hide_chains(const struct carm_profile_row *row, double iterations,
+                        struct carm_bounds_input *in)
+{
+    const double inside = (double)row->samples_inside / (double)row->samples - 1.0;
+    const double threads = row->threads > 0 ? row->threads : 1;
+    const double hidden = row->seconds * threads * inside / iterations * in->clock_hz;
+    in->chain_cycles = fmax(0.0, in->chain_cycles - hidden);
+    in->missing_cycles = fmax(0.0, in->missing_cycles - hidden);
+    in->border_cycles = fmax(0.0, in->border_cycles - hidden);
+}
+
 static int judge(struct carm_run_verdict *v, const struct carm_run *run,
                  const struct carm_profile *profile, size_t i, const struct carm_run_levels *levels,
                  const struct carm_rates *rates, struct carm_err *err)
@@ -911,6 +924,9 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         rc = add_memory(run, &of, trips, &graph, levels, figures, &in, v, err);
     }
     if (!rc) {
+        if (of.ngaps) {
+            hide_chains(row, of.iterations, &in);
+        }
         describe_code(&of, &graph, &in, &about, v);
         describe_memory(&in, figures, &about);
         v->used = about.used;

@@ -13,6 +13,8 @@ void carm_code_close(struct carm_flow_code *code)
 {
     free(code->ops);
     free(code->pieces);
+    free(code->gaps);
+    free(code->doors);
     memset(code, 0, sizeof *code);
 }
 
@@ -110,6 +112,91 @@ static int follow_outer_loop(struct carm_flow_code *out, const struct carm_flow 
     return rc;
 }
 
+/* ---- loops inside ---- */
+
+/* The loop directly inside `loop` to whose code, or to whose inner loops' code, a piece belongs. CARM_CODE_BODY = none */
+static size_t child_of(const struct carm_flow *flow, const struct carm_piece *p, size_t loop)
+{
+    size_t at = p->loop;
+    while (at > 0 && flow->loops[at - 1].parent != loop + 1) {
+        at = flow->loops[at - 1].parent;
+    }
+    return at > 0 ? at - 1 : CARM_CODE_BODY;
+}
+
+static int add_door(struct carm_flow_code *code, uint64_t at, size_t gap, bool out, double times,
+                    struct carm_err *err)
+{
+    const int rc = carm_array_grow(&code->doors, &code->doors_room, code->ndoors, 1,
+                                   sizeof *code->doors, "a loop's code", err);
+    if (!rc) {
+        code->doors[code->ndoors++] =
+            (struct carm_code_door){.at = at, .gap = gap, .out = out, .times = times};
+    }
+    return rc;
+}
+
+/* A piece of an inner loop: its ways out, and what it changes. */
+static int add_inner(struct carm_flow_code *code, const struct carm_flow *flow, size_t loop,
+                     size_t gap, const struct carm_piece *from, int fd, struct carm_err *err)
+{
+    struct carm_flow_code one = {.nops = 0};
+    int rc = add_piece(&one, from, fd, err);
+    rc = rc ? rc : add_door(code, from->at, gap, false, 0.0, err);
+    for (size_t i = 0; i < one.nops; i++) {
+        const struct carm_flow_op *op = &one.ops[i];
+        struct carm_code_gap *to = &code->gaps[gap];
+        for (uint8_t k = 0; k < op->nwrites; k++) {
+            to->writes[op->writes[k]] = true;
+        }
+        for (int reg = 0; reg < CARM_REG_COUNT; reg++) {
+            to->writes[reg] |= (op->flags & CARM_OPCODE_CALL && is_clobbered(reg)) ||
+                               (op->pushes && reg >= CARM_REG_X87);
+        }
+        to->stores |= op->stores || op->flags & CARM_OPCODE_CALL;
+    }
+    const struct carm_code_piece *p = one.pieces;
+    const double all = rc ? 0.0 : p->executions;
+    const double taken = rc                        ? 0.0
+                         : !(p->jumps && p->falls) ? all
+                         : p->taken >= 0.0         ? p->taken
+                                                   : 0.5 * all;
+    for (int way = 0; way < 2 && !rc; way++) {
+        const uint64_t to = way ? p->end : p->target;
+        const struct carm_piece *next =
+            (way ? p->falls : p->jumps) ? carm_flow_find(flow, to) : NULL;
+        if (next && next->at == to && next->loop == loop + 1 && next->function == from->function) {
+            rc = add_door(code, to, gap, true, way && p->jumps ? all - taken : taken, err);
+        }
+    }
+    carm_code_close(&one);
+    return rc;
+}
+
+static int add_gaps(struct carm_flow_code *code, const struct carm_flow *flow, size_t loop, int fd,
+                    struct carm_err *err)
+{
+    int rc = 0;
+    for (size_t child = 0; child < flow->nloops && !rc; child++) {
+        if (flow->loops[child].parent != loop + 1) {
+            continue;
+        }
+        rc = carm_array_grow(&code->gaps, &code->gaps_room, code->ngaps, 1, sizeof *code->gaps,
+                             "a loop's code", err);
+        if (!rc) {
+            code->gaps[code->ngaps++] = (struct carm_code_gap){.stores = false};
+        }
+        for (size_t i = 0; i < flow->npieces && !rc; i++) {
+            const struct carm_piece *p = &flow->pieces[i];
+            if (p->executions && p->end > p->at && p->function == flow->loops[loop].function &&
+                child_of(flow, p, loop) == child) {
+                rc = add_inner(code, flow, loop, code->ngaps - 1, p, fd, err);
+            }
+        }
+    }
+    return rc;
+}
+
 int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                    uint32_t function, uint32_t module, int fd, struct carm_err *err)
 {
@@ -130,7 +217,10 @@ int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, siz
             rc = add_piece(out, p, fd, err);
         }
     }
-    rc = rc || !out->inner ? rc : follow_outer_loop(out, flow, loop, fd, err);
+    if (!rc && !body) {
+        rc = out->inner ? follow_outer_loop(out, flow, loop, fd, err)
+                        : add_gaps(out, flow, loop, fd, err);
+    }
     if (rc) {
         carm_code_close(out);
     }

@@ -23,6 +23,21 @@ struct carm_code_piece {
     bool falls;      /* the next instruction may follow, also after a call */
 };
 
+/* A loop inside the code's loop. */
+struct carm_code_gap {
+    bool writes
+        [CARM_REG_COUNT]; /* registers that its code changes, and the code of loops inside it */
+    bool stores;
+};
+
+/* Where an inner loop's code begins or is left. */
+struct carm_code_door {
+    uint64_t at; /* of a piece of the inner loop; of a way out: where it leads, in the outer loop */
+    size_t gap;  /* index */
+    double times; /* of a way out: how often it was taken, if known */
+    bool out;
+};
+
 struct carm_flow_code {
     uint32_t module;   /* of the blocks */
     uint64_t at;       /* where an iteration begins */
@@ -35,6 +50,10 @@ struct carm_flow_code {
     size_t nops, ops_room;
     struct carm_code_piece *pieces; /* by address */
     size_t npieces, pieces_room;
+    struct carm_code_gap *gaps;
+    size_t ngaps, gaps_room;
+    struct carm_code_door *doors;
+    size_t ndoors, doors_room;
 };
 
 /* The code of a loop, or of a function outside of its loops.

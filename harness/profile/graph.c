@@ -95,6 +95,7 @@ struct slot {
     bool used, has_value;
     uint8_t segment;
     uint16_t bytes; /* bytes stored; 0 = only loaded */
+    uint32_t epoch; /* machine.epoch of the store */
     struct sum address, value;
     struct ready ready;
 };
@@ -113,6 +114,7 @@ struct machine {
     struct ready ready[CARM_REG_COUNT];
     struct sum values[CARM_REG_VECTOR];
     struct slot *slots;
+    uint32_t epoch; /* inner loops passed that may have stored anywhere */
     struct line lines[LINES];
     unsigned nlines;  /* brought so far, of which the table has the latest */
     uint32_t unknown; /* unknown numbers so far */
@@ -124,8 +126,9 @@ struct machine {
     struct sum *addresses, *moves; /* [nops] address of the latest execution, and its distance
                                     * from the one before */
     uint8_t *seen;                 /* [nops] times, at most 3 */
-    double
-        *walked; /* [2 x npieces] jumps owed: error diffusion of branches, and of indirect jumps */
+    double *
+        walked; /* [2 x npieces + ndoors] jumps owed: error diffusion of branches, of indirect jumps,
+                  * and of the ways out of inner loops */
     double straddles;
     uint32_t *linked; /* [nops] times on the chain */
     /* with a window: when each step left in order, and when each on vectors began */
@@ -167,13 +170,18 @@ static struct slot *slot_of(struct machine *m, const struct sum *address, uint8_
     }
 }
 
+static bool is_stored(const struct machine *m, const struct slot *s)
+{
+    return s->used && s->bytes && s->epoch == m->epoch;
+}
+
 static const struct slot *stored_near(struct machine *m, const struct sum *address, uint8_t segment,
                                       int64_t offset)
 {
     struct sum at = *address;
     at.constant = wrapped_sum(at.constant, offset);
     const struct slot *s = slot_of(m, &at, segment);
-    return s->used && s->bytes ? s : NULL;
+    return is_stored(m, s) ? s : NULL;
 }
 
 static struct sum address_of(struct machine *m, const struct carm_flow_op *op)
@@ -275,7 +283,7 @@ static struct ready load(struct machine *m, const struct carm_flow_op *op, uint3
         out = share_line(m, address, op->segment, beyond, out);
         step->load = out.step == from.step ? step->load : 0.0F;
     }
-    const struct slot *source = s->used && s->bytes ? s : NULL;
+    const struct slot *source = is_stored(m, s) ? s : NULL;
     if (source) {
         straddles = op->load_bytes > source->bytes;
     } else {
@@ -498,6 +506,7 @@ static void execute(struct machine *m, uint32_t i)
                            .has_value = stores_value,
                            .segment = op->segment,
                            .bytes = op->store_bytes ? op->store_bytes : 8,
+                           .epoch = m->epoch,
                            .address = address,
                            .value = stored,
                            .ready = out};
@@ -550,32 +559,78 @@ static const struct carm_code_piece *jump(struct machine *m)
     return all > 0.0 ? &code->pieces[to] : NULL;
 }
 
+/* What is at an address: a piece, or an inner loop. Neither: the iteration ends there. */
+struct place {
+    const struct carm_code_piece *piece;
+    const struct carm_code_door *door;
+};
+
+static struct place place_at(const struct carm_flow_code *code, uint64_t at)
+{
+    struct place out = {.piece = piece_at(code, at)};
+    for (size_t i = 0; i < code->ndoors && !out.piece && !out.door; i++) {
+        const struct carm_code_door *d = &code->doors[i];
+        out.door = d->at == at && !d->out ? d : NULL;
+    }
+    return out;
+}
+
+/* Passes an inner loop: nothing waits for the registers and the memory that it changes any more. Their numbers stay,
+ * for addresses mostly move on as they did.
+ * returns the piece behind it: the one that is most behind its share of the run; NULL = the iteration ends */
+static const struct carm_code_piece *pass(struct machine *m, size_t gap)
+{
+    const struct carm_flow_code *code = m->code;
+    const struct carm_code_gap *g = &code->gaps[gap];
+    double *owed = m->walked + 2 * code->npieces;
+    double all = 0.0;
+    size_t to = code->ndoors;
+    for (int i = 0; i < CARM_REG_COUNT; i++) {
+        m->ready[i] = g->writes[i] ? (struct ready){0.0, NEVER} : m->ready[i];
+    }
+    m->epoch += g->stores ? 1 : 0;
+    for (size_t i = 0; i < code->ndoors; i++) {
+        all += code->doors[i].gap == gap && code->doors[i].out ? code->doors[i].times : 0.0;
+    }
+    for (size_t i = 0; i < code->ndoors && all > 0.0; i++) {
+        if (code->doors[i].gap == gap && code->doors[i].out) {
+            owed[i] += code->doors[i].times / all;
+            to = to == code->ndoors || owed[i] > owed[to] ? i : to;
+        }
+    }
+    if (to == code->ndoors) {
+        return NULL;
+    }
+    owed[to] -= 1.0;
+    return piece_at(code, code->doors[to].at);
+}
+
 /* The piece that follows. Each side of a branch is taken in the proportion of the run. NULL =
  * the iteration ends. */
 static const struct carm_code_piece *next(struct machine *m, const struct carm_code_piece *p)
 {
     const struct carm_flow_code *code = m->code;
     const size_t i = (size_t)(p - code->pieces);
-    const struct carm_code_piece *to = p->jumps ? piece_at(code, p->target) : NULL;
-    const struct carm_code_piece *on = p->falls ? piece_at(code, p->end) : NULL;
-    if (to && on) {
+    const struct place none = {.piece = NULL};
+    const struct place to = p->jumps ? place_at(code, p->target) : none;
+    const struct place on = p->falls ? place_at(code, p->end) : none;
+    const bool jumps = to.piece || to.door, falls = on.piece || on.door;
+    struct place then = jumps ? to : on;
+    if (jumps && falls) {
         const double share =
             p->taken >= 0.0 && p->executions > 0.0 ? p->taken / p->executions : 0.5;
         m->walked[i] += share;
-        if (m->walked[i] >= 1.0 - 1e-9) {
-            m->walked[i] -= 1.0;
-            return to;
-        }
-        return on;
+        const bool taken = m->walked[i] >= 1.0 - 1e-9;
+        m->walked[i] -= taken ? 1.0 : 0.0;
+        then = taken ? to : on;
+    } else if (p->indirect) {
+        const struct carm_code_piece *target = jump(m);
+        then.piece = target ? target : then.piece;
     }
-    const struct carm_code_piece *target = p->indirect ? jump(m) : NULL;
-    if (target) {
-        return target;
+    if (!then.piece && !then.door && i + 1 < code->npieces && !p->jumps) {
+        then.piece = &code->pieces[i + 1]; /* after an indirect jump */
     }
-    if (!to && !on && i + 1 < code->npieces && !p->jumps) {
-        return &code->pieces[i + 1]; /* after an indirect jump, or a loop inside this one */
-    }
-    return to ? to : on;
+    return then.door ? pass(m, then.door->gap) : then.piece;
 }
 
 /* Executes one iteration. returns false when there is no room for more steps */
@@ -693,7 +748,7 @@ static int open_graph(struct carm_graph *graph, const struct carm_flow_code *cod
     m.addresses = calloc(2 * n, sizeof *m.addresses);
     m.seen = calloc(n, sizeof *m.seen);
     m.linked = calloc(n, sizeof *m.linked);
-    m.walked = calloc(2 * code->npieces + 1, sizeof *m.walked);
+    m.walked = calloc(2 * code->npieces + code->ndoors + 1, sizeof *m.walked);
     m.left = window ? calloc(2 * (size_t)STEPS_MAX, sizeof *m.left) : NULL;
     if (!graph->accesses || !m.slots || !m.loaded || !m.steps || !m.addresses || !m.seen ||
         !m.linked || !m.walked || (window && !m.left)) {

@@ -8,6 +8,7 @@
 #include "harness/count/step/account.h"
 #include "harness/profile/code.h"
 #include "harness/profile/flow.h"
+#include "harness/profile/graph.h"
 #include "tests/harness/profile/hot.h"
 #include "tests/unit.h"
 
@@ -450,6 +451,48 @@ TEST(carried)
         assert_ok(carm_code_open(&code, &of, 1, 0, 0, fd, &err));
         assert_true(code.carried[X2] == 0 && code.carried[RDI] == 0);
         carm_code_close(&code);
+        close(fd);
+    }
+}
+
+/* The chain of a loop around another one, which one in ten iterations enters. It ends where the inner loop changes its
+ * register:
+ * mov eax, [rdi+rax*4]; add rax, rbx; cmp rax, rsi; jb behind
+ * inner: add rcx, 1 (or rax); mov [rsp-8], rcx; cmp rcx, rdx; jne inner
+ * behind: sub r8, 1; jne */
+TEST(around)
+{
+    uint8_t code[] = {0x8b, 0x04, 0x87, 0x48, 0x01, 0xd8, 0x48, 0x39, 0xf0, 0x72, 0x0e,
+                      0x48, 0x83, 0xc1, 0x01, 0x48, 0x89, 0x4c, 0x24, 0xf8, 0x48, 0x39,
+                      0xd1, 0x75, 0xf2, 0x49, 0x83, 0xe8, 0x01, 0x75, 0xe1};
+    enum { INNER = 11, CHANGED = 13, BEHIND = 25, RAX = 0, RCX = 1 };
+    struct carm_loop loops[] = {
+        {.depth = 1, .at = 0, .end = sizeof code, .executions = 1000},
+        {.parent = 1, .depth = 2, .at = INNER, .begin = INNER, .end = BEHIND, .executions = 1300}};
+    struct carm_piece pieces[] = {
+        {.at = 0, .end = INNER, .executions = 1000, .loop = 1, .target = BEHIND, .taken = 900},
+        {.at = INNER, .end = BEHIND, .executions = 1300, .loop = 2, .target = INNER, .taken = 1200},
+        {.at = BEHIND, .end = sizeof code, .executions = 1000, .loop = 1, .taken = 999}};
+    const struct carm_flow of = {.pieces = pieces, .npieces = 3, .loops = loops, .nloops = 2};
+    struct carm_graph_latencies latencies = {.load = 4.0};
+    latencies.of[CARM_OPCODE_INT_ADD][CARM_OPCODE_GP][CARM_OPCODE_INT64] = 1.0;
+    for (int i = 0; i < 3; i++) {
+        pieces[i].ends = CARM_END_BRANCH;
+    }
+    for (int changes = 0; changes < 2; changes++) {
+        struct carm_flow_code outer;
+        struct carm_graph graph;
+        const int fd = memfd_create("code", MFD_CLOEXEC);
+        code[CHANGED] = changes ? 0xc0 : 0xc1;
+        assert_int_equal(pwrite(fd, code, sizeof code, 0), sizeof code);
+        assert_ok(carm_code_open(&outer, &of, 0, 0, 0, fd, &err));
+        assert_true(!outer.inner && outer.ngaps == 1 && outer.gaps[0].stores);
+        assert_true(outer.gaps[0].writes[changes ? RAX : RCX]);
+        assert_false(outer.gaps[0].writes[changes ? RCX : RAX]);
+        assert_ok(carm_graph_open(&graph, &outer, &latencies, &err));
+        assert_near(graph.cycles, changes ? 1.0 : 5.0, 1e-6);
+        carm_graph_close(&graph);
+        carm_code_close(&outer);
         close(fd);
     }
 }
