@@ -42,10 +42,10 @@ struct instruction {
     uint32_t aliased; /* ... and of these those behind a store to the same place of another page */
     uint32_t moved;   /* steps to other addresses ... */
     uint32_t apart;   /* ... by 4096 bytes or more */
-    /* without sampling: */
-    int64_t step;              /* most of the steps, if there are most of one kind ... */
+    int64_t step;     /* without sampling: most of the steps, if there are most of one kind ... */
     uint32_t votes, followed;  /* ... by a vote (Boyer, Moore 1991), and how many follow it */
-    uint32_t walks;            /* accesses that need a walk */
+    uint32_t translated;       /* accesses that the simulated TLB had; of a sample, to its pages */
+    uint32_t walks;            /* of these: those that need a walk */
     double far;                /* how far they are from the last page: struct carm_run_places */
     uint64_t walked;           /* page of the latest walk */
     uint8_t pages[PAGES_KEPT]; /* a sketch of its pages: carm_run_levels_lines counts them */
@@ -102,7 +102,8 @@ struct carm_run_levels {
     struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
     struct stores *stores;         /* [cores of the config] */
-    uint64_t tlb_pages;            /* 0 = not known, or a sample is simulated */
+    uint64_t tlb_pages;            /* 0 = not known */
+    double paged;                  /* the share of all pages that the TLB gets */
     struct carm_tlb *tlb;          /* [cores of the config] zeros before a core's first access */
     struct carm_run_figures *rows; /* [nrows] of the profile */
     size_t nrows;
@@ -190,10 +191,12 @@ static void note_step(struct carm_run_levels *l, struct instruction *i, uint64_t
 static void note_walk(struct carm_run_levels *l, struct instruction *i, uint32_t core,
                       uint64_t page)
 {
-    if (!l->sampled && walks(l, core, page)) {
-        const uint64_t apart = page > i->walked ? page - i->walked : i->walked - page;
+    i->translated++;
+    if (walks(l, core, page)) {
+        const uint64_t between = page > i->walked ? page - i->walked : i->walked - page;
+        const double apart = l->paged * (double)between;
         i->walks++;
-        i->far += fmin(1.0, fmax(0.0, (double)apart - 1.0) / (CARM_WALK_FAR - 1.0));
+        i->far += fmin(1.0, fmax(0.0, apart - 1.0) / (CARM_WALK_FAR - 1.0));
         i->walked = page;
     }
 }
@@ -236,7 +239,9 @@ static void note_access(struct carm_run_levels *l, uint32_t number, uint32_t thr
         i->contended +=
             l->about.threads > 1 && is_contended(l, thread, address / LINE, stores) ? 1 : 0;
         note_step(l, i, address);
-        note_walk(l, i, core, address / PAGE);
+        if (!l->sampled) {
+            note_walk(l, i, core, address / PAGE);
+        }
         const uint64_t hash = (address / PAGE + 1) * UINT64_C(0x9e3779b97f4a7c15);
         const uint64_t mixed = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
         const uint8_t rank = (uint8_t)(1 + __builtin_clzll(mixed << PAGES_BITS | 1));
@@ -251,6 +256,12 @@ static void take(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
     struct carm_run_levels *l = arg;
     const enum carm_access_kind as = (enum carm_access_kind)kind;
     l->about.threads = thread >= l->about.threads ? thread + 1 : l->about.threads;
+    if (l->sampled && l->tlb && !by->repeated && carm_sampled_has_page(&l->about.plan, address)) {
+        const uint32_t number = number_of(l, kind, by);
+        if (number) {
+            note_walk(l, &l->instructions[number], thread % l->about.config.cores, address / PAGE);
+        }
+    }
     if (l->sampled && !by->repeated && !carm_sampled_has(l->sampled, address, bytes, by->window)) {
         return;
     }
@@ -326,6 +337,9 @@ static int sample(struct carm_run_levels *l, const struct carm_run_levels *besid
     if (!rc) {
         l->about.sampled = true;
         of->wanted = 1;
+        l->paged = (double)l->about.plan.npages / CARM_SAMPLED_PAGES;
+        l->tlb_pages = (uint64_t)ceil((double)l->tlb_pages * l->paged);
+        memcpy(of->pages, l->about.plan.pages, sizeof of->pages);
         of->half = l->about.plan.half_records;
         of->between = l->about.plan.between_records;
         of->dense = l->about.plan.dense;
@@ -381,6 +395,7 @@ static int create(struct carm_run_levels **out, const struct carm_model *model,
     l->about.config.streams = prefetch->streams;
     l->stores = !rc ? calloc(l->about.config.cores, sizeof *l->stores) : NULL;
     l->tlb_pages = (uint64_t)carm_latency_tlb_pages(model);
+    l->paged = 1.0;
     l->tlb = l->tlb_pages && !rc ? calloc(l->about.config.cores, sizeof *l->tlb) : NULL;
     return rc;
 }
@@ -699,7 +714,8 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     bool found = false;
     static const double most = 0.5; /* of the steps: no other number has more */
     double moved = 0.0, apart = 0.0;
-    double seen = 0.0, splits = 0.0, walks = 0.0, far = 0.0, followed = 0.0;
+    double executed = 0.0; /* accesses of a sampled program */
+    double seen = 0.0, splits = 0.0, translated = 0.0, walks = 0.0, far = 0.0, followed = 0.0;
     memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
     uint8_t pages[PAGES_KEPT] = {0};
     memset(places, 0, sizeof *places);
@@ -725,6 +741,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
         contended += by->contended;
         ordered += by->ordered;
         aliased += by->aliased;
+        translated += by->translated;
         walks += by->walks;
         moved += by->moved;
         apart += by->apart;
@@ -735,7 +752,9 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
             pages[r] = by->pages[r] > pages[r] ? by->pages[r] : pages[r];
         }
         if (l->sampled) {
-            carm_sampled_add(l->sampled, (uint32_t)i, executions_of(by, blocks), &sum);
+            const double executions = executions_of(by, blocks);
+            executed += executions;
+            carm_sampled_add(l->sampled, (uint32_t)i, executions, &sum);
         } else {
             struct carm_hierarchy_counts of;
             carm_hierarchy_read_by(l->hierarchy, (uint32_t)i, &of);
@@ -747,7 +766,11 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     }
     places->contended = seen > 0.0 ? contended / seen : 0.0;
     places->aliased = ordered > 0.0 ? aliased / ordered : 0.0;
-    places->walks = seen > 0.0 ? walks / seen : 0.0;
+    places->translated = translated;
+    /* few pages take many of the accesses, and the sample has some of these pages or none: the number of walks is
+     * right, the share of the lookups is not. source: Waldspurger et al. 2015 (SHARDS), section 3.4 */
+    const double accesses = executed > 0.0 ? l->paged * executed : translated;
+    places->walks = accesses > 0.0 ? fmin(1.0, walks / accesses) : 0.0;
     places->far = walks > 0.0 ? far / walks : 0.0;
     places->step = followed > most * moved ? places->step : 0;
     places->apart = moved > 0.0 ? apart / moved : 0.0;

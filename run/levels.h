@@ -85,11 +85,10 @@ struct carm_run_places {
     double aliased;   /* share of the loads behind a store to the same place of another page */
     double pages;     /* number of pages of 4 KiB, within some 13% */
     /* of steps from one recorded access of the instruction to the next: */
-    double apart; /* share of the moves by 4096 bytes or more */
-    /* zeros where a sample was simulated: */
-    int64_t step; /* bytes of most steps; 0 = they differ */
-    double
-        walks; /* share of accesses that needs a walk through tables of pages of 4 KiB, simulated */
+    double apart;      /* share of the moves by 4096 bytes or more */
+    int64_t step;      /* bytes of most steps; 0 = they differ, or a sample was simulated */
+    double translated; /* accesses for which a TLB was simulated */
+    double walks;      /* share of these that needs a walk through tables of pages of 4 KiB */
     /* how far a walk is from the last one's page: 0 = the next page, 1 = CARM_WALK_FAR or more */
     double far;
 };

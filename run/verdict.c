@@ -357,6 +357,16 @@ static double random_beyond(const struct carm_bounds_input *in, double bytes)
     return fmax(0.0, below - first) * in->clock_hz;
 }
 
+/* Cycles that walks add to a load, on average. The latency of memory has its own. */
+static double walks_beyond(const struct carm_bounds_input *in, const struct carm_run_places *places,
+                           const double *lines, double executions)
+{
+    const struct carm_latency *walk =
+        carm_latency_find(in->rates.model, "walk", CARM_LATENCY_PAGES, PAGE);
+    const double share = places->walks - lines[CARM_FROM_DRAM] / executions;
+    return walk && !in->huge ? fmax(0.0, share) * walk->seconds * in->clock_hz : 0.0;
+}
+
 /* Bytes from one execution to the next, by the code or else by the recorded addresses; 0 = not known */
 static int64_t moves_by(const struct carm_graph_access *a, const struct carm_run_places *places)
 {
@@ -372,8 +382,8 @@ static bool is_page_apart(const struct carm_graph_access *a, const struct carm_r
                : a->pattern == CARM_PATTERN_REGULAR && places->apart > nearly;
 }
 
-/* Walks through the tables of pages of one instruction: as simulated, or where a sample was simulated, one for each
- * page of a stride that goes over more pages than the TLB holds before it comes back to one.
+/* Walks through the tables of pages of one instruction: as simulated, or where a sample met too few of its pages, one
+ * for each page of a stride that goes over more pages than the TLB holds before it comes back to one.
  * swept  pages of all such strides of an entry of the loop */
 static void add_walks(struct carm_bounds_input *in, const struct carm_flow_op *insn,
                       const struct carm_graph_access *a, const struct carm_run_places *places,
@@ -488,6 +498,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
                       struct carm_run_verdict *v, struct carm_err *err)
 {
     static const double often = 0.5; /* lines of an execution; of neighbours they are an eighth */
+    static const double fewest =
+        16.0; /* lookups of a sampled TLB: its share is right within a quarter */
     static const double other = CARM_VERDICT_OVER; /* times, which are no longer about the same */
     const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
     const double n = code->iterations > 0.0 ? code->iterations : 1.0;
@@ -566,7 +578,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             (is_scattered(a) || (a->pattern == CARM_PATTERN_REGULAR &&
                                  (all > often * insn->executions || is_page_apart(a, &places))));
         if (insn->loads && in->rates.model) {
-            extra[i] = beyond(in, lines, insn->executions);
+            extra[i] = beyond(in, lines, insn->executions) +
+                       (jumps ? walks_beyond(in, &places, lines, insn->executions) : 0.0);
             if (jumps && all > often * insn->executions &&
                 is_uniform(carm_run_levels_about(levels), brought, all, places.pages * PAGE)) {
                 const double share = fmin(1.0, all / insn->executions);
@@ -578,7 +591,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             /* prefetchers foresee the others */
             scattered[i] = jumps ? extra[i] : 0.0;
         }
-        if (!sampled) {
+        if (!sampled || places.translated >= fewest) {
             add_walks(in, insn, a, &places, false, 0.0, n);
         } else if (all > often * insn->executions && is_page_apart(a, &places)) {
             sweeps[nsweeps++] = i;

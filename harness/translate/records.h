@@ -60,7 +60,7 @@ enum { CARM_RECORD_BYTES_MAX = 511, CARM_RECORD_KIND_AT = 9, CARM_RECORD_BLOCK_A
 /* A chunk's states follow one another in this order, then begin again. */
 enum carm_chunk_state { CARM_CHUNK_FREE, CARM_CHUNK_FILLING, CARM_CHUNK_FULL };
 
-enum { CARM_CLASS_AT = 6, CARM_CLASSES = 2048 };
+enum { CARM_CLASS_AT = 6, CARM_CLASSES = 2048, CARM_PAGE_CLASSES = 1024, CARM_PAGE_LINES = 64 };
 
 /* Sampling: only accesses to some lines are recorded; inside windows, also accesses to the lines
  * of the window's turn. */
@@ -72,6 +72,8 @@ struct carm_record_sample {
     uint32_t turns;                /* window w is of turn w % turns */
     uint8_t turn[CARM_CLASSES];    /* of a line, by bits 6 .. 16 of its address */
     uint8_t classes[CARM_CLASSES]; /* likewise: 1 = recorded outside of windows, too, else 0 */
+    /* of a page of 4 KiB, by bits 12 .. 21: 1 = all of its lines are recorded, always */
+    uint8_t pages[CARM_PAGE_CLASSES];
 };
 
 struct carm_chunk {

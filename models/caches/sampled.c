@@ -134,6 +134,21 @@ static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
     }
 }
 
+/* Pages whose lowest 3 bits take all values equally often, as the sets' do. */
+static void make_pages(struct carm_sampled_plan *p, double share, uint64_t seed)
+{
+    enum { LOW = 8, LEAST = 8 };
+    const double wanted = ceil(share * CARM_SAMPLED_PAGES / LOW) * LOW;
+    const uint32_t n = wanted < LEAST ? LEAST : (uint32_t)wanted;
+    uint64_t x = seed;
+    while (p->npages < n) {
+        const uint32_t high = (uint32_t)(mix(x++) % (CARM_SAMPLED_PAGES / LOW));
+        uint8_t *page = &p->pages[high * LOW + p->npages % LOW];
+        p->npages += !*page;
+        *page = 1;
+    }
+}
+
 static uint64_t first_sets(const struct carm_hierarchy_config *config)
 {
     return config->levels[0].size_bytes / LINE / config->levels[0].ways;
@@ -156,7 +171,8 @@ static void make_turns(struct carm_sampled *s, const struct carm_hierarchy_confi
     for (uint32_t c = 0; c < CLASSES; c++) {
         p->turn[c] = (uint8_t)((c / 2 + seed) % p->turns);
     }
-    const double outside = (double)p->sets / p->of;
+    const double lines = (double)p->sets / p->of;
+    const double outside = lines + (1.0 - lines) * p->npages / CARM_SAMPLED_PAGES;
     p->half_records = (uint32_t)(HALF * (outside + (1.0 - outside) / p->turns));
     p->between_records = (uint32_t)(p->between * outside);
     p->dense = DENSE;
@@ -194,6 +210,7 @@ int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_con
     }
     s->sets = first_sets(config);
     make_plan(s, share, seed);
+    make_pages(&s->plan, share, seed);
     make_turns(s, beside, share, seed);
     others.share = (double)s->plan.sets / of;
     const uint64_t lines = config->levels[0].size_bytes / LINE;
@@ -594,12 +611,16 @@ static void read_first(const struct carm_sampled *s, const struct carm_sampled_s
 }
 
 /* No level misses more lines than the first. Addresses a power of two apart meet few sets, and where those are among
- * the sampled ones, they count for all: a binary search had 67 times as many lines from L3 as from L2. */
-static void bound_by_first(const struct carm_level_estimate *first, struct carm_level_estimate *l)
+ * the sampled ones, they count for all: a binary search had 67 times as many lines from L3 as from L2. Windows may miss
+ * all of a few lines, so that these say nothing.
+ * of_sets  lines that one of the sampled sets stands for */
+static void bound_by_first(const struct carm_level_estimate *first, double of_sets,
+                           struct carm_level_estimate *l)
 {
     /* the two estimates of one number of lines differ by less otherwise */
     static const double alike = 1.5;
-    const double share = l->misses > alike * first->misses ? first->misses / l->misses : 1.0;
+    const bool exceeds = l->misses > alike * first->misses && l->misses >= FEW * of_sets;
+    const double share = exceeds ? first->misses / l->misses : 1.0;
     l->bytes *= share;
     l->low *= share;
     l->unused *= share;
@@ -636,7 +657,7 @@ void carm_sampled_read(const struct carm_sampled *s, const struct carm_sampled_s
     }
     struct carm_level_estimate *first = &out[0];
     for (size_t k = 1; k < s->config.nlevels; k++) {
-        bound_by_first(first, &out[k]);
+        bound_by_first(first, of_sets / 2.0 / LINE, &out[k]);
     }
     first->unused *= sum->misses[0] > 0.0 ? first->misses / sum->misses[0] : 1.0;
     first->reasons[CARM_MISS_CAPACITY] =

@@ -36,7 +36,7 @@
 
 struct carm_sampled;
 
-enum { CARM_SAMPLED_CLASSES = 2048 };
+enum { CARM_SAMPLED_CLASSES = 2048, CARM_SAMPLED_PAGES = 1024 };
 
 /* The plan of the recording. */
 struct carm_sampled_plan {
@@ -50,7 +50,17 @@ struct carm_sampled_plan {
     uint32_t turns;  /* a power of 2: each window is of one turn of the first level's sets */
     uint8_t turn[CARM_SAMPLED_CLASSES];    /* of the lines, by bits 6 .. 16 of the address */
     uint8_t classes[CARM_SAMPLED_CLASSES]; /* likewise: whether they are recorded all the time */
+    /* of pages of 4 KiB, by bits 12 .. 21: whether all of their lines are recorded all the time, for a TLB that is
+     * smaller in proportion; npages of them */
+    uint32_t npages;
+    uint8_t pages[CARM_SAMPLED_PAGES];
 };
+
+/* Whether the TLB's sample has a page. */
+static inline bool carm_sampled_has_page(const struct carm_sampled_plan *plan, uint64_t address)
+{
+    return plan->pages[address >> 12 & (CARM_SAMPLED_PAGES - 1)];
+}
 
 /* The turn of a window. */
 static inline uint32_t carm_sampled_turn(const struct carm_sampled_plan *plan, uint32_t window)

@@ -99,7 +99,7 @@ LOOPS = [
     ("product_l2", O3, "chain", ("product_l2", FAST)),
     ("sorts", O2, "branches", None),
     ("joins_dram", O2, "latency tlb divider", None, "joins("),
-    ("walks_dram", O2, "latency tlb", None, "walks("),
+    ("walks_dram", O2, "latency tlb", None, "_Rb_tree_increment"),
     ("lookups_dram", O2, "latency tlb branches", None, "lookups("),
     ("areas", O2, "branches", None),
     ("f_sums", O2, "chain", ("f_sums", FAST)),

@@ -174,6 +174,15 @@ static void set_classes(struct carm_thread *t, uint32_t turn)
         memcpy(t->own + c, t->own, CARM_CLASSES);
         memcpy(t->classes + c, t->classes, CARM_CLASSES);
     }
+    _Static_assert(sizeof t->own == (size_t)CARM_PAGE_CLASSES * CARM_PAGE_LINES, "whole pages");
+    for (size_t p = 0; p < CARM_PAGE_CLASSES; p++) {
+        if (s->pages[p]) {
+            const size_t first = p * CARM_PAGE_LINES;
+            memset(t->own + first, 1, CARM_PAGE_LINES);
+            memset(t->classes + first, 1, CARM_PAGE_LINES);
+            t->classes[(first + sizeof t->classes - 1) % sizeof t->classes] = 1;
+        }
+    }
 }
 
 /* Goes on to the next phase: first half of a window, second half, time between two windows. */
