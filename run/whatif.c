@@ -26,7 +26,9 @@ static const double loop_seconds = 4.0;  /* after which three snapshots have to 
 static const double all_seconds = 25.0;
 static const double null_most =
     0.10; /* else unchanged code differs from itself; up to it, the interval has its share */
-static const double copied_most = 1.5; /* beyond it, copies do not do as the program does */
+/* Copies that take longer than that do not do as the program does; shorter, by their jumps alone, up to 0.55 (a sum of
+ * integers, one instruction and its loop). The interval reaches over both. */
+static const double copied_most = 1.5, copied_least = 0.5;
 /* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and at least
  * of any gain. */
 static const struct carm_whatif_error usual_error = {0.10, 0.04};
@@ -38,6 +40,9 @@ static const struct carm_whatif_error streaming_error = {0.10, 0.12};
 /* Code by hand takes up to a cycle more for an iteration than copies that fall through to one another: a taken jump, a
  * loop that crosses a line of code (two cycles for four instructions, where copies take one). Of a core at 4 GHz. */
 static const double cycle = 0.25e-9;
+/* Cycles of an iteration that counting takes in the copies, and code by hand does not: 0.15, of 16 copies, where a division
+ * became a product and 1.24 of 1.09 cycles were left. */
+static const double counting = 0.15;
 static const double all_inside = 0.97; /* of the samples of a copy: a few are at its stubs */
 static const double inside_samples =
     40.0; /* of which that share is, at least: SAMPLES_ENOUGH of harness/whatif/trial.c */
@@ -110,7 +115,8 @@ static double student(size_t freedom)
 }
 
 bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
-                         const struct carm_whatif_error *method, struct carm_whatif_change *change)
+                         double copied, const struct carm_whatif_error *method,
+                         struct carm_whatif_change *change)
 {
     double sum = 0.0, squares = 0.0;
     double used[64];
@@ -157,6 +163,8 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
                  "the code around the loop takes all that is left of the time");
         return false;
     }
+    change->ci.lo /= fmax(1.0, copied);
+    change->ci.hi /= fmin(1.0, copied);
     change->measured = true;
     return true;
 }
@@ -168,14 +176,14 @@ struct candidate {
     const struct carm_flow_code *code;
     const struct carm_flow_code *codes[NEST_MAX]; /* with the codes of the loops inside it */
     size_t ncodes;
-    double share, seconds; /* likewise */
+    double share, seconds; /* likewise; of all threads */
     const char *path;      /* of its file */
     struct carm_body_piece *pieces;
     uint8_t *bytes;
     bool opened;
     struct carm_trial trial;
     uint64_t head; /* in the process; 0 = not mapped yet */
-    double due;    /* when the next snapshot is to be taken: seconds that the program has run */
+    double due;    /* when the next snapshot is to be taken: share of the program's run */
     size_t n;      /* snapshots */
     struct carm_trial_result results[CARM_WHATIF_SNAPSHOTS];
 };
@@ -185,7 +193,7 @@ struct session {
     struct carm_run_whatif *out;
     struct carm_stop *stop;
     struct carm_trial_settings settings;
-    double length; /* seconds, of the program */
+    double length, cpu; /* seconds of the program, and of processors */
     double began, stood;
     bool masked, untraced; /* as of struct carm_stop */
 };
@@ -219,8 +227,11 @@ static bool is_within(const struct carm_profile *profile, size_t row, size_t out
     return false;
 }
 
-/* The code of a loop and of those inside it, which are tried as one. returns false: there are too many */
-static bool take_codes(struct candidate *c, const struct carm_profile *profile, size_t row)
+/* The code of a loop and of those inside it, which are tried as one.
+ * cpu_seconds  of the program
+ * returns false: there are too many */
+static bool take_codes(struct candidate *c, const struct carm_profile *profile, size_t row,
+                       double cpu_seconds)
 {
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *r = &profile->rows[i];
@@ -235,7 +246,7 @@ static bool take_codes(struct candidate *c, const struct carm_profile *profile, 
     const double more =
         c->row->samples ? (double)c->row->samples_inside / (double)c->row->samples : 1.0;
     c->share = fmin(1.0, c->row->share * more);
-    c->seconds = c->row->seconds * more;
+    c->seconds = c->row->share * more * cpu_seconds;
     return true;
 }
 
@@ -255,7 +266,7 @@ static void choose(struct session *s, const struct carm_run *run,
         c->path = c->code ? carm_modules_path(&run->blocks.modules, c->code->module) : "";
         *loop = (struct carm_whatif_loop){.row = i, .null = NAN, .copied = NAN, .inside = NAN};
         const char *why = cannot(row, c->code, c->path);
-        if (!why && !take_codes(c, profile, i)) {
+        if (!why && !take_codes(c, profile, i, run->user_seconds + run->system_seconds)) {
             why = "there are too many loops inside it";
         }
         loop->nest = c->ncodes > 1;
@@ -342,20 +353,31 @@ static void nap(double seconds)
     nanosleep(&t, NULL);
 }
 
-/* Seconds that the program has run, without the time in which it was held. */
+/* Processor time of the program's first process, without its children's; 0 = not known */
+static double cpu_time(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+    return clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &t) == 0
+               ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec
+               : 0.0;
+}
+
+/* How far the program has run, as a share of the timed run: by time or by processor time, of which one is late where
+ * other load slowed the timed run, the other where the program's children work. */
 static double ran(const struct session *s)
 {
-    return carm_seconds_now() - s->began - s->stood;
+    const double by_time = (carm_seconds_now() - s->began - s->stood) / s->length;
+    return s->cpu > 0.0 ? fmax(by_time, cpu_time(s->stop->pid) / s->cpu) : by_time;
 }
 
 /* When the next snapshot is due: the rest of the time is divided among those that are left. A loop that begins late
  * has them closer together. */
 static void schedule(const struct session *s, struct candidate *c)
 {
-    static const double end_share = 0.92, least_gap = 0.02; /* of the program's time */
+    static const double end_share = 0.92, least_gap = 0.02; /* of the program's run */
     const double at = ran(s);
-    const double left = (end_share * s->length - at) / (double)(CARM_WHATIF_SNAPSHOTS - c->n + 1);
-    c->due = at + fmax(least_gap * s->length, left);
+    c->due = at + fmax(least_gap, (end_share - at) / (double)(CARM_WHATIF_SNAPSHOTS - c->n + 1));
 }
 
 /* Finds the loops that are in memory by now. */
@@ -390,7 +412,7 @@ static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
             (c->n >= SNAPSHOTS_LEAST && s->out->loops[i].seconds > loop_seconds)) {
             continue;
         }
-        const double wait = c->opened ? c->due - ran(s) : 0.01;
+        const double wait = c->opened ? (c->due - ran(s)) * s->length : 0.01;
         if (wait > 0.0) {
             *soon = fmin(*soon, wait);
         } else if (n < CARM_STOP_HEADS) {
@@ -479,13 +501,15 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
     }
     /* the code around the loop runs on all CPUs as well */
     if (!carm_whatif_combine(ratios, nulls, c->n, kind == CARM_WHATIF_CORES ? 1.0 : loop->inside,
-                             error_of(kind), change)) {
+                             loop->copied, error_of(kind), change)) {
         return;
     }
     if (trial < CARM_VARIANTS && carm_variant_changes_values((enum carm_variant)trial) &&
         change->gain > 1.0) {
         const double changed = median_of(seconds, c->n) / change->gain;
-        change->ci.lo *= changed / (changed + (1.0 - 1.0 / change->gain) * cycle);
+        const double shown = 1.0 - 1.0 / change->gain; /* of a limit that was hidden before */
+        change->ci.lo *= changed / (changed + shown * cycle);
+        change->ci.hi *= changed / fmax(changed - shown * counting * cycle, 0.5 * changed);
     }
     const double share = c->share;
     change->program = is_bound(kind) ? NAN : 1.0 / (1.0 - share + share / change->gain);
@@ -543,10 +567,9 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
     loop->snapshots = (unsigned)good;
     loop->null = median_of(nulls, c->n);
     if (c->row && c->row->executions && c->seconds > 0.0) {
-        const double threads = c->row->threads > 0 ? c->row->threads : 1;
         const double inside = isnan(loop->inside) ? 1.0 : loop->inside;
         loop->copied =
-            inside * median_of(seconds, c->n) / (c->seconds * threads / (double)c->row->executions);
+            inside * median_of(seconds, c->n) / (c->seconds / (double)c->row->executions);
     }
     if (loop->why[0]) {
         return;
@@ -562,7 +585,7 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
                    : "it was not reached in the program's first process");
         return;
     }
-    if (!isnan(loop->copied) && (loop->copied > copied_most || loop->copied < 1.0 / copied_most)) {
+    if (!isnan(loop->copied) && (loop->copied > copied_most || loop->copied < copied_least)) {
         snprintf(
             loop->why, sizeof loop->why,
             "an iteration takes %.2g times as long in a copy as in the program: copies do not show "
@@ -577,6 +600,10 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
             take_change(c, (enum carm_whatif_kind)k, trials[k], loop, &loop->changes[k]);
         }
     }
+    /* the rest is in L1, and may gain any factor */
+    struct carm_whatif_change *l1 = &loop->changes[CARM_WHATIF_L1];
+    l1->at_least = l1->measured && c->trial.l1_partly;
+    l1->ci.hi = l1->at_least ? INFINITY : l1->ci.hi;
     /* as fast as without any arithmetic: what is left are the counter and the branch of each iteration */
     struct carm_whatif_change *chains = &loop->changes[CARM_WHATIF_CHAINS];
     const struct carm_whatif_change *bare = &loop->changes[CARM_WHATIF_ARITHMETIC];
@@ -697,6 +724,7 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
     }
     s->out = out;
     s->length = run->row.seconds;
+    s->cpu = run->cpu_seconds;
     if (worth_it(s, run, profile)) {
         rc = carm_clock_open(&clock, err);
         s->settings = (struct carm_trial_settings){.memory = memory,

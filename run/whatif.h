@@ -113,6 +113,9 @@ struct carm_whatif_error {
  * ratios  [n] of the snapshots; NaN = not measured
  * nulls   [n] of unchanged over unchanged code, likewise
  * inside  share of the time in the loop's own code, which alone was changed
+ * copied  time of the unchanged code in the copies over that in the program: code by hand may be as the one or the other,
+ *         so the interval reaches over both; NaN = not known
  * returns false: nothing can be said, and why says why */
 bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
-                         const struct carm_whatif_error *method, struct carm_whatif_change *change);
+                         double copied, const struct carm_whatif_error *method,
+                         struct carm_whatif_change *change);

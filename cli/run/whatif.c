@@ -82,8 +82,9 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
                  change->lines);
     }
     if (change->at_least) {
-        snprintf(advice, sizeof advice, "%s; unrolled as well it gains more",
-                 carm_whatif_advice(kind));
+        snprintf(advice, sizeof advice, "%s%s", carm_whatif_advice(kind),
+                 kind == CARM_WHATIF_L1 ? ", without the loads on which branches depend"
+                                        : "; unrolled as well it gains more");
     }
     if (is_stream(kind)) {
         snprintf(advice, sizeof advice, "%s (%s)", carm_whatif_advice(kind),
@@ -92,7 +93,7 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
     snprintf(text, sizeof text, "%5s  %-42s %6s  %7s  %5s", "", words, gain,
              times(program, sizeof program, change->program), sure);
     put(text);
-    if (!says_little) {
+    if (!says_little || (kind == CARM_WHATIF_L1 && change->at_least)) {
         say_below("%s", advice);
     }
 }

@@ -9,6 +9,11 @@ static const double constant_share = 0.7;
 /* A branch whose rarer way has a smaller share is predicted well enough. */
 static const double fork_least = 0.02;
 static const int64_t stream_bytes = 32 << 10;
+/* A load that comes so many instructions behind a store to its address waits for the store: for some 5 cycles, of up to
+ * 8 instructions. */
+enum { FORWARDED_WITHIN = 40 };
+/* Histograms of 256 even bins have 3%, and wait for nothing. */
+static const double forwarded_least = 0.05;
 
 #define BIT(reg) (UINT64_C(1) << (reg))
 
@@ -142,23 +147,31 @@ static int find_deciding(struct carm_body *body, struct carm_err *err)
     return rc;
 }
 
-bool carm_body_chases(const struct carm_body *body, const struct carm_body_op *load)
+/* Whether registers that instruction `at` reads depend on what a load brings, in this iteration or in one before;
+ * true if unknown */
+static bool depends(const struct carm_body *body, size_t at, uint64_t registers, size_t load)
 {
     struct before before = {NULL, NULL};
     uint64_t *wanted = calloc(body->n, sizeof *wanted);
     bool *marks = calloc(body->n, sizeof *marks);
-    const size_t at = (size_t)(load - body->ops);
-    bool chases = true; /* if unknown */
+    bool found = true;
     if (wanted && marks && find_before(body, &before, NULL) == 0) {
-        wanted[at] = load->op.base != CARM_REG_NONE ? BIT(load->op.base) : 0;
-        wanted[at] |= load->op.index != CARM_REG_NONE ? BIT(load->op.index) : 0;
+        wanted[at] = registers;
         slice(body, &before, wanted, marks);
-        chases = marks[at];
+        found = marks[load];
     }
     close_before(&before);
     free(wanted);
     free(marks);
-    return chases;
+    return found;
+}
+
+bool carm_body_chases(const struct carm_body *body, const struct carm_body_op *load)
+{
+    const size_t at = (size_t)(load - body->ops);
+    uint64_t address = load->op.base != CARM_REG_NONE ? BIT(load->op.base) : 0;
+    address |= load->op.index != CARM_REG_NONE ? BIT(load->op.index) : 0;
+    return depends(body, at, address, at);
 }
 
 static bool is_vector(ZydisRegister r)
@@ -406,9 +419,33 @@ static uint64_t register_of(const struct user_regs_struct *r, uint8_t number)
     return number < 16 ? all[number] : 0;
 }
 
-void carm_body_observe(struct carm_body_op *op, const struct user_regs_struct *regs)
+/* Whether a load finds its address among the last stores of iterations before; adds what is stored. */
+static void observe_stored(struct carm_body *body, struct carm_body_op *op, uint64_t at,
+                           uint64_t bytes)
+{
+    const size_t i = (size_t)(op - body->ops);
+    for (size_t k = 0; k < CARM_BODY_STORED && op->op.loads; k++) {
+        const struct carm_body_stored *s = &body->stored[k];
+        /* of this iteration: by an instruction before, executed as often */
+        const bool before = s->op >= i || s->execution <= op->executions;
+        if (s->step && before && body->step - s->step <= FORWARDED_WITHIN && s->at < at + bytes &&
+            at < s->at + s->bytes) {
+            op->forwarded++;
+            op->from = s->op;
+            break;
+        }
+    }
+    if (op->op.stores) {
+        body->stored[body->nstored++ % CARM_BODY_STORED] =
+            (struct carm_body_stored){at, bytes, body->step, op->executions + 1, i};
+    }
+}
+
+void carm_body_observe(struct carm_body *body, struct carm_body_op *op,
+                       const struct user_regs_struct *regs)
 {
     uint64_t at = (uint64_t)op->op.displacement;
+    body->step++;
     if (op->memory < 0) {
         return;
     }
@@ -416,6 +453,9 @@ void carm_body_observe(struct carm_body_op *op, const struct user_regs_struct *r
     at += register_of(regs, op->op.index) * op->op.scale;
     const unsigned width = op->operands[op->memory].size / 8;
     op->unaligned = op->unaligned || (width > 0 && at % width != 0);
+    if (op->varies) {
+        observe_stored(body, op, at, width);
+    }
     if (op->executions == 0) {
         op->first = at;
     } else {
@@ -447,6 +487,10 @@ void carm_body_observed(struct carm_body *body)
         if (op->steps < 4 || (double)op->votes < (2.0 * constant_share - 1.0) * (double)op->steps) {
             op->stride = 0;
         }
+        body->forwards =
+            body->forwards ||
+            ((double)op->forwarded > forwarded_least * (double)op->executions &&
+             (op->from == i || depends(body, op->from, reads_of(&body->ops[op->from].op), i)));
     }
     for (size_t i = 0; i < body->n; i++) {
         struct carm_body_op *op = &body->ops[i];

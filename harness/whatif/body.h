@@ -18,6 +18,7 @@ enum {
     CARM_BODY_OPS_MAX = 800,
     CARM_BODY_BYTES_MAX = 15, /* of an instruction */
     CARM_BODY_STREAMS = 4,
+    CARM_BODY_STORED = 16,
 };
 
 enum carm_body_kind { CARM_BODY_PLAIN, CARM_BODY_BRANCH, CARM_BODY_JUMP, CARM_BODY_CALL };
@@ -47,6 +48,16 @@ struct carm_body_op {
     int64_t stride;       /* bytes of an iteration; 0 = not constant */
     bool unaligned;       /* to its own width */
     unsigned stream;      /* number + 1; 0 = of none */
+    uint64_t forwarded;   /* executions that load what an iteration before has just stored */
+    size_t from;          /* the instruction that stored it, the last time */
+};
+
+/* An observed store */
+struct carm_body_stored {
+    uint64_t at, bytes;
+    uint64_t step;      /* of the loop's observed instructions, from 1; 0 = none */
+    uint64_t execution; /* of its instruction, from 1 */
+    size_t op;
 };
 
 struct carm_body {
@@ -61,6 +72,12 @@ struct carm_body {
     bool carried_decides; /* a branch depends on one of them */
     bool forks;           /* a branch of it does */
     unsigned streams;     /* at most CARM_BODY_STREAMS: later ones have no number */
+
+    /* observed */
+    uint64_t step;
+    struct carm_body_stored stored[CARM_BODY_STORED]; /* the last ones that move */
+    size_t nstored;                                   /* in all */
+    bool forwards; /* an iteration waits for what one before has stored: a chain through memory */
 };
 
 /* Executed code of the loop. */
@@ -81,7 +98,8 @@ void carm_body_close(struct carm_body *body);
 struct carm_body_op *carm_body_find(const struct carm_body *body, uint64_t at);
 
 /* Before an instruction is executed with these registers: takes the address of its memory operand. */
-void carm_body_observe(struct carm_body_op *op, const struct user_regs_struct *regs);
+void carm_body_observe(struct carm_body *body, struct carm_body_op *op,
+                       const struct user_regs_struct *regs);
 
 /* After the last observation: strides that were not constant become 0, and accesses that move together become streams:
  * those that differ in a small displacement, or that move by the same stride within 32 KiB. */

@@ -50,6 +50,7 @@ struct carm_trial {
     unsigned cpus;               /* copies of that trial */
     double speed[CARM_VARIANTS]; /* of the variants, relative to the unchanged code; an estimate */
     bool huge_already;           /* most of its data are in huge pages */
+    bool l1_partly;              /* loads on which branches depend stay where they are */
     unsigned changed[CARM_TRIAL_CHANGES];
     char refused[CARM_TRIAL_CHANGES][160]; /* why a change is not tried: a phrase; "" = tried */
     bool idle[CARM_TRIAL_CHANGES];         /* refused: the loop has nothing to change */

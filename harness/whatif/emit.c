@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    LINE = 64,
+    LINE = CARM_REGION_LINE,
     SAVED_RAX = 0, /* offsets in the data */
     SAVED_RCX = 8,
     SAVED_RDX = 16,
@@ -172,17 +172,27 @@ unsigned carm_region_copies(const struct carm_body *body)
     return body->n > 48 || body->blocks > 8 ? 1 : body->n > 24 ? 4 : COPIES_MAX;
 }
 
+/* An access that may lie across two lines does so in the copies as often as in the program. */
+static unsigned lines_of(const struct carm_body_op *op)
+{
+    return !op->varies ? 0 : op->unaligned ? 2 : 1;
+}
+
 /* Lines that follow one another: with a power of two between them, they would share few sets of L1. */
 size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy)
 {
-    size_t slots = 0, slot = 0;
+    const struct carm_body_op *o = &body->ops[op];
+    const bool all_places = carm_region_copies(body) * o->stride % LINE == 0;
+    const uint64_t place = o->first + (uint64_t)(copy * o->stride);
+    size_t lines = 0, line = 0;
     for (size_t i = 0; i < body->n; i++) {
-        slot += i < op && body->ops[i].varies;
-        slots += body->ops[i].varies;
+        line += i < op ? lines_of(&body->ops[i]) : 0;
+        lines += lines_of(&body->ops[i]);
     }
-    const size_t most = slots ? SCRATCH_L1 / (LINE * slots) : 1;
+    const size_t most = lines ? SCRATCH_L1 / (LINE * lines) : 1;
     const size_t turn = copy % (most ? most : 1);
-    return CARM_REGION_SCRATCH + (turn * slots + slot) * LINE;
+    return CARM_REGION_SCRATCH + (turn * lines + line) * LINE +
+           (o->unaligned && o->stride && all_places ? place % LINE : 0);
 }
 
 size_t carm_region_carried(size_t number)
@@ -228,6 +238,33 @@ static void put_prefetch(struct carm_region *region, const ZydisEncoderOperand *
     r.operands[0].mem.size = 1;
     r.operands[0].mem.displacement += add;
     (void)encode(region, &r);
+}
+
+/* An AVX-512 instruction has its mask as second operand; k0 masks nothing.
+ * r  the mask is left out, so that operands are as those of AVX
+ * returns false: it is masked */
+static bool drop_mask(ZydisEncoderRequest *r)
+{
+    if (r->operand_count > 1 && r->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+        ZydisRegisterGetClass(r->operands[1].reg.value) == ZYDIS_REGCLASS_MASK) {
+        if (r->operands[1].reg.value != ZYDIS_REGISTER_K0) {
+            return false;
+        }
+        r->operand_count--;
+        memmove(&r->operands[1], &r->operands[2], (r->operand_count - 1U) * sizeof *r->operands);
+    }
+    return true;
+}
+
+/* Puts k0 as mask into an instruction of AVX-512's; others have none. */
+static void put_mask(ZydisEncoderRequest *r, ZydisInstructionEncoding encoding)
+{
+    if (encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) {
+        memmove(&r->operands[2], &r->operands[1], (r->operand_count - 1U) * sizeof *r->operands);
+        r->operands[1] = (ZydisEncoderOperand){.type = ZYDIS_OPERAND_TYPE_REGISTER,
+                                               .reg.value = ZYDIS_REGISTER_K0};
+        r->operand_count++;
+    }
 }
 
 static bool pure_store(const struct carm_body_op *op)
@@ -327,17 +364,40 @@ static bool prefetch_indirect(struct carm_region *region, const struct carm_body
     return loaded;
 }
 
+/* Stores past the caches, and those through them */
+static const ZydisMnemonic cached[][2] = {
+    {ZYDIS_MNEMONIC_MOVNTI, ZYDIS_MNEMONIC_MOV},
+    {ZYDIS_MNEMONIC_MOVNTPS, ZYDIS_MNEMONIC_MOVAPS},
+    {ZYDIS_MNEMONIC_MOVNTPD, ZYDIS_MNEMONIC_MOVAPD},
+    {ZYDIS_MNEMONIC_MOVNTDQ, ZYDIS_MNEMONIC_MOVDQA},
+    {ZYDIS_MNEMONIC_VMOVNTPS, ZYDIS_MNEMONIC_VMOVAPS},
+    {ZYDIS_MNEMONIC_VMOVNTPD, ZYDIS_MNEMONIC_VMOVAPS},
+    {ZYDIS_MNEMONIC_VMOVNTDQ, ZYDIS_MNEMONIC_VMOVAPS},
+};
+
+/* ZYDIS_MNEMONIC_INVALID = it goes through them */
+static ZydisMnemonic through_caches(const struct carm_body_op *op)
+{
+    for (size_t k = 0; k < sizeof cached / sizeof *cached; k++) {
+        if (op->in.mnemonic == cached[k][0]) {
+            return cached[k][1];
+        }
+    }
+    return ZYDIS_MNEMONIC_INVALID;
+}
+
 static bool put_streaming(struct carm_region *region, const struct carm_body_op *op)
 {
     ZydisEncoderRequest r;
-    if (!pure_store(op) || op->unaligned || !request_of(op, &r) ||
-        op->operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+    if (!pure_store(op) || op->unaligned || !request_of(op, &r) || !drop_mask(&r) ||
+        through_caches(op) != ZYDIS_MNEMONIC_INVALID ||
+        r.operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
         (op->in.attributes & ZYDIS_ATTRIB_HAS_LOCK)) {
         return false;
     }
     const unsigned bytes = op->operands[0].size / 8;
-    const ZydisRegisterClass c = ZydisRegisterGetClass(op->operands[1].reg.value);
-    if (op->vector && bytes >= 16 && op->in.operand_count_visible == 2) {
+    const ZydisRegisterClass c = ZydisRegisterGetClass(r.operands[1].reg.value);
+    if (op->vector && bytes >= 16 && r.operand_count == 2) {
         r.mnemonic = op->in.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ? ZYDIS_MNEMONIC_MOVNTPS
                                                                           : ZYDIS_MNEMONIC_VMOVNTPS;
         return encode(region, &r);
@@ -350,14 +410,22 @@ static bool put_streaming(struct carm_region *region, const struct carm_body_op 
     return false;
 }
 
-/* Replaces the memory operand by a line of the region. */
+/* Replaces the memory operand by a line of the region. A prefetch is left out: its line is needed no more. */
 static bool put_in_l1(struct carm_region *region, const struct carm_body *body, size_t i,
                       unsigned copy)
 {
     const struct carm_body_op *op = &body->ops[i];
     ZydisEncoderRequest r;
+    if (op->in.meta.category == ZYDIS_CATEGORY_PREFETCH) {
+        return true;
+    }
     if (!op->varies || (op->op.loads && op->decides) || !request_of(op, &r)) {
         return false;
+    }
+    const ZydisMnemonic through = through_caches(op);
+    if (through != ZYDIS_MNEMONIC_INVALID) {
+        r.mnemonic = through;
+        put_mask(&r, op->in.encoding);
     }
     ZydisEncoderOperand *m = &r.operands[op->memory];
     m->mem.base = ZYDIS_REGISTER_RIP;
@@ -394,21 +462,25 @@ static const struct {
 
 /* The square of the second operand, in the first one */
 static bool put_square(struct carm_region *region, const ZydisEncoderRequest *of,
-                       ZydisMnemonic product, ZydisMnemonic move)
+                       ZydisInstructionEncoding encoding, ZydisMnemonic product, ZydisMnemonic move)
 {
-    ZydisEncoderRequest r = *of;
+    ZydisEncoderRequest r = *of, m;
     const bool vex = move == ZYDIS_MNEMONIC_VMOVUPS;
-    const bool memory = r.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
-    if (r.operand_count != 2) {
-        return false; /* masked */
+    if (!drop_mask(&r) || r.operand_count != 2) {
+        return false;
     }
-    r.mnemonic = memory || vex ? move : ZYDIS_MNEMONIC_MOVAPS;
-    if ((memory || r.operands[0].reg.value != r.operands[1].reg.value) && !encode(region, &r)) {
+    const bool memory = r.operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
+    m = r;
+    m.mnemonic = memory || vex ? move : ZYDIS_MNEMONIC_MOVAPS;
+    memset(&m.evex, 0, sizeof m.evex); /* no rounding */
+    put_mask(&m, encoding);
+    if ((memory || r.operands[0].reg.value != r.operands[1].reg.value) && !encode(region, &m)) {
         return false;
     }
     r.mnemonic = product;
     r.operands[1] = r.operands[2] = r.operands[0];
     r.operand_count = vex ? 3 : 2;
+    put_mask(&r, encoding);
     return encode(region, &r);
 }
 
@@ -420,7 +492,7 @@ static bool put_cheaper(struct carm_region *region, const struct carm_body_op *o
             continue;
         }
         if (cheaper[i].move != ZYDIS_MNEMONIC_INVALID) {
-            return put_square(region, &r, cheaper[i].to, cheaper[i].move);
+            return put_square(region, &r, op->in.encoding, cheaper[i].to, cheaper[i].move);
         }
         r.mnemonic = cheaper[i].to;
         return encode(region, &r);
@@ -471,6 +543,7 @@ static bool put_without_arithmetic(struct carm_region *region, const struct carm
     m.operands[0].reg.value = (ZydisRegister)((int)first + ZydisRegisterGetId(o[0].reg.value));
     m.operands[1] = r.operands[op->memory];
     m.operands[1].mem.size = (ZyanU16)bytes;
+    put_mask(&m, op->in.encoding);
     return encode(region, &m);
 }
 
@@ -731,31 +804,32 @@ static void put_call(struct carm_region *region, const struct carm_body_op *op)
     }
 }
 
+/* The address of the instruction that lies behind this one: of the next copy, behind the last one; 0 = none */
+static uint64_t behind(const struct carm_body *body, size_t i, unsigned copy,
+                       const struct work *work)
+{
+    return i + 1 < body->n ? body->ops[i + 1].at : copy + 1 < work->copies ? body->head : 0;
+}
+
 /* A branch, or a jump
+ * then  out: where it goes on behind what was written; 0 = nowhere
  * returns whether it was changed */
 static bool put_branch(struct carm_region *region, const struct carm_body *body, size_t i,
-                       unsigned copy, struct work *work)
+                       unsigned copy, struct work *work, uint64_t *then)
 {
     const struct carm_body_op *op = &body->ops[i];
-    const bool last = i + 1 == body->n && copy + 1 < work->copies;
     const int way = work->ways ? work->ways[copy * body->n + i] : -1;
-    if (way >= 0) {
-        if (way > 0 && !(last && op->target == body->head)) {
-            put_byte(region, 0xe9);
-            put_fix(region, work, op->target, copy);
-        }
-        return true;
+    if (way >= 0 || op->kind == CARM_BODY_JUMP) {
+        *then = way == 0 ? op->next : op->target;
+        return way >= 0;
     }
-    if (op->kind == CARM_BODY_BRANCH) {
-        const int condition = op->in.opcode & 15;
-        const bool turned = last && op->target == body->head; /* falls into the next copy */
-        put_byte(region, 0x0f);
-        put_byte(region, 0x80 | (turned ? condition ^ 1 : condition));
-        put_fix(region, work, turned ? op->next : op->target, copy);
-    } else if (!(last && op->target == body->head)) {
-        put_byte(region, 0xe9);
-        put_fix(region, work, op->target, copy);
-    }
+    /* without a jump where the loop goes on: its target may lie right behind it */
+    const bool turned = op->target == behind(body, i, copy, work);
+    const int condition = op->in.opcode & 15;
+    put_byte(region, 0x0f);
+    put_byte(region, 0x80 | (turned ? condition ^ 1 : condition));
+    put_fix(region, work, turned ? op->next : op->target, copy);
+    *then = turned ? op->target : op->next;
     return false;
 }
 
@@ -766,10 +840,7 @@ static unsigned put_copy(struct carm_region *region, const struct carm_body *bod
     unsigned changed = 0;
     for (size_t i = 0; i < body->n; i++) {
         const struct carm_body_op *op = &body->ops[i];
-        const bool falls = i + 1 < body->n && body->ops[i + 1].at == op->next;
-        const bool turned = op->kind == CARM_BODY_BRANCH && i + 1 == body->n &&
-                            copy + 1 < work->copies && op->target == body->head &&
-                            !(work->ways && work->ways[copy * body->n + i] == 0);
+        uint64_t then = op->next;
         work->places[copy * body->n + i] = here(region);
         if (i == 0 && variant == CARM_VARIANT_CHAINS && work->acc.n == 1) {
             changed += break_chains(region, body);
@@ -787,13 +858,13 @@ static unsigned put_copy(struct carm_region *region, const struct carm_body *bod
         } else if (op->kind == CARM_BODY_CALL) {
             put_call(region, op);
         } else if (op->kind != CARM_BODY_PLAIN) {
-            changed += put_branch(region, body, i, copy, work);
+            changed += put_branch(region, body, i, copy, work, &then);
         } else {
             changed += put_variant(region, body, i, variant, copy);
         }
-        if (op->next && !falls && !turned) {
+        if (then && then != behind(body, i, copy, work)) {
             put_byte(region, 0xe9);
-            put_fix(region, work, op->next, copy);
+            put_fix(region, work, then, copy);
         }
     }
     return changed;

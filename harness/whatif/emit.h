@@ -38,6 +38,7 @@ enum carm_variant { CARM_VARIANT_TABLE(CARM_VARIANT_ID) CARM_VARIANTS };
 bool carm_variant_changes_values(enum carm_variant variant);
 
 enum {
+    CARM_REGION_LINE = 64, /* bytes of a cache line */
     CARM_REGION_PHASES_MAX = 1500,
     CARM_REGION_CODE_BYTES = 4 << 20,
     CARM_REGION_DATA_BYTES = 1 << 19,
@@ -87,7 +88,7 @@ unsigned carm_region_copies(const struct carm_body *body);
 void carm_region_emit(struct carm_region *region, const struct carm_body *body,
                       enum carm_variant variant, bool counted, struct carm_variant_code *out);
 
-/* Offset in the region's data of the line that replaces the memory of an access. */
+/* Offset in the region's data of the memory, in a line or two of its own, that replaces the memory of an access. */
 size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy);
 
 /* Offset of the first value of a carried register. */

@@ -89,7 +89,7 @@ static bool observe(struct carm_snapshot *s)
     do {
         struct carm_body_op *op = carm_body_find(body, child.regs.rip);
         if (op) {
-            carm_body_observe(op, &child.regs);
+            carm_body_observe(body, op, &child.regs);
             inside++;
         }
         steps++;
@@ -124,7 +124,7 @@ static bool write_scratch(struct carm_snapshot *s)
     struct user_fpregs_struct fp;
     bool good = ptrace(PTRACE_GETFPREGS, s->program.pid, NULL, &fp) == 0;
     for (size_t i = 0; i < body->n && good; i++) {
-        uint8_t line[64] = {0};
+        uint8_t line[CARM_REGION_LINE] = {0};
         if (!body->ops[i].varies || !body->ops[i].executions) {
             continue;
         }
@@ -177,8 +177,9 @@ static void refuse_variants(struct carm_trial *t)
         gathers = gathers || (op->op.flags & CARM_OPCODE_GATHER);
         strings = strings || (op->memory < 0 && (op->op.loads || op->op.stores) &&
                               !(op->op.flags & (CARM_OPCODE_STACK | CARM_OPCODE_CALL)));
-        chases = chases || (op->varies && op->op.loads && !op->decides && !op->vector &&
-                            carm_body_chases(body, op));
+        chases =
+            chases || (op->varies && op->op.loads && !op->vector && carm_body_chases(body, op));
+        t->l1_partly = t->l1_partly || (op->varies && op->op.loads && op->decides);
     }
     for (int v = CARM_VARIANT_CHAINS; v < CARM_VARIANTS && body->calls; v++) {
         carm_trial_refuse(t, v, "the loop calls functions, which use its values");
@@ -199,6 +200,10 @@ static void refuse_variants(struct carm_trial *t)
         refuse_l1(
             t, "its loads wait for each other's values: without them nothing is left to wait for");
     }
+    if (body->forwards) {
+        refuse_l1(t, "its iterations wait for what those before have stored, not for a cache");
+        carm_trial_refuse(t, CARM_VARIANT_STORES, "its next iterations load what it stores");
+    }
     if (gathers) {
         refuse_l1(t, "gathers are not rewritten");
         carm_trial_refuse(t, CARM_VARIANT_ARITHMETIC, "gathers take their masks from arithmetic");
@@ -214,7 +219,8 @@ static const char *const nothing[CARM_VARIANTS] = {
     [CARM_VARIANT_PREFETCHED] = "no load moves by a constant",
     [CARM_VARIANT_FAR] = "no load moves by a constant",
     [CARM_VARIANT_INDIRECT] = "no load's address is made of a number that was loaded in order",
-    [CARM_VARIANT_STREAMING] = "no store of 16 bytes or more, aligned, or of a general register",
+    [CARM_VARIANT_STREAMING] =
+        "no store through the caches of 16 bytes or more, aligned, or of a general register",
     [CARM_VARIANT_CHAINS] = "no vector register carries a value to the next iteration",
     [CARM_VARIANT_DIVISIONS] =
         "no floating-point division or square root outside of the control flow",

@@ -12,7 +12,7 @@ TEST(equal_snapshots)
     const double ratios[N] = {2.0, 2.0, 2.0, 2.0, 2.0};
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
     struct carm_whatif_change c = {.measured = false};
-    assert_true(carm_whatif_combine(ratios, nulls, N, 1.0, &method, &c));
+    assert_true(carm_whatif_combine(ratios, nulls, N, 1.0, NAN, &method, &c));
     assert_true(c.measured && fabs(c.gain - 2.0) < 1e-12);
     assert_true(c.ci.lo < 2.0 && c.ci.hi > 2.0 && c.ci.lo > 1.5); /* the method's own error */
 }
@@ -24,11 +24,25 @@ TEST(spread_widens)
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
     const double drifts[N] = {1.04, 1.04, 1.04, 1.04, 1.04};
     struct carm_whatif_change a, b, c;
-    assert_true(carm_whatif_combine(near, nulls, N, 1.0, &method, &a));
-    assert_true(carm_whatif_combine(far, nulls, N, 1.0, &method, &b));
-    assert_true(carm_whatif_combine(near, drifts, N, 1.0, &method, &c));
+    assert_true(carm_whatif_combine(near, nulls, N, 1.0, NAN, &method, &a));
+    assert_true(carm_whatif_combine(far, nulls, N, 1.0, NAN, &method, &b));
+    assert_true(carm_whatif_combine(near, drifts, N, 1.0, NAN, &method, &c));
     assert_true(b.ci.lo < a.ci.lo && b.ci.hi > a.ci.hi);
     assert_true(c.ci.lo < a.ci.lo && c.ci.hi > a.ci.hi);
+}
+
+/* Copies that take 0.8 times as long as the program: its time with the change may be theirs, or as much longer. */
+TEST(copies_unlike_the_program)
+{
+    const double ratios[N] = {2.0, 2.0, 2.0, 2.0, 2.0};
+    const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
+    struct carm_whatif_change alike, faster, slower;
+    assert_true(carm_whatif_combine(ratios, nulls, N, 1.0, 1.0, &method, &alike));
+    assert_true(carm_whatif_combine(ratios, nulls, N, 1.0, 0.8, &method, &faster));
+    assert_true(carm_whatif_combine(ratios, nulls, N, 1.0, 1.25, &method, &slower));
+    assert_true(fabs(faster.gain - 2.0) < 1e-12 && fabs(slower.gain - 2.0) < 1e-12);
+    assert_true(faster.ci.lo == alike.ci.lo && fabs(faster.ci.hi - alike.ci.hi / 0.8) < 1e-12);
+    assert_true(slower.ci.hi == alike.ci.hi && fabs(slower.ci.lo - alike.ci.lo / 1.25) < 1e-12);
 }
 
 TEST(nothing_is_said)
@@ -39,11 +53,11 @@ TEST(nothing_is_said)
     const double differs[N] = {1.2, 1.2, 1.2, 1.2, 1.2};
     const double unknown[N] = {NAN, NAN, NAN, NAN, NAN};
     struct carm_whatif_change c = {.measured = true};
-    assert_false(carm_whatif_combine(ratios, nulls, N, 1.0, &method, &c));
+    assert_false(carm_whatif_combine(ratios, nulls, N, 1.0, NAN, &method, &c));
     assert_non_null(strstr(c.why, "only 2 of 5"));
-    assert_false(carm_whatif_combine(all, differs, N, 1.0, &method, &c));
+    assert_false(carm_whatif_combine(all, differs, N, 1.0, NAN, &method, &c));
     assert_non_null(strstr(c.why, "differs from itself by 20%"));
-    assert_false(carm_whatif_combine(all, unknown, N, 1.0, &method, &c));
+    assert_false(carm_whatif_combine(all, unknown, N, 1.0, NAN, &method, &c));
     assert_false(c.measured);
 }
 
@@ -53,12 +67,12 @@ TEST(the_rest_stays)
     const double ratios[N] = {1.5, 1.5, 1.5, 1.5, 1.5};
     const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
     struct carm_whatif_change c;
-    assert_true(carm_whatif_combine(ratios, nulls, N, 0.5, &method, &c));
+    assert_true(carm_whatif_combine(ratios, nulls, N, 0.5, NAN, &method, &c));
     assert_true(fabs(c.gain - 3.0) < 1e-9);
     assert_true(c.ci.lo < 2.0 && c.ci.hi > 6.0); /* as the half is of few samples */
     /* the other half alone would take that long */
     const double more[N] = {2.5, 2.5, 2.5, 2.5, 2.5};
-    assert_false(carm_whatif_combine(more, nulls, N, 0.5, &method, &c));
+    assert_false(carm_whatif_combine(more, nulls, N, 0.5, NAN, &method, &c));
     assert_non_null(strstr(c.why, "all that is left"));
 }
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Programs with and without carm run --what-if: for each, whether the files that it writes are the same, how long it was held, and the
 answers. programs.py [NAME...]; $CARM is the program. A program that is not installed is left out, and said."""
+import array
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -175,6 +177,13 @@ def main():
         with open(frames, "wb") as f:
             for t in range(60):
                 f.write(bytes((x * 3 + y * 5 + t * 7) * (1 + (x >> 4)) & 255 for y in range(144) for x in range(176)) + bytes([128] * 12672))
+        with open("big", "wb") as f, open("data", "rb") as g:
+            f.write(g.read() * 12)
+        with open("sound", "wb") as f:
+            wave = array.array("h", (int(9000 * math.sin(i * i * 1e-7) + 4000 * math.sin(i * 0.05)) for i in range(3000000)))
+            f.write(wave.tobytes())
+        if shutil.which("age"):
+            subprocess.run("age-keygen -o key 2>/dev/null && age -r $(age-keygen -y key) -o secret big", shell=True, check=True)
         out = os.path.join(folder, "result")
         sh = ["sh", "-c"]
         python = os.environ.get("NUMPY_PYTHON", "/usr/bin/python3")
@@ -194,6 +203,12 @@ def main():
             "mpi": [os.path.join(folder, "mpi"), "OUT"],
             "mpirun": ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", os.path.join(folder, "mpi"), "OUT"],
             "openssl": [*sh, "exec openssl dgst -sha3-256 -out OUT data data data data data data data data"],
+            "gawk": ["gawk", "-v", "out=OUT", "{ n[$1] += length($2); m[$4 $1 % 7]++ } END { PROCINFO[\"sorted_in\"] = \"@ind_str_asc\"; "
+                     "for (k in n) print k, n[k] >out; for (k in m) print k, m[k] >out }", "big"],
+            "flac": [*sh, "exec flac -s -f -8 -e -p --force-raw-format --endian=little --sign=signed --channels=1 --bps=16 "
+                     "--sample-rate=44100 -o OUT sound"],
+            "age": ["age", "-d", "-i", "key", "-o", "OUT", "secret"],
+            "ripgrep": [*sh, "exec rg -j1 -c '(\\w+\\s+){3}[ab]$' big big big >OUT"],
             "perl": ["perl", "-e", "open F,'data'; while(<F>){$n{$1}++ if /^(\\d+) .*[ab]$/} open O,\">$ARGV[0]\"; "
                      "print O map {\"$_ $n{$_}\\n\"} sort keys %n", "OUT"],
         }

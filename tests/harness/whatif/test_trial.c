@@ -30,6 +30,9 @@ extern const uint8_t chase_head[], chase_end[], until_head[], until_end[];
 extern const uint8_t indices_head[], indices_end[];
 void forks(double *to, const double *from, long index, long end);
 extern const uint8_t forks_head[], forks_way[], forks_end[];
+void stored(double *to, const double *from, long index, long end);
+void beside(double *to, const double *from, long index, long end);
+extern const uint8_t stored_head[], stored_end[], beside_head[], beside_end[];
 __asm__(".text\n"
         "triad: triad_head:\n"
         " movupd (%rsi,%rdx,8), %xmm0\n mulpd %xmm0, %xmm0\n movups %xmm0, (%rdi,%rdx,8)\n"
@@ -60,7 +63,16 @@ __asm__(".text\n"
         "forks_head: test $1, %dl\n jz 1f\n"
         "forks_way: add (%rsi,%rdx,8), %rax\n"
         "1: add $1, %rdx\n cmp %rcx, %rdx\n jl forks_head\n"
-        "forks_end: mov %rax, (%rdi)\n ret\n");
+        "forks_end: mov %rax, (%rdi)\n ret\n"
+        /* a sum that goes through memory; stores that wait for no load */
+        "stored: add $1, %rdx\n"
+        "stored_head: movsd -8(%rdi,%rdx,8), %xmm0\n addsd (%rsi,%rdx,8), %xmm0\n"
+        " movsd %xmm0, (%rdi,%rdx,8)\n add $1, %rdx\n cmp %rcx, %rdx\n jl stored_head\n"
+        "stored_end: ret\n"
+        "beside: add $1, %rdx\n"
+        "beside_head: movsd -8(%rdi,%rdx,8), %xmm1\n movsd (%rsi,%rdx,8), %xmm0\n"
+        " movsd %xmm0, (%rdi,%rdx,8)\n add $1, %rdx\n cmp %rcx, %rdx\n jl beside_head\n"
+        "beside_end: ret\n");
 
 enum { N = 1 << 16 };
 
@@ -260,6 +272,44 @@ static void a_pointer_that_is_followed(void **state)
     (void)end(&x);
 }
 
+/* Memory of their own for loads and stores would break the chain, and seem to gain what an L1 does not. */
+static void a_chain_through_memory(void **state)
+{
+    const struct what through = {stored, NULL}, not_through = {beside, NULL};
+    struct tried x;
+    begin(&x, &through, stored_head, stored_end, 1);
+    assert_non_null(strstr(x.t.refused[CARM_VARIANT_L1], "wait for what those before have stored"));
+    assert_non_null(strstr(x.t.refused[CARM_VARIANT_STORES], "load what it stores"));
+    assert_true(isnan(x.r.ratio[CARM_VARIANT_L1]));
+    (void)end(&x);
+    begin(&x, &not_through, beside_head, beside_end, 1);
+    assert_true(x.t.body.ops[0].forwarded > 100);
+    assert_string_equal(x.t.refused[CARM_VARIANT_L1], "");
+    assert_int_equal(x.t.changed[CARM_VARIANT_L1], 3);
+    (void)end(&x);
+}
+
+/* In the copies, as many accesses lie across two lines as in the program, and none touches another's memory. */
+static void accesses_across_lines(void **state)
+{
+    struct carm_body_op ops[3] = {
+        {.varies = true, .unaligned = true, .first = 0x1028, .stride = 32},
+        {.varies = true, .first = 0x2020, .stride = 32},
+        {.varies = true, .unaligned = true, .first = 0x3028, .stride = 0}};
+    const struct carm_body body = {.ops = ops, .n = 3};
+    for (unsigned c = 0; c < carm_region_copies(&body); c++) {
+        const size_t first = carm_region_scratch(&body, 0, c);
+        const size_t second = carm_region_scratch(&body, 1, c);
+        const size_t third = carm_region_scratch(&body, 2, c);
+        assert_int_equal(first % 64, c % 2 ? 0x08 : 0x28);
+        assert_true(second % 64 == 0 && third % 64 == 0);
+        assert_true(first + 64 <= second && second + 64 <= third);
+        if (c > 0) {
+            assert_true(carm_region_scratch(&body, 2, c - 1) + 64 <= first);
+        }
+    }
+}
+
 /* What a branch depends on stays as it is. */
 static void branches_decide(void **state)
 {
@@ -268,7 +318,7 @@ static void branches_decide(void **state)
     begin(&x, &what, until_head, until_end, 1);
     assert_true(x.t.body.ops[0].decides);  /* the load */
     assert_false(x.t.body.ops[1].decides); /* the sum */
-    assert_true(x.t.idle[CARM_VARIANT_L1]);
+    assert_true(x.t.idle[CARM_VARIANT_L1] && x.t.l1_partly);
     assert_int_equal(x.t.changed[CARM_VARIANT_ARITHMETIC], 1);
     (void)end(&x);
 }
@@ -317,6 +367,76 @@ static void a_root_waits_for_nothing(void **state)
     assert_null(memmem(region.code, region.used, product, sizeof product));
     carm_region_close(&region);
     carm_body_close(&body);
+}
+
+/* A variant of a loop's bytes, whose head lies so many bytes behind their begin.
+ * returns the bytes of its copies */
+static const uint8_t *emitted(const uint8_t *loop, size_t n, size_t head, enum carm_variant variant,
+                              unsigned changed, size_t *size)
+{
+    static struct carm_region region;
+    const struct carm_body_piece pieces[2] = {{0x400000 + head, loop + head, n - head, -1.0},
+                                              {0x400000, loop, head, -1.0}};
+    struct carm_variant_code code;
+    struct carm_body body;
+    carm_region_close(&region);
+    assert_int_equal(carm_body_open(&body, pieces[0].at, pieces, head ? 2 : 1, &err), 0);
+    assert_int_equal(carm_region_open(&region, 0x800000, 0x600000, &err), 0);
+    carm_region_emit(&region, &body, variant, false, &code);
+    assert_int_equal(code.changed, changed);
+    *size = region.used - (code.start - region.code_at);
+    carm_body_close(&body);
+    return region.code + (code.start - region.code_at);
+}
+
+static void variants_of_avx512(void **state)
+{
+    static const uint8_t loop[] = {
+        0x62, 0xf1, 0xfd, 0x48, 0x51, 0x04, 0xc6, /* vsqrtpd zmm0, [rsi + 8 rax] */
+        0x62, 0xf1, 0xfd, 0x48, 0x29, 0x04, 0xc7, /* vmovapd [rdi + 8 rax], zmm0 */
+        0x48, 0x83, 0xc0, 0x08,                   /* add rax, 8 */
+        0x48, 0x39, 0xc8, 0x75, 0xe9};            /* cmp rax, rcx; jne */
+    static const uint8_t square[] = {0x62, 0xf1, 0xfd, 0x48, 0x59, 0xc0};
+    static const uint8_t stream[] = {0x62, 0xf1, 0x7c, 0x48, 0x2b, 0x04, 0xc7};
+    static const uint8_t loads[] = {0x62, 0xf1, 0x7c, 0x48, 0x10, 0x04, 0xc6};
+    size_t n = 0;
+    const uint8_t *code = emitted(loop, sizeof loop, 0, CARM_VARIANT_DIVISIONS, 1, &n);
+    assert_non_null(memmem(code, n, square, sizeof square));
+    code = emitted(loop, sizeof loop, 0, CARM_VARIANT_STREAMING, 1, &n);
+    assert_non_null(memmem(code, n, stream, sizeof stream));
+    code = emitted(loop, sizeof loop, 0, CARM_VARIANT_ARITHMETIC, 1, &n);
+    assert_non_null(memmem(code, n, loads, sizeof loads));
+}
+
+/* Stores past the caches go through them, where all data are in L1, and nothing is prefetched. */
+static void in_l1_nothing_is_elsewhere(void **state)
+{
+    static const uint8_t loop[] = {0x0f, 0x18, 0x8c, 0x06, 0,
+                                   1,    0,    0,          /* prefetcht0 256(rsi + rax) */
+                                   0x0f, 0x28, 0x04, 0x06, /* movaps xmm0, [rsi + rax] */
+                                   0x0f, 0x2b, 0x04, 0x07, /* movntps [rdi + rax], xmm0 */
+                                   0x48, 0x83, 0xc0, 0x10, /* add rax, 16 */
+                                   0x48, 0x39, 0xc8, 0x75, 0xe7};
+    size_t n = 0;
+    const uint8_t *code = emitted(loop, sizeof loop, 0, CARM_VARIANT_L1, 3, &n);
+    assert_null(memmem(code, n, "\x0f\x18", 2));
+    assert_null(memmem(code, n, "\x0f\x2b", 2));
+    assert_non_null(memmem(code, n, "\x0f\x29\x05", 3)); /* movaps [rip + ...], xmm0 */
+    (void)emitted(loop, sizeof loop, 0, CARM_VARIANT_STREAMING, 0, &n);
+}
+
+/* A loop that is entered in its middle, as compilers lay pointers' loops out: the branch leads to a block before the head. */
+static void copies_go_on_without_jumps(void **state)
+{
+    static const uint8_t loop[] = {0x48, 0x83, 0xc0, 0x10, /* add rax, 16 */
+                                   0x0f, 0x28, 0x00,       /* head: movaps xmm0, [rax] */
+                                   0x0f, 0x29, 0x07,       /* movaps [rdi], xmm0 */
+                                   0x48, 0x39, 0xc8, 0x75, 0xf1};
+    size_t n = 0;
+    const uint8_t *code = emitted(loop, sizeof loop, 4, CARM_VARIANT_UNCHANGED, 0, &n);
+    /* sixteen times all instructions, the branch with four bytes more, and a jump to the count of the unit */
+    assert_int_equal(n, 16 * (sizeof loop + 4) + 5);
+    assert_non_null(memmem(code, n, "\x48\x39\xc8\x0f\x84", 5)); /* je: out of the loop */
 }
 
 /* ---- refused ---- */
@@ -559,9 +679,14 @@ int main(void)
         cmocka_unit_test(a_loop_goes_on_unharmed),
         cmocka_unit_test(a_chain_and_a_division),
         cmocka_unit_test(a_pointer_that_is_followed),
+        cmocka_unit_test(a_chain_through_memory),
+        cmocka_unit_test(accesses_across_lines),
         cmocka_unit_test(branches_decide),
         cmocka_unit_test(ways_are_known),
         cmocka_unit_test(a_root_waits_for_nothing),
+        cmocka_unit_test(variants_of_avx512),
+        cmocka_unit_test(in_l1_nothing_is_elsewhere),
+        cmocka_unit_test(copies_go_on_without_jumps),
         cmocka_unit_test(numbers_that_name_others),
         cmocka_unit_test(is_refused),
         cmocka_unit_test(address_space_is_reserved),
