@@ -415,7 +415,12 @@ TEST(planted_roofs_are_found)
     assert_int_equal(m->nflop_curves, 2);
     for (size_t c = 0; c < m->nflop_curves; c++) {
         const struct carm_curve *f = &m->flop_curves[c];
+        const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", f->threads);
         assert_true(f->npoints > 4);
+        assert_string_equal(f->kind, "fma"); /* the fastest code */
+        for (size_t i = 0; i < f->npoints; i++) {
+            assert_near(f->points[i].value / carm_roofs_find_compute(r, "fma")->rate, 1.0, 1e-9);
+        }
         for (size_t i = 1; i < f->npoints; i++) {
             assert_near(f->points[i].x / f->points[i - 1].x, 2.0, 1e-9);
         }

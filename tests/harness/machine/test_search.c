@@ -20,6 +20,11 @@ static struct {
     size_t runs[CODES];
     size_t dip; /* which run of code dip_of, from 1, is half as fast; 0 = none */
     size_t dip_of;
+    size_t dip_from;     /* runs of code dip_of from this one on are half as fast; 0 = none */
+    const double *drift; /* [5] of each code's runs; NULL = none */
+    size_t noisy;        /* run in which codes from 3 on are unsound, and twice as fast; 0 = none */
+    size_t reps, longest_reps; /* of the first run, and the most */
+    size_t together, apart;    /* runs of a team that was not, and that was taken apart */
     bool over;
 } fake;
 
@@ -43,7 +48,6 @@ void carm_measure_run(struct carm_team *t, const struct carm_code *code,
 {
     const size_t i = index_of(code);
     double rate = fake.rate[i];
-    (void)t;
     *m = (struct carm_measurement){
         .code = code, .shape = *shape, .disturbance = CARM_CUT, .cut = true};
     if (fake.over) {
@@ -52,8 +56,15 @@ void carm_measure_run(struct carm_team *t, const struct carm_code *code,
     if (fake.best_set && shape->window_bytes != fake.best_set) {
         rate *= 0.7;
     }
-    const bool unsound = i == 0 && fake.runs[0] >= fake.unsound_from;
+    bool unsound = i == 0 && fake.runs[0] >= fake.unsound_from;
+    rate *= fake.drift && fake.runs[i] < 5 ? fake.drift[fake.runs[i]] : 1.0;
     fake.runs[i]++;
+    unsound = unsound || (i >= CODES / 2 && fake.noisy && fake.runs[i] == fake.noisy);
+    rate *= i == fake.dip_of && fake.dip_from && fake.runs[i] >= fake.dip_from ? 0.5 : 1.0;
+    fake.reps = fake.reps ? fake.reps : reps;
+    fake.longest_reps = reps > fake.longest_reps ? reps : fake.longest_reps;
+    fake.apart += t->separate ? 1 : 0;
+    fake.together += t->separate ? 0 : 1;
     rate *= i == fake.dip_of && fake.dip && fake.runs[i] == fake.dip ? 0.5 : 1.0;
     m->cut = false;
     m->disturbance = unsound ? CARM_CORE_SHARED : CARM_UNDISTURBED;
@@ -164,6 +175,103 @@ TEST(sound_runs_decide)
     fake.unsound_from = 1;
     carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
     assert_near(rates[0], 5.5 / 3.0, 1e-9);
+}
+
+/* The last level is memory, the one before it is shared, and where that is the first one its codes need no more than
+ * the core's time. */
+TEST(levels_have_their_search)
+{
+    static const enum carm_search of_four[] = {CARM_SEARCH_CORE, CARM_SEARCH_CORE,
+                                               CARM_SEARCH_SHARED, CARM_SEARCH_MEMORY};
+    static const double targets[] = {CARM_TARGET_CORE, CARM_TARGET_CORE, 9e-6, 20e-6};
+    for (size_t level = 0; level < 4; level++) {
+        assert_int_equal(carm_level_search(level, 4), of_four[level]);
+        assert_near(carm_level_target(level, 4), targets[level], 0.0);
+    }
+    assert_int_equal(carm_level_search(0, 2), CARM_SEARCH_SHARED);
+    assert_near(carm_level_target(0, 2), CARM_TARGET_CORE, 0.0);
+    assert_int_equal(carm_level_search(0, 1), CARM_SEARCH_MEMORY);
+    assert_near(carm_level_target(0, 1), 20e-6, 0.0);
+}
+
+/* Shared levels settle late and are looked at for longer; only a core's own levels are measured with threads taken
+ * apart. */
+TEST(runs_are_as_long_as_their_level_needs)
+{
+    static const size_t first[3][3] = {{64, 48, 64}, {192, 96, 192}, {64, 48, 64}};
+    static const size_t longest[3][3] = {{96, 96, 64}, {288, 192, 192}, {96, 96, 64}};
+    static struct carm_topo cores = {.cores = 2};
+    struct carm_shape shape;
+    double rates[CODES];
+    for (size_t w = 0; w < 3; w++) {
+        for (int how = 0; how < 4; how++) {
+            start();
+            team.n = 2;
+            team.topo = &cores;
+            team.max_reps = how == 3 ? 40 : 2048;
+            if (how == 0) {
+                carm_measure_best(&team, all, CODES, 4096, 6e-6, ways[w], rates);
+            } else if (how == 1) {
+                carm_measure_pick(&team, all, CODES, 4096, 6e-6, ways[w], &shape, NULL);
+            } else {
+                carm_measure_rank(&team, all, CODES, 4096, 6e-6, ways[w], rates);
+            }
+            assert_int_equal(fake.reps, how == 3 ? 40 : first[w][how]);
+            assert_int_equal(fake.longest_reps, how == 3 ? 40 : longest[w][how]);
+            assert_int_equal(ways[w] == CARM_SEARCH_CORE ? fake.together : fake.apart, 0);
+            assert_false(team.separate);
+        }
+    }
+    start();
+}
+
+/* Rounds in which all codes are faster or slower are brought to the usual rate, so that two bad looks of five do not
+ * make a code slower. Of a core's own levels the fastest look counts as it is. */
+TEST(drift_of_all_codes_is_taken_out)
+{
+    static const double drift[] = {1.0, 0.9, 0.8, 1.1, 1.2};
+    double rates[CODES];
+    for (size_t w = 0; w < 3; w++) {
+        start();
+        for (size_t i = 0; i < CODES; i++) {
+            fake.rate[i] = 6e9;
+        }
+        fake.drift = drift;
+        fake.dip_from = 4;
+        carm_measure_rank(&team, all, CODES, 4096, 6e-6, ways[w], rates);
+        assert_near(rates[1], ways[w] == CARM_SEARCH_CORE ? 2.0 : 6e9, 1e-3);
+    }
+}
+
+/* A round in which no more than half of the codes had their cores tells no drift. */
+TEST(drift_of_a_noisy_round_is_not_known)
+{
+    static const double drift[] = {1.0, 1.0, 0.5, 1.0, 1.0};
+    for (int noisy = 0; noisy < 2; noisy++) {
+        double rates[CODES];
+        start();
+        for (size_t i = 0; i < CODES; i++) {
+            fake.rate[i] = 6e9;
+        }
+        fake.drift = drift;
+        fake.dip_from = 4;
+        fake.noisy = noisy ? 3 : 0;
+        carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, rates);
+        assert_near(rates[1], noisy ? 3e9 : 6e9, 1e-3);
+    }
+}
+
+/* Codes that were dropped do not count for the usual rate, and keep their own. */
+TEST(dropped_codes_have_no_drift)
+{
+    double rates[CODES];
+    start();
+    for (size_t i = 0; i < CODES; i++) {
+        fake.rate[i] = i < CODES / 2 ? 6e9 : 1e9;
+    }
+    carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, rates);
+    assert_near(rates[0], 6e9, 1e-3);
+    assert_near(rates[CODES - 1], 1e9, 1e-3);
 }
 
 /* A candidate whose cores were shared is looked at again, up to 16 times, while there is patience and time. */

@@ -132,6 +132,36 @@ TEST_BETWEEN(a_search_is_wider, set_up, tear_down)
     carm_build_plan_close(&search);
 }
 
+/* Parts of n threads: halves, down to one; their names are fractions in lowest terms. */
+TEST(parts_are_halves)
+{
+    static const struct {
+        int n, parts[4];
+        size_t found;
+        const char *least;
+    } cases[] = {{1, {0}, 0, NULL},
+                 {2, {1}, 1, "1/2"},
+                 {4, {2, 1}, 2, "1/4"},
+                 {12, {8, 4, 2, 1}, 4, "1/12"},
+                 {16, {8, 4, 2, 1}, 4, "1/16"}};
+    char name[32];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int parts[32];
+        assert_int_equal(carm_ceilings_parts(cases[i].n, parts), cases[i].found);
+        for (size_t k = 0; k < cases[i].found; k++) {
+            assert_int_equal(parts[k], cases[i].parts[k]);
+        }
+        if (cases[i].least) {
+            carm_ceilings_share(1, cases[i].n, name);
+            assert_string_equal(name, cases[i].least);
+        }
+    }
+    carm_ceilings_share(8, 12, name);
+    assert_string_equal(name, "2/3");
+    carm_ceilings_share(8, 16, name);
+    assert_string_equal(name, "1/2");
+}
+
 /* What is kept: a code that only the search has, clearly faster in sound rounds. */
 TEST(winners)
 {
