@@ -22,7 +22,8 @@ static const double copy_seconds =
     2.0; /* half of the time of a loop: a copy that hangs ends then */
 static const double least_share = 0.05;  /* of the time, of a loop that is tried */
 static const double least_seconds = 0.1; /* of the program */
-static const double loop_seconds = 4.0;  /* after which three snapshots have to do */
+static const double loop_seconds =
+    4.0; /* three snapshots are taken, more of them within this time */
 static const double all_seconds = 25.0;
 static const double null_most =
     0.10; /* else unchanged code differs from itself; up to it, the interval has its share */
@@ -409,7 +410,8 @@ static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
     for (size_t i = 0; i < s->out->nloops && s->stood < all_seconds; i++) {
         const struct candidate *c = &s->all[i];
         if (s->out->loops[i].why[0] || c->n == CARM_WHATIF_SNAPSHOTS ||
-            (c->n >= SNAPSHOTS_LEAST && s->out->loops[i].seconds > loop_seconds)) {
+            (c->n >= SNAPSHOTS_LEAST &&
+             s->out->loops[i].seconds * (1.0 + 1.0 / (double)c->n) > loop_seconds)) {
             continue;
         }
         const double wait = c->opened ? (c->due - ran(s)) * s->length : 0.01;
@@ -607,8 +609,9 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
     /* as fast as without any arithmetic: what is left are the counter and the branch of each iteration */
     struct carm_whatif_change *chains = &loop->changes[CARM_WHATIF_CHAINS];
     const struct carm_whatif_change *bare = &loop->changes[CARM_WHATIF_ARITHMETIC];
-    chains->at_least = chains->measured && bare->measured && chains->gain > 1.1 &&
-                       chains->gain > bare_share * bare->gain;
+    chains->at_least =
+        chains->measured && chains->gain > 1.1 &&
+        (c->trial.body.folds || (bare->measured && chains->gain > bare_share * bare->gain));
     if (chains->at_least) { /* as many accumulators in as many unrolled iterations */
         chains->ci.hi *= unrolled;
     }

@@ -369,13 +369,19 @@ static void find_carried_vectors(struct carm_body *body)
 {
     for (uint8_t r = 0; r < 32; r++) {
         const uint64_t bit = BIT(CARM_REG_VECTOR + r);
-        bool read_first = false, written = false;
+        bool read_first = false, written = false, again = false;
+        ZydisMnemonic last = ZYDIS_MNEMONIC_INVALID;
         for (size_t i = 0; i < body->n; i++) {
-            read_first = read_first || (!written && (reads_of(&body->ops[i].op) & bit));
-            written = written || (writes_of(&body->ops[i].op) & bit);
+            const struct carm_body_op *op = &body->ops[i];
+            const bool reads = reads_of(&op->op) & bit, writes = writes_of(&op->op) & bit;
+            read_first = read_first || (!written && reads);
+            written = written || writes;
+            again = again || (reads && writes && op->in.mnemonic == last);
+            last = reads && writes ? op->in.mnemonic : last;
         }
         if (read_first && written) {
             body->carried[body->ncarried++] = r;
+            body->folds = body->folds || again;
         }
     }
 }

@@ -69,6 +69,7 @@ struct carm_body {
     bool divides;        /* floating-point division or square root */
     uint8_t carried[32]; /* vector registers that are read before they are written, and written */
     size_t ncarried;
+    bool folds; /* an iteration does the same to one of them several times: a chain inside it */
     bool carried_decides; /* a branch depends on one of them */
     bool forks;           /* a branch of it does */
     unsigned streams;     /* at most CARM_BODY_STREAMS: later ones have no number */

@@ -40,6 +40,7 @@ static bool find_speeds(struct carm_snapshot *s, struct carm_turns *plan,
     pilot.rounds = ROUNDS_PILOT < plan->rounds ? ROUNDS_PILOT : plan->rounds;
     if (carm_turns_measure(s, &pilot, result)) {
         for (int v = 0; v < CARM_VARIANTS; v++) {
+            carm_turns_refuse_slow(t, (enum carm_variant)v, result->ratio[v]);
             t->speed[v] = isnan(result->ratio[v]) ? 1.0 : fmin(SPEED_MOST, result->ratio[v]);
             result->ratio[v] = NAN;
         }

@@ -21,6 +21,7 @@ enum {
 };
 
 static const double turn_seconds = 60e-6; /* long against a time stamp, short against a drift */
+static const double slowest = 0.2;        /* partly written lines past the caches: 0.01 */
 static const double settle_share = 0.5;   /* of a turn, before it is timed */
 /* Timed in a turn of a copy of its own, behind half as much: a cache of 32 MB is filled in 3 ms, and until then a store
  * costs no write to memory. Stores past the caches, tried in turns of 60 us, seem to gain 1.4 times where they gain 2. */
@@ -267,6 +268,16 @@ static bool take_turn(struct carm_snapshot *s, const struct carm_turns *p, struc
     return carm_snapshot_fails(s, "it came to %s", carm_copy_end(s, &outcome, text, sizeof text));
 }
 
+void carm_turns_refuse_slow(struct carm_trial *t, enum carm_variant variant, double ratio)
+{
+    if (ratio < slowest) {
+        char why[80];
+        snprintf(why, sizeof why, "with it the loop takes more than %.0f times as long",
+                 1.0 / slowest);
+        carm_trial_refuse(t, variant, why);
+    }
+}
+
 /* Turns of copies in which the first and the last one run the unchanged code.
  * ratio  out: [n] of the first one's time to that of each; NaN = not measured */
 static bool run_apart(struct carm_snapshot *s, const struct carm_turns *p, struct runner *all,
@@ -283,6 +294,13 @@ static bool run_apart(struct carm_snapshot *s, const struct carm_turns *p, struc
         for (size_t i = 0; i < n; i++) {
             if (all[i].child.pid) {
                 (void)take_turn(s, p, &all[i], &all[i].ticks[rounds]);
+            }
+        }
+        for (size_t i = 1; i + 1 < n && rounds == 0; i++) { /* the last one is unchanged */
+            const double gain = all[0].ticks[0] / all[i].ticks[0];
+            if (all[0].child.pid && all[i].child.pid && !all[i].huge && gain < slowest) {
+                carm_turns_refuse_slow(s->trial, all[i].variant, gain);
+                carm_child_kill(&all[i].child);
             }
         }
         rounds += all[0].child.pid > 0;

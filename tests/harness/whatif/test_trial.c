@@ -16,6 +16,7 @@
 
 #include "harness/whatif/stop.h"
 #include "harness/whatif/trial.h"
+#include "harness/whatif/turns.h"
 #include "tests/unit.h"
 
 /* Each takes rdi: to, rsi: from, rdx: index, rcx: end; a loop is what lies between its two names. */
@@ -408,6 +409,35 @@ static void variants_of_avx512(void **state)
     assert_non_null(memmem(code, n, loads, sizeof loads));
 }
 
+static void much_slower_is_no_change(void **state)
+{
+    static struct carm_trial t;
+    carm_turns_refuse_slow(&t, CARM_VARIANT_STREAMING, 0.01);
+    carm_turns_refuse_slow(&t, CARM_VARIANT_STORES, 0.3);
+    carm_turns_refuse_slow(&t, CARM_VARIANT_L1, NAN);
+    assert_non_null(strstr(t.refused[CARM_VARIANT_STREAMING], "more than 5 times as long"));
+    assert_true(!t.refused[CARM_VARIANT_STORES][0] && !t.refused[CARM_VARIANT_L1][0]);
+}
+
+/* A sum in order, as compilers make it of a vector's elements: more accumulators would end the chain inside an iteration. */
+static void a_chain_inside_an_iteration(void **state)
+{
+    static const uint8_t loop[] = {0x66, 0x0f, 0x28, 0x00, /* movapd xmm0, [rax] */
+                                   0xf2, 0x0f, 0x58, 0xc8, /* addsd xmm1, xmm0 */
+                                   0x66, 0x0f, 0x15, 0xc0, /* unpckhpd xmm0, xmm0 */
+                                   0xf2, 0x0f, 0x58, 0xc8, /* addsd xmm1, xmm0 */
+                                   0x48, 0x83, 0xc0, 0x10, 0x48, 0x39, 0xc8, 0x75, 0xe7};
+    const struct carm_body_piece whole = {0x400000, loop, sizeof loop, -1.0};
+    struct carm_body body;
+    assert_ok(carm_body_open(&body, whole.at, &whole, 1, &err));
+    assert_true(body.ncarried == 1 && body.carried[0] == 1 && body.folds);
+    carm_body_close(&body);
+    const struct carm_body_piece once = {0x400008, loop + 8, sizeof loop - 8, -1.0};
+    assert_ok(carm_body_open(&body, once.at, &once, 1, &err));
+    assert_false(body.folds);
+    carm_body_close(&body);
+}
+
 /* Stores past the caches go through them, where all data are in L1, and nothing is prefetched. */
 static void in_l1_nothing_is_elsewhere(void **state)
 {
@@ -685,6 +715,8 @@ int main(void)
         cmocka_unit_test(ways_are_known),
         cmocka_unit_test(a_root_waits_for_nothing),
         cmocka_unit_test(variants_of_avx512),
+        cmocka_unit_test(much_slower_is_no_change),
+        cmocka_unit_test(a_chain_inside_an_iteration),
         cmocka_unit_test(in_l1_nothing_is_elsewhere),
         cmocka_unit_test(copies_go_on_without_jumps),
         cmocka_unit_test(numbers_that_name_others),
