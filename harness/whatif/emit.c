@@ -178,7 +178,8 @@ static unsigned lines_of(const struct carm_body_op *op)
     return !op->varies ? 0 : op->unaligned ? 2 : 1;
 }
 
-/* Lines that follow one another: with a power of two between them, they would share few sets of L1. */
+/* Lines that follow one another: with a power of two between them, they would share few sets of L1. In its line, an
+ * access lies where the program's does: all at its begin, they would share a bank of L1 (6% slower, five loads). */
 size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy)
 {
     const struct carm_body_op *o = &body->ops[op];
@@ -192,7 +193,7 @@ size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned cop
     const size_t most = lines ? SCRATCH_L1 / (LINE * lines) : 1;
     const size_t turn = copy % (most ? most : 1);
     return CARM_REGION_SCRATCH + (turn * lines + line) * LINE +
-           (o->unaligned && o->stride && all_places ? place % LINE : 0);
+           (o->stride && (all_places || !o->unaligned) ? place % LINE : 0);
 }
 
 size_t carm_region_carried(size_t number)

@@ -124,15 +124,17 @@ static bool write_scratch(struct carm_snapshot *s)
     struct user_fpregs_struct fp;
     bool good = ptrace(PTRACE_GETFPREGS, s->program.pid, NULL, &fp) == 0;
     for (size_t i = 0; i < body->n && good; i++) {
+        const struct carm_body_op *op = &body->ops[i];
         uint8_t line[CARM_REGION_LINE] = {0};
-        if (!body->ops[i].varies || !body->ops[i].executions) {
+        if (!op->varies || !op->executions) {
             continue;
         }
-        (void)carm_child_read(s->origin.pid, body->ops[i].first, line, sizeof line);
+        const size_t bytes = op->operands[op->memory].size / 8;
+        const size_t n = bytes < sizeof line ? bytes : sizeof line;
+        (void)carm_child_read(s->origin.pid, op->first, line, n);
         for (unsigned c = 0; c < carm_region_copies(body) && good; c++) {
-            good =
-                carm_child_write(s->origin.pid, s->region.data_at + carm_region_scratch(body, i, c),
-                                 line, sizeof line);
+            good = carm_child_write(s->origin.pid,
+                                    s->region.data_at + carm_region_scratch(body, i, c), line, n);
         }
     }
     for (size_t k = 0; k < body->ncarried && good; k++) {

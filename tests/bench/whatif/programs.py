@@ -183,7 +183,7 @@ def main():
             wave = array.array("h", (int(9000 * math.sin(i * i * 1e-7) + 4000 * math.sin(i * 0.05)) for i in range(3000000)))
             f.write(wave.tobytes())
         if shutil.which("age"):
-            subprocess.run("age-keygen -o key 2>/dev/null && age -r $(age-keygen -y key) -o secret big", shell=True, check=True)
+            subprocess.run("age-keygen -o key 2>/dev/null && cat big big big big big | age -r $(age-keygen -y key) -o secret", shell=True, check=True)
         out = os.path.join(folder, "result")
         sh = ["sh", "-c"]
         python = os.environ.get("NUMPY_PYTHON", "/usr/bin/python3")
