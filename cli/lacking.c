@@ -49,33 +49,43 @@ static int measure(struct carm_model *model, const char *path, struct carm_host 
     return rc;
 }
 
-void carm_lacking_measure(const char *model, const struct carm_lacking *points, size_t n)
+bool carm_lacking_measure(const char *given, const struct carm_model *known,
+                          const struct carm_lacking *points, size_t n)
 {
     struct carm_observer observer = {0}; /* a second: Ctrl-C ends the command */
-    struct carm_host host;
+    struct carm_host host = {.topo = NULL};
     struct carm_model *m = NULL;
     struct carm_model here = {.nroofs = 0};
     struct carm_build_lack lacks[CARM_LACKING_MAX];
     struct carm_err err = {""};
     char path[PATH_MAX] = "";
-    if (model) {
-        snprintf(path, sizeof path, "%s", model);
+    bool wrote = false;
+    if (given) {
+        snprintf(path, sizeof path, "%s", given);
     }
-    if ((!model && carm_default_model_path(path, sizeof path, &err)) ||
-        carm_model_read(path, &m, &err) || carm_outfile_check(path, &err)) {
-        carm_model_free(m);
-        return; /* the command says why there is no model */
-    }
-    if (carm_host_open(&host, *m->machine.on ? m->machine.on : NULL, &observer, &err) == 0 &&
-        carm_host_lay_out(&host, m->machine.layout, &err) == 0) {
+    /* an error is the command's to say, which reads the model, too */
+    int rc = given ? 0 : carm_default_model_path(path, sizeof path, &err);
+    rc = rc || known ? rc : carm_model_read(path, &m, &err);
+    known = known ? known : m;
+    rc = rc ? rc
+            : carm_host_open(&host, *known->machine.on ? known->machine.on : NULL, &observer, &err);
+    rc = rc ? rc : carm_host_lay_out(&host, known->machine.layout, &err);
+    if (!rc) {
         carm_machine_describe(&here.machine, &host.cpu, host.topo, &host.clock);
-        const bool of_here = carm_machine_check(&here.machine, &m->machine, &err) == 0;
-        const size_t lacking = of_here ? find_lacks(m, &host, points, n, lacks) : 0;
-        if (lacking && measure(m, path, &host, lacks, lacking, &err)) {
-            carm_say_error(0, "the roofs that the model lacks were not measured: %s", err.text);
+        const bool of_here = carm_machine_check(&here.machine, &known->machine, &err) == 0;
+        size_t lacking = of_here ? find_lacks(known, &host, points, n, lacks) : 0;
+        if (lacking && !m && carm_model_read(path, &m, &err)) {
+            lacking = 0;
+        }
+        if (lacking && carm_outfile_check(path, &err) == 0) {
+            wrote = measure(m, path, &host, lacks, lacking, &err) == 0;
+            if (!wrote) {
+                carm_say_error(0, "the roofs that the model lacks were not measured: %s", err.text);
+            }
         }
         free(here.machine.caches);
     }
     carm_host_close(&host);
     carm_model_free(m);
+    return wrote;
 }

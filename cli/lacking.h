@@ -2,7 +2,10 @@
 /* Roofs that the model lacks for a point, measured before the point is placed. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "models/model.h"
 
 enum { CARM_LACKING_MAX = 4 }; /* sets measured for one command: a second each */
 
@@ -15,6 +18,9 @@ struct carm_lacking {
 /* Measures the sets of roofs that the model of this machine lacks for the points, CARM_LACKING_MAX
  * at most, says so on standard error, and writes the model. Does nothing for models of other
  * machines, and where another process measures.
- * model   a file; NULL = this machine's
- * points  [n] */
-void carm_lacking_measure(const char *model, const struct carm_lacking *points, size_t n);
+ * path    a file; NULL = this machine's
+ * known   what was read from it; NULL = nothing yet
+ * points  [n]
+ * returns whether the file was written */
+bool carm_lacking_measure(const char *path, const struct carm_model *known,
+                          const struct carm_lacking *points, size_t n);

@@ -393,7 +393,7 @@ static void measure_lacking(const char *model, int n, char **paths)
         }
         carm_points_close(points);
     }
-    carm_lacking_measure(model, lacking, found);
+    carm_lacking_measure(model, NULL, lacking, found);
 }
 
 /* Without points: an intensity is all that is known. */

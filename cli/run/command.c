@@ -497,6 +497,14 @@ static int try_changes(struct carm_run_whatif *whatif, const struct carm_run *ru
     return rc;
 }
 
+/* The model as it was before the program ran; NULL = not read yet. */
+static struct carm_model *early;
+
+static int open_early(struct carm_err *err)
+{
+    return early ? 0 : carm_select_open(opt_model, &early, NULL, err);
+}
+
 /* Measures the roofs that the model lacks for the program or its parts. */
 static void measure_lacking(const struct carm_run *run, const struct carm_profile *profile)
 {
@@ -511,7 +519,10 @@ static void measure_lacking(const struct carm_run *run, const struct carm_profil
             points[n++] = (struct carm_lacking){rows[i].isa, rows[i].precision, rows[i].threads};
         }
     }
-    carm_lacking_measure(opt_model, points, n);
+    if (carm_lacking_measure(opt_model, early, points, n)) {
+        carm_model_free(early);
+        early = NULL;
+    }
 }
 
 /* Whether a part that takes a hundredth of the time or more has a verdict. */
@@ -593,11 +604,9 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     struct carm_run_levels *levels =
         opt_levels ? simulated : NULL; /* else for the verdicts alone */
     struct carm_profile profile = {.nrows = 0};
-    struct carm_model *model = NULL;
     struct carm_err why = {""};
     struct carm_run_verdict *verdicts = NULL;
     char missing[384];
-    char *text = NULL;
     const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
@@ -607,8 +616,14 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     if (!rc && first_rank && !opt_no_measure && (!opt_quiet || opt_json || opt_report)) {
         measure_lacking(run, &profile);
     }
-    const int no_model = carm_select_open(opt_model, &model, &text, &why);
-    const struct carm_model *roofs = no_model ? NULL : model;
+    const int no_model = open_early(&why);
+    struct carm_model *model = early;
+    early = NULL;
+    char *text = opt_report && model ? carm_model_to_json(model) : NULL;
+    if (opt_report && model && !text) {
+        rc = rc ? rc : carm_fail(err, CARM_ENOMEM, "not enough memory for the page");
+    }
+    const struct carm_model *roofs = model;
     rc = rc || no_model ? rc : carm_scaling_fill(model, err);
     rc = rc || !profile.nrows ? rc : find_verdicts(&verdicts, run, &profile, simulated, roofs, err);
     rc = rc || !opt_what_if ? rc : try_changes(&whatif, run, &profile, input, err);
@@ -674,11 +689,11 @@ static int open_levels(struct carm_run_levels **out, struct carm_run *run, doubl
                        const struct carm_run_prefetch *prefetcher, struct carm_address_sink *sink,
                        struct carm_err *err)
 {
-    struct carm_model *model = NULL, *other = NULL;
-    int rc = carm_select_open(opt_model, &model, NULL, err);
+    struct carm_model *other = NULL;
+    int rc = open_early(err);
     rc = rc ? rc : open_changed(&other, err);
     rc = rc ? rc
-            : carm_run_levels_open(out, model, carm_settings_size(&changed.changes) ? other : NULL,
+            : carm_run_levels_open(out, early, carm_settings_size(&changed.changes) ? other : NULL,
                                    prefetcher, share, run->by_code || opt_set, sink, err);
     if (!rc) {
         run->by_code = true; /* samples are scaled by the executions of each instruction */
@@ -686,7 +701,6 @@ static int open_levels(struct carm_run_levels **out, struct carm_run *run, doubl
         run->timed = carm_run_levels_timed;
         run->timed_arg = *out;
     }
-    carm_model_free(model);
     carm_model_free(other);
     return rc;
 }
@@ -713,14 +727,12 @@ static int open_wanted(struct carm_run_levels **out, struct carm_run *run,
 /* --report needs a model, and one that was named has to be there: said before the program runs. */
 static int check_model(struct carm_err *err)
 {
-    struct carm_model *model = NULL;
     struct carm_err why = {""};
     struct stat is;
     if (opt_model && stat(opt_model, &is) == 0 && S_ISFIFO(is.st_mode)) {
         return 0; /* a pipe can be read only once */
     }
-    const int rc = carm_select_open(opt_model, &model, NULL, &why);
-    carm_model_free(model);
+    const int rc = open_early(&why);
     return !rc          ? 0
            : opt_report ? carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text)
                         : carm_fail(err, (enum carm_error) - rc, "--model: %.300s", why.text);
