@@ -53,7 +53,7 @@ bool carm_lacking_measure(const char *given, const struct carm_model *known,
                           const struct carm_lacking *points, size_t n)
 {
     struct carm_observer observer = {0}; /* a second: Ctrl-C ends the command */
-    struct carm_host host = {.topo = NULL};
+    struct carm_host host;
     struct carm_model *m = NULL;
     struct carm_model here = {.nroofs = 0};
     struct carm_build_lack lacks[CARM_LACKING_MAX];
@@ -67,10 +67,12 @@ bool carm_lacking_measure(const char *given, const struct carm_model *known,
     int rc = given ? 0 : carm_default_model_path(path, sizeof path, &err);
     rc = rc || known ? rc : carm_model_read(path, &m, &err);
     known = known ? known : m;
-    rc = rc ? rc
-            : carm_host_open(&host, *known->machine.on ? known->machine.on : NULL, &observer, &err);
-    rc = rc ? rc : carm_host_lay_out(&host, known->machine.layout, &err);
-    if (!rc) {
+    if (rc) {
+        return false;
+    }
+    if (carm_host_open(&host, *known->machine.on ? known->machine.on : NULL, &observer, &err) ==
+            0 &&
+        carm_host_lay_out(&host, known->machine.layout, &err) == 0) {
         carm_machine_describe(&here.machine, &host.cpu, host.topo, &host.clock);
         const bool of_here = carm_machine_check(&here.machine, &known->machine, &err) == 0;
         size_t lacking = of_here ? find_lacks(known, &host, points, n, lacks) : 0;
