@@ -5,6 +5,7 @@
 #include "harness/place/host.h"
 #include "harness/machine/measure.h"
 #include "models/roofline.h"
+#include "models/scaling.h"
 #include "tests/unit.h"
 #include "validation/count.h"
 #include "validation/roofs/run.h"
@@ -22,6 +23,12 @@ static const char *const names[LEVELS] = {"L1", "L2", "L3", "DRAM"};
 static const double bandwidth[2][LEVELS] = {{200e9, 100e9, 40e9, 20e9},
                                             {800e9, 400e9, 120e9, 30e9}};
 static const double clock_hz = 3e9;
+
+/* byte/s of any number of threads: each adds one's rate up to that of all */
+static double bandwidth_of(size_t level, int threads)
+{
+    return fmin(threads * bandwidth[0][level], bandwidth[1][level]);
+}
 
 /* Relative speed of a code, 0.80 to 1: no two that are candidates for one roof are alike. */
 static double speed_of(const char *name)
@@ -76,7 +83,7 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     *m = (struct carm_measurement){.code = code, .threads = team->n, .shape = *shape};
     m->bytes = work * bytes;
     m->flops = work * (double)code->account.flops;
-    const double slope = bandwidth[team->n == THREADS][level_of(set, team->n)];
+    const double slope = bandwidth_of(level_of(set, team->n), team->n);
     const double s = fmax(m->bytes / (slope * share), m->flops / (peak(code) * team->n * share));
     m->seconds = (struct carm_stats){
         .n = reps, .median = s, .ci_lo = s, .ci_hi = s, .min = s, .p5 = s, .p95 = s, .max = s};
@@ -270,6 +277,7 @@ static struct carm_model *build(struct carm_build_config *config, struct carm_bu
     words.budget = "600";
     words.reps = "256";
     words.latency = "no";
+    words.scaling = "yes";
     fail_if(carm_build_configure(config, &words, &host->cpu, host->topo, &err) != 0 ||
                 carm_build_run(config, host, &counter, NULL, &model, &done, &err) != 0,
             "%s", err.text);
@@ -312,6 +320,36 @@ static void check_ceilings(const struct carm_roofs *r)
     }
     for (size_t g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
         assert_true(groups[g] > 0);
+    }
+}
+
+/* A curve for each level and for the peak: each number of threads has the rate of its code on the fake machine. */
+static void check_scaling(const struct carm_model *m)
+{
+    assert_int_equal(m->nscaling, LEVELS + 1);
+    for (size_t i = 0; i < m->nscaling; i++) {
+        const struct carm_scaling *s = &m->scaling[i];
+        const bool memory = i < LEVELS;
+        bool two = false;
+        assert_string_equal(s->level, memory ? names[i] : CARM_SCALING_PEAK);
+        assert_string_equal(s->kind, memory ? m->config.ldst : "fma");
+        assert_string_equal(s->layout, CARM_SCALING_COMPACT);
+        assert_true(s->npoints >= 3);
+        assert_int_equal(s->points[0].threads, 1);
+        assert_int_equal(s->points[s->npoints - 1].threads, THREADS);
+        for (size_t k = 0; k < s->npoints; k++) {
+            const struct carm_scaling_point *p = &s->points[k];
+            const double most = memory ? bandwidth_of(i, p->threads) : 96e9 * p->threads;
+            two = two || p->threads == 2;
+            assert_true(k == 0 || s->points[k - 1].threads < p->threads);
+            assert_near(p->rate / (most * speed_of(p->code)), 1.0, 1e-6);
+            assert_true(p->ci95.lo <= p->rate && p->rate <= p->ci95.hi);
+            assert_false(p->disturbed);
+            assert_true(memory
+                            ? level_of(p->working_set_bytes / (uint64_t)p->threads, p->threads) == i
+                            : p->working_set_bytes == 0);
+        }
+        assert_true(two);
     }
 }
 
@@ -427,6 +465,7 @@ TEST(planted_roofs_are_found)
     }
     assert_true(seen.largest > 64 * MIB && seen.largest <= 1024 * MIB);
     check_ceilings(carm_model_find_roofs(m, "avx2", "dp", THREADS));
+    check_scaling(m);
     carm_build_plan_close(&plan);
     check_validation(m, &host);
     carm_model_free(m);

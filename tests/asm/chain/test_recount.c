@@ -54,6 +54,96 @@ TEST(names)
     assert_false(carm_chain_is_name("A.avx2.dp.2:1"));
 }
 
+/* A loop has its measured instructions, about: 48, as many whole rounds of the ways as hold them, two at least; or the
+ * units of its row. A chase has 32 loads, or one of each chain; a gather four of each. */
+TEST(loops_have_their_length)
+{
+    for (size_t i = 0; i < ncodes; i++) {
+        const struct carm_chain_code *c = &codes[i];
+        const unsigned units = carm_chain_units(c);
+        const unsigned each = carm_chain_measured(c) ? carm_chain_measured(c) : 1;
+        char name[CARM_CODE_NAME_MAX];
+        unsigned least = 0, most = 0;
+        carm_chain_name(c, name);
+        if (c->form == CARM_CHAIN_CHASE) {
+            least = c->chains >= 32 ? 1 : 32 / c->chains;
+            most = least;
+        } else if (c->form == CARM_CHAIN_GATHER) {
+            least = most = 4;
+        } else if (c->form == CARM_CHAIN_LATENCY ? c->row->units != 0 : c->row->ways == 0) {
+            least = most = c->row->units;
+        } else if (c->form == CARM_CHAIN_LATENCY) {
+            least = (48 - each + 1) / each;
+            most = 48 / each;
+        } else {
+            const unsigned ways = c->row->ways;
+            assert_int_equal(units % ways, 0);
+            least = each * ways * 2 > 48 ? 2 * ways : (48 + each - 1) / each;
+            most = each * ways * 2 > 48 ? 2 * ways : 48 / each + ways;
+        }
+        fail_if(units < least || units > most, "%s: %u units, not %u to %u", name, units, least,
+                most);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return (int)*(const unsigned *)a - (int)*(const unsigned *)b;
+}
+
+/* The numbers of chains that are measured, side by side; the instructions beside loads; whole vectors of gathers. */
+TEST(chases_are_those_that_are_read)
+{
+    static const unsigned chains[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64};
+    static const unsigned gathers[][4] = {{4, 8, 16, 24}, {8, 16, 32, 48}};
+    static const unsigned beside[] = {4, 8, 16, 32, 64};
+    unsigned k[3][32], b[32]; /* chases, gathers of AVX2 and AVX-512 */
+    size_t n[3] = {0}, nb = 0;
+    for (size_t i = 0; i < ncodes; i++) {
+        const struct carm_chain_code *c = &codes[i];
+        const size_t kind = c->form == CARM_CHAIN_CHASE ? 0 : c->isa == CARM_AVX512 ? 2 : 1;
+        if (c->form == CARM_CHAIN_CHASE && c->beside) {
+            assert_int_equal(c->chains, 40);
+            b[nb++] = c->beside;
+        } else if (c->form == CARM_CHAIN_CHASE || c->form == CARM_CHAIN_GATHER) {
+            k[kind][n[kind]++] = c->chains;
+        }
+    }
+    assert_true(n[0] == sizeof chains / sizeof *chains && n[1] == 4 && n[2] == 4 && nb == 5);
+    for (size_t kind = 0; kind < 3; kind++) {
+        qsort(k[kind], n[kind], sizeof **k, by_number);
+    }
+    qsort(b, nb, sizeof *b, by_number);
+    assert_memory_equal(k[0], chains, sizeof chains);
+    assert_memory_equal(k[1], gathers[0], sizeof gathers[0]);
+    assert_memory_equal(k[2], gathers[1], sizeof gathers[1]);
+    assert_memory_equal(b, beside, sizeof beside);
+}
+
+/* A code's source sets every vector register that it may name: junk from before may be denormal, and slow. */
+TEST(registers_begin_with_values)
+{
+    static const char *const moves[] = {"T.add.sse.dp", "xmm", "T.add.avx512.sp", "zmm"};
+    for (size_t i = 0; i < 4; i += 2) {
+        struct carm_chain_code code;
+        char *text = NULL;
+        size_t length = 0;
+        assert_ok(carm_chain_parse(moves[i], &code, &err));
+        FILE *out = open_memstream(&text, &length);
+        assert_non_null(out);
+        carm_chain_image_source(out, &(struct carm_chain_list){&code, 1});
+        assert_int_equal(fclose(out), 0);
+        const char *loop = strstr(text, "CHAIN_LOOP\n");
+        assert_non_null(loop);
+        for (unsigned r = 0; r < 15; r++) {
+            char line[64];
+            (void)snprintf(line, sizeof line, "movups %s%u, [carm_chain_", moves[i + 1], r);
+            fail_if(!strstr(text, line) || strstr(text, line) > loop, "%s: no %s", moves[i], line);
+        }
+        free(text);
+    }
+}
+
 static void entry(size_t i, struct carm_code_layout *layout, struct carm_account *account)
 {
     char name[CARM_CODE_NAME_MAX];
