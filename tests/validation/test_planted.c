@@ -400,6 +400,46 @@ static void check_validation(struct carm_model *m, const struct carm_host *host)
     assert_int_equal(scores, 2 * (LEVELS + 1));
 }
 
+/* A build that goes on with a model has the same figures, from its rounds and the model's. */
+static void check_continued(const struct carm_build_config *config, const struct carm_host *host,
+                            struct carm_model *before)
+{
+    const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_build_done done = {.reps = 0};
+    struct carm_model *m = NULL;
+    size_t more = 0;
+    assert_true(carm_build_inherits(config, host, before));
+    assert_ok(carm_build_run(config, host, &counter, before, &m, &done, &err));
+    assert_int_equal(m->nroofs, before->nroofs);
+    for (size_t i = 0; i < m->nroofs; i++) {
+        const struct carm_roofs *r = &m->roofs[i];
+        const struct carm_roofs *b =
+            carm_model_find_roofs(before, r->isa, r->precision, r->threads);
+        assert_non_null(b);
+        assert_true(r->nmemory == b->nmemory && r->ncompute == b->ncompute);
+        for (size_t k = 0; k < r->nmemory; k++) {
+            const struct carm_memory_roof *old =
+                carm_roofs_find_memory(b, r->memory[k].level, r->memory[k].ldst);
+            assert_near(r->memory[k].bandwidth / old->bandwidth, 1.0, 1e-6);
+            assert_true(r->memory[k].nrounds >= old->nrounds);
+            more += r->memory[k].nrounds > old->nrounds;
+        }
+        for (size_t k = 0; k < r->ncompute; k++) {
+            assert_near(r->compute[k].rate / b->compute[k].rate, 1.0, 1e-6);
+            assert_true(r->compute[k].nrounds >= b->compute[k].nrounds);
+        }
+    }
+    assert_true(more > 0);
+    assert_int_equal(m->ncurves, before->ncurves);
+    for (size_t i = 0; i < m->ncurves; i++) {
+        const struct carm_curve *c = &m->curves[i], *b = &before->curves[i];
+        for (size_t k = 0; k < c->npoints && c->npoints == b->npoints; k++) {
+            assert_near(c->points[k].value / b->points[k].value, 1.0, 1e-6);
+        }
+    }
+    carm_model_free(m);
+}
+
 TEST(planted_roofs_are_found)
 {
     struct carm_build_config config;
@@ -468,6 +508,7 @@ TEST(planted_roofs_are_found)
     check_scaling(m);
     carm_build_plan_close(&plan);
     check_validation(m, &host);
+    check_continued(&config, &host, m);
     carm_model_free(m);
     carm_topo_close(host.topo);
 }

@@ -192,6 +192,8 @@ TEST(streams_are_called_in_pieces)
                          ? atomic_load(&ncalls)
                          : sizeof calls / sizeof *calls;
     assert_true(s.windows > 10 && n >= REPS + s.windows); /* all of it was warmed before */
+    /* the next run goes on where this one ended */
+    assert_int_equal(team->cursor, atomic_load(&ncalls) % s.windows * s.window_bytes);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(calls[i].extra, carm_window_distance(&image->codes[DOT], &s));
         assert_int_equal(calls[i].iterations, s.iterations);
