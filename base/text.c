@@ -155,6 +155,25 @@ char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, boo
     return dst;
 }
 
+char *carm_text_cut_begin(char *dst, size_t size, const char *src, size_t columns, bool ascii)
+{
+    char clean[256];
+    const char *mark = ascii ? "..." : "\u2026", *at = clean;
+    carm_text_clean(clean, sizeof clean, src, ascii);
+    const size_t wide = carm_text_width(clean);
+    if (wide <= columns) {
+        snprintf(dst, size, "%s", clean);
+        return dst;
+    }
+    for (size_t drop = wide - columns + carm_text_width(mark); drop; drop--) {
+        do {
+            at++;
+        } while (((unsigned char)*at & 0xc0) == 0x80);
+    }
+    snprintf(dst, size, "%s%s", mark, at);
+    return dst;
+}
+
 /* Appends as much of text as there is room for, and a zero. returns the new length */
 static size_t put(char *dst, size_t size, size_t used, const char *text)
 {

@@ -37,6 +37,9 @@ void carm_text_put(FILE *out, int width, const char *text);
  * ellipsis, or three points with ascii. returns dst */
 char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
+/* The same, cut at its begin, with the mark there: for names of hosts and layers, which differ at their ends. */
+char *carm_text_cut_begin(char *dst, size_t size, const char *src, size_t columns, bool ascii);
+
 /* Columns that a clean UTF-8 string takes, one for each character. */
 size_t carm_text_width(const char *s);
 

@@ -9,8 +9,8 @@
 #include "cli/fleet/show.h"
 #include "cli/opt.h"
 
-/* Columns: of a group's table, and of the lists. */
-enum { NAME_WIDTH = 15, EXTREME_WIDTH = 13, HOST_WIDTH = 20, ROOF_WIDTH = 34 };
+/* Columns: of a group's table, and of the lists; both fit into 80. */
+enum { NAME_WIDTH = 15, EXTREME_WIDTH = 10, HOST_WIDTH = 18, ROOF_WIDTH = 31 };
 
 /* ---- one group ---- */
 
@@ -34,9 +34,9 @@ static void put_extreme(const struct carm_fleet_page *page, const struct carm_fl
         return;
     }
     const double share = carm_fleet_test_of(&group->now, (size_t)node, column)->share;
-    carm_text_fit(host, sizeof host, group->nodes[node].name, EXTREME_WIDTH, page->ascii);
+    carm_text_cut_begin(host, sizeof host, group->nodes[node].name, EXTREME_WIDTH, page->ascii);
     const int blanks = width - (int)carm_text_width(host);
-    printf(" %7s %s%*s", percent(number, sizeof number, share), host, blanks > 0 ? blanks : 0, "");
+    printf(" %6s %s%*s", percent(number, sizeof number, share), host, blanks > 0 ? blanks : 0, "");
 }
 
 static void put_column(const struct carm_fleet_page *page, const struct carm_fleet_group *group,
@@ -44,8 +44,6 @@ static void put_column(const struct carm_fleet_page *page, const struct carm_fle
 {
     const struct carm_fleet_column *c = &group->now.columns[column];
     char number[CARM_TEXT_NUMBER_MAX];
-    char low[CARM_TEXT_NUMBER_MAX];
-    char high[CARM_TEXT_NUMBER_MAX];
     char name[CARM_TEXT_MAX];
     char text[CARM_TEXT_MAX];
     const char *unit = strcmp(c->roof.unit, "byte/s") == 0 ? "B/s" : c->roof.unit;
@@ -55,15 +53,13 @@ static void put_column(const struct carm_fleet_page *page, const struct carm_fle
         snprintf(text, sizeof text, "%s", c->roof.name);
     }
     carm_text_fit(name, sizeof name, text, NAME_WIDTH, page->ascii);
-    printf("  %s%*s %6zu", name, NAME_WIDTH - (int)carm_text_width(name), "", c->centre.n);
+    printf("  %s%*s %5zu", name, NAME_WIDTH - (int)carm_text_width(name), "", c->centre.n);
     if (c->centre.n == 0) {
         printf("  disturbed on all nodes\n");
         return;
     }
-    printf(" %14s %5.1f%% %7s %6s",
-           c->family ? "" : carm_text_si(number, sizeof number, c->median, unit), 100.0 * c->sigma,
-           percent(low, sizeof low, expm1(c->centre.p5 - c->centre.median)),
-           percent(high, sizeof high, expm1(c->centre.p95 - c->centre.median)));
+    printf(" %13s %5.1f%%", c->family ? "" : carm_text_si(number, sizeof number, c->median, unit),
+           100.0 * c->sigma);
     put_extreme(page, group, c->low, column, EXTREME_WIDTH);
     put_extreme(page, group, c->high, column, 0);
     putchar('\n');
@@ -84,14 +80,14 @@ static void put_heading(const struct carm_fleet_page *page, const struct carm_fl
     if (c->family) {
         snprintf(text, sizeof text, "roofs of a level");
     } else {
-        snprintf(text, sizeof text, "%s %s, %d thread%s", c->roof.isa, c->roof.precision,
-                 c->roof.threads, c->roof.threads == 1 ? "" : "s");
+        snprintf(text, sizeof text, "%s %s, %d thr", c->roof.isa, c->roof.precision,
+                 c->roof.threads);
     }
-    carm_text_fit(clean, sizeof clean, text, NAME_WIDTH + 5, page->ascii);
+    carm_text_fit(clean, sizeof clean, text, NAME_WIDTH + 4, page->ascii);
     /* the set's name takes the room of the names and some of the numbers of nodes */
-    const int blanks = NAME_WIDTH + 7 - (int)carm_text_width(clean);
-    printf("\n  %s%*s %14s %6s %7s %6s %7s %-*s %7s\n", clean, blanks > 1 ? blanks : 1, "n",
-           "median", "spread", "5%", "95%", "lowest", EXTREME_WIDTH, "", "highest");
+    const int blanks = NAME_WIDTH + 6 - (int)carm_text_width(clean);
+    printf("\n  %s%*s %13s %6s %6s %-*s %7s\n", clean, blanks > 1 ? blanks : 1, "n", "median",
+           "spread", "lowest", EXTREME_WIDTH, "", "highest");
 }
 
 static void put_columns(const struct carm_fleet_page *page, const struct carm_fleet_group *group)
@@ -303,15 +299,14 @@ static void put_entry(const struct carm_fleet_page *page, const struct entry *e)
     char label[CARM_FLEET_LABEL_MAX];
     char roof[CARM_FLEET_LABEL_MAX];
     const size_t flagged = count_flagged(e);
-    carm_text_fit(host, sizeof host, node_of(e)->name, HOST_WIDTH, page->ascii);
+    carm_text_cut_begin(host, sizeof host, node_of(e)->name, HOST_WIDTH, page->ascii);
     carm_fleet_label(label, sizeof label, e->column, page->ascii);
     carm_text_fit(roof, sizeof roof, label, ROOF_WIDTH, page->ascii);
     printf("  ");
     put_padded(host, HOST_WIDTH);
-    printf(" %5zu %+7.1f%%  ", e->g + 1, 100.0 * (double)e->test->share);
+    printf(" %5zu %+6.1f%%  ", e->g + 1, 100.0 * (double)e->test->share);
     put_padded(roof, ROOF_WIDTH);
-    printf(" %+7.1f %8.1g", (double)e->test->z,
-           (double)(isnan(e->test->q) ? e->test->p : e->test->q));
+    printf(" %+6.1f", (double)e->test->z);
     if (flagged > 1) {
         printf("  +%zu", flagged - 1);
     }
@@ -332,8 +327,8 @@ static void put_history(const struct carm_fleet_page *page, const struct entry *
 
 static void put_entries(const struct carm_fleet_page *page, const struct list *list, bool drift)
 {
-    printf("  %-*s %5s %8s  %-*s %7s %8s  %s\n", HOST_WIDTH, "node", "group", "off", ROOF_WIDTH,
-           "roof", "sigmas", "q", "more");
+    printf("  %-*s %5s %7s  %-*s %6s  %s\n", HOST_WIDTH, "node", "group", "off", ROOF_WIDTH, "roof",
+           "sigmas", "more");
     const char *last = "";
     for (size_t i = 0; i < list->n && i < page->top; i++) {
         const struct entry *e = &list->entries[i];
@@ -370,8 +365,7 @@ static void put_outliers(const struct carm_fleet_page *page)
     put_list(page, false, CARM_FLEET_SLOW, "Slow outliers");
     put_list(page, false, CARM_FLEET_FAST, "Fast outliers");
     if (page->suspects) {
-        put_list(page, false, CARM_FLEET_SUSPECT_NODE,
-                 "Suspects (column q: the p value of the node alone)");
+        put_list(page, false, CARM_FLEET_SUSPECT_NODE, "Suspects");
     }
 }
 
@@ -435,8 +429,8 @@ static void put_odd(const struct carm_fleet_page *page)
             char why[1024], head[CARM_TEXT_MAX + 8], host[CARM_TEXT_MAX];
             if (*odd_text(page, g, i, why, sizeof why)) {
                 snprintf(head, sizeof head, "  %s  ",
-                         carm_text_fit(host, sizeof host, f->groups[g].nodes[i].name, HOST_WIDTH,
-                                       page->ascii));
+                         carm_text_cut_begin(host, sizeof host, f->groups[g].nodes[i].name,
+                                             HOST_WIDTH, page->ascii));
                 carm_opt_print_wrapped(head, 6, "group %zu: %s", g + 1, why);
                 n++;
             }
@@ -470,8 +464,9 @@ static void put_drift(const struct carm_fleet_page *page)
     if (f->ndrifting == 0) {
         return;
     }
-    printf(
-        "\nChange: %zu node%s with earlier models; the newest model is compared with their median\n",
+    carm_opt_print_wrapped(
+        "\n", 2,
+        "Change: %zu node%s with earlier models; the newest model is compared with their median",
         f->ndrifting, f->ndrifting == 1 ? "" : "s");
     put_shifts(page);
     put_list(page, true, CARM_FLEET_SLOW, "Slower than before, beyond the group's change");

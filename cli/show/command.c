@@ -58,7 +58,7 @@ static void show(const struct carm_model *m, const struct carm_select *sel, cons
         carm_show_scaling(&page, m);
     }
     if (opt_verbose || opt_latency) {
-        carm_show_latency(m, page.ascii);
+        carm_show_latency(&page, m);
     }
     if (opt_verbose || opt_validation) {
         carm_show_validation(&page, m, sel);

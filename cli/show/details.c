@@ -35,6 +35,7 @@ static void print_foreign(const struct carm_show_page *page, const struct carm_m
 
 void carm_show_machine(const struct carm_show_page *page, const struct carm_model *m)
 {
+    enum { IN_LINE = 3 }; /* caches */
     const struct carm_machine *mc = &m->machine;
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], c[CARM_TEXT_NUMBER_MAX];
     char place[256];
@@ -58,9 +59,12 @@ void carm_show_machine(const struct carm_show_page *page, const struct carm_mode
     }
     printf("  caches   ");
     for (size_t i = 0; i < mc->ncaches; i++)
-        printf("%sL%d %s / %d thread%s", i ? ", " : "", mc->caches[i].level,
-               carm_text_bytes(a, sizeof a, mc->caches[i].size_bytes), mc->caches[i].shared_by,
-               mc->caches[i].shared_by == 1 ? "" : "s");
+        printf("%sL%d %s / %d thread%s",
+               !i            ? ""
+               : i % IN_LINE ? ", "
+                             : ",\n           ",
+               mc->caches[i].level, carm_text_bytes(a, sizeof a, mc->caches[i].size_bytes),
+               mc->caches[i].shared_by, mc->caches[i].shared_by == 1 ? "" : "s");
     printf("%s\n  measured ", mc->ncaches ? "" : "none reported");
     carm_show_put(page, 0, m->created);
     printf(" by carm ");
@@ -87,9 +91,8 @@ void carm_show_levels(const struct carm_show_page *page, const struct carm_model
         printf("  ");
         carm_show_put(page, 6, l->level);
         printf("  %10s  %14s", size_or_dash(a, sizeof a, l->os_size_bytes), knee);
-        printf("%s", *l->note ? "\n      " : "");
-        carm_show_put(page, 0, l->note);
         printf("\n");
+        carm_show_note(page, 6, l->note);
     }
 }
 
@@ -132,16 +135,25 @@ static int mix_width(const struct carm_roofs *r)
 }
 
 /* True when the tables have room for their last column, the test codes. */
-static bool has_room_for_codes(const struct carm_show_page *page, const struct carm_roofs *r)
+static bool has_room_for_codes(const struct carm_show_page *page, const struct carm_roofs *r,
+                               bool ceilings)
 {
-    const size_t before = 56 + (size_t)mix_width(r); /* columns, of the wider table */
+    const int before = ceilings ? 79 : 56 + mix_width(r); /* columns, of the widest table */
     size_t widest = 0;
-    for (size_t i = 0; i < r->nmemory + r->ncompute; i++) {
-        const char *code = i < r->nmemory ? r->memory[i].code : r->compute[i - r->nmemory].code;
+    for (size_t i = 0; i < r->nmemory + r->ncompute + (ceilings ? r->nceilings : 0); i++) {
+        const char *code = i < r->nmemory ? r->memory[i].code
+                           : i < r->nmemory + r->ncompute
+                               ? r->compute[i - r->nmemory].code
+                               : r->ceilings[i - r->nmemory - r->ncompute].code;
         const size_t width = carm_text_width(code);
         widest = width > widest ? width : widest;
     }
-    return before + widest <= (size_t)page->columns;
+    return before + (int)widest <= page->columns;
+}
+
+static void print_without_codes(void)
+{
+    printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
 }
 
 /* The DRAM peak is the bandwidth of one of the codes, and as disturbed as that. */
@@ -187,11 +199,11 @@ static void print_memory(const struct carm_show_page *page, const struct carm_mo
         printf("\n");
     }
     if (r->dram_peak.bandwidth > 0) {
-        printf("  DRAM peak of the original model: %s%s%s",
-               carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"),
-               is_peak_disturbed(r) ? "!" : "", page->foreign ? "" : ", test code ");
-        carm_show_put(page, 0, r->dram_peak.code);
-        printf("\n");
+        char code[CARM_NAME_MAX];
+        carm_opt_print_wrapped("  ", 4, "DRAM peak of the original model: %s%s%s%s",
+                               carm_text_si(a, sizeof a, r->dram_peak.bandwidth, "B/s"),
+                               is_peak_disturbed(r) ? "!" : "", page->foreign ? "" : ", test code ",
+                               carm_text_clean(code, sizeof code, r->dram_peak.code, page->ascii));
     }
 }
 
@@ -340,7 +352,7 @@ static const char *title_of(enum carm_ceiling_group group)
 }
 
 static void print_ceiling(const struct carm_show_page *page, const struct carm_roofs *roofs,
-                          const struct carm_ceiling_roof *c)
+                          const struct carm_ceiling_roof *c, bool codes)
 {
     char interval[CARM_TEXT_NUMBER_MAX];
     char number[CARM_TEXT_NUMBER_MAX];
@@ -349,9 +361,9 @@ static void print_ceiling(const struct carm_show_page *page, const struct carm_r
     printf("    ");
     carm_show_put(page, 16, c->name);
     if (!(c->rate > 0.0)) {
-        printf(" %14s  ", "-");
-        carm_show_put(page, 0, c->note);
-        printf("\n");
+        char note[CARM_TEXT_MAX];
+        carm_opt_print_wrapped("              -  ", 6, "%s",
+                               carm_text_clean(note, sizeof note, c->note, page->ascii));
         return;
     }
     const double times = carm_ceiling_gap(roofs, c, &by);
@@ -361,19 +373,15 @@ static void print_ceiling(const struct carm_show_page *page, const struct carm_r
     printf(" %14s  %s%s  ", carm_text_si(number, sizeof number, c->rate, unit_of(c->group)),
            c->disturbed ? "! " : "  ",
            interval_text(page, interval, sizeof interval, 2, c->rate, c->ci95));
-    carm_show_put(page, 27, gap);
-    printf("  ");
-    carm_show_put(page, 0, c->code);
+    carm_show_put(page, codes ? 27 : 0, gap);
+    printf("%s", codes ? "  " : "");
+    carm_show_put(page, 0, codes ? c->code : "");
     printf("\n");
-    if (c->note[0]) {
-        printf("      ");
-        carm_show_put(page, 0, c->note);
-        printf("\n");
-    }
+    carm_show_note(page, 6, c->note);
 }
 
 static void print_group(const struct carm_show_page *page, const struct carm_roofs *roofs,
-                        enum carm_ceiling_group group)
+                        enum carm_ceiling_group group, bool codes)
 {
     bool head = false;
     for (size_t i = 0; i < roofs->nceilings; i++) {
@@ -383,7 +391,7 @@ static void print_group(const struct carm_show_page *page, const struct carm_roo
                 printf("    %s\n", title_of(group));
                 head = true;
             }
-            print_ceiling(page, roofs, c);
+            print_ceiling(page, roofs, c, codes);
         }
     }
 }
@@ -422,61 +430,69 @@ static void put_chains(const struct carm_model *model, const struct carm_roofs *
 }
 
 static void print_ceilings(const struct carm_show_page *page, const struct carm_model *model,
-                           const struct carm_roofs *roofs)
+                           const struct carm_roofs *roofs, bool codes)
 {
     if (roofs->nceilings == 0) {
         return;
     }
-    printf("  ceilings                 rate    95%% CI  to the next one               test "
-           "code\n");
+    printf("  ceilings                 rate    95%% CI  to the next one%s\n",
+           codes ? "               test code" : "");
     for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
-        print_group(page, roofs, (enum carm_ceiling_group)g);
+        print_group(page, roofs, (enum carm_ceiling_group)g, codes);
     }
     put_chains(model, roofs);
 }
 
 /* ---- one set of roofs ---- */
 
+static void print_faster(const struct carm_show_page *page, const char *roof, const char *by,
+                         const char *rate)
+{
+    char text[4 * CARM_NAME_MAX], clean[sizeof text];
+    snprintf(text, sizeof text, "%s: %s is faster", roof, by);
+    carm_opt_print_wrapped("  ", 4, "%s: %s is the roof that carm plot and carm place take",
+                           carm_text_clean(clean, sizeof clean, text, page->ascii), rate);
+}
+
 /* Narrower vectors that are faster than the set's are its roof. */
 static void print_narrower(const struct carm_show_page *page, const struct carm_model *m,
                            const struct carm_select *sel, const struct carm_roofs *r)
 {
-    char a[CARM_TEXT_NUMBER_MAX];
+    char rate[CARM_TEXT_NUMBER_MAX];
     const struct carm_roofs *whose = r;
     for (size_t i = 0; i < m->nlevels; i++) {
         const struct carm_memory_roof *x =
             carm_select_best_memory(sel, m, r, m->levels[i].level, &whose);
         if (x && whose != r) {
-            printf("  %s: ", x->level);
-            carm_show_put(page, 0, whose->isa);
-            printf(" is faster: %s is the roof that carm plot and carm place take\n",
-                   carm_text_si(a, sizeof a, x->bandwidth, "B/s"));
+            print_faster(page, x->level, whose->isa,
+                         carm_text_si(rate, sizeof rate, x->bandwidth, "B/s"));
         }
     }
     const struct carm_compute_roof *peak = carm_select_best_peak(sel, m, r, &whose);
     if (peak && whose != r) {
-        printf("  peak: ");
-        carm_show_put(page, 0, whose->isa);
-        printf(" %s is faster: %s is the roof that carm plot and carm place take\n", peak->op,
-               carm_text_si(a, sizeof a, peak->rate, carm_precision_rate(r->precision)));
+        char op[2 * CARM_NAME_MAX];
+        snprintf(op, sizeof op, "%s %s", whose->isa, peak->op);
+        print_faster(
+            page, "peak", op,
+            carm_text_si(rate, sizeof rate, peak->rate, carm_precision_rate(r->precision)));
     }
 }
 
 static void print_set(const struct carm_show_page *page, const struct carm_model *m,
                       const struct carm_select *sel, const struct carm_roofs *r, bool ceilings)
 {
-    const bool codes = has_room_for_codes(page, r);
+    const bool codes = has_room_for_codes(page, r, ceilings && r->nceilings);
     print_memory(page, m, r, codes);
     print_compute(page, r, codes);
     print_narrower(page, m, sel, r);
     print_ridges(page, m, sel, r);
     if (ceilings) {
-        print_ceilings(page, m, r);
+        print_ceilings(page, m, r, codes);
     }
     print_counted(page, r);
     print_rounds(r);
     if (!codes)
-        printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
+        print_without_codes();
     print_notes(page, r);
 }
 
@@ -513,8 +529,12 @@ void carm_show_ceilings(const struct carm_show_page *page, const struct carm_mod
     for (size_t i = 0; i < m->nroofs; i++) {
         const struct carm_roofs *r = &m->roofs[i];
         if (r->nceilings && carm_select_has(sel, r->isa, r->threads)) {
+            const bool codes = has_room_for_codes(page, r, true);
             print_set_name(page, r);
-            print_ceilings(page, m, r);
+            print_ceilings(page, m, r, codes);
+            if (!codes) {
+                print_without_codes();
+            }
             any = true;
         }
     }

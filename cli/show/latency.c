@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/opt.h"
 #include "models/core.h"
 #include "models/latency.h"
 
-static void print_levels(const struct carm_model *m, bool ascii)
+static void print_levels(const struct carm_show_page *page, const struct carm_model *m)
 {
     char size[CARM_TEXT_NUMBER_MAX];
     if (m->nlatency) {
@@ -22,23 +23,23 @@ static void print_levels(const struct carm_model *m, bool ascii)
         if (l->order == CARM_LATENCY_LINES) { /* with prefetchers' help: for the plot */
             continue;
         }
-        carm_text_clean(level, sizeof level, l->level, ascii);
-        carm_text_clean(note, sizeof note, l->note, ascii);
+        carm_text_clean(level, sizeof level, l->level, page->ascii);
         if (!(l->seconds > 0.0)) {
-            printf("  %-5s  %-7s  %s\n", level, carm_text_bytes(size, sizeof size, l->page_bytes),
-                   note);
+            printf("  %-5s  %-7s  ", level, carm_text_bytes(size, sizeof size, l->page_bytes));
+            carm_opt_print_wrapped("", 9, "%s",
+                                   carm_text_clean(note, sizeof note, l->note, page->ascii));
             continue;
         }
         printf("  %-5s  %-7s  %9.2f  %7.1f  %7.2f..%-7.2f  ", level,
                carm_text_bytes(size, sizeof size, l->page_bytes), 1e9 * l->seconds, l->cycles,
                1e9 * l->ci95.lo, 1e9 * l->ci95.hi);
-        printf("%s%s%s%s\n",
-               l->reach_bytes ? carm_text_bytes(size, sizeof size, l->reach_bytes) : "",
-               l->disturbed ? " !" : "", *note ? "  " : "", note);
+        printf("%s%s\n", l->reach_bytes ? carm_text_bytes(size, sizeof size, l->reach_bytes) : "",
+               l->disturbed ? " !" : "");
+        carm_show_note(page, 9, l->note);
     }
 }
 
-static void print_flights(const struct carm_model *m, bool ascii)
+static void print_flights(const struct carm_show_page *page, const struct carm_model *m)
 {
     if (m->nin_flight) {
         printf("\nLoads in flight, one thread: independent chains until the rate no longer grows\n"
@@ -50,14 +51,17 @@ static void print_flights(const struct carm_model *m, bool ascii)
         char code[CARM_NAME_MAX];
         char text[CARM_NAME_MAX + 8];
         const bool small = f->page_bytes < 2 << 20;
-        carm_text_clean(code, sizeof code, f->code, ascii);
+        carm_text_clean(code, sizeof code, f->code, page->ascii);
         (void)snprintf(text, sizeof text, "%s, 4K", code);
         printf("  %-5s  %-14s  %11.2f  %16.2f  %6d  %15.1f%s\n",
-               carm_text_clean(level, sizeof level, f->level, ascii), small ? text : code,
+               carm_text_clean(level, sizeof level, f->level, page->ascii), small ? text : code,
                1e9 * f->latency_seconds, 1e9 / f->rate, f->chains, f->lines,
                f->disturbed ? " !" : "");
     }
 }
+
+/* Figures with their names in a line, and columns of a name. */
+enum { IN_LINE = 2, NAME_WIDTH = 19 };
 
 /* "3.0/0.50": latency and throughput, "-" where there is none. */
 static void put_figure(const struct carm_core_figure *f)
@@ -78,13 +82,13 @@ static void print_vectors(const struct carm_model *m)
     static const enum carm_core_kind kinds[] = {
         CARM_CORE_FP_ADD, CARM_CORE_FP_MUL, CARM_CORE_FP_FMA, CARM_CORE_FP_DIV, CARM_CORE_FP_SQRT};
     static const char *const isas[] = {"scalar", "sse", "avx2", "avx512"};
-    printf("  %-18s", "dp");
+    printf("  %-*s", NAME_WIDTH, "dp");
     for (size_t k = 0; k < sizeof isas / sizeof *isas; k++) {
         printf("  %11s", isas[k]);
     }
     printf("\n");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        printf("  %-18s", carm_core_kind_name(kinds[i]));
+        printf("  %-*s", NAME_WIDTH, carm_core_kind_name(kinds[i]));
         for (size_t k = 0; k < sizeof isas / sizeof *isas; k++) {
             put_figure(carm_core_find(m, kinds[i], isas[k], "dp"));
         }
@@ -92,10 +96,9 @@ static void print_vectors(const struct carm_model *m)
     }
 }
 
-/* The figures of general registers, three to a line. */
+/* The figures of general registers. */
 static void print_others(const struct carm_model *m)
 {
-    enum { IN_LINE = 3 };
     size_t n = 0;
     for (size_t i = 0; i < m->ncore; i++) {
         const struct carm_core_figure *f = &m->core[i];
@@ -103,7 +106,7 @@ static void print_others(const struct carm_model *m)
             !(f->latency > 0.0 || f->throughput > 0.0)) {
             continue;
         }
-        printf("  %-18s", carm_core_kind_name(f->kind));
+        printf("  %-*s", NAME_WIDTH, carm_core_kind_name(f->kind));
         put_figure(f);
         n++;
         if (n % IN_LINE == 0) {
@@ -118,7 +121,6 @@ static void print_others(const struct carm_model *m)
 /* The figures that all hardware threads together change. */
 static void print_together(const struct carm_model *m)
 {
-    enum { IN_LINE = 3 };
     static const double clearly = 1.15; /* cores of a Zen 4 that share no unit: up to 1.08 */
     size_t measured = 0, slower = 0;
     int threads = 0;
@@ -146,7 +148,7 @@ static void print_together(const struct carm_model *m)
         if (factor > clearly) {
             (void)snprintf(name, sizeof name, "%s%s%.16s", carm_core_kind_name(f->kind),
                            *f->isa ? " " : "", f->isa);
-            printf("  %-18s  %11.2f%s", name, factor, ++n % IN_LINE == 0 ? "\n" : "");
+            printf("  %-*s  %11.2f%s", NAME_WIDTH, name, factor, ++n % IN_LINE == 0 ? "\n" : "");
         }
     }
     if (n % IN_LINE) {
@@ -164,28 +166,43 @@ static void print_pairs(const struct carm_model *m)
         most = s > most ? s : most;
     }
     if (m->ncore_to_core) {
-        printf("\nA line from core to core: %.0f to %.0f ns, %zu pair%s\n", 1e9 * least, 1e9 * most,
+        char to[32] = "";
+        if (m->ncore_to_core > 1) {
+            (void)snprintf(to, sizeof to, " to %.0f", 1e9 * most);
+        }
+        printf("\nA line from core to core: %.0f%s ns, %zu pair%s\n", 1e9 * least, to,
                m->ncore_to_core, m->ncore_to_core == 1 ? "" : "s");
     }
 }
 
-/* One line for each mix: the bandwidth of streams and chase, and the latency beside it. */
-static void print_loaded(const struct carm_model *m, bool ascii)
+/* Two lines for each mix: the latency, and the bandwidth of streams and chase below it. */
+static void print_loaded(const struct carm_show_page *page, const struct carm_model *m)
 {
+    enum { POINTS = 9 }; /* in a line */
+    char text[16];
     if (m->nloaded) {
-        printf("\nLatency beside streaming threads: ns at GB/s, all %d threads together\n",
+        printf("\nLatency beside streaming threads, all %d threads together\n",
                m->loaded[0].threads);
     }
     for (size_t i = 0; i < m->nloaded; i++) {
         const struct carm_loaded *l = &m->loaded[i];
         char mix[CARM_NAME_MAX];
-        printf("  %-4s", carm_text_clean(mix, sizeof mix, l->ldst, ascii));
-        for (size_t k = 0; k < l->npoints; k++) {
-            const struct carm_loaded_point *p = &l->points[k];
-            printf("  %.0f at %.1f%s", 1e9 * p->seconds, p->bandwidth / 1e9,
-                   p->disturbed ? "!" : "");
+        carm_text_clean(mix, sizeof mix, l->ldst, page->ascii);
+        for (size_t from = 0; from < l->npoints; from += POINTS) {
+            const size_t end = from + POINTS < l->npoints ? from + POINTS : l->npoints;
+            printf("  %-4s  ns  ", from ? "" : mix);
+            for (size_t k = from; k < end; k++) {
+                printf("%7.0f", 1e9 * l->points[k].seconds);
+            }
+            printf("\n        GB/s");
+            for (size_t k = from; k < end; k++) {
+                const struct carm_loaded_point *p = &l->points[k];
+                (void)snprintf(text, sizeof text, "%.1f%s", p->bandwidth / 1e9,
+                               p->disturbed ? "!" : "");
+                printf("%7s", text);
+            }
+            printf("\n");
         }
-        printf("\n");
     }
 }
 
@@ -196,7 +213,7 @@ static const char *domain(char dst[16], int node)
     return dst;
 }
 
-static void print_numa(const struct carm_model *m, bool ascii)
+static void print_numa(const struct carm_show_page *page, const struct carm_model *m)
 {
     if (m->nnuma) {
         printf("\nMemory domains: bandwidth from cache to memory, and latency of dependent loads\n"
@@ -205,24 +222,23 @@ static void print_numa(const struct carm_model *m, bool ascii)
     for (size_t i = 0; i < m->nnuma; i++) {
         const struct carm_numa_pair *p = &m->numa[i];
         char a[CARM_TEXT_NUMBER_MAX] = "-", b[32] = "-", from[16], to[16];
-        char note[CARM_TEXT_MAX];
         if (p->bandwidth > 0.0) {
             carm_text_si(a, sizeof a, p->bandwidth, "B/s");
         }
         if (p->seconds > 0.0) {
             (void)snprintf(b, sizeof b, "%.0f ns", 1e9 * p->seconds);
         }
-        carm_text_clean(note, sizeof note, p->note, ascii);
-        printf("  %-8s  %-8s  %7d  %-12s  %s%s%s%s\n", domain(from, p->from), domain(to, p->to),
-               p->threads, a, b, p->disturbed ? " !" : "", *note ? "  " : "", note);
+        printf("  %-8s  %-8s  %7d  %-12s  %s%s\n", domain(from, p->from), domain(to, p->to),
+               p->threads, a, b, p->disturbed ? " !" : "");
+        carm_show_note(page, 12, p->note);
     }
 }
 
-void carm_show_latency(const struct carm_model *m, bool ascii)
+void carm_show_latency(const struct carm_show_page *page, const struct carm_model *m)
 {
-    print_levels(m, ascii);
-    print_flights(m, ascii);
-    print_loaded(m, ascii);
+    print_levels(page, m);
+    print_flights(page, m);
+    print_loaded(page, m);
     if (m->ncore) {
         printf("\nInside the core: latency/throughput in cycles (the others: --json)\n");
         print_vectors(m);
@@ -230,5 +246,5 @@ void carm_show_latency(const struct carm_model *m, bool ascii)
         print_together(m);
     }
     print_pairs(m);
-    print_numa(m, ascii);
+    print_numa(page, m);
 }

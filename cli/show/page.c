@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "cli/opt.h"
 
 void carm_show_put(const struct carm_show_page *page, int width, const char *s)
 {
@@ -21,6 +22,17 @@ void carm_show_put_cut(const struct carm_show_page *page, int width, const char 
 {
     char fit[CARM_TEXT_MAX];
     carm_show_put(page, width, carm_text_fit(fit, sizeof fit, s, (size_t)abs(width), page->ascii));
+}
+
+void carm_show_note(const struct carm_show_page *page, int indent, const char *note)
+{
+    char clean[CARM_TEXT_MAX];
+    if (*note) {
+        char head[16];
+        snprintf(head, sizeof head, "%*s", indent, "");
+        carm_opt_print_wrapped(head, indent, "%s",
+                               carm_text_clean(clean, sizeof clean, note, page->ascii));
+    }
 }
 
 void carm_show_heading(const struct carm_show_page *page, const char *fmt, ...)

@@ -19,6 +19,9 @@ void carm_show_put(const struct carm_show_page *page, int width, const char *s);
 /* The same, cut after width columns. */
 void carm_show_put_cut(const struct carm_show_page *page, int width, const char *s);
 
+/* A note of the model's file on lines of its own behind so many blanks; nothing without a note. */
+void carm_show_note(const struct carm_show_page *page, int indent, const char *note);
+
 /* An empty line, then a bold one. */
 __attribute__((format(printf, 2, 3))) void carm_show_heading(const struct carm_show_page *page,
                                                              const char *fmt, ...);

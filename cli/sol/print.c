@@ -365,7 +365,7 @@ void carm_sol_print(const struct carm_sol_view *view)
 
 /* ---- operations ---- */
 
-enum { NAME_COLUMNS = 26, TYPE_COLUMNS = 11 };
+enum { NAME_COLUMNS = 18, TYPE_COLUMNS = 10, BOUND_COLUMNS = 8 };
 
 struct costly {
     double seconds; /* unfused */
@@ -401,7 +401,7 @@ static void print_line(const char *name, const char *type, const struct sums *s,
 {
     char flops[NUMBER], bytes[NUMBER], unfused[NUMBER], fused[NUMBER];
     /* columns are counted in characters, printf counts bytes */
-    printf("  %s%*s %s%*s %8s %10s %9s %5.1f%% %9s%s%s\n", name,
+    printf("  %s%*s %s%*s %7s %8s %8s %4.0f%% %8s%s%s\n", name,
            NAME_COLUMNS - (int)carm_text_width(name), "", type,
            TYPE_COLUMNS - (int)carm_text_width(type), "", text_count(flops, sizeof flops, s->flops),
            text_bytes(bytes, sizeof bytes, s->bytes),
@@ -416,11 +416,11 @@ static void print_layer(const struct carm_sol_view *v, uint32_t i, double all)
     struct sums s = {0};
     const struct carm_sol_estimate fused = carm_sol_view_layer(v, i, CARM_SOL_FUSED);
     add(&s, v, i);
-    carm_text_cut(name, sizeof name, carm_sol_view_layer_name(v, i), NAME_COLUMNS, v->ascii);
+    carm_text_cut_begin(name, sizeof name, carm_sol_view_layer_name(v, i), NAME_COLUMNS, v->ascii);
     carm_text_cut(type, sizeof type, carm_sol_view_layer_type(v, i), TYPE_COLUMNS, v->ascii);
-    print_line(
-        name, type, &s, all,
-        carm_text_cut(bound, sizeof bound, carm_sol_bound_word(v->arch, &fused), 10, v->ascii));
+    print_line(name, type, &s, all,
+               carm_text_cut(bound, sizeof bound, carm_sol_bound_word(v->arch, &fused),
+                             BOUND_COLUMNS, v->ascii));
 }
 
 /* Operations that do or move something. returns how many */
@@ -442,10 +442,10 @@ static void print_table(const struct carm_sol_view *v, const struct costly *cost
 {
     struct sums rest = {0};
     const uint32_t shown = n <= most ? n : (uint32_t)most;
-    printf("\n  %-*s %-*s %8s %10s %9s %6s %9s  %s\n", NAME_COLUMNS, "", TYPE_COLUMNS, "", "",
-           "unfused", "unfused", "", "fused", "fused is");
-    printf("  %-*s %-*s %8s %10s %9s %6s %9s  %s\n", NAME_COLUMNS, "operation", TYPE_COLUMNS,
-           "type", "flop", "traffic", "time", "share", "time", "limited by");
+    printf("\n  %-*s %-*s %7s %8s %8s %5s %8s  %s\n", NAME_COLUMNS, "", TYPE_COLUMNS, "", "",
+           "unfused", "unfused", "", "fused", "fused:");
+    printf("  %-*s %-*s %7s %8s %8s %5s %8s  %s\n", NAME_COLUMNS, "operation", TYPE_COLUMNS, "type",
+           "flop", "traffic", "time", "share", "time", "limit");
     for (uint32_t i = 0; i < shown; i++) {
         print_layer(v, costly[i].layer, all->unfused);
     }

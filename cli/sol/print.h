@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables of `carm sol`, to standard output, at most 100 columns wide. */
+/* The tables of `carm sol`, to standard output, at most 80 columns wide. */
 #pragma once
 
 #include <stddef.h>

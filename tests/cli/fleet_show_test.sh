@@ -65,8 +65,8 @@ ok "groups of folders, and of folders below them"
 grep -q '^Slow outliers: 1 of 40 nodes' out && grep -q '^  n13 .* -[89]\.[0-9]%  L3' out && ! grep -q '^Fast' out &&
     says 'compare it with a sound node of its group (carm compare SOUND.json NODE.json)'
 ok "the slow node, on its level, by how much, and what to do"
-[ "$(awk '{ if (length($0) > 100) n++ } END { print n + 0 }' out)" -eq 0 ]
-ok "at most 100 columns"
+[ "$(awk '{ if (length($0) > 80) n++ } END { print n + 0 }' out)" -eq 0 ]
+ok "at most 80 columns"
 
 run --roof 'L1 2:1' --group 1 fleet && grep -q '^  L1 2:1 ' out && ! grep -q '^  L2 2:1' out && ! grep -q '^Slow' out
 ok "--roof and --group"

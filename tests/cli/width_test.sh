@@ -43,6 +43,9 @@ fits "carm --help" "$carm" --help
 fits "carm run --help" "$carm" run --help
 fits info "$carm" info
 fits show "$carm" show zen4-kvm
+fits "show --roofs" "$carm" show --roofs zen4-kvm
+fits "show --latency" "$carm" show --latency zen4-kvm
+fits "show --verbose" "$carm" show --verbose zen4-kvm
 fits "show --validation" "$carm" show --validation zen4-kvm
 fits "show --list" "$carm" show --list
 fits "show of a published machine" "$carm" show opteron-x4
@@ -54,6 +57,24 @@ fits "compare of models" "$carm" compare zen4-kvm zen3-kvm
 fits "compare of points" "$carm" compare "$top/tests/data/gates-before.csv" "$top/tests/data/gates-after.csv" "$model"
 fits "build --dry-run" "$carm" build --dry-run --quick
 fits sol "$carm" sol transformer-block --arch h100-pcie
+fits "sol --layers" "$carm" sol transformer-block --arch h100-pcie --layers
+python3 - "$model" <<'END'
+import json, sys
+text = open(sys.argv[1]).read()
+for i in range(12):
+    m = json.loads(text)
+    m["machine"]["hostname"] = "rack-%d-node-of-a-long-name-%04d" % (i % 3, i)
+    for roofs in m["roofs"]:
+        for memory in roofs["memory"]:
+            factor = 0.8 if i == 7 and memory["level"] == "DRAM" else 1 + 0.001 * i
+            memory["disturbed"] = False
+            memory["bandwidth"] *= factor
+            memory["ci95"] = [factor * end for end in memory["ci95"]]
+    json.dump(m, open("node%d.json" % i, "w"))
+m["created"] = "2026-01-01T00:00:00Z"
+json.dump(m, open("earlier.json", "w"))
+END
+fits "fleet show" "$carm" fleet show --suspects node*.json earlier.json
 fits "asm --account" "$carm" asm --account A.avx2.dp.2:1.u8
 cat >sums.c <<'END'
 #include <stdio.h>
