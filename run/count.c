@@ -833,15 +833,13 @@ static bool runs_once(const struct carm_job *job)
     return job->mpi || job->tasks > 1;
 }
 
-/* No counters work, and the user did not ask for translation: announces that the program runs
+/* No counters work, and the user did not ask for translation: tells the observer that the program ran
  * twice, unless it must run only once.
  * why  reason why there are no counters */
 static int run_without_counters(struct carm_run *run, const char *why, struct carm_err *err)
 {
     static const char twice[] =
-        "no counters work here (`carm info`), so the program runs twice: for "
-        "its time, then counted, with its output discarded (--counters none "
-        "runs it once, uncounted)";
+        "no counters work here, so the program ran twice (--counters none: once)";
     struct carm_translator *translator = NULL;
     struct carm_err failed = {""};
     struct carm_job job;
@@ -873,8 +871,7 @@ static int run_with_counters(struct carm_run *run, struct carm_counters *counter
                              struct carm_err *err)
 {
     static const char twice[] =
-        "the program runs twice: for its time and the CPU's counters, then its loops are counted, "
-        "with its output discarded (--whole runs it once)";
+        "the program ran twice, the second time to count its loops (--whole: once)";
     struct carm_translator *translator = NULL;
     struct carm_input input;
     struct carm_err failed = {""};

@@ -384,6 +384,21 @@ static void put_mark(const struct carm_row *row)
     fprintf(stderr, " an iteration; %s\n", row->note);
 }
 
+static char ran_twice[256]; /* said of the program once it has started; "" = nothing */
+
+static void keep_words(const char *text)
+{
+    snprintf(ran_twice, sizeof ran_twice, "%s", text);
+}
+
+/* Behind the answer: it is the same for each program on this machine. */
+static void say_ran_twice(void)
+{
+    if (ran_twice[0]) {
+        carm_say_error(0, "%s", ran_twice);
+    }
+}
+
 static void report_regions(const struct carm_run *run, const char *path, long before)
 {
     const long rows = carm_run_rows_count(path) - before;
@@ -652,6 +667,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         if ((answered || !first) && first_rank && parts && missing[0]) {
             carm_say_error(0, "%s", missing);
         }
+        say_ran_twice();
         if (answered && first_rank) {
             show_next(run);
         }
@@ -776,9 +792,7 @@ static int run_command(int noperands, char **operands)
     }
     const long rows = opt_regions && output ? carm_run_rows_count(output) : 0;
     observer = carm_progress_open();
-    if (opt_quiet) {
-        observer.say = NULL;
-    }
+    observer.say = keep_words;
     carm_input_first(&input);
     rc = carm_run_count(&run, &err);
     carm_interrupt_release();
@@ -788,6 +802,7 @@ static int run_command(int noperands, char **operands)
     if (!rc && opt_regions && output) {
         if (!opt_quiet) {
             report_regions(&run, output, rows);
+            say_ran_twice();
         }
     } else if (!rc) {
         rc = finish(&run, levels, &input, &err);

@@ -489,9 +489,10 @@ auto() {
     CARM_PAPI_LIBRARY=/none CARM_LIKWID_LIBRARY=/none "$carm" run -o auto.csv "$@" >out 2>err
 }
 auto --name auto -- sh -c 'echo once; exit 3' </dev/null
-[ $? -eq 3 ] && [ "$(cat out)" = once ] && head -n 1 err | grep -q '^carm: .* the program runs twice: .*--counters none' &&
+[ $? -eq 3 ] && [ "$(cat out)" = once ] && head -n 1 err | grep -q '^carm: auto: ' &&
+    grep -q '^carm: no counters work here, so the program ran twice (--counters none: once)$' err &&
     grep -q '^auto,.*,translated,' auto.csv
-ok 'auto without counters: translation, and it is said before that the program runs twice'
+ok 'auto without counters: the answer, and behind it that the program ran twice'
 [ "$(auto -q --name quiet -- true </dev/null; wc -c <err)" -eq 0 ]
 ok '... quietly'
 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 auto --name rank -- sh -c 'echo once >>ranks' </dev/null
