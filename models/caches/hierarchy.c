@@ -49,8 +49,7 @@ static struct carm_hierarchy_counts *now(const struct carm_hierarchy *h)
 
 static void count_written(const struct carm_hierarchy *h, size_t k, const struct copy *copy)
 {
-    const bool dirty = copy->flags & CARM_LINE_DIRTY;
-    h->by[dirty ? copy->whose.stored : copy->whose.brought].levels[k].writebacks++;
+    h->by[copy->whose.stored].levels[k].writebacks++;
 }
 
 static void count_left(const struct carm_hierarchy *h, size_t k, const struct copy *copy)
@@ -148,8 +147,12 @@ static void leave(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t li
         carm_holders_left(h, k, core, line);
     }
     const bool moves = k + 1 == last && h->config.last == CARM_LAST_EXCLUSIVE;
-    if ((copy.flags & CARM_LINE_DIRTY) || moves) {
+    if (moves) { /* also of a line that another instruction stored to before this one brought it again */
+        h->by[copy.whose.brought].levels[k].writebacks++;
+    } else if (copy.flags & CARM_LINE_DIRTY) {
         count_written(h, k, &copy);
+    }
+    if ((copy.flags & CARM_LINE_DIRTY) || moves) {
         copy.flags &= CARM_LINE_DIRTY;
         write_back(h, k + 1, core, line, &copy);
     } else if (k < last) {

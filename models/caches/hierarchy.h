@@ -39,7 +39,7 @@ void carm_hierarchy_close(struct carm_hierarchy *h); /* NULL allowed */
 
 /* Charges the following accesses to one instruction or loop. Its counts are the lookups of its
  * accesses, their misses and the lines that they bring; the write-backs of lines whose last
- * store was its own (clean victims that move to an exclusive level: of lines that it brought);
+ * store was its own (lines that move to an exclusive level, clean or not: that it brought);
  * and the unused bytes of the lines that it brought.
  * who  any number, but memory is taken for each number below it; at first 0 */
 void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who);

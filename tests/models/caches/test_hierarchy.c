@@ -419,6 +419,35 @@ TEST(bounded_memory)
 
 /* ---- whose lines they are ---- */
 
+/* A loop reads lines that another one stored to, and that an exclusive last level holds: they are dirty still, and
+ * their moves back and forth are the reader's. */
+TEST(moved)
+{
+    enum { LINES = 20, PASSES = 5 };
+    struct carm_hierarchy_config config = {
+        .levels = {{8 * LINE, 8, 1}, {64 * LINE, 64, 1}}, .nlevels = 2, .cores = 1};
+    struct carm_hierarchy_counts c;
+    config.last = CARM_LAST_EXCLUSIVE;
+    struct carm_hierarchy *h = start(&config);
+    carm_hierarchy_by(h, 1);
+    for (uint64_t i = 0; i < LINES; i++) {
+        store(h, 0, i * LINE);
+    }
+    carm_hierarchy_by(h, 2);
+    for (uint64_t i = 0; i < (uint64_t)LINES * PASSES; i++) {
+        load(h, 0, i % LINES * LINE);
+    }
+    carm_hierarchy_read_by(h, 2, &c);
+    assert_int_equal(c.levels[0].fills, LINES * PASSES);
+    assert_int_equal(c.levels[0].writebacks, LINES * PASSES - 8);
+    carm_hierarchy_read_by(h, 1, &c);
+    assert_int_equal(c.levels[0].writebacks, LINES);
+    carm_hierarchy_flush(h);
+    carm_hierarchy_read_by(h, 1, &c);
+    assert_int_equal(c.levels[1].writebacks, LINES); /* to memory they are the writer's */
+    carm_hierarchy_close(h);
+}
+
 /* A stream of stores, every fourth line of an array, and lines that stay: each pays what it causes, also
  * where another one drives its lines out. */
 TEST(whose)
