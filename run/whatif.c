@@ -115,6 +115,14 @@ static double student(size_t freedom)
     return freedom < sizeof t / sizeof *t ? t[freedom] : 2.0;
 }
 
+double carm_whatif_surely(double copied, double samples, double inside)
+{
+    const double rest = isnan(inside) || inside > all_inside ? 0.0 : (1.0 - inside) / inside;
+    const double noise = 1.96 * sqrt(1.0 / samples + rest / inside_samples);
+    const double distance = fabs(log(copied));
+    return exp(copysign(fmax(0.0, distance - noise), log(copied)));
+}
+
 bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
                          double copied, const struct carm_whatif_error *method,
                          struct carm_whatif_change *change)
@@ -177,8 +185,8 @@ struct candidate {
     const struct carm_flow_code *code;
     const struct carm_flow_code *codes[NEST_MAX]; /* with the codes of the loops inside it */
     size_t ncodes;
-    double share, seconds; /* likewise; of all threads */
-    const char *path;      /* of its file */
+    double share, seconds, samples; /* likewise; of all threads */
+    const char *path;               /* of its file */
     struct carm_body_piece *pieces;
     uint8_t *bytes;
     bool opened;
@@ -247,6 +255,7 @@ static bool take_codes(struct candidate *c, const struct carm_profile *profile, 
     const double more =
         c->row->samples ? (double)c->row->samples_inside / (double)c->row->samples : 1.0;
     c->share = fmin(1.0, c->row->share * more);
+    c->samples = (double)c->row->samples * more;
     c->seconds = c->row->share * more * cpu_seconds;
     return true;
 }
@@ -503,7 +512,8 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
     }
     /* the code around the loop runs on all CPUs as well */
     if (!carm_whatif_combine(ratios, nulls, c->n, kind == CARM_WHATIF_CORES ? 1.0 : loop->inside,
-                             loop->copied, error_of(kind), change)) {
+                             carm_whatif_surely(loop->copied, c->samples, loop->inside),
+                             error_of(kind), change)) {
         return;
     }
     if (trial < CARM_VARIANTS && carm_variant_changes_values((enum carm_variant)trial) &&

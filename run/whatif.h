@@ -109,6 +109,13 @@ struct carm_whatif_error {
     double share, least;
 };
 
+/* How far a loop's copies are surely slower or faster than the program: 1 where the difference may be one of the samples.
+ * Pure; for tests.
+ * copied   time of an iteration in the copies over that in the program; NaN = not known, as 1
+ * samples  of the program in the loop
+ * inside   share of the copies' time in the loop's own code, by samples as well */
+double carm_whatif_surely(double copied, double samples, double inside);
+
 /* One gain from all snapshots. Pure; for tests.
  * ratios  [n] of the snapshots; NaN = not measured
  * nulls   [n] of unchanged over unchanged code, likewise

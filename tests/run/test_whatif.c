@@ -45,6 +45,18 @@ TEST(copies_unlike_the_program)
     assert_true(slower.ci.hi == alike.ci.hi && fabs(slower.ci.lo - alike.ci.lo / 1.25) < 1e-12);
 }
 
+TEST(a_difference_of_samples)
+{
+    assert_true(carm_whatif_surely(0.85, 100, 1.0) == 1.0); /* +-20% */
+    assert_true(fabs(carm_whatif_surely(0.5, 1e9, 1.0) - 0.5) < 1e-3);
+    assert_true(fabs(carm_whatif_surely(2.0, 1e9, NAN) - 2.0) < 1e-3);
+    const double some = carm_whatif_surely(0.5, 100, 1.0);
+    assert_true(some > 0.6 && some < 0.62);
+    assert_true(carm_whatif_surely(0.5, 100, 0.6) > some); /* the share inside is of few samples */
+    assert_true(carm_whatif_surely(NAN, 100, 1.0) == 1.0);
+    assert_true(carm_whatif_surely(0.5, 0.0, 1.0) == 1.0);
+}
+
 TEST(nothing_is_said)
 {
     const double ratios[N] = {2.0, 2.0, NAN, NAN, NAN};
