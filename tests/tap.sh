@@ -70,6 +70,12 @@ keep() {
     return "$ended"
 }
 
+# said FILE: the lines of this standard error of carm, without its warning that the tests themselves run with nice
+said() {
+    grep -vxF "carm: warning: carm runs with nice $(nice), so other processes go first: run it without nice, or when \
+nothing else runs" "$1"
+}
+
 # refuses NAME CODE TEXT ARGUMENTS...: run exits with that code, one line that holds the text, no output
 refuses() {
     name=$1 code=$2 text=$3

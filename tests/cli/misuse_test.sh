@@ -15,8 +15,8 @@ refuses() {
   name=$1 want=$2 pattern=$3
   shift 3
   "$@" >"$dir/out" 2>"$dir/err" </dev/null
-  [ $? -eq "$want" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] &&
-    grep -q -- "$pattern" "$dir/err"
+  [ $? -eq "$want" ] && [ ! -s "$dir/out" ] && [ "$(said "$dir/err" | wc -l)" -eq 1 ] &&
+    said "$dir/err" | grep -q -- "$pattern"
   ok "$name"
 }
 
@@ -140,7 +140,7 @@ TMPDIR=$dir/nowhere refuses "no folder for temporary files" 1 "set TMPDIR" "$car
   --ldst 3:2 -o "$dir/a.json"
 # shellcheck disable=SC2086
 env PATH="$dir" "$carm" $quick -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &&
-  [ -s "$dir/builtin.json" ] && [ ! -s "$dir/err" ]
+  [ -s "$dir/builtin.json" ] && [ -z "$(said "$dir/err")" ]
 ok "the default plan needs no nasm"
 # shellcheck disable=SC2086
 env PATH="$dir" "$carm" $quick --latency yes -o "$dir/builtin-latency.json" >"$dir/out" 2>"$dir/err" &&
@@ -215,7 +215,7 @@ ok "... and no temporary file behind"
 "$carm" build --quick --budget 60 --reps 64 --memory 64M >"$dir/out" 2>"$dir/err"
 status=$?
 model=$(find "$dir/data/carm" -name '*.json')
-[ "$status" -eq 0 ] && [ -s "$model" ] && [ ! -s "$dir/err" ] && grep -q "roofs from 64" "$dir/out"
+[ "$status" -eq 0 ] && [ -s "$model" ] && [ -z "$(said "$dir/err")" ] && grep -q "roofs from 64" "$dir/out"
 ok "build without -o writes the default model, quiet in a pipe"
 "$carm" show >"$dir/out" 2>"$dir/err" && grep -q "L1 " "$dir/out" && grep -q "fma\|mad" "$dir/out"
 ok "show finds it"
@@ -259,7 +259,7 @@ fi
 # Single points are compared with room for a machine that is busy; what stands between two steps of
 # the ladder, several times, is more. Where a point stayed disturbed, nothing is concluded from it.
 "$carm" build --quick --budget 60 --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
-  grep -q '^[0-9]* ceilings' "$dir/out" && [ ! -s "$dir/err" ]
+  grep -q '^[0-9]* ceilings' "$dir/out" && [ -z "$(said "$dir/err")" ]
 ok "build --ceilings"
 if python3 -c '' 2>/dev/null; then
   python3 - "$dir/c.json" "$carm" >"$dir/out" 2>"$dir/err" <<'PY'

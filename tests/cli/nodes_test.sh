@@ -16,13 +16,19 @@ build() { "$carm" build --quick "$long" --levels L1 --threads 1 --reps 64 "$@" >
 short="--quick $long --levels L1 --threads 1 --reps 64"
 host=$(uname -n)
 # other sessions of this machine may measure: what they make us say is no error
-quiet() { ! grep -qv 'carm: waiting' err; }
+quiet() { ! said err | grep -qv 'carm: waiting'; }
 
 # ---- names -------------------------------------------------------------------------------------
 
 SLURM_JOB_ID=12 SLURM_PROCID=3 build -o 'models/%j/%h-%t-100%%.json' && quiet &&
     [ -s "models/12/$host-3-100%.json" ] && grep -q "models/12/$host-3-100%.json" out
 ok "an output's name with host, job and rank, in folders that lack"
+while :; do :; done &
+beside=$!
+nice -n 1 "$carm" build --quick "$long" --levels L1 --threads 1 --reps 16 -o nice.json >out 2>err &&
+    grep -q "warning: carm runs with nice $(nice -n 1 nice), so other processes go first" err
+ok "build with nice beside a busy process warns"
+kill "$beside"
 before=$(date -u +%F)
 build -o 'day-%d.json' && { [ -s "day-$before.json" ] || [ -s "day-$(date -u +%F).json" ]; }
 ok "an output's name with the day"
