@@ -48,7 +48,8 @@ int carm_list_each(const char *list, const char *option,
     return 0;
 }
 
-bool carm_whole_parse(const char *word, unsigned long long *value)
+/* A whole number; false on anything else. */
+static bool parse_whole(const char *word, unsigned long long *value)
 {
     char *end = NULL;
     errno = 0;
@@ -80,7 +81,7 @@ int carm_reps_parse(const char *word, size_t *reps, struct carm_err *err)
     if (!word) {
         return 0;
     }
-    if (!carm_whole_parse(word, &n) || n < CARM_REPS_MIN || n > CARM_MAX_REPS) {
+    if (!parse_whole(word, &n) || n < CARM_REPS_MIN || n > CARM_MAX_REPS) {
         return carm_fail(err, CARM_EINVAL,
                          "--reps %.32s: give %d to %d repetitions (8192 is the CARM paper's "
                          "number)",

@@ -38,9 +38,6 @@ int carm_list_each(const char *list, const char *option,
                    int (*take)(void *to, const char *word, struct carm_err *err), void *to,
                    struct carm_err *err);
 
-/* A whole number; false on anything else. */
-bool carm_whole_parse(const char *word, unsigned long long *value);
-
 /* Reads --budget, seconds. NULL: the usual ones, or CARM_BUDGET_QUICK; where fewer repetitions were asked for than
  * usual, as much less. returns 0 or -CARM_EINVAL */
 int carm_budget_parse(const char *word, double usual_seconds, bool quick, size_t reps,

@@ -54,16 +54,6 @@ extern const uint8_t carm_builtin_chains_end[];
 
 /* ---- the recount */
 
-/* Follows one iteration of the loop through jumps, calls and returns, and its dependences through registers, mask
- * registers, flags that are read, and memory at one base and displacement.
- * Refuses, naming offset and instruction: what cannot be decoded; accesses outside the window's first
- * CARM_CHAIN_WINDOW_BYTES relative to rdi or r15, or relative to other registers than those of chains; privileged
- * instructions and system calls; a loop not closed by `dec rsi; jnz`; branches out of the code; a code that does
- * not save and restore the callee-saved registers; a missing vzeroupper.
- * returns 0 or -CARM_EFORMAT */
-int carm_chain_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
-                       struct carm_chain_account *out, struct carm_err *err);
-
 /* Compares a recount with the account that the macros kept and with the table: instructions, loads and stores; of
  * latency codes and chases the carried chain, which must be as long as the table says, of throughput codes no
  * longer than one of their ways. *out: the recount. Returns 0 or -CARM_EFORMAT, whose sentence names the code and the difference. */

@@ -416,8 +416,15 @@ static int check_exit(struct walk *w)
     return carm_fail(w->err, CARM_EFORMAT, "the code does not return");
 }
 
-int carm_chain_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
-                       struct carm_chain_account *out, struct carm_err *err)
+/* Follows one iteration of the loop through jumps, calls and returns, and its dependences through registers, mask
+ * registers, flags that are read, and memory at one base and displacement.
+ * Refuses, naming offset and instruction: what cannot be decoded; accesses outside the window's first
+ * CARM_CHAIN_WINDOW_BYTES relative to rdi or r15, or relative to other registers than those of chains; privileged
+ * instructions and system calls; a loop not closed by `dec rsi; jnz`; branches out of the code; a code that does
+ * not save and restore the callee-saved registers; a missing vzeroupper.
+ * returns 0 or -CARM_EFORMAT */
+static int recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
+                   struct carm_chain_account *out, struct carm_err *err)
 {
     static _Thread_local struct walk w; /* 20 KiB of register depths */
     w = (struct walk){.image = image, .size = size, .layout = layout, .err = err, .out = out};
@@ -446,7 +453,7 @@ int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *
     struct carm_err why = {""};
     char name[CARM_CODE_NAME_MAX];
     carm_chain_name(code, name);
-    const int rc = carm_chain_recount(image, size, layout, out, &why);
+    const int rc = recount(image, size, layout, out, &why);
     if (rc) {
         return carm_fail(err, (enum carm_error)(-rc), "latency code %s: %s", name, why.text);
     }

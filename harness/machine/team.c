@@ -349,7 +349,18 @@ void carm_team_line_reset(struct carm_team *team)
     atomic_store(&team->go, 0);
 }
 
-bool carm_team_waits(struct carm_team *team, struct carm_wait *wait)
+/* A wait for another thread: zeroed before it begins. */
+struct wait {
+    uint64_t begin; /* TSC at the first look */
+    unsigned naps;
+};
+
+/* One turn of a waiting loop. Waits of up to a millisecond spin, so that the thread goes on at
+ * once. A thread that waits longer sleeps, since the awaited thread may need its processor. After
+ * such waits in a job, threads spin for less, down to 20 us.
+ * returns false when the deadline is over: the wait is in vain, and every thread of the team
+ * leaves its job */
+static bool wait_on(struct carm_team *team, struct wait *wait)
 {
     const uint64_t now = carm_clock_now();
     if (wait->begin == 0) {
@@ -378,10 +389,10 @@ bool carm_team_waits(struct carm_team *team, struct carm_wait *wait)
 /* Waits until a repetition was started. returns false: the deadline is over */
 static bool wait_for_go(struct carm_team *team, uint64_t repetition)
 {
-    struct carm_wait wait = {.begin = 0};
+    struct wait wait = {.begin = 0};
     for (unsigned spins = 1; atomic_load_explicit(&team->go, memory_order_acquire) <= repetition;
          spins++) {
-        if (spins % SPINS == 0 && !carm_team_waits(team, &wait)) {
+        if (spins % SPINS == 0 && !wait_on(team, &wait)) {
             /* the last thread may have started the repetition without seeing the deadline */
             return atomic_load_explicit(&team->go, memory_order_acquire) > repetition;
         }
@@ -501,10 +512,10 @@ struct pair {
 static bool pass(struct carm_team *team, atomic_int *turn, int mine, int rounds)
 {
     for (int i = 0; i < rounds; i++) {
-        struct carm_wait wait = {.begin = 0};
+        struct wait wait = {.begin = 0};
         for (unsigned spins = 1; atomic_load_explicit(turn, memory_order_acquire) != mine;
              spins++) {
-            if (spins % SPINS == 0 && !carm_team_waits(team, &wait)) {
+            if (spins % SPINS == 0 && !wait_on(team, &wait)) {
                 return false;
             }
         }
@@ -571,7 +582,7 @@ struct contest {
 static void contest_job(struct carm_worker *w, void *arg)
 {
     struct contest *c = arg;
-    struct carm_wait wait = {.begin = 0};
+    struct wait wait = {.begin = 0};
     if (w->index == c->other) {
         int waits = 0; /* else the first thread has given up */
         atomic_compare_exchange_strong(&c->phase, &waits, 1);
@@ -583,7 +594,7 @@ static void contest_job(struct carm_worker *w, void *arg)
     } else if (w->index == 0) {
         bool waits = true;
         while (waits && atomic_load(&c->phase) == 0) {
-            waits = carm_team_waits(w->team, &wait);
+            waits = wait_on(w->team, &wait);
         }
         const uint64_t begin = carm_clock_now();
         for (int i = 0; i < ADDS && waits; i++) {

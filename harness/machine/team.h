@@ -111,19 +111,6 @@ void carm_team_close(struct carm_team *team); /* NULL allowed */
 /* Whether the deadline is over: nothing is measured any more. */
 bool carm_team_is_over(const struct carm_team *team);
 
-/* A wait for another thread: zeroed before it begins. */
-struct carm_wait {
-    uint64_t begin; /* TSC at the first look */
-    unsigned naps;
-};
-
-/* One turn of a waiting loop. Waits of up to a millisecond spin, so that the thread goes on at
- * once. A thread that waits longer sleeps, since the awaited thread may need its processor. After
- * such waits in a job, threads spin for less, down to 20 us.
- * returns false when the deadline is over: the wait is in vain, and every thread of the team
- * leaves its job */
-bool carm_team_waits(struct carm_team *team, struct carm_wait *wait);
-
 /* Runs job on every worker and waits for all. */
 void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg);
 

@@ -7,7 +7,8 @@
 
 #include "base/array.h"
 
-bool carm_kinds_same_machine(const struct carm_model *a, const struct carm_model *b)
+/* Whether two models are of one machine: the same host and CPU. */
+static bool same_machine(const struct carm_model *a, const struct carm_model *b)
 {
     return strcmp(a->machine.hostname, b->machine.hostname) == 0 &&
            strcmp(a->machine.cpu, b->machine.cpu) == 0;
@@ -72,8 +73,7 @@ int carm_kinds_write(struct carm_model *kind, const char *path, struct carm_err 
 {
     struct carm_model *file = read_quietly(path);
     int rc = 0;
-    if (file && carm_kinds_same_machine(file, kind) &&
-        strcmp(file->machine.on, kind->machine.on) != 0) {
+    if (file && same_machine(file, kind) && strcmp(file->machine.on, kind->machine.on) != 0) {
         char on[sizeof kind->machine.on];
         memcpy(on, kind->machine.on, sizeof on);
         rc = carm_kinds_put(file, kind, err);
@@ -96,7 +96,7 @@ int carm_kinds_keep(struct carm_model *model, const char *path, struct carm_err 
 {
     struct carm_model *file = read_quietly(path);
     int rc = 0;
-    if (file && carm_kinds_same_machine(file, model) && !carm_model_is_kind(model)) {
+    if (file && same_machine(file, model) && !carm_model_is_kind(model)) {
         for (size_t i = 0; i < file->nkinds && !rc; i++) {
             rc = carm_kinds_put(model, &file->kinds[i], err);
         }

@@ -5,9 +5,6 @@
 
 #include "models/model.h"
 
-/* Whether two models are of one machine: the same host and CPU. */
-bool carm_kinds_same_machine(const struct carm_model *a, const struct carm_model *b);
-
 /* Puts a kind's model into the machine's, in the place of an earlier one of this kind. The kind's struct is emptied.
  * returns 0, -CARM_ENOMEM or -CARM_EINVAL (too many kinds, or kind is not of one kind) */
 int carm_kinds_put(struct carm_model *model, struct carm_model *kind, struct carm_err *err);

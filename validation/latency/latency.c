@@ -87,7 +87,7 @@ static int measure_pair(struct carm_latency_run *run, int from, int to, struct c
 
 /* Measures pairs of the first cores, each pair once, until the time is up: neighbours in the
  * order of placement first, then pairs at growing distance. */
-int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err)
+static int measure_pairs(struct carm_latency_run *run, struct carm_err *err)
 {
     enum { CORES_MAX = 64 };
     const struct carm_topo *t = run->host->topo;
@@ -150,7 +150,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
         carm_observer_advance(host->observer, carm_latency_memory_seconds);
     }
     rc = rc ? rc : carm_latency_loaded(&run, err);
-    rc = rc ? rc : carm_latency_pairs(&run, err);
+    rc = rc ? rc : measure_pairs(&run, err);
     rc = rc ? rc : carm_observer_check(host->observer, err);
     if (!rc && (cut || carm_team_is_over(run.team))) {
         carm_observer_say(host->observer, "the budget left no time for some of the latencies: give "

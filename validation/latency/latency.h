@@ -57,7 +57,6 @@ int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency 
 int carm_latency_core(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err);
-int carm_latency_pairs(struct carm_latency_run *run, struct carm_err *err);
 
 /* Whether a chase over so many lines can be laid out before the deadline, to judge by the chases before it. */
 static inline bool carm_latency_has_time(const struct carm_latency_run *run, size_t lines)

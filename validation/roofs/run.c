@@ -316,7 +316,8 @@ static double scaling_seconds(const struct carm_build *build)
     return plan.seconds;
 }
 
-double carm_build_estimate(const struct carm_build *build)
+/* Estimate of the build's seconds, for the progress line. */
+static double estimate(const struct carm_build *build)
 {
     const struct carm_build_config *c = build->config;
     double total = 0.0;
@@ -406,8 +407,7 @@ static void plan_time(struct carm_build *build, double latency, double numa)
     build->scaled = build->last - (uint64_t)(reserved * build->clock->tsc_hz);
     build->end = build->scaled - (uint64_t)(scaling * build->clock->tsc_hz);
     build->until = build->end - (uint64_t)(ceilings * build->clock->tsc_hz);
-    const double share =
-        planned * (seconds - reserved - scaling - ceilings) / carm_build_estimate(build);
+    const double share = planned * (seconds - reserved - scaling - ceilings) / estimate(build);
     if (share < 1.0) {
         const size_t reps = (size_t)(share * (double)c->reps);
         build->reps = reps > FEWEST ? reps : c->reps < FEWEST ? c->reps : FEWEST;
@@ -431,7 +431,7 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
     const double numa = config->latency ? carm_build_numa_seconds(host->topo) : 0.0;
     plan_time(&build, latency, numa);
     *out = (struct carm_build_outlook){
-        .seconds = carm_build_estimate(&build) + latency + numa,
+        .seconds = estimate(&build) + latency + numa,
         .most_seconds = fmax(config->budget_seconds, CARM_BUDGET_LEAST),
         .reps = build.reps,
         .roofs = config->nthreads * count_roofs(config, &host->cpu, host->topo->ncaches + 1)};
@@ -470,7 +470,7 @@ int carm_build_run(const struct carm_build_config *config, const struct carm_hos
     const double latency = config->latency ? carm_latency_seconds(&latencies) : 0.0;
     const double numa = config->latency ? carm_build_numa_seconds(host->topo) : 0.0;
     plan_time(&build, latency, numa);
-    carm_observer_begin(host->observer, carm_build_estimate(&build) + latency + numa);
+    carm_observer_begin(host->observer, estimate(&build) + latency + numa);
     describe(m, config, host);
     int rc = carm_build_plan_open(&plan, config, &host->cpu, err);
     rc = rc ? rc : carm_code_counter_try(counter, plan.image, host->topo, &host->clock, err);

@@ -43,6 +43,3 @@ struct carm_build_outlook {
 
 void carm_build_foresee(const struct carm_build_config *config, const struct carm_host *host,
                         struct carm_build_outlook *out);
-
-/* Estimate of the build's seconds, for the progress line. */
-double carm_build_estimate(const struct carm_build *build);

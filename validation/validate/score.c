@@ -61,8 +61,11 @@ double carm_predict_original(const struct carm_model *model,
                : 0.0;
 }
 
-double carm_predict_original_mix(const struct carm_model *model,
-                                 const struct carm_validation_point *point)
+/* carm_predict_original for memory, with another bandwidth: instead of the best stream, the
+ * model's own mix of loads and stores, with write-allocates and write-backs counted. Shows the
+ * difference between the models that remains when the bandwidth has the points' mix. */
+static double predict_original_mix(const struct carm_model *model,
+                                   const struct carm_validation_point *point)
 {
     const struct carm_roofs *roofs = carm_validation_find_roofs(model, &point->set);
     const struct carm_compute_roof *c =
@@ -93,7 +96,7 @@ static double predict(const struct carm_model *model, const struct carm_validati
         return carm_predict_cache_aware(model, p, false);
     }
     return link < model->nlevels ? carm_predict_original(model, p, link)
-                                 : carm_predict_original_mix(model, p);
+                                 : predict_original_mix(model, p);
 }
 
 /* The bytes that the model `link` counts for a point. */

@@ -17,12 +17,6 @@ double carm_predict_cache_aware(const struct carm_model *model,
 double carm_predict_original(const struct carm_model *model,
                              const struct carm_validation_point *point, size_t link);
 
-/* carm_predict_original for memory, with another bandwidth: instead of the best stream, the
- * model's own mix of loads and stores, with write-allocates and write-backs counted. Shows the
- * difference between the models that remains when the bandwidth has the points' mix. */
-double carm_predict_original_mix(const struct carm_model *model,
-                                 const struct carm_validation_point *point);
-
 /* The name of a model in scores: "cache-aware" for link 0; "original-LEVEL" for bytes counted where
  * they cross into a level; "original" if this level is memory; "original-mix" for one link more.
  * name  [CARM_NAME_MAX] */

@@ -260,11 +260,6 @@ struct carm_region *carm_cache_room(uint64_t pc)
     return region;
 }
 
-bool carm_cache_holds(uint64_t at)
-{
-    return region_of(at) != NULL;
-}
-
 struct carm_block *carm_cache_owner(uint64_t at)
 {
     const struct carm_region *region = region_of(at);

@@ -202,7 +202,6 @@ struct carm_block *carm_cache_again(uint64_t pc, const uint8_t *bytes, uint64_t 
                                     const struct carm_block **latest);
 /* The block whose code contains an address of the cache; NULL = none */
 struct carm_block *carm_cache_owner(uint64_t at);
-bool carm_cache_holds(uint64_t at); /* whether an address is in any region */
 /* The address in the program of a copied instruction; another address is not changed.
  * half  only the low 32 bits of at are known */
 uint64_t carm_cache_original(uint64_t at, bool half);

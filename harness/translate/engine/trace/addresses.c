@@ -336,27 +336,8 @@ void carm_addresses_emit_rare(struct carm_emit *e)
     }
 }
 
-void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
-                                const struct carm_block *block, bool behind)
-{
-    static const uint8_t mov_si[] = {0x48, 0x89, 0xf0}; /* mov rax, rsi */
-    static const uint8_t mov_di[] = {0x48, 0x89, 0xf8};
-    const uint32_t what = CARM_RECORD(
-        carm_addresses_repeat(x), behind ? CARM_RECORD_BEHIND : CARM_RECORD_BEFORE, block->counter);
-    const uint32_t at = (uint32_t)(x->pc - block->pc);
-    if (carm_addresses_wanted()) {
-        carm_access_borrow(e);
-        carm_bytes(e, mov_si, sizeof mov_si);
-        carm_access_write(e, what, at);
-        carm_bytes(e, mov_di, sizeof mov_di);
-        carm_access_write(e, what, at);
-        carm_access_give_back(e);
-    }
-}
-
-/* ---- by the engine itself ---- */
-
-unsigned carm_addresses_repeat(const struct carm_insn_full *x)
+/* The first field of the records of a repeated string instruction. */
+static unsigned first_field(const struct carm_insn_full *x)
 {
     unsigned what = 0;
     for (unsigned i = 0; i < x->in.operand_count; i++) {
@@ -371,6 +352,26 @@ unsigned carm_addresses_repeat(const struct carm_insn_full *x)
     }
     return what;
 }
+
+void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
+                                const struct carm_block *block, bool behind)
+{
+    static const uint8_t mov_si[] = {0x48, 0x89, 0xf0}; /* mov rax, rsi */
+    static const uint8_t mov_di[] = {0x48, 0x89, 0xf8};
+    const uint32_t what = CARM_RECORD(
+        first_field(x), behind ? CARM_RECORD_BEHIND : CARM_RECORD_BEFORE, block->counter);
+    const uint32_t at = (uint32_t)(x->pc - block->pc);
+    if (carm_addresses_wanted()) {
+        carm_access_borrow(e);
+        carm_bytes(e, mov_si, sizeof mov_si);
+        carm_access_write(e, what, at);
+        carm_bytes(e, mov_di, sizeof mov_di);
+        carm_access_write(e, what, at);
+        carm_access_give_back(e);
+    }
+}
+
+/* ---- by the engine itself ---- */
 
 static uint64_t reg_value(const struct carm_thread *t, ZydisRegister reg)
 {
@@ -492,8 +493,7 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
     const uint32_t at = (uint32_t)(pc - block->pc);
     struct carm_insn_full x;
     if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
-        const uint32_t what =
-            CARM_RECORD(carm_addresses_repeat(&x), CARM_RECORD_BEHIND, block->counter);
+        const uint32_t what = CARM_RECORD(first_field(&x), CARM_RECORD_BEHIND, block->counter);
         write_down(t, rsi, what, at);
         write_down(t, rdi, what, at);
     }

@@ -33,8 +33,6 @@ void carm_addresses_emit_rare(struct carm_emit *e);
 /* Code before and behind a repeated string instruction. */
 void carm_addresses_emit_repeat(struct carm_emit *e, const struct carm_insn_full *x,
                                 const struct carm_block *block, bool behind);
-/* The first field of the records of a repeated string instruction. */
-unsigned carm_addresses_repeat(const struct carm_insn_full *x);
 /* Where an operand's memory is, by the registers that the thread had when it left the cache. */
 uint64_t carm_access_of(const struct carm_thread *t, const struct carm_insn_full *x,
                         const ZydisDecodedOperand *o);
