@@ -85,6 +85,18 @@ fi
 echo hello | "$carm" run --what-if --json json -- ./program file x >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 7 ] && grep -q hello out
 ok 'input that can be read only once is the first run'"'"'s'
+# Ctrl-C in the third run, at the program and its copies: that run's line is not written
+: >file
+setsid env --default-signal=INT "$carm" run --what-if --json json -- ./program file >"$tmp/out" 2>"$tmp/err" </dev/null &
+pid=$!
+i=0
+while [ "$(wc -l <file )" -lt 2 ] && [ $((i += 1)) -lt 1200 ]; do sleep 0.05; done
+sleep 0.1
+kill -INT -"$pid"
+wait "$pid"
+[ $? -eq 7 ] && [ "$(wc -l <file)" -eq 2 ] && grep -q '"reason": "interrupted"' json &&
+    ! readlink /proc/[0-9]*/exe 2>/dev/null | grep -qF "$tmp/program"
+ok 'Ctrl-C ends the program, its copies and the measurement'
 "$carm" run --what-if -- sh -c 'exit 3' >"$tmp/out" 2>"$tmp/err" </dev/null
 [ $? -eq 3 ] && grep -q 'what if: nothing was tried: ' err
 ok 'a program that is over at once is not tried'
