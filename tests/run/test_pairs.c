@@ -65,6 +65,36 @@ TEST(too_wide)
     assert_int_equal(judge(8, 0.0, 0.0, 0.0, 0.0).verdict, CARM_PAIRS_UNDECIDED);
 }
 
+/* The ranks of the interval are those of the sign test: of n = 8, 12, 20 and 50 changes 0, 1, 3 and 15 lie beyond each
+ * end. source: Hollander & Wolfe, table of the binomial distribution with p = 1/2 */
+TEST(the_interval_has_its_ranks)
+{
+    static const size_t numbers[][2] = {{8, 0}, {12, 1}, {20, 3}, {50, 15}};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        const size_t n = numbers[k][0], out = numbers[k][1];
+        struct carm_pairs_time t;
+        for (size_t i = 0; i < n; i++) { /* changes of 0, 1%, 2% ..., in another order */
+            times[2 * i] = 2.0;
+            times[2 * i + 1] = 2.0 * (1.0 + 0.01 * (double)(i * 7 % n));
+        }
+        assert_int_equal(carm_pairs_judge(times, n, 0.05, &t, NULL), 0);
+        assert_near(t.low, 0.01 * (double)out, 1e-12);
+        assert_near(t.high, 0.01 * (double)(n - 1 - out), 1e-12);
+        assert_near(t.change, 0.01 * (double)(n - 1) / 2, 1e-12);
+        assert_near(t.seconds[0], 2.0, 0.0);
+        assert_near(t.seconds[1], 2.0 * (1.0 + t.change), 1e-12);
+    }
+}
+
+/* Slower by the threshold is within; faster begins where the first command is slower by more than the threshold. */
+TEST(thresholds)
+{
+    assert_int_equal(judge(8, 0.0501, 0.0, 0.0, 0.05).verdict, CARM_PAIRS_SLOWER);
+    assert_int_equal(judge(8, 0.0499, 0.0, 0.0, 0.05).verdict, CARM_PAIRS_WITHIN);
+    assert_int_equal(judge(8, 1.0 / 1.049 - 1.0, 0.0, 0.0, 0.05).verdict, CARM_PAIRS_WITHIN);
+    assert_int_equal(judge(8, 1.0 / 1.051 - 1.0, 0.0, 0.0, 0.05).verdict, CARM_PAIRS_FASTER);
+}
+
 /* The interval holds the median in 99% of cases or more, at each number of pairs. */
 TEST(coverage)
 {

@@ -89,6 +89,30 @@ TEST_BETWEEN(bounds_of_the_counters, reset, NULL)
     says("bytes are estimated from the widths");
 }
 
+/* Each reason belongs to its quantity, its maker and its provider. */
+TEST_BETWEEN(reasons, reset, NULL)
+{
+    struct carm_totals totals;
+    carm_count_put(&counters, CARM_Q_STORES, 1e5, CARM_COUNTED_PMU);
+    carm_count_put(&counted, CARM_Q_STORES, 2e5, CARM_COUNTED_TRANSLATED);
+    assert_near(compare().of[2].deviation, 1.0, 1e-12);
+    assert_near(compare().of[2].counter, 1e5, 0.0);
+    assert_near(compare().of[2].counted, 2e5, 0.0);
+    says("stores differ by more than 5%; Intel counts instructions");
+    assert_null(strstr(compare().warning, "multiplexed"));
+    assert_null(strstr(compare().warning, "likwid"));
+    (void)snprintf(recipe.title, sizeof recipe.title, "AMD Hand");
+    says("AMD counts dispatched operations");
+    carm_totals_compare(&totals, CARM_PROVIDER_LIKWID, &recipe, &counters, &counted);
+    assert_non_null(strstr(totals.warning, "likwid counts processors"));
+    assert_int_equal(totals.provider, CARM_PROVIDER_LIKWID);
+    carm_count_put(&counters, CARM_Q_LOADS, 2e5, CARM_COUNTED_PMU);
+    carm_count_put(&counted, CARM_Q_LOADS, 1e5, CARM_COUNTED_TRANSLATED);
+    says("loads, stores differ");
+    carm_count_put(&counters, CARM_Q_LOADS, 1.04e5, CARM_COUNTED_PMU); /* within 5% */
+    assert_null(strstr(compare().warning, "loads, "));
+}
+
 TEST_BETWEEN(nothing_and_little, reset, NULL)
 {
     carm_count_put(&counters, CARM_Q_FLOPS, 0.0, CARM_COUNTED_PMU);
@@ -96,6 +120,8 @@ TEST_BETWEEN(nothing_and_little, reset, NULL)
     says("flops differ");
     carm_count_put(&counted, CARM_Q_FLOPS, 999.0, CARM_COUNTED_TRANSLATED);
     assert_int_equal(compare().n, 1);
+    carm_count_put(&counted, CARM_Q_FLOPS, 1000.0, CARM_COUNTED_TRANSLATED);
+    assert_int_equal(compare().n, 2); /* a thousandth of the instructions */
     counters.q[CARM_Q_FLOPS] = (struct carm_count){.by = CARM_COUNTED_NOT};
     assert_int_equal(compare().n, 1);
 }
