@@ -221,11 +221,11 @@ bool carm_compare_next_score(const struct carm_compare *compare,
 /* "A", "B", ... */
 char carm_compare_letter(size_t model);
 
-/* Relative standard deviation of what threads share, between builds whose threads ran on cores that lie differently:
- * of twelve default builds in a row memory with two threads gave 36 to 40 GB/s in eleven, on one core complex, and
- * 63 GB/s in one, on two; four of ten quick ones gave 52 to 62 (docs/results.md). */
+/* Relative standard deviation of shared bandwidths between builds whose threads ran on other cores. Of twelve default
+ * builds in a row, eleven gave 36 to 40 GB/s from memory with two threads, on one core complex; one gave 63 GB/s, on
+ * two complexes. Four of ten quick builds gave 52 to 62 GB/s (docs/results.md). */
 #define CARM_COMPARE_PLACES 0.32
 
-/* True where a cache line takes so different a time from thread to thread that the threads must have
- * run on cores that lie differently. */
+/* Whether the times of a cache line from thread to thread differ so much that the threads of the two builds must have
+ * run on cores at other distances. */
 bool carm_compare_moved(const struct carm_compare_set *set, size_t model);

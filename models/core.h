@@ -6,8 +6,8 @@
 #include "models/model.h"
 
 /* A row: identifier, word in the file, group of `carm show`, explanation. "Latency": cycles from one instruction
- * to the next of a chain in which each needs the result of the one before it. "Throughput": cycles for each of many
- * that are independent. A row says so where its figures are something else. */
+ * to the next of a chain in which each needs the result of its predecessor. "Throughput": cycles for each of many
+ * independent instructions. A row names other figures in its explanation. */
 #define CARM_CORE_TABLE(ROW)                                                                        \
     ROW(FP_ADD, "add", FP, "addition, floating point")                                              \
     ROW(FP_MUL, "mul", FP, "multiplication, floating point")                                        \
@@ -135,10 +135,9 @@ struct carm_core_figure {
     char note[CARM_TEXT_MAX]; /* why the kind was not measured, or a disturbance; "" = neither */
 };
 
-/* The figure of a kind, borrowed from the model: with an ISA and precision; else the figure of the
- * same instruction under another ISA ("avx" for "avx2" and the reverse); else a figure that does
- * not depend on ISA and precision (""). Figures without latency and throughput (not measured) are
- * not found.
+/* The figure of a kind, borrowed from the model. First choice: the figure of this ISA and precision. Second: the same
+ * instruction's figure under another ISA ("avx" for "avx2" and the reverse). Third: a figure that does not depend on ISA
+ * and precision (""). Figures without latency and throughput (not measured) are not found.
  * isa, precision  words of asm/isa.h, or "" for general registers
  * returns NULL: not measured */
 const struct carm_core_figure *carm_core_find(const struct carm_model *model,

@@ -194,10 +194,11 @@ const struct carm_numa_pair *carm_numa_find(const struct carm_model *model, int 
 /* "numa:0 memory", "numa:0 to numa:1", "interleaved". At most 40 bytes */
 void carm_numa_name(char name[40], const struct carm_numa_pair *pair);
 
-/* Turns the roofs of DRAM of a model in memory, which is not to be written any more, into those of pages elsewhere. Roofs,
- * latency and loads in flight are multiplied by the ratio of the pair's figures to those of own memory. The cores are those
- * of the node that the model is restricted to (--on numa:N), or of the first node with cores, where threads are placed
- * first; sets of more threads than it has cores stay. Interleaved pages change the set of all threads.
+/* Turns the DRAM roofs of a model into the roofs for pages on another node. Do not write the model to a file afterwards.
+ * Roofs, latency and loads in flight are multiplied by the ratio of the pair's figures to the figures of own memory. The
+ * pair's cores are on the node that the model is restricted to (--on numa:N), else on the first node with cores, where
+ * threads are placed first. Sets of more threads than this node has cores stay. Interleaved pages change the set of all
+ * threads.
  * pages  "numa:1", "interleaved"
  * model->changed gets a sentence that says which roofs they are
  * returns 0, -CARM_EINVAL (no such word) or -CARM_ENOTSUP (the model has no such pair: says which it has) */

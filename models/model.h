@@ -306,8 +306,8 @@ struct carm_model {
     size_t nnuma_nodes;
     struct carm_numa_pair *numa;
     size_t nnuma;
-    /* what other than measured sets its roofs are: pages elsewhere (carm_numa_use), kinds of cores mixed
-     * (carm_kinds_mix); "" = measured. Not in the file */
+    /* how the roofs were derived: for pages elsewhere (carm_numa_use), from mixed kinds of cores (carm_kinds_mix);
+     * "" = they were measured. Not in the file */
     char changed[CARM_TEXT_MAX];
     /* models of kinds of cores (models/place/kinds.h), machine.on "kind:p"; may be none */
     struct carm_model *kinds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scaling: the bandwidth of each level and the peak over the number of threads, the `scaling[]` and
  * `scaling_units[]` of model.json; which numbers of threads to measure, where a curve saturates, and roofs for
- * numbers of threads between those that were measured. */
+ * numbers of threads between the measured ones. */
 #pragma once
 
 #include "models/model.h"
@@ -52,7 +52,7 @@ size_t carm_scaling_begin(int most, const int *places, size_t nplaces,
                           int steps[CARM_SCALING_STEPS]);
 
 /* The number of threads at which a straight line between two measured neighbours may be furthest from the curve.
- * Where a curve is concave, as that of a resource which saturates, it lies between this line and the lines through the
+ * A concave curve, such as the curve of a resource which saturates, lies between this line and the lines through the
  * neighbours and the points beyond them.
  * curves  [n] of one layout
  * returns 0 where all are known to 5%, or within their intervals */

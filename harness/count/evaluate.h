@@ -32,7 +32,7 @@ struct carm_reading {
  * out->note says which quantities are upper bounds, and the widths.
  * readings  [recipe->nevents]
  * must      quantities that the code must have counted ([CARM_Q_COUNT], NULL = none): a zero of a
- *           required formula, or of what is derived from required formulas, is an error
+ *           required formula, or of a quantity derived from required formulas, is an error
  * returns 0 or -CARM_EFORMAT (the sentence names quantity, events and the likely cause; out is then
  * empty) */
 int carm_recipe_evaluate(const struct carm_recipe *recipe, const struct carm_reading *readings,

@@ -122,6 +122,6 @@ static inline bool carm_count_has(const struct carm_counts *c, enum carm_quantit
 void carm_count_put(struct carm_counts *c, enum carm_quantity q, double value,
                     enum carm_counted by);
 
-/* a += b, quantity by quantity: what either lacks, the sum lacks; the smaller share stays, and the
- * notes are joined. To sum several, begin with a copy of the first: an empty a has nothing. */
+/* a += b, quantity by quantity. A quantity that is missing in a or b is missing in the sum. The smaller share stays, and
+ * the notes are joined. A sum of several begins with a copy of the first, as an empty a has no quantity. */
 void carm_counts_add(struct carm_counts *a, const struct carm_counts *b);

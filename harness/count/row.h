@@ -48,7 +48,8 @@ struct carm_row {
 /* Fills rank from the launcher, and isa and precision from the counts where these have them: the widest
  * vector, and each precision, that did at least a hundredth of the flops. Where vectors of integers did more
  * than ten operations for each flop, and one for a hundred bytes, these are the row's operations (metric
- * "op"); isa is then that of their vectors, precision that of most of them. A metric that is set stays. */
+ * "op"). The isa is then the one of these vectors, the precision the one of most of these operations. A metric that is
+ * set stays. */
 void carm_row_describe(struct carm_row *row);
 
 /* Whether rows can be appended to path; creates it with its header when it is not there.
@@ -56,7 +57,7 @@ void carm_row_describe(struct carm_row *row);
 int carm_row_check(const char *path, struct carm_err *err);
 
 /* Appends rows to path; an empty or new file gets the header first. Several processes may do so at
- * once. On failure the file is as it was. What steers a terminal or breaks a line becomes '?' in names.
+ * once. On failure the file is as it was. Control characters in names become '?'.
  * Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls, share, flops_low,
  * flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
  * job (program of struct carm_job), rank, levels_by (of dram_bytes and the like: "uncore", "simulated",

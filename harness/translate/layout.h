@@ -3,9 +3,9 @@
  * programs read it: their mapping, and each that they could make, is read-only by a seal. The engine copies a block
  * from here in place of decoding the program's code.
  *
- * No block is believed to be of some file: it has the bytes that it was translated from, and those elsewhere that it
- * relies on, and serves where the program's memory has the same ones. So what a program executes, or which file it
- * names, cannot make another program execute wrong code. */
+ * A block is not trusted to belong to a file. A block holds the bytes that were translated and the bytes elsewhere that
+ * its translation depends on. A program uses a block only where the program's memory has the same bytes. So a program
+ * cannot make another one execute wrong code, whatever the program executes and whichever file it names. */
 #pragma once
 
 #include <stdint.h>

@@ -41,7 +41,7 @@ enum carm_record_kind {
     CARM_RECORD_PREFETCH,
     CARM_RECORD_PREFETCH_L2,
     /* A repeated string instruction: rsi and rdi before the instruction and after it, in four
-     * records. The bytes are an element's, the kind says what the instruction does. */
+     * records. CARM_RECORD's bytes are an element's bytes with the CARM_REPEAT bits of the instruction's accesses. */
     CARM_RECORD_BEFORE,
     CARM_RECORD_BEHIND,
 };
@@ -65,7 +65,7 @@ enum { CARM_CLASS_AT = 6, CARM_CLASSES = 2048, CARM_PAGE_CLASSES = 1024, CARM_PA
 /* Sampling: only accesses to some lines are recorded; inside windows, also accesses to the lines
  * of the window's turn. */
 struct carm_record_sample {
-    uint32_t wanted;               /* else everything is recorded */
+    uint32_t wanted;               /* 0: all accesses are recorded */
     uint32_t half;                 /* records of half a window */
     uint32_t between;              /* records between two windows, on average */
     uint32_t dense;                /* so many first windows follow one another directly */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Translated blocks that the programs of a run share (harness/translate/layout.h). Most programs execute the same code
- * of ld.so and libc, and a script starts the same programs again: each would decode it anew, 75% of the time of a
- * short one. A process of carm's own, the builder, translates from the files what programs have executed. */
+ * of ld.so and libc, and a script starts the same programs again. Decoding this code in each program would take 75% of
+ * a short program's time. The builder, a process of carm, translates from the files the code that programs have
+ * executed. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 
 struct carm_stock_keeper;
 
-/* Without one everything works, slower: NULL where the kernel cannot seal it, or without memory. */
+/* returns NULL where the kernel cannot seal memory, or without memory: programs then run without a stock, slower */
 struct carm_stock_keeper *carm_stock_open(void);
 void carm_stock_close(struct carm_stock_keeper *keeper);   /* ends the builder; NULL allowed */
 int carm_stock_fd(const struct carm_stock_keeper *keeper); /* -1 = none */

@@ -37,7 +37,8 @@ struct carm_sum {
 
 /* returns 0 or -CARM_ENOMEM */
 int carm_sums_open(struct carm_sums **out, struct carm_err *err);
-/* Leaves out the blocks, or their counters (carm_blocks_place). A run of many programs has them many times. */
+/* Which parts the sums keep: the blocks, and their counters (carm_blocks_place). A run of many programs has the same
+ * blocks many times. */
 void carm_sums_want(struct carm_sums *sums, bool blocks, bool places);
 void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
 
@@ -58,9 +59,9 @@ struct carm_sums_code {
 
 /* Blocks since the latest carm_sums_codes. */
 uint64_t carm_sums_new_blocks(struct carm_sums *sums);
-/* Whether a program forks again and again, so that its children execute the same code anew. */
+/* Whether a program forks often, so that many children execute the same code. */
 bool carm_sums_forks(const struct carm_sums *sums);
-/* Gives their code to take. take NULL: passes over it */
+/* Calls take for the code of the blocks since the latest call. take NULL: leaves this code out for good */
 void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
                      void *arg);
 

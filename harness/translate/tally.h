@@ -156,7 +156,7 @@ _Static_assert(CARM_TALLY_SITES * sizeof(struct carm_step_counts) <=
                "sites fit a slot");
 _Static_assert(CARM_TALLY_COUNTERS * sizeof(struct carm_tally_row) <=
                    CARM_TALLY_KNOWN_AT - CARM_TALLY_ROWS_AT,
-               "rows fit before the numbers of those that are known");
+               "rows fit before the numbers of known counters");
 _Static_assert(CARM_TALLY_MAPS * sizeof(struct carm_tally_map) <=
                        CARM_TALLY_SITES_AT - CARM_TALLY_MAPS_AT &&
                    CARM_TALLY_SITES * sizeof(struct carm_tally_site) <=
@@ -174,7 +174,7 @@ struct carm_tally {
     uint32_t incomplete;         /* not everything was counted: reason says why */
     uint32_t again;              /* rows that forked children have translated once more */
     uint32_t marks;              /* in use */
-    uint32_t marks_lost;         /* executions of marked code that are in none of them */
+    uint32_t marks_lost;         /* executions of marked code that no mark counts */
     uint32_t marks_lock;         /* 1: a thread is in the marks */
     uint32_t unknown_length;     /* of the first instruction that was not understood */
     uint8_t unknown_code[16];
@@ -187,8 +187,8 @@ enum carm_request_state {
     CARM_REQUEST_ASKED,  /* the process is about to exec: trace it */
     CARM_REQUEST_GO,     /* traced */
     CARM_REQUEST_NO,     /* cannot be traced: the new program is not counted */
-    CARM_REQUEST_FAILED, /* the exec did: let go */
-    CARM_REQUEST_DONE,   /* let go */
+    CARM_REQUEST_FAILED, /* the exec failed: stop tracing the process */
+    CARM_REQUEST_DONE,   /* no longer traced */
 };
 
 /* Requests to the system whose answers may change a program's counts from run to run or from machine to machine. */
@@ -226,10 +226,11 @@ struct carm_control {
 /* The CPU that a program sees (harness/translate/cpu.h). A leaf of cpuid that is not there is zero. */
 enum { CARM_CPU_LEAVES = 56, CARM_CPU_SETS = 8, CARM_CPU_PATH = 48 };
 struct carm_cpu_view {
-    uint32_t on; /* 0: the machine's own, and nothing else here matters */
+    uint32_t on; /* 0: the program sees the machine's CPU, and the other members are unused */
     uint32_t nleaves;
     uint64_t xcr0;
-    uint64_t lacks[CARM_CPU_SETS]; /* bits: sets of instructions (ZydisISASet) that it lacks */
+    uint64_t
+        lacks[CARM_CPU_SETS]; /* bits: sets of instructions (ZydisISASet) that this CPU lacks */
     struct carm_cpu_leaf {
         uint32_t leaf, sub, reg[4]; /* eax, ebx, ecx, edx */
     } leaves[CARM_CPU_LEAVES];

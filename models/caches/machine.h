@@ -15,15 +15,14 @@ struct carm_cache_ways {
     int inclusive; /* of the levels before it: 1, 0; -1 = not known */
 };
 
-/* A cache's bytes as they are simulated: the reported size, or the measured one where that differs by more than a
- * quarter.
- * measured  out, may be NULL: it is the measured one
+/* A cache's simulated size: the reported size, or the measured size where both differ by more than a quarter.
+ * measured  out, may be NULL: whether the result is the measured size
  * returns 0 = the level is not a cache, or its size is not known */
 uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_level *level,
                            bool *measured);
 
-/* Fills levels, cores and last of *out. The size of a level is that of carm_caches_bytes, a measured one
- * rounded by up to 6% so that sets can be sampled. Cores that share a cache are counted without
+/* Fills levels, cores and last of *out. A level has the size of carm_caches_bytes; a measured size is rounded by up to
+ * 6% so that sets can be sampled. Cores that share a cache are counted without
  * their second hardware threads. Unknown ways are taken as 8, or 16 in the last level. A fully
  * associative cache is simulated with 64 ways, which is fast and misses hardly more.
  * ways  [n] of this machine; not used where the model's caches have other sizes

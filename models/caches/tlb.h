@@ -7,9 +7,8 @@
 
 #include "models/caches/lru.h"
 
-/* Both levels are simpler than a core's. The first one keeps one page in each of its sets, so that it sends more
- * lookups to the second, which hit there and wait for nothing. The second one is fully associative, so that its misses
- * are those that no conflict of sets adds to. */
+/* Both levels are simpler than a core's. The first level keeps one page in each set. Its extra misses hit in the second
+ * level and cost no time. The second level is fully associative, so that its misses contain no conflicts of sets. */
 enum { CARM_TLB_FIRST = 64 };
 
 struct carm_tlb {

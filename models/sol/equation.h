@@ -4,7 +4,7 @@
  * A rank is one capital letter with optional digits; a tensor has it once. A compound rank is
  * a sum or difference of ranks, which may have whole factors: (2P+R), (P-R). A plain rank has one
  * size in all tensors; in an operation that is not a contraction, 1 fits any size (broadcasting), and
- * the output may have ranks of its own. Tensors after those of the equation are let be: the bias of a
+ * the output may have ranks of its own. Further tensors behind the equation's are not checked: the bias of a
  * convolution, indices beside a maximum.
  * Source: the Solar project's docs/EINSUM_GUIDE.md; factors and broadcasting are ours. */
 #pragma once
@@ -42,8 +42,7 @@ int carm_sol_equation(const char *text, const struct carm_sol_operands *operands
                       char *why, enum carm_sol_misfit *misfit);
 
 /* The multiply-accumulates of a convolution, transposed or not, in any number of groups, or of a
- * product of matrices, from the shapes alone: what an equation cannot say of groups, and of heads that
- * share keys.
+ * product of matrices, from the shapes alone. An equation cannot express groups, nor heads that share keys.
  *   conv1d to conv3d     each output element: the weights of one output channel
  *   convtranspose1d ...  each input element: the weights of one input channel. At most each output position
  *                        times all weights, which the equation BC(P-R),CKR->BKP counts with one group

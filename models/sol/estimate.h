@@ -7,14 +7,14 @@
  *   fused              sum of max(c_i, m_i), external tensors only
  *   fused+prefetched   max(sum of c_i, sum of m_i), external tensors only
  * As implemented: max(sum c, sum m) for all three.
- * c_i = max(macs / MAC_per_cycle, other / other_per_cycle). For the whole graph each of the two is
- * summed by itself before the larger is taken, as the guide's formula has it.
+ * c_i = max(macs / MAC_per_cycle, other / other_per_cycle). For the whole graph, both quotients are summed over the
+ * operations before the larger sum is taken, as in the guide's formula.
  *
  * With finite storage: m_i has the spilled elements, too, and the levels on the chip limit as memory
  * does. The innermost level carries all that an operation moves; each further one its external
- * elements (read once) and the intermediates that missed in the level before; memory those that
- * missed in the last. A miss in an outer level is one in all inner ones. A level without size keeps
- * nothing; one without bandwidth limits nothing. fused takes the least recently used policy,
+ * elements (read once) and the intermediates that missed in the level before; memory carries the intermediates that
+ * missed in the last level. A miss in an outer level is a miss in all inner levels. A level without size keeps no
+ * tensor; a level without bandwidth does not limit. fused takes the least recently used policy,
  * fused+prefetched the better of both. */
 #pragma once
 

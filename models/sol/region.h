@@ -10,12 +10,12 @@
  *   expand                 dimensions of 1 are repeated
  *   others                 a reshape, where the elements are as many
  * A slice reads the part that its raw_attributes name.
- * What a base is charged is never more than it has, and the largest of
+ * The charge of a base is at most its size, and the largest of
  *   - the union of all parts whose place is known;
  *   - for a view that is split where its own place in the base is not known: its pieces together;
  *   - each other read by itself.
- * Each is a lower bound of what must be read; where all places are known, it is exact. So it is while
- * the parts of a tensor are no more than some million runs of neighbouring elements. */
+ * Each of the three is a lower bound of the elements that must be read. The first is exact where all places are known
+ * and the parts of a tensor are no more than some million runs of neighbouring elements. */
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The traffic of each layer of a graph, independent of any machine.
  *
- * What a layer does, by kind, in elements of the shapes in which it sees its tensors:
+ * Work and traffic of a layer by its kind, in elements of the shapes that the layer gives its tensors:
  *
  *   kind        work            reads                                  writes
  *   COMPUTE     macs or points  all inputs                             all outputs
@@ -26,13 +26,13 @@
  *                 makes it and no other takes it nor another output of the one that makes it: a
  *                 model output;
  *   intermediate  otherwise, even if it is a model output, too.
- * A slice, a scatter and an embedding are operations: what they give is a tensor of its own, and an
- * intermediate where another operation takes it. The slice's own read is the one that is external
- * where its source is; its consumer's read is not. So reading a scatter's output (a cache of keys) is
+ * A slice, a scatter and an embedding are operations: their output is a tensor of its own, and an
+ * intermediate where another operation takes it. The slice's read of an external source is external traffic; its
+ * consumer's read is not. So reading a scatter's output (a cache of keys) is
  * intermediate traffic, as in Solar: it costs nothing fused, and all where there is no room on the
  * chip.
- * An external tensor is charged once: to its first reader in execution order what that reads, to a
- * later one what it reads beyond (models/sol/region.h); the rest is repeated.
+ * An external tensor is charged once (models/sol/region.h): its first reader in execution order is charged the elements
+ * that it reads, each later reader the elements that no earlier one read. Other reads are repeated.
  * A dead end is an operation whose result nobody takes and whose inputs, one of them no weight or view
  * of one, come from nowhere, in a graph that has start layers: without these, inputs from nowhere are the model's.
  *
@@ -70,8 +70,8 @@ enum carm_sol_class {
     CARM_SOL_INTERMEDIATE, /* made by one operation, taken by another */
 };
 
-/* What each slot of a graph's layers moves, and which tensor that is when views are looked through:
- * the table above, slot by slot. Arrays by the graph's numbers of slots and tensors. */
+/* The table above for each slot of a graph's layers: the elements that the slot moves, and the base of its tensor.
+ * Arrays by the graph's numbers of slots and tensors. */
 struct carm_sol_traffic {
     uint64_t *moved; /* [nuses] elements read by an input slot, written by an output slot */
     uint32_t *base;  /* [ntensors] the tensor of which this one is a view; itself = not a view */

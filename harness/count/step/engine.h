@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts of a piece of the calling thread's own code, in a program that `carm run --counters translate` runs:
- * what harness/count/step/trap.h does, exactly and fast, for the engine counts all instructions anyway. The
- * engine is asked by a system call that the kernel does not have. Without the engine, the kernel says so.
+/* Counts of a piece of the calling thread's own code, in a program that `carm run --counters translate` runs.
+ * The counts are those of harness/count/step/trap.h and cost little, as the engine counts all instructions anyway. A
+ * system call that the kernel does not have asks the engine. Without the engine, the kernel answers ENOSYS.
  *
- * What is counted is as in trap.h, but handlers of signals count as well, and of calls that lead into a
- * function with CARM_STEP_TEXT only direct ones are left out: set LD_BIND_NOW, so that no call leads through
- * the dynamic linker. */
+ * Two differences from trap.h: handlers of signals count as well, and only direct calls into a function with
+ * CARM_STEP_TEXT are left out. Set LD_BIND_NOW, so that no call leads through the dynamic linker. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 /* Stepping of the calling thread by the trap flag: exact counts of a piece of its own code. Slow (some
  * 100 000 instructions a second): never take a time from a stepped run.
  *
- * What is counted: the instructions of the thread itself, in user mode, those of libraries included,
- * from the return of the outermost function with CARM_STEP_TEXT that begins to the `call` or `jmp`
- * that leads into the one that ends (its way through the PLT included). Not counted: signal handlers
- * of the program, threads and processes that it starts, the kernel. While stepped, the thread cannot
- * block SIGTRAP nor install a handler for it; both calls seem to succeed. */
+ * Counted are the thread's own instructions in user mode, libraries included. The first is behind the return of the
+ * outermost function with CARM_STEP_TEXT that begins the stepping. The last is the `call` or `jmp` into the function
+ * that ends the stepping; the PLT's instructions on this way count. Not counted are the program's signal handlers, the
+ * threads and processes that the thread starts, and the kernel. While stepped, the thread can neither block SIGTRAP nor
+ * install a handler for SIGTRAP; both calls seem to succeed. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,14 +37,14 @@ int carm_step_begin(uint64_t budget, struct carm_err *err);
  * returns 0 or -CARM_EINVAL (not stepping) */
 int carm_step_read(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
 
-/* Ends it.
+/* Ends the stepping.
  * complete  false when the budget ended before, or the program left the trap flag behind (a jump out of
  *           a signal handler)
  * returns 0 or -CARM_EINVAL (not stepping) */
 int carm_step_end(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
 
-/* The calling thread is between begin and end, paused or past its budget included. False in a child
- * that fork made of it. */
+/* Whether the calling thread is between begin and end, also while paused or past the budget. False in a forked
+ * child. */
 bool carm_step_active(void);
 
 /* Run at full speed until resume: for long work between, in a function with CARM_STEP_TEXT. Nothing

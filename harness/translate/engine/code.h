@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes of x86-64 instructions. The cache's memory is mapped twice (cache.h): code is executed where it cannot be
- * written, and written where it cannot be executed. All addresses are those where it is executed. */
+ * written, and written where it cannot be executed. Every address here is of the executable mapping. */
 #pragma once
 
 #include <stddef.h>
@@ -12,16 +12,16 @@
 
 enum { CARM_NOTES_MAX = 512 };
 
-/* Where the code of a block is otherwise at another place; for carm's builder (stock.c). */
+/* Bytes of a block's code that depend on the address of the code, for carm's builder (stock.c). */
 struct carm_notes {
-    bool full; /* it has more */
+    bool full; /* the block has more of them than the list */
     uint32_t n;
     struct {
         const uint8_t *at;
         enum carm_stock_how how;
     } list[CARM_NOTES_MAX];
-    uint64_t peeked[2];  /* code elsewhere that it relies on ... */
-    uint16_t npeeked[2]; /* ... bytes of it */
+    uint64_t peeked[2];  /* addresses of code elsewhere that the block depends on ... */
+    uint16_t npeeked[2]; /* ... and the number of its bytes */
 };
 
 struct carm_emit {

@@ -221,7 +221,7 @@ _Noreturn void carm_resume(struct carm_thread *t);
 _Noreturn void carm_do_syscall(struct carm_thread *t);
 /* Raises a trap with the program's registers, so that the kernel saves them. */
 _Noreturn void carm_deliver(struct carm_thread *t);
-/* Jumps to t->code with the program's registers and looks at nothing else. */
+/* Jumps to t->code with the program's registers, without looking for pending signals. */
 _Noreturn void carm_go_native(struct carm_thread *t);
 /* clone: returns in the parent; the child goes on in carm_clone_child(child) on the child's stack.
  * nr is SYS_clone, _clone3, _fork or _vfork */

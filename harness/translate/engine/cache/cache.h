@@ -24,12 +24,13 @@ extern struct carm_boot carm_boot; /* vectors.c */
 
 /* Zeroed pages of the engine, without memory until they are touched. NULL: no memory */
 void *carm_pages(uint64_t bytes, int prot);
-/* Memory for code, which is mapped twice: one can be written and has a random address; the other can be
- * executed. What runs in the program never meets memory that is both. */
-void *carm_pages_alias(uint64_t bytes); /* that can be written. NULL: none */
-/* Address space for the other. at: 0 = anywhere. NULL: it is not free */
+/* Memory for code is mapped twice: the writable mapping has a random address, the other mapping is executable. No
+ * mapping of the program is both. */
+void *carm_pages_alias(uint64_t bytes); /* the writable mapping. NULL: no memory */
+/* Address space for the executable mapping. at: 0 = anywhere. NULL: not free */
 void *carm_pages_reserve(uint64_t at, uint64_t bytes);
-/* Makes it so, in the place of anything there, which other threads may be executing. returns false: the kernel refuses */
+/* Maps the alias at `at`, executable, in place of the pages there, which other threads may be executing.
+ * returns false: the kernel refuses */
 bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
 /* Memory that fills up from its begin: pages come up to 16 at a time, as page faults would take three times as long. A
@@ -42,9 +43,9 @@ struct carm_ahead {
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used);
 void carm_pages_now(void *at, uint64_t bytes); /* all of them */
 bool carm_pages_known(void);      /* whether carm_pages_free_all knows all of the engine's pages */
-bool carm_pages_own(uint64_t at); /* whether it is in one of them */
+bool carm_pages_own(uint64_t at); /* whether the address is in the engine's pages */
 void carm_pages_free_all(void);
-/* Of these pages; data: only those that are private and can be written */
+/* Bytes of the engine's pages; data: of its private writable pages alone */
 uint64_t carm_pages_bytes(bool data);
 extern bool carm_pages_shared;  /* another process may use the engine's pages */
 extern uint64_t carm_tally_end; /* end of the mapped part of the tally */

@@ -12,7 +12,8 @@
  * why  out, when NULL is returned: a phrase that names the code that cannot be counted */
 struct carm_block *carm_translate(uint64_t pc, bool indirect, const char **why);
 
-/* The same where nothing has to be decoded: needs no registers of the engine's. returns NULL: it has to be */
+/* Like carm_translate for code that was translated before, in this program or in the stock. Needs no vector
+ * registers. returns NULL: the code must be decoded */
 struct carm_block *carm_translated(uint64_t pc, bool indirect);
 
 /* Writes the code of a block of n instructions.
@@ -34,7 +35,7 @@ enum { CARM_CHECK_BYTES = 48 };
 /* Not NULL: in carm's builder */
 extern struct carm_notes *carm_notes;
 
-/* ---- what was translated before (stock.c) ---- */
+/* ---- blocks of the stock (stock.c) ---- */
 
 void carm_stock_open(void); /* where carm has mapped it */
 /* The block of the stock that is at pc, where so many bytes of code are. parts: out. returns NULL: none */
@@ -60,8 +61,8 @@ struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n
 uint64_t carm_live_flags(const struct carm_insn_full *insns, unsigned n, struct carm_place *place);
 _Static_assert(CARM_BLOCK_INSNS <= 64, "a bit for each");
 
-/* Before a fork: translates and links what the earlier children translated each for itself, so that the next ones find
- * it. 300 forks of a small script took 133 page faults each, 80 of them for the same 60 blocks. */
+/* Before a fork: translates and links the code that each earlier child translated for itself, so that the next children
+ * find the blocks. 300 forks of a small script took 133 page faults each, 80 of them for the same 60 blocks. */
 void carm_translate_for_children(struct carm_thread *t);
 
 /* Accounts (tallies.c). */
