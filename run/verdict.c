@@ -980,6 +980,34 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
     return rc;
 }
 
+static int by_share(const void *left, const void *right)
+{
+    const struct carm_run_cause *a = left, *b = right;
+    return (a->share < b->share) - (a->share > b->share);
+}
+
+size_t carm_run_causes(const struct carm_profile *profile, const struct carm_run_verdict *verdicts,
+                       struct carm_run_cause *out)
+{
+    double sure[CARM_LIMITS] = {0.0}, estimates[CARM_LIMITS] = {0.0};
+    size_t n = 0;
+    for (size_t i = 0; i < profile->nrows; i++) {
+        const struct carm_verdict *v = &verdicts[i].verdict;
+        const enum carm_limit limit = v->limit == CARM_LIMIT_UNKNOWN ? v->second : v->limit;
+        const double share = verdicts[i].has ? profile->rows[i].share * v->explains : 0.0;
+        *(v->estimate ? &estimates[limit] : &sure[limit]) += share;
+    }
+    for (int k = 0; k < CARM_LIMITS; k++) {
+        if (k != CARM_LIMIT_UNKNOWN && sure[k] + estimates[k] > 0.0) {
+            out[n++] = (struct carm_run_cause){.limit = (enum carm_limit)k,
+                                               .share = sure[k] + estimates[k],
+                                               .estimate = estimates[k] > sure[k]};
+        }
+    }
+    qsort(out, n, sizeof *out, by_share);
+    return n;
+}
+
 void carm_run_verdict_row(const struct carm_run_verdict *of, struct carm_row *row)
 {
     const struct carm_verdict_kept v = carm_verdict_keep(&of->verdict);

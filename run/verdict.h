@@ -48,6 +48,20 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                       const struct carm_model *model, const struct carm_microarchitecture *theory,
                       struct carm_err *err);
 
+/* How much of the program's time one limit explains, over all of its parts: of each, the bound that is largest, also
+ * where the rest of the part's time is not known. */
+struct carm_run_cause {
+    enum carm_limit limit;
+    double share;  /* of the processor time */
+    bool estimate; /* most of it */
+};
+
+/* verdicts  [profile->nrows]
+ * out       [CARM_LIMITS] from the largest
+ * returns their number */
+size_t carm_run_causes(const struct carm_profile *profile, const struct carm_run_verdict *verdicts,
+                       struct carm_run_cause *out);
+
 /* The verdict goes to the columns of a row of points.csv. */
 void carm_run_verdict_row(const struct carm_run_verdict *of, struct carm_row *row);
 

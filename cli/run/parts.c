@@ -455,6 +455,15 @@ static json_t *make_totals(const struct carm_totals *totals)
     return carm_jwrite_done(o, ok);
 }
 
+static json_t *cause_json(const void *causes, size_t i)
+{
+    const struct carm_run_cause *c = &((const struct carm_run_cause *)causes)[i];
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_text(o, "limit", carm_limit_name(c->limit)) &&
+                                   carm_jwrite_number(o, "share", c->share) &&
+                                   carm_jwrite_bool(o, "estimate", c->estimate));
+}
+
 int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
 {
     const struct carm_run_found *f = context;
@@ -462,6 +471,8 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
     const struct carm_profile *profile = f->profile;
     const struct showing of = {run, profile, f->levels, f->model, f->verdicts, false};
     struct carm_run_placed *s = calloc(1, sizeof *s);
+    struct carm_run_cause causes[CARM_LIMITS];
+    const size_t ncauses = f->verdicts ? carm_run_causes(profile, f->verdicts, causes) : 0;
     json_t *o = s ? json_object() : NULL;
     json_t *parts = s ? json_array() : NULL;
     json_t *whole = json_object();
@@ -483,6 +494,7 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
          (!run->has_totals || carm_jwrite_value(o, "counters", make_totals(&run->totals))) &&
          carm_jwrite_value(o, "whole",
                            carm_jwrite_done(whole, put_counts(whole, &run->row.counts))) &&
+         (!ncauses || carm_jwrite_array(o, "causes", causes, ncauses, cause_json)) &&
          (!f->whatif || carm_run_whatif_json(f->whatif, profile, o)) &&
          (!f->changed || carm_run_change_json(f->changed, profile, o)) &&
          carm_jwrite_value(o, "parts", json_incref(parts));

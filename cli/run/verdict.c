@@ -208,11 +208,33 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     }
 }
 
+/* One line about all parts together, where no one takes most of the time. */
+static void show_causes(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
+{
+    static const double worth = 0.02; /* of the time */
+    struct carm_run_cause causes[CARM_LIMITS];
+    const size_t n = carm_run_causes(profile, verdicts, causes);
+    char text[512] = "";
+    double known = 0.0;
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < sizeof text; i++) {
+        if (causes[i].share >= worth) {
+            known += causes[i].share;
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s %.0f%%",
+                                     used ? ", " : "", causes[i].estimate ? "maybe " : "",
+                                     carm_limit_words(causes[i].limit), 100.0 * causes[i].share);
+        }
+    }
+    if (used) {
+        say("all together: %s; not known %.0f%%", text, 100.0 * fmax(0.0, 1.0 - known));
+    }
+}
+
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,
                             const struct carm_run_verdict *verdicts)
 {
-    static const double worth_a_row = 0.01;
-    bool answered = false, starred = false;
+    static const double worth_a_row = 0.01, most = 0.5;
+    bool answered = false, starred = false, spread = false;
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
         const struct carm_verdict *v = &verdicts[i].verdict;
@@ -222,6 +244,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
             continue;
         }
         if (!answered) {
+            spread = row->share < most;
             show_answer(run, profile->rows, row, &verdicts[i]);
             snprintf(text, sizeof text, "%6s  %-26s %8s  %-8s", "time", "limited by", "explains",
                      "gain");
@@ -234,6 +257,9 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         snprintf(text, sizeof text, "%5.1f%%  %-26s %7.0f%%  %-8s", 100.0 * row->share,
                  carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains, gain);
         carm_run_say_row(text, carm_run_name_cut(name, sizeof name, row, 64));
+    }
+    if (spread) {
+        show_causes(profile, verdicts);
     }
     if (starred) {
         fprintf(stderr, "carm: * measured: the table of --what-if has the change\n");
