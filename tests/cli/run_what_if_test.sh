@@ -27,6 +27,9 @@ int main(int argc, char **argv)
     enum { N = 1 << 17 };
     static double a[N], b[N];
     struct itimerval each = {{0, 1000}, {0, 1000}};
+    FILE *begun = fopen("begun", "a");
+    fputs("once\n", begun);
+    fclose(begun);
     signal(SIGALRM, on_alarm);
     setitimer(ITIMER_REAL, &each, 0);
     for (int i = 0; i < N; i++) b[i] = i % 97;
@@ -44,6 +47,10 @@ int main(int argc, char **argv)
 }
 END
 cc -O2 -g -o program program.c || exit 1
+# whether the program or a copy of it does
+lives() {
+    readlink /proc/[0-9]*/exe 2>/dev/null | grep -qF "$tmp/program"
+}
 ./program alone >want
 "$carm" run --what-if --json json -- ./program file >"$tmp/got" 2>"$tmp/err" </dev/null
 status=$?
@@ -72,7 +79,7 @@ if loop["reason"] is None:
     assert {c["change"]: c for c in loop["changes"]}["divisions_cheap"]["nothing_to_change"], loop
 END
 ok 'JSON has each change, measured or with its reason'
-! readlink /proc/[0-9]*/exe 2>/dev/null | grep -qF "$tmp/program"
+! lives
 ok 'no process is left'
 
 "$carm" run --what-if --memory 256M -- ./program file >"$tmp/out" 2>"$tmp/err" </dev/null
@@ -87,15 +94,15 @@ echo hello | "$carm" run --what-if --json json -- ./program file x >"$tmp/out" 2
 ok 'input that can be read only once is the first run'"'"'s'
 # Ctrl-C in the third run, at the program and its copies: that run's line is not written
 : >file
+: >begun
 setsid env --default-signal=INT "$carm" run --what-if --json json -- ./program file >"$tmp/out" 2>"$tmp/err" </dev/null &
 pid=$!
 i=0
-while [ "$(wc -l <file )" -lt 2 ] && [ $((i += 1)) -lt 1200 ]; do sleep 0.05; done
+while [ "$(wc -l <begun)" -lt 3 ] && [ $((i += 1)) -lt 1200 ]; do sleep 0.05; done
 sleep 0.1
 kill -INT -"$pid"
 wait "$pid"
-[ $? -eq 7 ] && [ "$(wc -l <file)" -eq 2 ] && grep -q '"reason": "interrupted"' json &&
-    ! readlink /proc/[0-9]*/exe 2>/dev/null | grep -qF "$tmp/program"
+[ $? -eq 7 ] && [ "$(wc -l <file)" -eq 2 ] && grep -q '"reason": "interrupted"' json && ! lives
 ok 'Ctrl-C ends the program, its copies and the measurement'
 "$carm" run --what-if -- sh -c 'exit 3' >"$tmp/out" 2>"$tmp/err" </dev/null
 [ $? -eq 3 ] && grep -q 'what if: nothing was tried: ' err
