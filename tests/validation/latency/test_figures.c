@@ -261,6 +261,67 @@ TEST(misses_in_flight_are_counted)
     assert_true(checked >= 2);
 }
 
+/* Rates that run by the real clock: each is there with its lines and pages. The least of them, walks in a slow guest,
+ * takes 100 ns, and no core starts ten accesses in a nanosecond. */
+TEST(accesses_side_by_side_have_their_rates)
+{
+    const uint64_t all = 24 * MIB; /* two fifths of 64 MiB, in whole 2 MiB pages */
+    const uint64_t pages = 1536;   /* the least set beyond the 1024 of the TLB */
+    const uint64_t walks = pages / 2 * 3, near = PAGE + 64, far = (CARM_WALK_FAR * PAGE) + 64;
+    const struct {
+        const char *level, *code;
+        uint64_t bytes;
+        bool flat; /* with the latency of a load; else each access is one in flight */
+    } rows[] = {
+        {"DRAM", CARM_STREAM_LOADS, all, true},
+        {"DRAM", CARM_STREAM_MIXED, all, true},
+        {"DRAM", CARM_STREAM_STORES, all, true},
+        {CARM_WALK, CARM_WALK_NEAR_LOADS, walks * near, false},
+        {CARM_WALK, CARM_WALK_NEAR_STORES, walks * near, false},
+        {CARM_WALK, CARM_WALK_FAR_LOADS, all / far * far, false},
+        {CARM_WALK, CARM_WALK_FAR_STORES, all / far * far, false},
+        {"L2", CARM_ALIASED_LOADS, (uint64_t)256 * PAGE, false},
+        {"L2", CARM_ALIASED_UPDATES, (uint64_t)256 * PAGE, false},
+        {"L3", CARM_ALIASED_LOADS, pages / 3 * 2 * PAGE, false},
+        {"L3", CARM_ALIASED_UPDATES, pages / 3 * 2 * PAGE, false},
+        {"DRAM", CARM_ALIASED_LOADS, all, false},
+        {"DRAM", CARM_ALIASED_UPDATES, all, false},
+        {"L2", CARM_SCATTERED_STORES, 0, false},
+        {"L2", CARM_SCATTERED_UPDATES, 0, false},
+        {"L3", CARM_SCATTERED_STORES, 0, false},
+        {"L3", CARM_SCATTERED_UPDATES, 0, false},
+        {"DRAM", CARM_SCATTERED_STORES, all, false},
+    };
+    assert_true(walks * far > all); /* as many as there is memory for */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct carm_in_flight *f = NULL;
+        size_t found = 0;
+        for (size_t k = 0; k < model.nin_flight; k++) {
+            const struct carm_in_flight *each = &model.in_flight[k];
+            if (strcmp(each->level, rows[i].level) == 0 && strcmp(each->code, rows[i].code) == 0 &&
+                each->page_bytes == PAGE) {
+                f = each;
+                found++;
+            }
+        }
+        fail_if(found != 1, "%s %s: %zu rates", rows[i].level, rows[i].code, found);
+        const struct carm_latency *level =
+            carm_latency_find(&model, rows[i].level, CARM_LATENCY_RANDOM, PAGE);
+        assert_int_equal(f->working_set_bytes,
+                         rows[i].bytes ? rows[i].bytes : level->working_set_bytes);
+        fail_if(!(f->rate > 1e6 && f->rate < 1e10), "%s %s: %g/s", f->level, f->code, f->rate);
+        assert_near(f->latency_seconds, rows[i].flat ? 300.0 / hz : 1.0 / f->rate, 1e-15);
+        assert_near(f->lines, f->rate * f->latency_seconds, 1e-9 * f->lines);
+        assert_true(f->ci95.lo <= f->rate && f->rate <= f->ci95.hi);
+        assert_true(f->chains == 1 && f->npoints == 1 && f->points[0].chains == 1);
+        assert_near(f->points[0].rate, f->rate, 0.0);
+    }
+    for (size_t k = 0; k < model.nin_flight; k++) { /* in DRAM an update's rate is a load's */
+        assert_true(strcmp(model.in_flight[k].level, "DRAM") != 0 ||
+                    strcmp(model.in_flight[k].code, CARM_SCATTERED_UPDATES) != 0);
+    }
+}
+
 TEST(a_load_beside_streams_has_its_latency)
 {
     if (real->cores < 2) {
