@@ -29,7 +29,6 @@ static const double long_share = 0.01;
 
 /* Registers of HyperLogLog, which is right within 1.04 / sqrt(64) = 13%.
  * source: Flajolet et al. 2007 */
-enum { PAGES_BITS = 6, PAGES_KEPT = 1 << PAGES_BITS };
 
 /* One load or store of an instruction; without sampling, all accesses of the instruction. */
 struct instruction {
@@ -43,12 +42,13 @@ struct instruction {
     uint32_t moved;   /* steps to other addresses ... */
     uint32_t apart;   /* ... by 4096 bytes or more */
     int64_t step;     /* without sampling: most of the steps, if there are most of one kind ... */
-    uint32_t votes, followed;  /* ... by a vote (Boyer, Moore 1991), and how many follow it */
-    uint32_t translated;       /* accesses that the simulated TLB had; of a sample, to its pages */
-    uint32_t walks;            /* of these: those that need a walk */
-    double far;                /* how far they are from the last page: struct carm_run_places */
-    uint64_t walked;           /* page of the latest walk */
-    uint8_t pages[PAGES_KEPT]; /* a sketch of its pages: carm_run_levels_lines counts them */
+    uint32_t votes, followed; /* ... by a vote (Boyer, Moore 1991), and how many follow it */
+    uint32_t translated;      /* accesses that the simulated TLB had; of a sample, to its pages */
+    uint32_t walks;           /* of these: those that need a walk */
+    double far;               /* how far they are from the last page: struct carm_run_places */
+    uint64_t walked;          /* page of the latest walk */
+    uint8_t
+        pages[CARM_RUN_PAGES_KEPT]; /* a sketch of its pages: carm_run_levels_lines counts them */
 };
 
 /* The number of a recently numbered instruction. */
@@ -101,10 +101,11 @@ struct carm_run_levels {
     struct writer writers[WRITERS];
     struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
-    struct stores *stores;         /* [cores of the config] */
-    uint64_t tlb_pages;            /* 0 = not known */
-    double paged;                  /* the share of all pages that the TLB gets */
-    struct carm_tlb *tlb;          /* [cores of the config] zeros before a core's first access */
+    struct stores *stores; /* [cores of the config] */
+    uint64_t tlb_pages;    /* 0 = not known */
+    double paged;          /* the share of all pages that the TLB gets */
+    double met;            /* the share of all pages that have recorded lines outside of windows */
+    struct carm_tlb *tlb;  /* [cores of the config] zeros before a core's first access */
     struct carm_run_figures *rows; /* [nrows] of the profile */
     size_t nrows;
 };
@@ -244,8 +245,8 @@ static void note_access(struct carm_run_levels *l, uint32_t number, uint32_t thr
         }
         const uint64_t hash = (address / PAGE + 1) * UINT64_C(0x9e3779b97f4a7c15);
         const uint64_t mixed = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
-        const uint8_t rank = (uint8_t)(1 + __builtin_clzll(mixed << PAGES_BITS | 1));
-        uint8_t *kept = &i->pages[mixed >> (64 - PAGES_BITS)];
+        const uint8_t rank = (uint8_t)(1 + __builtin_clzll(mixed << CARM_RUN_PAGES_BITS | 1));
+        uint8_t *kept = &i->pages[mixed >> (64 - CARM_RUN_PAGES_BITS)];
         *kept = rank > *kept ? rank : *kept;
     }
 }
@@ -326,6 +327,17 @@ const struct carm_run_prefetch *carm_run_prefetch_find(const char *word)
     return NULL;
 }
 
+static double pages_met(const struct carm_sampled_plan *plan)
+{
+    enum { LINES = PAGE / LINE };
+    double met = 0.0;
+    for (size_t p = 0; p < CARM_SAMPLED_PAGES; p++) {
+        const uint8_t *lines = &plan->classes[p * LINES % CARM_SAMPLED_CLASSES];
+        met += plan->pages[p] || memchr(lines, 1, LINES) ? 1.0 : 0.0;
+    }
+    return met / CARM_SAMPLED_PAGES;
+}
+
 /* beside  the other caches of the same accesses; NULL = none */
 static int sample(struct carm_run_levels *l, const struct carm_run_levels *beside, double share,
                   struct carm_err *err)
@@ -340,6 +352,7 @@ static int sample(struct carm_run_levels *l, const struct carm_run_levels *besid
         l->paged = (double)l->about.plan.npages / CARM_SAMPLED_PAGES;
         l->tlb_pages = (uint64_t)ceil((double)l->tlb_pages * l->paged);
         memcpy(of->pages, l->about.plan.pages, sizeof of->pages);
+        l->met = pages_met(&l->about.plan);
         of->half = l->about.plan.half_records;
         of->between = l->about.plan.between_records;
         of->dense = l->about.plan.dense;
@@ -395,7 +408,7 @@ static int create(struct carm_run_levels **out, const struct carm_model *model,
     l->about.config.streams = prefetch->streams;
     l->stores = !rc ? calloc(l->about.config.cores, sizeof *l->stores) : NULL;
     l->tlb_pages = (uint64_t)carm_latency_tlb_pages(model);
-    l->paged = 1.0;
+    l->paged = l->met = 1.0;
     l->tlb = l->tlb_pages && !rc ? calloc(l->about.config.cores, sizeof *l->tlb) : NULL;
     return rc;
 }
@@ -691,17 +704,25 @@ void carm_run_levels_put(const struct carm_run_levels *l, size_t row, struct car
 }
 
 /* How many pages a sketch has seen. */
-static double count_pages(const uint8_t pages[PAGES_KEPT])
+static double count_pages(const uint8_t pages[CARM_RUN_PAGES_KEPT])
 {
     static const double correction = 0.709; /* for 64 registers */
     double sum = 0.0;
     int empty = 0;
-    for (int i = 0; i < PAGES_KEPT; i++) {
+    for (int i = 0; i < CARM_RUN_PAGES_KEPT; i++) {
         sum += ldexp(1.0, -pages[i]);
         empty += pages[i] == 0;
     }
-    const double n = correction * PAGES_KEPT * PAGES_KEPT / sum;
-    return n < 2.5 * PAGES_KEPT && empty ? PAGES_KEPT * log((double)PAGES_KEPT / empty) : n;
+    const double n = correction * CARM_RUN_PAGES_KEPT * CARM_RUN_PAGES_KEPT / sum;
+    return n < 2.5 * CARM_RUN_PAGES_KEPT && empty
+               ? CARM_RUN_PAGES_KEPT * log((double)CARM_RUN_PAGES_KEPT / empty)
+               : n;
+}
+
+double carm_run_levels_pages(const struct carm_run_levels *l,
+                             const uint8_t sketch[CARM_RUN_PAGES_KEPT])
+{
+    return count_pages(sketch) / fmax(l->met, 0.1); /* windows meet the others */
 }
 
 bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_blocks *blocks,
@@ -717,7 +738,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     double executed = 0.0; /* accesses of a sampled program */
     double seen = 0.0, splits = 0.0, translated = 0.0, walks = 0.0, far = 0.0, followed = 0.0;
     memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
-    uint8_t pages[PAGES_KEPT] = {0};
+    uint8_t pages[CARM_RUN_PAGES_KEPT] = {0};
     memset(places, 0, sizeof *places);
     double contended = 0.0, ordered = 0.0, aliased = 0.0;
     const struct where key = {.module = module, .at = at};
@@ -748,7 +769,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
         far += by->far;
         places->step = by->followed > followed ? by->step : places->step;
         followed = by->followed > followed ? by->followed : followed;
-        for (size_t r = 0; r < PAGES_KEPT; r++) {
+        for (size_t r = 0; r < CARM_RUN_PAGES_KEPT; r++) {
             pages[r] = by->pages[r] > pages[r] ? by->pages[r] : pages[r];
         }
         if (l->sampled) {
@@ -778,6 +799,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     splits *= l->sampled ? 0.5 : 1.0;
     seen -= l->sampled ? splits : 0.0;
     places->pages = count_pages(pages);
+    memcpy(places->sketch, pages, sizeof pages);
     places->split = seen > 0.0 ? splits / seen : 0.0;
     memset(levels, 0, sizeof levels);
     if (l->sampled) {

@@ -79,11 +79,14 @@ void carm_run_levels_put(const struct carm_run_levels *levels, size_t row, struc
 const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *levels,
                                                    size_t row);
 /* Where an instruction's recorded accesses go. */
+enum { CARM_RUN_PAGES_BITS = 6, CARM_RUN_PAGES_KEPT = 1 << CARM_RUN_PAGES_BITS };
+
 struct carm_run_places {
-    double split;     /* share of them that is of two lines */
-    double contended; /* share to lines that several threads write */
-    double aliased;   /* share of the loads behind a store to the same place of another page */
-    double pages;     /* number of pages of 4 KiB, within some 13% */
+    uint8_t sketch[CARM_RUN_PAGES_KEPT]; /* of its pages; carm_run_levels_pages counts them */
+    double split;                        /* share of them that is of two lines */
+    double contended;                    /* share to lines that several threads write */
+    double aliased; /* share of the loads behind a store to the same place of another page */
+    double pages;   /* number of pages of 4 KiB, within some 13% */
     /* of steps from one recorded access of the instruction to the next: */
     double apart;      /* share of the moves by 4096 bytes or more */
     int64_t step;      /* bytes of most steps; 0 = they differ, or a sample was simulated */
@@ -100,6 +103,11 @@ struct carm_run_places {
 bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
                            uint32_t module, uint64_t at, double *lines,
                            struct carm_run_places *places);
+/* The number of pages of 4 KiB of sketches together, within some 13%: of all instructions of a loop that sweeps over
+ * its data.
+ * sketch  by register the largest of the instructions */
+double carm_run_levels_pages(const struct carm_run_levels *levels,
+                             const uint8_t sketch[CARM_RUN_PAGES_KEPT]);
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
 /* The same of the other caches; NULL where there are none. */
 const struct carm_run_levels *carm_run_levels_changed(const struct carm_run_levels *levels);

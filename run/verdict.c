@@ -510,6 +510,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     size_t *sweeps = calloc(code->nops + 1, sizeof *sweeps), nsweeps = 0;
     struct lines *sets = calloc(code->nops + 1, sizeof *sets);
     double swept = 0.0;
+    uint8_t swept_over[CARM_RUN_PAGES_KEPT] = {0}; /* a sketch of all pages */
     double apart = 0.0, restored = 0.0; /* loads of lines of one set, and stores to such lines */
     double unloaded[CARM_FROM_PLACES] = {
         0.0}; /* lines that come for no load of string instructions */
@@ -556,6 +557,9 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
                 places.split * insn->executions / n;
         }
         double lines[CARM_FROM_PLACES] = {0.0}, all = 0.0;
+        for (size_t k = 0; k < CARM_RUN_PAGES_KEPT; k++) {
+            swept_over[k] = places.sketch[k] > swept_over[k] ? places.sketch[k] : swept_over[k];
+        }
         for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
             lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
             all += brought[k];
@@ -615,6 +619,11 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         in->waited += jumps && !a->on_chain && insn->loads ? lines[CARM_FROM_DRAM] / n : 0.0;
         v->scattered = v->scattered || jumps;
         v->leaps = v->leaps || (jumps && a->pattern == CARM_PATTERN_REGULAR);
+    }
+    if (in->roofs &&
+        !v->scattered) { /* simulated caches keep nothing of a sweep over a little more than they hold */
+        in->bytes[CARM_FROM_DRAM] *= carm_caches_from_memory(
+            in->rates.model, in->roofs->threads, PAGE * carm_run_levels_pages(levels, swept_over));
     }
     find_aliased(code, sets, in->aliased);
     free(sets);

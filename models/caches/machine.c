@@ -44,6 +44,37 @@ uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_lev
     return knee ? level->knee_bytes : size;
 }
 
+double carm_caches_from_memory(const struct carm_model *model, int threads, double bytes)
+{
+    const struct carm_level *last = NULL;
+    const struct carm_curve *curve = NULL;
+    double held = 0.0, at = 0.0;
+    bool measured = false;
+    for (size_t i = 0; i < model->nlevels; i++) {
+        last = carm_caches_bytes(model, &model->levels[i], NULL) ? &model->levels[i] : last;
+    }
+    for (size_t i = 0; i < model->ncurves && !curve; i++) {
+        const bool fits = model->curves[i].threads == threads && model->curves[i].npoints > 1;
+        curve = fits ? &model->curves[i] : NULL;
+    }
+    const double room = last ? (double)carm_caches_bytes(model, last, &measured) : 0.0;
+    if (!curve || !measured || bytes <= room || bytes >= (double)last->os_size_bytes) {
+        return 1.0;
+    }
+    for (size_t i = 0; i < curve->npoints; i++) {
+        const struct carm_curve_point *p = &curve->points[i];
+        held = p->x > 0.5 * room && p->x <= room ? fmax(held, p->value) : held;
+        if (i > 0 && p->x >= bytes && !(at > 0.0)) {
+            const double t = fmax(0.0, (bytes - p[-1].x) / (p->x - p[-1].x));
+            at = (1.0 - t) * p[-1].value + t * p->value;
+        }
+    }
+    const double memory = curve->points[curve->npoints - 1].value;
+    return at > memory && held > at ? (1.0 / at - 1.0 / held) / (1.0 / memory - 1.0 / held)
+           : at > memory            ? 0.0
+                                    : 1.0;
+}
+
 /* Number of cores that share one cache; a multiple of the number for the level before. */
 static uint32_t sharers(const struct carm_model *model, int number, uint32_t before)
 {

@@ -21,6 +21,12 @@ struct carm_cache_ways {
 uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_level *level,
                            bool *measured);
 
+/* The share of the lines of a sweep over and over again that come from memory, where its data is larger than the
+ * measured part of the last cache and smaller than the cache: others have their part at times. By measured bandwidths
+ * over as much data. 1 = all: its data is larger, or nothing was measured
+ * bytes  of the data of all threads */
+double carm_caches_from_memory(const struct carm_model *model, int threads, double bytes);
+
 /* Fills levels, cores and last of *out. A level has the size of carm_caches_bytes; a measured size is rounded by up to
  * 6% so that sets can be sampled. Cores that share a cache are counted without
  * their second hardware threads. Unknown ways are taken as 8, or 16 in the last level. A fully

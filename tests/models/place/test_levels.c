@@ -160,6 +160,30 @@ TEST(caches)
                               "(measured), 16 ways (assumed), 8 cores, non-inclusive (assumed)");
 }
 
+/* A cache of 32 MiB of which others had three quarters: sweeps over 8 to 32 MiB by the measured curve. */
+TEST(from_memory)
+{
+    struct carm_level levels[] = {
+        {.level = "L1", .os_size_bytes = 32 << 10},
+        {.level = "L3", .os_size_bytes = 32 << 20, .knee_bytes = 8 << 20, .resolved = true},
+        {.level = "DRAM"}};
+    struct carm_curve_point points[] = {{.x = 6 << 20, .value = 100e9},
+                                        {.x = 16 << 20, .value = 50e9},
+                                        {.x = 64 << 20, .value = 20e9}};
+    struct carm_curve curve = {.threads = 1, .points = points, .npoints = 3};
+    struct carm_model m = machine(levels, 3);
+    assert_near(carm_caches_from_memory(&m, 1, 16 << 20), 1.0, 1e-9); /* no curve */
+    m.curves = &curve;
+    m.ncurves = 1;
+    assert_near(carm_caches_from_memory(&m, 1, 8 << 20), 1.0,
+                1e-9); /* it is held: nothing changes */
+    assert_near(carm_caches_from_memory(&m, 1, 16 << 20), 0.25, 1e-9); /* 10 + 0.25 x 40 = 20 ps */
+    assert_near(carm_caches_from_memory(&m, 1, 33 << 20), 1.0, 1e-9);
+    assert_near(carm_caches_from_memory(&m, 2, 16 << 20), 1.0, 1e-9);
+    levels[1].knee_bytes = 32 << 20;
+    assert_near(carm_caches_from_memory(&m, 1, 16 << 20), 1.0, 1e-9);
+}
+
 /* Sizes that no ways divide, fully associative ones, and ways that nobody knows. */
 TEST(whole_sets)
 {
