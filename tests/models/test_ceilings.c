@@ -3,8 +3,7 @@
  * and where memory without affinity comes from. */
 #include "harness/machine/team.h"
 #include "models/ceilings.h"
-#include "models/model.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 #include "validation/roofs/plan.h"
 
 /* ---- file ---- */
@@ -27,14 +26,9 @@ static struct carm_model *model_with(const struct carm_ceiling_roof *ceilings, s
 {
     struct carm_model *m = calloc(1, sizeof *m);
     assert_non_null(m);
+    *m = least_model(2);
     m->roofs = calloc(1, sizeof *m->roofs);
     assert_non_null(m->roofs);
-    (void)snprintf(m->created, sizeof m->created, "2026-01-01T00:00:00Z");
-    (void)snprintf(m->carm_version, sizeof m->carm_version, "0");
-    m->machine.cores = m->machine.threads = 2;
-    m->machine.memory_bytes = m->machine.page_bytes = 4096;
-    m->machine.tsc_hz = 1e9;
-    m->config = (struct carm_config){.reps = 1, .precision = "dp", .ldst = "2:1"};
     m->nroofs = 1;
     (void)snprintf(m->roofs->isa, sizeof m->roofs->isa, "avx2");
     (void)snprintf(m->roofs->precision, sizeof m->roofs->precision, "dp");
@@ -63,7 +57,6 @@ static void assert_same(const struct carm_ceiling_roof *a, const struct carm_cei
 
 TEST(through_a_file)
 {
-    struct carm_model *back = NULL;
     struct carm_ceiling_roof ceilings[] = {
         made(CARM_CEILING_IN_CORE, "tlp add", 1e9),
         made(CARM_CEILING_MEMORY, "dot", 3e10),
@@ -73,8 +66,7 @@ TEST(through_a_file)
     ceilings[1].disturbed = true;
     (void)snprintf(ceilings[1].note, sizeof ceilings[1].note, "preempted 9 times");
     struct carm_model *m = model_with(ceilings, 4);
-    char *text = carm_model_to_json(m);
-    assert_ok(carm_model_parse(text, strlen(text), "m.json", &back, &err));
+    struct carm_model *back = there_and_back(m);
     assert_int_equal(back->roofs->nceilings, 4);
     for (size_t i = 0; i < 4; i++) {
         assert_same(&back->roofs->ceilings[i], &ceilings[i]);
@@ -82,14 +74,13 @@ TEST(through_a_file)
     assert_null(carm_ceilings_measured(back->roofs, CARM_CEILING_MEMORY, "no affinity"));
     assert_non_null(carm_ceilings_find(back->roofs, CARM_CEILING_MEMORY, "no affinity"));
     assert_null(carm_ceilings_find(back->roofs, CARM_CEILING_MEMORY, "tlp add"));
-    free(text);
     carm_model_free(back);
     carm_model_free(m);
 
     m = model_with(NULL, 0); /* a file of before */
-    text = carm_model_to_json(m);
+    char *text = carm_model_to_json(m);
     assert_null(strstr(text, "ceilings"));
-    assert_ok(carm_model_parse(text, strlen(text), "m.json", &back, &err));
+    back = parse_model(text);
     assert_int_equal(back->roofs->nceilings, 0);
     free(text);
     carm_model_free(back);
@@ -98,15 +89,13 @@ TEST(through_a_file)
 
 TEST(broken_files_are_refused)
 {
-    static const struct {
-        const char *after, *from, *to, *message;
-    } cases[] = {
+    static const struct text_fault cases[] = {
         {"ceilings", "\"in-core\"", "\"cache\"",
-         "m.json: roofs[0].ceilings[0].group is wrong: unknown group of ceilings 'cache': in-core, "
+         "roofs[0].ceilings[0].group is wrong: unknown group of ceilings 'cache': in-core, "
          "mix, memory, busy or traffic"},
-        {"ceilings", "\"in-core\"", "3", "m.json: roofs[0].ceilings[0].group is not a string"},
+        {"ceilings", "\"in-core\"", "3", "roofs[0].ceilings[0].group is not a string"},
         {"\"tlp fma\"", "\"tlp fma\"", "\"tlp add\"",
-         "m.json: roofs[0].ceilings[1] repeats entry 0: group \"in-core\", name \"tlp add\""},
+         "roofs[0].ceilings[1] repeats entry 0: group \"in-core\", name \"tlp add\""},
         {"ceilings", "\"rate\": 1000000000.0", "\"rate\": -1", "roofs[0].ceilings[0].rate"},
         {"ceilings", "\"rate\": 1000000000.0", "\"rate\": 2e30", "roofs[0].ceilings[0].rate"},
         {"ceilings", "\"rate\": 1000000000.0", "\"rate\": 5e9", "roofs[0].ceilings[0].ci95"},
@@ -121,24 +110,15 @@ TEST(broken_files_are_refused)
         {"ceilings", "\"disturbed\": false", "\"disturbed\": 0", "roofs[0].ceilings[0].disturbed"},
         {"\"no affinity\"", "\"note\": \"one node\"", "\"note\": \"\"",
          "roofs[0].ceilings[2].note"},
-        {"roofs", "\"ceilings\": [", "\"ceilings\": 7, \"was\": [", "ceilings is not an array"},
+        {"roofs", "\"ceilings\": [", "\"ceilings\": 7, \"was\": [",
+         "roofs[0].ceilings is not an array"},
     };
     const struct carm_ceiling_roof ceilings[] = {
         made(CARM_CEILING_IN_CORE, "tlp add", 1e9),
         made(CARM_CEILING_IN_CORE, "tlp fma", 2e9),
         {.group = CARM_CEILING_MEMORY, .name = "no affinity", .note = "one node"}};
     struct carm_model *m = model_with(ceilings, 3);
-    char *text = carm_model_to_json(m);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct carm_model *back = NULL;
-        err = (struct carm_err){""};
-        char *bad = text_changed(text, cases[i].after, cases[i].from, cases[i].to);
-        fail_if(carm_model_parse(bad, strlen(bad), "m.json", &back, &err) != -CARM_EFORMAT ||
-                    !strstr(err.text, cases[i].message) || back,
-                "case %zu (%s): said '%s'", i, cases[i].to, err.text);
-        free(bad);
-    }
-    free(text);
+    refuse_faults(m, cases, sizeof cases / sizeof *cases);
     carm_model_free(m);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory domains of a model: the order of measuring, the sentences, the file. */
 #include "models/latency.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 
 enum { GB = 1 << 30 };
 
@@ -141,22 +141,12 @@ TEST(pages_elsewhere)
 TEST(file)
 {
     struct carm_numa_pair pairs[NODES * NODES + 1];
-    struct carm_model m = {.created = "2026-01-02T03:04:05Z", .carm_version = "0.1"};
-    struct carm_model *back = NULL;
-    m.machine.cores = m.machine.threads = 28;
-    m.machine.memory_bytes = m.machine.page_bytes = 4096;
-    m.machine.tsc_hz = 1e9;
-    m.config.reps = 1;
-    (void)snprintf(m.config.precision, sizeof m.config.precision, "dp");
-    (void)snprintf(m.config.ldst, sizeof m.config.ldst, "2:1");
+    struct carm_model m = least_model(28);
     m.numa_nodes = nodes;
     m.nnuma_nodes = NODES;
     m.numa = pairs;
     m.nnuma = put(pairs);
-    char *text = carm_model_to_json(&m);
-    assert_non_null(text);
-    assert_ok(carm_model_parse(text, strlen(text), "m", &back, &err));
-    free(text);
+    struct carm_model *back = there_and_back(&m);
     assert_int_equal(back->nnuma_nodes, NODES);
     assert_string_equal(back->numa_nodes[3].kind, "CXL-DRAM");
     assert_true(carm_numa_find(back, 1, 4)->seconds == 250e-9);
@@ -164,17 +154,11 @@ TEST(file)
     assert_null(carm_numa_find(back, 2, 0));
     carm_model_free(back);
     pairs[0].from = -2;
-    text = carm_model_to_json(&m);
-    assert_refused(carm_model_parse(text, strlen(text), "m", &back, &err), -CARM_EFORMAT,
-                   "numa[0].from is -2, outside -1..");
-    free(text);
+    refuse_model(&m, "m.json: numa[0].from is -2, outside -1..");
     pairs[0].from = 0;
     pairs[0].bandwidth = pairs[0].seconds = 0.0;
     pairs[0].bandwidth_ci95 = pairs[0].seconds_ci95 = (struct carm_ci){0.0, 0.0};
-    text = carm_model_to_json(&m);
-    assert_refused(carm_model_parse(text, strlen(text), "m", &back, &err), -CARM_EFORMAT,
-                   "numa[0].note is empty");
-    free(text);
+    refuse_model(&m, "m.json: numa[0].note is empty");
 }
 
 RUN_TESTS(NULL, NULL)

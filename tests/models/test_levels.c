@@ -38,23 +38,25 @@ static size_t make_curve(const struct machine *m, double end, int steps, gsl_rng
 
 static const struct machine four_levels = {
     {48 * KIB, 1 * MIB, 32 * MIB, 0}, {800e9, 270e9, 110e9, 43e9}, 1.5};
+static const double reported[] = {48 * KIB, 1 * MIB, 32 * MIB};
+
+/* A test's curve, and its levels. */
+static double x[POINTS_MAX], b[POINTS_MAX];
+static struct carm_level_range r[4];
+static size_t hidden;
 
 TEST(finds_four_levels)
 {
-    double x[POINTS_MAX];
-    double b[POINTS_MAX];
-    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
-    struct carm_level_range r[4];
-    size_t hidden = 9;
-    size_t n = make_curve(&four_levels, 256 * MIB, 3, NULL, 0, x, b);
-    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    hidden = 9;
+    const size_t n = make_curve(&four_levels, 256 * MIB, 3, NULL, 0, x, b);
+    carm_levels_match(x, b, n, reported, 3, r, &hidden);
     assert_int_equal(hidden, 0);
     for (int i = 0; i < 4; i++) {
         assert_true(r[i].resolved);
         assert_near(r[i].bandwidth, four_levels.bandwidth[i], 0.001 * four_levels.bandwidth[i]);
     }
     for (int i = 0; i < 3; i++) { /* within one step of the curve */
-        assert_true(r[i].knee > os[i] / 1.3 && r[i].knee < os[i] * 1.6);
+        assert_true(r[i].knee > reported[i] / 1.3 && r[i].knee < reported[i] * 1.6);
     }
     assert_near(r[3].knee, 0.0, 0);
 }
@@ -64,11 +66,7 @@ TEST(finds_four_levels)
 TEST(follows_the_curve_where_the_os_misreports)
 {
     const struct machine m = {{48 * KIB, 2 * MIB, 100 * MIB, 0}, {500e9, 120e9, 29e9, 15e9}, 4.0};
-    double x[POINTS_MAX];
-    double b[POINTS_MAX];
     const double os[] = {48 * KIB, 2 * MIB, 480 * MIB};
-    struct carm_level_range r[4];
-    size_t hidden = 0;
     size_t n = make_curve(&m, 2048 * MIB, 3, NULL, 0, x, b);
     carm_levels_match(x, b, n, os, 3, r, &hidden);
     assert_true(r[2].resolved && r[3].resolved);
@@ -85,16 +83,11 @@ TEST(follows_the_curve_where_the_os_misreports)
 
 TEST(leaves_memory_unresolved_when_out_of_reach)
 {
-    double x[POINTS_MAX];
-    double b[POINTS_MAX];
-    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
-    struct carm_level_range r[4];
-    size_t hidden = 0;
     /* the curve ends inside L3's plateau, and on the slope behind it */
     const double ends[] = {20 * MIB, 40 * MIB};
     for (int i = 0; i < 2; i++) {
         size_t n = make_curve(&four_levels, ends[i], 3, NULL, 0, x, b);
-        carm_levels_match(x, b, n, os, 3, r, &hidden);
+        carm_levels_match(x, b, n, reported, 3, r, &hidden);
         assert_true(r[2].resolved);
         assert_false(r[3].resolved);
     }
@@ -104,11 +97,7 @@ TEST(does_not_invent_a_level)
 {
     /* the OS reports an L3 that makes no difference */
     const struct machine m = {{32 * KIB, 1 * MIB, 0}, {400e9, 90e9, 20e9}, 1.5};
-    double x[POINTS_MAX];
-    double b[POINTS_MAX];
     const double os[] = {32 * KIB, 1 * MIB, 8 * MIB};
-    struct carm_level_range r[4];
-    size_t hidden = 0;
     size_t n = make_curve(&m, 256 * MIB, 3, NULL, 0, x, b);
     carm_levels_match(x, b, n, os, 3, r, &hidden);
     assert_true(r[0].resolved && r[1].resolved);
@@ -120,13 +109,8 @@ TEST(does_not_invent_a_level)
 
 TEST(counts_a_cache_that_the_os_hides)
 {
-    double x[POINTS_MAX];
-    double b[POINTS_MAX];
-    const double os[] = {48 * KIB, 1 * MIB};
-    struct carm_level_range r[3];
-    size_t hidden = 0;
     size_t n = make_curve(&four_levels, 512 * MIB, 3, NULL, 0, x, b);
-    carm_levels_match(x, b, n, os, 2, r, &hidden);
+    carm_levels_match(x, b, n, reported, 2, r, &hidden);
     assert_int_equal(hidden, 1);
     assert_true(r[2].resolved);
     assert_near(r[2].bandwidth, 43e9, 1e9);
@@ -136,14 +120,9 @@ TEST(counts_a_cache_that_the_os_hides)
  * hidden cache. */
 TEST(knows_memory_that_neighbours_move)
 {
-    double x[POINTS_MAX];
-    double b[POINTS_MAX];
-    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
-    struct carm_level_range r[4];
-    size_t hidden = 0;
     size_t n = make_curve(&four_levels, 1024 * MIB, 3, NULL, 0, x, b);
     b[n - 1] = b[n - 2] = b[n - 3] = 0.55 * b[n - 1];
-    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    carm_levels_match(x, b, n, reported, 3, r, &hidden);
     assert_true(r[3].resolved);
     assert_near(r[3].bandwidth, 0.55 * 43e9, 1e9);
     for (size_t i = 0; i < n; i++) { /* settling slowly */
@@ -151,7 +130,7 @@ TEST(knows_memory_that_neighbours_move)
             b[i] = 43e9 * (1.0 + 0.2 * fmax(0.0, 1.0 - log2(x[i] / (40 * MIB)) / 3.0));
         }
     }
-    carm_levels_match(x, b, n, os, 3, r, &hidden);
+    carm_levels_match(x, b, n, reported, 3, r, &hidden);
     assert_true(r[3].resolved);
     assert_int_equal(hidden, 0);
 }
@@ -160,43 +139,35 @@ TEST(knows_memory_that_neighbours_move)
  * memory, but its last octave is 6 times beyond the last cache. A curve that ends at twice this cache has no memory. */
 TEST(knows_memory_behind_a_cache_without_plateau)
 {
-    static const double x[] = {48,     96,     192,    384,     768,    1248,   2016,
-                               3216,   5088,   8064,   12864,   20160,  31008,  49152,
-                               77760,  131040, 194208, 243984,  316800, 395808, 498864,
-                               626400, 786624, 999360, 1251936, 1572432};
+    static const double kib[] = {48,     96,     192,    384,     768,    1248,   2016,
+                                 3216,   5088,   8064,   12864,   20160,  31008,  49152,
+                                 77760,  131040, 194208, 243984,  316800, 395808, 498864,
+                                 626400, 786624, 999360, 1251936, 1572432};
     static const double gb[] = {3752, 4454, 4094, 2620, 1352, 1359, 897,  1251, 1306,
                                 1291, 1290, 532,  232,  284,  203,  171,  185,  143,
                                 134,  99.6, 104,  96,   114,  97,   92.7, 97.2};
-    enum { N = sizeof x / sizeof *x, TWICE = 22 };
+    enum { N = sizeof kib / sizeof *kib, TWICE = 22 };
     static const double os[] = {16 * 48 * KIB, 16 * 2 * MIB, 300 * MIB};
-    struct carm_level_range r[4];
-    size_t hidden = 0;
-    double bytes[N], b[N];
     for (size_t i = 0; i < N; i++) {
-        bytes[i] = x[i] * KIB;
+        x[i] = kib[i] * KIB;
         b[i] = gb[i] * 1e9;
     }
-    carm_levels_match(bytes, b, N, os, 3, r, &hidden);
+    carm_levels_match(x, b, N, os, 3, r, &hidden);
     assert_true(r[3].resolved);
     assert_near(r[3].bandwidth, 97e9, 1e9);
-    carm_levels_match(bytes, b, TWICE, os, 3, r, &hidden);
+    carm_levels_match(x, b, TWICE, os, 3, r, &hidden);
     assert_false(r[3].resolved);
 }
 
 /* Two plateaus inside one cache (a prefetcher that starts late): the roof is the higher. */
 TEST(takes_the_attainable_plateau)
 {
-    double x[POINTS_MAX];
-    double b[POINTS_MAX];
-    const double os[] = {48 * KIB, 1 * MIB};
-    struct carm_level_range r[3];
-    size_t hidden = 0;
     size_t n = 0;
     for (double w = 2 * KIB; w < 64 * MIB; w *= pow(2.0, 1.0 / 3)) {
         x[n] = w;
         b[n++] = w < 48 * KIB ? 800e9 : w < 300 * KIB ? 200e9 : w < 1.01 * MIB ? 270e9 : 40e9;
     }
-    carm_levels_match(x, b, n, os, 2, r, &hidden);
+    carm_levels_match(x, b, n, reported, 2, r, &hidden);
     assert_true(r[1].resolved);
     assert_near(r[1].bandwidth, 270e9, 1e9);
 }
@@ -205,15 +176,10 @@ TEST(finds_levels_in_noise)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 7);
-    const double os[] = {48 * KIB, 1 * MIB, 32 * MIB};
     int good = 0;
     for (int round = 0; round < 200; round++) {
-        double x[POINTS_MAX];
-        double b[POINTS_MAX];
-        struct carm_level_range r[4];
-        size_t hidden = 0;
         size_t n = make_curve(&four_levels, 256 * MIB, 3, rng, 0.02, x, b);
-        carm_levels_match(x, b, n, os, 3, r, &hidden);
+        carm_levels_match(x, b, n, reported, 3, r, &hidden);
         int right = 0;
         for (int i = 0; i < 4; i++) {
             right += r[i].resolved && fabs(r[i].bandwidth / four_levels.bandwidth[i] - 1.0) < 0.03;
@@ -226,19 +192,17 @@ TEST(finds_levels_in_noise)
 
 TEST(survives_odd_curves)
 {
-    const double x[] = {2048, 4096, 8192};
-    const double b[] = {1e9, 1e9, 1e9};
+    const double bytes[] = {2048, 4096, 8192};
+    const double flat[] = {1e9, 1e9, 1e9};
     const double os[] = {48 * KIB};
-    struct carm_level_range r[2];
     struct carm_plateau p[4];
-    size_t hidden = 0;
-    carm_levels_match(x, b, 0, os, 1, r, &hidden);
+    carm_levels_match(bytes, flat, 0, os, 1, r, &hidden);
     assert_false(r[0].resolved || r[1].resolved);
-    carm_levels_match(x, b, 1, os, 1, r, &hidden);
+    carm_levels_match(bytes, flat, 1, os, 1, r, &hidden);
     assert_false(r[0].resolved || r[1].resolved);
-    assert_int_equal(carm_levels_plateaus(x, b, 3, p, 4), 1);
-    assert_int_equal(carm_levels_plateaus(x, b, 2, p, 4), 0);
-    carm_levels_match(x, b, 3, os, 1, r, &hidden);
+    assert_int_equal(carm_levels_plateaus(bytes, flat, 3, p, 4), 1);
+    assert_int_equal(carm_levels_plateaus(bytes, flat, 2, p, 4), 0);
+    carm_levels_match(bytes, flat, 3, os, 1, r, &hidden);
     assert_true(r[0].resolved);
     assert_false(r[1].resolved);
 }

@@ -8,14 +8,8 @@
 
 #include "models/file/model.h"
 #include "models/file/share.h"
-#include "models/model.h"
 #include "tests/folder.h"
-
-static const char *top(void)
-{
-    const char *s = getenv("CARM_TOP");
-    return s && *s ? s : ".";
-}
+#include "tests/models/model_text.h"
 
 static void *room(size_t n, size_t size)
 {
@@ -143,22 +137,11 @@ static struct carm_model *make_model(void)
     return m;
 }
 
-static struct carm_model *parse(const char *text)
-{
-    struct carm_model *m = NULL;
-    if (carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0)
-        fail_msg("refused: %s", err.text);
-    return m;
-}
-
 /* Every member survives: text -> model -> text, and the struct's own members. */
 TEST(round_trip)
 {
     struct carm_model *m = make_model();
-    char *text = carm_model_to_json(m);
-    struct carm_model *back = parse(text);
-    char *again = carm_model_to_json(back);
-    assert_string_equal(text, again);
+    struct carm_model *back = there_and_back(m);
     assert_string_equal(back->machine.hostname, "h\xc3\xb6st");
     assert_string_equal(back->machine.hypervisor, "");
     assert_string_equal(back->levels[1].note, "a \"note\"\n");
@@ -177,8 +160,6 @@ TEST(round_trip)
     assert_memory_equal(back->roofs->ceilings, m->roofs->ceilings, 2 * sizeof *m->roofs->ceilings);
     assert_true(back->roofs->core_to_core_seconds == 4.5e-8);
     assert_true(back->roofs->validated_core_to_core_seconds == 1.65e-7);
-    free(text);
-    free(again);
     carm_model_free(m);
     carm_model_free(back);
     carm_model_free(NULL);
@@ -207,7 +188,7 @@ TEST(optional_and_unknown_members)
     assert_null(strstr(text, "handover"));
     char *more = room(strlen(text) + 64, 1);
     (void)sprintf(more, "{ \"later\": [1, {}], %s", strchr(text, '"'));
-    struct carm_model *back = parse(more);
+    struct carm_model *back = parse_model(more);
     assert_true(back->roofs->dram_peak.bandwidth == 0);
     assert_string_equal(back->machine.hypervisor, "KVM");
     carm_model_free(back);
@@ -216,97 +197,64 @@ TEST(optional_and_unknown_members)
     free(more);
 }
 
-/* text with the nth (from 0) occurrence of from as to. */
-static char *swap(const char *text, const char *from, const char *to, int nth)
-{
-    const char *at = strstr(text, from);
-    while (at && nth-- > 0)
-        at = strstr(at + 1, from);
-    if (!at)
-        fail_msg("no %s in the text", from);
-    char *s = room(strlen(text) + strlen(to) + 1, 1);
-    (void)sprintf(s, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return s;
-}
-
 TEST(refuses)
 {
-    static const struct {
-        const char *from;
-        int nth;
-        const char *to, *message;
-    } faults[] = {
-        {"carm-model/1", 0, "carm-model/2",
-         "m.json: schema is \"carm-model/2\"; this carm reads \"carm-model/1\""},
-        {"\"schema\"", 0, "\"scheme\"", "m.json: schema is missing"},
-        {"\"carm-model/1\"", 0, "1", "m.json: schema is not a string"},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 0",
-         "m.json: roofs[0].memory[1].bandwidth is 0, not more than zero"},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": -2.5",
-         "m.json: roofs[0].memory[1].bandwidth is -2.5, not more than zero"},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 1e999", "m.json: line "},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 1e300",
-         "m.json: roofs[0].memory[1].bandwidth is 1e+300, outside 1e-12..1e+21"},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": NaN", "m.json: line "},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": null",
-         "m.json: roofs[0].memory[1].bandwidth is null, not a number"},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": \"fast\"",
-         "m.json: roofs[0].memory[1].bandwidth is of another type, not a number"},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwidth\": 16000000000.0",
-         "m.json: roofs[0].memory[1].ci95 [1.485e+10, 1.515e+10] does not hold its value 1.6e+10"},
-        {"\"bandwidth\": 15000000000.0", 0, "\"bandwitch\": 1",
-         "m.json: roofs[0].memory[1].bandwidth is missing"},
-        {"\"ci95\": [", 0, "\"ci95\": [ 1,",
-         "m.json: roofs[0].memory[0].ci95 is not an array of two numbers"},
-        {"\"rate\": 48000000000.0", 0, "\"rate\": -0.0",
-         "m.json: roofs[0].compute[0].rate is -0, not more than zero"},
-        {"\"max\"", 1, "\"min\"", "m.json: line "},
-        {"\"p5\": ", 0, "\"p5\": 9", "m.json: roofs[0].memory[0].spread is not in order"},
-        {"\"working_set_bytes\": 24576", 0, "\"working_set_bytes\": 24576.5",
-         "m.json: roofs[0].memory[0].working_set_bytes is not a whole number"},
-        {"\"reps\": 8192", 1, "\"reps\": 0",
-         "m.json: roofs[0].memory[0].reps is 0, outside 1..9223372036854775807"},
-        {"\"threads\": 4", 0, "\"threads\": 4294967297",
-         "m.json: machine.threads is 4294967297, outside 1..2147483647"},
-        {"\"disturbed\": true", 0, "\"disturbed\": 1",
-         "m.json: roofs[0].memory[1].disturbed is neither true nor false"},
-        {"\"level\": \"DRAM\"", 0, "\"level\": \"L1\"", "m.json: levels[1].level repeats \"L1\""},
-        {"\"level\": \"DRAM\"", 1, "\"level\": \"L1\"",
-         "m.json: roofs[0].memory[1] repeats entry 0: level \"L1\", ldst \"2:1\""},
-        {"\"level\": \"DRAM\"", 1, "\"level\": \"L\\u001b[2J\"",
-         "m.json: roofs[0].memory[1].level \"L?[2J\" is not among the model's levels"},
-        {"\"op\": \"fma\"", 0, "\"op\": \"\"", "m.json: roofs[0].compute[0].op is empty"},
-        {"\"isa\": \"avx2\"", 0, "\"isa\": 2", "m.json: roofs[0].isa is not a string"},
-        {"\"memory\": [", 0, "\"memory\": [ 7,", "m.json: roofs[0].memory[0] is not an object"},
-        {"\"points\": [", 0, "\"points\": 3, \"old\": [",
-         "m.json: curves[0].points is not an array"},
-        {"\"flops\": 10000.0", 0, "\"flops\": 0",
-         "m.json: flop_curves[0].points[0].flops is 0, not more than zero"},
-        {"\"fitness\": 80.0", 0, "\"fitness\": 101",
-         "m.json: validation[0].fitness is 101, more than 100"},
-        {"\"machine\": {", 0, "\"machine\": 0, \"old\": {", "m.json: machine is not an object"},
-        {"\"cpu\": \"A CPU\"", 0, "\"cpu\": \"A CPU\", \"cpu\": \"B\"", "m.json: line 8"},
-        {"\"hypervisor\": null", 0, "\"hypervisor\": false",
-         "m.json: machine.hypervisor is not a string"},
-        {"\"handover_seconds\": ", 0, "\"handover_seconds\": -",
-         "m.json: roofs[0].handover_seconds is -"},
-        {"\"code\": \"d-avx2-nt\"", 0, "\"codes\": 1",
-         "m.json: roofs[0].dram_peak.code is missing"},
+    static const struct text_fault faults[] = {
+        {"", "carm-model/1", "carm-model/2",
+         "schema is \"carm-model/2\"; this carm reads \"carm-model/1\""},
+        {"", "\"schema\"", "\"scheme\"", "schema is missing"},
+        {"", "\"carm-model/1\"", "1", "schema is not a string"},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": 0",
+         "roofs[0].memory[1].bandwidth is 0, not more than zero"},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": -2.5",
+         "roofs[0].memory[1].bandwidth is -2.5, not more than zero"},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": 1e999", "line "},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": 1e300",
+         "roofs[0].memory[1].bandwidth is 1e+300, outside 1e-12..1e+21"},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": NaN", "line "},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": null",
+         "roofs[0].memory[1].bandwidth is null, not a number"},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": \"fast\"",
+         "roofs[0].memory[1].bandwidth is of another type, not a number"},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwidth\": 16000000000.0",
+         "roofs[0].memory[1].ci95 [1.485e+10, 1.515e+10] does not hold its value 1.6e+10"},
+        {"", "\"bandwidth\": 15000000000.0", "\"bandwitch\": 1",
+         "roofs[0].memory[1].bandwidth is missing"},
+        {"", "\"ci95\": [", "\"ci95\": [ 1,",
+         "roofs[0].memory[0].ci95 is not an array of two numbers"},
+        {"", "\"rate\": 48000000000.0", "\"rate\": -0.0",
+         "roofs[0].compute[0].rate is -0, not more than zero"},
+        {"\"bandwidth\": 15000000000.0", "\"max\"", "\"min\"", "line "},
+        {"", "\"p5\": ", "\"p5\": 9", "roofs[0].memory[0].spread is not in order"},
+        {"", "\"working_set_bytes\": 24576", "\"working_set_bytes\": 24576.5",
+         "roofs[0].memory[0].working_set_bytes is not a whole number"},
+        {"\"roofs\"", "\"reps\": 8192", "\"reps\": 0",
+         "roofs[0].memory[0].reps is 0, outside 1..9223372036854775807"},
+        {"", "\"threads\": 4", "\"threads\": 4294967297",
+         "machine.threads is 4294967297, outside 1..2147483647"},
+        {"", "\"disturbed\": true", "\"disturbed\": 1",
+         "roofs[0].memory[1].disturbed is neither true nor false"},
+        {"", "\"level\": \"DRAM\"", "\"level\": \"L1\"", "levels[1].level repeats \"L1\""},
+        {"\"roofs\"", "\"level\": \"DRAM\"", "\"level\": \"L1\"",
+         "roofs[0].memory[1] repeats entry 0: level \"L1\", ldst \"2:1\""},
+        {"\"roofs\"", "\"level\": \"DRAM\"", "\"level\": \"L\\u001b[2J\"",
+         "roofs[0].memory[1].level \"L?[2J\" is not among the model's levels"},
+        {"", "\"op\": \"fma\"", "\"op\": \"\"", "roofs[0].compute[0].op is empty"},
+        {"", "\"isa\": \"avx2\"", "\"isa\": 2", "roofs[0].isa is not a string"},
+        {"", "\"memory\": [", "\"memory\": [ 7,", "roofs[0].memory[0] is not an object"},
+        {"", "\"points\": [", "\"points\": 3, \"old\": [", "curves[0].points is not an array"},
+        {"", "\"flops\": 10000.0", "\"flops\": 0",
+         "flop_curves[0].points[0].flops is 0, not more than zero"},
+        {"", "\"fitness\": 80.0", "\"fitness\": 101",
+         "validation[0].fitness is 101, more than 100"},
+        {"", "\"machine\": {", "\"machine\": 0, \"old\": {", "machine is not an object"},
+        {"", "\"cpu\": \"A CPU\"", "\"cpu\": \"A CPU\", \"cpu\": \"B\"", "line 8"},
+        {"", "\"hypervisor\": null", "\"hypervisor\": false", "machine.hypervisor is not a string"},
+        {"", "\"handover_seconds\": ", "\"handover_seconds\": -", "roofs[0].handover_seconds is -"},
+        {"", "\"code\": \"d-avx2-nt\"", "\"codes\": 1", "roofs[0].dram_peak.code is missing"},
     };
     struct carm_model *m = make_model();
-    char *text = carm_model_to_json(m);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char *wrong = swap(text, faults[i].from, faults[i].to, faults[i].nth);
-        struct carm_model *out = m;
-        err = (struct carm_err){""};
-        assert_int_equal(carm_model_parse(wrong, strlen(wrong), "m.json", &out, &err),
-                         -CARM_EFORMAT);
-        assert_null(out);
-        if (strncmp(err.text, faults[i].message, strlen(faults[i].message)) != 0)
-            fail_msg("expected: %s\n        got: %s", faults[i].message, err.text);
-        free(wrong);
-    }
-    free(text);
+    refuse_faults(m, faults, sizeof faults / sizeof *faults);
     carm_model_free(m);
 }
 
@@ -315,14 +263,12 @@ TEST(refuses_cut_text)
 {
     struct carm_model *m = make_model();
     char *text = carm_model_to_json(m);
-    struct carm_model *out;
-    size_t whole = strlen(text) - 1; /* without the last newline */
-    for (size_t n = 0; n < whole; n++)
-        assert_refused(carm_model_parse(text, n, "m.json", &out, &err), -CARM_EFORMAT,
-                       "m.json: line ");
+    const size_t whole = strlen(text) - 1; /* without the last newline */
+    for (size_t n = 0; n < whole; n++) {
+        refuse_text(text, n, "m.json: line ");
+    }
     assert_non_null(strstr(err.text, "the file ends too early"));
-    assert_int_equal(carm_model_parse("[]", 2, "m.json", &out, &err), -CARM_EFORMAT);
-    assert_string_equal(err.text, "m.json: is not a JSON object");
+    refuse_text("[]", 2, "m.json: is not a JSON object");
     free(text);
     carm_model_free(m);
 }
@@ -466,26 +412,23 @@ TEST(fits_schema)
         "bad = json.load(open(sys.argv[2])); bad['roofs'][0]['memory'][0]['bandwidth'] = 0\n"
         "sys.exit(0 if list(c(s).iter_errors(bad)) else 'a zero roof passes')\n";
     struct carm_model *m = make_model();
-    char command[4096];
+    char command[8192];
     assert_ok(carm_model_write(m, path_of("schema.json"), &err));
     FILE *f = fopen(path_of("check.py"), "w");
     assert_non_null(f);
     assert_true(fputs(script, f) >= 0);
     assert_int_equal(fclose(f), 0);
-    (void)snprintf(command, sizeof command,
-                   "python3 '%s' '%s/data/model.schema.json' '%s/schema.json' "
-                   "'%s/tests/data/sample-model.json'",
-                   path_of("check.py"), top(), folder, top());
+    (void)snprintf(
+        command, sizeof command,
+        "cd '%s' && python3 '%s' data/model.schema.json '%s/schema.json' tests/data/sample-model.json",
+        source_file(""), path_of("check.py"), folder);
     assert_int_equal(system(command), 0);
     carm_model_free(m);
 }
 
 TEST(reads_sample)
 {
-    char path[4096];
-    struct carm_model *m;
-    (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top());
-    assert_ok(carm_model_read(path, &m, &err));
+    struct carm_model *m = read_sample();
     assert_int_equal(m->nlevels, 4);
     assert_int_equal(m->nroofs, 2);
     carm_model_free(m);

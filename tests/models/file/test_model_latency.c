@@ -2,7 +2,7 @@
 /* Latencies in a model: written and read back, refused when wrong, looked up. */
 #include "models/core.h"
 #include "models/latency.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 
 #define FIGURE(k, i, p, l, t)                                                         \
     {                                                                                 \
@@ -42,16 +42,9 @@ static struct carm_loaded loaded[] = {{"1:0", 2, 4096, loaded_points, 1}};
 static struct carm_core_pair pairs[] = {{0, 1, 4.5e-8, {4e-8, 5e-8}, false}};
 
 /* The smallest model that is read, with all of these. */
-static char *make_text(void)
+static struct carm_model make_model(void)
 {
-    struct carm_model m = {.created = "2026-01-02T03:04:05Z", .carm_version = "0.1"};
-    m.machine.cores = m.machine.threads = 1;
-    m.machine.memory_bytes = m.machine.page_bytes = 4096;
-    m.machine.tsc_hz = 1e9;
-    m.config.reps = 1;
-    (void)snprintf(m.config.precision, sizeof m.config.precision, "dp");
-    (void)snprintf(m.config.ldst, sizeof m.config.ldst, "2:1");
-    core[5].disturbed = false;
+    struct carm_model m = least_model(1);
     (void)snprintf(core[5].note, sizeof core[5].note, "not measured: no time");
     m.core = core;
     m.ncore = sizeof core / sizeof *core;
@@ -62,20 +55,13 @@ static char *make_text(void)
     m.loaded = loaded;
     m.core_to_core = pairs;
     m.nlatency_curves = m.nin_flight = m.nloaded = m.ncore_to_core = 1;
-    return carm_model_to_json(&m);
+    return m;
 }
 
 static struct carm_model *read_back(void)
 {
-    struct carm_model *m = NULL;
-    char *text = make_text();
-    assert_non_null(text);
-    fail_if(carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0, "refused: %s", err.text);
-    char *again = carm_model_to_json(m);
-    assert_string_equal(text, again);
-    free(again);
-    free(text);
-    return m;
+    const struct carm_model m = make_model();
+    return there_and_back(&m);
 }
 
 TEST(written_and_read)
@@ -120,33 +106,16 @@ TEST(words)
 
 TEST(refused)
 {
-    static const struct {
-        const char *from, *to, *want;
-    } plants[] = {
-        {"\"kind\": \"int-div\"", "\"kind\": \"int-dib\"", "core[3].kind"},
-        {"not measured: no time", "", "core[5].note is empty"},
-        {"no memory", "", "latency[1].note is empty"},
-        {"\"isa\": \"avx512\"", "\"isa\": \"avx2\"", "core[2]"},
-        {"\"order\": \"pages\"", "\"order\": \"page\"", "latency_curves[0].order"},
-        {"\"chains\": 4", "\"chains\": 0", "in_flight[0].points[1].chains"},
+    static const struct text_fault faults[] = {
+        {"", "\"kind\": \"int-div\"", "\"kind\": \"int-dib\"", "core[3].kind"},
+        {"", "not measured: no time", "", "core[5].note is empty"},
+        {"", "no memory", "", "latency[1].note is empty"},
+        {"", "\"isa\": \"avx512\"", "\"isa\": \"avx2\"", "core[2]"},
+        {"", "\"order\": \"pages\"", "\"order\": \"page\"", "latency_curves[0].order"},
+        {"", "\"chains\": 4", "\"chains\": 0", "in_flight[0].points[1].chains"},
     };
-    for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
-        char *text = make_text();
-        char *at = strstr(text, plants[i].from);
-        assert_non_null(at);
-        const size_t before = (size_t)(at - text);
-        char *bad = malloc(strlen(text) + strlen(plants[i].to) + 1);
-        assert_non_null(bad);
-        (void)sprintf(bad, "%.*s%s%s", (int)before, text, plants[i].to,
-                      at + strlen(plants[i].from));
-        struct carm_model *m = NULL;
-        err = (struct carm_err){""};
-        assert_int_equal(carm_model_parse(bad, strlen(bad), "m.json", &m, &err), -CARM_EFORMAT);
-        fail_if(!strstr(err.text, plants[i].want), "expected: %s\n        got: %s", plants[i].want,
-                err.text);
-        free(bad);
-        free(text);
-    }
+    const struct carm_model m = make_model();
+    refuse_faults(&m, faults, sizeof faults / sizeof *faults);
 }
 
 /* The lowest rounds that agree, whatever disturbed the others. */

@@ -4,9 +4,8 @@
  * only. */
 #include <unistd.h>
 
-#include "models/model.h"
 #include "models/validation.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 
 static const struct carm_validation_set one = {"avx512", "dp", "fma", 1};
 static const struct carm_validation_set two = {"avx512", "dp", "fma", 2};
@@ -79,20 +78,10 @@ static const struct carm_validation_fit fit = {
     .chosen = true,
 };
 
-static const char *top(void)
-{
-    const char *s = getenv("CARM_TOP");
-    return s && *s ? s : ".";
-}
-
 /* The sample's roofs and levels, without its validation. */
 static struct carm_model *bare_model(void)
 {
-    char path[4096];
-    struct carm_model *m;
-    (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top());
-    if (carm_model_read(path, &m, &err) != 0)
-        fail_msg("refused: %s", err.text);
+    struct carm_model *m = read_sample();
     m->nvalidation = 0;
     return m;
 }
@@ -116,26 +105,6 @@ static struct carm_model *full_model(void)
     add_all(m, &one);
     (void)strcpy(m->validated, "2026-01-02T03:04:05Z");
     return m;
-}
-
-static struct carm_model *parse(const char *text)
-{
-    struct carm_model *m = NULL;
-    if (carm_model_parse(text, strlen(text), "m.json", &m, &err) != 0)
-        fail_msg("refused: %s", err.text);
-    return m;
-}
-
-static struct carm_model *there_and_back(const struct carm_model *m)
-{
-    char *text = carm_model_to_json(m);
-    assert_non_null(text);
-    struct carm_model *back = parse(text);
-    char *again = carm_model_to_json(back);
-    assert_string_equal(text, again);
-    free(text);
-    free(again);
-    return back;
 }
 
 TEST(round_trip)
@@ -202,147 +171,124 @@ TEST(before_validation)
 
 TEST(refuses)
 {
-    static const struct {
-        const char *member, *from, *to, *message;
-    } faults[] = {
-        {"validated", "\"2026-01-02T03:04:05Z\"", "\"\"", "validated is empty"},
-        {"validated", "\"2026-01-02T03:04:05Z\"", "null", "validated is not a string"},
-        {"validation", "\"validation\"", "\"valid\"", "validation is missing"},
-        {"validation", "\"op\": \"fma\"", "\"op\": \"\"", "validation[0].op is empty"},
-        {"validation", "\"precision\"", "\"p\"", "validation[0].precision is missing"},
-        {"validation", "\"threads\": 1", "\"threads\": 0",
+    static const struct text_fault faults[] = {
+        {"\"validated\": ", "\"2026-01-02T03:04:05Z\"", "\"\"", "validated is empty"},
+        {"\"validated\": ", "\"2026-01-02T03:04:05Z\"", "null", "validated is not a string"},
+        {"\"validation\": ", "\"validation\"", "\"valid\"", "validation is missing"},
+        {"\"validation\": ", "\"op\": \"fma\"", "\"op\": \"\"", "validation[0].op is empty"},
+        {"\"validation\": ", "\"precision\"", "\"p\"", "validation[0].precision is missing"},
+        {"\"validation\": ", "\"threads\": 1", "\"threads\": 0",
          "validation[0].threads is 0, outside 1..2147483647"},
-        {"validation", "\"level\": \"all\"", "\"level\": \"peak\"",
+        {"\"validation\": ", "\"level\": \"all\"", "\"level\": \"peak\"",
          "validation[0].level \"peak\" is not among the model's levels"},
-        {"validation", "\"n\": 87", "\"n\": -1", "validation[0].n is -1, outside 1..2147483647"},
-        {"validation", "\"rrmse\": 0.25", "\"rrmse\": -0.25",
+        {"\"validation\": ", "\"n\": 87", "\"n\": -1",
+         "validation[0].n is -1, outside 1..2147483647"},
+        {"\"validation\": ", "\"rrmse\": 0.25", "\"rrmse\": -0.25",
          "validation[0].rrmse is -0.25, less than zero"},
-        {"validation", "\"fitness\": 80.0", "\"fitness\": 100.5",
+        {"\"validation\": ", "\"fitness\": 80.0", "\"fitness\": 100.5",
          "validation[0].fitness is 100.5, more than 100"},
-        {"validation", "\"fitness_beside\": 94.5", "\"fitness_beside\": 101",
+        {"\"validation\": ", "\"fitness_beside\": 94.5", "\"fitness_beside\": 101",
          "validation[0].fitness_beside is 101, more than 100"},
-        {"validation", "\"worst_error\": -0.375", "\"worst_error\": -1",
+        {"\"validation\": ", "\"worst_error\": -0.375", "\"worst_error\": -1",
          "validation[0].worst_error is -1, not more than -1"},
-        {"validation", "\"worst_error\": -0.375", "\"worst_error\": NaN", "line "},
-        {"validation", "\"worst_intensity\": 0.3", "\"worst_intensity\": -0.3",
+        {"\"validation\": ", "\"worst_error\": -0.375", "\"worst_error\": NaN", "line "},
+        {"\"validation\": ", "\"worst_intensity\": 0.3", "\"worst_intensity\": -0.3",
          "validation[0].worst_intensity is -0.333333, not more than zero"},
-        {"validation_points", "[", "{}, \"old\": [", "validation_points is not an array"},
-        {"validation_points", "[", "[ 3, ", "validation_points[0] is not an object"},
-        {"validation_points", "\"level\": \"L3\"", "\"level\": \"L4\"",
+        {"\"validation_points\": ", "[", "{}, \"old\": [", "validation_points is not an array"},
+        {"\"validation_points\": ", "[", "[ 3, ", "validation_points[0] is not an object"},
+        {"\"validation_points\": ", "\"level\": \"L3\"", "\"level\": \"L4\"",
          "validation_points[0].level \"L4\" is not among the model's levels"},
-        {"validation_points", "\"level\": \"L3\"", "\"level\": \"all\"",
+        {"\"validation_points\": ", "\"level\": \"L3\"", "\"level\": \"all\"",
          "validation_points[0].level \"all\" is not among the model's levels"},
-        {"validation_points", "\"flops\": 3000000.0", "\"flops\": 0",
+        {"\"validation_points\": ", "\"flops\": 3000000.0", "\"flops\": 0",
          "validation_points[0].flops is 0, not more than zero"},
-        {"validation_points", "\"bytes\": 24000000.0", "\"bytes\": null",
+        {"\"validation_points\": ", "\"bytes\": 24000000.0", "\"bytes\": null",
          "validation_points[0].bytes is null, not a number"},
-        {"validation_points", "\"bytes\": 24000000.0", "\"bytes\": 1e22",
+        {"\"validation_points\": ", "\"bytes\": 24000000.0", "\"bytes\": 1e22",
          "validation_points[0].bytes is 1e+22, outside 1e-12..1e+21"},
-        {"validation_points", "\"seconds\": 0.0003", "\"seconds\": 0.0004",
+        {"\"validation_points\": ", "\"seconds\": 0.0003", "\"seconds\": 0.0004",
          "validation_points[0].ci95 [8.5e+09, 9.5e+09] does not hold its value 6.92308e+09"},
-        {"validation_points", "3000000.0", "1e21",
+        {"\"validation_points\": ", "3000000.0", "1e21",
          "validation_points[0] has a performance of 3e+24, outside 1e-12..1e+21"},
-        {"validation_points", "\"ci95\": [", "\"ci95\": [ 1, ",
+        {"\"validation_points\": ", "\"ci95\": [", "\"ci95\": [ 1, ",
          "validation_points[0].ci95 is not an array of two numbers"},
-        {"validation_points", "\"traffic_bytes\": [", "\"traffic_bytes\": [ 1, 2, 3, 4, 5, 6, ",
+        {"\"validation_points\": ", "\"traffic_bytes\": [",
+         "\"traffic_bytes\": [ 1, 2, 3, 4, 5, 6, ",
          "validation_points[0].traffic_bytes has 9 entries, more than 8"},
-        {"validation_points", "\"traffic_bytes\": [", "\"traffic_bytes\": [ 1, -2, ",
+        {"\"validation_points\": ", "\"traffic_bytes\": [", "\"traffic_bytes\": [ 1, -2, ",
          "validation_points[0].traffic_bytes[1] is -2, less than zero"},
-        {"validation_points", "\"traffic_bytes\": [", "\"traffic_bytes\": [ 1e22, ",
+        {"\"validation_points\": ", "\"traffic_bytes\": [", "\"traffic_bytes\": [ 1e22, ",
          "validation_points[0].traffic_bytes[0] is 1e+22, more than 1e+21"},
-        {"validation_points", "\"traffic_bytes\": [", "\"traffic_bytes\": [ \"much\", ",
+        {"\"validation_points\": ", "\"traffic_bytes\": [", "\"traffic_bytes\": [ \"much\", ",
          "validation_points[0].traffic_bytes[0] is of another type, not a number"},
-        {"validation_points", "\"traffic_bytes\": [", "\"traffic_bytes\": 4, \"old\": [",
+        {"\"validation_points\": ", "\"traffic_bytes\": [", "\"traffic_bytes\": 4, \"old\": [",
          "validation_points[0].traffic_bytes is not an array"},
-        {"validation_points", "\"traffic_bytes\"", "\"traffic\"",
+        {"\"validation_points\": ", "\"traffic_bytes\"", "\"traffic\"",
          "validation_points[0].traffic_bytes is missing"},
-        {"validation_points", "\"slots\": 1200000.0", "\"slots\": -1",
+        {"\"validation_points\": ", "\"slots\": 1200000.0", "\"slots\": -1",
          "validation_points[0].slots is -1, less than zero"},
-        {"validation_points", "\"reps\": 1024", "\"reps\": 0.5",
+        {"\"validation_points\": ", "\"reps\": 1024", "\"reps\": 0.5",
          "validation_points[0].reps is not a whole number"},
-        {"validation_points", "\"disturbed\": true", "\"disturbed\": 1",
+        {"\"validation_points\": ", "\"disturbed\": true", "\"disturbed\": 1",
          "validation_points[0].disturbed is neither true nor false"},
-        {"validation_roofs", "\"level\": \"peak\"", "\"level\": \"all\"",
+        {"\"validation_roofs\": ", "\"level\": \"peak\"", "\"level\": \"all\"",
          "validation_roofs[0].level \"all\" is not among the model's levels"},
-        {"validation_roofs", "\"model\": 110000000000.0", "\"model\": -1",
+        {"\"validation_roofs\": ", "\"model\": 110000000000.0", "\"model\": -1",
          "validation_roofs[0].model is -1, not more than zero"},
-        {"validation_roofs", "\"beside\": 105000000000.0", "\"beside\": 2e11",
+        {"\"validation_roofs\": ", "\"beside\": 105000000000.0", "\"beside\": 2e11",
          "validation_roofs[0].beside_ci95 [1.04e+11, 1.07e+11] does not hold its value 2e+11"},
-        {"validation_roofs", "\"rate_se\"", "\"old\"", "validation_roofs[0].rate_se is missing"},
-        {"validation_roofs", "\"rate\": 106000000000.0", "\"rate\": 0",
+        {"\"validation_roofs\": ", "\"rate_se\"", "\"old\"",
+         "validation_roofs[0].rate_se is missing"},
+        {"\"validation_roofs\": ", "\"rate\": 106000000000.0", "\"rate\": 0",
          "validation_roofs[0].rate is 0, not more than zero"},
-        {"validation_fits", "\"level\": \"DRAM\"", "\"level\": \"peak\"",
+        {"\"validation_fits\": ", "\"level\": \"DRAM\"", "\"level\": \"peak\"",
          "validation_fits[0].level \"peak\" is not among the model's levels"},
-        {"validation_fits", "\"form\": \"rounded+issue\"", "\"form\": \"\"",
+        {"\"validation_fits\": ", "\"form\": \"rounded+issue\"", "\"form\": \"\"",
          "validation_fits[0].form is empty"},
-        {"validation_fits", "\"correlation\": -0.25", "\"correlation\": -1.5",
+        {"\"validation_fits\": ", "\"correlation\": -0.25", "\"correlation\": -1.5",
          "validation_fits[0].correlation is -1.5, outside -1..1"},
-        {"validation_fits", "\"p_se\"", "\"old\"", "validation_fits[0].p_se is missing"},
-        {"validation_fits", "\"aicc\": -120.5", "\"aicc\": null",
+        {"\"validation_fits\": ", "\"p_se\"", "\"old\"", "validation_fits[0].p_se is missing"},
+        {"\"validation_fits\": ", "\"aicc\": -120.5", "\"aicc\": null",
          "validation_fits[0].aicc is null, not a number"},
-        {"validation_fits", "\"cv_fitness\": 96.5", "\"cv_fitness\": 196.5",
+        {"\"validation_fits\": ", "\"cv_fitness\": 96.5", "\"cv_fitness\": 196.5",
          "validation_fits[0].cv_fitness is 196.5, more than 100"},
-        {"validation_fits", "\"chosen\": true", "\"chosen\": \"yes\"",
+        {"\"validation_fits\": ", "\"chosen\": true", "\"chosen\": \"yes\"",
          "validation_fits[0].chosen is neither true nor false"},
     };
     struct carm_model *m = full_model();
-    char *text = carm_model_to_json(m), want[400];
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        char key[64];
-        (void)snprintf(key, sizeof key, "\"%s\": ", faults[i].member);
-        char *wrong = text_changed(text, key, faults[i].from, faults[i].to);
-        struct carm_model *out = m;
-        err = (struct carm_err){""};
-        assert_int_equal(carm_model_parse(wrong, strlen(wrong), "m.json", &out, &err),
-                         -CARM_EFORMAT);
-        assert_null(out);
-        (void)snprintf(want, sizeof want, "m.json: %s", faults[i].message);
-        if (strncmp(err.text, want, strlen(want)) != 0)
-            fail_msg("expected: %s\n        got: %s", want, err.text);
-        free(wrong);
-    }
+    char *text = carm_model_to_json(m);
+    refuse_faults(m, faults, sizeof faults / sizeof *faults);
     /* Cut in the middle of what validate wrote. */
-    struct carm_model *out;
-    for (const char *at = strstr(text, "\"validated\""); at[1]; at += at[2] ? 2 : 1)
-        assert_int_equal(carm_model_parse(text, (size_t)(at - text), "m.json", &out, &err),
-                         -CARM_EFORMAT);
+    for (const char *at = strstr(text, "\"validated\""); at[1]; at += at[2] ? 2 : 1) {
+        refuse_text(text, (size_t)(at - text), "m.json: ");
+    }
     assert_non_null(strstr(err.text, "the file ends too early"));
     free(text);
     carm_model_free(m);
-}
-
-static void expect_refused(struct carm_model *m, const char *message)
-{
-    err = (struct carm_err){""};
-    struct carm_model *out;
-    char *text = carm_model_to_json(m);
-    assert_int_equal(carm_model_parse(text, strlen(text), "m.json", &out, &err), -CARM_EFORMAT);
-    assert_string_equal(err.text, message);
-    free(text);
 }
 
 TEST(refuses_repeats_and_excess)
 {
     struct carm_model *m = full_model();
     (void)carm_validation_add_score(m, &score, NULL);
-    expect_refused(
+    refuse_model(
         m,
         "m.json: validation[1] repeats entry 0: isa \"avx512\", precision \"dp\", op \"fma\", threads 1, model \"original-L2\", level \"all\"");
     (void)strcpy(m->validation[1].model, "original");
     (void)carm_validation_add_roof(m, &roof, NULL);
-    expect_refused(
+    refuse_model(
         m,
         "m.json: validation_roofs[1] repeats entry 0: isa \"avx512\", precision \"dp\", op \"fma\", threads 1, level \"peak\", code \"B.avx512.dp.fma\"");
     (void)strcpy(m->validation_roofs[1].level, "L1");
     (void)carm_validation_add_fit(m, &fit, NULL);
-    expect_refused(
+    refuse_model(
         m,
         "m.json: validation_fits[1] repeats entry 0: isa \"avx512\", precision \"dp\", op \"fma\", threads 1, level \"DRAM\", form \"rounded+issue\"");
     m->validation_fits[1].set.threads = 2;
     carm_model_free(there_and_back(m));
     for (int i = 0; i < 8192; i++)
         assert_int_equal(carm_validation_add_fit(m, &fit, NULL), 0);
-    expect_refused(m, "m.json: validation_fits has 8194 entries, more than 8192");
+    refuse_model(m, "m.json: validation_fits has 8194 entries, more than 8192");
     carm_model_free(m);
 }
 
@@ -355,9 +301,8 @@ TEST(allows_rounding)
     p->ci95 = (struct carm_ci){nextafter(performance, INFINITY), nextafter(performance, INFINITY)};
     carm_model_free(there_and_back(m));
     p->ci95 = (struct carm_ci){performance * 1.0001, performance * 1.0002};
-    expect_refused(m,
-                   "m.json: validation_points[0].ci95 [9.0009e+09, 9.0018e+09] does not hold its "
-                   "value 9e+09");
+    refuse_model(m, "m.json: validation_points[0].ci95 [9.0009e+09, 9.0018e+09] does not hold its "
+                    "value 9e+09");
     carm_model_free(m);
 }
 
@@ -452,11 +397,11 @@ TEST(fits_schema)
     int fds[] = {mkstemp(model), mkstemp(check)};
     assert_true(fds[0] >= 0 && fds[1] >= 0);
     struct carm_model *m = full_model();
-    char command[4096];
+    char command[8192];
     assert_ok(carm_model_write(m, model, &err));
     assert_int_equal(write(fds[1], script, sizeof script - 1), (int)sizeof script - 1);
-    (void)snprintf(command, sizeof command, "python3 %s '%s/data/model.schema.json' %s", check,
-                   top(), model);
+    (void)snprintf(command, sizeof command, "python3 %s '%s' %s", check,
+                   source_file("data/model.schema.json"), model);
     int status = system(command);
     (void)unlink(model);
     (void)unlink(check);
