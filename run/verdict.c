@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/profile/astray.h"
 #include "models/latency.h"
 #include "models/scaling.h"
 #include "models/place/place.h"
 #include "run/parts.h"
 
 enum { LINE = 64, PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+/* Iterations beyond which the entries of a loop do not show: more than a core has in flight. */
+#define MANY_TRIPS 256.0
 
 /* Strides beyond which prefetchers do not follow: they stay inside a page.
  * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
@@ -122,95 +126,37 @@ static double lines_entered(const struct carm_code_piece *p, double line)
     return (double)crossed * p->executions + fmax(0.0, follows);
 }
 
-/* Cycles from the fetch of a piece to the outcome of the jump at its end: behind a misprediction its instructions
- * start anew. */
-static double resolves_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
-                          const struct carm_graph_latencies *l)
+/* Adds mispredictions of so many iterations. */
+static void add_astray(struct carm_bounds_input *in, const struct carm_astray *a, double iterations)
 {
-    double ready[CARM_REG_COUNT] = {0.0}, cycles = 0.0;
-    for (size_t i = p->first; i < p->first + p->n; i++) {
-        const struct carm_flow_op *op = &code->ops[i];
-        cycles = 0.0;
-        if (op->loads) {
-            cycles = fmax(op->base != CARM_REG_NONE ? ready[op->base] : 0.0,
-                          op->index != CARM_REG_NONE ? ready[op->index] : 0.0);
-            cycles += op->width != CARM_OPCODE_GP ? l->load_vector : l->load;
-        }
-        for (uint8_t k = 0; k < op->nreads; k++) {
-            cycles = fmax(cycles, ready[op->reads[k]]);
-        }
-        cycles += l->of[op->class][op->width][op->precision];
-        for (uint8_t k = 0; k < op->nwrites; k++) {
-            ready[op->writes[k]] = cycles;
-        }
-    }
-    return cycles;
-}
-
-/* Mispredictions of the indirect jumps of a loop, if outcomes are independent: a predictor that always says the most
- * frequent target is wrong for the others.
- * cycles  out: until one's target is known, of all of them together */
-static double indirect_misses(const struct carm_flow_code *code,
-                              const struct carm_graph_latencies *latencies, double *cycles)
-{
-    double jumps = 0.0, entered = 0.0, most = 0.0;
-    *cycles = 0.0;
-    for (size_t i = 0; i < code->npieces; i++) {
-        const struct carm_code_piece *p = &code->pieces[i];
-        jumps += p->indirect ? p->executions : 0.0;
-        *cycles += p->indirect ? p->executions * resolves_in(code, p, latencies) : 0.0;
-        const double here = carm_code_is_target(code, i) ? p->executions : 0.0;
-        entered += here;
-        most = fmax(most, here);
-    }
-    const double share = entered > 0.0 ? 1.0 - most / entered : 0.0;
-    *cycles *= share;
-    return jumps * share;
-}
-
-/* How often the rarer side of a branch is taken whose outcome data decide; 0 = another piece. */
-static double rarely(const struct carm_code_piece *p, const struct carm_graph *graph)
-{
-    if (!p->jumps || !p->falls || !p->n || p->taken < 0.0) {
-        return 0.0;
-    }
-    const enum carm_access_pattern by = graph->accesses[p->first + p->n - 1].pattern;
-    return by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED
-               ? fmax(0.0, fmin(p->taken, p->executions - p->taken))
-               : 0.0;
-}
-
-static bool is_within(const struct carm_flow_code *code, uint64_t at)
-{
-    bool within = false;
-    for (size_t i = 0; i < code->npieces; i++) {
-        within = within || code->pieces[i].at == at;
-    }
-    return within;
-}
-
-/* Adds the mispredictions of branches that leave a loop inside of this one: what follows them, which waits, is this
- * one's code. */
-static int add_exits(const struct carm_flow_code *inside, double iterations,
-                     struct carm_bounds_input *in, struct carm_err *err)
-{
-    struct carm_graph_latencies latencies;
-    struct carm_graph graph;
-    fill_latencies(&in->rates, &latencies);
-    const int rc = carm_graph_open(&graph, inside, &latencies, err);
-    double cycles = in->mispredicted * in->resolve_cycles;
-    for (size_t i = 0; i < inside->npieces && !rc; i++) {
-        const struct carm_code_piece *p = &inside->pieces[i];
-        const bool leaves = !is_within(inside, p->target) || !is_within(inside, p->end);
-        const double rare = leaves ? rarely(p, &graph) / iterations : 0.0;
-        in->mispredicted += rare;
-        cycles += rare > 0.0 ? rare * fmax(resolves_in(inside, p, &latencies), latencies.load + 1.0)
-                             : 0.0;
-    }
+    const double cycles = in->mispredicted * in->resolve_cycles + a->cycles / iterations;
+    in->mispredicted += a->branches / iterations;
+    in->astray += a->indirect / iterations;
     in->resolve_cycles = in->mispredicted > 0.0 ? cycles / in->mispredicted : 0.0;
-    if (!rc) {
-        carm_graph_close(&graph);
+}
+
+/* Adds the mispredictions of branches that leave a loop inside of this one, and of indirect calls of its functions. */
+static int add_others(const struct carm_flow_code *of, const struct carm_profile *profile,
+                      size_t row, struct carm_bounds_input *in, struct carm_err *err)
+{
+    static struct carm_graph_latencies latencies; /* 11 KiB */
+    struct carm_astray astray = {.branches = 0.0};
+    int rc = 0;
+    fill_latencies(&in->rates, &latencies);
+    for (size_t k = 0; k < profile->nrows && !of->inner && !rc; k++) {
+        const struct carm_profile_row *r = &profile->rows[k];
+        struct carm_graph graph;
+        if (r->parent == row + 1 && r->code) {
+            const struct carm_flow_code *inside = &profile->codes[r->code - 1];
+            rc = carm_graph_open(&graph, inside, &latencies, err);
+            if (!rc) {
+                carm_astray_exits(inside, &graph, &latencies, &astray);
+                carm_graph_close(&graph);
+            }
+        }
     }
+    carm_astray_calls(of, profile->codes, profile->ncodes, &latencies, &astray);
+    add_astray(in, &astray, of->iterations);
     return rc;
 }
 
@@ -263,25 +209,17 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
             insn->loads && insn->flags & CARM_OPCODE_GATHER ? times * elements_of(insn) : 0.0;
     }
     const double line = in->rates.theory ? in->rates.theory->code_line : 0.0;
-    double waits =
-        0.0; /* cycles of an iteration until the outcomes of mispredicted branches are known */
     for (size_t i = 0; i < code->npieces; i++) {
         const struct carm_code_piece *p = &code->pieces[i];
         const bool branches = p->jumps && p->falls;
         const double taken = !branches ? (p->jumps ? p->executions : 0.0) : p->taken;
         in->taken += taken > 0.0 ? taken / n : 0.0;
         in->fetched += line > 0.0 ? lines_entered(p, line) / n : 0.0;
-        const double rare = rarely(p, graph) / n;
-        in->mispredicted += rare;
-        /* at least a load and a comparison, which may be of the piece before */
-        waits +=
-            rare > 0.0 ? rare * fmax(resolves_in(code, p, &latencies), latencies.load + 1.0) : 0.0;
     }
     in->fetched += in->taken;
-    double indirect = 0.0;
-    in->astray = indirect_misses(code, &latencies, &indirect) / n;
-    in->mispredicted += in->astray;
-    in->resolve_cycles = in->mispredicted > 0.0 ? (waits + indirect / n) / in->mispredicted : 0.0;
+    struct carm_astray astray = {.branches = 0.0};
+    carm_astray_code(code, graph, &latencies, &astray);
+    add_astray(in, &astray, n);
     in->chain_cycles = code->inner || code->ngaps ? graph->cycles : 0.0;
     in->forward_cycles = graph->of[CARM_OPCODE_FORWARD] + graph->of[CARM_OPCODE_FORWARD_STRADDLING];
     in->straddles = graph->straddles;
@@ -325,13 +263,12 @@ static int find_window(const struct carm_flow_code *code, double trips,
                        const struct carm_graph_latencies *latencies,
                        const struct carm_bounds_input *in, double *cycles, struct carm_err *err)
 {
-    static const double many = 256.0; /* iterations, beyond which entries of a loop do not show */
     const struct carm_microarchitecture *t = in->rates.theory;
     const struct carm_graph_window window = {
         .width = t ? t->issue : 0.0,
         .reorder = t ? (size_t)t->reorder : 0,
         .vector_queue = t ? (size_t)t->vector_queue : 0,
-        .trips = trips >= 1.0 && trips < many ? (size_t)(trips + 0.5) : 0};
+        .trips = trips >= 1.0 && trips < MANY_TRIPS ? (size_t)(trips + 0.5) : 0};
     *cycles = 0.0;
     return code->inner && (window.reorder || window.trips)
                ? carm_graph_window(cycles, code, latencies, &window, err)
@@ -492,6 +429,13 @@ static bool is_uniform(const struct carm_run_simulation *about, const double *li
     return uniform;
 }
 
+/* Whether a store goes to one place each time, which is not the thread's stack. */
+static bool stays(const struct carm_flow_op *insn, const struct carm_graph_access *a)
+{
+    const bool stack = insn->base == CARM_REG_GP + 4 || insn->base == CARM_REG_GP + 5;
+    return insn->stores && a->pattern == CARM_PATTERN_STRIDE && a->stride == 0 && !stack;
+}
+
 static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
                       struct carm_graph *graph, const struct carm_run_levels *levels,
                       const struct carm_run_figures *figures, struct carm_bounds_input *in,
@@ -542,6 +486,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         struct carm_run_places places;
         if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought,
                                    &places)) {
+            /* a sample misses programs of a few lines */
+            in->contended += in->threads > 1 && stays(insn, a) ? insn->executions / n : 0.0;
             continue;
         }
         in->contended += places.contended * insn->executions / n;
@@ -641,7 +587,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         for (size_t k = 0; k < p->n; k++) {
             most = fmax(most, scattered[p->first + k]); /* prefetchers bring the others */
         }
-        in->resolve_missing += rarely(p, graph) / n * most;
+        in->resolve_missing += carm_astray_rarely(p, graph) / n * most;
     }
     /* Fast string instructions overwrite whole lines without loading them; a line from memory is not loaded into any
      * level. source: Intel 248966, fast-string operation, no-RFO protocol */
@@ -811,8 +757,8 @@ static void describe_memory(const struct carm_bounds_input *in,
 }
 
 static void describe_code(const struct carm_flow_code *code, const struct carm_graph *graph,
-                          const struct carm_bounds_input *in, struct carm_verdict_code *out,
-                          struct carm_run_verdict *v)
+                          const struct carm_bounds_input *in, double trips,
+                          struct carm_verdict_code *out, struct carm_run_verdict *v)
 {
     double scalar = 0.0, vectors = 0.0, widest = 0.0;
     for (size_t i = 0; i < in->nunits; i++) {
@@ -831,13 +777,17 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
         const bool accesses = code->ops[i].loads || code->ops[i].stores;
         v->stride =
             accesses && moves && llabs(a->stride) > llabs(v->stride) ? a->stride : v->stride;
+        const double bytes = fmax(code->ops[i].load_bytes, code->ops[i].store_bytes);
+        out->dense = accesses ? fmax(out->dense, bytes / LINE) : out->dense;
         out->plain_stores = out->plain_stores || (code->ops[i].stores && !a->updates);
         out->repeats = out->repeats || (code->ops[i].flags & CARM_OPCODE_REPEATED) != 0;
     }
     out->strided = v->stride != 0 || v->leaps;
     out->sums = carm_graph_is_sum(graph);
     out->widening = carm_bounds_widening(in);
-    out->chain_left = fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
+    /* entries of a short loop overlap, and hardly anything is known of a chain in each */
+    out->chain_left =
+        trips > 0.0 ? 0.0 : fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }
 
 /* Whether counters alone decide the loop's branches, so that the loop can end before its results are ready. The code
@@ -924,12 +874,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     if (rc) {
         return rc;
     }
-    for (size_t k = 0; k < profile->nrows && !code->inner && !rc; k++) {
-        const struct carm_profile_row *r = &profile->rows[k];
-        rc = r->parent == i + 1 && r->code
-                 ? add_exits(&profile->codes[r->code - 1], of.iterations, &in, err)
-                 : 0;
-    }
+    rc = add_others(&of, profile, i, &in, err);
     bool about_trips = false;
     static struct carm_graph_latencies latencies; /* 11 KiB */
     /* code behind a loop begins early where the end of the loop is predicted */
@@ -949,7 +894,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         if (of.ngaps) {
             hide_chains(row, of.iterations, &in);
         }
-        describe_code(&of, &graph, &in, &about, v);
+        describe_code(&of, &graph, &in, often < MANY_TRIPS ? often : 0.0, &about, v);
         describe_memory(&in, figures, &about);
         v->used = about.used;
         about.math = strncmp(row->module, "libm.so", 7) == 0;

@@ -37,7 +37,8 @@ static int add_piece(struct carm_flow_code *code, const struct carm_piece *from,
                                   .target = from->target,
                                   .taken = from->taken,
                                   .entered = from->entered,
-                                  .indirect = from->ends == CARM_END_INDIRECT_JUMP};
+                                  .indirect = from->ends == CARM_END_INDIRECT_JUMP,
+                                  .calls = from->ends == CARM_END_INDIRECT_CALL};
     p->jumps = from->ends == CARM_END_JUMP || from->ends == CARM_END_BRANCH;
     p->falls = from->ends != CARM_END_JUMP && from->ends != CARM_END_INDIRECT_JUMP &&
                from->ends != CARM_END_RETURN;
@@ -197,6 +198,40 @@ static int add_gaps(struct carm_flow_code *code, const struct carm_flow *flow, s
     return rc;
 }
 
+/* ---- indirect calls ---- */
+
+/* Whether a piece is the first of its function and entered by address. */
+static bool is_called(const struct carm_flow *flow, size_t i)
+{
+    const struct carm_piece *p = &flow->pieces[i];
+    return p->entered && (i == 0 || flow->pieces[i - 1].function != p->function);
+}
+
+/* Fills strays, where nearly all indirect calls of the module are of one instruction and go to functions of the
+ * module: then the functions' executions are the targets' frequencies. */
+static void find_strays(struct carm_flow_code *out, const struct carm_flow *flow)
+{
+    static const double nearly = 0.1; /* the start of a program calls a few functions by address */
+    double calls = 0.0, most = 0.0, targets = 0.0;
+    for (size_t i = 0; i < flow->npieces; i++) {
+        const struct carm_piece *p = &flow->pieces[i];
+        const double here = (double)p->executions;
+        calls += p->ends == CARM_END_INDIRECT_CALL ? here : 0.0;
+        most = p->ends == CARM_END_INDIRECT_CALL && here > most ? here : most;
+        targets += is_called(flow, i) ? here : 0.0;
+    }
+    if (!(most > (1.0 - nearly) * calls) || targets > (1.0 + nearly) * calls ||
+        targets < (1.0 - nearly) * calls) {
+        return;
+    }
+    for (size_t i = 0; i < flow->npieces; i++) {
+        for (size_t k = 0; k < out->npieces && is_called(flow, i); k++) {
+            struct carm_code_piece *p = &out->pieces[k];
+            p->strays = p->at == flow->pieces[i].at ? 1.0 - p->executions / targets : p->strays;
+        }
+    }
+}
+
 int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                    uint32_t function, uint32_t module, int fd, struct carm_err *err)
 {
@@ -217,6 +252,7 @@ int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, siz
             rc = add_piece(out, p, fd, err);
         }
     }
+    find_strays(out, flow);
     if (!rc && !body) {
         rc = out->inner ? follow_outer_loop(out, flow, loop, fd, err)
                         : add_gaps(out, flow, loop, fd, err);

@@ -20,7 +20,11 @@ struct carm_code_piece {
     bool jumps;      /* the piece ends with a direct jump */
     bool entered;    /* by an indirect branch or a return */
     bool indirect;   /* the piece ends with an indirect jump */
-    bool falls;      /* the next instruction may follow, also after a call */
+    bool calls;      /* likewise, with an indirect call */
+    /* of the begin of a function that is called by address: share of its calls that go elsewhere than the call before,
+     * if they are independent; 0 = not known */
+    double strays;
+    bool falls; /* the next instruction may follow, also after a call */
 };
 
 /* A loop inside the code's loop. */

@@ -134,7 +134,7 @@ static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool 
 }
 
 /* The bound nearest above the measured time, of memory that others share: their traffic changes its rates from hour to
- * hour. A bound of translations is left out, which larger pages refute as well. NULL = none */
+ * hour. Bounds of translations and of small pages are left out, which larger pages refute as well. NULL = none */
 static const struct carm_lower_bound *nearly_refuted(const struct carm_bounds *b, double seconds)
 {
     /* a load of 6 MiB in the L3 of a guest took 130 ns while its model was made, and 45 ns an hour later */
@@ -144,7 +144,7 @@ static const struct carm_lower_bound *nearly_refuted(const struct carm_bounds *b
         const struct carm_lower_bound *c = &b->of[i];
         const bool shared = c->limit == CARM_LIMIT_LATENCY || c->limit == CARM_LIMIT_L3 ||
                             c->limit == CARM_LIMIT_DRAM;
-        if (shared && !c->estimate && c->seconds < most * seconds) {
+        if (shared && !c->estimate && !c->small_pages && c->seconds < most * seconds) {
             found = c;
         }
     }
@@ -166,6 +166,9 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
 {
     const double wider = code->widening > 1.0 ? code->widening : 1.0;
     const bool removed = b->limit == v->limit;
+    if (b->locked && advises(v, CARM_ADVICE_APART)) { /* a thread's own numbers need no locks */
+        return 0.0;
+    }
     if (carm_limit_is_memory(v->limit) && !carm_limit_is_memory(b->limit)) {
         return b->seconds;
     }
@@ -176,9 +179,11 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
         return !removed ? b->seconds : code->independent;
     }
     if (carm_limit_is_memory(v->limit) && advises(v, CARM_ADVICE_UNIT_STRIDE)) {
+        /* a line that came once for each of its numbers comes once for all */
+        const double used = code->dense > 0.0 ? fmin(code->used, code->dense) : code->used;
         return b->limit == CARM_LIMIT_LATENCY || b->limit == CARM_LIMIT_TLB
                    ? 0.0
-                   : b->seconds * (code->used > 0.0 ? code->used : 0.0);
+                   : b->seconds * fmax(0.0, used);
     }
     if (carm_limit_is_memory(v->limit) || carm_limit_is_memory(b->limit)) {
         return carm_limit_is_memory(v->limit) ? 0.0 : b->seconds; /* blocked for L1 */
@@ -190,18 +195,25 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
     if (removed && advises(v, CARM_ADVICE_ALIGN)) {
         return b->seconds * whole_lines(v->limit, code);
     }
+    if (removed && v->limit == CARM_LIMIT_CHAIN) { /* any number of chains side by side */
+        return 0.0;
+    }
     return b->unrolls || (removed && !(wider > 1.0)) ? 0.0 : b->seconds / wider;
 }
 
 /* At most: the largest bound that the change leaves, with the machine's widest vectors where the code has
  * narrower ones. At least: the next bound stays as it is, the work in place of the limit's costs as much again, and
- * time that no bound explains stays. */
+ * time that no bound explains stays; a chain becomes a few that overlap. */
 static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *first,
                       const struct carm_verdict_code *code, double share)
 {
     const struct carm_lower_bound *next = largest(&v->bounds, false, v->limit);
     const double rest = v->seconds - fmin(v->seconds, first->seconds);
-    const double stays = rest + 2.0 * (next ? next->seconds : 0.0);
+    /* accumulators, elements of a vector, or lists side by side: compilers make vectors of 4 numbers from AVX2 on */
+    static const double few = 4.0;
+    const bool overlap = v->limit == CARM_LIMIT_CHAIN || advises(v, CARM_ADVICE_PREFETCH);
+    const double stays = rest + fmax(2.0 * (next ? next->seconds : 0.0),
+                                     overlap ? fmin(v->seconds, first->seconds) / few : 0.0);
     double left = 0.0;
     for (size_t i = 0; i < v->bounds.n; i++) {
         const struct carm_lower_bound *b = &v->bounds.of[i];

@@ -92,11 +92,13 @@ struct carm_verdict {
 struct carm_verdict_code {
     double
         widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
-    double used; /* share of the bytes of the lines that come which is used; 0 = not known */
+    double used;  /* share of the bytes of the lines that come which is used; 0 = not known */
+    double dense; /* share of a line that its widest access has; 0 = not known */
     double
         whole_lines, /* share of the load ports' time without loads across two lines; 0 = not known */
-        whole_stores;   /* likewise, of the store ports */
-    double chain_left;  /* seconds of the carried chain without the loads of bytes just stored */
+        whole_stores; /* likewise, of the store ports */
+    double
+        chain_left; /* seconds of the carried chain without the loads of bytes just stored; 0 = not known */
     double independent; /* seconds of its lines at scattered addresses, if all were independent */
     bool sums;          /* its chain is a sum, a product or a maximum, which accumulators shorten */
     bool scalar;        /* nearly all of its flops or elements are computed one by one */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces and loops of blocks that are known. */
+#include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -494,6 +495,42 @@ TEST(around)
         carm_graph_close(&graph);
         carm_code_close(&outer);
         close(fd);
+    }
+}
+
+/* A virtual call with three targets. */
+TEST(strays)
+{
+    struct carm_piece pieces[] = {
+        {.at = 0, .end = 6, .executions = 1000, .ends = CARM_END_INDIRECT_CALL},
+        {.at = 100, .end = 101, .executions = 500, .function = 2, .entered = true},
+        {.at = 101, .end = 102, .executions = 400, .function = 2, .entered = true},
+        {.at = 200, .end = 201, .executions = 300, .function = 4, .entered = true},
+        {.at = 300, .end = 301, .executions = 200, .function = 6, .entered = true},
+        {.at = 400, .end = 401, .executions = 10, .ends = CARM_END_INDIRECT_CALL, .function = 8}};
+    const struct carm_flow of = {.pieces = pieces, .npieces = 6};
+    struct carm_err err;
+    static const struct {
+        uint32_t function;
+        double strays;
+    } all[] = {{2, 0.5}, {4, 0.7}, {6, 0.8}, {0, 0.0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct carm_flow_code code;
+        assert_ok(carm_code_open(&code, &of, CARM_CODE_BODY, all[i].function, 0, -1, &err));
+        assert_true(code.npieces >= 1 && fabs(code.pieces[0].strays - all[i].strays) < 1e-9);
+        carm_code_close(&code);
+        /* another instruction calls as often: its targets are not known */
+        pieces[5].executions = 1000;
+        assert_ok(carm_code_open(&code, &of, CARM_CODE_BODY, all[i].function, 0, -1, &err));
+        assert_true(code.pieces[0].strays == 0.0);
+        carm_code_close(&code);
+        pieces[5].executions = 10;
+        /* targets in another module */
+        pieces[1].executions = 100;
+        assert_ok(carm_code_open(&code, &of, CARM_CODE_BODY, all[i].function, 0, -1, &err));
+        assert_true(code.pieces[0].strays == 0.0);
+        carm_code_close(&code);
+        pieces[1].executions = 500;
     }
 }
 

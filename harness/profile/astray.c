@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "harness/profile/astray.h"
+
+/* Cycles from the fetch of a piece to the outcome of the jump at its end: behind a misprediction its instructions
+ * start anew. */
+static double resolves_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
+                          const struct carm_graph_latencies *l)
+{
+    double ready[CARM_REG_COUNT] = {0.0}, cycles = 0.0;
+    for (size_t i = p->first; i < p->first + p->n; i++) {
+        const struct carm_flow_op *op = &code->ops[i];
+        cycles = 0.0;
+        if (op->loads) {
+            const double base = op->base != CARM_REG_NONE ? ready[op->base] : 0.0;
+            const double index = op->index != CARM_REG_NONE ? ready[op->index] : 0.0;
+            cycles = (base > index ? base : index) +
+                     (op->width != CARM_OPCODE_GP ? l->load_vector : l->load);
+        }
+        for (uint8_t k = 0; k < op->nreads; k++) {
+            cycles = ready[op->reads[k]] > cycles ? ready[op->reads[k]] : cycles;
+        }
+        cycles += l->of[op->class][op->width][op->precision];
+        for (uint8_t k = 0; k < op->nwrites; k++) {
+            ready[op->writes[k]] = cycles;
+        }
+    }
+    return cycles;
+}
+
+/* Likewise, at least a load and a comparison, which may be of the piece before. */
+static double decided_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
+                         const struct carm_graph_latencies *l)
+{
+    const double least = l->load + 1.0, cycles = resolves_in(code, p, l);
+    return cycles > least ? cycles : least;
+}
+
+double carm_astray_rarely(const struct carm_code_piece *p, const struct carm_graph *graph)
+{
+    if (!p->jumps || !p->falls || !p->n || p->taken < 0.0) {
+        return 0.0;
+    }
+    const enum carm_access_pattern by = graph->accesses[p->first + p->n - 1].pattern;
+    const double other = p->executions - p->taken;
+    const double rare = p->taken < other ? p->taken : other;
+    return (by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED) && rare > 0.0 ? rare : 0.0;
+}
+
+/* A predictor of indirect jumps that always says the most frequent target is wrong for the others. */
+static void add_jumps(const struct carm_flow_code *code, const struct carm_graph_latencies *l,
+                      struct carm_astray *out)
+{
+    double jumps = 0.0, entered = 0.0, most = 0.0, cycles = 0.0;
+    for (size_t i = 0; i < code->npieces; i++) {
+        const struct carm_code_piece *p = &code->pieces[i];
+        const double here = carm_code_is_target(code, i) ? p->executions : 0.0;
+        jumps += p->indirect ? p->executions : 0.0;
+        cycles += p->indirect ? p->executions * resolves_in(code, p, l) : 0.0;
+        entered += here;
+        most = here > most ? here : most;
+    }
+    const double share = entered > 0.0 ? 1.0 - most / entered : 0.0;
+    out->branches += jumps * share;
+    out->indirect += jumps * share;
+    out->cycles += cycles * share;
+}
+
+void carm_astray_code(const struct carm_flow_code *code, const struct carm_graph *graph,
+                      const struct carm_graph_latencies *latencies, struct carm_astray *out)
+{
+    for (size_t i = 0; i < code->npieces; i++) {
+        const double rare = carm_astray_rarely(&code->pieces[i], graph);
+        out->branches += rare;
+        out->cycles += rare > 0.0 ? rare * decided_in(code, &code->pieces[i], latencies) : 0.0;
+    }
+    add_jumps(code, latencies, out);
+}
+
+static bool is_within(const struct carm_flow_code *code, uint64_t at)
+{
+    bool within = false;
+    for (size_t i = 0; i < code->npieces; i++) {
+        within = within || code->pieces[i].at == at;
+    }
+    return within;
+}
+
+void carm_astray_exits(const struct carm_flow_code *inside, const struct carm_graph *graph,
+                       const struct carm_graph_latencies *latencies, struct carm_astray *out)
+{
+    for (size_t i = 0; i < inside->npieces; i++) {
+        const struct carm_code_piece *p = &inside->pieces[i];
+        const bool leaves = !is_within(inside, p->target) || !is_within(inside, p->end);
+        const double rare = leaves ? carm_astray_rarely(p, graph) : 0.0;
+        out->branches += rare;
+        out->cycles += rare > 0.0 ? rare * decided_in(inside, p, latencies) : 0.0;
+    }
+}
+
+void carm_astray_calls(const struct carm_flow_code *code, const struct carm_flow_code *codes,
+                       size_t n, const struct carm_graph_latencies *latencies,
+                       struct carm_astray *out)
+{
+    double strays = 0.0, most = 0.0, cycles = latencies->load + 1.0; /* a load has the target */
+    for (size_t i = 0; i < code->npieces; i++) {
+        strays += code->pieces[i].strays * code->pieces[i].executions;
+    }
+    for (size_t i = 0; i < n && strays > 0.0; i++) {
+        for (size_t k = 0; k < codes[i].npieces; k++) {
+            const struct carm_code_piece *p = &codes[i].pieces[k];
+            if (codes[i].module == code->module && p->calls && p->executions > most) {
+                most = p->executions;
+                cycles = decided_in(&codes[i], p, latencies);
+            }
+        }
+    }
+    out->branches += strays;
+    out->indirect += strays;
+    out->cycles += strays * cycles;
+}
