@@ -61,30 +61,33 @@ function inside(corners, box) {
 }
 
 // How far a label's baseline is above its line: over it, but under it where a parallel line would
-// go through the text.
+// go through the text; null where it would on both sides.
 function baselineOf(item, items, angle) {
   const [nx, ny] = [Math.sin(angle), -Math.cos(angle)];
   const gaps = items.filter((other) => other.kind === item.kind)
     .map((other) => (other.part[0] - item.part[0]) * nx + (other.part[1] - item.part[1]) * ny);
   const above = Math.min(...gaps.filter((gap) => gap > 1));
   const below = Math.min(...gaps.filter((gap) => gap < -1).map((gap) => -gap));
+  if (Math.max(above, below) < item.height) {
+    return null;
+  }
   return above < item.height + 4 && below > above ? -item.height : 4;
 }
 
-// Does a point lie on a text?
-function covers(corners, [px, py], item, angle) {
+// Does a point of radius r lie on a text?
+function covers(corners, [px, py, r], item, angle) {
   const [x, y] = corners[0];
   const [dx, dy] = [px - x, py - y];
   const along = dx * Math.cos(angle) + dy * Math.sin(angle);
   const up = dx * Math.sin(angle) - dy * Math.cos(angle);
-  return along > -5 && along < item.length + 5 && up > -4 && up < item.height + 6;
+  return along > -r && along < item.length + r && up > 1 - r && up < item.height + r + 1;
 }
 
 // Places for labels along their lines: slopes from the left, horizontals from the right, moved on
 // until one is free, of points as well where there is such a place. A label without room is left
 // out: tip and tables have it.
 // items  [{kind, part: [x1, y1, x2, y2] in pixels, text, length, height}], the most important first
-// dots   [[x, y]], points in pixels
+// dots   [[x, y, r]], points in pixels
 // returns [{item, x, y, angle}]
 function placeLabels(items, dots, box) {
   const taken = [];
@@ -102,7 +105,7 @@ function placeOf(item, items, taken, dots, box) {
   const whole = Math.hypot(x2 - x1, y2 - y1);
   const angle = Math.atan2(y2 - y1, x2 - x1);
   const up = baselineOf(item, items, angle);
-  for (let off = 8; off + item.length + 2 <= whole && off < 440; off += 18) {
+  for (let off = 8; up !== null && off + item.length + 2 <= whole && off < 440; off += 18) {
     const from = y1 === y2 ? whole - item.length - off : off;
     const x = x1 + from * Math.cos(angle) + up * Math.sin(angle);
     const y = y1 + from * Math.sin(angle) - up * Math.cos(angle);

@@ -189,18 +189,35 @@ function drawLines(plot, layer, lines, tops, name) {
   return drawn;
 }
 
+// Peaks of one set that differ by less than 1% have one label.
+function shareLabels(lines) {
+  const labels = [];
+  for (const line of lines) {
+    const same = line.kind === "compute" && line.layer === "roof" && labels.find((l) => l.kind === "compute" &&
+      l.layer === "roof" && sameSet(l.set, line.set) && Math.abs(l.value / line.value - 1) < 0.01);
+    if (same) {
+      same.names.push(line.name);
+    } else {
+      labels.push({ ...line, names: [line.name] });
+    }
+  }
+  return labels;
+}
+
 function drawLabels(plot, lines, severalSets) {
   const rank = (d) => (d.top ? 0 : d.layer === "roof" ? 1 : d.aside ? 3 : 2);
-  const items = [...lines].sort((a, b) => rank(a) - rank(b) || b.value - a.value).map((d) => {
+  const sorted = [...lines].sort((a, b) => rank(a) - rank(b) || b.value - a.value);
+  const items = shareLabels(sorted).map((d) => {
     const size = d.layer === "roof" ? 12 : 10.5;
     const value = si(d.value, d.kind === "memory" ? "B/s" : `${operationOf(d.set)}/s`);
     const set = severalSets ? ` (${d.set.isa} ${d.set.precision} ${d.set.threads}T)` : "";
-    const cut = d.name.length > 28 ? `${d.name.slice(0, 27)}\u2026` : d.name;
+    const name = d.names.join(", ");
+    const cut = name.length > 28 ? `${name.slice(0, 27)}\u2026` : name;
     const text = d.layer === "roof" ? `${cut}  ${value}${set}` : cut;
     return { ...d, text, length: textLength(text, size) + 4, height: size };
   });
   const shown = shownPoints(plot);
-  const dots = shown.length <= LABEL_DOTS_MOST ? shown.map((p) => [plot.scales.x(p.x), plot.scales.y(p.y)]) : [];
+  const dots = shown.length <= LABEL_DOTS_MOST ? shown.map((p) => [plot.scales.x(p.x), plot.scales.y(p.y), pointRadius(plot, p, 5)]) : [];
   const placed = placeLabels(items, dots, plot.box);
   const texts = plot.labelLayer.selectAll("text").data(placed, (p) => p.item.id + p.item.layer);
   texts.enter().append("text");

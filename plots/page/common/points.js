@@ -6,6 +6,9 @@ const POINT_NEAR = 10; // pixels
 const POINT_NAMES_MOST = 60; // of more points none has its name beside it
 const POINT_NAME_PX = 11;
 const CANVAS_PARTS = 8;
+const PART_RADIUS = 0.028; // of the plot's width: that of a part with the whole time
+const NAME_LETTERS = 34;
+const NAME_END = 22; // of them: " loop FILE:LINE"
 
 function shownPoints(plot) {
   const { window } = plot.scales;
@@ -56,7 +59,7 @@ function drawElements(plot, shown) {
 // The area of a part of a program is its share of the time.
 function pointRadius(plot, p, plain) {
   const { part } = p.place;
-  return part && part.time_share > 0 ? Math.max(3, 0.055 * plot.size.width * Math.sqrt(part.time_share)) : plain;
+  return part && part.time_share > 0 ? Math.max(3, PART_RADIUS * Math.min(plot.size.width, 800) * Math.sqrt(part.time_share)) : plain;
 }
 
 // Of several files of points, the one that a point comes from.
@@ -95,7 +98,7 @@ function drawArrows(plot, shown) {
 }
 
 // Names beside their points, where they cover neither a label nor a point; the others are in the tips.
-// dots  [[x, y]] of the shown points, in pixels; taken: corners of the labels
+// dots  [[x, y, r]] of the shown points, in pixels; taken: corners of the labels
 function drawPointNames(plot, shown, dots, taken) {
   const names = shown.length <= POINT_NAMES_MOST ? placeNames(plot, shown, dots, taken) : [];
   const texts = plot.pointLayer.selectAll("text.point-name").data(names, (n) => n.point.index);
@@ -108,10 +111,10 @@ function placeNames(plot, shown, dots, taken) {
   const { box } = plot;
   const all = [...taken];
   return shown.map((point, i) => {
-    const text = point.name.length > 24 ? `${point.name.slice(0, 23)}\u2026` : point.name;
-    const [px, py] = dots[i];
+    const { name } = point;
+    const text = name.length > NAME_LETTERS ? `${name.slice(0, NAME_LETTERS - NAME_END - 1)}\u2026${name.slice(-NAME_END)}` : name;
+    const [px, py, r] = dots[i];
     const length = textLength(text, POINT_NAME_PX) + 4;
-    const r = pointRadius(plot, point, 5);
     for (const [x, y] of [[px + r + 3, py + 4], [px - r - 3 - length, py + 4], [px - length / 2, py - r - 4], [px - length / 2, py + r + 13]]) {
       const item = { length, height: POINT_NAME_PX };
       const corners = cornersOf(x, y, length, POINT_NAME_PX, 0);

@@ -15,9 +15,16 @@ function extentOf(series, of, room) {
   return values.length ? [Math.min(...values) / room, Math.max(...values) * room] : [1, 2];
 }
 
-function curveSeries(report, curves, kind, point) {
+// Curves and points of the sets that are shown. Where the page begins with sets that have none, as those of scalar
+// code, the first set that has some stands in for them.
+function ofShownSets(report, list) {
   const { view } = report;
-  const shown = curves.filter((c) => setIsOn(view, c) && isOn(view, `${kind.group}:${kind.of(c)}`));
+  const begins = list.some((item) => setIsOn({ ...view, toggles: view.defaults }, item));
+  return begins ? list.filter((item) => setIsOn(view, item)) : list.filter((item) => sameSet(item, list[0]));
+}
+
+function curveSeries(report, curves, kind, point) {
+  const shown = ofShownSets(report, curves).filter((c) => isOn(report.view, `${kind.group}:${kind.of(c)}`));
   return shown.map((c, i) => ({
     name: `${kind.of(c)}, ${setText(c)}`, style: kind.group === "mix" ? `lv${Math.min(4, i)}` : i ? `lv${Math.min(4, i)}` : "flat",
     set: i, line: true, points: c.points.map((p) => point(c, p)),

@@ -34,9 +34,10 @@ function adviceOf(p) {
   return [partText(p.part), ...MODELS.map((which) => (p[KEYS[which]] || {}).advice), p.levels_advice, notesOf(p)].filter(Boolean).join("; ");
 }
 
+// A verdict knows the cause, where its place under the roofs has several.
 function adviceCell(p) {
-  const advice = MODELS.filter((which) => p[KEYS[which]]).map((which) =>
-    el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
+  const advice = p.verdict && p.verdict.limit !== "unknown" ? [el("div", {}, el("b", {}, "verdict: "), p.verdict.text)]
+    : MODELS.filter((which) => p[KEYS[which]]).map((which) => el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
   if (p.levels) {
     advice.push(el("div", { class: "levels" }, el("b", {}, "levels: "), p.levels_advice));
   }

@@ -40,8 +40,8 @@ function residualSeries(report, which) {
   const { model } = report.data;
   const { view } = report;
   const groups = new Map();
-  for (const p of model.validation_points || []) {
-    const promise = setIsOn(view, p) && isOn(view, `op:${p.op}`) && isOn(view, `level:${p.level}`) ? predicted(model, p, which) : 0;
+  for (const p of ofShownSets(report, model.validation_points || [])) {
+    const promise = isOn(view, `op:${p.op}`) && isOn(view, `level:${p.level}`) ? predicted(model, p, which) : 0;
     if (promise > 0) {
       const points = groups.get(p.level) || [];
       points.push(residualPoint(p, which, promise));
@@ -56,14 +56,13 @@ function percentTicks() {
 }
 
 function drawResiduals(report) {
-  for (const which of MODELS) {
-    const figure = byId(`residuals-${which}`);
-    if (!figure) {
-      continue;
-    }
+  const figures = MODELS.map((which) => [which, byId(`residuals-${which}`)]).filter(([, figure]) => figure);
+  for (const [which, figure] of figures) { // of all, before a chart takes the room that it finds
+    figure.hidden = report.view.model !== "both" && report.view.model !== which;
+  }
+  for (const [which, figure] of figures) {
     const series = residualSeries(report, which);
     const x = extentOf(series, (p) => p.x, 1.4);
-    figure.hidden = report.view.model !== "both" && report.view.model !== which;
     drawChart(figure.querySelector(".frame"), {
       label: `residuals of the ${which} model`, titles: ["flop/byte", "measured / model - 1"], x,
       y: [-0.55, 0.55], yLinear: true, series, marks: [], band: [-0.1, 0.1],

@@ -113,10 +113,22 @@ def verdicts(b, _url, pages):
     assert "load of line 12: moves by 4096 bytes each iteration, a new line of 64 bytes each time" in seen["text"], seen["text"]
     assert all(abs(w - want) < 0.02 for w, want in zip(seen["bars"], (0.9, 0.25), strict=True)), seen["bars"]
     assert "1.000 M12" in seen["hot"] and seen["buttons"] == 1 and seen["wide"] and seen["pwned"] is None, seen
+    b.size(1400, 900)
+    left, right = b.js("""return ['verdicts', 'rooflines'].map(id => {
+        const r = document.getElementById(id).getBoundingClientRect(); return [r.left, r.right, r.top]; })""")
+    assert left[1] <= right[0] and abs(left[2] - right[2]) < 1, "the rooflines are not beside the verdicts: %s, %s" % (left, right)
     b.size(390, 844)
     assert b.js("return document.documentElement.scrollWidth <= innerWidth"), "a phone scrolls sideways"
     drawn.loads(b, pages.make("unjudged", pages.model, POINTS[:1]), pages)
     assert b.js("return document.querySelector('#verdicts').hidden"), "an empty table"
+
+
+def labels(b, _url, pages):
+    """A long name keeps its end, and peaks that differ by less than 1% have one label."""
+    drawn.loads(b, pages.make("labels", pages.model, [("a_function_whose_name_is_long loop solver.c:123", 0.1, 1e9, 0.2)]), pages)
+    seen = b.js("return [...document.querySelectorAll('#plot-cache-aware svg text')].map((t) => t.textContent)")
+    assert [t for t in seen if t.endswith("loop solver.c:123") and "\u2026" in t], seen
+    assert [t for t in seen if t.startswith(("add, mul ", "mul, add "))], seen
 
 
 def crowd_of_500(b, _url, pages):
@@ -188,6 +200,7 @@ def tests():
     yield "no bytes is an infinite intensity, no empty cell", lambda b, pages: without_bytes(b, None, pages)
     yield "parts of a program, with and without counts", lambda b, pages: parts(b, None, pages)
     yield "verdicts come first, and open their loops", lambda b, pages: verdicts(b, None, pages)
+    yield "names keep their ends, equal peaks share a label", lambda b, pages: labels(b, None, pages)
     yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
     yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)
