@@ -115,6 +115,20 @@ TEST(equal_rates_confirm)
     carm_topo_close(r.topo);
 }
 
+/* A figure of one round is held to the rules; a roof that was not measured is not. */
+TEST(one_round_is_a_figure)
+{
+    struct rules r;
+    for (size_t rounds = 0; rounds < 2; rounds++) {
+        for (size_t of = 0; of < 2; of++) {
+            open_rules(&r, -1, 100, 200, 400);
+            r.roofs[of].pooled.n = rounds;
+            assert_int_equal(carm_build_check_roofs(r.roofs, 2), rounds);
+            carm_topo_close(r.topo);
+        }
+    }
+}
+
 static struct carm_topo *topo;
 static struct carm_clock tsc;
 static struct carm_image *image;
