@@ -88,3 +88,51 @@ here() {
     [ ! -e no-dram.csv ] && [ ! -e no-dram.svg ]
     ok 'before anything is measured'
 }
+
+# refuses_words ARGUMENTS...: options that all studies read alike, and the model. ARGUMENTS: a small study
+refuses_words() {
+    refuses 'no model' 1 '.*carm build' "$@"
+    refuses 'threads that are no number' 2 "--threads 'two' is no number" -t two
+    refuses 'to go on without a file' 2 '--resume goes on ' --resume
+    refuses 'a picture of another kind' 2 '.*svg, .png or .pdf' --plot a.gif
+    refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
+    refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
+}
+
+# refuses_places ARGUMENTS...: with the model of here, threads, files and models that a study cannot use
+refuses_places() {
+    refuses 'more threads than there are' 2 '' "$@" -t 60000
+    refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' "$@" -o "$model/p.csv"
+    printf 'a,b\n1,2\n' >other.csv
+    refuses 'a file of another kind' 1 'other.csv is another kind of file' "$@" -o other.csv --resume
+    [ "$(wc -l <other.csv)" -eq 2 ]
+    ok 'and leaves it as it was'
+    sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
+    refuses 'the model of another machine' 1 'the model is of host another-machine' "$@" -m another.json
+}
+
+# interrupt LINES ARGUMENTS...: SIGINT to a study that writes i.csv, once the file has so many lines; the study keeps them
+interrupt() {
+    lines=$1
+    shift
+    rm -f i.csv
+    # a shell's background jobs ignore SIGINT: env resets it
+    env --default-signal=INT "$carm" study "$kind" "$@" -o i.csv >out 2>err </dev/null &
+    pid=$!
+    tries=0
+    while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt "$lines" ] && kill -0 $pid && [ $tries -lt 2000 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -INT $pid
+    wait $pid
+    [ $? -eq 1 ] && grep -q 'interrupted: the points so far are in i.csv, --resume' err && [ "$(wc -l <i.csv)" -ge "$lines" ]
+}
+
+# pictures ARGUMENTS...: p.svg, p.png and p.pdf of a study
+pictures() {
+    for format in svg png pdf; do
+        study "$@" --plot "p.$format" && [ -s "p.$format" ]
+        ok "a picture as $format"
+    done
+}

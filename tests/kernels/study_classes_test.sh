@@ -32,26 +32,14 @@ rows() {
 
 # ---- words --------------------------------------------------------------------------------------
 
-refuses 'no model' 1 '.*carm build' -k 1
+refuses_words -k 1
 refuses 'a k beyond 20' 2 '--largest needs a whole number from 0 to 20' -k 21
-refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
-refuses 'threads that are no number' 2 "--threads 'two' is no number" -t two
 refuses 'what belongs to gemm' 2 'study classes has no option --n .carm study gemm has it.' --n 100
-refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
-refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif
-refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
 
 # ---- a model -------------------------------------------------------------------------------
 
 here
-refuses 'more threads than there are' 2 '' -t 60000
-refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -o "$model/p.csv"
-printf 'a,b\n1,2\n' >other.csv
-refuses 'a file of another kind' 1 'other.csv is another kind of file' -o other.csv --resume
-[ "$(wc -l <other.csv)" -eq 2 ]
-ok 'and leaves it as it was'
-sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
-refuses 'the model of another machine' 1 'the model is of host another-machine' -m another.json
+refuses_places -k 1
 
 # ---- a study ------------------------------------------------------------------------------------
 
@@ -99,20 +87,7 @@ fi
 
 # ---- an interruption ----------------------------------------------------------------------------
 
-rm -f i.csv
-# a shell's background jobs ignore SIGINT: env resets it
-env --default-signal=INT "$carm" study classes -t 1 --budget 50 -o i.csv >out 2>err </dev/null &
-pid=$!
-tries=0
-while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 4 ] && kill -0 $pid && [ $tries -lt 2000 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-kill -INT $pid
-wait $pid
-status=$?
-[ $status -eq 1 ] && grep -q 'interrupted: the points so far are in i.csv, --resume' err &&
-    rows i.csv "$(($(wc -l <i.csv) - 1))" && [ "$(wc -l <i.csv)" -ge 4 ]
+interrupt 4 -t 1 --budget 50 && rows i.csv "$(($(wc -l <i.csv) - 1))"
 ok 'an interrupted study keeps its rows'
 had=$(wc -l <i.csv)
 study -k 1 -t 1 -o i.csv --resume --budget 150 && rows i.csv "$(($(wc -l <i.csv) - 1))" &&
@@ -122,11 +97,8 @@ ok 'and goes on'
 # ---- pictures -----------------------------------------------------------------------------------
 
 if command -v gnuplot >/dev/null; then
-    for format in svg png pdf; do
-        study -k 2 -t 1 -o p.csv --resume --plot "c.$format" && [ -s "c.$format" ]
-        ok "a picture as $format"
-    done
-    grep -q 'APP-L3' c.svg && grep -q '1st' c.svg && grep -q 'Original roofline (DRAM)' c.svg
+    pictures -k 2 -t 1 -o p.csv --resume
+    grep -q 'APP-L3' p.svg && grep -q '1st' p.svg && grep -q 'Original roofline (DRAM)' p.svg
     ok 'it has the classes on both models'
 else
     skip 'pictures' 'no gnuplot'

@@ -29,26 +29,18 @@ rows() {
 
 # ---- words --------------------------------------------------------------------------------------
 
-refuses 'no model' 1 '.*carm build'
+refuses_words -n 16
 refuses 'an n of nothing' 2 '--n needs a whole number from 1 to 1024' -n 0
 refuses 'an unknown kernel' 2 '--kernels takes spmv, lbmhd, stencil, fft and transpose' \
     --kernels spmv,gemm
 refuses 'what belongs to classes' 2 'study dwarfs has no option -k .carm study classes has it.' -k 3
-refuses 'threads that are no number' 2 "--threads 'two' is no number" -t two
-refuses 'to go on without a file' 2 '--resume goes on with the points of a file' --resume
-refuses 'a picture of another kind' 2 ".*svg, .png or .pdf" --plot a.gif
-refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
-refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
 
 # ---- a model -------------------------------------------------------------------------------
 
 here
-refuses 'more threads than there are' 2 '' -t 60000
+refuses_places -n 16
 refuses 'a budget in which nothing fits' 1 'nothing could be measured: the budget left no time' \
     -t 1 --budget 0.000001
-refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -o "$model/p.csv"
-sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
-refuses 'the model of another machine' 1 'the model is of host another-machine' -m another.json
 refuses 'a matrix that is not there' 1 'none.mtx' --kernels spmv --matrix none.mtx
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1000000000000\n1 1 1.0\n' >huge.mtx
 refuses 'a matrix of 10^12 entries' 1 'huge.mtx' --kernels spmv --matrix huge.mtx
@@ -104,31 +96,14 @@ fi
 
 # ---- an interruption ----------------------------------------------------------------------------
 
-rm -f i.csv
-# a shell's background jobs ignore SIGINT: env resets it
-env --default-signal=INT "$carm" study dwarfs -t 1 -n 32 -o i.csv >out 2>err </dev/null &
-pid=$!
-tries=0
-while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 2 ] && kill -0 $pid && [ $tries -lt 2000 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-kill -INT $pid
-wait $pid
-status=$?
-[ $status -eq 1 ] && grep -q 'interrupted: the points so far are in i.csv, --resume' err &&
-    [ "$(wc -l <i.csv)" -ge 2 ]
+interrupt 2 -t 1 -n 32
 ok 'an interrupted study keeps its rows'
 
 # ---- pictures -----------------------------------------------------------------------------------
 
 if command -v gnuplot >/dev/null; then
-    for format in svg png pdf; do
-        study --kernels lbmhd,stencil,fft,transpose -n 16 -t 1 -o p.csv --resume \
-            --plot "c.$format" && [ -s "c.$format" ]
-        ok "a picture as $format"
-    done
-    grep -q 'Stencil' c.svg && grep -q 'LBMHD' c.svg
+    pictures --kernels lbmhd,stencil,fft,transpose -n 16 -t 1 -o p.csv --resume
+    grep -q 'Stencil' p.svg && grep -q 'LBMHD' p.svg
     ok 'it has the kernels'
 else
     skip 'pictures' 'no gnuplot'

@@ -32,35 +32,23 @@ rows() {
 
 # ---- words --------------------------------------------------------------------------------------
 
-refuses 'no model' 1 '.*carm build' -n 48
+refuses_words -n 48
 refuses 'an n of nothing' 2 '--n needs a whole number from 1 to 32768' -n 0
 refuses 'an n that is no number' 2 '--n needs a whole number' -n 9x
 refuses 'too many variants' 2 '--variants needs a whole number from 0 to 1000' --variants 5000
-refuses 'threads that are no number' 2 "--threads 'two' is no number" -t two
 refuses 'what belongs to classes' 2 'study gemm has no option -k .carm study classes has it.' -k 3
-refuses 'to go on without a file' 2 '--resume goes on .* --output' --resume
-refuses 'a picture of another kind' 2 '.*svg, .png or .pdf' --plot a.gif
-refuses 'an unknown ISA' 2 'unknown ISA' --isa mmx
 refuses 'a precision of no library' 2 '--precision takes dp, int8 and bf16, not int16' --precision int16
 refuses 'an unknown precision' 2 'unknown precision' --precision int7
 refuses 'an ISA where the library chooses' 2 '--isa goes with the steps in dp' --precision int8 --isa sse
 refuses 'variants of a library' 2 '--variants goes with the steps in dp' --precision bf16 --variants 3
-refuses 'a budget of nothing' 2 '--budget needs seconds' --budget 0
 refuses 'to go on with one point' 2 '--resume goes with the steps in dp' --precision int8 --resume
 
 # ---- a model -------------------------------------------------------------------------------
 
 here
-refuses 'more threads than there are' 2 '' -n 48 -t 60000
+refuses_places -n 48
 refuses 'a budget in which nothing fits' 1 'nothing could be measured: the budget left no time' \
     -n 48 -t 1 --budget 0.000001
-refuses 'a folder below a file' 1 'cannot write .*/p.csv: Not a directory' -n 48 -o "$model/p.csv"
-printf 'a,b\n1,2\n' >other.csv
-refuses 'a file of another kind' 1 '.*other.csv' -n 48 -o other.csv
-[ "$(wc -l <other.csv)" -eq 2 ]
-ok 'and leaves it as it was'
-sed 's/"hostname": "[^"]*"/"hostname": "another-machine"/' "$model" >another.json
-refuses 'the model of another machine' 1 'the model is of host another-machine' -n 48 -m another.json
 
 # ---- a study ------------------------------------------------------------------------------------
 
@@ -179,21 +167,8 @@ fi
 
 # ---- an interruption ----------------------------------------------------------------------------
 
-rm -f i.csv
-# a shell's background jobs ignore SIGINT: env resets it
-env --default-signal=INT "$carm" study gemm -n 48 -t 1 --isa sse --variants 1000 -o i.csv >out 2>err </dev/null &
-pid=$!
-tries=0
-while [ "$(wc -l 2>/dev/null <i.csv || echo 0)" -lt 12 ] && kill -0 $pid && [ $tries -lt 2000 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-kill -INT $pid
-wait $pid
-status=$?
-had=$(($(wc -l <i.csv) - 1))
-[ $status -eq 1 ] && grep -q 'interrupted: the points so far are in i.csv, --resume' err &&
-    rows i.csv "$had" && [ "$had" -ge 11 ] && [ "$had" -lt 1000 ]
+interrupt 12 -n 48 -t 1 --isa sse --variants 1000 && had=$(($(wc -l <i.csv) - 1)) && rows i.csv "$had" &&
+    [ "$had" -lt 1000 ]
 ok 'an interrupted study keeps its rows'
 sed -i '$d' i.csv
 study -n 48 -t 1 --isa sse -o i.csv --resume && grep -q "kept: $steps points" out
@@ -202,11 +177,8 @@ ok 'and goes on'
 # ---- pictures -----------------------------------------------------------------------------------
 
 if command -v gnuplot >/dev/null; then
-    for format in svg png pdf; do
-        study -n 48 -t 1 --isa sse -o p.csv --resume --plot "g.$format" && [ -s "g.$format" ]
-        ok "a picture as $format"
-    done
-    grep -q '2 B transposed' g.svg && grep -q 'Original roofline (DRAM)' g.svg
+    pictures -n 48 -t 1 --isa sse -o p.csv --resume
+    grep -q '2 B transposed' p.svg && grep -q 'Original roofline (DRAM)' p.svg
     ok 'it has the steps on both models'
     study -n 48 -t 1 --isa sse -o p.csv --resume --variants 20 --plot v.svg &&
         grep -q 'both packed' v.svg
