@@ -509,7 +509,6 @@ TEST(strays)
         {.at = 300, .end = 301, .executions = 200, .function = 6, .entered = true},
         {.at = 400, .end = 401, .executions = 10, .ends = CARM_END_INDIRECT_CALL, .function = 8}};
     const struct carm_flow of = {.pieces = pieces, .npieces = 6};
-    struct carm_err err;
     static const struct {
         uint32_t function;
         double strays;
