@@ -179,20 +179,21 @@ static int add_gaps(struct carm_flow_code *code, const struct carm_flow *flow, s
 {
     int rc = 0;
     for (size_t child = 0; child < flow->nloops && !rc; child++) {
-        if (flow->loops[child].parent != loop + 1) {
-            continue;
-        }
-        rc = carm_array_grow(&code->gaps, &code->gaps_room, code->ngaps, 1, sizeof *code->gaps,
-                             "a loop's code", err);
-        if (!rc) {
-            code->gaps[code->ngaps++] = (struct carm_code_gap){.stores = false};
-        }
-        for (size_t i = 0; i < flow->npieces && !rc; i++) {
-            const struct carm_piece *p = &flow->pieces[i];
-            if (p->executions && p->end > p->at && p->function == flow->loops[loop].function &&
-                child_of(flow, p, loop) == child) {
-                rc = add_inner(code, flow, loop, code->ngaps - 1, p, fd, err);
+        if (flow->loops[child].parent == loop + 1) {
+            rc = carm_array_grow(&code->gaps, &code->gaps_room, code->ngaps, 1, sizeof *code->gaps,
+                                 "a loop's code", err);
+            if (!rc) {
+                code->gaps[code->ngaps++] = (struct carm_code_gap){.loop = child};
             }
+        }
+    }
+    for (size_t i = 0; i < flow->npieces && code->ngaps && !rc; i++) {
+        const struct carm_piece *p = &flow->pieces[i];
+        const bool own = p->executions && p->end > p->at && p->loop != loop + 1 &&
+                         p->function == flow->loops[loop].function;
+        const size_t child = own ? child_of(flow, p, loop) : CARM_CODE_BODY;
+        for (size_t gap = 0; gap < code->ngaps && child != CARM_CODE_BODY && !rc; gap++) {
+            rc = code->gaps[gap].loop == child ? add_inner(code, flow, loop, gap, p, fd, err) : 0;
         }
     }
     return rc;

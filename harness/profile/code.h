@@ -29,6 +29,7 @@ struct carm_code_piece {
 
 /* A loop inside the code's loop. */
 struct carm_code_gap {
+    size_t loop; /* its number in the flow */
     bool writes
         [CARM_REG_COUNT]; /* registers that its code changes, and the code of loops inside it */
     bool stores;

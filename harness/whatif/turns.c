@@ -274,7 +274,7 @@ void carm_turns_refuse_slow(struct carm_trial *t, enum carm_variant variant, dou
         char why[80];
         snprintf(why, sizeof why, "with it the loop takes more than %.0f times as long",
                  1.0 / slowest);
-        carm_trial_refuse(t, variant, why);
+        carm_trial_refuse(t, (int)variant, why);
     }
 }
 
