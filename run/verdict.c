@@ -331,9 +331,10 @@ static void add_walks(struct carm_bounds_input *in, const struct carm_flow_op *i
     if (sampled && in->rates.model) {
         const double tlb = carm_latency_tlb_pages(in->rates.model);
         share = tlb > 0.0 && swept > tlb ? 1.0 : 0.0;
-        /* a number in a register may be of the next page */
-        const double pages =
-            a->pattern == CARM_PATTERN_STRIDE ? (double)llabs(a->stride) / PAGE : 1.0;
+        far = 0.0; /* a number in a register may be of the next page */
+    }
+    if (a->pattern == CARM_PATTERN_STRIDE) { /* the sampled pages of a stride are unevenly apart */
+        const double pages = (double)llabs(a->stride) / PAGE;
         far = fmin(1.0, fmax(0.0, pages - 1.0) / (CARM_WALK_FAR - 1.0));
     }
     const double walks = share * each * insn->executions / iterations;
