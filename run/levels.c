@@ -27,9 +27,6 @@ _Static_assert((int)CARM_ACCESS_LOAD == (int)CARM_ADDRESS_LOAD &&
  * counting, not simulation. */
 static const double long_share = 0.01;
 
-/* Registers of HyperLogLog, which is right within 1.04 / sqrt(64) = 13%.
- * source: Flajolet et al. 2007 */
-
 /* One load or store of an instruction; without sampling, all accesses of the instruction. */
 struct instruction {
     uint32_t program, counter, at;
@@ -101,11 +98,10 @@ struct carm_run_levels {
     struct writer writers[WRITERS];
     struct instruction *instructions; /* [ninstructions + 1] */
     size_t ninstructions, room;
-    struct stores *stores; /* [cores of the config] */
-    uint64_t tlb_pages;    /* 0 = not known */
-    double paged;          /* the share of all pages that the TLB gets */
-    double met;            /* the share of all pages that have recorded lines outside of windows */
-    struct carm_tlb *tlb;  /* [cores of the config] zeros before a core's first access */
+    struct stores *stores;         /* [cores of the config] */
+    uint64_t tlb_pages;            /* 0 = not known */
+    double paged;                  /* the share of all pages that the TLB gets */
+    struct carm_tlb *tlb;          /* [cores of the config] zeros before a core's first access */
     struct carm_run_figures *rows; /* [nrows] of the profile */
     size_t nrows;
 };
@@ -327,17 +323,6 @@ const struct carm_run_prefetch *carm_run_prefetch_find(const char *word)
     return NULL;
 }
 
-static double pages_met(const struct carm_sampled_plan *plan)
-{
-    enum { LINES = PAGE / LINE };
-    double met = 0.0;
-    for (size_t p = 0; p < CARM_SAMPLED_PAGES; p++) {
-        const uint8_t *lines = &plan->classes[p * LINES % CARM_SAMPLED_CLASSES];
-        met += plan->pages[p] || memchr(lines, 1, LINES) ? 1.0 : 0.0;
-    }
-    return met / CARM_SAMPLED_PAGES;
-}
-
 /* beside  the other caches of the same accesses; NULL = none */
 static int sample(struct carm_run_levels *l, const struct carm_run_levels *beside, double share,
                   struct carm_err *err)
@@ -352,7 +337,6 @@ static int sample(struct carm_run_levels *l, const struct carm_run_levels *besid
         l->paged = (double)l->about.plan.npages / CARM_SAMPLED_PAGES;
         l->tlb_pages = (uint64_t)ceil((double)l->tlb_pages * l->paged);
         memcpy(of->pages, l->about.plan.pages, sizeof of->pages);
-        l->met = pages_met(&l->about.plan);
         of->half = l->about.plan.half_records;
         of->between = l->about.plan.between_records;
         of->dense = l->about.plan.dense;
@@ -408,7 +392,7 @@ static int create(struct carm_run_levels **out, const struct carm_model *model,
     l->about.config.streams = prefetch->streams;
     l->stores = !rc ? calloc(l->about.config.cores, sizeof *l->stores) : NULL;
     l->tlb_pages = (uint64_t)carm_latency_tlb_pages(model);
-    l->paged = l->met = 1.0;
+    l->paged = 1.0;
     l->tlb = l->tlb_pages && !rc ? calloc(l->about.config.cores, sizeof *l->tlb) : NULL;
     return rc;
 }
@@ -719,10 +703,23 @@ static double count_pages(const uint8_t pages[CARM_RUN_PAGES_KEPT])
                : n;
 }
 
+/* The share of all pages that have recorded lines outside of windows. */
+static double pages_met(const struct carm_sampled_plan *plan)
+{
+    enum { LINES = PAGE / LINE };
+    double met = 0.0;
+    for (size_t p = 0; p < CARM_SAMPLED_PAGES; p++) {
+        const uint8_t *lines = &plan->classes[p * LINES % CARM_SAMPLED_CLASSES];
+        met += plan->pages[p] || memchr(lines, 1, LINES) ? 1.0 : 0.0;
+    }
+    return met / CARM_SAMPLED_PAGES;
+}
+
 double carm_run_levels_pages(const struct carm_run_levels *l,
                              const uint8_t sketch[CARM_RUN_PAGES_KEPT])
 {
-    return count_pages(sketch) / fmax(l->met, 0.1); /* windows meet the others */
+    const double met = l->sampled ? pages_met(&l->about.plan) : 1.0;
+    return count_pages(sketch) / fmax(met, 0.1); /* windows meet the others */
 }
 
 bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_blocks *blocks,

@@ -46,6 +46,15 @@ double carm_astray_rarely(const struct carm_code_piece *p, const struct carm_gra
     return (by == CARM_PATTERN_INDIRECT || by == CARM_PATTERN_COMPUTED) && rare > 0.0 ? rare : 0.0;
 }
 
+static void add_branch(const struct carm_flow_code *code, const struct carm_code_piece *p,
+                       const struct carm_graph *graph, const struct carm_graph_latencies *l,
+                       struct carm_astray *out)
+{
+    const double rare = carm_astray_rarely(p, graph);
+    out->branches += rare;
+    out->cycles += rare > 0.0 ? rare * decided_in(code, p, l) : 0.0;
+}
+
 /* A predictor of indirect jumps that always says the most frequent target is wrong for the others. */
 static void add_jumps(const struct carm_flow_code *code, const struct carm_graph_latencies *l,
                       struct carm_astray *out)
@@ -69,20 +78,9 @@ void carm_astray_code(const struct carm_flow_code *code, const struct carm_graph
                       const struct carm_graph_latencies *latencies, struct carm_astray *out)
 {
     for (size_t i = 0; i < code->npieces; i++) {
-        const double rare = carm_astray_rarely(&code->pieces[i], graph);
-        out->branches += rare;
-        out->cycles += rare > 0.0 ? rare * decided_in(code, &code->pieces[i], latencies) : 0.0;
+        add_branch(code, &code->pieces[i], graph, latencies, out);
     }
     add_jumps(code, latencies, out);
-}
-
-static bool is_within(const struct carm_flow_code *code, uint64_t at)
-{
-    bool within = false;
-    for (size_t i = 0; i < code->npieces; i++) {
-        within = within || code->pieces[i].at == at;
-    }
-    return within;
 }
 
 void carm_astray_exits(const struct carm_flow_code *inside, const struct carm_graph *graph,
@@ -90,10 +88,9 @@ void carm_astray_exits(const struct carm_flow_code *inside, const struct carm_gr
 {
     for (size_t i = 0; i < inside->npieces; i++) {
         const struct carm_code_piece *p = &inside->pieces[i];
-        const bool leaves = !is_within(inside, p->target) || !is_within(inside, p->end);
-        const double rare = leaves ? carm_astray_rarely(p, graph) : 0.0;
-        out->branches += rare;
-        out->cycles += rare > 0.0 ? rare * decided_in(inside, p, latencies) : 0.0;
+        if (!carm_code_at(inside, p->target) || !carm_code_at(inside, p->end)) {
+            add_branch(inside, p, graph, latencies, out);
+        }
     }
 }
 

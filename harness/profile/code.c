@@ -137,7 +137,7 @@ static int add_door(struct carm_flow_code *code, uint64_t at, size_t gap, bool o
     return rc;
 }
 
-/* A piece of an inner loop: its ways out, and what it changes. */
+/* Adds a piece of an inner loop: its doors, and the registers and memory that it changes. */
 static int add_inner(struct carm_flow_code *code, const struct carm_flow *flow, size_t loop,
                      size_t gap, const struct carm_piece *from, int fd, struct carm_err *err)
 {
@@ -202,15 +202,14 @@ static int add_gaps(struct carm_flow_code *code, const struct carm_flow *flow, s
 /* ---- indirect calls ---- */
 
 /* Whether a piece is the first of its function and entered by address. */
-static bool is_called(const struct carm_flow *flow, size_t i)
+static bool is_called(const struct carm_flow *flow, const struct carm_piece *p)
 {
-    const struct carm_piece *p = &flow->pieces[i];
-    return p->entered && (i == 0 || flow->pieces[i - 1].function != p->function);
+    return p->entered && (p == flow->pieces || p[-1].function != p->function);
 }
 
-/* Fills strays, where nearly all indirect calls of the module are of one instruction and go to functions of the
- * module: then the functions' executions are the targets' frequencies. */
-static void find_strays(struct carm_flow_code *out, const struct carm_flow *flow)
+/* The executions of all functions that are called by address, where nearly all indirect calls of the module are of one
+ * instruction and go to functions of the module; else 0 */
+static double called_at_one_site(const struct carm_flow *flow)
 {
     static const double nearly = 0.1; /* the start of a program calls a few functions by address */
     double calls = 0.0, most = 0.0, targets = 0.0;
@@ -219,16 +218,24 @@ static void find_strays(struct carm_flow_code *out, const struct carm_flow *flow
         const double here = (double)p->executions;
         calls += p->ends == CARM_END_INDIRECT_CALL ? here : 0.0;
         most = p->ends == CARM_END_INDIRECT_CALL && here > most ? here : most;
-        targets += is_called(flow, i) ? here : 0.0;
+        targets += is_called(flow, p) ? here : 0.0;
     }
-    if (!(most > (1.0 - nearly) * calls) || targets > (1.0 + nearly) * calls ||
-        targets < (1.0 - nearly) * calls) {
-        return;
-    }
-    for (size_t i = 0; i < flow->npieces; i++) {
-        for (size_t k = 0; k < out->npieces && is_called(flow, i); k++) {
-            struct carm_code_piece *p = &out->pieces[k];
-            p->strays = p->at == flow->pieces[i].at ? 1.0 - p->executions / targets : p->strays;
+    return most > (1.0 - nearly) * calls && targets <= (1.0 + nearly) * calls &&
+                   targets >= (1.0 - nearly) * calls
+               ? targets
+               : 0.0;
+}
+
+/* Fills strays: the functions' executions are the frequencies of the one site's targets. */
+static void find_strays(struct carm_flow_code *out, const struct carm_flow *flow)
+{
+    double targets = -1.0; /* not summed yet: most code is called by no address */
+    for (size_t k = 0; k < out->npieces; k++) {
+        struct carm_code_piece *p = &out->pieces[k];
+        const struct carm_piece *of = p->entered ? carm_flow_find(flow, p->at) : NULL;
+        if (of && of->at == p->at && is_called(flow, of)) {
+            targets = targets < 0.0 ? called_at_one_site(flow) : targets;
+            p->strays = targets > 0.0 ? 1.0 - p->executions / targets : 0.0;
         }
     }
 }
@@ -262,6 +269,16 @@ int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, siz
         carm_code_close(out);
     }
     return rc;
+}
+
+const struct carm_code_piece *carm_code_at(const struct carm_flow_code *code, uint64_t at)
+{
+    for (size_t i = 0; i < code->npieces; i++) {
+        if (code->pieces[i].at == at) {
+            return &code->pieces[i];
+        }
+    }
+    return NULL;
 }
 
 bool carm_code_is_target(const struct carm_flow_code *code, size_t piece)

@@ -73,5 +73,8 @@ int carm_code_open(struct carm_flow_code *out, const struct carm_flow *flow, siz
                    uint32_t function, uint32_t module, int fd, struct carm_err *err);
 void carm_code_close(struct carm_flow_code *code);
 
+/* The piece that begins at an offset; NULL = none */
+const struct carm_code_piece *carm_code_at(const struct carm_flow_code *code, uint64_t at);
+
 /* Whether an indirect jump may go to a piece: it is entered by one, and no call returns there. */
 bool carm_code_is_target(const struct carm_flow_code *code, size_t piece);

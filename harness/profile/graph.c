@@ -531,16 +531,6 @@ static void execute(struct machine *m, uint32_t i)
 
 /* ---- iterations ---- */
 
-static const struct carm_code_piece *piece_at(const struct carm_flow_code *code, uint64_t at)
-{
-    for (size_t i = 0; i < code->npieces; i++) {
-        if (code->pieces[i].at == at) {
-            return &code->pieces[i];
-        }
-    }
-    return NULL;
-}
-
 /* The piece to which an indirect jump goes: the one that is most behind its share of the run. NULL = none is known */
 static const struct carm_code_piece *jump(struct machine *m)
 {
@@ -567,7 +557,7 @@ struct place {
 
 static struct place place_at(const struct carm_flow_code *code, uint64_t at)
 {
-    struct place out = {.piece = piece_at(code, at)};
+    struct place out = {.piece = carm_code_at(code, at)};
     for (size_t i = 0; i < code->ndoors && !out.piece && !out.door; i++) {
         const struct carm_code_door *d = &code->doors[i];
         out.door = d->at == at && !d->out ? d : NULL;
@@ -602,7 +592,7 @@ static const struct carm_code_piece *pass(struct machine *m, size_t gap)
         return NULL;
     }
     owed[to] -= 1.0;
-    return piece_at(code, code->doors[to].at);
+    return carm_code_at(code, code->doors[to].at);
 }
 
 /* The piece that follows. Each side of a branch is taken in the proportion of the run. NULL =
@@ -636,7 +626,7 @@ static const struct carm_code_piece *next(struct machine *m, const struct carm_c
 /* Executes one iteration. returns false when there is no room for more steps */
 static bool iterate(struct machine *m)
 {
-    const struct carm_code_piece *p = piece_at(m->code, m->code->at);
+    const struct carm_code_piece *p = carm_code_at(m->code, m->code->at);
     p = p ? p : m->code->pieces;
     for (size_t n = 0; p && n <= 2 * m->code->npieces; n++) {
         for (size_t i = 0; i < p->n; i++) {

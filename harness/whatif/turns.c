@@ -268,14 +268,16 @@ static bool take_turn(struct carm_snapshot *s, const struct carm_turns *p, struc
     return carm_snapshot_fails(s, "it came to %s", carm_copy_end(s, &outcome, text, sizeof text));
 }
 
-void carm_turns_refuse_slow(struct carm_trial *t, enum carm_variant variant, double ratio)
+bool carm_turns_refuse_slow(struct carm_trial *t, enum carm_variant variant, double ratio)
 {
-    if (ratio < slowest) {
+    const bool slow = ratio < slowest;
+    if (slow) {
         char why[80];
         snprintf(why, sizeof why, "with it the loop takes more than %.0f times as long",
                  1.0 / slowest);
         carm_trial_refuse(t, (int)variant, why);
     }
+    return slow;
 }
 
 /* Turns of copies in which the first and the last one run the unchanged code.
@@ -298,8 +300,8 @@ static bool run_apart(struct carm_snapshot *s, const struct carm_turns *p, struc
         }
         for (size_t i = 1; i + 1 < n && rounds == 0; i++) { /* the last one is unchanged */
             const double gain = all[0].ticks[0] / all[i].ticks[0];
-            if (all[0].child.pid && all[i].child.pid && !all[i].huge && gain < slowest) {
-                carm_turns_refuse_slow(s->trial, all[i].variant, gain);
+            if (all[0].child.pid && all[i].child.pid && !all[i].huge &&
+                carm_turns_refuse_slow(s->trial, all[i].variant, gain)) {
                 carm_child_kill(&all[i].child);
             }
         }

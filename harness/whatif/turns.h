@@ -29,8 +29,9 @@ bool carm_turns_measure_apart(struct carm_snapshot *s, const struct carm_turns *
                               const int *trials, size_t n, struct carm_trial_result *result);
 
 /* Refuses a variant that makes the loop much slower: its turns would take the time of all others.
- * ratio  time of the unchanged code over that of the variant; NaN = not known */
-void carm_turns_refuse_slow(struct carm_trial *t, enum carm_variant variant, double ratio);
+ * ratio  time of the unchanged code over the time of the variant; NaN = not known
+ * returns whether it was refused */
+bool carm_turns_refuse_slow(struct carm_trial *t, enum carm_variant variant, double ratio);
 
 /* The unchanged code on all CPUs at once, in as many copies, between two copies that run alone. The ratio is that of the
  * work that all do in a time. */

@@ -147,12 +147,9 @@ static void leave(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t li
         carm_holders_left(h, k, core, line);
     }
     const bool moves = k + 1 == last && h->config.last == CARM_LAST_EXCLUSIVE;
-    if (moves) { /* also of a line that another instruction stored to before this one brought it again */
-        h->by[copy.whose.brought].levels[k].writebacks++;
-    } else if (copy.flags & CARM_LINE_DIRTY) {
-        count_written(h, k, &copy);
-    }
     if ((copy.flags & CARM_LINE_DIRTY) || moves) {
+        /* a move is also of a line that another instruction stored to before this one brought it again */
+        h->by[moves ? copy.whose.brought : copy.whose.stored].levels[k].writebacks++;
         copy.flags &= CARM_LINE_DIRTY;
         write_back(h, k + 1, core, line, &copy);
     } else if (k < last) {
