@@ -46,6 +46,9 @@
                      : "cc")
 
 #ifdef __cplusplus
+#if __cplusplus >= 201103L
+#include <utility>
+#endif
 namespace carm
 {
 /* One iteration, which ends with the scope of its object. */
@@ -66,20 +69,22 @@ class count
 };
 
 #if __cplusplus >= 201103L
-/* The loop of a benchmark::State, of any version. */
+/* The loop of a benchmark::State, of any version. Its clocks are read outside the marks: the kernel's code for a clock has
+ * more instructions now and then. */
 template <class State> class counted_loop
 {
     State &state;
     const char *name;
-    typedef decltype(((State *)0)->begin()) inner;
+    typedef decltype(std::declval<State &>().begin()) inner;
 
   public:
     class iterator
     {
-        inner at;
+        inner at; /* ends the state's loop */
+        unsigned long left;
 
       public:
-        explicit iterator(inner i) : at(i)
+        iterator(inner i, unsigned long n) : at(i), left(n)
         {
         }
         auto operator*() const -> decltype(*at)
@@ -88,15 +93,20 @@ template <class State> class counted_loop
         }
         iterator &operator++()
         {
-            ++at;
+            --left;
             return *this;
         }
-        bool operator!=(const iterator &end) const
+        bool operator!=(const iterator &end)
         {
-            if (at != end.at) {
+            if (left != end.left) {
                 return true;
             }
-            carm_count_end();
+            if (left == 0) {
+                carm_count_end();
+                while (at != end.at) {
+                    ++at;
+                }
+            }
             return false;
         }
     };
@@ -105,13 +115,17 @@ template <class State> class counted_loop
     }
     iterator begin()
     {
-        return iterator(state.begin());
+        return iterator(state.begin(), (unsigned long)state.max_iterations);
     }
     iterator end() /* called after begin: the last call before the first iteration */
     {
-        const iterator last(state.end());
-        carm_count_begin(name, state.max_iterations);
-        return last;
+        const inner last(state.end());
+        inner first(state.begin());
+        if (first != last) {
+            carm_count_begin(name, state.max_iterations);
+            return iterator(last, 0);
+        }
+        return iterator(last, (unsigned long)state.max_iterations); /* skipped: no iteration */
     }
 };
 

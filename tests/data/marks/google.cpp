@@ -12,5 +12,16 @@ static void dot(benchmark::State &state)
         }
     }
 }
-BENCHMARK(dot);
+BENCHMARK(dot)->Iterations(10);
+BENCHMARK(dot)->Iterations(100);
+BENCHMARK(dot)->Iterations(1000);
+
+static void skipped(benchmark::State &state)
+{
+    state.SkipWithError("nothing to do");
+    for (auto _ : carm::iterations(state, "skipped")) {
+        benchmark::ClobberMemory();
+    }
+}
+BENCHMARK(skipped);
 BENCHMARK_MAIN();
