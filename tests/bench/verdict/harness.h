@@ -15,6 +15,19 @@
 
 #define LOOP __attribute__((noinline))
 
+#ifndef __cplusplus
+static size_t n; /* elements of the data */
+
+static inline void keep_memory(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+/* passes over all elements i, until k elements are done */
+#define EACH(i)                                      \
+    for (size_t r = 0; r < k; r += n, keep_memory()) \
+        for (size_t i = 0; i < n; i++)
+#endif
+
 struct loop {
     const char *name;
     void (*set_up)(size_t bytes);
@@ -29,6 +42,22 @@ static inline uint64_t next_random(void)
     rng ^= rng >> 7;
     rng ^= rng << 17;
     return rng;
+}
+
+/* The numbers below count in random order, to be freed. */
+static inline uint32_t *shuffled(size_t count)
+{
+    uint32_t *order = (uint32_t *)malloc(count * sizeof *order);
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (uint32_t)i;
+    }
+    for (size_t i = count - 1; i > 0; i--) {
+        const size_t k = next_random() % (i + 1);
+        const uint32_t t = order[i];
+        order[i] = order[k];
+        order[k] = t;
+    }
+    return order;
 }
 
 static inline double now(void)
@@ -46,9 +75,9 @@ static inline double cpu(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static inline int run_loop(const struct loop *loops, size_t n, int argc, char **argv)
+static inline int run_loop(const struct loop *loops, size_t nloops, int argc, char **argv)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < nloops; i++) {
         const struct loop *l = &loops[i];
         if (argc < 2) {
             puts(l->name);
@@ -65,7 +94,11 @@ static inline int run_loop(const struct loop *loops, size_t n, int argc, char **
             printf("%.6f\n", cpu() - begin);
             return 0;
         }
+#ifdef __cplusplus
         size_t k = 1 << 10;
+#else
+        size_t k = n > 1 << 10 ? n : 1 << 10; /* a pass or more */
+#endif
         double seconds = 0.0;
         while (seconds < 0.05) {
             k *= 2;

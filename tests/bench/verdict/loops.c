@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops whose limit is known by how they are made: one of them runs for about a second. Each is a function of its
- * own, so that carm names it.
- * usage: loops NAME [SECONDS] */
-#include <math.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+/* Loops whose limit is known by construction. Each is a function of its own, so that carm names it. */
+#include "harness.h"
 
 #include <immintrin.h>
 
-#define LOOP __attribute__((noinline, noclone))
 static volatile double sink;
 static volatile uint64_t isink;
-
-static uint64_t rng = 88172645463325252ULL;
-static uint64_t next_random(void)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    return rng ^= rng << 17;
-}
 
 /* ---- data ---- */
 static double *a, *b, *c;
 static uint32_t *index_;
 static void **ring;
-static size_t n;
 
 static void data(size_t bytes)
 {
@@ -49,16 +30,7 @@ static void make_ring(size_t bytes)
 {
     const size_t lines = bytes / 64;
     char *base = aligned_alloc(4096, bytes);
-    uint32_t *order = malloc(lines * sizeof *order);
-    for (size_t i = 0; i < lines; i++) {
-        order[i] = (uint32_t)i;
-    }
-    for (size_t i = lines - 1; i > 0; i--) {
-        const size_t k = next_random() % (i + 1);
-        const uint32_t t = order[i];
-        order[i] = order[k];
-        order[k] = t;
-    }
+    uint32_t *order = shuffled(lines);
     for (size_t i = 0; i < lines; i++) {
         *(void **)(base + 64 * (size_t)order[i]) = base + 64 * (size_t)order[(i + 1) % lines];
     }
@@ -79,35 +51,27 @@ static void make_index(size_t bytes)
 
 LOOP static void div_scalar(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            c[i] = a[i] / b[i];
-        }
+    EACH (i) {
+        c[i] = a[i] / b[i];
     }
 }
 LOOP static void sqrt_scalar(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            c[i] = __builtin_sqrt(a[i]);
-        }
+    EACH (i) {
+        c[i] = __builtin_sqrt(a[i]);
     }
 }
 LOOP static void div_sqrt(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            c[i] = b[i] / __builtin_sqrt(a[i]);
-        }
+    EACH (i) {
+        c[i] = b[i] / __builtin_sqrt(a[i]);
     }
 }
 LOOP static void div_sp(size_t k)
 {
     float *x = (float *)a, *y = (float *)b, *z = (float *)c;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            z[i] = x[i] / y[i];
-        }
+    EACH (i) {
+        z[i] = x[i] / y[i];
     }
 }
 LOOP static void idiv(size_t k)
@@ -121,10 +85,8 @@ LOOP static void idiv(size_t k)
 LOOP static void sum(size_t k)
 {
     double s = 0.0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s += a[i];
-        }
+    EACH (i) {
+        s += a[i];
     }
     sink = s;
 }
@@ -132,30 +94,24 @@ LOOP static void sum_float(size_t k)
 {
     float s = 0.0F;
     const float *x = (const float *)a;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s += x[i];
-        }
+    EACH (i) {
+        s += x[i];
     }
     sink = s;
 }
 LOOP static void product(size_t k)
 {
     double s = 1.0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s *= a[i];
-        }
+    EACH (i) {
+        s *= a[i];
     }
     sink = s;
 }
 LOOP static void dot(size_t k)
 {
     double s = 0.0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s += a[i] * b[i];
-        }
+    EACH (i) {
+        s += a[i] * b[i];
     }
     sink = s;
 }
@@ -233,24 +189,19 @@ LOOP static void gather(size_t k)
 LOOP static void histogram(size_t k)
 {
     for (size_t i = 0; i < k; i++) {
-        rng ^= rng << 13;
-        rng ^= rng >> 7;
-        rng ^= rng << 17;
-        ((uint64_t *)a)[rng % n]++;
+        ((uint64_t *)a)[next_random() % n]++;
     }
 }
 LOOP static void branchy(size_t k)
 {
     uint64_t s = 0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            if (index_[i] & 1) {
-                s += 3;
-                __asm__ volatile("" : "+r"(s));
-            } else {
-                s ^= i;
-                __asm__ volatile("" : "+r"(s));
-            }
+    EACH (i) {
+        if (index_[i] & 1) {
+            s += 3;
+            __asm__ volatile("" : "+r"(s));
+        } else {
+            s ^= i;
+            __asm__ volatile("" : "+r"(s));
         }
     }
     isink = s;
@@ -258,53 +209,40 @@ LOOP static void branchy(size_t k)
 LOOP static void branch_sorted(size_t k)
 {
     uint64_t s = 0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            if (i < n / 2) {
-                s += 3;
-                __asm__ volatile("" : "+r"(s));
-            } else {
-                s ^= i;
-                __asm__ volatile("" : "+r"(s));
-            }
+    EACH (i) {
+        if (i < n / 2) {
+            s += 3;
+            __asm__ volatile("" : "+r"(s));
+        } else {
+            s ^= i;
+            __asm__ volatile("" : "+r"(s));
         }
     }
     isink = s;
 }
 LOOP static void daxpy(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            b[i] += 1.5 * a[i];
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        b[i] += 1.5 * a[i];
     }
 }
 LOOP static void copy(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            b[i] = a[i];
-            __asm__ volatile("" ::: "memory");
-        }
+    EACH (i) {
+        b[i] = a[i];
+        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void triad(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            a[i] = b[i] + 1.5 * c[i];
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        a[i] = b[i] + 1.5 * c[i];
     }
 }
 LOOP static void fill(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            a[i] = 1.5;
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        a[i] = 1.5;
     }
 }
 /* A smoothing that walks down columns of square matrices, of rows of about 2000 numbers (a known length, which is no
@@ -488,116 +426,66 @@ LOOP static void spin(size_t k)
     }
 }
 
-/* name, function, set-up, working set in bytes */
-enum setup { NONE, DATA, RING, INDEX };
-static const struct loop {
-    const char *name;
-    void (*run)(size_t k);
-    enum setup setup;
-    size_t bytes;
-} loops[] = {
-    {"div", div_scalar, DATA, 8 << 10},
-    {"sqrt", sqrt_scalar, DATA, 8 << 10},
-    {"div_sqrt", div_sqrt, DATA, 8 << 10},
-    {"div_sp", div_sp, DATA, 8 << 10},
-    {"idiv", idiv, NONE, 0},
-    {"sum_l1", sum, DATA, 16 << 10},
-    {"sum_l2", sum, DATA, 512 << 10},
-    {"sum_l3", sum, DATA, 8 << 20},
-    {"sum_float", sum_float, DATA, 8 << 10},
-    {"product", product, DATA, 8 << 10},
-    {"dot_l1", dot, DATA, 8 << 10},
-    {"horner", horner, NONE, 0},
-    {"recurrence", recurrence, DATA, 8 << 10},
-    {"hash_chain", hash_chain, NONE, 0},
-    {"lcg", lcg, NONE, 0},
-    {"div_chain", div_chain, NONE, 0},
-    {"xorshift", xorshift, NONE, 0},
-    {"chase_l1", chase, RING, 16 << 10},
-    {"chase_l2", chase, RING, 512 << 10},
-    {"chase_l3", chase, RING, 8 << 20},
-    {"chase_dram", chase, RING, 128 << 20},
-    {"gather_l3", gather, INDEX, 8 << 20},
-    {"gather_dram", gather, INDEX, 128 << 20},
-    {"histogram_dram", histogram, DATA, 128 << 20},
-    {"branchy", branchy, INDEX, 16 << 20},
-    {"branch_sorted", branch_sorted, INDEX, 256 << 10},
-    {"daxpy_l1", daxpy, DATA, 8 << 10},
-    {"daxpy_l2", daxpy, DATA, 256 << 10},
-    {"daxpy_l3", daxpy, DATA, 4 << 20},
-    {"daxpy_dram", daxpy, DATA, 128 << 20},
-    {"copy_dram", copy, DATA, 128 << 20},
-    {"triad_l1", triad, DATA, 8 << 10},
-    {"triad_l3", triad, DATA, 4 << 20},
-    {"triad_dram", triad, DATA, 128 << 20},
-    {"fill_dram", fill, DATA, 128 << 20},
-    {"sum_dram", sum, DATA, 128 << 20},
-    {"stride_l2", stride_sum, DATA, 512 << 10},
-    {"stride_dram", stride_sum, DATA, 128 << 20},
-    {"column_smooth", column_smooth, DATA, SIDE *SIDE * 8},
-    {"column_scale", column_scale, DATA, 128 << 20},
-    {"column_aliased", column_aliased, DATA, 128 << 20},
-    {"column_aliased_l2", column_aliased_l2, DATA, 512 << 10},
-    {"loads_avx2", loads_avx2, DATA, 8 << 10},
-    {"stores_avx2", stores_avx2, DATA, 8 << 10},
-    {"issue", issue_add, NONE, 0},
-    {"int_units", int_units, NONE, 0},
-    {"imul_units", imul_units, NONE, 0},
-    {"fma_avx2", fma_avx2, NONE, 0},
-    {"fma_avx512", fma_avx512, NONE, 0},
-    {"mul_sse", mul_sse, NONE, 0},
-    {"add_scalar", add_scalar, NONE, 0},
-    {"add_avx2_sp", add_avx2_sp, NONE, 0},
-    {"straddle", straddle, DATA, 4 << 10},
-    {"memory_sum", memory_sum, NONE, 0},
-    {"faults", faults, NONE, 0},
-    {"spin", spin, NONE, 0},
+static const struct loop loops[] = {
+    {"div", data, div_scalar, 8 << 10},
+    {"sqrt", data, sqrt_scalar, 8 << 10},
+    {"div_sqrt", data, div_sqrt, 8 << 10},
+    {"div_sp", data, div_sp, 8 << 10},
+    {"idiv", NULL, idiv, 0},
+    {"sum_l1", data, sum, 16 << 10},
+    {"sum_l2", data, sum, 512 << 10},
+    {"sum_l3", data, sum, 8 << 20},
+    {"sum_float", data, sum_float, 8 << 10},
+    {"product", data, product, 8 << 10},
+    {"dot_l1", data, dot, 8 << 10},
+    {"horner", NULL, horner, 0},
+    {"recurrence", data, recurrence, 8 << 10},
+    {"hash_chain", NULL, hash_chain, 0},
+    {"lcg", NULL, lcg, 0},
+    {"div_chain", NULL, div_chain, 0},
+    {"xorshift", NULL, xorshift, 0},
+    {"chase_l1", make_ring, chase, 16 << 10},
+    {"chase_l2", make_ring, chase, 512 << 10},
+    {"chase_l3", make_ring, chase, 8 << 20},
+    {"chase_dram", make_ring, chase, 128 << 20},
+    {"gather_l3", make_index, gather, 8 << 20},
+    {"gather_dram", make_index, gather, 128 << 20},
+    {"histogram_dram", data, histogram, 128 << 20},
+    {"branchy", make_index, branchy, 16 << 20},
+    {"branch_sorted", make_index, branch_sorted, 256 << 10},
+    {"daxpy_l1", data, daxpy, 8 << 10},
+    {"daxpy_l2", data, daxpy, 256 << 10},
+    {"daxpy_l3", data, daxpy, 4 << 20},
+    {"daxpy_dram", data, daxpy, 128 << 20},
+    {"copy_dram", data, copy, 128 << 20},
+    {"triad_l1", data, triad, 8 << 10},
+    {"triad_l3", data, triad, 4 << 20},
+    {"triad_dram", data, triad, 128 << 20},
+    {"fill_dram", data, fill, 128 << 20},
+    {"sum_dram", data, sum, 128 << 20},
+    {"stride_l2", data, stride_sum, 512 << 10},
+    {"stride_dram", data, stride_sum, 128 << 20},
+    {"column_smooth", data, column_smooth, SIDE *SIDE * 8},
+    {"column_scale", data, column_scale, 128 << 20},
+    {"column_aliased", data, column_aliased, 128 << 20},
+    {"column_aliased_l2", data, column_aliased_l2, 512 << 10},
+    {"loads_avx2", data, loads_avx2, 8 << 10},
+    {"stores_avx2", data, stores_avx2, 8 << 10},
+    {"issue", NULL, issue_add, 0},
+    {"int_units", NULL, int_units, 0},
+    {"imul_units", NULL, imul_units, 0},
+    {"fma_avx2", NULL, fma_avx2, 0},
+    {"fma_avx512", NULL, fma_avx512, 0},
+    {"mul_sse", NULL, mul_sse, 0},
+    {"add_scalar", NULL, add_scalar, 0},
+    {"add_avx2_sp", NULL, add_avx2_sp, 0},
+    {"straddle", data, straddle, 4 << 10},
+    {"memory_sum", NULL, memory_sum, 0},
+    {"faults", NULL, faults, 0},
+    {"spin", NULL, spin, 0},
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
-    const size_t iterations = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
-        const struct loop *l = &loops[i];
-        if (argc < 2) {
-            puts(l->name);
-        }
-        if (strcmp(l->name, name) != 0) {
-            continue;
-        }
-        if (l->setup == DATA) {
-            data(l->bytes);
-        } else if (l->setup == RING) {
-            make_ring(l->bytes);
-        } else if (l->setup == INDEX) {
-            make_index(l->bytes);
-        }
-        /* The number of iterations is an argument, so that a counted run does the same. Without it: how many take
-         * half a second. */
-        if (iterations) {
-            l->run(iterations);
-            return 0;
-        }
-        size_t k = 1 << 16 > n ? 1 << 16 : n;
-        double seconds = 0.0;
-        while (seconds < 0.02) {
-            const double begin = now();
-            l->run(k);
-            seconds = now() - begin;
-            k *= 2;
-        }
-        /* large sets take time to make */
-        const double wanted = l->bytes > 1 << 20 ? 1.5 : 0.5;
-        printf("%zu\n", (size_t)((double)(k / 2) * wanted / seconds));
-        return 0;
-    }
-    return argc < 2 ? 0 : 2;
+    return run_loop(loops, sizeof loops / sizeof *loops, argc, argv);
 }

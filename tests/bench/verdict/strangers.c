@@ -16,7 +16,6 @@
 static double *a, *b, *c;
 static uint32_t *x;
 static uint8_t *bytes_;
-static size_t n;
 volatile double sink;
 volatile uint64_t isink;
 
@@ -114,11 +113,8 @@ LOOP static void nbody_x(
 }
 LOOP static void normalise(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            c[i] = a[i] / b[i & 7];
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        c[i] = a[i] / b[i & 7];
     }
 }
 LOOP static void normalise_x(size_t k)
@@ -127,11 +123,8 @@ LOOP static void normalise_x(size_t k)
     for (int i = 0; i < 8; i++) {
         inverse[i] = 1.0 / b[i];
     }
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            c[i] = a[i] * inverse[i & 7];
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        c[i] = a[i] * inverse[i & 7];
     }
 }
 LOOP static void gcd(size_t k)
@@ -153,20 +146,16 @@ LOOP static void modulo(size_t k)
     uint32_t s = 0;
     const volatile uint32_t prime = 10007;
     const uint32_t p = prime;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s += x[i] % p;
-        }
+    EACH (i) {
+        s += x[i] % p;
     }
     isink = s;
 }
 LOOP static void modulo_x(size_t k)
 {
     uint32_t s = 0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s += x[i] & 8191;
-        }
+    EACH (i) {
+        s += x[i] & 8191;
     }
     isink = s;
 }
@@ -183,10 +172,8 @@ LOOP static void newton(size_t k) /* each root waits for the one before */
 LOOP static void sum(size_t k)
 {
     double s = 0.0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s += a[i];
-        }
+    EACH (i) {
+        s += a[i];
     }
     sink = s;
 }
@@ -260,10 +247,8 @@ LOOP static void mandelbrot_x(size_t k) /* four points at a time */
 LOOP static void fnv(size_t k)
 {
     uint64_t h = 14695981039346656037ULL;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            h = (h ^ bytes_[i]) * 1099511628211ULL;
-        }
+    EACH (i) {
+        h = (h ^ bytes_[i]) * 1099511628211ULL;
     }
     isink = h;
 }
@@ -296,10 +281,8 @@ static void crc_up(size_t bytes)
 LOOP static void crc(size_t k)
 {
     uint32_t h = ~UINT32_C(0);
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            h = crc_table[(h ^ bytes_[i]) & 255] ^ (h >> 8);
-        }
+    EACH (i) {
+        h = crc_table[(h ^ bytes_[i]) & 255] ^ (h >> 8);
     }
     isink = h;
 }
@@ -347,11 +330,9 @@ LOOP static void random_walk(size_t k)
 }
 LOOP static void counter(size_t k) /* an element again and again */
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            b[(size_t)bytes_[i] & 0] += 1.0;
-            __asm__ volatile("" ::: "memory");
-        }
+    EACH (i) {
+        b[(size_t)bytes_[i] & 0] += 1.0;
+        __asm__ volatile("" ::: "memory");
     }
 }
 static void counter_up(size_t bytes)
@@ -417,40 +398,26 @@ static void two(size_t bytes)
     memset(a, 0, n * 8);
     memset(b, 0, n * 8);
 }
-LOOP __attribute__((target("avx2"))) static void split_lines(size_t k)
-{
-    __m256i s[8];
-    const char *p = (const char *)a + 48;
-    memset(s, 0, sizeof s);
-    for (size_t r = 0; r < k; r += n / 8) {
-        for (size_t i = 0; i + 64 <= n; i += 64) {
-#pragma GCC unroll 8
-            for (size_t j = 0; j < 8; j++) {
-                s[j] = _mm256_xor_si256(s[j],
-                                        _mm256_loadu_si256((const __m256i *)(p + 8 * i + 64 * j)));
-            }
-        }
+#define SUM_LINES(name, offset)                                                                  \
+    LOOP __attribute__((target("avx2"))) static void name(size_t k)                              \
+    {                                                                                            \
+        __m256i s[8];                                                                            \
+        const char *p = (const char *)a + (offset);                                              \
+        memset(s, 0, sizeof s);                                                                  \
+        for (size_t r = 0; r < k; r += n / 8) {                                                  \
+            for (size_t i = 0; i + 64 <= n; i += 64) {                                           \
+                _Pragma("GCC unroll 8") for (size_t j = 0; j < 8; j++)                           \
+                {                                                                                \
+                    s[j] = _mm256_xor_si256(                                                     \
+                        s[j], _mm256_loadu_si256((const __m256i *)(p + 8 * i + 64 * j)));        \
+                }                                                                                \
+            }                                                                                    \
+        }                                                                                        \
+        isink = (uint64_t)(s[0][0] ^ s[1][0] ^ s[2][0] ^ s[3][0] ^ s[4][0] ^ s[5][0] ^ s[6][0] ^ \
+                           s[7][0]);                                                             \
     }
-    isink =
-        (uint64_t)(s[0][0] ^ s[1][0] ^ s[2][0] ^ s[3][0] ^ s[4][0] ^ s[5][0] ^ s[6][0] ^ s[7][0]);
-}
-LOOP __attribute__((target("avx2"))) static void split_lines_x(size_t k)
-{
-    __m256i s[8];
-    const char *p = (const char *)a + 32;
-    memset(s, 0, sizeof s);
-    for (size_t r = 0; r < k; r += n / 8) {
-        for (size_t i = 0; i + 64 <= n; i += 64) {
-#pragma GCC unroll 8
-            for (size_t j = 0; j < 8; j++) {
-                s[j] = _mm256_xor_si256(s[j],
-                                        _mm256_loadu_si256((const __m256i *)(p + 8 * i + 64 * j)));
-            }
-        }
-    }
-    isink =
-        (uint64_t)(s[0][0] ^ s[1][0] ^ s[2][0] ^ s[3][0] ^ s[4][0] ^ s[5][0] ^ s[6][0] ^ s[7][0]);
-}
+SUM_LINES(split_lines, 48) /* every load is in two lines */
+SUM_LINES(split_lines_x, 32)
 LOOP __attribute__((target("avx2"))) static void shuffles(size_t k)
 {
     __m256i s0 = _mm256_set1_epi8(1), s1 = s0, s2 = s0, s3 = s0;
@@ -466,11 +433,8 @@ LOOP __attribute__((target("avx2"))) static void shuffles(size_t k)
 }
 LOOP static void convert(size_t k) /* numbers to bytes, one by one */
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            c[i] = (double)(int64_t)(a[i] * 3.0);
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        c[i] = (double)(int64_t)(a[i] * 3.0);
     }
 }
 LOOP __attribute__((target("popcnt"))) static void popcounts(size_t k)
@@ -521,16 +485,13 @@ LOOP static void butterfly(size_t k) /* one pass of an FFT, re and im apart */
 }
 LOOP static void polynomial(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            const double v = a[i];
-            double y = 1e-3;
-            for (int j = 0; j < 12; j++) {
-                y = y * v + 0.5;
-            }
-            c[i] = y;
+    EACH (i) {
+        const double v = a[i];
+        double y = 1e-3;
+        for (int j = 0; j < 12; j++) {
+            y = y * v + 0.5;
         }
-        __asm__ volatile("" ::: "memory");
+        c[i] = y;
     }
 }
 LOOP __attribute__((target("avx2"))) static void gather_avx2(size_t k)
@@ -655,20 +616,14 @@ LOOP static void transpose_x(size_t k)
 /* ---- memory ---- */
 LOOP static void daxpy(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            b[i] += 1.5 * a[i];
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        b[i] += 1.5 * a[i];
     }
 }
 LOOP static void triad(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            c[i] = a[i] + 1.5 * b[i];
-        }
-        __asm__ volatile("" ::: "memory");
+    EACH (i) {
+        c[i] = a[i] + 1.5 * b[i];
     }
 }
 LOOP static void set_memory(size_t k)
@@ -717,16 +672,7 @@ static void list(size_t bytes)
 {
     const size_t m = bytes / sizeof(struct node);
     struct node *nodes = get(bytes);
-    uint32_t *order = malloc(m * sizeof *order);
-    for (size_t i = 0; i < m; i++) {
-        order[i] = (uint32_t)i;
-    }
-    for (size_t i = m - 1; i > 0; i--) {
-        const size_t j = next_random() % (i + 1);
-        const uint32_t t = order[i];
-        order[i] = order[j];
-        order[j] = t;
-    }
+    uint32_t *order = shuffled(m);
     for (size_t i = 0; i < m; i++) {
         nodes[order[i]].next = &nodes[order[(i + 1) % m]];
         nodes[order[i]].value = 1.0;
@@ -791,10 +737,8 @@ LOOP static void page_walk(size_t k) /* a byte of each page, each page's line an
 LOOP static void histogram(size_t k) /* the bins are in L1 */
 {
     uint32_t *h = (uint32_t *)c;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            h[bytes_[i]]++;
-        }
+    EACH (i) {
+        h[bytes_[i]]++;
     }
 }
 static void histogram_up(size_t bytes)
@@ -844,12 +788,10 @@ LOOP static void search(size_t k)
 LOOP static void threshold(size_t k)
 {
     uint64_t s = 0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            if (bytes_[i] >= 126) {
-                s += bytes_[i];
-                __asm__ volatile("" : "+r"(s));
-            }
+    EACH (i) {
+        if (bytes_[i] >= 126) {
+            s += bytes_[i];
+            __asm__ volatile("" : "+r"(s));
         }
     }
     isink = s;
@@ -857,11 +799,9 @@ LOOP static void threshold(size_t k)
 LOOP static void threshold_x(size_t k)
 {
     uint64_t s = 0;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s += bytes_[i] & (uint8_t) - (bytes_[i] >= 126);
-            __asm__ volatile("" : "+r"(s));
-        }
+    EACH (i) {
+        s += bytes_[i] & (uint8_t) - (bytes_[i] >= 126);
+        __asm__ volatile("" : "+r"(s));
     }
     isink = s;
 }
@@ -885,10 +825,8 @@ LOOP static void dispatch(size_t k)
 {
     static uint64_t (*const table[])(uint64_t) = {f0, f1, f2, f3};
     uint64_t s = 1;
-    for (size_t r = 0; r < k; r += n) {
-        for (size_t i = 0; i < n; i++) {
-            s = table[bytes_[i] & 3](s);
-        }
+    EACH (i) {
+        s = table[bytes_[i] & 3](s);
     }
     isink = s;
 }

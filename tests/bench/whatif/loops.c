@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-static void open_streams(int64_t elements)
+static void open_streams(void)
 {
     n = l1 ? 768 : elements;
     a = get((size_t)n * 8 + 64);
@@ -16,18 +16,6 @@ static void open_streams(int64_t elements)
         b[i] = 1.0 + 1e-3 * (double)(i % 100);
         c[i] = 2.0;
     }
-}
-static void open_dram(void)
-{
-    open_streams(8 << 20);
-}
-static void open_l2(void)
-{
-    open_streams(16 << 10);
-}
-static void open_small(void)
-{
-    open_streams(1000);
 }
 
 static NOINLINE void triad(void)
@@ -389,7 +377,8 @@ static NOINLINE void newton(void)
 
 static const struct twin loops[] = {
     {"triad_dram",
-     open_dram,
+     8 << 20,
+     open_streams,
      triad,
      {{"huge_pages", 0},
       {"streaming_stores", triad_nt},
@@ -398,47 +387,66 @@ static const struct twin loops[] = {
       {"without_arithmetic", triad_noarith},
       {"data_in_l1", 0}}},
     {"triad_l2",
-     open_l2,
+     16 << 10,
+     open_streams,
      triad,
      {{"prefetch", triad_pf}, {"data_in_l1", 0}, {"streaming_stores", triad_nt}}},
     {"scale_dram",
-     open_dram,
+     8 << 20,
+     open_streams,
      copy,
      {{"huge_pages", 0}, {"streaming_stores", copy_nt}, {"data_in_l1", 0}}},
     {"fill_dram",
-     open_dram,
+     8 << 20,
+     open_streams,
      fill,
      {{"huge_pages", 0}, {"streaming_stores", fill_nt}, {"data_in_l1", 0}}},
-    {"stencil_dram", open_dram, stencil, {{"huge_pages", 0}, {"data_in_l1", 0}}},
-    {"dot_dram", open_dram, dot, {{"huge_pages", 0}, {"chains_broken", dot4}, {"data_in_l1", 0}}},
-    {"dot_l1", open_small, dot, {{"chains_broken", dot4}}},
-    {"max_l1", open_small, largest, {{"chains_broken", largest4}}},
-    {"max_l2", open_l2, largest, {{"chains_broken", largest4}}},
-    {"horner_l1", open_small, horner, {{"chains_broken", horner8}}},
-    {"divide_l1", open_small, divide, {{"divisions_cheap", multiply}}},
-    {"divide_dram", open_dram, divide, {{"divisions_cheap", multiply}, {"huge_pages", 0}}},
-    {"root_l1", open_small, root, {{"divisions_cheap", square}}},
-    {"body_l1", open_small, body, {{"divisions_cheap", body_cheap}}},
-    {"body_dram", open_dram, body, {{"divisions_cheap", body_cheap}, {"huge_pages", 0}}},
+    {"stencil_dram", 8 << 20, open_streams, stencil, {{"huge_pages", 0}, {"data_in_l1", 0}}},
+    {"dot_dram",
+     8 << 20,
+     open_streams,
+     dot,
+     {{"huge_pages", 0}, {"chains_broken", dot4}, {"data_in_l1", 0}}},
+    {"dot_l1", 1000, open_streams, dot, {{"chains_broken", dot4}}},
+    {"max_l1", 1000, open_streams, largest, {{"chains_broken", largest4}}},
+    {"max_l2", 16 << 10, open_streams, largest, {{"chains_broken", largest4}}},
+    {"horner_l1", 1000, open_streams, horner, {{"chains_broken", horner8}}},
+    {"divide_l1", 1000, open_streams, divide, {{"divisions_cheap", multiply}}},
+    {"divide_dram",
+     8 << 20,
+     open_streams,
+     divide,
+     {{"divisions_cheap", multiply}, {"huge_pages", 0}}},
+    {"root_l1", 1000, open_streams, root, {{"divisions_cheap", square}}},
+    {"body_l1", 1000, open_streams, body, {{"divisions_cheap", body_cheap}}},
+    {"body_dram",
+     8 << 20,
+     open_streams,
+     body,
+     {{"divisions_cheap", body_cheap}, {"huge_pages", 0}}},
     {"gather",
+     0,
      open_table,
      gather,
      {{"huge_pages", 0}, {"prefetch_indirect", gather_pf}, {"data_in_l1", 0}}},
     {"histogram",
+     0,
      open_table,
      histogram,
      {{"huge_pages", 0}, {"prefetch_indirect", histogram_pf}, {"data_in_l1", 0}}},
-    {"chase", open_chase, chase, {{"huge_pages", 0}}},
+    {"chase", 0, open_chase, chase, {{"huge_pages", 0}}},
     {"columns",
+     0,
      open_columns,
      columns,
      {{"huge_pages", 0}, {"prefetch", columns_pf}, {"data_in_l1", 0}}},
     {"spmv",
+     0,
      open_rows,
      spmv,
      {{"huge_pages", 0}, {"prefetch_indirect", spmv_pf}, {"data_in_l1", 0}}},
-    {"coins", open_coins, coins, {{"branches_known", 0}}},
-    {"newton", open_small, newton, {{0, 0}}},
+    {"coins", 0, open_coins, coins, {{"branches_known", 0}}},
+    {"newton", 1000, open_streams, newton, {{0, 0}}},
 };
 
 int main(int argc, char **argv)

@@ -27,7 +27,7 @@ static float *u, *v;
 static int32_t *keys;
 static int64_t step;
 
-static void open_singles(int64_t elements)
+static void open_singles(void)
 {
     n = l1 ? 2400 : elements;
     u = get((size_t)n * 4 + 4096);
@@ -37,19 +37,7 @@ static void open_singles(int64_t elements)
         v[i] = 0.5f;
     }
 }
-static void singles_l2(void)
-{
-    open_singles(40000);
-}
-static void singles_l3(void)
-{
-    open_singles(1 << 20);
-}
-static void singles_dram(void)
-{
-    open_singles(16 << 20);
-}
-static void open_doubles(int64_t elements)
+static void open_doubles(void)
 {
     n = l1 ? 1200 : elements;
     a = get((size_t)n * 8 + 4096);
@@ -61,13 +49,9 @@ static void open_doubles(int64_t elements)
         c[i] = 2.0;
     }
 }
-static void doubles_l1(void)
-{
-    open_doubles(800);
-}
 static void doubles_dram(void)
 {
-    open_doubles(6 << 20);
+    open_doubles();
     for (int64_t i = 0; i < n; i++)
         b[i] = i % 5 ? 1.0 : 0.0;
 }
@@ -208,10 +192,6 @@ static NOINLINE void masked(void)
         _mm512_mask_store_pd(a + i, some, _mm512_mask_mul_pd(x, some, x, _mm512_load_pd(c + i)));
     }
 }
-static void doubles_l3(void)
-{
-    open_doubles(400000);
-}
 #endif
 
 /* ---- strides, prefetches and streaming stores that are there ---- */
@@ -339,7 +319,7 @@ static NOINLINE void tested(void)
 
 static void two_open(void)
 {
-    open_doubles(1600);
+    open_doubles();
     per = 2000.0 * (double)n;
 }
 static void run_two(void *(*f)(void *))
@@ -380,49 +360,55 @@ static NOINLINE void two_cheap(void)
 
 static const struct twin twins[] = {
     {"copy_l2",
-     singles_l2,
+     40000,
+     open_singles,
      copy,
      {{"data_in_l1", 0}, {"without_stores", copy_nostore}, {"streaming_stores", copy_nt}}},
     {"copy_dram",
-     singles_dram,
+     16 << 20,
+     open_singles,
      copy,
      {{"data_in_l1", 0},
       {"without_stores", copy_nostore},
       {"streaming_stores", copy_nt},
       {"huge_pages", 0}}},
-    {"update_l3", singles_l3, update, {{"data_in_l1", 0}}},
-    {"update_dram", singles_dram, update, {{"data_in_l1", 0}, {"huge_pages", 0}}},
-    {"filter5_l2", singles_l2, filter5, {{"data_in_l1", 0}}},
-    {"filter5_l3", singles_l3, filter5, {{"data_in_l1", 0}}},
-    {"copied_nt", singles_dram, copy_nt, {{"huge_pages", 0}}},
+    {"update_l3", 1 << 20, open_singles, update, {{"data_in_l1", 0}}},
+    {"update_dram", 16 << 20, open_singles, update, {{"data_in_l1", 0}, {"huge_pages", 0}}},
+    {"filter5_l2", 40000, open_singles, filter5, {{"data_in_l1", 0}}},
+    {"filter5_l3", 1 << 20, open_singles, filter5, {{"data_in_l1", 0}}},
+    {"copied_nt", 16 << 20, open_singles, copy_nt, {{"huge_pages", 0}}},
 #ifdef __AVX512F__
-    {"roots_l1", doubles_l1, roots, {{"divisions_cheap", roots_cheap}}},
-    {"masked_l3", doubles_l3, masked, {{"data_in_l1", 0}}},
+    {"roots_l1", 800, open_doubles, roots, {{"divisions_cheap", roots_cheap}}},
+    {"masked_l3", 400000, open_doubles, masked, {{"data_in_l1", 0}}},
 #else
-    {"recurrence_l1", doubles_l1, recurrence, {{"data_in_l1", 0}}},
+    {"recurrence_l1", 800, open_doubles, recurrence, {{"data_in_l1", 0}}},
     {"continued_l1",
-     doubles_l1,
+     800,
+     open_doubles,
      continued,
      {{"divisions_cheap", continued_cheap}, {"chains_broken", continued4}}},
-    {"nodes_l2", nodes_l2, walk, {{"data_in_l1", 0}}},
-    {"nodes_in_order", nodes_in_order, walk, {{"data_in_l1", 0}, {"huge_pages", 0}}},
+    {"nodes_l2", 0, nodes_l2, walk, {{"data_in_l1", 0}}},
+    {"nodes_in_order", 0, nodes_in_order, walk, {{"data_in_l1", 0}, {"huge_pages", 0}}},
     {"every_second_line",
+     0,
      every_second_line,
      stride,
      {{"data_in_l1", 0}, {"huge_pages", 0}, {"prefetch", stride_pf}}},
     {"every_page",
+     0,
      every_page,
      stride,
      {{"data_in_l1", 0}, {"huge_pages", 0}, {"prefetch", stride_pf}}},
-    {"prefetched", open_table, prefetched, {{"data_in_l1", 0}, {"huge_pages", 0}}},
+    {"prefetched", 0, open_table, prefetched, {{"data_in_l1", 0}, {"huge_pages", 0}}},
     {"add_to",
+     0,
      open_table,
      add_to,
      {{"data_in_l1", 0}, {"huge_pages", 0}, {"prefetch_indirect", add_to_pf}}},
-    {"thirds", open_keys, thirds, {{"branches_known", 0}}},
-    {"nested", open_keys, nested, {{"branches_known", 0}}},
-    {"tested_dram", doubles_dram, tested, {{"data_in_l1", 0}, {"huge_pages", 0}}},
-    {"two_threads", two_open, two, {{"divisions_cheap", two_cheap}}},
+    {"thirds", 0, open_keys, thirds, {{"branches_known", 0}}},
+    {"nested", 0, open_keys, nested, {{"branches_known", 0}}},
+    {"tested_dram", 6 << 20, doubles_dram, tested, {{"data_in_l1", 0}, {"huge_pages", 0}}},
+    {"two_threads", 1600, two_open, two, {{"divisions_cheap", two_cheap}}},
 #endif
 };
 

@@ -56,6 +56,7 @@ static double *a, *b, *c;
 
 static uint32_t *ix;
 static int64_t n, m;
+static int64_t elements; /* of the loop that runs */
 static volatile double sink;
 
 static int by_value(const void *x, const void *y)
@@ -71,6 +72,7 @@ static void sort_indices(void)
 
 struct twin {
     const char *name;
+    int64_t elements; /* for open; 0: it has its own number */
     void (*open)(void);
     void (*loop)(void);
     struct {
@@ -129,6 +131,7 @@ static int run_twins(int argc, char **argv, const struct twin *twins, size_t ntw
         }
         if (strcmp(argv[1], t->name) != 0)
             continue;
+        elements = t->elements;
         const int cores = strcmp(change, "all_cores") == 0 ? occupy(t) : 1;
         t->open();
         loop();

@@ -120,7 +120,7 @@ static NOINLINE void matmul4(void)
 
 /* ---- streams ---- */
 
-static void open_singles(int64_t elements)
+static void open_singles(void)
 {
     n = l1 ? 1536 : elements;
     u = get((size_t)n * 4 + 64);
@@ -129,14 +129,6 @@ static void open_singles(int64_t elements)
         u[i] = 1.0f + 1e-3f * (float)(i % 100);
         v[i] = 2.0f;
     }
-}
-static void open_singles_small(void)
-{
-    open_singles(2000);
-}
-static void open_singles_big(void)
-{
-    open_singles(16 << 20);
 }
 static NOINLINE void sum(void)
 {
@@ -206,21 +198,13 @@ static NOINLINE void axpy_nostore(void)
         HOLD(x);
     }
 }
-static void open_longs(int64_t elements)
+static void open_longs(void)
 {
     n = l1 ? 1024 : elements;
     a = get((size_t)n * 8 + 64);
     b = get((size_t)n * 8 + 64);
     for (int64_t i = 0; i < n; i++)
         a[i] = 1.0 + 1e-3 * (double)(i % 100);
-}
-static void open_longs_l3(void)
-{
-    open_longs(512 << 10);
-}
-static void open_longs_dram(void)
-{
-    open_longs(16 << 20);
 }
 static NOINLINE void copy8(void)
 {
@@ -332,10 +316,6 @@ static NOINLINE void ratio_l3_cheap(void)
         b[i] = a[i] * (a[i] + 1.5);
 }
 /* each quotient is made of the one before: cheaper, and still a chain */
-static void open_few(void)
-{
-    open_longs(1000);
-}
 static NOINLINE void continued(void)
 {
     double s = 1;
@@ -617,6 +597,7 @@ static NOINLINE void mandelbrot(void)
 
 static const struct twin twins[] = {
     {"jacobi_down",
+     0,
      open_grid,
      jacobi_down,
      {{"huge_pages", 0},
@@ -625,57 +606,76 @@ static const struct twin twins[] = {
       {"data_in_l1", 0},
       {"all_cores", 0}}},
     {"jacobi",
+     0,
      open_grid,
      jacobi,
      {{"huge_pages", 0}, {"without_stores", jacobi_nostore}, {"data_in_l1", 0}, {"all_cores", 0}}},
     {"transpose",
+     0,
      open_grid,
      transpose,
      {{"huge_pages", 0},
       {"without_stores", transpose_nostore},
       {"data_in_l1", 0},
       {"all_cores", 0}}},
-    {"matmul", open_square, matmul, {{"chains_broken", matmul4}}},
-    {"sum_l1", open_singles_small, sum, {{"chains_broken", sum4}, {"all_cores", 0}}},
+    {"matmul", 0, open_square, matmul, {{"chains_broken", matmul4}}},
+    {"sum_l1", 2000, open_singles, sum, {{"chains_broken", sum4}, {"all_cores", 0}}},
     {"sum_dram",
-     open_singles_big,
+     16 << 20,
+     open_singles,
      sum,
      {{"chains_broken", sum4}, {"huge_pages", 0}, {"data_in_l1", 0}}},
-    {"product_l1", open_singles_small, product, {{"chains_broken", product4}}},
-    {"roots_l1", open_singles_small, roots, {{"divisions_cheap", roots_cheap}}},
+    {"product_l1", 2000, open_singles, product, {{"chains_broken", product4}}},
+    {"roots_l1", 2000, open_singles, roots, {{"divisions_cheap", roots_cheap}}},
     {"axpy_dram",
-     open_singles_big,
+     16 << 20,
+     open_singles,
      axpy,
      {{"huge_pages", 0}, {"without_stores", axpy_nostore}, {"data_in_l1", 0}, {"all_cores", 0}}},
     {"copy8_l3",
-     open_longs_l3,
+     512 << 10,
+     open_longs,
      copy8,
      {{"huge_pages", 0}, {"without_stores", copy8_nostore}, {"data_in_l1", 0}}},
     {"copy8_dram",
-     open_longs_dram,
+     16 << 20,
+     open_longs,
      copy8,
      {{"huge_pages", 0}, {"without_stores", copy8_nostore}, {"data_in_l1", 0}}},
-    {"zero8_dram", open_longs_dram, zero8, {{"huge_pages", 0}, {"streaming_stores", zero8_nt}}},
-    {"pages", open_pages, pages, {{"huge_pages", 0}, {"data_in_l1", 0}}},
-    {"scan_l3", open_longs_l3, scan, {{"without_stores", scan_nostore}, {"huge_pages", 0}}},
-    {"forces_l1", open_points, forces, {{"divisions_cheap", forces_cheap}}},
-    {"ratio_l3", open_longs_l3, ratio_l3, {{"divisions_cheap", ratio_l3_cheap}, {"data_in_l1", 0}}},
-    {"continued_l1", open_few, continued, {{"divisions_cheap", continued_cheap}}},
+    {"zero8_dram",
+     16 << 20,
+     open_longs,
+     zero8,
+     {{"huge_pages", 0}, {"streaming_stores", zero8_nt}}},
+    {"pages", 0, open_pages, pages, {{"huge_pages", 0}, {"data_in_l1", 0}}},
+    {"scan_l3", 512 << 10, open_longs, scan, {{"without_stores", scan_nostore}, {"huge_pages", 0}}},
+    {"forces_l1", 0, open_points, forces, {{"divisions_cheap", forces_cheap}}},
+    {"ratio_l3",
+     512 << 10,
+     open_longs,
+     ratio_l3,
+     {{"divisions_cheap", ratio_l3_cheap}, {"data_in_l1", 0}}},
+    {"continued_l1", 1000, open_longs, continued, {{"divisions_cheap", continued_cheap}}},
     {"hash",
+     0,
      open_hash,
      hash,
      {{"huge_pages", 0}, {"prefetch_indirect", hash_pf}, {"data_in_l1", 0}, {"all_cores", 0}}},
-    {"lookup", open_hash, lookup, {{"huge_pages", 0}, {"branches_known", lookup_known}}},
-    {"csr", open_csr, csr, {{"huge_pages", 0}, {"prefetch_indirect", csr_pf}, {"data_in_l1", 0}}},
-    {"updates", open_updates, updates, {{"huge_pages", 0}, {"data_in_l1", 0}, {"all_cores", 0}}},
-    {"list", open_list, list, {{"huge_pages", 0}, {"all_cores", 0}}},
-    {"bytes_l1", open_bytes, bytes, {{"all_cores", 0}}},
-    {"checksum_l1", open_bytes, checksum, {{"all_cores", 0}}},
-    {"filter", open_numbers, filter, {{"branches_known", 0}}},
-    {"three_ways", open_numbers, three_ways, {{"branches_known", 0}}},
-    {"search", open_numbers, search, {{0, 0}}},
-    {"insertion", open_numbers, insertion, {{0, 0}}},
-    {"mandelbrot", open_few, mandelbrot, {{0, 0}}},
+    {"lookup", 0, open_hash, lookup, {{"huge_pages", 0}, {"branches_known", lookup_known}}},
+    {"csr",
+     0,
+     open_csr,
+     csr,
+     {{"huge_pages", 0}, {"prefetch_indirect", csr_pf}, {"data_in_l1", 0}}},
+    {"updates", 0, open_updates, updates, {{"huge_pages", 0}, {"data_in_l1", 0}, {"all_cores", 0}}},
+    {"list", 0, open_list, list, {{"huge_pages", 0}, {"all_cores", 0}}},
+    {"bytes_l1", 0, open_bytes, bytes, {{"all_cores", 0}}},
+    {"checksum_l1", 0, open_bytes, checksum, {{"all_cores", 0}}},
+    {"filter", 0, open_numbers, filter, {{"branches_known", 0}}},
+    {"three_ways", 0, open_numbers, three_ways, {{"branches_known", 0}}},
+    {"search", 0, open_numbers, search, {{0, 0}}},
+    {"insertion", 0, open_numbers, insertion, {{0, 0}}},
+    {"mandelbrot", 1000, open_longs, mandelbrot, {{0, 0}}},
 };
 
 int main(int argc, char **argv)
