@@ -26,7 +26,7 @@
 #include "plots/gnuplot.h"
 
 static const char *opt_isa, *opt_threads, *opt_noise, *opt_threshold;
-static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii;
+static const char *opt_ignore_clock, *opt_csv, *opt_json, *opt_plot, *opt_ascii, *opt_verbose;
 static const char *opt_exact, *opt_only, *opt_markdown, *opt_top;
 static const char *opt_run, *opt_warmup, *opt_budget, *opt_history;
 static struct carm_points_how how;
@@ -200,6 +200,7 @@ static int run_job(struct job *j, int noperands, char **operands, struct carm_er
     j->page.compare = j->compare;
     j->page.ignore_clock = opt_ignore_clock != NULL;
     j->page.ascii = opt_ascii || !carm_screen_utf8();
+    j->page.verbose = opt_verbose != NULL;
     int columns, rows;
     carm_screen_size(STDOUT_FILENO, &columns, &rows);
     j->page.narrow = isatty(STDOUT_FILENO) && columns < CARM_COMPARE_WIDE;
@@ -442,6 +443,8 @@ static const struct carm_opt opts[] = {
      "The operand is a folder with a file of points for each commit, named COMMIT.csv, or the operands are such files in "
      "their order: the steps of each point's counts and times. --plot FILE.html draws them on a page.",
      &opt_history, NULL},
+    {"verbose", 'v', NULL, NULL, "Models: print every roof, also those without a difference.",
+     &opt_verbose, NULL},
     {"ascii", 0, NULL, NULL, "Print plain ASCII even in a UTF-8 locale.", &opt_ascii, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };

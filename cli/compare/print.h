@@ -19,6 +19,7 @@ struct carm_compare_page {
     double threshold;  /* of --threshold, a share; negative = none */
     bool ignore_clock; /* --threshold ignores values that are the same per cycle */
     bool ascii;
+    bool verbose; /* roofs without a difference, too */
     bool narrow; /* marks in place of words: the terminal is narrower than the table with words */
 };
 

@@ -199,9 +199,24 @@ static void put_clocks(const struct carm_compare_page *page, const struct carm_c
         }
     }
     carm_opt_print_wrapped("  core clock ", 4, "%s", line);
+}
+
+/* Whether the threads of a model ran on differently placed cores than the baseline's. */
+static bool any_moved(const struct carm_compare_page *page, const struct carm_compare_set *set)
+{
+    bool any = false;
     for (size_t i = 1; i < page->compare->n; i++) {
+        any = any || (set->roofs[0] && set->roofs[i] && carm_compare_moved(set, i));
+    }
+    return any;
+}
+
+static void put_moved(const struct carm_compare_page *page, const struct carm_compare_set *set)
+{
+    for (size_t i = 1; i < page->compare->n; i++) {
+        const struct carm_roofs *base = set->roofs[0];
         const struct carm_roofs *r = set->roofs[i];
-        if (r && carm_compare_moved(set, i)) {
+        if (base && r && carm_compare_moved(set, i)) {
             carm_opt_print_wrapped(
                 "  note: ", 4,
                 "a cache line moves from thread to thread in %.0f ns in A and in %.0f ns in %c: the "
@@ -219,14 +234,17 @@ static const char *rate_text(char *dst, size_t size, const struct carm_compare_r
     return rate > 0.0 ? carm_text_si(dst, size, rate, row->bytes ? "B/s" : row->unit) : "-";
 }
 
-static bool is_compared(const struct carm_compare_row *row)
+/* Roofs without a difference are shown on request. */
+static bool is_shown(const struct carm_compare_page *page, const struct carm_compare_row *row)
 {
+    bool shown = false;
     for (size_t i = 1; i < CARM_COMPARE_MOST; i++) {
-        if (row->diffs[i].verdict != CARM_COMPARE_ABSENT) {
-            return true;
-        }
+        const enum carm_compare_verdict v = row->diffs[i].verdict;
+        shown =
+            shown || (page->verbose ? v != CARM_COMPARE_ABSENT
+                                    : v == CARM_COMPARE_SIGNIFICANT || v == CARM_COMPARE_DISTURBED);
     }
-    return false;
+    return shown;
 }
 
 /* Those of CARM_COMPARE_ABSENT, which no row has, are significant and the same per cycle. */
@@ -341,9 +359,19 @@ static void put_lacks(const struct carm_compare_page *page, const struct carm_co
 static void put_set(const struct carm_compare_page *page, const struct carm_compare_set *set)
 {
     char name[3 * CARM_NAME_MAX];
-    set_name(page, set, name, sizeof name);
-    printf("\n%s\n", name);
-    put_clocks(page, set);
+    bool any = page->verbose;
+    for (size_t k = 0; k < set->nrows; k++) {
+        any = any || is_shown(page, &set->rows[k]);
+    }
+    if (any || any_moved(page, set)) {
+        set_name(page, set, name, sizeof name);
+        printf("\n%s\n", name);
+        put_clocks(page, set);
+        put_moved(page, set);
+    }
+    if (!any) {
+        return;
+    }
     printf("  %-*s %13c", NAME_WIDTH, "roof", 'A');
     if (is_pair(page)) {
         printf(" %13c %8s %7s %9s", 'B', "change", "95% CI", "per cycle");
@@ -354,9 +382,9 @@ static void put_set(const struct carm_compare_page *page, const struct carm_comp
     }
     printf("\n");
     for (size_t k = 0; k < set->nrows; k++) {
-        if (is_compared(&set->rows[k]) && is_pair(page)) {
+        if (is_shown(page, &set->rows[k]) && is_pair(page)) {
             put_pair_row(page, &set->rows[k]);
-        } else if (is_compared(&set->rows[k])) {
+        } else if (is_shown(page, &set->rows[k])) {
             put_row(page, &set->rows[k]);
         }
     }
@@ -436,7 +464,7 @@ static void put_fitness(const struct carm_compare_page *page)
 
 /* ---- what the comparison ends with ---- */
 
-/* The part of the machine that a roof belongs to, as the answer names it: its level, or computation. Ceilings belong
+/* The part of the machine that a roof belongs to, as the answer names it: its level, or the peak. Ceilings belong
  * to no part: the roofs above them show the change. */
 static const char *part_of(const struct carm_compare_row *row, char dst[16])
 {
@@ -447,7 +475,7 @@ static const char *part_of(const struct carm_compare_row *row, char dst[16])
     case CARM_COMPARE_DRAM_PEAK:
         return "DRAM";
     case CARM_COMPARE_COMPUTE:
-        return "computation";
+        return "peak";
     default:
         return NULL;
     }
@@ -500,11 +528,34 @@ static size_t find_parts(const struct carm_compare *c, size_t model, struct part
     return n;
 }
 
+/* Where the core clock alone explains most of a model's significant differences: ", mostly its clock (+14%)".
+ * returns dst, "" elsewhere */
+static const char *clock_text(char dst[64], const struct carm_compare *c, size_t model)
+{
+    size_t all = 0, by_clock = 0;
+    double ratios = 0.0;
+    for (size_t s = 0; s < c->nsets; s++) {
+        for (size_t r = 0; r < c->sets[s].nrows; r++) {
+            const struct carm_compare_diff *d = &c->sets[s].rows[r].diffs[model];
+            all += d->verdict == CARM_COMPARE_SIGNIFICANT;
+            by_clock += d->same_per_cycle;
+            ratios += d->same_per_cycle ? (1.0 + d->change) / (1.0 + d->cycle_change) : 0.0;
+        }
+    }
+    dst[0] = '\0';
+    if (2 * by_clock > all) {
+        snprintf(dst, 64, ", %s its clock (%+.2g%%)", by_clock == all ? "all by" : "mostly",
+                 100.0 * (ratios / (double)by_clock - 1.0));
+    }
+    return dst;
+}
+
 /* "B is slower: L1 -12%, DRAM -4%." for each model that differs */
 static void put_answers(const struct carm_compare *c)
 {
+    char clock[64];
     for (size_t m = 1; m < c->n; m++) {
-        struct part parts[PARTS_MAX];
+        struct part parts[PARTS_MAX] = {{"", 0.0}};
         char text[256] = "";
         bool faster = false, slower = false;
         const size_t n = find_parts(c, m, parts);
@@ -516,11 +567,11 @@ static void put_answers(const struct carm_compare *c)
                      100.0 * parts[i].change);
         }
         if (n > 0) {
-            carm_opt_print_wrapped("", 0, "%c is %s: %s.", carm_compare_letter(m),
+            carm_opt_print_wrapped("", 0, "%c is %s: %s%s.", carm_compare_letter(m),
                                    !slower   ? "faster"
                                    : !faster ? "slower"
                                              : "faster in some, slower in other respects",
-                                   text);
+                                   text, clock_text(clock, c, m));
         }
     }
 }
@@ -535,7 +586,7 @@ static bool put_verdict_line(const struct carm_compare_page *page)
     const size_t disturbed = carm_compare_count(c, CARM_COMPARE_DISTURBED);
     const size_t drops = carm_compare_drops(c, 0.0, false, &worst);
     const size_t clock = carm_compare_same_per_cycle(c);
-    char clocks[64] = "";
+    char lower[80] = "", higher[80] = "", clocks[64] = "";
     char marked[80] = "";
     if (significant + equal + disturbed == 0) {
         carm_opt_print_wrapped(
@@ -545,21 +596,26 @@ static bool put_verdict_line(const struct carm_compare_page *page)
         return false;
     }
     if (clock) {
-        snprintf(clocks, sizeof clocks, "; %zu by the core clock alone", clock);
+        snprintf(clocks, sizeof clocks, ", %zu by the core clock alone", clock);
+    }
+    if (drops) {
+        snprintf(lower, sizeof lower, "%zu lower", drops);
+    }
+    if (significant > drops) {
+        snprintf(higher, sizeof higher, "%s%zu higher", drops ? ", " : "", significant - drops);
     }
     if (disturbed) {
-        snprintf(marked, sizeof marked,
-                 " Not compared because a measurement was disturbed: %zu more.", disturbed);
+        snprintf(marked, sizeof marked, " %zu more %s disturbed, so not compared.", disturbed,
+                 disturbed == 1 ? "was" : "were");
     }
     putchar('\n');
     put_answers(c);
     if (significant == 0) {
-        carm_opt_print_wrapped("", 0, "No significant difference in %zu comparisons.%s", equal,
-                               marked);
+        carm_opt_print_wrapped("", 0, "No significant difference in %zu roofs.%s", equal, marked);
     } else {
-        carm_opt_print_wrapped(
-            "", 0, "Significant: %zu of %zu comparisons (%zu lower, %zu higher%s).%s", significant,
-            significant + equal, drops, significant - drops, clocks, marked);
+        carm_opt_print_wrapped("", 0, "%zu of %zu %s differ: %s%s%s.%s", significant,
+                               significant + equal, is_pair(page) ? "roofs" : "comparisons", lower,
+                               higher, clocks, marked);
     }
     return true;
 }
@@ -623,5 +679,8 @@ void carm_compare_put_table(const struct carm_compare_page *page)
     }
     if (compared) {
         put_rule(page);
+    }
+    if (compared && !page->verbose) {
+        printf("next: carm compare --verbose (every roof)\n");
     }
 }

@@ -38,6 +38,7 @@ struct facts {
     struct carm_err clock_err;
     struct carm_machine machine;
     struct carm_limits limits;
+    struct carm_info_counters *counters;
     struct carm_model *model; /* this machine's, NULL when there is none */
     char model_path[4096];
     uint64_t page_bytes;
@@ -79,14 +80,13 @@ __attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, c
     va_end(ap);
 }
 
-/* The answer first: the roofs that a build measures here, and whether there is a model already. */
-static void print_answer(const struct facts *f)
+/* The roofs that a build measures here. */
+static void print_roofs(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
     char text[1024] = "";
-    add(text, sizeof text, "measures %s dp%s with 1 thread",
-        carm_isa_name(carm_cpu_best_isa(&f->cpu)),
+    add(text, sizeof text, "%s dp%s, with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)),
         carm_cpu_best_isa(&f->cpu) == CARM_AVX512 ? " (and avx2 in L1 and the peaks)" : "");
     char usual[CARM_TOPO_PLACE_MAX], name[CARM_TOPO_PLACE_MAX];
     carm_topo_usual(t, usual);
@@ -106,7 +106,26 @@ static void print_answer(const struct facts *f)
     }
     carm_opt_print_wrapped("carm build  ", 12, "%sDRAM, in up to %s", text,
                            carm_text_bytes(a, sizeof a, carm_build_usual_memory()));
-    printf("model       %s%s\n\n", f->model_path, f->model ? "" : " (none yet: run `carm build`)");
+}
+
+/* The answer first: the machine, how its programs are counted, and whether there is a model. */
+static void print_answer(const struct facts *f)
+{
+    char a[CARM_TEXT_NUMBER_MAX];
+    const struct carm_topo *t = f->topo;
+    char text[1024] = "";
+    add(text, sizeof text, "%s, %d core%s, %d hardware thread%s", f->cpu.brand, t->cores,
+        t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s");
+    for (size_t i = 0; i < t->ncaches; i++) {
+        add(text, sizeof text, ", L%d %s", t->caches[i].level,
+            t->caches[i].size_bytes ? carm_text_bytes(a, sizeof a, t->caches[i].size_bytes) : "?");
+    }
+    add(text, sizeof text, ", memory %s", carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
+    carm_opt_print_wrapped("", 0, "%s%s%s", text, f->cpu.hypervisor[0] ? ", " : "",
+                           f->cpu.hypervisor);
+    carm_opt_print_wrapped("", 0, "%s", carm_info_counters_answer(f->counters));
+    printf("model: %s%s\n\n", f->model ? f->model_path : "none yet",
+           f->model ? "" : ", run `carm build`");
 }
 
 static bool has_precision(const struct carm_cpu *cpu, enum carm_precision precision)
@@ -207,6 +226,8 @@ static void print_text(const struct facts *f)
         carm_opt_print_wrapped("", 0, "Not this machine: %s.", other.text);
     }
     print_answer(f);
+    print_roofs(f);
+    printf("model       %s\n", f->model_path);
     printf("CPU         %s (%s)\n", f->cpu.brand, f->cpu.vendor);
     if (f->cpu.hypervisor[0]) {
         carm_opt_print_wrapped("            ", 12,
@@ -274,7 +295,8 @@ static void print_text(const struct facts *f)
     } else {
         printf("clock       %s\n", f->clock_err.text);
     }
-    carm_info_counters_print(&f->cpu);
+    carm_info_counters_print(f->counters);
+    printf("next: %s\n", f->model ? "carm show" : "carm build");
 }
 
 static void print_json(const struct facts *f)
@@ -316,7 +338,7 @@ static void print_json(const struct facts *f)
         "page_bytes", (json_int_t)f->page_bytes, "isas", isas, "precisions", precisions, "fma",
         f->cpu.fma, "tsc_hz", f->clock_works ? json_real(f->clock.tsc_hz) : json_null(), "core_hz",
         f->clock_works ? json_real(f->clock.core_hz) : json_null(), "caches", caches, "places",
-        map_json(t), "counters", carm_info_counters_json(&f->cpu), "model",
+        map_json(t), "counters", carm_info_counters_json(f->counters), "model",
         f->model ? json_string(f->model_path) : json_null());
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     printf("%s\n", text ? text : "null");
@@ -335,6 +357,11 @@ static int run(int noperands, char **operands)
     if (carm_topo_open(&f.topo, NULL, NULL, &err) != 0) {
         return carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
     }
+    f.counters = carm_info_counters_open(&f.cpu);
+    if (!f.counters) {
+        carm_topo_close(f.topo);
+        return carm_say_error(CARM_EXIT_FAILED, "not enough memory to look for counters");
+    }
     f.clock_works = carm_clock_open(&f.clock, &f.clock_err) == 0;
     f.page_bytes = try_pages();
     carm_limits_read("", &f.limits);
@@ -349,6 +376,7 @@ static int run(int noperands, char **operands)
     } else {
         print_text(&f);
     }
+    carm_info_counters_close(f.counters);
     carm_model_free(f.model);
     free(f.machine.caches);
     carm_topo_close(f.topo);

@@ -2,6 +2,7 @@
 #include "cli/info/counters.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/opt.h"
@@ -10,12 +11,12 @@
 #include "run/trace.h"
 #include "harness/translate/run.h"
 
-enum { PROVIDERS = 4 };
+enum { PAPI, LIKWID, STEP, TRANSLATE, PROVIDERS };
 
-struct facts {
+struct carm_info_counters {
     struct carm_recipe *recipe; /* NULL: `lacks` has the reason */
     struct carm_err lacks;
-    struct carm_probe probes[PROVIDERS]; /* papi, likwid, step, translate */
+    struct carm_probe probes[PROVIDERS];
 };
 
 /* Stepping needs no counters: the trap flag for regions, ptrace for whole programs. */
@@ -51,35 +52,58 @@ static void probe_translate(struct carm_probe *p)
     }
 }
 
-static void gather(struct facts *f, const struct carm_cpu *cpu)
+struct carm_info_counters *carm_info_counters_open(const struct carm_cpu *cpu)
 {
-    memset(f, 0, sizeof *f);
+    struct carm_info_counters *f = calloc(1, sizeof *f);
+    if (!f) {
+        return NULL;
+    }
     if (carm_recipe_find(cpu->vendor, cpu->family, cpu->model, &f->recipe, &f->lacks) != 0) {
         f->recipe = NULL;
     }
-    carm_counters_probe(CARM_PROVIDER_PAPI, f->recipe, f->lacks.text, &f->probes[0]);
-    carm_counters_probe(CARM_PROVIDER_LIKWID, f->recipe, f->lacks.text, &f->probes[1]);
-    probe_step(&f->probes[2]);
-    probe_translate(&f->probes[3]);
+    carm_counters_probe(CARM_PROVIDER_PAPI, f->recipe, f->lacks.text, &f->probes[PAPI]);
+    carm_counters_probe(CARM_PROVIDER_LIKWID, f->recipe, f->lacks.text, &f->probes[LIKWID]);
+    probe_step(&f->probes[STEP]);
+    probe_translate(&f->probes[TRANSLATE]);
+    return f;
 }
 
-void carm_info_counters_print(const struct carm_cpu *cpu)
+void carm_info_counters_close(struct carm_info_counters *f)
+{
+    if (f) {
+        carm_recipe_free(f->recipe);
+        free(f);
+    }
+}
+
+const char *carm_info_counters_answer(const struct carm_info_counters *f)
+{
+    if (f->probes[PAPI].works || f->probes[LIKWID].works) {
+        return "carm run counts programs here, with performance counters";
+    }
+    if (f->probes[TRANSLATE].works) {
+        return "carm run counts programs here, without performance counters (by translation)";
+    }
+    return f->probes[STEP].works
+               ? "carm run counts programs here, without performance counters (by single steps: slow)"
+               : "carm run cannot count programs here, only time them";
+}
+
+void carm_info_counters_print(const struct carm_info_counters *f)
 {
     enum { COLUMN = 12 };
-    struct facts f;
-    gather(&f, cpu);
-    carm_opt_print_wrapped("counters    ", COLUMN, "%s%s%s", f.recipe ? "events of " : "",
-                           f.recipe ? f.recipe->title : f.lacks.text,
-                           f.recipe ? " (by CPUID)" : "");
-    if (f.recipe && f.recipe->lacks[0]) {
+    carm_opt_print_wrapped("counters    ", COLUMN, "%s%s%s", f->recipe ? "events of " : "",
+                           f->recipe ? f->recipe->title : f->lacks.text,
+                           f->recipe ? " (by CPUID)" : "");
+    if (f->recipe && f->recipe->lacks[0]) {
         carm_opt_print_wrapped("            ", COLUMN, "not counted on this CPU: %s",
-                               f.recipe->lacks);
+                               f->recipe->lacks);
     }
     for (int i = 0; i < PROVIDERS; i++) {
-        const struct carm_probe *p = &f.probes[i];
+        const struct carm_probe *p = &f->probes[i];
         char head[32];
         snprintf(head, sizeof head, "  %-10s", carm_provider_name(p->provider));
-        const bool same = i > 0 && p->reason[0] && strcmp(p->reason, f.probes[i - 1].reason) == 0;
+        const bool same = i > 0 && p->reason[0] && strcmp(p->reason, f->probes[i - 1].reason) == 0;
         carm_opt_print_wrapped(head, COLUMN, "%s%s%s%s%s%s%s", p->works ? "works" : "no",
                                p->version[0] ? " (" : "", p->version, p->version[0] ? ")" : "",
                                p->reason[0] ? ": " : "", same ? "for the same reason" : p->reason,
@@ -91,32 +115,26 @@ void carm_info_counters_print(const struct carm_cpu *cpu)
             carm_opt_print_wrapped("            ", COLUMN, "note: %s", p->note);
         }
     }
-    if (!f.probes[0].works && !f.probes[1].works) {
-        carm_opt_print_wrapped(
-            "            ", COLUMN,
-            "Without counters `carm build` and `carm validate` count by "
-            "construction and disassembly; `carm run --counters translate` counts "
-            "programs.");
+    if (!f->probes[PAPI].works && !f->probes[LIKWID].works) {
+        carm_opt_print_wrapped("            ", COLUMN,
+                               "Without counters `carm build` and `carm validate` count by "
+                               "construction and disassembly.");
     }
-    carm_recipe_free(f.recipe);
 }
 
-json_t *carm_info_counters_json(const struct carm_cpu *cpu)
+json_t *carm_info_counters_json(const struct carm_info_counters *f)
 {
-    struct facts f;
-    gather(&f, cpu);
     json_t *providers = json_array();
     for (int i = 0; i < PROVIDERS; i++) {
-        const struct carm_probe *p = &f.probes[i];
+        const struct carm_probe *p = &f->probes[i];
         json_array_append_new(providers,
                               json_pack("{s:s,s:b,s:b,s:s,s:s,s:s}", "name",
                                         carm_provider_name(p->provider), "works", p->works,
                                         "kernel_events", p->software, "version", p->version,
                                         "reason", p->reason, "remedy", p->remedy));
     }
-    json_t *o = json_pack("{s:s,s:s,s:s,s:o}", "recipe", f.recipe ? f.recipe->name : "", "title",
-                          f.recipe ? f.recipe->title : "", "lacks",
-                          f.recipe ? f.recipe->lacks : f.lacks.text, "providers", providers);
-    carm_recipe_free(f.recipe);
+    json_t *o = json_pack("{s:s,s:s,s:s,s:o}", "recipe", f->recipe ? f->recipe->name : "", "title",
+                          f->recipe ? f->recipe->title : "", "lacks",
+                          f->recipe ? f->recipe->lacks : f->lacks.text, "providers", providers);
     return o;
 }

@@ -8,13 +8,12 @@
 void carm_place_begin(struct carm_place_printer *printer, const struct carm_model *model)
 {
     printer->flops = !*printer->metric;
-    if (printer->format == CARM_PLACE_TABLE) {
-        carm_place_table_begin(printer, model);
-    } else if (printer->format == CARM_PLACE_CSV) {
+    printer->model = model;
+    if (printer->format == CARM_PLACE_CSV) {
         carm_place_csv_begin(printer);
     } else if (printer->format == CARM_PLACE_BENCHMARK) {
         carm_place_benchmark_begin(printer, model);
-    } else {
+    } else if (printer->format == CARM_PLACE_JSON) {
         printer->json = (struct carm_place_json){
             .out = printer->out, .ceilings = printer->ceilings, .runtime = printer->runtime};
         carm_place_json_begin(&printer->json);

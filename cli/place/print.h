@@ -27,7 +27,9 @@ struct carm_place_printer {
     bool hint;          /* print a hint on the use of ceilings */
     const char *metric; /* the requested metric at first, then the point's; "" = flops */
     bool ascii;
-    bool flops; /* the table's head speaks of flops; carm_place_begin fills it in */
+    bool flops;  /* the table's columns speak of flops; carm_place_begin fills it in */
+    bool headed; /* the table's columns have their names */
+    const struct carm_model *model; /* borrowed; carm_place_begin fills it in */
     size_t points, places[2], unplaced, over;
     struct carm_place_json json; /* carm_place_begin fills it in */
 };
@@ -45,10 +47,7 @@ void carm_place_table_note(const struct carm_place_printer *printer, const char 
                            const char *text);
 
 /* The formats, each in its own file. */
-void carm_place_table_begin(const struct carm_place_printer *printer,
-                            const struct carm_model *model);
-void carm_place_table_put(const struct carm_place_printer *printer,
-                          const struct carm_placed *placed);
+void carm_place_table_put(struct carm_place_printer *printer, const struct carm_placed *placed);
 void carm_place_table_end(const struct carm_place_printer *printer);
 void carm_place_csv_begin(const struct carm_place_printer *printer);
 void carm_place_csv_put(const struct carm_place_printer *printer, const struct carm_placed *placed);

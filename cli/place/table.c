@@ -314,24 +314,6 @@ static char *imbalance_text(char *dst, size_t size, const struct carm_placed *pl
 
 /* ---- the table ---- */
 
-void carm_place_table_begin(const struct carm_place_printer *printer,
-                            const struct carm_model *model)
-{
-    char host[64], cpu[96], mix[CARM_NAME_MAX], text[320], unit[CARM_NAME_MAX];
-    const bool ascii = printer->ascii;
-    snprintf(text, sizeof text, "on the model of %s (%s), %s loads to stores",
-             fit(host, sizeof host, carm_machine_host(&model->machine), 40, ascii),
-             fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
-             fit(mix, sizeof mix, model->config.ldst, 16, ascii));
-    carm_place_table_note(printer, "Points", text);
-    snprintf(text, sizeof text,
-             "roof: %.20s/s at the point's intensity; left: speed-up to the ceiling above%s",
-             carm_place_unit(unit, printer), printer->ceilings ? "" : "; --ceilings lists all");
-    carm_place_table_note(printer, " ", text);
-    fputs(printer->flops ? "\nmodel        flop/byte " : "\nmodel          op/byte ", printer->out);
-    fputs("  share     roof  below       above         left bound\n", printer->out);
-}
-
 static void put_head(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     const struct carm_point *p = d->point;
@@ -393,6 +375,16 @@ static void put_name(struct line *t, const struct carm_place_printer *pr,
     char name[CARM_NAME_MAX];
     put_text(t, " ");
     put_cell(t, 11, i < 0 ? "-" : fit(name, sizeof name, p->ceilings[i].name, 11, pr->ascii));
+}
+
+/* The columns of the rows, once: the answer for the first point comes before them. */
+static void put_columns(struct carm_place_printer *pr)
+{
+    if (!pr->headed) {
+        fputs(pr->flops ? "  model      flop/byte " : "  model        op/byte ", pr->out);
+        fputs("  share     roof  below       above         left bound\n", pr->out);
+        pr->headed = true;
+    }
 }
 
 static void put_place(const struct carm_place_printer *pr, const struct carm_place *p,
@@ -605,7 +597,7 @@ static void put_whole(const struct carm_place_printer *pr, const struct carm_pla
     }
 }
 
-static void put_point(const struct carm_place_printer *printer, const struct carm_placed *placed)
+static void put_point(struct carm_place_printer *printer, const struct carm_placed *placed)
 {
     static const char *const missing[] = {"  cache-aware not placed:", "  original    not placed:"};
     char notes[TEXT_MAX];
@@ -619,6 +611,7 @@ static void put_point(const struct carm_place_printer *printer, const struct car
             carm_place_table_note(printer, missing[i], placed->why[i].text);
             continue;
         }
+        put_columns(printer);
         put_place(printer, &placed->place[i], model_names[i]);
         put_bounds(printer, &placed->place[i]);
         if (printer->ceilings) {
@@ -641,8 +634,7 @@ static void put_point(const struct carm_place_printer *printer, const struct car
     }
 }
 
-void carm_place_table_put(const struct carm_place_printer *printer,
-                          const struct carm_placed *placed)
+void carm_place_table_put(struct carm_place_printer *printer, const struct carm_placed *placed)
 {
     if (!placed->view || !placed->view->between) {
         put_point(printer, placed);
@@ -652,14 +644,38 @@ void carm_place_table_put(const struct carm_place_printer *printer,
     }
 }
 
+/* How many points are where, the model, and the meaning of the columns. */
 void carm_place_table_end(const struct carm_place_printer *printer)
 {
-    fprintf(printer->out,
-            "\n%zu point%s: cache-aware %zu, original %zu, above a roof %zu, not placed %zu\n",
-            printer->points, printer->points == 1 ? "" : "s", printer->places[0],
-            printer->places[1], printer->over, printer->unplaced);
-    if (printer->hint && !printer->regions) {
-        fputs("carm build --ceilings measures what each optimisation can give here\n",
-              printer->out);
+    char host[64], cpu[96], mix[CARM_NAME_MAX], text[320], unit[CARM_NAME_MAX];
+    const struct carm_model *model = printer->model;
+    const bool ascii = printer->ascii;
+    snprintf(text, sizeof text, "%zu on the cache-aware model, %zu on the original%s",
+             printer->places[0], printer->places[1], printer->over || printer->unplaced ? ";" : "");
+    struct line t = {text, sizeof text, strlen(text)};
+    if (printer->over) {
+        append(&t, " %zu above a roof", printer->over);
     }
+    if (printer->unplaced) {
+        append(&t, "%s %zu not placed", printer->over ? "," : "", printer->unplaced);
+    }
+    fputc('\n', printer->out);
+    snprintf(host, sizeof host, "%zu point%s:", printer->points, printer->points == 1 ? "" : "s");
+    carm_place_table_note(printer, host, text);
+    snprintf(text, sizeof text, "%s (%s), %s loads to stores",
+             fit(host, sizeof host, carm_machine_host(&model->machine), 40, ascii),
+             fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
+             fit(mix, sizeof mix, model->config.ldst, 16, ascii));
+    carm_place_table_note(printer, "model:", text);
+    if (printer->headed) {
+        snprintf(text, sizeof text,
+                 "roof: %.20s/s at the point's intensity; left: speed-up to the ceiling above",
+                 printer->flops ? "flop" : carm_place_unit(unit, printer));
+        carm_place_table_note(printer, "columns:", text);
+    }
+    fputs(printer->hint && !printer->regions
+              ? "next: carm build --ceilings (what each optimisation can give here)"
+              : "next: carm report, with the same files: one interactive page",
+          printer->out);
+    putc('\n', printer->out);
 }

@@ -42,12 +42,12 @@ scale 1 L1 2:1 1.5 <a.json | sed 's/"hostname": "sample"/"hostname": "other"/; s
     awk '/"threads": 2,/ && ++n == 2 { sub(/2/, "3") } 1' >c.json
 
 golden compare.txt compare a.json b.json
-golden compare-three.txt compare --ascii a.json b.json c.json
+golden compare-three.txt compare --verbose --ascii a.json b.json c.json
 golden compare.csv compare --threads 1 --csv - a.json b.json
 
 # ---- the same twice
 
-run compare --threshold 0 --noise 0 a.json a.json && grep -q '^No significant difference in 53 comparisons' out && [ ! -s err ]
+run compare --threshold 0 --noise 0 a.json a.json && grep -q '^No significant difference in 53 roofs' out && [ ! -s err ]
 ok "a model does not differ from itself"
 
 XDG_DATA_HOME=$tmp/data && export XDG_DATA_HOME && mkdir -p data/carm &&
@@ -79,9 +79,9 @@ rounds <a.json >ra.json && rounds <b.json >rb.json
 run compare ra.json rb.json && grep -q 'is made from the rounds of both' out &&
     grep -q 'Where a model has no rounds, a difference is' out && grep -q '^  L2 2:1 .*\* significant' out
 ok "rounds: L2 3% lower in a virtual machine is significant"
-exits 0 compare ra.json b.json && ! grep -q 'rounds of both' out && grep -q '^  L2 2:1 .*within noise' out
+exits 0 compare --verbose ra.json b.json && ! grep -q 'rounds of both' out && grep -q '^  L2 2:1 .*within noise' out
 ok "rounds of one model alone are not used"
-exits 0 compare --noise 4 ra.json rb.json && ! grep -q 'rounds' out && grep -q '^  L2 2:1 .*within noise' out
+exits 0 compare --verbose --noise 4 ra.json rb.json && ! grep -q 'rounds' out && grep -q '^  L2 2:1 .*within noise' out
 ok "--noise takes the place of rounds"
 
 # ---- exit status
@@ -121,7 +121,9 @@ ok "a machine that was disturbed throughout has an exit status of its own"
 awk '/"clock_hz":/ { match($0, /[0-9.]+/); sub(/[0-9.]+/, sprintf("%.1f", 0.96 * substr($0, RSTART, RLENGTH))) } 1' \
     a.json | scale 1 L1 2:1 0.96 >slow.json
 run compare --threads 1 a.json slow.json && grep -q 'L1 2:1 .* -4\.0% .* 0\.0%  \* the same per cycle' out &&
-    tr '\n' ' ' <out | grep -q '1 by the core clock alone'
+    grep -q '^B is slower: L1 -4%, all by its clock (-4%)[.]$' out && ! grep -q 'equal$\|within noise$' out &&
+    tr '\n' ' ' <out | grep -q '1 by the core clock alone' && run compare zen3-kvm zen4-kvm &&
+    tr '\n' ' ' <out | grep -q ' B is faster: L3 .*, mostly its clock (+14%)'
 ok "a lower clock is told from a slower machine"
 exits 1 compare --threshold 3 a.json slow.json && grep -qF 'L1 2:1 of avx512 dp, 1 thread, -4.0% by the core clock in' err &&
     exits 0 compare --threshold 3 --ignore-clock a.json slow.json
@@ -192,7 +194,7 @@ fi
 sed 's/"hostname": "sample"/"hostname": "\\u001b[2J\\u202e`id`\\"$x"/; s/"op": "div"/"op": "d\\u001b[2Jv"/
     s/"level": "L3"/"level": "L\\u001b3"/; s/"isa": "avx512"/"isa": "avx\\u001b"/' a.json >evil.json
 esc=$(printf '\033')
-run compare evil.json evil.json && grep -qF 'd?[2Jv' out && ! grep -q "$esc" out &&
+run compare --verbose evil.json evil.json && grep -qF 'd?[2Jv' out && ! grep -q "$esc" out &&
     run compare --csv - evil.json evil.json && ! grep -q "$esc" out &&
     run compare --json evil.json evil.json && ! grep -q "$esc" out &&
     run compare --plot e.gp evil.json evil.json && ! grep -q "$esc" e.gp && ! grep -q '"L3' e.gp &&

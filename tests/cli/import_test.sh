@@ -41,7 +41,7 @@ refuses() {
 
 for f in google-benchmark.json hyperfine.json perf.json likwid.csv advisor.csv carm-tool.csv; do
     echo "== $f"
-    "$carm" place --work "$other/work.csv" "$model" "$other/$f" 2>&1 | sed '1,/^model /d'
+    "$carm" place --work "$other/work.csv" "$model" "$other/$f" 2>&1
 done >"$tmp/out"
 golden import-place.txt
 for f in ert.json carm-tool-roofs.csv; do

@@ -219,7 +219,8 @@ model=$(find "$dir/data/carm" -name '*.json')
 ok "build without -o writes the default model, quiet in a pipe"
 "$carm" show >"$dir/out" 2>"$dir/err" && grep -q "L1 " "$dir/out" && grep -q "fma\|mad" "$dir/out"
 ok "show finds it"
-"$carm" info >"$dir/out" 2>"$dir/err" && grep -q "$model" "$dir/out" && grep -q "^counters" "$dir/out"
+"$carm" info >"$dir/out" 2>"$dir/err" && head -n 5 "$dir/out" | grep -q "$model" && grep -q "^counters" "$dir/out" &&
+  [ "$(tail -n 1 "$dir/out")" = "next: carm show" ]
 ok "info names it"
 "$carm" build --quick --budget 60 --reps 64 --levels L1 --threads 1 --json -o "$dir/j.json" >"$dir/out" 2>"$dir/err" &&
   cmp -s "$dir/out" "$dir/j.json"

@@ -163,7 +163,7 @@ printf '%s\n' name,flops,bytes,seconds,threads,isa,precision,limit,limit_by,expl
     a,1e9,1e9,1,1,avx512,dp,l2,bound,0.93,,1.5,4,block b,1e9,1e9,1,1,avx512,dp,branches,estimate,0.8,,1,,no-branch \
     c,1e9,1e9,1,1,avx512,dp,unknown,bound,0.4,dram,1,1, d,1e9,1e9,1,1,avx512,dp,gremlins,bound,1,,,, e,1e9,1e9,1,1,avx512,dp,,,,,,, >"$tmp/p.csv"
 run "$model" "$tmp/p.csv" && tr -s '\n ' ' ' <"$tmp/out" >"$tmp/words" &&
-    grep -q 'verdict: limited by L2 bandwidth for 93% of its time: block the loops.*, 1.5..4x cache-aware ' "$tmp/words" &&
+    grep -q 'verdict: limited by L2 bandwidth for 93% of its time: block the loops.*, 1.5..4x model ' "$tmp/words" &&
     grep -q 'verdict: may be limited by mispredicted branches for 80% of its time: compute both' "$tmp/words" &&
     grep -q 'verdict: limited by DRAM bandwidth for 40% of its time, the rest is not known cache-aware' "$tmp/words" &&
     [ "$(grep -c verdict: "$tmp/out")" -eq 3 ] && [ "$(grep -c 'cache-aware:' "$tmp/out")" -eq 3 ]
@@ -253,7 +253,7 @@ run --intensity 0.25 && grep -q '^0.25 flop/byte' "$tmp/out"
 ok "... nor a model's name"
 sed 's/"hostname": "sample"/"hostname": ""/' "$model" >"$tmp/nameless.json"
 run --intensity 1 "$tmp/nameless.json" && grep -q '^Roofs of a machine without a name, ' "$tmp/out" &&
-    run "$tmp/nameless.json" "$data/points.csv" && grep -q '^Points on the model of a machine without a name (' "$tmp/out"
+    run "$tmp/nameless.json" "$data/points.csv" && grep -q '^model: a machine without a name (' "$tmp/out"
 ok "a model may have no host"
 refuses "an intensity of zero" 2 "--intensity needs numbers" --intensity 0 "$model"
 refuses "an intensity that is none" 2 "not '1,x'" --intensity 1,x "$model"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What commands print on a terminal of 80 columns has no longer line. Prints TAP. CARM = the program, CARM_TOP = the
+# What commands print on a terminal of 80 columns has no longer line and begins with the answer. Prints TAP. CARM = the program, CARM_TOP = the
 # sources' root.
 set -u
 # shellcheck source=tests/tap.sh
@@ -14,7 +14,8 @@ if ! python3 -c 'import pty' 2>/dev/null; then
     finish
 fi
 cat >terminal.py <<'END'
-"""terminal.py COMMAND...: runs it on a terminal of 80 columns, prints its lines that are longer; 1 = there are some"""
+"""terminal.py COMMAND...: runs it on a terminal of 80 columns, prints its lines that are longer; 1 = there are some,
+or none of its first five has the text that $ANSWER matches"""
 import fcntl, os, pty, re, select, struct, subprocess, sys, termios
 master, terminal = pty.openpty()
 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
@@ -28,8 +29,9 @@ while select.select([master], [], [], 0.1)[0] or command.poll() is None:
 status = command.wait()
 lines = [re.sub("\x1b\\[[0-9;]*[mK]", "", l.split("\r")[-1]) for l in text.decode().replace("\r\n", "\n").split("\n")]
 late = [l for l in lines if len(l) > 80]
-print("\n".join(late or ["%d lines, status %d" % (len(lines), status)]))
-sys.exit(1 if late or status or len(lines) < 3 else 0)
+answer = re.search(os.environ.get("ANSWER", ""), " ".join(" ".join(lines[:5]).split()))
+print("\n".join(late or ["%d lines, status %d" % (len(lines), status)] + lines[:5]))
+sys.exit(1 if late or status or len(lines) < 3 or not answer else 0)
 END
 # fits NAME ARGUMENTS...
 fits() {
@@ -39,21 +41,30 @@ fits() {
     ok "no line of $name is beyond 80 columns"
 }
 model=$top/tests/data/sample-model.json
+# begins NAME TEXT ARGUMENTS...: with an answer of that text, too
+begins() {
+    ANSWER=$2
+    export ANSWER
+    name=$1
+    shift 2
+    fits "$name" "$@"
+    unset ANSWER
+}
 fits "carm --help" "$carm" --help
 fits "carm run --help" "$carm" run --help
-fits info "$carm" info
-fits show "$carm" show zen4-kvm
+begins info "run counts programs here.*model: " "$carm" info
+begins show "^zen4-kvm: [0-9.]+ Gflop/s" "$carm" show zen4-kvm
 fits "show --roofs" "$carm" show --roofs zen4-kvm
 fits "show --latency" "$carm" show --latency zen4-kvm
 fits "show --verbose" "$carm" show --verbose zen4-kvm
 fits "show --validation" "$carm" show --validation zen4-kvm
 fits "show --list" "$carm" show --list
 fits "show of a published machine" "$carm" show opteron-x4
-fits place "$carm" place "$model" "$top/tests/data/points.csv"
+begins place "between the ceilings of DRAM and L3" "$carm" place "$model" "$top/tests/data/points.csv"
 fits "place --ceilings" "$carm" place --ceilings "$model" "$top/tests/data/points.csv"
-fits "place --by" "$carm" place --by job,node "$model" "$top/tests/data/job.csv"
+begins "place --by" "below the ceiling of DRAM" "$carm" place --by job,node "$model" "$top/tests/data/job.csv"
 fits "place --intensity" "$carm" place --intensity 0.25 "$model"
-fits "compare of models" "$carm" compare zen4-kvm zen3-kvm
+begins "compare of models" "B is slower: L3 -31%" "$carm" compare zen4-kvm zen3-kvm
 fits "compare of points" "$carm" compare "$top/tests/data/gates-before.csv" "$top/tests/data/gates-after.csv" "$model"
 fits "build --dry-run" "$carm" build --dry-run --quick
 fits sol "$carm" sol transformer-block --arch h100-pcie
@@ -95,7 +106,7 @@ int main(void)
 }
 END
 if cc -O1 -g -o sums sums.c 2>err && "$carm" run --whole --counters translate -- ./sums 2>&1 | grep -q 'translation of'; then
-    fits run "$carm" run --counters translate -m zen4-kvm -- ./sums
+    begins run "sums: .* in a_function.*, (may be )?limited by" "$carm" run --counters translate -m zen4-kvm -- ./sums
     fits "run --verbose" "$carm" run --verbose --counters translate -m zen4-kvm -- ./sums
     fits "run --set" "$carm" run --set peak=2x --counters translate -m zen4-kvm -- ./sums
 else
