@@ -574,7 +574,7 @@ endif
 
 # faults planted by a tool, and the suites that find them: nightly, an hour or more (MUTANTS="--room asm --each 20": some)
 MUTANTS := --each 60
-mutants: tests
+mutants:
 	python3 tests/mutants.py $(MUTANTS)
 
 format:

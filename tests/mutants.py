@@ -5,11 +5,13 @@ unit's room. A mutant that every suite passes has survived: a fault of its kind 
 
   tests/mutants.py [--room models]... [--each N] [--seed N] [--timeout SECONDS] [--verbose] [--list]
 
-The tree is built and stays as it is: the changed unit is compiled and linked beside it. First, each suite of the
-room runs once with units that record the lines they run (gcov; kept in build/mutants until the suite or its units
-change). A mutant is then tried with the suites that run its line alone, the fastest first, until one fails twice. A
-seed draws the same mutants as long as their lines stay. tests/mutants.txt names those that change nothing that
-matters; they do not count. Not a part of make check: seconds for a mutant. Exit status 1 if a room is below the goal."""
+The suites of the room are built and stay as they are: the changed unit is compiled and linked beside them. First, each
+suite runs once with units that record the lines they run (gcov; kept in build/mutants until the suite or its units
+change). A mutant is then tried with the suites that run its line alone: the suite that failed last time, the suite of
+the unit's name, then the fastest first, until one fails twice. A suite ends at its first failure. What a suite said
+about a changed object is kept in build/mutants too. A seed draws the same mutants as long as their lines stay.
+tests/mutants.txt names those that change nothing that matters; they do not count. Not a part of make check: seconds for
+a mutant. Exit status 1 if a room is below the goal."""
 import argparse
 import hashlib
 import json
@@ -17,9 +19,11 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 GOAL = 0.92
@@ -29,7 +33,7 @@ ROOMS = {
     "harness/machine": ["harness/machine"],
     "models": ["models"],
     "validation": ["validation", "harness/machine/test_search.c"],
-    "run": ["run", "cli/run_test.sh", "cli/run_levels_test.sh"],
+    "run": ["run", "cli/run_test.sh", "cli/run_levels_test.sh", "cli/run_what_if_test.sh"],
 }
 
 # What a change turns into what. Each pattern matches one place of a line of code without comments.
@@ -140,6 +144,23 @@ class Room:
             self.suites += [whole] if name.endswith((".sh", ".c")) else sorted(
                 os.path.relpath(os.path.join(here, suite), top) for here, _, suites in os.walk(os.path.join(top, whole))
                 for suite in suites if re.fullmatch(r"test_.*\.c|.*_test\.sh", suite))
+        self.outcomes, self.failure = self.load("outcomes.json"), ""
+
+    def load(self, name):
+        path = os.path.join(self.top, self.kept, name)
+        return json.loads(read(path)) if os.path.exists(path) else {}
+
+    def keep(self, name, facts):
+        os.makedirs(os.path.join(self.top, self.kept), exist_ok=True)
+        with open(os.path.join(self.top, self.kept, name), "w", encoding="utf-8") as file:
+            json.dump(facts, file)
+
+    def build(self):
+        """Builds the suites of the room."""
+        programs = sorted({self.program(suite) for suite in self.suites})
+        if subprocess.run(["make", "-s", f"-j{os.cpu_count()}", "all", *programs], cwd=self.top, check=False,
+                          stdout=subprocess.DEVNULL).returncode:
+            sys.exit("the suites cannot be built")
 
     def sh(self, command):
         return subprocess.run(["sh", "-c", command], cwd=self.top, check=False, stdout=subprocess.DEVNULL,
@@ -157,7 +178,7 @@ class Room:
     def compiles(self, source, target, flags=""):
         """Compiles a unit's source as make does; with flags, without optimization that merges lines."""
         line = self.compile.replace("-o build/base/hash.o base/hash.c", f"-o {target} {source}").replace("-MMD -MP", "")
-        return self.sh(f"{line} {flags}")
+        return self.sh(f"{line} -ffile-prefix-map={self.folder}=. -g0 -w {flags}")
 
     def program(self, suite):
         return "build/carm" if suite.endswith(".sh") else os.path.join("build", suite[:-2])
@@ -177,7 +198,7 @@ class Room:
                 line = line.replace(f" {suite} ", f" {object_} ")
             self.links[suite] = line.replace(f" -o {self.program(suite)} ", " -o {out} {before} ")
         line = self.links[suite].format(out=out, before=before)
-        return self.sh("cc" + line[line.index(" "):].replace("build/libcarm-all.a", library))
+        return self.sh("cc -Wl,--strip-debug" + line[line.index(" "):].replace("build/libcarm-all.a", library))
 
     def runs(self, suite, program, env=None):
         """Whether a suite passes (None: it ran out of CPU time), and its CPU seconds."""
@@ -191,26 +212,35 @@ class Room:
         def limit():  # a loop without end stops by its own CPU time, on a busy machine too
             resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        try:
-            done = subprocess.run([os.path.join(self.top, suite if suite.endswith(".sh") else program)], cwd=self.top, env=env,
-                                  check=False, timeout=self.timeout + 5 * known["seconds"], preexec_fn=limit,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        except subprocess.TimeoutExpired:
-            return False, 0.0
+        with subprocess.Popen([os.path.join(self.top, suite if suite.endswith(".sh") else program)], cwd=self.top, env=env,
+                              preexec_fn=limit, start_new_session=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+            def stop(number=signal.SIGTERM):
+                try:
+                    os.killpg(child.pid, number)
+                except ProcessLookupError:
+                    pass
+            limits = [threading.Timer(self.timeout + 5 * known["seconds"], stop)]
+            limits[0].start()
+            failed = ""
+            for line in child.stdout:
+                if not failed and re.match(r"not ok (?!.*# *skip)", line, re.I):
+                    failed = line.strip()
+                    stop()
+                    limits.append(threading.Timer(5.0, stop, [signal.SIGKILL]))
+                    limits[-1].start()
+            failed = failed or (f"status {child.returncode}" if child.wait() else "")
+            for timer in limits:
+                timer.cancel()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        if used > cpu - 1:
-            return None, used
-        text = done.stdout.decode(errors="replace")
-        return done.returncode == 0 and not re.search(r"^not ok (?!.*# *skip)", text, re.M | re.I), used
+        self.failure = failed
+        return None if used > cpu - 1 else not failed, used
 
     def record(self):
         """Runs each suite whose program has changed since it was last recorded: which lines of the room it runs."""
-        os.makedirs(os.path.join(self.top, self.kept), exist_ok=True)
-        keep = os.path.join(self.top, self.kept, "lines.json")
-        kept = json.loads(read(keep)) if os.path.exists(keep) else {}
+        kept = self.load("lines.json")
         flags, built = "-O1 --coverage", False
         for suite in self.suites:
             key = hashlib.sha256()
@@ -223,12 +253,11 @@ class Room:
                     self.build_recorder(flags)
                     built = True
                 kept[suite] = {"key": key, **self.record_suite(suite)}
-                with open(keep, "w", encoding="utf-8") as file:
-                    json.dump(kept, file)
+                self.keep("lines.json", kept)
         self.known = {suite: kept[suite] for suite in self.suites}
         for suite, facts in self.known.items():
             if not facts["sound"]:
-                print(f"{suite} fails without a change: it is left out", flush=True)
+                print(f"{suite} fails without a change ({facts['failure']}): it is left out", flush=True)
 
     def build_recorder(self, flags):
         """A library whose units of the room record their lines; compiled again where a unit has changed."""
@@ -258,6 +287,7 @@ class Room:
             passed, facts["cpu"] = self.runs(suite, program, {"GCOV_PREFIX": counts})
             if passed:
                 break
+        facts["failure"] = self.failure
         facts["sound"], facts["seconds"] = bool(passed), time.monotonic() - begin
         here = counts + os.path.join(self.top, self.kept)
         for unit in self.units:
@@ -274,8 +304,8 @@ class Room:
         return facts
 
     def watching(self, path, index):
-        """The sound suites that run a line, the fastest first. A line without code of its own belongs to the code above it
-        in its function; a table, to all code of the unit."""
+        """The sound suites that run a line: those of the unit's name, then the others, the fastest first. A line without
+        code of its own belongs to the code above it in its function; a table, to all code of the unit."""
         code = next((set(facts["code"][path]) for facts in self.known.values() if path in facts["code"]), set())
         lines, at = read(os.path.join(self.top, path)).split("\n"), index
         while at >= 0 and at + 1 not in code and not lines[at].startswith("}"):
@@ -283,7 +313,8 @@ class Room:
         anchor = at + 1 if at + 1 in code else None
         suites = [suite for suite, facts in self.known.items() if facts["sound"] and (
             anchor in facts["lines"].get(path, []) if anchor else facts["lines"].get(path))]
-        return sorted(suites, key=lambda suite: self.known[suite]["seconds"])
+        named = f"test_{os.path.basename(path)}"
+        return sorted(suites, key=lambda suite: (os.path.basename(suite) != named, self.known[suite]["seconds"]))
 
     def code(self, lines):
         """The object code of a unit with these lines; None where it does not compile."""
@@ -300,19 +331,32 @@ class Room:
         lines = read(os.path.join(self.top, path)).split("\n")
         if path not in self.plain:
             self.plain[path] = self.code(lines)
+        suites = self.watching(path, index)
+        word = f"{path}|{lines[index]}|{line}"
         lines[index] = line
-        if self.code(lines) in (None, self.plain[path]):
+        changed = self.code(lines)
+        if changed in (None, self.plain[path]):
             return None
-        for suite in self.watching(path, index):
-            program = self.beside(suite)
-            # a suite with functions of its own in place of the unit's cannot be linked with both
-            if self.links_as(suite, program, self.object):
-                passed = self.runs(suite, program)[0]
-                passed = self.runs(suite, program)[0] if passed is False else passed
-                os.unlink(os.path.join(self.top, program))
-                if not passed:
-                    return suite
+        last = self.outcomes.get(word)
+        for suite in sorted(suites, key=lambda suite: suite != last):
+            key = hashlib.sha256(changed + self.known[suite]["key"].encode()).hexdigest()
+            if key not in self.outcomes:
+                self.outcomes[key] = self.passes(suite)
+            if not self.outcomes[key]:
+                self.outcomes[word] = suite
+                return suite
         return ""
+
+    def passes(self, suite):
+        """Whether a suite passes with the changed unit."""
+        program = self.beside(suite)
+        # a suite with functions of its own in place of the unit's cannot be linked with both
+        if not self.links_as(suite, program, self.object):
+            return True
+        passed = self.runs(suite, program)[0]
+        passed = self.runs(suite, program)[0] if passed is False else passed
+        os.unlink(os.path.join(self.top, program))
+        return bool(passed)
 
 
 def main():
@@ -335,6 +379,7 @@ def main():
             work = Room(top, room, folder, args.timeout)
             mutants = draw(top, [unit for unit in work.units if args.unit in unit], args.each, args.seed)
             if not args.list:
+                work.build()
                 work.record()
             count = {"killed": 0, "survived": 0, "harmless": 0, "same code": 0}
             for path, index, line in mutants:
@@ -347,6 +392,7 @@ def main():
                 by = "" if listed else work.killed_by(path, index, line)
                 kind = "harmless" if listed else "same code" if by is None else "killed" if by else "survived"
                 count[kind] += 1
+                work.keep("outcomes.json", work.outcomes)
                 if kind == "survived":
                     print(f"survived{'' if work.watching(path, index) else ' (no suite runs it)'}: {words}", flush=True)
                 elif args.verbose:
