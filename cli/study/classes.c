@@ -42,21 +42,6 @@ static char *time_text(char *dst, size_t size, double seconds)
     return dst;
 }
 
-/* "L2 - L1": the ceilings below and above the point. */
-static char *between(char *dst, size_t size, const struct carm_place *p)
-{
-    const char *below = p->below >= 0 ? p->ceilings[p->below].name : NULL;
-    const char *above = p->above >= 0 ? p->ceilings[p->above].name : NULL;
-    if (!above || p->over) {
-        snprintf(dst, size, "over the roof");
-    } else if (!below) {
-        snprintf(dst, size, "below %.14s", above);
-    } else {
-        snprintf(dst, size, "%.10s - %.10s", below, above);
-    }
-    return dst;
-}
-
 static void print_class(FILE *out, const struct carm_classes *study, size_t c)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], i[CARM_TEXT_NUMBER_MAX];
@@ -92,20 +77,44 @@ static void print_class(FILE *out, const struct carm_classes *study, size_t c)
     }
 }
 
-static void print_head(FILE *out, const struct carm_classes *study)
+/* The paper's observations: is the first true here, and so on; -1 = not known. */
+static void judge(const struct carm_classes_facts *f, int holds[3])
+{
+    holds[0] = f->constant && f->shifts;
+    holds[1] = f->spread > 0.0 ? f->spread >= 1.1 : -1;
+    holds[2] = f->nbound ? f->nbelow == f->nbound : -1;
+}
+
+/* The answer: which of the paper's three observations are true here. */
+static void print_answer(FILE *out, const struct carm_classes *study,
+                         const struct carm_classes_facts *facts)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
     const struct carm_model *m = study->base.model;
-    fprintf(out, "Application classes on %s (%s)\n",
+    int holds[3], known = 0, hold = 0;
+    judge(facts, holds);
+    for (int i = 0; i < 3; i++) {
+        known += holds[i] >= 0;
+        hold += holds[i] > 0;
+    }
+    fprintf(out,
+            "Application classes on %s (%s): %d of %d observations of the cache-aware paper "
+            "hold.\n",
             carm_text_clean(host, sizeof host, carm_machine_host(&m->machine), false),
-            carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
+            carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false), hold, known);
+}
+
+static void print_how(FILE *out, const struct carm_classes *study)
+{
+    const struct carm_model *m = study->base.model;
+    fputs("\nHow it was measured\n", out);
     fprintf(out,
             "  roofs    %.16s %.16s, %d thread%s, loads to stores %s\n"
             "  threads  %d, each with its own data: sizes and flops are of one thread, points "
             "of all\n"
             "  counted  bytes and flops: constructed, by the codes' accounts; DRAM bytes: "
-            "estimated,\n           each first touch of a set that a cache holds, every access "
-            "of one that none does\n           (stores filled and written back)\n",
+            "estimated, each first touch of a set that a cache holds, every access "
+            "of one that none does (stores filled and written back)\n",
             study->base.roofs->isa, study->base.roofs->precision, study->base.roofs->threads,
             study->base.roofs->threads == 1 ? "" : "s", m->config.ldst, study->base.threads);
     if (*study->base.roofs_note) {
@@ -119,31 +128,29 @@ static void print_head(FILE *out, const struct carm_classes *study)
 static void print_point(FILE *out, const struct carm_classes *study, size_t c, unsigned k)
 {
     char n[16], ai[CARM_TEXT_NUMBER_MAX], dram[CARM_TEXT_NUMBER_MAX], seconds[CARM_TEXT_NUMBER_MAX];
-    char where[2][40] = {"-", "-"}, share[2][16] = {"-", "-"};
+    char share[2][16] = {"-", "-"};
     const struct carm_classes_point *p = &study->sides[c].points[k];
     for (int original = 0; original < 2; original++) {
         struct carm_place place;
         struct carm_err ignored;
         if (carm_classes_place(study, p, original != 0, &place, &ignored) == 0) {
-            between(where[original], sizeof where[original], &place);
             snprintf(share[original], sizeof share[original], "%.1f%%", 100.0 * place.share);
         }
     }
     snprintf(n, sizeof n, k ? "2^%u" : "1st", k);
-    fprintf(out, "  %-7s %5s%s %8s %9.4g  %7s %7s %-20s %9s %7s %s\n", carm_classes[c].name, n,
+    fprintf(out, "  %-7s %5s%s %8s %9.4g   %8s %7s   %9s %7s\n", carm_classes[c].name, n,
             p->disturbed ? "*" : " ", time_text(seconds, sizeof seconds, p->seconds),
             p->flops / p->seconds * 1e-9, intensity_text(ai, sizeof ai, p->flops / p->bytes),
-            share[0], where[0], intensity_text(dram, sizeof dram, p->flops / p->dram_bytes),
-            share[1], where[1]);
+            share[0], intensity_text(dram, sizeof dram, p->flops / p->dram_bytes), share[1]);
 }
 
 static void print_table(FILE *out, const struct carm_classes *study)
 {
     bool disturbed = false;
-    fprintf(out, "\n  %-7s %5s  %8s %9s  %-36s %s\n", "", "", "", "", "cache-aware model",
-            "original model (DRAM)");
-    fprintf(out, "  %-7s %5s  %8s %9s  %7s %7s %-20s %9s %7s %s\n", "class", "N", "time", "Gflop/s",
-            "flop/B", "of roof", "between", "flop/B", "of roof", "between");
+    fprintf(out, "\n  %-7s %5s  %8s %9s   %16s   %17s\n", "", "", "", "", "cache-aware",
+            "original");
+    fprintf(out, "  %-7s %5s  %8s %9s   %8s %7s   %9s %7s\n", "class", "N", "time", "Gflop/s",
+            "flop/B", "of roof", "flop/B", "of roof");
     for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
         for (unsigned k = 0; k < CARM_CLASSES_K; k++) {
             if (study->sides[c].points[k].known) {
@@ -167,7 +174,7 @@ static void print_first(FILE *out, const struct carm_classes_facts *f)
         if (x->last >= 0) {
             fprintf(out,
                     "     %-7s cache-aware %s flop/byte for every N (largest deviation "
-                    "%.2g%%);\n             original %s to %s while N grew %.7g-fold: "
+                    "%.2g%%); original %s to %s while N grew %.7g-fold: "
                     "%.7g-fold\n",
                     carm_classes[c].name, intensity_text(i, sizeof i, x->intensity),
                     100.0 * x->deviation, intensity_text(a, sizeof a, x->dram_first),
@@ -184,12 +191,12 @@ static void print_second(FILE *out, const struct carm_classes *study,
     if (f->spread > 0.0) {
         fprintf(out,
                 "  2. At one intensity of the original model, near 16, the classes differ: %s "
-                "here,\n     %.3g times from %s to %s.\n",
+                "here, %.3g times from %s to %s.\n",
                 f->spread >= 1.1 ? "true" : "not so", f->spread, carm_classes[f->slowest].name,
                 carm_classes[f->fastest].name);
     } else {
         fprintf(out, "  2. At one intensity of the original model, near 16: fewer than two "
-                     "classes have an\n     instance there.\n");
+                     "classes have an instance there.\n");
     }
     for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
         const struct carm_classes_fact *x = &f->classes[c];
@@ -226,9 +233,9 @@ static void print_third(FILE *out, const struct carm_classes_facts *f)
     }
     fprintf(out,
             "  3. In its memory-bound region the original model's roof is never reached: %s "
-            "here,\n     %zu of %zu single iterations stay below 0.9 of it; %zu of %zu lie "
-            "within a tenth of\n     the cache-aware DRAM ceiling. (A first pass over a set "
-            "that a cache keeps does not wait for\n     its write-backs: for it the ceiling "
+            "here, %zu of %zu single iterations stay below 0.9 of it; %zu of %zu lie "
+            "within a tenth of the cache-aware DRAM ceiling. (A first pass over a set "
+            "that a cache keeps does not wait for its write-backs: for it the ceiling "
             "is taken without them.)\n",
             f->nbelow == f->nbound ? "true" : "not so", f->nbelow, f->nbound, f->nline, f->nbound);
     for (size_t c = 0; c < CARM_CLASS_COUNT; c++) {
@@ -268,12 +275,12 @@ void carm_classes_print(FILE *out, const struct carm_study *of)
     const struct carm_classes *study = (const struct carm_classes *)of;
     struct carm_classes_facts facts;
     carm_classes_facts(study, &facts);
-    print_head(out, study);
+    print_answer(out, study, &facts);
     print_table(out, study);
     print_first(out, &facts);
     print_second(out, study, &facts);
     print_third(out, &facts);
-    fprintf(out, "\n");
+    print_how(out, study);
     print_left_out(out, study);
     if (study->base.kept) {
         fprintf(out, "  kept: %zu points of an earlier run\n", study->base.kept);

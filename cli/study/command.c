@@ -139,6 +139,22 @@ static int print_json(json_t *json, struct carm_err *err)
     return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study as JSON");
 }
 
+static int print_text(const struct kind *kind, const struct carm_study *study, struct carm_err *err)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out) {
+        kind->print(out, study);
+    }
+    const bool wrote = out && fclose(out) == 0;
+    if (wrote) {
+        carm_study_put_folded(text);
+    }
+    free(text);
+    return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study");
+}
+
 /* The results, also of a study that was stopped. */
 static int report(const struct kind *kind, const struct carm_study *study, struct carm_err *err)
 {
@@ -149,7 +165,7 @@ static int report(const struct kind *kind, const struct carm_study *study, struc
     if (words.json) {
         rc = print_json(kind->json(study), err);
     } else {
-        kind->print(stdout, study);
+        rc = print_text(kind, study, err);
     }
     rc = rc || !words.plot ? rc : kind->plot(study, words.plot, err);
     if (!rc && study->interrupted) {

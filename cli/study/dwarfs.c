@@ -7,18 +7,36 @@
 #include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
 
-static void print_head(FILE *out, const struct carm_dwarf_study *s)
+/* The answer: what the optimised versions reach of their roofs. */
+static void print_answer(FILE *out, const struct carm_dwarf_study *s)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
-    const char *plural = s->base.threads == 1 ? "" : "s";
-    fprintf(out, "Kernels of the Roofline paper on %s (%s), %d thread%s\n",
+    double low = INFINITY, high = 0.0;
+    fprintf(out, "Kernels of the Roofline paper on %s (%s), %d thread%s",
             carm_text_clean(host, sizeof host, carm_machine_host(&s->base.model->machine), false),
             carm_text_clean(cpu, sizeof cpu, s->base.model->machine.cpu, false), s->base.threads,
-            plural);
+            s->base.threads == 1 ? "" : "s");
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_point *p = &s->items[i].point;
+        if (p->known && s->items[i].optimised && p->has_original) {
+            low = fmin(low, p->original.share);
+            high = fmax(high, p->original.share);
+        }
+    }
+    if (high > 0.0) {
+        fprintf(out, ": optimised versions reach %.0f%% to %.0f%% of their original roofs",
+                100.0 * low, 100.0 * high);
+    }
+    fputs(".\n", out);
+}
+
+static void print_how(FILE *out, const struct carm_dwarf_study *s)
+{
+    fputs("\nHow it was measured\n", out);
     fprintf(out,
             "  roofs    %.16s %.16s, %d thread%s\n"
-            "  counted  operations by the paper's formulas; bytes of the cores: stepped\n"
-            "           DRAM bytes: %s\n",
+            "  counted  operations by the paper's formulas; bytes of the cores: stepped; "
+            "DRAM bytes: %s\n",
             s->base.roofs->isa, s->base.roofs->precision, s->base.roofs->threads,
             s->base.roofs->threads == 1 ? "" : "s",
             *s->base.dram_lacks ? "compulsory ones, by formula: the least that crosses"
@@ -49,12 +67,11 @@ static void row_name(char *dst, size_t size, const struct carm_dwarf_item *item)
 static void print_times(FILE *out, const struct carm_dwarf_study *s)
 {
     bool disturbed = false;
-    fprintf(out, "\n  %-23s %-40s %9s %14s %9s %8s\n", "kernel", "size", "time", "spread", "G/s",
-            "error");
+    fprintf(out, "\n  %-23s %9s %14s %9s %8s\n", "kernel", "time", "spread", "G/s", "error");
     for (size_t i = 0; i < s->nitems; i++) {
         const struct carm_dwarf_item *item = &s->items[i];
         const struct carm_dwarf_point *p = &item->point;
-        char name[64], size[64], spread[32] = "1 run", error[16] = "none";
+        char name[64], spread[32] = "1 run", error[16] = "none";
         if (!p->known) {
             continue;
         }
@@ -68,8 +85,7 @@ static void print_times(FILE *out, const struct carm_dwarf_study *s)
         if (p->error > 0.0) {
             snprintf(error, sizeof error, "%.1e", p->error);
         }
-        fprintf(out, "  %-23s %-40.40s %6.4g ms %14s %7.4g %s %8s%s\n", name,
-                carm_text_clean(size, sizeof size, p->size, false), p->times.seconds * 1e3, spread,
+        fprintf(out, "  %-23s %6.4g ms %14s %7.4g %s %8s%s\n", name, p->times.seconds * 1e3, spread,
                 p->work.operations / p->times.seconds * 1e-9,
                 item->kernel == CARM_DWARF_TRANSPOSE ? "x" : "f", error,
                 p->times.disturbed ? "*" : "");
@@ -85,7 +101,7 @@ static char *side_text(char *dst, size_t size, const struct carm_ceilings *ceili
                        const struct carm_ceiling_around *side)
 {
     if (!side->known) {
-        snprintf(dst, size, "-");
+        snprintf(dst, size, "none");
         return dst;
     }
     const struct carm_ceiling *ceiling =
@@ -111,8 +127,8 @@ static void printed_text(char *dst, size_t size, double low, double high)
 
 static void print_places(FILE *out, const struct carm_dwarf_study *s)
 {
-    fprintf(out, "\n  %-23s %-18s  %s\n", "", "cache-aware model", "original model");
-    fprintf(out, "  %-23s %8s %9s   %7s  %-12s %8s %9s\n", "kernel", "flop/B", "roof", "op/B",
+    fprintf(out, "\n  %-23s %-14s  %s\n", "", "cache-aware", "original model");
+    fprintf(out, "  %-23s %7s %6s  %7s %-12s %7s %6s\n", "kernel", "flop/B", "roof", "op/B",
             "(table 2)", "GB/s", "roof");
     for (size_t i = 0; i < s->nitems; i++) {
         const struct carm_dwarf_item *item = &s->items[i];
@@ -125,18 +141,18 @@ static void print_places(FILE *out, const struct carm_dwarf_study *s)
         const double dram = carm_dwarf_point_dram_bytes(p);
         fprintf(out, "  %-23s ", name);
         if (p->has_aware) {
-            fprintf(out, "%8.4g %8.1f%%", p->aware.intensity, 100.0 * p->aware.share);
+            fprintf(out, "%7.4g %5.1f%%", p->aware.intensity, 100.0 * p->aware.share);
         } else {
-            fprintf(out, "%8s %9s", "-", "-");
+            fprintf(out, "%7s %6s", "-", "-");
         }
         printed_text(printed, sizeof printed, s->printed[item->kernel].low,
                      s->printed[item->kernel].high);
-        fprintf(out, "   %7.3g  %-12s %8.1f", p->work.operations / dram, printed,
+        fprintf(out, "  %7.3g %-12s %7.1f", p->work.operations / dram, printed,
                 dram / p->times.seconds * 1e-9);
         if (p->has_original) {
-            fprintf(out, " %8.1f%%\n", 100.0 * p->original.share);
+            fprintf(out, " %5.1f%%\n", 100.0 * p->original.share);
         } else {
-            fprintf(out, " %9s\n", "-");
+            fprintf(out, " %6s\n", "-");
         }
     }
 }
@@ -146,8 +162,7 @@ static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
 {
     fprintf(out,
             "\n  As table 4 of the paper: ceilings next above and below on the original model\n");
-    fprintf(out, "  %-23s %-32s %-32s %s\n", "kernel", "upper ceiling", "lower ceiling",
-            "limited by");
+    fprintf(out, "  %-23s %-13s %s\n", "kernel", "limited by", "between");
     for (size_t i = 0; i < s->nitems; i++) {
         const struct carm_dwarf_item *item = &s->items[i];
         const struct carm_dwarf_point *p = &item->point;
@@ -157,9 +172,9 @@ static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
             continue;
         }
         row_name(name, sizeof name, item);
-        fprintf(out, "  %-23s %-32s %-32s %s\n", name,
-                side_text(upper, sizeof upper, ceilings, &p->upper),
-                side_text(lower, sizeof lower, ceilings, &p->lower), limit_of(p));
+        fprintf(out, "  %-23s %-13s %s and %s\n", name, limit_of(p),
+                side_text(lower, sizeof lower, ceilings, &p->lower),
+                side_text(upper, sizeof upper, ceilings, &p->upper));
     }
 }
 
@@ -194,7 +209,7 @@ static void print_facts(FILE *out, const struct carm_dwarf_study *s)
     }
     if (inside < n) {
         fprintf(out, "    One above the roof moved fewer bytes than compulsory ones (a cache "
-                     "kept some),\n    or memory was faster than when the roofs were "
+                     "kept some), or memory was faster than when the roofs were "
                      "measured.\n");
     }
 }
@@ -228,24 +243,33 @@ static void print_misses(FILE *out, const struct carm_dwarf_study *s)
         return;
     }
     fprintf(out,
-            "\n  The three Cs of a modest size, one thread, by simulation of these caches (LRU):\n"
-            "    %s\n  %-23s %-24s %10s %10s %10s %10s   %8s %9s %9s\n",
-            s->caches_text, "kernel", "size", "compulsory", "capacity", "conflict", "past them",
-            "op/B now", "no confl.", "compuls.");
+            "\n  The three Cs of a modest size, one thread, by simulation of these caches (LRU): "
+            "%s\n"
+            "  %-23s %10s %9s %9s %11s\n",
+            s->caches_text, "share of bytes", "compulsory", "capacity", "conflict", "past caches");
     for (size_t i = 0; i < s->nitems; i++) {
         const struct carm_dwarf_misses *m = &s->items[i].misses;
-        char name[64], size[64];
+        char name[64];
         row_name(name, sizeof name, &s->items[i]);
         if (m->known) {
-            fprintf(out, "  %-23s %-24.24s %9.1f%% %9.1f%% %9.1f%% %9.1f%%   %8.4g %9.4g %9.4g\n",
-                    name, carm_text_clean(size, sizeof size, m->size, false),
-                    100.0 * m->cs.share[0], 100.0 * m->cs.share[1], 100.0 * m->cs.share[2],
-                    100.0 * m->cs.nontemporal / m->cs.steps[CARM_STEP_NOW].bytes,
+            fprintf(out, "  %-23s %9.1f%% %8.1f%% %8.1f%% %10.1f%%\n", name, 100.0 * m->cs.share[0],
+                    100.0 * m->cs.share[1], 100.0 * m->cs.share[2],
+                    100.0 * m->cs.nontemporal / m->cs.steps[CARM_STEP_NOW].bytes);
+        } else if (*m->lacks) {
+            fprintf(out, "  %-23s not simulated: %s\n", name, m->lacks);
+        }
+    }
+    fprintf(out, "  %-23s %10s %19s %s\n", "operations a byte", "now", "without conflicts",
+            "with compulsory bytes alone");
+    for (size_t i = 0; i < s->nitems; i++) {
+        const struct carm_dwarf_misses *m = &s->items[i].misses;
+        char name[64];
+        row_name(name, sizeof name, &s->items[i]);
+        if (m->known) {
+            fprintf(out, "  %-23s %10.4g %19.4g %11.4g\n", name,
                     m->cs.steps[CARM_STEP_NOW].intensity,
                     m->cs.steps[CARM_STEP_NO_CONFLICT].intensity,
                     m->cs.steps[CARM_STEP_COMPULSORY].intensity);
-        } else if (*m->lacks) {
-            fprintf(out, "  %-23s not simulated: %s\n", name, m->lacks);
         }
     }
     for (size_t i = 0; i < s->nitems; i++) {
@@ -260,18 +284,21 @@ static void print_misses(FILE *out, const struct carm_dwarf_study *s)
 void carm_dwarfs_print(FILE *out, const struct carm_study *of)
 {
     const struct carm_dwarf_study *s = (const struct carm_dwarf_study *)of;
-    print_head(out, s);
+    print_answer(out, s);
     print_times(out, s);
     print_places(out, s);
     print_sandwiches(out, s);
     print_facts(out, s);
     print_misses(out, s);
-    fputc('\n', out);
+    print_how(out, s);
     for (size_t i = 0; i < s->nitems; i++) {
         const struct carm_dwarf_item *item = &s->items[i];
+        char size[64], name[64];
         if (item->point.known && *item->point.work.core_note) {
-            fprintf(out, "  %s: %s; compared with %s\n", item->name, item->point.work.core_note,
-                    item->point.checked_by);
+            row_name(name, sizeof name, item);
+            fprintf(out, "  %s: %s; %s; compared with %s\n", name,
+                    carm_text_clean(size, sizeof size, item->point.size, false),
+                    item->point.work.core_note, item->point.checked_by);
         } else if (*item->left_out) {
             fprintf(out, "  left out: %s: %s\n", item->name, item->left_out);
         }

@@ -23,7 +23,7 @@ static void print_notes(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
-static void print_narrow_head(FILE *out, const struct carm_gemm_study *s)
+static void print_narrow_how(FILE *out, const struct carm_gemm_study *s)
 {
     fprintf(out,
             "  problem  C = A x B, %s, %zu x %zu, %d thread%s\n"
@@ -40,16 +40,43 @@ static void print_narrow_head(FILE *out, const struct carm_gemm_study *s)
     print_notes(out, s);
 }
 
-static void print_head(FILE *out, const struct carm_gemm_study *s)
+/* The answer: the fastest step, and its share of the peak. */
+static void print_answer(FILE *out, const struct carm_gemm_study *s)
 {
-    char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
-    char l1[CARM_TEXT_NUMBER_MAX], l2[CARM_TEXT_NUMBER_MAX], l3[CARM_TEXT_NUMBER_MAX];
+    char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX], rate[CARM_TEXT_NUMBER_MAX];
     const struct carm_model *m = s->base.model;
-    fprintf(out, "Matrix multiplication on %s (%s)\n",
+    const struct carm_gemm_point *best = NULL, *basic = &s->steps[0];
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        if (p->known && (!best || carm_gemm_performance(p) > carm_gemm_performance(best))) {
+            best = p;
+        }
+    }
+    fprintf(out, "Matrix multiplication on %s (%s)",
             carm_text_clean(host, sizeof host, carm_machine_host(&m->machine), false),
             carm_text_clean(cpu, sizeof cpu, m->machine.cpu, false));
+    if (best) {
+        fprintf(out, ": %s reaches %s", best->what,
+                carm_text_si(rate, sizeof rate, carm_gemm_performance(best),
+                             carm_precision_rate(carm_precision_name(s->precision))));
+    }
+    if (best && best->has_aware) {
+        fprintf(out, ", %.0f%% of its cache-aware roof", 100.0 * best->aware.share);
+    }
+    if (best && basic->known && best != basic) {
+        fprintf(out, ", %.3gx the %s version",
+                carm_gemm_performance(best) / carm_gemm_performance(basic), basic->what);
+    }
+    fputs(".\n", out);
+}
+
+static void print_how(FILE *out, const struct carm_gemm_study *s)
+{
+    char l1[CARM_TEXT_NUMBER_MAX], l2[CARM_TEXT_NUMBER_MAX], l3[CARM_TEXT_NUMBER_MAX];
+    const struct carm_model *m = s->base.model;
+    fputs("\nHow it was measured\n", out);
     if (s->precision != CARM_DP) {
-        print_narrow_head(out, s);
+        print_narrow_how(out, s);
         return;
     }
     fprintf(
@@ -58,8 +85,7 @@ static void print_head(FILE *out, const struct carm_gemm_study *s)
         "  kernel   tiles of 3 x 4 dot products, %s; step 1: %s\n"
         "  roofs    %.16s %.16s, %d thread%s, loads to stores %s\n"
         "  blocks   fill 3/4 of what a thread has of a level: L1 %s, L2 %s, L3 %s\n"
-        "  counted  flops and bytes: constructed, by the kernels' loops; DRAM bytes: %s\n"
-        "           %s\n",
+        "  counted  flops and bytes: constructed, by the kernels' loops; DRAM bytes: %s %s\n",
         s->n, s->n, s->base.threads, s->base.threads == 1 ? "" : "s", s->kernels.vector->name,
         s->kernels.strided->name, s->base.roofs->isa, s->base.roofs->precision,
         s->base.roofs->threads, s->base.roofs->threads == 1 ? "" : "s", m->config.ldst,
@@ -95,11 +121,10 @@ static void print_times(FILE *out, const struct carm_gemm_study *s)
     char rate[16];
     snprintf(rate, sizeof rate, "G%s/s", unit(s));
     bool slab = false, disturbed = false;
-    fprintf(out, "\n  %-21s %-35s %8s %14s %8s\n", "step", "blocks, rows x columns x depth", "time",
-            "spread", rate);
+    fprintf(out, "\n  %-21s %11s %15s %8s\n", "step", "time", "spread", rate);
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
-        char step[64], spread[32] = "1 run";
+        char step[64], time[16], spread[32] = "1 run";
         if (!p->known) {
             continue;
         }
@@ -113,9 +138,13 @@ static void print_times(FILE *out, const struct carm_gemm_study *s)
                      100.0 * (p->slowest / p->seconds - 1.0));
         }
         disturbed = disturbed || p->disturbed;
-        fprintf(out, "  %-21s %-35s %c%5.*f s %15s %8.4g%s\n", step, p->blocks, part ? '~' : ' ',
-                whole < 9.9995 ? 3 : 1, whole, spread, carm_gemm_performance(p) * 1e-9,
-                p->disturbed ? "*" : "");
+        snprintf(time, sizeof time,
+                 whole < 0.01     ? "%.2g"
+                 : whole < 9.9995 ? "%.3f"
+                                  : "%.1f",
+                 whole);
+        fprintf(out, "  %-21s %c%8s s %15s %8.4g%s\n", step, part ? '~' : ' ', time, spread,
+                carm_gemm_performance(p) * 1e-9, p->disturbed ? "*" : "");
     }
     for (int i = 0; i < CARM_GEMM_STEPS && slab; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
@@ -130,6 +159,19 @@ static void print_times(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
+/* The blocks of each step that has some. */
+static void print_blocks(FILE *out, const struct carm_gemm_study *s)
+{
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) {
+        const struct carm_gemm_point *p = &s->steps[i];
+        char step[64];
+        if (p->known && strcmp(p->blocks, "-") != 0) {
+            step_text(step, sizeof step, i, p->what);
+            fprintf(out, "  blocks   of %s, rows x columns x depth: %s\n", step, p->blocks);
+        }
+    }
+}
+
 /* "DRAM 16.6 - L3 85.2": the ceilings below and above, with the performance that they allow
  * there. */
 static void between(char *dst, size_t size, const struct carm_place *p)
@@ -139,43 +181,36 @@ static void between(char *dst, size_t size, const struct carm_place *p)
     if (!above || p->over) {
         snprintf(dst, size, "over the roof");
     } else if (!below) {
-        snprintf(dst, size, "below %.12s %.3g", above->name, above->at * 1e-9);
+        snprintf(dst, size, "below %.20s %.3g", above->name, above->at * 1e-9);
     } else {
-        snprintf(dst, size, "%.12s %.3g - %.12s %.3g", below->name, below->at * 1e-9, above->name,
+        snprintf(dst, size, "%.20s %.3g - %.20s %.3g", below->name, below->at * 1e-9, above->name,
                  above->at * 1e-9);
     }
 }
 
-static void print_place(FILE *out, bool has, const struct carm_place *p)
+/* The steps on one model. */
+static void print_places(FILE *out, const struct carm_gemm_study *s, bool original)
 {
-    char where[64] = "-";
-    if (!has) {
-        fprintf(out, " %7s %6s %-25s", "-", "-", where);
-        return;
-    }
-    between(where, sizeof where, p);
-    fprintf(out, " %7.4g %5.1f%% %-25s", p->intensity, 100.0 * p->share, where);
-}
-
-static void print_places(FILE *out, const struct carm_gemm_study *s)
-{
-    char intensity[16], rate[32];
+    char intensity[16], rate[32], where[64];
     snprintf(intensity, sizeof intensity, "%s/B", unit(s));
     snprintf(rate, sizeof rate, "between, G%s/s", unit(s));
-    fprintf(out, "\n  %-21s  %-40s %s\n", "", "cache-aware model", "original model (DRAM)");
-    fprintf(out, "  %-21s %7s %6s %-25s %7s %6s %s\n", "step", intensity, "roof", rate, intensity,
-            "roof", rate);
+    fprintf(out, "\n  %-21s %9s %7s  %s\n",
+            original ? "original model (DRAM)" : "cache-aware model", intensity, "of roof", rate);
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
+        const struct carm_place *place = original ? &p->original : &p->aware;
         char step[64];
         if (!p->known) {
             continue;
         }
         step_text(step, sizeof step, i, p->what);
-        fprintf(out, "  %-21s", step);
-        print_place(out, p->has_aware, &p->aware);
-        print_place(out, p->has_original, &p->original);
-        fputc('\n', out);
+        if (original ? p->has_original : p->has_aware) {
+            between(where, sizeof where, place);
+            fprintf(out, "  %-21s %9.4g %6.1f%%  %s\n", step, place->intensity,
+                    100.0 * place->share, where);
+        } else {
+            fprintf(out, "  %-21s %9s %7s  -\n", step, "-", "-");
+        }
     }
 }
 
@@ -207,8 +242,8 @@ static void print_intensity(FILE *out, const struct carm_gemm_facts *f)
     if (f->intensity_high > 0.0) {
         fprintf(out,
                 "  - On the cache-aware model steps 1 to 5 share one intensity, %.4g to %.4g "
-                "flop/byte:\n    largest deviation %.2g%% from the tile's %.4g. Flops beyond "
-                "2 n^3 (lanes added up,\n    padding): at most %.2g%%.\n",
+                "flop/byte: largest deviation %.2g%% from the tile's %.4g. Flops beyond "
+                "2 n^3 (lanes added up, padding): at most %.2g%%.\n",
                 f->intensity_low, f->intensity_high, 100.0 * f->deviation, f->tile_intensity,
                 100.0 * f->extra_flops);
         fprintf(out,
@@ -240,7 +275,7 @@ static void print_first_steps(FILE *out, const struct carm_gemm_study *s,
     if (one->has_aware && one->has_original) {
         fprintf(out,
                 "  - Step 1 lies %s of the ridge of the cache-aware model (%s region) and %s of "
-                "that of the\n    original one (%s region)",
+                "that of the original one (%s region)",
                 f->aware_compute ? "right" : "left", f->aware_compute ? "compute" : "memory",
                 f->original_compute ? "right" : "left", f->original_compute ? "compute" : "memory");
         fprintf(out, two->has_original ? ", whose roof step 2 reaches to %.0f%%.\n" : ".\n",
@@ -283,7 +318,7 @@ static void print_uses(FILE *out, const struct carm_gemm_study *s,
         fprintf(
             out,
             "    This CPU has no %s dot product: the roof is that of %.16s, and each product with "
-            "its sum\n    takes several instructions.\n",
+            "its sum takes several instructions.\n",
             carm_precision_name(s->precision), f->peak->op);
     } else if (*p->isa && strcmp(p->isa, f->peak_isa) != 0) {
         fprintf(out, "    The roof is that of %.16s, the library's vectors are %s.\n", f->peak_isa,
@@ -296,7 +331,7 @@ static void print_uses(FILE *out, const struct carm_gemm_study *s,
     fprintf(out, "    It executes %.3g instructions, %.0f%% of them on vectors or tiles.",
             narrow->instructions, 100.0 * narrow->vectors / narrow->instructions);
     if (f->beside > 0.0) {
-        fprintf(out, " These do %.3g operations\n    for each of the product: %.4g Gop/s in all.",
+        fprintf(out, " These do %.3g operations for each of the product: %.4g Gop/s in all.",
                 f->beside, f->beside * carm_gemm_performance(p) * 1e-9);
     }
     fputs("\n", out);
@@ -309,7 +344,7 @@ static void print_uses(FILE *out, const struct carm_gemm_study *s,
         fprintf(
             out,
             "    At %.3g GHz, the clock beside the roofs. What the largest leaves is waiting: for "
-            "results,\n    caches, other threads.\n",
+            "results, caches, other threads.\n",
             s->base.roofs->clock_hz * 1e-9);
     }
 }
@@ -383,7 +418,6 @@ static void print_variants(FILE *out, const struct carm_gemm_study *s)
 static void print_foot(FILE *out, const struct carm_gemm_study *s)
 {
     double error = 0.0;
-    fputc('\n', out);
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
         const struct carm_gemm_point *p = &s->steps[i];
         error = p->known ? fmax(error, p->error) : error;
@@ -393,7 +427,8 @@ static void print_foot(FILE *out, const struct carm_gemm_study *s)
         /* one library is enough: the others are offers */
         if (!p->known && *s->left_out[i] &&
             (i <= CARM_GEMM_LIBRARY || !s->steps[CARM_GEMM_LIBRARY].known)) {
-            fprintf(out, "  left out: %s\n", s->left_out[i]);
+            fprintf(out, "  left out: step %d: %s\n", i < CARM_GEMM_VERSIONS ? i + 1 : 6,
+                    s->left_out[i]);
         }
     }
     if (s->late) {
@@ -417,15 +452,18 @@ static void print_foot(FILE *out, const struct carm_gemm_study *s)
 void carm_gemm_print(FILE *out, const struct carm_study *of)
 {
     const struct carm_gemm_study *s = (const struct carm_gemm_study *)of;
-    print_head(out, s);
+    print_answer(out, s);
     print_times(out, s);
-    print_places(out, s);
+    print_places(out, s, false);
+    print_places(out, s, true);
     if (s->precision == CARM_DP) {
         print_facts(out, s);
     } else if (s->steps[CARM_GEMM_LIBRARY].known) {
         print_narrow_facts(out, s);
     }
     print_variants(out, s);
+    print_how(out, s);
+    print_blocks(out, s);
     print_foot(out, s);
 }
 

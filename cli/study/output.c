@@ -1,9 +1,56 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/study/output.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/json_write.h"
 #include "plots/gnuplot.h"
 #include "plots/picture.h"
+
+enum { WIDTH = 80, LABEL_MAX = 14 };
+
+/* Where a long line goes on: behind "  label    ", a list's "- ", or two more blanks. */
+static size_t indent_of(const char *line)
+{
+    const size_t blanks = strspn(line, " ");
+    if (blanks == 0) {
+        return 0;
+    }
+    const size_t word = blanks + strcspn(line + blanks, " ");
+    const size_t next = word + strspn(line + word, " ");
+    const bool label = next >= word + 2 && next <= LABEL_MAX;
+    return label || strncmp(line + blanks, "- ", 2) == 0 ? next : blanks + 2;
+}
+
+static void put_line(const char *line, size_t n)
+{
+    const size_t indent = indent_of(line);
+    size_t room = WIDTH;
+    while (n > room) {
+        size_t cut = room;
+        while (cut > 0 && line[cut] != ' ') {
+            cut--;
+        }
+        if (cut == 0 || strspn(line, " ") >= cut) {
+            break; /* one long word */
+        }
+        printf("%.*s\n%*s", (int)cut, line, (int)indent, "");
+        line += cut + 1;
+        n -= cut + 1;
+        room = WIDTH - indent;
+    }
+    printf("%.*s\n", (int)n, line);
+}
+
+void carm_study_put_folded(const char *text)
+{
+    while (*text) {
+        const size_t n = strcspn(text, "\n");
+        put_line(text, n);
+        text += n + (text[n] == '\n');
+    }
+}
 
 json_t *carm_study_place_json(const struct carm_place *p)
 {

@@ -8,7 +8,10 @@
 #include "kernels/study/study.h"
 #include "plots/input.h"
 
-/* As tables. */
+/* Prints a study's text; lines beyond 80 columns go on behind their first words. */
+void carm_study_put_folded(const char *text);
+
+/* As tables, after one sentence with the answer. */
 void carm_gemm_print(FILE *out, const struct carm_study *of);
 void carm_classes_print(FILE *out, const struct carm_study *of);
 void carm_dwarfs_print(FILE *out, const struct carm_study *of);

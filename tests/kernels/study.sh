@@ -8,8 +8,18 @@ cd "$tmp" || exit 1
 XDG_DATA_HOME=$tmp/data
 export XDG_DATA_HOME
 
+# words: the output as one line
 study() {
     timeout "$seconds" "$carm" study "$kind" "$@" >out 2>err </dev/null
+    code=$?
+    tr -s '\n ' ' ' <out >words
+    return $code
+}
+
+# fits ANSWER: the last output begins with it and has no line beyond 80 columns
+fits() {
+    head -n 3 out | tr -s '\n ' ' ' | grep -qE "$1" && ! grep -qE '^.{81}' out
+    ok 'the report begins with its answer and fits 80 columns'
 }
 
 # refuses NAME STATUS PATTERN ARGUMENTS...: that exit status, no output, one line that matches
