@@ -4,7 +4,12 @@
  *
  *     TEST(name) { ... }                              a test; cmocka's parameter `state` is there
  *     TEST_BETWEEN(name, set_up, tear_down) { ... }   each NULL or a function of `void **state`
- *     RUN_TESTS(set_up, tear_down)                    main: set_up, the tests in the order of the file, tear_down */
+ *     RUN_TESTS(set_up, tear_down)                    main: set_up, the tests in the order of the file, tear_down
+ *
+ * Helpers give what they open to closed_later, so that tests close nothing:
+ *
+ *     CLOSED_BY(carm_topo_close)                      of a file or header, once
+ *     return closed_later(by_carm_topo_close, topo);  closed after the test, the last first; returns its argument */
 #pragma once
 
 #include <math.h>
@@ -40,6 +45,38 @@ static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_dow
     return _cmocka_run_group_tests("tests", suite_tests, suite_size, set_up, tear_down);
 }
 
+struct opened {
+    void (*close)(void *what);
+    void *what;
+};
+static struct opened *opened;
+static size_t nopened;
+
+#define CLOSED_BY(close)                      \
+    static inline void by_##close(void *what) \
+    {                                         \
+        close(what);                          \
+    }
+
+static inline void *closed_later(void (*close)(void *what), void *what)
+{
+    opened = realloc(opened, (nopened + 1) * sizeof *opened);
+    assert_non_null(opened);
+    opened[nopened++] = (struct opened){close, what};
+    return what;
+}
+
+/* At the end of each test; a long test may call it in between. */
+static inline void close_opened(void)
+{
+    while (nopened > 0) {
+        nopened--;
+        opened[nopened].close(opened[nopened].what);
+    }
+    free(opened);
+    opened = NULL;
+}
+
 /* The body that follows is a test, which a constructor adds: gcc and clang call those of a file in their order. */
 #define TEST_ADDED(name, add)                                      \
     static void body_##name(void **state);                         \
@@ -47,6 +84,7 @@ static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_dow
     {                                                              \
         err.text[0] = '\0';                                        \
         body_##name(state);                                        \
+        close_opened();                                            \
     }                                                              \
     __attribute__((constructor)) static void add_test_##name(void) \
     {                                                              \

@@ -23,6 +23,20 @@ struct sol_slot {
 
 static char sol_build_text[] = "\0layer\0tensor";
 
+static inline void sol_build_close(void *graph)
+{
+    struct carm_sol_graph *g = graph;
+    free(g->layers);
+    free(g->order);
+    free(g->uses);
+    free(g->producer);
+    free(g->tensors);
+    free(g);
+}
+
+CLOSED_BY(carm_sol_analysis_close)
+CLOSED_BY(carm_sol_result_close)
+
 /* room for so many layers, slots and tensors */
 static inline struct carm_sol_graph *sol_build_open(uint32_t layers, uint32_t uses,
                                                     uint32_t tensors)
@@ -42,17 +56,7 @@ static inline struct carm_sol_graph *sol_build_open(uint32_t layers, uint32_t us
     memset(g->producer, 0xff, tensors * sizeof *g->producer);
     g->text = sol_build_text;
     g->ntensors = tensors;
-    return g;
-}
-
-static inline void sol_build_close(struct carm_sol_graph *g)
-{
-    free(g->layers);
-    free(g->order);
-    free(g->uses);
-    free(g->producer);
-    free(g->tensors);
-    free(g);
+    return closed_later(sol_build_close, g);
 }
 
 /* The next layer, also next in execution order. Slots: inputs, then those with the role of outputs.
@@ -96,18 +100,20 @@ static inline struct carm_sol_analysis *sol_build_analyse(const struct carm_sol_
 {
     struct carm_sol_analysis *a = NULL;
     assert_ok(carm_sol_analyse(g, &a, &err));
-    return a;
+    return closed_later(by_carm_sol_analysis_close, a);
 }
 
+/* Valid until the test ends. */
 static inline struct carm_sol_result sol_estimate(const struct carm_sol_graph *g,
                                                   const struct carm_sol_analysis *a,
                                                   const struct carm_sol_arch *arch,
                                                   enum carm_sol_precision precision,
                                                   bool as_implemented)
 {
-    struct carm_sol_result r;
-    assert_ok(carm_sol_estimate(g, a, arch, precision, as_implemented, &r, &err));
-    return r;
+    struct carm_sol_result *r = closed_later(free, calloc(1, sizeof *r));
+    assert_non_null(r);
+    assert_ok(carm_sol_estimate(g, a, arch, precision, as_implemented, r, &err));
+    return *(const struct carm_sol_result *)closed_later(by_carm_sol_result_close, r);
 }
 
 /* carm_sol_lifetimes_spill once */

@@ -58,7 +58,6 @@ TEST(a_chain)
         s = spill(g, UINT64_MAX, policy);
         assert_int_equal(s.total, 0);
     }
-    sol_build_close(g);
 }
 
 /* a [10] is needed again after b [20] and c [20] */
@@ -81,7 +80,6 @@ TEST(a_residual)
         assert_int_equal(s.layers[4], 10);
         assert_int_equal(s.total, 20);
     }
-    sol_build_close(g);
 }
 
 /* Three tensors wait; the one that is used last but longest ago is the one that LRU throws out. */
@@ -104,7 +102,6 @@ TEST(the_policies_differ)
     assert_int_equal(s.layers[2], 10);
     assert_int_equal(s.layers[5], 10);
     assert_int_equal(s.total, 20);
-    sol_build_close(g);
 
     /* a, read every time, and others in between: farthest keeps what is read next */
     g = open_graph();
@@ -127,7 +124,6 @@ TEST(the_policies_differ)
     assert_int_equal(s.layers[2], 10);
     assert_int_equal(s.layers[6], 10);
     assert_int_equal(s.total, 20);
-    sol_build_close(g);
 }
 
 /* one tensor with three readers: written once, read three times where there is no room */
@@ -147,7 +143,6 @@ TEST(fan_out)
         assert_int_equal(s.layers[3], 10);
         assert_int_equal(spill(g, 10, (enum carm_sol_policy)p).total, 0);
     }
-    sol_build_close(g);
 }
 
 /* larger than the chip: it goes alone, the others stay */
@@ -165,7 +160,6 @@ TEST(too_large_to_stay)
         assert_int_equal(s.layers[2], 100);
         assert_int_equal(s.total, 200);
     }
-    sol_build_close(g);
 }
 
 /* A view's readers read what it looks at; a slice is a tensor of its own that was never written. */
@@ -189,7 +183,6 @@ TEST(views_and_slices)
     const struct spill some = spill(g, 40, CARM_SOL_LRU);
     assert_int_equal(some.layers[4], 15);
     assert_int_equal(some.total, 15);
-    sol_build_close(g);
 }
 
 /* A cache of keys that an operation scatters into does not fit: what is written is small, what its
@@ -209,7 +202,6 @@ TEST(a_cache_of_keys)
     assert_int_equal(s.total, 1005);
     assert_int_equal(spill(g, 1005, CARM_SOL_LRU).total, 0);
     assert_int_equal(spill(g, 1005, CARM_SOL_LRU).peak, 1005);
-    sol_build_close(g);
 }
 
 /* room is in bytes, and half a byte takes a whole one */
@@ -223,7 +215,6 @@ TEST(room_is_in_bytes)
     assert_int_equal(spill_bytes(g, 5, CARM_SOL_NVFP4, CARM_SOL_LRU).total, 0);
     assert_int_equal(spill_bytes(g, 4, CARM_SOL_NVFP4, CARM_SOL_LRU).total, 18);
     assert_int_equal(spill_bytes(g, 0, CARM_SOL_NVFP4, CARM_SOL_LRU).peak, 5);
-    sol_build_close(g);
 }
 
 /* tensors without a byte are there, even with no room */
@@ -234,7 +225,6 @@ TEST(empty_tensors)
     sol_op(g, 1, IN(1, 0), OUT(2, 1));
     assert_int_equal(spill(g, 0, CARM_SOL_LRU).total, 0);
     assert_int_equal(spill(g, 0, CARM_SOL_FARTHEST).peak, 0);
-    sol_build_close(g);
 }
 
 static void refuse(struct carm_sol_graph *g, enum carm_sol_precision precision, const char *words)
@@ -245,7 +235,6 @@ static void refuse(struct carm_sol_graph *g, enum carm_sol_precision precision, 
     assert_int_equal(sol_spill(g, 1, precision, CARM_SOL_LRU, layers, &total, NULL, &err),
                      -CARM_EFORMAT);
     fail_if(!strstr(err.text, words), "\"%s\" lacks \"%s\"", err.text, words);
-    sol_build_close(g);
 }
 
 TEST(sums_past_the_end_are_refused)

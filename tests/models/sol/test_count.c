@@ -52,8 +52,6 @@ TEST(linear_relu_linear)
     assert_int_equal(a->operations, 3);
     assert_int_equal(a->intermediates, 2);
     assert_int_equal(a->prefetched, a->total.external);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 /* one layer of each kind between a start and a reader */
@@ -98,8 +96,6 @@ TEST(each_kind)
         const bool view = rows[i].kind == CARM_SOL_VIEW;
         assert_int_equal(a->layers[at + 1].external, view ? rows[i].out + 1 : 1);
         assert_int_equal(a->layers[at + 1].intermediate, view ? 0 : rows[i].out);
-        carm_sol_analysis_close(a);
-        sol_build_close(g);
     }
 }
 
@@ -117,8 +113,6 @@ TEST(embeddings_read_their_table)
         struct carm_sol_analysis *a = sol_build_analyse(g);
         assert_counts(a->layers[1], 0, 0, 80, 0, 80, 80, 80, 0, 0);
         assert_counts(a->layers[2], 0, 80, 80, 80, 160, 0, 80, 0, 80);
-        carm_sol_analysis_close(a);
-        sol_build_close(g);
     }
 }
 
@@ -142,8 +136,6 @@ TEST(views_are_looked_through)
     assert_int_equal(a->model_io, 10 + 10 + 20);
     assert_int_equal(a->operations, 7);
     assert_int_equal(a->intermediates, 1);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 /* the footprint of a shared tensor is the largest read, and no more than the tensor */
@@ -168,8 +160,6 @@ TEST(shared_tensors_once)
     assert_int_equal(a->total.external, 100 + 30 + 70 + 400 + 100);
     assert_int_equal(a->total.repeated, 30 + 370 + 100);
     assert_int_equal(a->model_io, a->total.external + a->total.repeated);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(weights_made_by_layers)
@@ -186,8 +176,6 @@ TEST(weights_made_by_layers)
     assert_counts(a->layers[3], 1000, 0, 70, 10, 80, 0, 10, 50, 20);
     assert_int_equal(a->model_io, 20);
     assert_int_equal(a->intermediates, 1);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 /* an output that nobody takes, beside one that is taken, need not leave the chip */
@@ -200,14 +188,10 @@ TEST(an_output_that_is_used_is_intermediate)
     struct carm_sol_analysis *a = sol_build_analyse(g);
     assert_counts(a->layers[0], 0, 8, 8, 11, 19, 0, 8, 0, 11);
     assert_counts(a->layers[1], 0, 8, 16, 8, 24, 0, 8, 0, 16);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
     g = open_graph();
     sol_op(g, 8, IN(X, 8), OUT(A, 8), OUT(C, 3)); /* nobody takes either */
     a = sol_build_analyse(g);
     assert_counts(a->layers[0], 0, 8, 8, 11, 19, 0, 19, 0, 0);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(dead_ends)
@@ -234,8 +218,6 @@ TEST(dead_ends)
         }
         assert_int_equal(a->layers[weights + 1].unfused, 10);
         assert_int_equal(a->layers[weights + 2].unfused, 25);
-        carm_sol_analysis_close(a);
-        sol_build_close(g);
     }
 }
 
@@ -251,8 +233,6 @@ TEST(views_of_weights_are_no_dead_ends)
     struct carm_sol_analysis *a = sol_build_analyse(g);
     assert_counts(a->layers[2], 0, 20, 20, 20, 40, 20, 40, 0, 0);
     assert_counts(a->layers[3], 0, 30, 40, 30, 70, 30, 70, 0, 0);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(nothing_and_scalars)
@@ -268,8 +248,6 @@ TEST(nothing_and_scalars)
     sol_build_layer(g, CARM_SOL_VIEW, false, 0, NULL, 0);
     struct carm_sol_analysis *a = sol_build_analyse(g);
     assert_counts(a->total, 0, 1, 0, 1, 1, 0, 1, 0, 0);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(integers_are_exact_to_the_end)
@@ -283,8 +261,6 @@ TEST(integers_are_exact_to_the_end)
     assert_true(a->total.macs == INT64_MAX);
     assert_true(a->total.unfused == INT64_MAX);
     assert_true(a->total.external == INT64_MAX - 4);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 static void refuse(struct carm_sol_graph *g, const char *words)
@@ -294,7 +270,6 @@ static void refuse(struct carm_sol_graph *g, const char *words)
     assert_int_equal(carm_sol_analyse(g, &a, &err), -CARM_EFORMAT);
     assert_null(a);
     fail_if(!strstr(err.text, words), "\"%s\" lacks \"%s\"", err.text, words);
-    sol_build_close(g);
 }
 
 TEST(sums_past_the_end_are_refused)
@@ -345,7 +320,6 @@ TEST(example_graphs)
         assert_int_equal(a->total.intermediate, rows[i].intermediate);
         assert_int_equal(a->total.unfused,
                          rows[i].external + rows[i].repeated + rows[i].intermediate);
-        carm_sol_analysis_close(a);
         carm_sol_input_close(&input);
     }
 }
@@ -381,7 +355,6 @@ TEST(graphs_of_solar)
             assert_int_equal(a->total.other, rows[i].other);
             assert_int_equal(a->total.unfused, rows[i].unfused);
         }
-        carm_sol_analysis_close(a);
         carm_sol_input_close(&input);
     }
 }

@@ -87,9 +87,6 @@ TEST(intended)
     assert_estimate(one, 0, 50, 0, 50, CARM_SOL_BY_COMPUTE);
     assert_true(isinf(one.intensity));
     assert_near(one.mac_intensity, 0, 0);
-    carm_sol_result_close(&r);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(as_implemented)
@@ -102,9 +99,6 @@ TEST(as_implemented)
     assert_estimate(r.models[CARM_SOL_UNFUSED], 1250, 110, 125, 125, CARM_SOL_BY_MEMORY);
     assert_estimate(r.models[CARM_SOL_FUSED], 850, 110, 85, 110, CARM_SOL_BY_COMPUTE);
     assert_estimate(r.models[CARM_SOL_PREFETCHED], 850, 110, 85, 110, CARM_SOL_BY_COMPUTE);
-    carm_sol_result_close(&r);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(one_level)
@@ -126,7 +120,6 @@ TEST(one_level)
     carm_sol_estimate_layer(&r, 2, CARM_SOL_PREFETCHED, true, &one);
     assert_estimate(one, 450, 10, 45, 45, CARM_SOL_BY_MEMORY);
     assert_int_equal(one.spilled_bytes, 100);
-    carm_sol_result_close(&r);
 
     /* all that moves passes it at 5 byte a cycle: 120, 40 and 90 cycles */
     arch.levels[0].byte_per_cycle = 5.0;
@@ -135,7 +128,6 @@ TEST(one_level)
     assert_estimate(r.cached[CARM_SOL_PREFETCHED], 1050, 110, 105, 250, CARM_SOL_BY_LEVEL);
     assert_int_equal(r.cached[CARM_SOL_FUSED].level, 0);
     assert_near(r.cached[CARM_SOL_FUSED].level_cycles, 250, 1e-9);
-    carm_sol_result_close(&r);
 
     /* room for all: the guide's */
     arch.levels[0].capacity = 200;
@@ -145,10 +137,7 @@ TEST(one_level)
         for (int m = 0; m < CARM_SOL_MODELS; m++) {
             assert_same(&r.cached[m], &r.models[m]);
         }
-        carm_sol_result_close(&r);
     }
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(several_levels)
@@ -168,14 +157,12 @@ TEST(several_levels)
     carm_sol_estimate_layer(&r, 0, CARM_SOL_FUSED, true, &one);
     assert_near(one.level_cycles, 250, 1e-9);
     assert_int_equal(one.level, 1);
-    carm_sol_result_close(&r);
 
     /* an L1 of unknown size keeps nothing: L2 carries everything */
     arch.levels[0].capacity = 0;
     r = sol_estimate(g, a, &arch, CARM_SOL_INT8, false);
     assert_near(r.cached[CARM_SOL_FUSED].cycles, 300 + 100 + 225, 1e-9);
     assert_int_equal(r.cached[CARM_SOL_FUSED].spilled_bytes, 0);
-    carm_sol_result_close(&r);
 
     /* an L2 that is smaller loses nothing that L1 has kept */
     arch.levels[0].capacity = 200;
@@ -183,16 +170,12 @@ TEST(several_levels)
     r = sol_estimate(g, a, &arch, CARM_SOL_INT8, false);
     assert_int_equal(r.cached[CARM_SOL_FUSED].spilled_bytes, 0);
     assert_near(r.cached[CARM_SOL_FUSED].cycles, 250 + 50 + 175, 1e-9);
-    carm_sol_result_close(&r);
 
     /* no level of known size: no estimates with levels */
     arch.levels[0].capacity = 0;
     arch.levels[1].capacity = 0;
     r = sol_estimate(g, a, &arch, CARM_SOL_INT8, false);
     assert_false(r.has_cached);
-    carm_sol_result_close(&r);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 /* Two short operations that compute and a long one that moves: the cycles decide, not the number. The
@@ -208,13 +191,9 @@ TEST(what_bounds_most_cycles)
     struct carm_sol_arch arch = make_arch();
     struct carm_sol_result r = sol_estimate(g, a, &arch, CARM_SOL_INT8, false);
     assert_estimate(r.models[CARM_SOL_FUSED], 1880, 121, 188, 60 + 60 + 138, CARM_SOL_BY_MEMORY);
-    carm_sol_result_close(&r);
     add_level(&arch, "L1", 1000, 5.0);
     r = sol_estimate(g, a, &arch, CARM_SOL_INT8, false);
     assert_estimate(r.cached[CARM_SOL_FUSED], 1880, 121, 188, 102 + 102 + 280, CARM_SOL_BY_LEVEL);
-    carm_sol_result_close(&r);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 /* Where both policies take as many cycles, here those of computing, the one that spills less is taken: the graph
@@ -241,9 +220,6 @@ TEST(less_is_spilled_at_equal_cycles)
     struct carm_sol_estimate one;
     carm_sol_estimate_layer(&r, 0, CARM_SOL_PREFETCHED, true, &one);
     assert_int_equal(one.spilled_bytes, 0); /* LRU would have spilled a */
-    carm_sol_result_close(&r);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 /* Five elements of half a byte are three bytes, of a layer and of the graph. */
@@ -258,12 +234,8 @@ TEST(half_bytes)
     arch.mac_per_cycle[CARM_SOL_NVFP4] = 100.0;
     struct carm_sol_result r = sol_estimate(g, a, &arch, CARM_SOL_NVFP4, false);
     assert_estimate(r.models[CARM_SOL_UNFUSED], 5, 2, 5, 6, CARM_SOL_BY_MEMORY);
-    carm_sol_result_close(&r);
     r = sol_estimate(g, a, &arch, CARM_SOL_NVFP4, true);
     assert_estimate(r.models[CARM_SOL_UNFUSED], 5, 2, 5, 5, CARM_SOL_BY_MEMORY);
-    carm_sol_result_close(&r);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(nothing_takes_no_time)
@@ -284,10 +256,7 @@ TEST(nothing_takes_no_time)
             assert_near(r.models[m].mac_intensity, 0, 0);
         }
         assert_near(r.ridge_point, 0, 0);
-        carm_sol_result_close(&r);
     }
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 static void refuse(const struct carm_sol_arch *arch, enum carm_sol_precision precision, int rc,
@@ -300,8 +269,6 @@ static void refuse(const struct carm_sol_arch *arch, enum carm_sol_precision pre
     assert_int_equal(carm_sol_estimate(g, a, arch, precision, false, &r, &err), rc);
     assert_null(r.layers);
     fail_if(!strstr(err.text, words), "\"%s\" lacks \"%s\"", err.text, words);
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 TEST(what_is_missing_is_named)
@@ -341,8 +308,6 @@ TEST(bytes_past_the_end_are_refused)
     struct carm_sol_result r;
     assert_refused(carm_sol_estimate(g, a, &arch, CARM_SOL_FP32, false, &r, &err), -CARM_EFORMAT,
                    "more than 2^63-1 bytes at fp32");
-    carm_sol_analysis_close(a);
-    sol_build_close(g);
 }
 
 /* ---- the guide's worked example ---------------------------------------------------------------
@@ -370,9 +335,9 @@ static struct carm_sol_result worked_example(double dram_byte_per_cycle, uint64_
     struct carm_sol_arch arch = h100_pcie();
     arch.dram_byte_per_cycle = dram_byte_per_cycle;
     struct carm_sol_result r = sol_estimate(NULL, a, &arch, CARM_SOL_FP16, true);
+    carm_sol_analysis_close(a); /* without layers nothing else is needed */
     assert_true(r.whole_graph);
     assert_false(r.has_cached);
-    carm_sol_analysis_close(a); /* without layers nothing else is needed */
     return r;
 }
 
@@ -408,7 +373,6 @@ TEST(worked_example_holds)
     assert_prints("%.1f", f->intensity, "0.1");
     assert_prints("%.2f", u->mac_intensity, "0.02");
     assert_prints("%.2f", f->mac_intensity, "0.05");
-    carm_sol_result_close(&r);
 }
 
 TEST(worked_example_contradicts_itself)
@@ -416,11 +380,9 @@ TEST(worked_example_contradicts_itself)
     struct carm_sol_result r = worked_example(1019.4, 1000000);
     assert_int_equal((int64_t)r.models[CARM_SOL_UNFUSED].cycles, 49048); /* not 49049 */
     assert_int_equal((int64_t)r.models[CARM_SOL_UNFUSED].compute_cycles, 2);
-    carm_sol_result_close(&r);
     /* 2645 are the cycles of 10^9 macs */
     r = worked_example(1019.4, 1000000000);
     assert_int_equal((int64_t)r.models[CARM_SOL_UNFUSED].compute_cycles, 2645);
-    carm_sol_result_close(&r);
     /* 49049 needs more than 1019.3679 and less than 1019.3888 byte/cycle; 19619 holds there, too */
     static const struct {
         double rate;
@@ -433,7 +395,6 @@ TEST(worked_example_contradicts_itself)
         r = worked_example(rows[i].rate, 1000000);
         assert_int_equal((int64_t)r.models[CARM_SOL_UNFUSED].cycles, rows[i].unfused);
         assert_int_equal((int64_t)r.models[CARM_SOL_FUSED].cycles, rows[i].fused);
-        carm_sol_result_close(&r);
     }
 }
 

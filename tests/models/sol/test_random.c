@@ -254,8 +254,7 @@ TEST(counts)
         struct carm_sol_graph *g = draw_graph(&seed);
         struct carm_sol_analysis *a = sol_build_analyse(g);
         check_counts(g, a);
-        carm_sol_analysis_close(a);
-        sol_build_close(g);
+        close_opened();
     }
 }
 
@@ -312,9 +311,7 @@ TEST(the_files_order_does_not_matter)
             assert_int_equal(a->layers[from[l]].intermediate, b->layers[l].intermediate);
             assert_int_equal(a->layers[from[l]].macs, b->layers[l].macs);
         }
-        carm_sol_analysis_close(a);
-        carm_sol_analysis_close(b);
-        sol_build_close(g);
+        close_opened();
     }
 }
 
@@ -387,8 +384,7 @@ TEST(spills)
         }
         some += total[0] > 0 && total[0] < a->total.intermediate;
         differ += total[0] != total[1];
-        carm_sol_analysis_close(a);
-        sol_build_close(g);
+        close_opened();
     }
     assert_true(some > GRAPHS / 2); /* the cases are worth something */
     assert_true(differ > GRAPHS / 20);
@@ -499,12 +495,8 @@ TEST(estimates)
         for (int as_implemented = 0; as_implemented < 2; as_implemented++) {
             struct carm_sol_result fast = sol_estimate(g, a, &faster, precision, as_implemented);
             check_no_slower(&fast, as_implemented ? &whole : &sums);
-            carm_sol_result_close(&fast);
         }
-        carm_sol_result_close(&sums);
-        carm_sol_result_close(&whole);
-        carm_sol_analysis_close(a);
-        sol_build_close(g);
+        close_opened();
     }
 }
 

@@ -53,12 +53,13 @@ static const char sol_good[] =
     "    tensor_shapes: {inputs: [[2, 5]], outputs: [[1, 5]]}\n"                         /* 44 */
     "    connections: {inputs: [bias], outputs: []}\n";                                  /* 45 */
 
+CLOSED_BY(carm_sol_graph_close)
 static inline struct carm_sol_graph *sol_parse(const char *text)
 {
     struct carm_sol_graph *graph = NULL;
     assert_ok(carm_sol_graph_parse(text, strlen(text), "g.yaml", &graph, &err));
     assert_non_null(graph);
-    return graph;
+    return closed_later(by_carm_sol_graph_close, graph);
 }
 
 /* The whole message. */

@@ -5,11 +5,12 @@
 #include "models/sol/estimate.h"
 #include "tests/unit.h"
 
+CLOSED_BY(carm_sol_analysis_close)
 static struct carm_sol_analysis *parse(const char *text)
 {
     struct carm_sol_analysis *a = NULL;
     assert_ok(carm_sol_analysis_parse(text, strlen(text), "a.yaml", &a, &err));
-    return a;
+    return closed_later(by_carm_sol_analysis_close, a);
 }
 
 static void refuse(const char *text, const char *message)
@@ -60,7 +61,6 @@ TEST(the_least)
     assert_int_equal(a->total.intermediate, INT64_MAX - 10);
     assert_int_equal(a->prefetched, 10);
     assert_int_equal(a->model_io, 10);
-    carm_sol_analysis_close(a);
 }
 
 static const char two_layers[] = "metadata: {precision: fp16, bytes_per_element: 2.0}\n"
@@ -105,7 +105,6 @@ TEST(layers_and_totals)
     assert_int_equal(a->total.intermediate, 20);
     assert_int_equal(a->total.repeated, 40);
     assert_int_equal(a->prefetched, 55);
-    carm_sol_analysis_close(a);
 }
 
 TEST(estimates_of_what_was_read)
@@ -129,7 +128,6 @@ TEST(estimates_of_what_was_read)
     carm_sol_estimate_layer(&r, 1, CARM_SOL_FUSED, false, &one);
     assert_near(one.cycles, 5, 1e-12);
     carm_sol_result_close(&r);
-    carm_sol_analysis_close(a);
 }
 
 #define TOTAL "total:\n  macs: 10\n  unfused_elements: 30\n  fused_elements: 20\n"
@@ -257,7 +255,6 @@ TEST(outputs_counted_twice)
               "  c: {macs: 0, unfused_elements: 1, fused_elements: 1, tensor_shapes: ~}\n"
               "total: {macs: 0, unfused_elements: 3, fused_elements: 3}\n");
     assert_int_equal(a->n, 3);
-    carm_sol_analysis_close(a);
 }
 
 /* Cut anywhere, with any one byte changed: a result or a message with a line, never a crash. */

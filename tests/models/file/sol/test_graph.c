@@ -139,7 +139,6 @@ TEST(good_graph_is_read)
 {
     struct carm_sol_graph *g = sol_parse(sol_good);
     check_good(g);
-    carm_sol_graph_close(g);
     carm_sol_graph_close(NULL);
 }
 
@@ -166,7 +165,6 @@ TEST(model_name_may_lack)
     struct carm_sol_graph *g = sol_parse(text);
     assert_string_equal(g->name, "");
     assert_int_equal(g->n, 4);
-    carm_sol_graph_close(g);
     free(text);
 }
 
@@ -189,7 +187,6 @@ TEST(points_without_equation_are_the_larger_side)
     assert_int_equal(g->layers[1].points, 9);
     assert_int_equal(g->layers[2].points, 0);
     assert_int_equal(g->uses[0].tensor, g->uses[4].tensor); /* x, in a and c */
-    carm_sol_graph_close(g);
 }
 
 TEST(order_is_the_earliest_in_the_file)
@@ -203,13 +200,11 @@ TEST(order_is_the_earliest_in_the_file)
                     LAYER("a", "relu", "x", "[1]", "input", "a.o", "[1]", "", "b"));
     static const uint32_t expected[] = {2, 3, 4, 1, 0}; /* e c a b d */
     assert_memory_equal(g->order, expected, sizeof expected);
-    carm_sol_graph_close(g);
     /* neighbours the wrong way round */
     g = sol_parse("layers:\n" LAYER("b", "relu", "a.o", "[1]", "input", "b.o", "[1]", "a", "")
                       LAYER("a", "relu", "x", "[1]", "input", "a.o", "[1]", "", "b"));
     assert_int_equal(g->order[0], 1);
     assert_int_equal(g->order[1], 0);
-    carm_sol_graph_close(g);
 }
 
 TEST(repeated_connections_count_once)
@@ -220,7 +215,6 @@ TEST(repeated_connections_count_once)
     assert_int_equal(g->nlinks, 1);
     assert_int_equal(g->layers[1].predecessors, 1);
     assert_int_equal(g->layers[1].inputs, 2);
-    carm_sol_graph_close(g);
 }
 
 TEST(integers_past_doubles_are_exact)
@@ -231,7 +225,6 @@ TEST(integers_past_doubles_are_exact)
     assert_true(g->uses[0].elements == UINT64_C(9007199254740993));
     assert_true(g->layers[0].points == INT64_MAX);
     assert_int_equal(g->layers[1].points, 0);
-    carm_sol_graph_close(g);
 }
 
 /* A random graph whose order is known to be one: each layer after its predecessors. */
@@ -292,7 +285,6 @@ TEST(random_orders_are_topological)
             assert_int_equal(g->order[at], expected);
             done[expected] = true;
         }
-        carm_sol_graph_close(g);
     }
     free(text);
 }
@@ -333,7 +325,6 @@ TEST(many_layers_are_read)
         assert_string_equal(carm_sol_text(g, g->tensors[g->uses[g->layers[i].uses + 2].tensor]),
                             name);
     }
-    carm_sol_graph_close(g);
     free(text);
 }
 
@@ -381,7 +372,6 @@ TEST(tensors_say_what_depends_on_what)
             assert_int_equal(g->links[g->layers[l].links], l - 1);
         }
         check_remarks(g, rows[i].remarks);
-        carm_sol_graph_close(g);
     }
     /* the tensor of a layer that no connection names */
     struct carm_sol_graph *g =
@@ -390,12 +380,10 @@ TEST(tensors_say_what_depends_on_what)
     assert_int_equal(g->order[0], 1);
     assert_int_equal(g->nlinks, 1);
     check_remarks(g, "");
-    carm_sol_graph_close(g);
     /* an order that tensors do not need */
     g = changed("", "outputs: [linear]}", "outputs: [linear, slice]}");
     assert_int_equal(g->nlinks, 4);
     check_remarks(g, "1 connection is named by only one of both layers; kept.\n");
-    carm_sol_graph_close(g);
 }
 
 TEST(types_may_be_missing)
@@ -404,11 +392,9 @@ TEST(types_may_be_missing)
         changed("linear:", "    tensor_types: {inputs: [input, weight], outputs: [output]}\n", "");
     assert_int_equal(g->uses[g->layers[1].uses + 1].role, CARM_SOL_INPUT);
     assert_int_equal(g->uses[g->layers[1].uses + 2].role, CARM_SOL_OUTPUT);
-    carm_sol_graph_close(g);
     g = changed("linear:", "[input, weight], outputs: [output]", "[weight], outputs: []");
     assert_int_equal(g->uses[g->layers[1].uses].role, CARM_SOL_WEIGHT);
     assert_int_equal(g->uses[g->layers[1].uses + 1].role, CARM_SOL_INPUT);
-    carm_sol_graph_close(g);
 }
 
 TEST(scalar_inputs_have_no_shape)
@@ -417,7 +403,6 @@ TEST(scalar_inputs_have_no_shape)
     assert_int_equal(g->layers[0].outputs, 0);
     assert_int_equal(g->producer[g->uses[g->layers[1].uses].tensor], UINT32_MAX);
     assert_int_equal(g->layers[1].predecessors, 1);
-    carm_sol_graph_close(g);
 }
 
 TEST(sizes_may_differ_by_layer)
@@ -427,7 +412,6 @@ TEST(sizes_may_differ_by_layer)
     check_remarks(g,
                   "1 input has not as many elements as the tensor of that name; each layer counts "
                   "the shape that it has.\n");
-    carm_sol_graph_close(g);
 }
 
 TEST(equations_that_do_not_fit_give_way_to_shapes)
@@ -439,26 +423,22 @@ TEST(equations_that_do_not_fit_give_way_to_shapes)
     assert_int_equal(g->layers[2].points, 15);
     check_remarks(g, "add (1 layer): the equation does not fit the shapes; other operations are "
                      "counted from the shapes.\n");
-    carm_sol_graph_close(g);
     /* a contraction without equation: matrices tell, others do not */
     g = changed("linear:", "    einsum_equation: MK,NK->MN\n", "");
     assert_int_equal(g->layers[1].counted, CARM_SOL_BY_GROUPS);
     assert_int_equal(g->layers[1].macs, 30);
     check_remarks(g, "linear (1 layer): the equation does not fit the shapes; multiply-accumulates "
                      "are counted from the shapes.\n");
-    carm_sol_graph_close(g);
     g = changed("linear:", "type: linear\n    einsum_equation: MK,NK->MN\n", "type: pow\n");
     assert_int_equal(g->layers[1].counted, CARM_SOL_NO_EQUATION);
     assert_int_equal(g->layers[1].macs, 0);
     assert_int_equal(g->layers[1].points, 21);
     check_remarks(g, "pow (1 layer): is_real_einsum is true, but there is no equation; counted as "
                      "other operations, from the shapes.\n");
-    carm_sol_graph_close(g);
     /* of what is no operation nobody wants it */
     g = changed("linear:", "type: linear\n    einsum_equation: MK,NK->MN\n", "type: cat\n");
     assert_int_equal(g->layers[1].macs + g->layers[1].points, 0);
     check_remarks(g, "");
-    carm_sol_graph_close(g);
 }
 
 #define OP(id, in, shape, out) LAYER(id, "relu", in, shape, "input", out, shape, "", "")
@@ -485,18 +465,15 @@ TEST(readers_of_a_split_get_a_piece_each)
     check_remarks(g,
                   "2 inputs named an output that other readers have; taken for the next output of "
                   "that layer.\n");
-    carm_sol_graph_close(g);
     /* not where another reader names another piece, nor where the names are not Solar's */
     g = sol_parse("layers:\n" SPLIT("s.Output, s.Output_1, s.Output_2")
                       OP("a", "s.Output_2", "[2]", "a.o") OP("b", "s.Output", "[4]", "b.o")
                           OP("c", "s.Output", "[4]", "c.o"));
     assert_int_equal(read_by(g, 2), read_by(g, 3));
     check_remarks(g, "");
-    carm_sol_graph_close(g);
     g = sol_parse("layers:\n" SPLIT("p, q, r") OP("a", "p", "[4]", "a.o")
                       OP("b", "p", "[4]", "b.o"));
     assert_int_equal(read_by(g, 1), read_by(g, 2));
-    carm_sol_graph_close(g);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -202,7 +202,6 @@ TEST(equations_that_do_not_fit)
                               "einsum_equation: whatever\n    is_einsum_supportable: false");
     struct carm_sol_graph *g = sol_parse(text);
     assert_int_equal(g->layers[2].points, 15);
-    carm_sol_graph_close(g);
     free(text);
 }
 
