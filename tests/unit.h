@@ -40,17 +40,13 @@ static inline void add_test(struct CMUnitTest test)
     suite_tests[suite_size++] = test;
 }
 
-static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_down)
-{
-    return _cmocka_run_group_tests("tests", suite_tests, suite_size, set_up, tear_down);
-}
-
 struct opened {
     void (*close)(void *what);
     void *what;
 };
 static struct opened *opened;
 static size_t nopened;
+static size_t kept; /* opened by the set-ups: they stay until all tests are done */
 
 #define CLOSED_BY(close)                      \
     static inline void by_##close(void *what) \
@@ -69,12 +65,19 @@ static inline void *closed_later(void (*close)(void *what), void *what)
 /* At the end of each test; a long test may call it in between. */
 static inline void close_opened(void)
 {
-    while (nopened > 0) {
+    while (nopened > kept) {
         nopened--;
         opened[nopened].close(opened[nopened].what);
     }
+}
+
+static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_down)
+{
+    const int failed = _cmocka_run_group_tests("tests", suite_tests, suite_size, set_up, tear_down);
+    kept = 0;
+    close_opened();
     free(opened);
-    opened = NULL;
+    return failed;
 }
 
 /* The body that follows is a test, which a constructor adds: gcc and clang call those of a file in their order. */
@@ -83,6 +86,7 @@ static inline void close_opened(void)
     static void test_##name(void **state)                          \
     {                                                              \
         err.text[0] = '\0';                                        \
+        kept = nopened;                                            \
         body_##name(state);                                        \
         close_opened();                                            \
     }                                                              \
@@ -117,14 +121,14 @@ static inline void close_opened(void)
         fail_if(!strstr(err.text, words), "'%s' is not in '%s'", words, err.text); \
     } while (0)
 
-/* A text with the first `old` behind the first `after` replaced, to be freed. */
+/* A text with the first `old` behind the first `after` replaced, freed after the test. */
 static inline char *text_changed(const char *text, const char *after, const char *old,
                                  const char *with)
 {
     const char *from = strstr(text, after);
     const char *at = from ? strstr(from, old) : NULL;
     fail_if(!at, "no %s behind %s in the text", old, after);
-    char *out = malloc(strlen(text) + strlen(with) + 1);
+    char *out = closed_later(free, malloc(strlen(text) + strlen(with) + 1));
     assert_non_null(out);
     (void)sprintf(out, "%.*s%s%s", (int)(at - text), text, with, at + strlen(old));
     return out;

@@ -14,12 +14,31 @@ static inline const char *source_file(const char *name)
     return path;
 }
 
-/* tests/data/sample-model.json, to be released with carm_model_free. */
-static inline struct carm_model *read_sample(void)
+/* The models and texts below are valid until the test ends. */
+CLOSED_BY(carm_model_free)
+static inline struct carm_model *read_model(const char *path)
 {
     struct carm_model *m = NULL;
-    assert_ok(carm_model_read(source_file("tests/data/sample-model.json"), &m, &err));
-    return m;
+    assert_ok(carm_model_read(path, &m, &err));
+    return closed_later(by_carm_model_free, m);
+}
+static inline struct carm_model *read_sample(void)
+{
+    return read_model(source_file("tests/data/sample-model.json"));
+}
+
+static inline struct carm_model *empty_model(void)
+{
+    struct carm_model *m = calloc(1, sizeof *m);
+    assert_non_null(m);
+    return closed_later(by_carm_model_free, m);
+}
+
+static inline char *model_as_text(const struct carm_model *m)
+{
+    char *text = carm_model_to_json(m);
+    assert_non_null(text);
+    return closed_later(free, text);
 }
 
 /* The members that each file must have, for a machine of so many threads. */
@@ -37,19 +56,15 @@ static inline struct carm_model *parse_model(const char *text)
 {
     struct carm_model *m = NULL;
     assert_ok(carm_model_parse(text, strlen(text), "m.json", &m, &err));
-    return m;
+    return closed_later(by_carm_model_free, m);
 }
 
 /* Written as text and read again; the same text once more. */
 static inline struct carm_model *there_and_back(const struct carm_model *m)
 {
-    char *text = carm_model_to_json(m);
-    assert_non_null(text);
+    const char *text = model_as_text(m);
     struct carm_model *back = parse_model(text);
-    char *again = carm_model_to_json(back);
-    assert_string_equal(text, again);
-    free(text);
-    free(again);
+    assert_string_equal(text, model_as_text(back));
     return back;
 }
 
@@ -68,9 +83,8 @@ static inline void refuse_text(const char *text, size_t size, const char *messag
 /* The model as text is refused, with this sentence. */
 static inline void refuse_model(const struct carm_model *m, const char *message)
 {
-    char *text = carm_model_to_json(m);
+    const char *text = model_as_text(m);
     refuse_text(text, strlen(text), message);
-    free(text);
 }
 
 /* A fault in a text: the first `from` behind the first `after` becomes `to`. */
@@ -83,13 +97,11 @@ struct text_fault {
 static inline void refuse_faults(const struct carm_model *m, const struct text_fault *faults,
                                  size_t n)
 {
-    char *text = carm_model_to_json(m);
+    const char *text = model_as_text(m);
     for (size_t i = 0; i < n; i++) {
         char message[400];
         char *wrong = text_changed(text, faults[i].after, faults[i].from, faults[i].to);
         (void)snprintf(message, sizeof message, "m.json: %s", faults[i].message);
         refuse_text(wrong, strlen(wrong), message);
-        free(wrong);
     }
-    free(text);
 }

@@ -65,7 +65,6 @@ TEST(through_a_file)
     assert_true(back->checks[0].flops.counted == -1.0);
     assert_true(back->checks[0].flops.constructed == 1000.0);
     assert_true(back->checks[0].loads.counted == 2000.0);
-    carm_model_free(back);
 
     refuse_faults(&m,
                   &(const struct text_fault){"", "\"counted_by\": \"papi\"",

@@ -152,7 +152,6 @@ TEST(file)
     assert_true(carm_numa_find(back, 1, 4)->seconds == 250e-9);
     assert_true(carm_numa_find(back, -1, -1)->bandwidth == 190e9);
     assert_null(carm_numa_find(back, 2, 0));
-    carm_model_free(back);
     pairs[0].from = -2;
     refuse_model(&m, "m.json: numa[0].from is -2, outside -1..");
     pairs[0].from = 0;

@@ -2,7 +2,7 @@
 /* Scaling over threads: numbers of threads to measure, saturation, roofs between measured numbers. */
 #include "models/place/set.h"
 #include "models/scaling.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 
 /* A curve in closed form. */
 typedef double curve_fn(int threads);
@@ -180,8 +180,7 @@ static struct carm_model *make_model(void)
 {
     static const int threads[] = {1, 8, 16};
     static const char *const mixes[] = {"2:1", "1:0"};
-    struct carm_model *m = calloc(1, sizeof *m);
-    assert_non_null(m);
+    struct carm_model *m = empty_model();
     m->roofs = calloc(m->nroofs = 3, sizeof *m->roofs);
     m->levels = calloc(m->nlevels = 2, sizeof *m->levels);
     (void)snprintf(m->levels[0].level, CARM_NAME_MAX, "L1");
@@ -262,7 +261,6 @@ TEST(roofs_between)
     assert_string_equal(carm_scaling_origin(text, sizeof text, &m->roofs[0]), "");
     carm_place_roofs(m, "dp", 20, note);
     assert_non_null(strstr(note, "the model has no roofs for 20 threads"));
-    carm_model_free(m);
 }
 
 TEST(no_curve_no_roof)
@@ -272,16 +270,14 @@ TEST(no_curve_no_roof)
     m->scaling[2] = m->scaling[--m->nscaling]; /* the peak's curve goes */
     assert_int_equal(carm_scaling_fill(m, NULL), 0);
     assert_int_equal(m->nroofs, 3);
-    carm_model_free(m);
 }
 
 /* A default build's sets of sp have computation alone. They draw nothing by themselves; points of sp go under them with the
  * roofs of memory of dp. */
 TEST(sp_takes_the_memory_of_dp)
 {
-    struct carm_model *m = NULL;
+    struct carm_model *m = read_sample();
     char note[CARM_TEXT_MAX];
-    assert_ok(carm_model_read("tests/data/sample-model.json", &m, &err));
     struct carm_roofs *dp = &m->roofs[0], *sp = &m->roofs[1];
     for (size_t i = 0; i < sp->nmemory; i++) {
         free(sp->memory[i].rounds);
@@ -302,7 +298,6 @@ TEST(sp_takes_the_memory_of_dp)
     assert_near(sp->dram_peak.bandwidth, dp->dram_peak.bandwidth, 0.0);
     assert_ptr_equal(carm_place_roofs_of(m, "avx512", "sp", 1, note), sp);
     assert_string_equal(note, "");
-    carm_model_free(m);
 }
 
 TEST(sentences)
@@ -315,7 +310,6 @@ TEST(sentences)
     assert_string_equal(lines[2], "DRAM: 8 threads get 40.00 GB/s compact, 80.00 GB/s spread");
     assert_string_equal(lines[3], "L1, peak: no saturation up to 16 threads");
     assert_int_equal(carm_scaling_say(m, lines, 2), 2);
-    carm_model_free(m);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -131,7 +131,6 @@ TEST(refuses)
         if (strncmp(err.text, faults[i].message, strlen(faults[i].message)) != 0)
             fail_msg("%s -> %s: \"%s\", not \"%s\"", faults[i].from, faults[i].to, err.text,
                      faults[i].message);
-        free(wrong);
     }
     /* cut short anywhere */
     for (size_t size = 0; size + 2 < sizeof good; size++) {

@@ -37,8 +37,6 @@ static int set_up(void **state)
     struct carm_model *p = make_kind("kind:p", 1.0), *e = make_kind("kind:e", 0.5);
     assert_ok(carm_kinds_put(model, p, &err));
     assert_ok(carm_kinds_put(model, e, &err));
-    carm_model_free(p);
-    carm_model_free(e);
     carm_modules_open(&run.samples.modules);
     run.has_samples = true;
     run.samples.period = 1e-3;
@@ -62,7 +60,6 @@ static int tear_down(void **state)
 {
     carm_profile_close(&profile);
     carm_samples_close(&run.samples);
-    carm_model_free(model);
     return 0;
 }
 

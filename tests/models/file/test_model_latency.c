@@ -71,7 +71,6 @@ TEST(written_and_read)
     assert_memory_equal(m->core, core, sizeof core);
     assert_memory_equal(&m->in_flight->points[2], &flight_points[2], sizeof *flight_points);
     assert_true(m->loaded->points[0].bandwidth == 1e10 && m->core_to_core->to == 1);
-    carm_model_free(m);
 }
 
 TEST(looked_up)
@@ -90,7 +89,6 @@ TEST(looked_up)
     assert_null(carm_latency_find(m, "DRAM", CARM_LATENCY_LINES, 4096));
     assert_ptr_equal(carm_in_flight_find(m, "DRAM"), m->in_flight);
     assert_null(carm_in_flight_find(m, "L2"));
-    carm_model_free(m);
 }
 
 TEST(words)

@@ -70,9 +70,6 @@ TEST(roofs_are_mixed_by_share)
     assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
     assert_null(mixed);
     assert_string_equal(note, "the kinds of cores that it ran on have no set of roofs in common");
-    carm_model_free(m);
-    carm_model_free(p);
-    carm_model_free(e);
 }
 
 /* A point of points.csv with its cores goes under mixed roofs, one without them under the machine's. */
@@ -127,9 +124,6 @@ TEST(points_are_placed_under_mixed_roofs)
     assert_near(d[1].place[0].roof, 0.75 * d[0].place[0].roof, 1e-6 * d[0].place[0].roof);
     assert_near(d[2].place[0].roof, d[0].place[0].roof, 1e-6 * d[0].place[0].roof);
     carm_place_choices_close(choices);
-    carm_model_free(m);
-    carm_model_free(p);
-    carm_model_free(e);
 }
 
 static char folder[] = "/tmp/carm-kinds-XXXXXX";
@@ -160,28 +154,23 @@ TEST_BETWEEN(one_file_has_both_kinds, make_folder, remove_folder)
     assert_int_equal(carm_kinds_write(p, path, &err), 0); /* of this very kind */
     assert_int_equal(carm_kinds_write(e, path, &err), 1);
     assert_near(l1(e), of_e, 1.0); /* unchanged */
-    assert_ok(carm_model_read(path, &back, &err));
+    back = read_model(path);
     assert_int_equal(back->nkinds, 1);
     assert_ptr_equal(carm_kinds_find(back, "p"), back);
     assert_near(l1(carm_kinds_find(back, "e")), of_e, 1.0);
     assert_null(carm_kinds_find(back, "lp"));
-    carm_model_free(back);
-    back = carm_kinds_read(path, "kind:e");
+    back = closed_later(by_carm_model_free, carm_kinds_read(path, "kind:e"));
     assert_string_equal(back->machine.on, "kind:e");
     assert_near(l1(back), of_e, 1.0);
-    carm_model_free(back);
     /* a build of the whole machine keeps both */
     struct carm_model *whole = make_kind("", 2.0);
     assert_ok(carm_kinds_keep(whole, path, &err));
     assert_int_equal(whole->nkinds, 2);
     assert_near(l1(carm_kinds_find(whole, "e")), of_e, 1.0);
     assert_ok(carm_model_write(whole, path, &err));
-    carm_model_free(whole);
     /* another machine's file is left alone */
     (void)snprintf(e->machine.hostname, sizeof e->machine.hostname, "elsewhere");
     assert_int_equal(carm_kinds_write(e, path, &err), 0);
-    carm_model_free(p);
-    carm_model_free(e);
 }
 
 TEST(refused)
@@ -190,14 +179,11 @@ TEST(refused)
     assert_refused(carm_kinds_put(m, other, &err), -CARM_EINVAL, "not of one kind of core");
     m->kinds = other;
     m->nkinds = 1;
-    char *text = carm_model_to_json(m);
+    const char *text = model_as_text(m);
     assert_refused(carm_model_parse(text, strlen(text), "m", &back, &err), -CARM_EFORMAT,
                    "kinds [0] is not of one kind of core");
-    free(text);
     m->kinds = NULL;
     m->nkinds = 0;
-    carm_model_free(m);
-    carm_model_free(other);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -4,13 +4,12 @@
 
 #include "models/file/model.h"
 #include "models/model.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 
 /* An e core has half of a p core's bandwidth and a quarter of its peak, and no AVX-512. */
 static struct carm_model *make_kind(const char *on, double times)
 {
-    struct carm_model *m = NULL;
-    assert_ok(carm_model_read("tests/data/sample-model.json", &m, &err));
+    struct carm_model *m = read_sample();
     (void)snprintf(m->machine.on, sizeof m->machine.on, "%s", on);
     for (size_t i = 0; i < m->nroofs; i++) {
         struct carm_roofs *r = &m->roofs[i];

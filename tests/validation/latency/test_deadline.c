@@ -2,7 +2,7 @@
 /* Latencies that a deadline ends: whatever was measured by then makes a model that can be written and read, and what was
  * not has its reason. */
 #include "models/core.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 #include "validation/latency/latency.h"
 
 static struct carm_host host;
@@ -18,11 +18,7 @@ static struct carm_observer observer = {.say = say};
 /* A model without latencies. */
 static struct carm_model *model_of_others(void)
 {
-    char path[4096];
-    struct carm_model *model = NULL;
-    const char *top = getenv("CARM_TOP"); // NOLINT(concurrency-mt-unsafe)
-    (void)snprintf(path, sizeof path, "%s/tests/data/sample-model.json", top ? top : ".");
-    assert_ok(carm_model_read(path, &model, &err));
+    struct carm_model *model = read_sample();
     assert_int_equal(model->ncore + model->nlatency, 0);
     return model;
 }
@@ -30,12 +26,7 @@ static struct carm_model *model_of_others(void)
 /* Written and read, it is the same; and what lacks says why. */
 static void check_model(const struct carm_model *model)
 {
-    struct carm_model *again = NULL;
-    char *first = carm_model_to_json(model);
-    assert_non_null(first);
-    assert_ok(carm_model_parse(first, strlen(first), "m.json", &again, &err));
-    char *second = carm_model_to_json(again);
-    assert_string_equal(first, second);
+    (void)there_and_back(model);
     for (size_t i = 0; i < model->ncore; i++) {
         const struct carm_core_figure *f = &model->core[i];
         assert_true(f->latency > 0.0 || f->throughput > 0.0 || f->note[0]);
@@ -46,9 +37,6 @@ static void check_model(const struct carm_model *model)
     for (size_t i = 0; i < model->nlatency_curves; i++) {
         assert_true(model->latency_curves[i].npoints > 0);
     }
-    free(first);
-    free(second);
-    carm_model_free(again);
 }
 
 static void measure(struct carm_deadline deadline, int expected)
@@ -60,7 +48,6 @@ static void measure(struct carm_deadline deadline, int expected)
     if (rc == 0) {
         check_model(model);
     }
-    carm_model_free(model);
 }
 
 TEST(one_that_is_over)

@@ -3,7 +3,7 @@
  * has, nodes of synthetic machines. */
 #include "harness/machine/buffer.h"
 #include "harness/machine/clock.h"
-#include "tests/unit.h"
+#include "tests/models/model_text.h"
 #include "validation/roofs/numa.h"
 
 enum { GB = 1 << 30 };
@@ -38,10 +38,9 @@ static int measure(void *arg, const struct carm_numa_node *from, const struct ca
 
 TEST(matrix_has_all_pairs)
 {
-    struct carm_model *m = calloc(1, sizeof *m);
+    struct carm_model *m = empty_model();
     struct carm_observer observer = {0};
     memset(&fake, 0, sizeof fake);
-    assert_non_null(m);
     assert_int_equal(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){0}, &observer,
                                           measure, &fake, &err),
                      0);
@@ -51,37 +50,32 @@ TEST(matrix_has_all_pairs)
     assert_true(carm_numa_find(m, 1, 0)->bandwidth == 31e9);
     assert_int_equal(carm_numa_find(m, -1, -1)->threads, 16);
     assert_null(carm_numa_find(m, 1, 2));
-    carm_model_free(m);
 }
 
 TEST(a_short_time_has_the_first_pairs)
 {
-    struct carm_model *m = calloc(1, sizeof *m);
+    struct carm_model *m = empty_model();
     struct carm_observer observer = {0};
     volatile sig_atomic_t over = 0;
     memset(&fake, 0, sizeof fake);
     fake.stop_at_third = &over;
-    assert_non_null(m);
     assert_int_equal(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){.stop = &over},
                                           &observer, measure, &fake, &err),
                      0);
     assert_int_equal(m->nnuma, 3);
     assert_true(carm_numa_find(m, 0, 0) && carm_numa_find(m, 1, 1) && carm_numa_find(m, -1, -1));
-    carm_model_free(m);
 }
 
 TEST(an_error_ends_it)
 {
-    struct carm_model *m = calloc(1, sizeof *m);
+    struct carm_model *m = empty_model();
     struct carm_observer observer = {0};
     memset(&fake, 0, sizeof fake);
     fake.fail = 1;
-    assert_non_null(m);
     assert_int_equal(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){0}, &observer,
                                           measure, &fake, &err),
                      -CARM_ENOMEM);
     assert_string_equal(err.text, "planted");
-    carm_model_free(m);
 }
 
 /* Pages are where they were asked for, and are seen where they are not. */

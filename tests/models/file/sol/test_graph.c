@@ -165,7 +165,6 @@ TEST(model_name_may_lack)
     struct carm_sol_graph *g = sol_parse(text);
     assert_string_equal(g->name, "");
     assert_int_equal(g->n, 4);
-    free(text);
 }
 
 /* A layer without equation of its own inputs and outputs. */
@@ -334,7 +333,6 @@ static struct carm_sol_graph *changed(const char *after, const char *old, const 
 {
     char *text = text_changed(sol_good, after, old, with);
     struct carm_sol_graph *g = sol_parse(text);
-    free(text);
     return g;
 }
 
