@@ -4,6 +4,7 @@
 #include "harness/machine/team.h"
 #include "models/ceilings.h"
 #include "tests/models/model_text.h"
+#include "tests/topo.h"
 #include "validation/roofs/plan.h"
 
 /* ---- file ---- */
@@ -183,11 +184,8 @@ struct fixture {
 static int configure(struct fixture *f, struct carm_build_words words, struct carm_err *failure)
 {
     memset(f, 0, sizeof *f);
-    assert_int_equal(carm_topo_open(&f->topo,
-                                    "pack:1 l3:1(size=33554432) core:4 l2:1(size=1048576) "
-                                    "l1:1(size=32768) pu:1",
-                                    NULL, failure),
-                     0);
+    f->topo =
+        topo_of("pack:1 l3:1(size=33554432) core:4 l2:1(size=1048576) l1:1(size=32768) pu:1", NULL);
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         f->cpu.isa[i] = true;
     }
@@ -213,19 +211,15 @@ TEST(the_option)
                          0);
         assert_memory_equal(f.config.ceilings, good[i].want, sizeof good[i].want);
         assert_int_equal(carm_build_wants_ceilings(&f.config), good[i].word != NULL);
-        carm_topo_close(f.topo);
     }
     assert_int_equal(configure(&f, (struct carm_build_words){.ceilings = "mix,simd"}, &err),
                      -CARM_EINVAL);
     assert_string_equal(err.text, "--ceilings: unknown group of ceilings 'simd': in-core, mix, "
                                   "memory, busy or traffic");
-    carm_topo_close(f.topo);
     assert_ok(configure(&f, (struct carm_build_words){.precision = "sp,dp"}, &err));
     assert_int_equal(carm_build_ceilings_precision(&f.config), CARM_DP);
-    carm_topo_close(f.topo);
     assert_ok(configure(&f, (struct carm_build_words){.precision = "sp"}, &err));
     assert_int_equal(carm_build_ceilings_precision(&f.config), CARM_SP);
-    carm_topo_close(f.topo);
 }
 
 static const struct carm_ceiling_point *find(const struct carm_ceiling_point *points, size_t n,
@@ -272,7 +266,6 @@ TEST(the_plan_of_each_isa)
             (void)snprintf(got + strlen(got), sizeof got - strlen(got), "%s|", points[k].name);
         }
         assert_string_equal(got, cases[i].want);
-        carm_topo_close(f.topo);
     }
 }
 
@@ -294,7 +287,6 @@ TEST(codes_are_assembled_and_recounted)
         assert_ok(configure(&f, words, &err));
         const int rc = carm_build_plan_open(&plan, &f.config, &f.cpu, &err);
         if (rc == -CARM_ENOTSUP) {
-            carm_topo_close(f.topo);
             print_message("skipped: %s\n", err.text);
             skip();
         }
@@ -336,7 +328,6 @@ TEST(codes_are_assembled_and_recounted)
                              &plan.image->codes[k]);
         }
         carm_build_plan_close(&plan);
-        carm_topo_close(f.topo);
     }
 }
 
@@ -350,7 +341,6 @@ TEST(traffic_alone)
     assert_string_equal(points[0].name, "dot");
     assert_int_equal(points[0].group, CARM_CEILING_TRAFFIC);
     assert_int_equal(points[0].codes[0].streams, 2);
-    carm_topo_close(f.topo);
 }
 
 TEST(parts_are_powers_of_two)
@@ -378,14 +368,9 @@ TEST(parts_are_powers_of_two)
 /* want: the hardware thread that touches for n threads, -1 = there is one node */
 static void assert_touch(const char *machine, const char *cpuset, int nodes, int n, int want)
 {
-    struct carm_topo *topo = NULL;
-    if (carm_topo_open(&topo, machine, cpuset, &err)) {
-        fail_msg("%s", err.text);
-        return;
-    }
+    const struct carm_topo *topo = topo_of(machine, cpuset);
     assert_int_equal(carm_topo_nodes(topo), nodes);
     assert_int_equal(carm_topo_far_pu(topo, n), want);
-    carm_topo_close(topo);
 }
 
 TEST(memory_of_another_node)
@@ -410,11 +395,10 @@ TEST(memory_of_another_node)
 /* Here: whatever thread touches, it is done once, for all, and the workers' own touch does nothing. */
 TEST(touching_for_others)
 {
-    struct carm_topo *topo = NULL;
+    struct carm_topo *topo = topo_of(NULL, NULL);
     struct carm_team *team = NULL;
     struct carm_clock clock;
     const size_t bytes = (size_t)4 << 20;
-    assert_ok(carm_topo_open(&topo, NULL, NULL, &err));
     assert_ok(carm_clock_open(&clock, &err));
     const int n = topo->pus > 1 ? 2 : 1;
     assert_ok(carm_team_open(&team, topo, &clock, n, bytes, 16, &err));
@@ -428,7 +412,6 @@ TEST(touching_for_others)
     carm_team_touch(team, bytes);
     assert_near(*(double *)team->workers[0].buffer.start, 7.0, 0.0);
     carm_team_close(team);
-    carm_topo_close(topo);
 }
 
 static void put(struct carm_ceiling *list, size_t *n, const char *name, double rate, bool aside)

@@ -4,22 +4,14 @@
 
 #include <hwloc.h>
 
-#include "harness/machine/topo.h"
-#include "tests/unit.h"
-
-static struct carm_topo *open_topo(const char *synthetic, const char *cpuset)
-{
-    struct carm_topo *t = NULL;
-    assert_ok(carm_topo_open(&t, synthetic, cpuset, &err));
-    return t;
-}
+#include "tests/topo.h"
 
 TEST(places_one_thread_per_core_first)
 {
     /* hardware threads of a core are neighbours: 0 1 | 2 3 | 4 5 | 6 7 */
-    struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:4 l2:1(size=1MB) l1:1(size=48KB) "
-                                    "pu:2",
-                                    NULL);
+    struct carm_topo *t = topo_of("pack:1 l3:1(size=32MB) core:4 l2:1(size=1MB) l1:1(size=48KB) "
+                                  "pu:2",
+                                  NULL);
     assert_int_equal(t->cores, 4);
     assert_int_equal(t->pus, 8);
     const int want[] = {0, 2, 4, 6, 1, 3, 5, 7};
@@ -28,14 +20,13 @@ TEST(places_one_thread_per_core_first)
     assert_int_equal(t->caches[0].shared_by, 2);
     assert_int_equal(t->caches[2].shared_by, 8);
     assert_false(t->restricted);
-    carm_topo_close(t);
 }
 
 TEST(counts_caches_of_two_sockets)
 {
-    struct carm_topo *t = open_topo("pack:2 numa:1 l3:2(size=16777216) core:4 l2:1(size=512KB) "
-                                    "l1:1(size=32KB) pu:1",
-                                    NULL);
+    struct carm_topo *t = topo_of("pack:2 numa:1 l3:2(size=16777216) core:4 l2:1(size=512KB) "
+                                  "l1:1(size=32KB) pu:1",
+                                  NULL);
     int instances = 0;
     int sharers = 0;
     assert_int_equal(t->packages, 2);
@@ -54,12 +45,11 @@ TEST(counts_caches_of_two_sockets)
     const int here = carm_topo_node_of(t, t->order[0]);
     assert_int_equal(carm_topo_node_of(t, carm_topo_far_pu(t, 1)), 1 - here);
     assert_int_equal(carm_topo_far_pu(t, t->pus), t->order[0]);
-    carm_topo_close(t);
 }
 
 TEST(knows_shared_l2_and_no_l3)
 {
-    struct carm_topo *t = open_topo("pack:1 l2:2(size=4MB) core:4 l1:1(size=32KB) pu:1", NULL);
+    struct carm_topo *t = topo_of("pack:1 l2:2(size=4MB) core:4 l1:1(size=32KB) pu:1", NULL);
     int instances = 0;
     int sharers = 0;
     assert_int_equal(t->ncaches, 2);
@@ -70,13 +60,12 @@ TEST(knows_shared_l2_and_no_l3)
     assert_int_equal(sharers, 4);
     carm_topo_cache_share(t, 3, 8, &instances, &sharers);
     assert_int_equal(instances, 0);
-    carm_topo_close(t);
 }
 
 TEST(respects_the_cpuset)
 {
     /* cores 1 and 3 of four with two hardware threads each; of core 3 only the second */
-    struct carm_topo *t = open_topo("pack:1 core:4 l1:1(size=32KB) pu:2", "0x8c");
+    struct carm_topo *t = topo_of("pack:1 core:4 l1:1(size=32KB) pu:2", "0x8c");
     assert_int_equal(t->pus, 3);
     assert_int_equal(t->machine_pus, 8);
     assert_true(t->restricted);
@@ -86,35 +75,32 @@ TEST(respects_the_cpuset)
     assert_refused(carm_topo_check_threads(t, 4, &err), -CARM_EINVAL, "cpuset of 3");
     assert_refused(carm_topo_check_threads(t, 9, &err), -CARM_EINVAL, "more than this machine's 8");
     assert_refused(carm_topo_check_threads(t, 0, &err), -CARM_EINVAL, "at least 1");
-    carm_topo_close(t);
 }
 
 TEST(works_without_any_cache)
 {
-    struct carm_topo *t = open_topo("pack:1 core:2 pu:1", NULL);
+    struct carm_topo *t = topo_of("pack:1 core:2 pu:1", NULL);
     assert_int_equal(t->ncaches, 0);
     assert_int_equal(t->cores, 2);
-    carm_topo_close(t);
 }
 
 /* hwloc's notation has no associativity: not told is 0, as it is on machines that hide it */
 TEST(ways_are_zero_where_not_told)
 {
-    struct carm_topo *t = open_topo("pack:1 l3:1(size=32MB) core:2 l2:1(size=1MB) l1:1(size=48KB) "
-                                    "pu:1",
-                                    NULL);
+    struct carm_topo *t = topo_of("pack:1 l3:1(size=32MB) core:2 l2:1(size=1MB) l1:1(size=48KB) "
+                                  "pu:1",
+                                  NULL);
     assert_int_equal(t->ncaches, 3);
     for (size_t i = 0; i < t->ncaches; i++) {
         assert_int_equal(t->caches[i].ways, 0);
     }
-    carm_topo_close(t);
 }
 
 /* A machine that tells, by way of hwloc's own file: a synthetic one with ways filled in. */
 TEST(ways_are_those_that_hwloc_tells)
 {
     char path[] = "/tmp/carm-topo-XXXXXX";
-    struct carm_topo *t = open_topo("pack:1 l2:1(size=1048576) core:2 l1:1(size=49152) pu:1", NULL);
+    struct carm_topo *t = topo_of("pack:1 l2:1(size=1048576) core:2 l1:1(size=49152) pu:1", NULL);
     const int file = mkstemp(path);
     assert_true(file >= 0);
     assert_int_equal(close(file), 0);
@@ -123,16 +109,14 @@ TEST(ways_are_those_that_hwloc_tells)
     }
     hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L2CACHE, 0)->attr->cache.associativity = -1;
     assert_int_equal(hwloc_topology_export_xml(t->hwloc, path, 0), 0);
-    carm_topo_close(t);
     assert_int_equal(setenv("HWLOC_XMLFILE", path, 1), 0);
-    t = open_topo(NULL, NULL);
+    t = topo_of(NULL, NULL);
     assert_int_equal(unsetenv("HWLOC_XMLFILE"), 0);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(t->ncaches, 2);
     assert_int_equal(t->caches[0].ways, 12);
     assert_int_equal(t->caches[0].size_bytes, 48 << 10);
     assert_int_equal(t->caches[1].ways, -1);
-    carm_topo_close(t);
 }
 
 TEST(refuses_nonsense)
@@ -145,7 +129,7 @@ TEST(refuses_nonsense)
 
 TEST(reads_this_machine)
 {
-    struct carm_topo *t = open_topo(NULL, NULL);
+    struct carm_topo *t = topo_of(NULL, NULL);
     assert_true(t->pus >= 1 && t->cores >= 1 && t->cores <= t->pus);
     for (size_t i = 0; i < t->ncaches; i++) {
         const struct carm_topo_cache *c = &t->caches[i];
@@ -156,7 +140,6 @@ TEST(reads_this_machine)
         }
     }
     assert_ok(carm_topo_pin(t, t->order[0], &err));
-    carm_topo_close(t);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include "harness/place/place.h"
-#include "tests/unit.h"
+#include "tests/topo.h"
 
 /* two sockets of two L3 of four cores of two hardware threads: CPUs 0 to 31 */
 static const char two_sockets[] = "pack:2 [numa(memory=1GB)] l3:2(size=32MB) core:4 "
@@ -11,9 +11,8 @@ static const char two_sockets[] = "pack:2 [numa(memory=1GB)] l3:2(size=32MB) cor
 
 static struct carm_topo *open_on(const char *on)
 {
-    struct carm_topo *t = NULL;
-    fail_if(carm_topo_open(&t, two_sockets, NULL, &err) || carm_topo_on(t, on, &err), "%s",
-            err.text);
+    struct carm_topo *t = topo_of(two_sockets, NULL);
+    assert_ok(carm_topo_on(t, on, &err));
     return t;
 }
 
@@ -28,7 +27,6 @@ TEST(place_is_as_if_started_there)
     assert_int_equal(t->caches[2].instances, 1);
     assert_memory_equal(t->order, want, sizeof want);
     assert_string_equal(t->on, "l3:2");
-    carm_topo_close(t);
 }
 
 TEST(sets_of_one_order)
@@ -49,7 +47,6 @@ TEST(sets_of_one_order)
         }
     }
     /* the usual order has these sets: it stays */
-    carm_topo_close(t);
     t = open_on(NULL);
     assert_ok(carm_topo_threads(t, "1,1/core,2/core,compact", threads, 8, &n, &err));
     assert_int_equal(n, 3);
@@ -60,7 +57,6 @@ TEST(sets_of_one_order)
     assert_int_equal(carm_topo_threads(t, "4,1/l3", threads, 8, &n, &err), -CARM_EINVAL);
     assert_int_equal(carm_topo_threads(t, "1,2,3", threads, 2, &n, &err), -CARM_EINVAL);
     assert_int_equal(carm_topo_threads(t, "spread", threads, 8, &n, &err), -CARM_EINVAL);
-    carm_topo_close(t);
 }
 
 TEST(spread_goes_round_the_units)
@@ -71,7 +67,6 @@ TEST(spread_goes_round_the_units)
     assert_ok(carm_topo_threads(t, "spread,2,8,all", threads, 8, &n, &err));
     const int want[] = {0, 16, 8, 24, 2, 18, 10, 26};
     assert_memory_equal(t->order, want, sizeof want);
-    carm_topo_close(t);
 }
 
 TEST(names_are_words)
@@ -100,25 +95,21 @@ TEST(names_are_words)
         size_t n = 0;
         assert_ok(carm_topo_threads(t, cases[i].threads, &threads, 1, &n, &err));
         assert_string_equal(carm_topo_name(t, threads, name), cases[i].name);
-        carm_topo_close(t);
     }
 }
 
 TEST(this_machine_is_bound)
 {
-    struct carm_topo *t = NULL;
+    struct carm_topo *t = topo_of(NULL, NULL);
     char on[32];
-    assert_ok(carm_topo_open(&t, NULL, NULL, &err));
     const int cpu = t->order[t->pus - 1];
     snprintf(on, sizeof on, "cpu:%d", cpu);
     assert_ok(carm_topo_on(t, on, &err));
     if (carm_topo_bind(t, &err)) {
-        carm_topo_close(t);
         print_message("%s\n", err.text);
         skip();
     }
     assert_int_equal(sched_getcpu(), cpu);
-    carm_topo_close(t);
 }
 
 RUN_TESTS(NULL, NULL)

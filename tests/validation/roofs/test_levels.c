@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a build plans on machines unlike this one: synthetic topologies and curves. */
-#include "tests/unit.h"
+#include "tests/topo.h"
 #include "validation/roofs/levels.h"
 #include "validation/series.h"
 
@@ -22,7 +22,7 @@ struct fixture {
 static void open_fixture(struct fixture *f, const char *synthetic, struct carm_build_words words)
 {
     memset(f, 0, sizeof *f);
-    assert_ok(carm_topo_open(&f->topo, synthetic, NULL, &err));
+    f->topo = topo_of(synthetic, NULL);
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         f->cpu.isa[i] = true;
     }
@@ -58,7 +58,6 @@ TEST(defaults_are_one_thread_and_all_cores)
     assert_int_equal(f.config.isas[0], CARM_AVX512);
     assert_int_equal(f.config.reps, 8192);
     assert_int_equal(f.config.nmixes, 7);
-    carm_topo_close(f.topo);
     open_fixture(
         &f, two_sockets,
         (struct carm_build_words){.threads = "all,4,1,4", .isa = "sse,avx2", .ldst = "nt,1:1,2:1"});
@@ -67,7 +66,6 @@ TEST(defaults_are_one_thread_and_all_cores)
     assert_int_equal(f.config.isas[0], CARM_AVX2); /* the widest finds the levels */
     assert_int_equal(f.config.mixes[0].loads, 1);  /* and a mix that stays in the caches */
     assert_true(f.config.mixes[1].nontemporal);
-    carm_topo_close(f.topo);
 }
 
 /* Both sockets' caches count where both are used; memory is past eight times all of them. */
@@ -80,14 +78,11 @@ TEST(the_sweep_leaves_every_cache)
     f.config.memory_bytes = (uint64_t)(1.875 * 100 * MIB);
     assert_int_equal(carm_build_curve_end(&f.build, 8), 100 * MIB);
     assert_int_equal(carm_build_curve_end(&f.build, 1), 100 * MIB);
-    carm_topo_close(f.topo);
     open_fixture(&f, two_sockets, (struct carm_build_words){.levels = "L1,L2"});
     assert_int_equal(carm_build_curve_end(&f.build, 2), 2.5 * 2 * MIB);
-    carm_topo_close(f.topo);
     open_fixture(&f, "pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
                  (struct carm_build_words){.memory = "8G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 8 * 480 * MIB);
-    carm_topo_close(f.topo);
 }
 
 TEST(working_sets_lie_inside_their_level)
@@ -119,7 +114,6 @@ TEST(working_sets_lie_inside_their_level)
         assert_string_equal(levels.levels[3].name, "DRAM");
         assert_true((double)levels.levels[3].sets[0] * threads > 8.0 * size[2]);
     }
-    carm_topo_close(f.topo);
 }
 
 /* 480 MiB by the OS, 100 of them ours: half of the reported size would be memory. */
@@ -138,7 +132,6 @@ TEST(a_misreported_cache_is_said)
     for (size_t k = 0; k < l3->nsets; k++) {
         assert_true((double)l3->sets[k] < 100 * MIB);
     }
-    carm_topo_close(f.topo);
 }
 
 /* A burst seemed to end the first cache at 10 KiB, and others hold most of the last: the first is tried at its
@@ -160,7 +153,6 @@ TEST(early_ends_are_not_believed)
         assert_true((double)l3->sets[i] > 1 * MIB && (double)l3->sets[i] < 9 * MIB);
     }
     assert_true((double)l3->sets[l3->nsets - 1] < 4 * MIB);
-    carm_topo_close(f.topo);
 }
 
 /* A curve of more threads that is too restless for a plateau: the cache is the same one. */
@@ -202,7 +194,6 @@ TEST(unclear_caches_are_borrowed)
     assert_near(two.levels[1].range.hi, 2.0 * one.levels[1].range.hi, 1.0); /* two instances */
     assert_true(two.levels[1].nsets > 0);
     assert_false(two.levels[2].borrowed);
-    carm_topo_close(f.topo);
 }
 
 /* A clock that strides by a fifth from point to point: plateaus per second are gone, those per cycle
@@ -229,7 +220,6 @@ TEST(a_wandering_clock_hides_nothing)
         assert_true(levels.levels[i].range.resolved);
         assert_near(levels.levels[i].range.bandwidth, value[i], 1e-3 * value[i]);
     }
-    carm_topo_close(f.topo);
 }
 
 TEST(levels_without_reported_caches)
@@ -248,7 +238,6 @@ TEST(levels_without_reported_caches)
         assert_true(levels.levels[i].range.resolved);
         assert_near(levels.levels[i].range.bandwidth, value[i], 1.0);
     }
-    carm_topo_close(f.topo);
 }
 
 /* Neighbours slow the last cache in three rounds of four, down to the first points of memory: the plateau seems to
@@ -297,7 +286,6 @@ TEST(a_late_end_needs_the_fastest_rounds)
         assert_int_equal(levels.levels[2].range.knee < 40 * MIB, seldom);
         assert_true(levels.levels[1].range.knee < 2 * MIB);
         free(curve.points);
-        carm_topo_close(f.topo);
     }
 }
 

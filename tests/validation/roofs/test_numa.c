@@ -4,6 +4,7 @@
 #include "harness/machine/buffer.h"
 #include "harness/machine/clock.h"
 #include "tests/models/model_text.h"
+#include "tests/topo.h"
 #include "validation/roofs/numa.h"
 
 enum { GB = 1 << 30 };
@@ -104,24 +105,18 @@ TEST(pages_are_bound)
 
 TEST(nodes_of_machines)
 {
-    struct carm_topo *t = NULL;
+    struct carm_topo *t = topo_of("pack:2 [numa(memory=1GB)] l3:2(size=32MB) core:4 "
+                                  "l2:1(size=1MB) l1:1(size=32KB) pu:2",
+                                  NULL);
     struct carm_topo_memory m[8];
-    assert_int_equal(carm_topo_open(&t,
-                                    "pack:2 [numa(memory=1GB)] l3:2(size=32MB) core:4 "
-                                    "l2:1(size=1MB) l1:1(size=32KB) pu:2",
-                                    NULL, &err),
-                     0);
     assert_int_equal(carm_topo_memories(t, m, 8), 2);
     assert_true(m[1].node == 1 && m[1].cores == 8 && m[1].bytes > 0);
     assert_true(carm_topo_memory_has(t, 1, 16) && !carm_topo_memory_has(t, 0, 16));
     assert_true(carm_build_numa_seconds(t) == 2.0);
-    carm_topo_close(t);
-    assert_ok(carm_topo_open(&t, "pack:8 [numa(memory=1GB)] core:64 pu:1", NULL, &err));
+    t = topo_of("pack:8 [numa(memory=1GB)] core:64 pu:1", NULL);
     assert_true(carm_build_numa_seconds(t) == 10.0); /* bounded */
-    carm_topo_close(t);
-    assert_ok(carm_topo_open(&t, "pack:1 [numa(memory=1GB)] core:4 pu:1", NULL, &err));
+    t = topo_of("pack:1 [numa(memory=1GB)] core:4 pu:1", NULL);
     assert_true(carm_build_numa_seconds(t) == 0.0);
-    carm_topo_close(t);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "asm/code.h"
-#include "tests/unit.h"
+#include "tests/topo.h"
 #include "validation/roofs/roofs.h"
 
 static const char machine[] = "pack:1 numa:1 l3:1(size=33554432) core:4 l2:1(size=1048576) "
@@ -25,7 +25,7 @@ static void open_rules(struct rules *r, int level, double one, double four, doub
     static const int threads[] = {1, 4, 8};
     const double rates[] = {one, four, eight};
     memset(r, 0, sizeof *r);
-    assert_ok(carm_topo_open(&r->topo, machine, NULL, &err));
+    r->topo = topo_of(machine, NULL);
     r->build.topo = r->topo;
     r->mix = (struct carm_mix){.loads = 2, .stores = 1};
     for (int i = 0; i < 3; i++) {
@@ -54,7 +54,6 @@ static void check(int level, double one, double four, double eight, size_t at, c
     struct rules r;
     open_rules(&r, level, one, four, eight);
     const size_t broken = carm_build_check_roofs(r.roofs, 3);
-    carm_topo_close(r.topo);
     fail_if(broken != (note ? 1 : 0), "level %d, %g %g %g: %zu break a rule: %s%s%s", level, one,
             four, eight, broken, r.roofs[0].note, r.roofs[1].note, r.roofs[2].note);
     for (size_t i = 0; i < 3; i++) {
@@ -92,7 +91,6 @@ TEST(rules_are_per_cycle)
     open_rules(&r, -1, 100, 320, 330);
     r.roofs[1].pooled.clock_hz = 0.8e9;
     assert_int_equal(carm_build_check_roofs(r.roofs, 3), 0);
-    carm_topo_close(r.topo);
 }
 
 /* Rounds of another number of threads confirm a rate within 1% per core, and no other. */
@@ -112,7 +110,6 @@ TEST(equal_rates_confirm)
     r.roofs[1].pooled.sound = false;
     carm_build_check_roofs(r.roofs, 3);
     assert_int_equal(r.roofs[0].alike, 0);
-    carm_topo_close(r.topo);
 }
 
 /* A figure of one round is held to the rules; a roof that was not measured is not. */
@@ -124,7 +121,6 @@ TEST(one_round_is_a_figure)
             open_rules(&r, -1, 100, 200, 400);
             r.roofs[of].pooled.n = rounds;
             assert_int_equal(carm_build_check_roofs(r.roofs, 2), rounds);
-            carm_topo_close(r.topo);
         }
     }
 }
@@ -226,7 +222,6 @@ TEST(codes_of_fewer_threads_are_compared)
         if (level == 1) {
             assert_ptr_equal(series[1][1].code, &image->codes[LOADS]);
         }
-        carm_topo_close(r.topo);
     }
 }
 
@@ -313,7 +308,6 @@ TEST(codes_are_compared_beside_one_another)
     assert_int_equal(r.roofs[0].best, 0);
     series[1].n = 2;
     assert_near(carm_series_ratio(&series[1], &series[0]), 0.0, 0.0);
-    carm_topo_close(r.topo);
 }
 
 TEST(repetitions_come_in_rounds)

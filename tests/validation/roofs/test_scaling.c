@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a build with --scaling measures on synthetic machines: numbers of threads, layouts, working sets. */
 #include "harness/place/place.h"
-#include "tests/unit.h"
+#include "tests/topo.h"
 #include "validation/roofs/scaling.h"
 
 enum { MIB = 1 << 20 };
@@ -12,13 +12,6 @@ static const char two_sockets[] = "pack:2 [numa(memory=1GB)] l3:2(size=32MB) cor
 static const char one_l3[] =
     "pack:1 [numa(memory=1GB)] l3:1(size=32MB) core:8 l2:1(size=1MB) l1:1(size=32KB) pu:1";
 static const char no_cache[] = "pack:1 [numa(memory=1GB)] core:4 pu:1";
-
-static struct carm_topo *open_topo(const char *synthetic)
-{
-    struct carm_topo *t = NULL;
-    assert_ok(carm_topo_open(&t, synthetic, NULL, &err));
-    return t;
-}
 
 static void plan(struct carm_topo *topo, const char *threads, struct carm_scaling_plan *out)
 {
@@ -31,7 +24,7 @@ static void plan(struct carm_topo *topo, const char *threads, struct carm_scalin
 
 TEST(first_numbers_are_places)
 {
-    struct carm_topo *t = open_topo(two_sockets);
+    struct carm_topo *t = topo_of(two_sockets, NULL);
     struct carm_scaling_plan p;
     const int sixteen[] = {1, 2, 4, 8, 16};
     plan(t, "1,cores", &p);
@@ -42,35 +35,31 @@ TEST(first_numbers_are_places)
     const int all[] = {1, 2, 4, 6, 8, 16, 32};
     assert_int_equal(p.n, 7);
     assert_memory_equal(p.steps, all, sizeof all);
-    carm_topo_close(t);
-    t = open_topo(one_l3);
+    t = topo_of(one_l3, NULL);
     plan(t, "1,cores", &p);
     assert_false(p.spread); /* the same CPUs */
-    carm_topo_close(t);
-    t = open_topo(two_sockets);
+    t = topo_of(two_sockets, NULL);
     plan(t, "1/l3", &p); /* one layout, its own */
     const int four[] = {1, 2, 4};
     assert_int_equal(p.n, 3);
     assert_memory_equal(p.steps, four, sizeof four);
     assert_false(p.spread);
-    carm_topo_close(t);
 }
 
 TEST(spread_goes_round)
 {
-    struct carm_topo *t = open_topo(two_sockets);
+    struct carm_topo *t = topo_of(two_sockets, NULL);
     int order[32];
     const int first[] = {0, 16, 8, 24, 2, 18, 10, 26};
     assert_int_equal(carm_topo_spread(t, order), 0);
     assert_memory_equal(order, first, sizeof first);
     assert_int_equal(t->order[1], 2); /* as it was */
-    carm_topo_close(t);
 }
 
 /* A working set fills each cache, and memory beyond it, as that of the roof does. */
 TEST(sets_fill_caches_alike)
 {
-    struct carm_topo *t = open_topo(two_sockets);
+    struct carm_topo *t = topo_of(two_sockets, NULL);
     struct carm_topo spread = *t;
     int order[32];
     const size_t l3 = 2;
@@ -86,10 +75,8 @@ TEST(sets_fill_caches_alike)
     assert_int_equal(carm_scaling_set(&spread, t, dram, 32 * MIB, 16, 8), 64 * MIB);
     /* of one thread's roof */
     assert_int_equal(carm_scaling_set(t, t, dram, 128 * MIB, 1, 4), 32 * MIB);
-    carm_topo_close(t);
-    t = open_topo(no_cache);
+    t = topo_of(no_cache, NULL);
     assert_int_equal(carm_scaling_set(t, t, 0, 8 * MIB, 4, 2), 16 * MIB);
-    carm_topo_close(t);
 }
 
 RUN_TESTS(NULL, NULL)
