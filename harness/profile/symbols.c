@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -436,6 +437,16 @@ bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, co
         find_call(unit, address, file, line);
     }
     return true;
+}
+
+uint64_t carm_symbols_line_bytes(const struct carm_symbols_module *module)
+{
+    const char *debug = NULL;
+    struct stat s;
+    if (module->dwfl) {
+        (void)dwfl_module_info(module->dwfl, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
+    }
+    return debug && stat(debug, &s) == 0 ? (uint64_t)s.st_size : 0;
 }
 
 char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,

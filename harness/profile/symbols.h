@@ -48,6 +48,9 @@ char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_mod
 bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, const char **file,
                        int *line);
 
+/* Bytes of the module's own debug file, which are read for the first line; 0 = it has none. */
+uint64_t carm_symbols_line_bytes(const struct carm_symbols_module *module);
+
 /* "solve.c:42" without folders; "" = not known. Of an intrinsic or a function of the C++ library that was inlined:
  * the line of its call. returns dst */
 char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,

@@ -612,6 +612,32 @@ small --whole -o points.csv && cp "$tmp/small/points.csv" "$tmp/before" &&
         'points.csv loops.json page.html ' ]
 ok "a file system without room"
 
+# of libraries, such files are large and compressed: reading libc's takes longer than counting a short program
+cat >"$tmp/apart.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void spin(long n)
+{
+    for (long i = 0; i < n; i++) {
+        __asm__ volatile("");
+    }
+}
+int main(int argc, char **argv)
+{
+    spin(atol(argv[argc - 1]));
+    return 0;
+}
+END
+# apart N: the row of the function, counted with that argument
+apart() {
+    rm -f "$tmp/apart.csv"
+    run -q --functions --min-share 0 --no-time -o "$tmp/apart.csv" "$tmp/apart" "$1"
+    grep '^apart: spin,' "$tmp/apart.csv"
+}
+${CC:-cc} -g -O1 -o "$tmp/apart" "$tmp/apart.c" && objcopy --only-keep-debug "$tmp/apart" "$tmp/apart.debug" &&
+    strip "$tmp/apart" && objcopy --add-gnu-debuglink="$tmp/apart.debug" "$tmp/apart" &&
+    ! apart 1 | grep -q apart.c: && apart 10000000 | grep -q ',apart.c:[34],apart,'
+ok "a debug file of its own is read for lines where its code has executed enough"
+
 run --loops --whole "$tmp/true"
 [ $? -eq 2 ] && grep -q '^carm: choose one of --loops, --functions and --whole' "$tmp/err"
 ok "refuses two kinds of parts"
