@@ -23,7 +23,7 @@ loses "a script" plot --script "$model"
 loses "a network as JSON" sol transformer-block --arch b200 --json
 loses "points as JSON" compare --json "$top/tests/data/gates-before.csv" "$top/tests/data/gates-after.csv" "$model"
 if run report -o "$tmp/page.html" "$model"; then
-    awk 'BEGIN { print "name,flops,bytes,seconds"; for (i = 0; i < 25000; i++) print "p" i ",1e9,8e9,1" }' >"$tmp/many.csv"
+    awk 'BEGIN { print "name,flops,bytes,seconds"; for (i = 0; i < 25000; i++) printf "%0900d,1e9,8e9,1\n", i }' >"$tmp/many.csv"
     run report -o - "$model" && [ ! -s "$tmp/err" ] && run report -o - "$model" "$tmp/many.csv" &&
         grep -q 'note: the page has 2[0-9] MB' "$tmp/err"
     ok "a note of a page too large for a browser"

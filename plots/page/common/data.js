@@ -10,7 +10,30 @@ function readData() {
     throw new Error(`the page knows carm-model/1, the data is ${data.model.schema}`);
   }
   completeSets(data.model);
+  fillMany(data);
   return data;
+}
+
+// Of many points only those that took longest are objects in the data; the others become ones of their figures.
+function fillMany(data) {
+  const { many, places } = data;
+  if (!many) {
+    return;
+  }
+  const over = Object.fromEntries(Object.values(KEYS).map((key) => [key, new Set(many[key].over)]));
+  const placeOf = (key, i) => {
+    const m = many[key];
+    return !m.bound || m.bound[i] < 0 ? null : {
+      intensity: m.intensity[i], share: m.share[i], roof: many.performance[i] / m.share[i], bound: many.bounds[m.bound[i]],
+      above: known(m.left[i]) ? { left: m.left[i] } : null, over: over[key].has(i), advice: "",
+    };
+  };
+  data.untold = places.filter((p) => !p).length;
+  data.places = places.map((p, i) => p || {
+    name: many.name[i], performance: many.performance[i], seconds: many.seconds[i],
+    roofs: many.sets[many.set[i]] || null, metric: (many.sets[many.set[i]] || {}).metric || undefined,
+    cache_aware: placeOf("cache_aware", i), original: placeOf("original", i), not_placed: [], note: "",
+  });
 }
 
 // Sets of vectors that have computation alone take the memory of the other of dp and sp, as carm_scaling_fill does.

@@ -11,8 +11,8 @@
 #include "models/ceilings.h"
 #include "models/file/points.h"
 #include "models/latency.h"
-#include "models/place/json.h"
 #include "models/scaling.h"
+#include "plots/page/report/many.h"
 
 static void put_chain(FILE *out, const char *name, const struct carm_ceiling *list, size_t n)
 {
@@ -73,19 +73,17 @@ static void put_sentences(FILE *out, const struct carm_model *model)
     fputc(']', out);
 }
 
-/* A page of so many has 130 MB, and a browser shows it in some seconds. */
-enum { POINTS_MAX = 100000 };
-
 struct places {
     const struct carm_model *model;
     const struct carm_points_how *how;
     struct carm_place_choices *choices;
-    struct carm_place_json json;
+    struct carm_report_points *points;
     struct carm_point counted;
     struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
 };
 
-static void put_point(struct places *s, const struct carm_point *point)
+static int add_point(struct places *s, const struct carm_point *point, size_t file,
+                     struct carm_err *err)
 {
     struct carm_place_choice choice;
     char host[192];
@@ -93,10 +91,10 @@ static void put_point(struct places *s, const struct carm_point *point)
     carm_place_choose(s->choices, point, &choice);
     const char *unplaced = carm_placed_count(&s->counted, point, &choice);
     carm_placed_fill(&s->placed, &s->counted, &choice, unplaced, host);
-    carm_place_json_put(&s->json, &s->placed);
+    return carm_report_points_add(s->points, &s->placed, file, err);
 }
 
-static int read_points(struct places *s, const char *path, struct carm_err *err)
+static int read_points(struct places *s, const char *path, size_t file, struct carm_err *err)
 {
     struct carm_points *points = NULL;
     struct carm_point point;
@@ -106,28 +104,20 @@ static int read_points(struct places *s, const char *path, struct carm_err *err)
         if (rc <= 0) {
             break;
         }
-        rc = s->json.points < POINTS_MAX
-                 ? 0
-                 : carm_fail(err, CARM_EINVAL,
-                             "a page can show at most %d points; give fewer (carm place takes any "
-                             "number)",
-                             POINTS_MAX);
-        if (!rc) {
-            put_point(s, &point);
-        }
+        rc = add_point(s, &point, file, err);
     }
     carm_points_close(points);
     return rc;
 }
 
-/* The JSON array of all points of the files, placed as `carm place --json` places them; [] for none. */
+/* "places" of all points of the files, placed as `carm place --json` places them; [] for none. */
 static int put_places(FILE *out, const struct carm_report_input *in, struct carm_err *err)
 {
     const struct carm_model *model = in->model;
     const size_t n = in->npoints;
     const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};
     if (n == 0) {
-        fputs("[]", out);
+        fputs(",\n\"places\": []", out);
         return 0;
     }
     struct places *s = calloc(1, sizeof *s);
@@ -136,22 +126,18 @@ static int put_places(FILE *out, const struct carm_report_input *in, struct carm
     }
     s->model = model;
     s->how = in->how;
-    s->json = (struct carm_place_json){.out = out};
-    int rc = carm_place_choices_open(&s->choices, model, &words, err);
-    if (!rc) {
-        carm_place_json_begin(&s->json);
-    }
+    s->points = carm_report_points_open();
+    int rc = s->points ? carm_place_choices_open(&s->choices, model, &words, err)
+                       : carm_fail(err, CARM_ENOMEM, "not enough memory to place points");
     for (size_t i = 0; i < n && !rc; i++) {
-        s->json.file = i;
-        rc = read_points(s, in->points[i], err);
+        rc = read_points(s, in->points[i], i, err);
     }
-    if (!rc && s->json.points == 0) {
+    if (!rc && carm_report_points_count(s->points) == 0) {
         rc = carm_fail(err, CARM_EINVAL, "no points: %.200s%s only a header", in->points[0],
                        n > 1 ? " and the other files have" : " has");
     }
-    if (!rc) {
-        carm_place_json_end(&s->json);
-    }
+    rc = rc ? rc : carm_report_points_put(out, s->points, err);
+    carm_report_points_close(s->points);
     carm_place_choices_close(s->choices);
     free(s);
     return rc;
@@ -173,7 +159,6 @@ static int put_object(FILE *out, const struct carm_report_input *in, struct carm
     put_chains(out, in->model, ceilings);
     free(ceilings);
     put_sentences(out, in->model);
-    fputs(",\n\"places\": ", out);
     const int rc = put_places(out, in, err);
     fprintf(out, ",\n\"loops\": %s}\n", in->loops ? in->loops : "[]");
     return rc;

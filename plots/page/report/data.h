@@ -19,7 +19,7 @@ struct carm_report_input {
 };
 
 /* The object as text: title, generated, version, model (the file's text), ceilings (of the sets that
- * have measured ones), places, loops.
+ * have measured ones), places and, of many points, many (plots/page/report/many.h), loops.
  * *text is to be released with free
  * returns 0, -CARM_ENOMEM, -CARM_EINVAL (files without points), or as carm_points_open and
  * carm_points_next do */

@@ -37,7 +37,7 @@ function adviceOf(p) {
 // A verdict knows the cause, where its place under the roofs has several.
 function adviceCell(p) {
   const advice = p.verdict && p.verdict.limit !== "unknown" ? [el("div", {}, el("b", {}, "verdict: "), p.verdict.text)]
-    : MODELS.filter((which) => p[KEYS[which]]).map((which) => el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
+    : MODELS.filter((which) => (p[KEYS[which]] || {}).advice).map((which) => el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
   if (p.levels) {
     advice.push(el("div", { class: "levels" }, el("b", {}, "levels: "), p.levels_advice));
   }
@@ -187,4 +187,8 @@ function makePlaces(report) {
         "; point at a row to see its point in the plots; click a head to sort")),
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...heads)), el("tbody", { role: "rowgroup" }))),
     more);
+  if (report.data.many) {
+    const told = places.length - report.data.untold;
+    section.append(el("p", { class: "hint" }, `What to try is here for the ${told} points that took longest; carm place has it for all.`));
+  }
 }

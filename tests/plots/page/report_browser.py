@@ -138,6 +138,21 @@ def crowd_of_500(b, _url, pages):
     table.many_rows(b)
 
 
+def figures_of_many(b, _url, pages):
+    """Beyond some 2000 points, those that took longest have advice, and the others their figures."""
+    rows = "name,flops,bytes,seconds\n" + "".join("p%d,1e9,8e9,%d\n" % (i, 5000 - i) for i in range(2500))
+    drawn.loads(b, pages.make("many", pages.model, rows), pages)
+    cells = """return ['p3', 'p2499'].map((name) => {
+        const s = document.getElementById('search'); s.value = name; s.dispatchEvent(new Event('input'));
+        return Object.fromEntries([...[...document.querySelectorAll('#places tbody tr')].find((r) => r.dataset.name === name).cells]
+            .map((c) => [c.dataset.label, c.textContent])); })"""
+    told, short = b.js(cells)
+    assert "cache-aware: " in told["what to try, notes"] and short["what to try, notes"] in ("", "\u2013"), (told, short)
+    assert short["flop/s"] == "399.8 kflop/s" and short["flop/byte (core)"] == "0.125", short
+    assert {told[k] for k in ("under", "bound by (core)")} == {short[k] for k in ("under", "bound by (core)")}, (told, short)
+    assert "is here for the 500 points that took longest" in b.js("return document.getElementById('placement').textContent")
+
+
 def before_and_after(b, _url, pages):
     """Two files of points: an arrow for each name that is in both and has moved."""
     name, intensity, rate, dram = POINTS[0]
@@ -202,6 +217,7 @@ def tests():
     yield "verdicts come first, and open their loops", lambda b, pages: verdicts(b, None, pages)
     yield "names keep their ends, equal peaks share a label", lambda b, pages: labels(b, None, pages)
     yield "500 points", lambda b, pages: crowd_of_500(b, None, pages)
+    yield "figures of many points", lambda b, pages: figures_of_many(b, None, pages)
     yield "every toggle changes what is drawn", on("sample", hands.toggles_change_what_is_drawn)
     yield "hovering a roof tells its value, interval and code", on("sample", hands.hover_roofs)
     yield "hovering a point tells its values", on("sample", hands.hover_points)

@@ -106,6 +106,48 @@ sys.exit(len(text) - len(data[0]) > 400000)' "$tmp/a.html"
     python3 "$tmp/data.py" "$tmp/time.html" "$model" >"$tmp/out" 2>"$tmp/err"
     ok "... without points, none"
 
+    # of many points: figures of all, objects of those that took longest
+    awk 'BEGIN { print "name,flops,bytes,seconds,dram_bytes,threads,operations,metric"
+        for (i = 0; i < 2500; i++) {
+            if (i % 100 == 7) print "\"<p" i ">\",,8e9,1,,1,,"
+            else if (i % 100 == 8) print "p" i ",,8e9,1,,1,1e8,exchange"
+            else print "p" i "," i * 1e8 ",8e9," (i % 977 + 1) / 100 "," (i % 2 ? i * 1e7 : "") ",1,,"
+        } }' >"$tmp/many.csv"
+    cat >"$tmp/many.py" <<'PY'
+import json, sys
+from structure import check
+data, _ = check(open(sys.argv[1], encoding="utf-8").read())
+wanted = json.load(open(sys.argv[2]))
+places, m = data["places"], data["many"]
+assert len(places) == len(wanted) == 2500
+longest = sorted(range(2500), key=lambda i: (-wanted[i]["seconds"], i))[:500]
+assert sorted(longest) == [i for i, p in enumerate(places) if p], "other objects"
+assert all(p is None or p == w for p, w in zip(places, wanted))
+def same(name, got, want):
+    assert (got is None) == (want is None) and (want is None or abs(got - want) <= 5.1e-4 * abs(want)), (name, got, want)
+for i, w in enumerate(wanted):
+    assert m["name"][i] == w["name"]
+    same("performance", m["performance"][i], w["performance"])
+    same("seconds", m["seconds"][i], w["seconds"])
+    roofs = m["sets"][m["set"][i]] if m["set"][i] >= 0 else None
+    assert (roofs is None) == (w["roofs"] is None)
+    if roofs:
+        assert {**w["roofs"], "metric": w.get("metric", "")} == roofs, (roofs, w["roofs"])
+    for key in ("cache_aware", "original"):
+        at, figures = w[key], m[key]
+        assert (figures["bound"][i] >= 0) == (at is not None)
+        if at:
+            assert m["bounds"][figures["bound"][i]] == at["bound"] and (i in figures["over"]) == at["over"]
+            same("intensity", figures["intensity"][i], at["intensity"])
+            same("share", figures["share"][i], at["share"])
+            same("left", figures["left"][i], at["above"] and at["above"]["left"])
+assert m["original"]["over"] and any(p["not_placed"] for p in wanted)
+PY
+    "$carm" place --no-measure --json "$model" "$tmp/many.csv" >"$tmp/places.json" 2>/dev/null
+    run "$model" "$tmp/many.csv" -o "$tmp/many.html" && [ "$(wc -c <"$tmp/many.html")" -lt 1500000 ] &&
+        python3 "$tmp/many.py" "$tmp/many.html" "$tmp/places.json" >"$tmp/out" 2>"$tmp/err"
+    ok "many points come as arrays, those that took longest as carm place --json gives them"
+
     cat >"$tmp/ceilings.py" <<'PY'
 import json, sys
 from structure import check
