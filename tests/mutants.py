@@ -33,7 +33,8 @@ ROOMS = {
     "harness/machine": ["harness/machine"],
     "models": ["models"],
     "validation": ["validation", "harness/machine/test_search.c"],
-    "run": ["run", "cli/run_test.sh", "cli/run_levels_test.sh", "cli/run_what_if_test.sh"],
+    "run": ["run", "cli/run_test.sh", "cli/run_levels_test.sh", "cli/run_what_if_test.sh", "cli/marks_test.sh",
+            "cli/compare_test.sh"],
 }
 
 # What a change turns into what. Each pattern matches one place of a line of code without comments.
@@ -200,12 +201,12 @@ class Room:
         line = self.links[suite].format(out=out, before=before)
         return self.sh("cc -Wl,--strip-debug" + line[line.index(" "):].replace("build/libcarm-all.a", library))
 
-    def runs(self, suite, program, env=None):
+    def runs(self, suite, program):
         """Whether a suite passes (None: it ran out of CPU time), and its CPU seconds."""
         known = self.known.get(suite, {"cpu": 60.0, "seconds": 300.0})
         cpu = int(5 + 5 * known["cpu"])
         env = dict(os.environ, CARM=os.path.join(self.top, "build/carm"), CARM_TOP=self.top, TMPDIR=self.folder,
-                   CMOCKA_MESSAGE_OUTPUT="tap", **(env or {}))
+                   CMOCKA_MESSAGE_OUTPUT="tap")
         if suite.endswith(".sh"):
             env["CARM"] = os.path.join(self.top, program)
 
@@ -277,29 +278,29 @@ class Room:
         self.sh(f"ar rcsD {self.folder}/recording.a {' '.join(names)}")
 
     def record_suite(self, suite):
-        program, counts = self.beside(suite), os.path.join(self.folder, "counts")
+        program, data = self.beside(suite), {}
         facts = {"sound": False, "cpu": 60.0, "seconds": 300.0, "lines": {}, "code": {}}
+        for unit in self.units:  # where a process adds its counts: scripts clear the environment, which could say another place
+            data[unit] = os.path.join(self.top, self.kept, unit[:-2] + ".gcda")
+            if os.path.exists(data[unit]):
+                os.unlink(data[unit])
         if not self.links_as(suite, program, f"--coverage -Wl,--wrap=_exit {self.folder}/exit.o", f"{self.folder}/recording.a"):
             print(f"{suite} cannot be linked with units that record", flush=True)
             return facts
         begin = time.monotonic()
         for _ in range(2):  # a second time where the machine disturbed it
-            passed, facts["cpu"] = self.runs(suite, program, {"GCOV_PREFIX": counts})
+            passed, facts["cpu"] = self.runs(suite, program)
             if passed:
                 break
         facts["failure"] = self.failure
         facts["sound"], facts["seconds"] = bool(passed), time.monotonic() - begin
-        here = counts + os.path.join(self.top, self.kept)
         for unit in self.units:
-            data = os.path.join(here, unit[:-2] + ".gcda")
-            if not os.path.exists(data):
+            if not os.path.exists(data[unit]):
                 continue
-            shutil.copy(os.path.join(self.top, self.kept, unit[:-2] + ".gcno"), os.path.dirname(data))
-            for file in json.loads(self.output("gcov", "--json-format", "--stdout", data) or '{"files": []}')["files"]:
+            for file in json.loads(self.output("gcov", "--json-format", "--stdout", data[unit]) or '{"files": []}')["files"]:
                 if file["file"] == unit:
                     facts["code"][unit] = [line["line_number"] for line in file["lines"]]
                     facts["lines"][unit] = [line["line_number"] for line in file["lines"] if line["count"]]
-        shutil.rmtree(counts, ignore_errors=True)
         os.unlink(os.path.join(self.top, program))
         return facts
 

@@ -24,6 +24,7 @@ TEST(runs_and_tells_the_status)
     assert_ok(carm_launch_open(&l, argv, NULL, 0, &err));
     /* held: a program that is not let go has not ended */
     assert_int_equal(waitpid(l.pid, &status, WNOHANG), 0);
+    assert_true(l.keeper >= 0);
     assert_ok(carm_launch_go(&l, "sh", &err));
     assert_ok(carm_launch_wait(&l, &status, &usage, &err));
     assert_true(WIFEXITED(status));

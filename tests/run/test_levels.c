@@ -5,6 +5,7 @@
 
 #include "harness/translate/addresses.h"
 #include "models/latency.h"
+#include "run/change.h"
 #include "run/verdict.h"
 #include "tests/unit.h"
 
@@ -36,8 +37,9 @@ static const struct carm_model model = {.machine = {.cores = 2, .threads = 2},
                                         .latency_curves = &curve,
                                         .nlatency_curves = 1};
 
-/* share  of the accesses to simulate. The block of all instructions was executed a thousand times. */
-static void open_caches(double share)
+/* share    of the accesses to simulate
+ * changed  NULL, or a machine with other caches. The block of all instructions was executed a thousand times. */
+static void open_caches(double share, const struct carm_model *changed)
 {
     const struct carm_executed block = {.module = 0, .at = AT, .executions = 1000};
     memset(&run, 0, sizeof run);
@@ -46,13 +48,13 @@ static void open_caches(double share)
     assert_ok(carm_blocks_add_place(&run.blocks, 1, 2, &block, &err));
     carm_blocks_sort(&run.blocks);
     run.has_blocks = true;
-    assert_ok(carm_run_levels_open(&levels, &model, NULL, carm_run_prefetch_find("none"), share,
+    assert_ok(carm_run_levels_open(&levels, &model, changed, carm_run_prefetch_find("none"), share,
                                    true, &sink, &err));
 }
 
 static int set_up(void **state)
 {
-    open_caches(1.0);
+    open_caches(1.0, NULL);
     return 0;
 }
 
@@ -80,15 +82,16 @@ static void load(unsigned at, uint64_t address)
 /* The program's end: instructions go to rows, row 0 below and row 1 from an offset in the block. */
 static void end(unsigned border)
 {
-    size_t n = 0;
+    size_t n = 0, unknown = 0;
     carm_run_levels_take(levels, &run, true);
     assert_string_equal(run.row.note, "");
     assert_ok(carm_run_levels_places(levels, &run.blocks, &places, &n, &err));
     for (size_t i = 0; i < n; i++) {
         const bool known = places[i].module != CARM_PROFILE_NOWHERE;
-        assert_true(known == (i > 0));
+        unknown += !known;
         places[i].row = known && places[i].at >= AT + border ? 1 : 0;
     }
+    assert_int_equal(unknown, carm_run_levels_changed(levels) ? 2 : 1); /* number 0 */
     assert_ok(carm_run_levels_fold(levels, &run.blocks, places, 2, &err));
 }
 
@@ -266,6 +269,39 @@ TEST_BETWEEN(loads_behind_stores, set_up, tear_down)
     }
 }
 
+/* Half of the sets, by which the figures are doubled: sweeps over twice what L2 holds. Of L1 and a sample, misses of
+ * capacity and of conflicts are known only as a sum. */
+TEST_BETWEEN(sampled, NULL, tear_down)
+{
+    struct carm_run_places p;
+    double lines[CARM_HIERARCHY_LEVELS_MAX];
+    struct carm_counts *c = &run.row.counts;
+    open_caches(0.5, NULL);
+    assert_true(carm_run_levels_about(levels)->sampled);
+    for (int sweep = 0; sweep < 4; sweep++) {
+        for (uint64_t k = 0; k < 2048; k++) {
+            load(0, BASE + LINE * k);
+            load(0, BASE + LINE * k); /* hits */
+        }
+    }
+    carm_count_put(c, CARM_Q_LOADS, 4 * 4096, CARM_COUNTED_TRANSLATED);
+    carm_count_put(c, CARM_Q_STORES, 0, CARM_COUNTED_TRANSLATED);
+    end(8);
+    assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT, lines, &p));
+    assert_near(lines[0], 0.0, 1e-9);
+    assert_near(lines[1], 4 * 2048, 1e-6);
+    assert_near(p.pages, 32.0, 0.26 * 32); /* twice the error of the sketch */
+    assert_near(p.split, 0.0, 0.0);
+    assert_near(c->q[CARM_Q_L2_BYTES].value, 4 * 2048 * LINE, 1e-3);
+    assert_near(c->q[CARM_Q_DRAM_BYTES].value, 4 * 2048 * LINE, 1e-3);
+    assert_near(carm_run_levels_about(levels)->whole.levels[0].lookups, 4 * 4096, 0.0);
+    assert_true(carm_count_has(c, CARM_Q_L2_COMPULSORY));
+    assert_false(carm_count_has(c, CARM_Q_L2_COMPULSORY + CARM_MISS_CAPACITY));
+    assert_false(carm_count_has(c, CARM_Q_L2_COMPULSORY + CARM_MISS_CONFLICT));
+    assert_true(carm_count_has(c, CARM_Q_DRAM_COMPULSORY + CARM_MISS_CAPACITY));
+    assert_true(carm_count_has(c, CARM_Q_DRAM_COMPULSORY + CARM_MISS_CONFLICT));
+}
+
 /* ---- verdicts ---- */
 
 static struct carm_memory_roof memory[] = {{.level = "L2", .ldst = "1:0", .bandwidth = 64e9},
@@ -297,6 +333,7 @@ static struct carm_in_flight in_flight[] = {
     {.level = "DRAM", .code = CARM_ALIASED_LOADS, .page_bytes = PAGE, .rate = 4e7},
     {.level = CARM_WALK, .code = CARM_WALK_NEAR_LOADS, .page_bytes = PAGE, .rate = 2e8},
     {.level = CARM_WALK, .code = CARM_WALK_FAR_LOADS, .page_bytes = PAGE, .rate = 1e8}};
+static struct carm_core_pair pair = {.seconds = 50e-9};
 static const struct carm_microarchitecture core = {
     .issue = 4.0,
     .code_line = 64.0,
@@ -312,6 +349,7 @@ static const struct carm_microarchitecture core = {
 struct loop {
     const char *code; /* hexadecimal; '|' = its second piece begins */
     void (*iterate)(uint64_t k);
+    double ns;            /* of an iteration, measured */
     const char *bounds;   /* of an iteration: limits and ns, from the largest */
     const char *accesses; /* offset of the instruction, lines that it brings into L1 */
     const char *rest;     /* share of the lines' bytes that is used, largest stride, words */
@@ -319,20 +357,23 @@ struct loop {
 
 enum { TIMES = 1000 };
 
-static void judge(const struct loop *loop, struct carm_run_verdict *out)
+/* threads  of the row. changed: NULL, or out: the same on the machine with other caches */
+static void judge(const struct loop *loop, int threads, struct carm_run_verdict *out,
+                  struct carm_run_changed *changed)
 {
     uint8_t bytes[128];
     size_t n = 0, second = 0;
     struct carm_model machine = model;
-    struct carm_profile_row row = {.kind = CARM_PROFILE_LOOP,
-                                   .code = 1,
-                                   .executions = TIMES,
-                                   .samples = 100,
-                                   .share = 0.5,
-                                   .seconds = TIMES * 1e-6,
-                                   .threads = 1,
-                                   .entries_low = 1,
-                                   .entries_high = 1};
+    struct carm_profile_row rows[2] = {{.kind = CARM_PROFILE_LOOP,
+                                        .code = 1,
+                                        .executions = TIMES,
+                                        .samples = 100,
+                                        .share = 0.5,
+                                        .seconds = TIMES * loop->ns * 1e-9,
+                                        .threads = threads,
+                                        .entries_low = 1,
+                                        .entries_high = 1},
+                                       {.kind = CARM_PROFILE_OTHERS, .share = 0.5}};
     struct carm_flow_code code = {.inner = true, .at = AT, .iterations = TIMES};
     for (const char *c = loop->code; *c;) {
         char *next = NULL;
@@ -349,8 +390,8 @@ static void judge(const struct loop *loop, struct carm_run_verdict *out)
          .taken = TIMES - 1,
          .jumps = true,
          .falls = true}};
-    const struct carm_profile profile = {.rows = &row,
-                                         .nrows = 1,
+    const struct carm_profile profile = {.rows = rows,
+                                         .nrows = 2,
                                          .codes = &code,
                                          .ncodes = 1,
                                          .has_counts = true,
@@ -362,10 +403,12 @@ static void judge(const struct loop *loop, struct carm_run_verdict *out)
     machine.nlatency = sizeof latency / sizeof *latency;
     machine.in_flight = in_flight;
     machine.nin_flight = sizeof in_flight / sizeof *in_flight;
+    machine.core_to_core = &pair;
+    machine.ncore_to_core = 1;
     for (uint64_t k = 0; k < TIMES; k++) {
         loop->iterate(k);
     }
-    end(64);
+    end(128);
     assert_ok(
         carm_flow_ops_decode(bytes, n, AT, TIMES, &code.ops, &code.nops, &code.ops_room, &err));
     for (size_t i = 0; i < code.nops; i++) {
@@ -376,6 +419,9 @@ static void judge(const struct loop *loop, struct carm_run_verdict *out)
     code.npieces = second ? 2 : 1;
     assert_ok(carm_run_verdicts(&v, &run, &profile, levels, &machine, &core, &err));
     *out = v[0];
+    if (changed) {
+        assert_ok(carm_run_change(changed, &run, &profile, v, levels, &machine, &core, &err));
+    }
     free(v);
     free(code.ops);
 }
@@ -445,51 +491,57 @@ static void nothing(uint64_t k)
     load(0, BASE);
 }
 
+static void elsewhere(uint64_t k)
+{
+    load(64, BASE);
+}
+
 static const struct loop loops[] = {
     /* mov rax, [rdi]; add rdi, 64: bytes 60..67, two lines; the first comes from memory for each but the last */
-    {"48 8b 07 48 83 c7 40 48 39 d7 75 f4", split,
+    {"48 8b 07 48 83 c7 40 48 39 d7 75 f4", split, 1000,
      "dram 4.004, l2 1.001, loads 0.25, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, tlb 0.08",
      "load at 0 1.001", "0.1249, 0"},
     /* rep movsb of a line: 64 bytes come and 64 go, half of them written */
-    {"f3 a4 83 e9 01 75 f9", copy,
+    {"f3 a4 83 e9 01 75 f9", copy, 1000,
      "latency 201.25, dram 16, l2 4, chain 1.25, stores 0.25, issue 0.24975, integer 0.125, issue 0.125, loads 0.125",
      "store at 0 2", "1, 0"},
     /* mov rax, [rdi]; add rdi, rbx of two pages: a third of a far walk, at 5 and 10 ns */
-    {"48 8b 07 48 01 df 48 39 d7 75 f5", regular,
+    {"48 8b 07 48 01 df 48 39 d7 75 f5", regular, 1000,
      "latency 25, latency 10, latency 10, tlb 6.6933, dram 4, l2 1, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, loads 0.125",
      "load at 0 1", "0.125, 8192, leaps, scattered"},
     /* add [rdi], rax; mov rax, [rdi + 4096]; mov rax, [rdi + 8]: two lines, one of them stored to, 20 and 10 ns; 25 each
      * as they are of one set; two loads behind the store, 3 cycles each */
     {"48 01 07 48 8b 87 00 10 00 00 48 8b 47 08 48 81 c7 00 20 00 00 48 39 d7 75 e6", two_columns,
+     1000,
      "latency 50, latency 30, latency 30, dram 18, l2 4.5, forwarding 1.4992, l1 0.5, loads 0.375, issue 0.3125, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
      "store at 0 1, load at 3 1, load at 10 0", "0.1875, 8192, scattered"},
     /* mov [rdi], rax; mov rax, [rdi + 65536]: three lines for two of bytes, a third of them written, at 9.6 GB/s */
-    {"48 89 07 48 8b 87 00 00 01 00 48 83 c7 08 48 39 d7 75 ed", behind,
+    {"48 89 07 48 8b 87 00 00 01 00 48 83 c7 08 48 39 d7 75 ed", behind, 1000,
      "dram 2.5, forwarding 0.75, l2 0.625, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
      "store at 0 0.125, load at 3 0.125", "1, 0"},
     /* 64 bytes of nops fall into the second line */
     {"66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 90 |83 e9 01 75 bb",
-     nothing,
+     nothing, 1000,
      "issue 0.5625, issue 0.49975, chain 0.25, issue 0.24975, integer 0.0625, dram 0.004, l2 0.001",
      "", "0.125, 0"},
     /* mov rax, [rdi]; mov rbx, [rsi + 8 * rax]: 0.512 lines from memory, 10 ns each, and 0.488 from L2, 1 ns each */
-    {"48 8b 07 48 8b 1c c6 48 83 c7 08 48 39 d7 75 f0", indirect,
+    {"48 8b 07 48 8b 1c c6 48 83 c7 08 48 39 d7 75 f0", indirect, 1000,
      "latency 5.608, latency 5.608, dram 2.548, l2 1.125, issue 0.25, loads 0.25, chain 0.25, issue 0.24975, integer 0.125, tlb 0.055",
      "load at 3 1, load at 0 0.125", "0.2222, 2368, scattered"},
     /* mov rax, [rax]: 1 ns, 0.512 times 100 ns more and 0.488 times 3 ns more */
-    {"48 8b 00 83 e9 01 75 f8", chase,
+    {"48 8b 00 83 e9 01 75 f8", chase, 1000,
      "latency 53.664, dram 2.048, chain 1, l2 1, issue 0.24975, issue 0.125, loads 0.125, integer 0.0625, tlb 0.045",
      "load at 0 1", "0.125, 2368, scattered"},
     /* mov rax, [rdi]; add rdi, 4096: near walks */
-    {"48 8b 07 48 81 c7 00 10 00 00 48 39 d7 75 f1", column,
+    {"48 8b 07 48 81 c7 00 10 00 00 48 39 d7 75 f1", column, 1000,
      "latency 25, latency 10, latency 10, tlb 5, dram 4, l2 1, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, loads 0.125",
      "load at 0 1", "0.125, 4096, scattered"},
     /* mov rax, [rdi]; add [rsi + 8 * rax], rbx: lines as above take twice as long, and are written */
-    {"48 8b 07 48 01 1c c6 48 83 c7 08 48 39 d7 75 f0", update,
+    {"48 8b 07 48 01 1c c6 48 83 c7 08 48 39 d7 75 f0", update, 1000,
      "latency 11.216, latency 11.216, dram 7.66, l2 3.5417, l1 0.375, issue 0.25, loads 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
      "store at 3 1, load at 0 0.125", "0.2222, 2368, scattered"},
     /* mov rax, [rdi]; mov [rdi + rsi], rax */
-    {"48 8b 07 48 89 04 37 48 83 c7 08 48 39 d7 75 f0", stream,
+    {"48 8b 07 48 89 04 37 48 83 c7 08 48 39 d7 75 f0", stream, 1000,
      "dram 2.5, l2 0.625, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
      "load at 0 0.125, store at 3 0.125", "1, 0"},
 };
@@ -508,8 +560,8 @@ TEST(verdicts_of_simulated_lines)
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
         char bounds[512] = "", accesses[512] = "", rest[512] = "";
         struct carm_run_verdict v;
-        open_caches(1.0);
-        judge(&loops[i], &v);
+        open_caches(1.0, NULL);
+        judge(&loops[i], 1, &v, NULL);
         for (size_t k = 0; k < v.verdict.bounds.n; k++) {
             const struct carm_lower_bound *b = &v.verdict.bounds.of[k];
             put(bounds, "%s%s %.5g", k ? ", " : "", carm_limit_name(b->limit), 1e9 * b->seconds);
@@ -525,6 +577,60 @@ TEST(verdicts_of_simulated_lines)
         assert_string_equal(bounds, loops[i].bounds);
         assert_string_equal(accesses, loops[i].accesses);
         assert_string_equal(rest, loops[i].rest);
+        tear_down(NULL);
+    }
+}
+
+/* Chases through 512 lines: with an L1 of 1024 lines all but the first access to a line hit, and 1 + 0.512 x 100 ns are
+ * left of 53.664 ns, or of the 60 ns that were measured. The other half of the program stays as it is. */
+TEST_BETWEEN(other_caches, NULL, tear_down)
+{
+    static struct carm_level larger[] = {{.level = "L1", .os_size_bytes = 1024 * LINE},
+                                         {.level = "L2", .os_size_bytes = 1024 * LINE},
+                                         {.level = "DRAM"}};
+    static const struct loop loop = {.code = "48 8b 00 83 e9 01 75 f8", .iterate = chase, .ns = 60};
+    struct carm_run_changed changed = {.parts = NULL};
+    struct carm_model other = model;
+    struct carm_run_verdict v;
+    other.levels = larger;
+    open_caches(1.0, &other);
+    judge(&loop, 1, &v, &changed);
+    const double low = 60 / (60 - 53.664 + 52.2), high = 53.664 / 52.2;
+    assert_true(changed.parts[0].known && !changed.parts[1].known);
+    assert_int_equal(changed.parts[0].limit, CARM_LIMIT_LATENCY);
+    assert_near(changed.parts[0].loop.low, low, 1e-6);
+    assert_near(changed.parts[0].loop.high, high, 1e-6);
+    assert_near(changed.parts[1].loop.low, 1.0, 0.0);
+    assert_near(changed.parts[1].loop.high, 1.0, 0.0);
+    assert_near(changed.known, 0.5, 0.0);
+    assert_near(changed.program.low, 1 / (0.5 / low + 0.5), 1e-6);
+    assert_near(changed.program.high, 1 / (0.5 / high + 0.5), 1e-6);
+    assert_ptr_equal(changed.today, carm_run_levels_about(levels));
+    assert_ptr_equal(changed.caches, carm_run_levels_about(carm_run_levels_changed(levels)));
+    free(changed.parts);
+}
+
+/* Stores of two threads that the simulation has not met: one to a fixed place is contended, unless it is on the stack. */
+TEST(stores_that_a_sample_missed)
+{
+    static const struct loop all[] = {
+        {.code = "48 89 07 83 e9 01 75 f8", .iterate = elsewhere, .ns = 60},    /* mov [rdi], rax */
+        {.code = "48 89 04 24 83 e9 01 75 f7", .iterate = elsewhere, .ns = 60}, /* mov [rsp], rax */
+        {.code = "48 89 45 08 83 e9 01 75 f7",
+         .iterate = elsewhere,
+         .ns = 60}, /* mov [rbp + 8], rax */
+        {.code = "48 8b 07 83 e9 01 75 f8", .iterate = elsewhere, .ns = 60}, /* mov rax, [rdi] */
+        {.code = "48 89 07 48 83 c7 08 75 f7",
+         .iterate = elsewhere}}; /* mov [rdi], rax; add rdi, 8 */
+    for (size_t i = 0; i < 2 * sizeof all / sizeof *all; i++) {
+        struct carm_run_verdict v;
+        bool apart = false;
+        open_caches(1.0, NULL);
+        judge(&all[i / 2], i % 2 ? 2 : 1, &v, NULL);
+        for (size_t k = 0; k < v.verdict.bounds.n; k++) {
+            apart = apart || v.verdict.bounds.of[k].apart;
+        }
+        assert_int_equal(apart, i == 1);
         tear_down(NULL);
     }
 }

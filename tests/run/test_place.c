@@ -2,6 +2,8 @@
 /* Parts of a program on a hybrid CPU: from made-up samples on its p and e cores to roofs that are mixed by them. */
 #include "run/place.h"
 
+#include <sched.h>
+
 #include "models/file/kinds.h"
 #include "models/place/kinds.h"
 #include "tests/models/place/two_kinds.h"
@@ -90,6 +92,8 @@ TEST(roofs_are_mixed_by_the_samples)
     assert_near(e.hot.place.share, 2.0 * p.hot.place.share, 1e-6);
     assert_near(m.hot.place.share, p.hot.place.share / 0.875, 1e-6);
     assert_null(m.hot.roofs); /* of no model */
+    assert_int_equal(p.row.calls, 1);
+    assert_near(p.row.share, 1.0, 0.0);
 }
 
 TEST(an_unmeasured_kind_keeps_the_roofs_of_the_machine)
@@ -98,6 +102,33 @@ TEST(an_unmeasured_kind_keeps_the_roofs_of_the_machine)
     assert_string_equal(lp.row.part.cores, "p:0.90 lp:0.10");
     assert_near(lp.hot.place.roof, p.hot.place.roof, 1e-6 * p.hot.place.roof);
     assert_non_null(lp.hot.roofs);
+}
+
+/* Two threads with 75 and 25 samples at a time, on one CPU: they take turns. On two, the longer one has the time. */
+TEST(threads_take_turns_on_one_cpu)
+{
+    cpu_set_t before, few;
+    CPU_ZERO(&few);
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&few) < 2; cpu++) {
+        struct carm_profile p;
+        if (!CPU_ISSET((size_t)cpu, &before)) {
+            continue;
+        }
+        CPU_SET((size_t)cpu, &few);
+        for (size_t i = 0; i < run.samples.nsamples; i++) {
+            run.samples.samples[i].first = 0;
+        }
+        assert_int_equal(sched_setaffinity(0, sizeof few, &few), 0);
+        assert_ok(carm_parts_open(&p, &run, CARM_PROFILE_FUNCTIONS, 0.0, NULL, 0, &err));
+        assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+        for (size_t i = 0; i < p.nrows; i++) {
+            if (strcmp(p.rows[i].module, "/none/mostly_p") == 0) {
+                assert_near(p.rows[i].seconds, CPU_COUNT(&few) == 1 ? 0.1 : 0.075, 1e-9);
+            }
+        }
+        carm_profile_close(&p);
+    }
 }
 
 RUN_TESTS(set_up, tear_down)

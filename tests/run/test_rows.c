@@ -7,6 +7,7 @@
 #include "models/place/points.h"
 #include "run/parts.h"
 #include "run/place.h"
+#include "run/regions.h"
 #include "run/rows.h"
 #include "tests/unit.h"
 
@@ -72,6 +73,15 @@ TEST_BETWEEN(each_run_has_its_time, set_up, tear_down)
     append();
     assert_int_equal(carm_run_rows_count(path), 1);
     run.each = each;
+    run.neach = 1;
+    each[0].seconds = 7.0; /* of a single run, row.seconds is its time */
+    append();
+    assert_int_equal(column("seconds", values, 8), 2);
+    assert_near(values[1], 2.0, 1e-12);
+    assert_int_equal(unlink(path), 0);
+    run.neach = 0;
+    append();
+    each[0].seconds = 2.0;
     run.neach = 3;
     append();
     assert_int_equal(carm_run_rows_count(path), 4);
@@ -160,6 +170,43 @@ TEST_BETWEEN(when_parts_say_nothing, set_up, tear_down)
     misses("--no-time has no shares of time");
     run.always_sampled = true;
     misses(NULL);
+}
+
+static void add_row(int fd, const char *name, double seconds, uint64_t calls)
+{
+    struct carm_row row = {.calls = calls, .seconds = seconds, .share = 1.0};
+    char file[64];
+    (void)snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
+    (void)snprintf(row.name, sizeof row.name, "%s", name);
+    assert_ok(carm_row_append(file, &row, 1, &err));
+}
+
+/* A hundred regions in both runs; and three whose time is not known: twice in a run, in the counted run alone, and with
+ * another number of calls. */
+TEST_BETWEEN(counted_regions_have_the_times_of_the_timed_run, set_up, tear_down)
+{
+    enum { N = 100 };
+    struct carm_regions regions;
+    double values[N + 4];
+    char name[32];
+    assert_ok(carm_regions_open(&regions, &err));
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(name, sizeof name, "region %d", i);
+        add_row(regions.times, name, 1.0 + i, 3);
+        add_row(regions.counts, name, 0.0, 3);
+    }
+    add_row(regions.times, "twice", 9.0, 1);
+    add_row(regions.times, "twice", 9.0, 1);
+    add_row(regions.times, "other calls", 9.0, 1);
+    add_row(regions.counts, "twice", 0.0, 1);
+    add_row(regions.counts, "counted alone", 0.0, 1);
+    add_row(regions.counts, "other calls", 0.0, 2);
+    assert_ok(carm_regions_take(&regions, path, &err));
+    carm_regions_close(&regions);
+    assert_int_equal(column("seconds", values, N + 4), N + 3);
+    for (int i = 0; i < N + 3; i++) {
+        assert_near(values[i], i < N ? 1.0 + i : 0.0, 1e-12);
+    }
 }
 
 RUN_TESTS(NULL, NULL)

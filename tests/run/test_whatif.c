@@ -82,6 +82,12 @@ TEST(the_rest_stays)
     assert_true(carm_whatif_combine(ratios, nulls, N, 0.5, NAN, &method, &c));
     assert_true(fabs(c.gain - 3.0) < 1e-9);
     assert_true(c.ci.lo < 2.0 && c.ci.hi > 6.0); /* as the half is of few samples */
+    /* four fifths of 40 samples, within 12.4 points, and 4% of the ratio */
+    const double less[N] = {1.2, 1.2, 1.2, 1.2, 1.2}, margin = 1.96 * sqrt(0.8 * 0.2 / 40);
+    assert_true(carm_whatif_combine(less, nulls, N, 0.8, NAN, &method, &c));
+    assert_near(c.gain, 0.8 / (1 / 1.2 - 0.2), 1e-9);
+    assert_near(c.ci.lo, (0.8 + margin) / (exp(0.04) / 1.2 - (0.2 - margin)), 1e-9);
+    assert_near(c.ci.hi, (0.8 - margin) / (exp(-0.04) / 1.2 - (0.2 + margin)), 1e-9);
     /* the other half alone would take that long */
     const double more[N] = {2.5, 2.5, 2.5, 2.5, 2.5};
     assert_false(carm_whatif_combine(more, nulls, N, 0.5, NAN, &method, &c));
