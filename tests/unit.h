@@ -44,9 +44,9 @@ struct opened {
     void (*close)(void *what);
     void *what;
 };
-static struct opened *opened;
-static size_t nopened;
-static size_t kept; /* opened by the set-ups: they stay until all tests are done */
+static struct opened *suite_opened;
+static size_t suite_nopened;
+static size_t suite_kept; /* opened by the set-ups: they stay until all tests are done */
 
 #define CLOSED_BY(close)                      \
     static inline void by_##close(void *what) \
@@ -56,27 +56,27 @@ static size_t kept; /* opened by the set-ups: they stay until all tests are done
 
 static inline void *closed_later(void (*close)(void *what), void *what)
 {
-    opened = realloc(opened, (nopened + 1) * sizeof *opened);
-    assert_non_null(opened);
-    opened[nopened++] = (struct opened){close, what};
+    suite_opened = realloc(suite_opened, (suite_nopened + 1) * sizeof *suite_opened);
+    assert_non_null(suite_opened);
+    suite_opened[suite_nopened++] = (struct opened){close, what};
     return what;
 }
 
 /* At the end of each test; a long test may call it in between. */
 static inline void close_opened(void)
 {
-    while (nopened > kept) {
-        nopened--;
-        opened[nopened].close(opened[nopened].what);
+    while (suite_nopened > suite_kept) {
+        suite_nopened--;
+        suite_opened[suite_nopened].close(suite_opened[suite_nopened].what);
     }
 }
 
 static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_down)
 {
     const int failed = _cmocka_run_group_tests("tests", suite_tests, suite_size, set_up, tear_down);
-    kept = 0;
+    suite_kept = 0;
     close_opened();
-    free(opened);
+    free(suite_opened);
     return failed;
 }
 
@@ -86,7 +86,7 @@ static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_dow
     static void test_##name(void **state)                          \
     {                                                              \
         err.text[0] = '\0';                                        \
-        kept = nopened;                                            \
+        suite_kept = suite_nopened;                                \
         body_##name(state);                                        \
         close_opened();                                            \
     }                                                              \

@@ -4,7 +4,6 @@
 
 #include <sys/prctl.h>
 
-#include "kernels/context.h"
 #include "tests/kernels/machine.h"
 
 static inline int open_teams(void **state)
@@ -12,11 +11,6 @@ static inline int open_teams(void **state)
     /* hundreds of small cases: clearing 2 MiB for each array would take most of the time */
     (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     return open_machine(state);
-}
-
-static inline void close_case(struct carm_dwarf_case *c)
-{
-    c->ops->close(c);
 }
 
 static inline void run(struct carm_dwarf_case *c, int threads)

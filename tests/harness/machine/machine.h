@@ -3,13 +3,16 @@
 #pragma once
 
 #include "harness/machine/search.h"
-#include "tests/unit.h"
+#include "tests/topo.h"
 
 #define MIB ((size_t)1 << 20)
 
 static struct carm_topo *topo;
 static struct carm_clock tsc;
 static struct carm_image *image;
+
+CLOSED_BY(carm_image_close)
+CLOSED_BY(carm_team_close)
 
 /* n codes by their names */
 static inline int open_machine(const char *const *names, size_t n)
@@ -20,14 +23,11 @@ static inline int open_machine(const char *const *names, size_t n)
             return -1;
         }
     }
-    return carm_topo_open(&topo, NULL, NULL, &err) || carm_clock_open(&tsc, &err) ||
-           carm_image_open(&image, specs, n, &err);
-}
-
-static inline int tear_down(void **state)
-{
-    carm_image_close(image);
-    carm_topo_close(topo);
+    topo = topo_of(NULL, NULL);
+    if (carm_clock_open(&tsc, &err) || carm_image_open(&image, specs, n, &err)) {
+        return -1;
+    }
+    (void)closed_later(by_carm_image_close, image);
     return 0;
 }
 
@@ -35,5 +35,5 @@ static inline struct carm_team *open_team(int n, size_t bytes, size_t reps)
 {
     struct carm_team *team = NULL;
     assert_ok(carm_team_open(&team, topo, &tsc, n, bytes, reps, &err));
-    return team;
+    return closed_later(by_carm_team_close, team);
 }

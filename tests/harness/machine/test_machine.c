@@ -130,7 +130,6 @@ TEST(windows_tile_the_set)
             assert_true(s.windows == 1 || s.passes == 1);
         }
     }
-    carm_team_close(team);
 }
 
 TEST(measurements_account_for_all_work)
@@ -157,7 +156,6 @@ TEST(measurements_account_for_all_work)
         assert_int_equal(m.threads, n);
         assert_int_equal(m.migrations, 0);
     }
-    carm_team_close(team);
 }
 
 /* Processors whose TSCs are not in step: the team neither waits for another's instant nor takes a
@@ -184,7 +182,7 @@ TEST(lines_change_hands)
 {
     struct carm_team *team = open_team(1, MIB, 16);
     assert_near(carm_core_to_core_seconds(team), 0.0, 0.0);
-    carm_team_close(team);
+    close_opened();
     if (topo->pus < 2) {
         print_message("skipped: one hardware thread has no other to hand a line to\n");
         skip();
@@ -194,7 +192,6 @@ TEST(lines_change_hands)
     assert_true(seconds > 1e-10 && seconds < 1e-3);
     const double add = carm_contended_add_seconds(team, 1);
     assert_true(add > 1e-10 && add < 1e-3);
-    carm_team_close(team);
 }
 
 /* Windows and laps together touch all of the set and nothing else: after a run every value of an
@@ -232,7 +229,6 @@ TEST(repetitions_cover_the_set)
     for (size_t i = inside; i < 8 * MIB / sizeof *values; i++) {
         fail_if(values[i] != 1.0, "value %zu behind the set was changed", i - inside);
     }
-    carm_team_close(team);
 }
 
 /* ---- disturbance ---- */
@@ -264,7 +260,6 @@ TEST(a_bad_calibration_is_no_negative_time)
     assert_true(m.seconds.ci_lo > 0.0 && m.seconds.median >= m.seconds.ci_lo);
     assert_true(m.clock_hz > 0.0);
     assert_true(m.disturbance != CARM_UNDISTURBED);
-    carm_team_close(team);
 }
 
 /* A rival on the same processor preempts the worker: counted by the kernel, seen, and marked. */
@@ -284,7 +279,6 @@ TEST(notices_preemption)
     assert_true(m.disturbance != CARM_UNDISTURBED);
     assert_true(m.switches > 0);
     assert_true(m.taken_share > 0.0 || access("/proc/thread-self/schedstat", R_OK) != 0);
-    carm_team_close(team);
 }
 
 /* A stand-in for the probe's reference: cores that were seen twice as wide as any is. So all repetitions
@@ -310,7 +304,6 @@ TEST(notices_a_shared_core)
     team->patience_seconds = 0.0;
     carm_measure_run(team, &image->codes[FP], &s, 128, &m);
     assert_int_equal(m.seconds.n, 128);
-    carm_team_close(team);
 }
 
 /* What no two threads share counts for each thread by itself: its repetitions with a core of its own, however the
@@ -348,7 +341,6 @@ TEST(threads_count_by_themselves)
     carm_team_use(team, 1);
     carm_team_separate(team, true);
     assert_false(team->separate); /* of one thread there is nothing to take apart */
-    carm_team_close(team);
 }
 
 TEST(widths_that_repeat_count)
@@ -393,6 +385,7 @@ TEST(a_team_works_in_part)
     struct carm_shape s;
     struct carm_measurement m;
     assert_ok(carm_team_open_sized(&team, topo, &tsc, 2, bytes, 256, &err));
+    (void)closed_later(by_carm_team_close, team);
     for (int n = 1; n <= 2; n++) {
         carm_team_use(team, n);
         assert_true(carm_team_room(team) >= bytes[n - 1]);
@@ -407,7 +400,6 @@ TEST(a_team_works_in_part)
     }
     carm_team_use(team, 3); /* there are no more */
     assert_int_equal(team->n, 2);
-    carm_team_close(team);
 }
 
 static atomic_int current, stale;
@@ -482,6 +474,7 @@ TEST(late_threads_run_no_old_job)
         int arg = 1;
         atomic_store(&released, false);
         assert_ok(carm_team_open(&team, topo, &tsc, 2, MIB, 64, &err));
+        (void)closed_later(by_carm_team_close, team);
         atomic_store(&current, arg);
         carm_team_run(team, be_late, &at_wait);
         nanosleep(&nap, NULL); /* in which the thread comes to its wait */
@@ -495,7 +488,7 @@ TEST(late_threads_run_no_old_job)
         atomic_store(&current, arg);
         carm_team_run(team, check_arg, &arg);
         assert_int_equal(atomic_load(&stale), 0);
-        carm_team_close(team);
+        close_opened();
     }
 }
 
@@ -655,7 +648,6 @@ TEST(chooses_the_better_code)
     carm_measure_calibrate(team, &image->codes[EMPTY]);
     assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, CARM_SEARCH_CORE, rates), 1);
     assert_true(rates[1] > rates[0] && rates[0] > 0.0);
-    carm_team_close(team);
     carm_image_close(two);
 }
 
@@ -713,7 +705,6 @@ TEST(a_stopped_thread_is_noticed)
     struct carm_team *team = open_team(1, MIB, 64);
     carm_team_run(team, nap, (void *)(uintptr_t)&ms20);
     assert_true(team->workers[0].stopped_share > 0.0);
-    carm_team_close(team);
 }
 
 TEST(another_core_touches_memory)
@@ -722,7 +713,6 @@ TEST(another_core_touches_memory)
     assert_int_equal(team->workers[0].buffer.touched, 0);
     assert_ok(carm_team_touch_from(team, topo->order[topo->pus - 1], 4 * MIB, &err));
     assert_int_equal(team->workers[0].buffer.touched, 4 * MIB);
-    carm_team_close(team);
 }
 
 TEST(one_repetition_has_a_rate)
@@ -747,7 +737,8 @@ TEST(a_closed_team_has_no_threads)
 {
     const int before = threads_of_process();
     for (int i = 0; i < 20; i++) {
-        carm_team_close(open_team(topo->pus < 2 ? 1 : 2, MIB, 64));
+        (void)open_team(topo->pus < 2 ? 1 : 2, MIB, 64);
+        close_opened();
         /* pthread_join may return before the kernel has removed the thread from /proc */
         for (int k = 0; k < 1000 && threads_of_process() != before; k++) {
             (void)usleep(10000);
@@ -756,4 +747,4 @@ TEST(a_closed_team_has_no_threads)
     }
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, NULL)

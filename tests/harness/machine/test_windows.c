@@ -199,7 +199,6 @@ TEST(streams_are_called_in_pieces)
         assert_int_equal(calls[i].iterations, s.iterations);
         assert_ptr_equal(calls[i].window, base + i % s.windows * s.window_bytes);
     }
-    carm_team_close(team);
 }
 
 /* Each repetition, of each thread and of each run, begins with another state. */
@@ -228,7 +227,6 @@ TEST(random_calls_differ)
     for (size_t i = 1; i < n; i++) {
         assert_true(states[i] != states[i - 1]);
     }
-    carm_team_close(team);
 }
 
 TEST(real_codes_account_for_all)
@@ -250,7 +248,6 @@ TEST(real_codes_account_for_all)
     }
     assert_int_equal(image->codes[RANDOM].account.load_bytes, 4 * 64);
     assert_int_equal(image->codes[JUMP].account.load_bytes, 2 * 64);
-    carm_team_close(team);
 }
 
 /* A copy writes all of its second half, and neither the first nor what lies between and behind. */
@@ -279,7 +276,7 @@ TEST(copies_write_the_second_half)
             fail_if(values[i] != wanted, "%s: value %zu is %g, not %g", names[code], i, values[i],
                     wanted);
         }
-        carm_team_close(team);
+        close_opened();
     }
 }
 
@@ -296,7 +293,6 @@ TEST(searches_work)
     for (int i = 0; i < 4; i++) {
         assert_true(rates[i] > 0.0);
     }
-    carm_team_close(team);
 }
 
-RUN_TESTS(set_up, tear_down)
+RUN_TESTS(set_up, NULL)
