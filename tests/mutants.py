@@ -8,8 +8,9 @@ unit's room. A mutant that every suite passes has survived: a fault of its kind 
 The suites of the room are built and stay as they are: the changed unit is compiled and linked beside them. First, each
 suite runs once with units that record the lines they run (gcov; kept in build/mutants until the suite or its units
 change). A mutant is then tried with the suites that run its line alone: the suite that failed last time, the suite of
-the unit's name, then the fastest first, until one fails twice. A suite ends at its first failure. What a suite said
-about a changed object is kept in build/mutants too. A seed draws the same mutants as long as their lines stay.
+the unit's name, then the fastest first, until one fails twice. A suite ends at its first failure. If no fast one fails,
+fast programs run once more with the changed unit under ASan and UBSan, then slow suites. What a suite said about a
+changed object is kept in build/mutants too. A seed draws the same mutants as long as their lines stay.
 tests/mutants.txt names those that change nothing that matters; they do not count. Not a part of make check: seconds for
 a mutant. Exit status 1 if a room is below the goal."""
 import argparse
@@ -52,6 +53,10 @@ CONSTANT = re.compile(r"(?<![\w.\"'%\[])(\d+\.\d+|\d+)(?![\w.\"'\]])")
 CALL = re.compile(r"^\s+(?!return|if|for|while|switch|else|assert|free|close|fclose|va_|memset|qsort|carm_\w+_(?:close|free))[a-z]\w+\([^;{}]*\);$")
 # a wrong process or file must not be hit; a message is words; an assert that holds more says less
 SPARED = re.compile(r"\b(kill|unlink|rmdir|carm_fail|assert|_Static_assert)\b|\"")
+
+# As make check SANITIZE=1 compiles: a read or write beyond an array changes nothing else.
+SANITIZED = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
+FAST_SECONDS = 5.0  # of suites that are tried so, before slower suites are tried at all
 
 # What a process counted is written where it leaves by _exit, too.
 EXIT = """void __gcov_dump(void);
@@ -205,7 +210,7 @@ class Room:
         """Whether a suite passes (None: it ran out of CPU time), and its CPU seconds."""
         known = self.known.get(suite, {"cpu": 60.0, "seconds": 300.0})
         cpu = int(5 + 5 * known["cpu"])
-        env = dict(os.environ, CARM=os.path.join(self.top, "build/carm"), CARM_TOP=self.top, TMPDIR=self.folder,
+        env = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", CARM=os.path.join(self.top, "build/carm"), CARM_TOP=self.top, TMPDIR=self.folder,
                    CMOCKA_MESSAGE_OUTPUT="tap")
         if suite.endswith(".sh"):
             env["CARM"] = os.path.join(self.top, program)
@@ -339,20 +344,49 @@ class Room:
         if changed in (None, self.plain[path]):
             return None
         last = self.outcomes.get(word)
-        for suite in sorted(suites, key=lambda suite: suite != last):
-            key = hashlib.sha256(changed + self.known[suite]["key"].encode()).hexdigest()
-            if key not in self.outcomes:
-                self.outcomes[key] = self.passes(suite)
-            if not self.outcomes[key]:
-                self.outcomes[word] = suite
-                return suite
+        suites.sort(key=lambda suite: suite != last)
+        fast = [suite for suite in suites if self.known[suite]["seconds"] < FAST_SECONDS]
+        found = self.first_to_fail(fast, changed) or self.found_by_sanitizers(path, fast) or self.first_to_fail(
+            [suite for suite in suites if suite not in fast], changed)
+        self.outcomes[word] = found.split(" ")[0]
+        return found
+
+    def first_to_fail(self, suites, changed):
+        return next((suite for suite in suites
+                     if not self.knows(suite, changed, lambda suite=suite: self.passes(suite, self.object))), "")
+
+    def knows(self, suite, what, find):
+        """What is kept of a suite about some object code, or is found and kept."""
+        key = hashlib.sha256(what + self.known[suite]["key"].encode()).hexdigest()
+        if key not in self.outcomes:
+            self.outcomes[key] = find()
+        return self.outcomes[key]
+
+    def found_by_sanitizers(self, path, suites):
+        """The first of the programs that fails with the unit in unit.c under ASan and UBSan, and passes with the
+        unchanged one; "" = none."""
+        objects = [os.path.join(self.folder, "sanitized.o"), os.path.join(self.folder, path.replace("/", "-") + "-sanitized.o")]
+        programs = [suite for suite in suites if suite.endswith(".c")]
+        if not programs or not self.compiles(f"{self.folder}/unit.c", objects[0], SANITIZED):
+            return ""
+        if not os.path.exists(objects[1]) and not self.compiles(path, objects[1], SANITIZED):
+            return ""
+        codes = []
+        for name in objects:
+            with open(name, "rb") as file:
+                codes.append(file.read())
+        for suite in programs:
+            passes = [self.knows(suite, code, lambda suite=suite, name=name: self.passes(suite, f"{name} {SANITIZED}"))
+                      for code, name in zip(codes, objects)]
+            if passes == [False, True]:
+                return f"{suite} (sanitized)"
         return ""
 
-    def passes(self, suite):
+    def passes(self, suite, object_):
         """Whether a suite passes with the changed unit."""
         program = self.beside(suite)
         # a suite with functions of its own in place of the unit's cannot be linked with both
-        if not self.links_as(suite, program, self.object):
+        if not self.links_as(suite, program, object_):
             return True
         passed = self.runs(suite, program)[0]
         passed = self.runs(suite, program)[0] if passed is False else passed
