@@ -60,18 +60,16 @@ function inside(corners, box) {
   return corners.every(([x, y]) => x >= box.left && x <= box.left + box.width && y >= box.top && y <= box.top + box.height);
 }
 
-// How far a label's baseline is above its line: over it, but under it where a parallel line would
-// go through the text; null where it would on both sides.
-function baselineOf(item, items, angle) {
+// How far a label's baseline may be above its line: over it or under it, where no parallel line goes through the
+// text; the side with more room first.
+function baselinesOf(item, items, angle) {
   const [nx, ny] = [Math.sin(angle), -Math.cos(angle)];
   const gaps = items.filter((other) => other.kind === item.kind)
     .map((other) => (other.part[0] - item.part[0]) * nx + (other.part[1] - item.part[1]) * ny);
   const above = Math.min(...gaps.filter((gap) => gap > 1));
   const below = Math.min(...gaps.filter((gap) => gap < -1).map((gap) => -gap));
-  if (Math.max(above, below) < item.height) {
-    return null;
-  }
-  return above < item.height + 4 && below > above ? -item.height : 4;
+  const sides = [[4, above], [-item.height, below]].filter(([, gap]) => gap >= item.height);
+  return (above < item.height + 4 && below > above ? sides.reverse() : sides).map(([up]) => up);
 }
 
 // Does a point of radius r lie on a text?
@@ -100,12 +98,14 @@ function placeLabels(items, dots, box) {
   }).filter(Boolean);
 }
 
+const OFFSETS = Array.from({ length: 24 }, (_, i) => 8 + 18 * i); // along the line, in pixels
+
 function placeOf(item, items, taken, dots, box) {
   const [x1, y1, x2, y2] = item.part;
   const whole = Math.hypot(x2 - x1, y2 - y1);
   const angle = Math.atan2(y2 - y1, x2 - x1);
-  const up = baselineOf(item, items, angle);
-  for (let off = 8; up !== null && off + item.length + 2 <= whole && off < 440; off += 18) {
+  const places = baselinesOf(item, items, angle).flatMap((up) => OFFSETS.map((off) => [up, off]));
+  for (const [up, off] of places.filter(([, o]) => o + item.length + 2 <= whole)) {
     const from = y1 === y2 ? whole - item.length - off : off;
     const x = x1 + from * Math.cos(angle) + up * Math.sin(angle);
     const y = y1 + from * Math.sin(angle) - up * Math.cos(angle);

@@ -129,6 +129,12 @@ def labels(b, _url, pages):
     seen = b.js("return [...document.querySelectorAll('#plot-cache-aware svg text')].map((t) => t.textContent)")
     assert [t for t in seen if t.endswith("loop solver.c:123") and "\u2026" in t], seen
     assert [t for t in seen if t.startswith(("add, mul ", "mul, add "))], seen
+    # below its line where the point of a loop with most of the time is in the way above it
+    url = pages.make("side", pages.model, "name,flops,bytes,seconds,threads,kind,time_share\nhot,1e9,8e9,0.5,1,loop,0.98\n")
+    b.fresh(url, 440, 900)
+    seen = b.js("return [...document.querySelectorAll('#plot-cache-aware text.label')].map((t) => t.textContent)")
+    assert all([t for t in seen if t.startswith(level)] for level in ("L1 ", "L2 ", "L3 ", "DRAM ")), seen
+    b.size(1400, 900)
 
 
 def crowd_of_500(b, _url, pages):
