@@ -24,6 +24,9 @@ static const double slowed_shared = 0.84;
 static const double agreement = 0.005;
 static const double confirmed = 0.01;
 static const double slow_clock = 0.97;
+/* Of rounds whose rates are per cycle: quiet ones of one code lay within 0.0 to 1.2% (Emerald Rapids guest). */
+static const double agreement_wandering = 0.01;
+static const double wandering = 0.03; /* interquartile range of clocks, relative: as slow_clock */
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
 static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
 /* Share of rounds like the upper mode's that are above all of a lower mode. */
@@ -292,9 +295,10 @@ static bool is_interrupted(enum carm_state state)
  * that no other confirms is left out.
  * interrupted  also rounds of is_interrupted; else sound ones alone
  * least        how many have to agree
+ * within       relative distance of rounds that agree
  * returns whether so many agree */
 static bool find_agreeing(const struct carm_round *rounds, size_t n, bool interrupted, size_t least,
-                          struct part *out)
+                          double within, struct part *out)
 {
     struct part all;
     double rates[CARM_ROUNDS_MAX];
@@ -308,7 +312,7 @@ static bool find_agreeing(const struct carm_round *rounds, size_t n, bool interr
     rates_of(&all, rates);
     gsl_sort(rates, 1, all.n);
     size_t top = all.n;
-    while (top >= least && rates[top - least] < (1.0 - agreement) * rates[top - 1]) {
+    while (top >= least && rates[top - least] < (1.0 - within) * rates[top - 1]) {
         top--;
     }
     if (top < least) {
@@ -317,7 +321,7 @@ static bool find_agreeing(const struct carm_round *rounds, size_t n, bool interr
     out->n = 0;
     for (size_t i = all.n; i-- > 0;) {
         const double rate = all.round[i]->rate;
-        if (rate <= rates[top - 1] && rate >= (1.0 - agreement) * rates[top - 1]) {
+        if (rate <= rates[top - 1] && rate >= (1.0 - within) * rates[top - 1]) {
             out->round[out->n++] = all.round[i];
         }
     }
@@ -363,11 +367,43 @@ static void put_interval(struct carm_pooled *e, double half)
     e->ci95 = (struct carm_ci){fmax(e->rate - half, 1e-3 * e->rate), e->rate + half};
 }
 
+double carm_rounds_wandering(double *clocks, size_t n)
+{
+    if (n < ENOUGH) {
+        return 0.0;
+    }
+    const double median = median_of(clocks, n);
+    const double range = gsl_stats_quantile_from_sorted_data(clocks, 1, n, 0.75) -
+                         gsl_stats_quantile_from_sorted_data(clocks, 1, n, 0.25);
+    return range > wandering * median ? median : 0.0;
+}
+
+/* The rounds as if all had run at one clock. */
+static void bring_to(struct carm_round *rounds, size_t n, bool shared, double clock_hz)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (rounds[i].clock_hz > 0.0) {
+            rounds[i].rate *= shared ? 1.0 : clock_hz / rounds[i].clock_hz;
+            rounds[i].clock_hz = clock_hz;
+        }
+    }
+}
+
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, double floor,
                           struct carm_pooled *out)
 {
+    carm_rounds_estimate_at(rounds, n, shared, floor, 0.0, out);
+}
+
+void carm_rounds_estimate_at(struct carm_round *rounds, size_t n, bool shared, double floor,
+                             double clock_hz, struct carm_pooled *out)
+{
     if (n == 0) {
         return;
+    }
+    const double within = clock_hz > 0.0 ? agreement_wandering : agreement;
+    if (clock_hz > 0.0) {
+        bring_to(rounds, n, shared, clock_hz);
     }
     qsort(rounds, n, sizeof *rounds, by_time);
     mark_slow(rounds, n);
@@ -381,8 +417,8 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, doub
     e.sound = state != CARM_STATE_COUNT && carm_state_is_sound(state);
     const double half = fmax(half_width(&part), floor * e.rate);
     put_interval(&e, half);
-    if (!shared && (find_agreeing(rounds, n, false, CONFIRM, &part) ||
-                    (!e.sound && find_agreeing(rounds, n, true, CONFIRM_HELD, &part)))) {
+    if (!shared && (find_agreeing(rounds, n, false, CONFIRM, within, &part) ||
+                    (!e.sound && find_agreeing(rounds, n, true, CONFIRM_HELD, within, &part)))) {
         struct carm_pooled best = pool(&part, n);
         if (!e.sound || half > confirmed * e.rate || best.rate > (1.0 + confirmed) * e.rate) {
             best.sound = true;

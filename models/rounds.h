@@ -101,3 +101,15 @@ struct carm_pooled {
  * out    untouched when n is 0 */
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, double floor,
                           struct carm_pooled *out);
+
+/* The median of the clocks where they wander: an interquartile range of more than 3%. A host whose sockets run at
+ * their limit of power gives a core another clock every second (2.3 to 2.9 GHz, guest on Emerald Rapids, 2026-11-26).
+ * clocks  [n] hertz, of sound rounds of one number of threads; sorted in place
+ * returns hertz; 0 = they do not wander, or there are fewer than 8 */
+double carm_rounds_wandering(double *clocks, size_t n);
+
+/* carm_rounds_estimate on such a machine: rates of what a core has for itself are taken per cycle, times clock_hz,
+ * and no round is slow for its clock. Rounds agree within 1%, since a clock that moves is read that well.
+ * clock_hz  of carm_rounds_wandering; 0 = as carm_rounds_estimate */
+void carm_rounds_estimate_at(struct carm_round *rounds, size_t n, bool shared, double floor,
+                             double clock_hz, struct carm_pooled *out);

@@ -131,6 +131,7 @@ bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
     clock_gettime(CLOCK_REALTIME, &now);
     s->work = s->code->account.stride_bytes ? m->bytes : m->flops;
     const enum carm_state state = find_state(s, team, m);
+    s->shared = s->shared || carm_paired_is(&team->paired, team->n);
     if (s->n == CARM_ROUNDS_MAX) {
         drop_worst(s);
     }
@@ -156,7 +157,17 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
                                                        seconds / sqrt((double)s->n)
                                                  : 0.0;
     const double floor = s->n ? fmax(quantum, fmax(s->floor, clock->tsc_hz_error)) : 0.0;
-    carm_rounds_estimate(rounds, s->n, s->shared, floor, out);
+    carm_rounds_estimate_at(rounds, s->n, s->shared, floor, s->clock_hz ? *s->clock_hz : 0.0, out);
+}
+
+size_t carm_series_clocks(const struct carm_series *s, double *clocks, size_t n, size_t most)
+{
+    for (size_t i = 0; i < s->n && n < most; i++) {
+        if (carm_state_is_sound(s->rounds[i].state) && s->rounds[i].clock_hz > 0.0) {
+            clocks[n++] = s->rounds[i].clock_hz;
+        }
+    }
+    return n;
 }
 
 double carm_series_ratio(const struct carm_series *s, const struct carm_series *other)

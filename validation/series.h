@@ -16,6 +16,7 @@ struct carm_series {
     /* least half interval, relative, for variation between builds that one build cannot see; 0 =
      * none */
     double floor;
+    const double *clock_hz; /* of carm_rounds_wandering, for rates per cycle; NULL = one clock */
     double work; /* bytes or flops of one repetition, all threads */
     struct carm_round rounds[CARM_ROUNDS_MAX];
     size_t n;
@@ -41,6 +42,9 @@ bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
  * clock  its quantum and error limit the resolution of a repetition */
 void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,
                           struct carm_pooled *out);
+
+/* Adds the core clocks of its sound rounds. clocks [most], of which n are there; returns how many are there then */
+size_t carm_series_clocks(const struct carm_series *s, double *clocks, size_t n, size_t most);
 
 /* Runs `reps` repetitions in rounds, and further rounds, at most as many again, while the figure is doubtful.
  * more_seconds  left for further rounds, in and out

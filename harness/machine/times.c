@@ -40,6 +40,9 @@ static double width_share(const struct carm_team *team, size_t probe)
 
 double carm_times_own_width(const struct carm_worker *w, size_t probe)
 {
+    if (carm_paired_is(&w->team->paired, w->team->n)) {
+        return 1.0;
+    }
     return w->team->separate ? share_of(w, probe) : width_share(w->team, probe);
 }
 

@@ -254,12 +254,11 @@ static double accesses(const struct carm_bounds_input *in, size_t w, const char 
             }
         }
     }
-    *measured = best > 0.0;
-    if (!(best > 0.0)) {
-        const double each =
-            carm_rates_throughput(&in->rates, kind, width_isa[w], w > 0 ? "dp" : "", measured);
-        best = each > 0.0 ? 1.0 / each : 0.0;
-    }
+    /* a disturbed roof is too low, and a bound needs the fastest that was seen */
+    const double each =
+        carm_rates_throughput(&in->rates, kind, width_isa[w], w > 0 ? "dp" : "", measured);
+    *measured = *measured || best > 0.0;
+    best = fmax(best, each > 0.0 ? 1.0 / each : 0.0);
     if (!(best > 0.0) && in->rates.theory) {
         const struct carm_theory_rates *t = &in->rates.theory->widths[w > 0 ? w - 1 : 0];
         best = kind == CARM_CORE_LOAD ? t->loads : t->stores;

@@ -419,6 +419,9 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
 
 /* ---- in flight ---- */
 
+/* A rate that grew by less with the last chains no longer grows: rates of one level repeat within 3%. */
+static const double still = 0.05;
+
 /* Measures the rates of all codes of one kind on one level.
  * prefix  of the codes' names, up to the number of chains
  * pages   of the buffer, which is laid out */
@@ -465,15 +468,17 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
         least = fmin(least, p.seconds);
     }
     latency = latency > 0.0 ? latency : least; /* for gathers, the latency of scalar loads */
-    if (f->npoints == 0 || !(latency > 0.0)) {
-        free(f->points);
+    const size_t n = f->npoints;
+    const double last = n > 0 ? rates[n - 1] : 0.0;
+    struct carm_stats s;
+    carm_stats_describe(rates, n, &s); /* sorts */
+    const bool grows = n < 2 || last >= (1.0 + still) * rates[n - 2];
+    if (n == 0 || !(latency > 0.0) || (grows && carm_team_is_over(m->run->team))) {
+        free(f->points); /* the time was over before the core had what it can have in flight */
         return 0;
     }
-    /* the median of the three highest */
-    struct carm_stats s;
-    const size_t n = f->npoints;
-    carm_stats_describe(rates, n, &s);
-    f->rate = rates[n >= 3 ? n - 2 : n - 1];
+    /* the median of the three highest, where more chains no longer bring more */
+    f->rate = rates[n >= 3 && !grows ? n - 2 : n - 1];
     f->ci95 = (struct carm_ci){rates[n >= 3 ? n - 3 : 0], rates[n - 1]};
     f->latency_seconds = latency;
     f->lines = f->rate * latency;

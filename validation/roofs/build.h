@@ -61,6 +61,7 @@ struct carm_build_set {
     struct carm_team *team;
     struct carm_overhead overhead; /* of this many threads */
     uint64_t *places;              /* [threads] where small sets lie; NULL = at the start */
+    double clock_hz;               /* of its rounds so far, by carm_rounds_wandering */
     struct carm_build_levels levels;
 };
 

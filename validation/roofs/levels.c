@@ -135,6 +135,10 @@ size_t carm_build_sweep_rounds(size_t reps, size_t *each)
     return rounds;
 }
 
+/* Least ratio of the median bandwidths within a cache's reported size and beyond it that shows the cache; caches of
+ * one core differ by a factor of 1.5 and more, disturbed medians by less than 1.3 (Emerald Rapids guest). */
+static const double step_least = 1.3;
+
 static int run_point(struct carm_build_sweep *sweep, struct carm_series *point,
                      struct carm_err *err)
 {
@@ -213,6 +217,7 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
         carm_series_open(p, set->team, code, (uint64_t)(x / set->threads),
                          last > 0.0 && x > last ? target_far : target_near,
                          last > 0.0 && x > 0.5 * last);
+        p->clock_hz = &set->clock_hz;
         if (set_of(p, set->threads) <= before) {
             continue;
         }
@@ -260,6 +265,14 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
     return rc;
 }
 
+/* A round's rate, at the clock of the others where it wanders. */
+static double rate_of(const struct carm_series *p, size_t i)
+{
+    const struct carm_round *r = &p->rounds[i];
+    const bool scaled = !p->shared && *p->clock_hz > 0.0 && r->clock_hz > 0.0;
+    return scaled ? r->rate * *p->clock_hz / r->clock_hz : r->rate;
+}
+
 /* The value of a point. A level is found by the curve's shape, so all points should be in the
  * same state: one sound round is enough; without one, the fastest round counts. */
 static struct carm_pooled value_of(const struct carm_series *p, const struct carm_clock *clock)
@@ -270,9 +283,9 @@ static struct carm_pooled value_of(const struct carm_series *p, const struct car
     size_t n = 0;
     carm_series_estimate(p, clock, &pooled);
     for (size_t i = 0; i < p->n && !pooled.sound; i++) {
-        most = fmax(most, p->rounds[i].rate);
+        most = fmax(most, rate_of(p, i));
         if (carm_state_is_sound(p->rounds[i].state)) {
-            sound[n++] = p->rounds[i].rate;
+            sound[n++] = rate_of(p, i);
         }
     }
     if (!pooled.sound) {
@@ -286,7 +299,7 @@ static struct carm_pooled value_of(const struct carm_series *p, const struct car
 static double fastest_of(const struct carm_series *p, double rate)
 {
     for (size_t i = 0; i < p->n; i++) {
-        rate = carm_state_is_sound(p->rounds[i].state) ? fmax(rate, p->rounds[i].rate) : rate;
+        rate = carm_state_is_sound(p->rounds[i].state) ? fmax(rate, rate_of(p, i)) : rate;
     }
     return rate;
 }
@@ -295,6 +308,12 @@ int carm_build_sweep_curve(const struct carm_build_sweep *sweep, bool fastest,
                            struct carm_curve *curve, double *clocks, struct carm_err *err)
 {
     int rc = 0;
+    double seen[CARM_CURVE_POINTS_MAX * CARM_ROUNDS_MIN];
+    size_t n = 0;
+    for (size_t i = 0; i < sweep->n; i++) {
+        n = carm_series_clocks(&sweep->points[i], seen, n, sizeof seen / sizeof *seen);
+    }
+    sweep->set->clock_hz = carm_rounds_wandering(seen, n);
     curve->npoints = 0;
     for (size_t i = 0; i < sweep->n && !rc; i++) {
         struct carm_pooled pooled = value_of(&sweep->points[i], sweep->set->build->clock);
@@ -498,6 +517,42 @@ static double reach_of(const struct carm_build *build, const struct carm_build_l
     int sharers = 0;
     carm_topo_cache_share(build->topo, build->topo->caches[i].level, threads, &instances, &sharers);
     return (double)l->os_size_bytes * (instances > 0 ? instances : 1);
+}
+
+/* The median bandwidth of the curve's points between two working sets; 0 = there is none. */
+static double median_between(const struct carm_curve *curve, double lo, double hi)
+{
+    double values[CARM_CURVE_POINTS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < curve->npoints && n < CARM_CURVE_POINTS_MAX; i++) {
+        if (curve->points[i].x > lo && curve->points[i].x <= hi) {
+            values[n++] = curve->points[i].value;
+        }
+    }
+    return n ? carm_stats_median(values, n) : 0.0;
+}
+
+void carm_build_assume_levels(const struct carm_build *build, const struct carm_curve *curve,
+                              struct carm_build_levels *levels)
+{
+    double below = 0.0;
+    for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
+        struct carm_build_level *l = &levels->levels[i];
+        const double os = reach_of(build, l, i, levels->threads);
+        const double inside = median_between(curve, below, 0.8 * os);
+        const double outside = median_between(curve, 1.25 * os, 4.0 * os);
+        if (!l->range.resolved && carm_level_list_has(&build->config->levels, l->name) &&
+            carm_build_is_private(build->topo, i, levels->threads) && outside > 0.0 &&
+            inside > step_least * outside) {
+            l->range = (struct carm_level_range){true, fmax(curve->points[0].x, 2.0 * below),
+                                                 0.8 * os, os, inside};
+            choose_sets(l, below, os, false, true, 0.0, levels->threads);
+            snprintf(l->note, sizeof l->note,
+                     "the curve has a step but no even plateau here: the size that the OS reports "
+                     "is used");
+        }
+        below = os;
+    }
 }
 
 /* No cache is larger than reported: points beyond the reported size were disturbed, or hit other caches. */

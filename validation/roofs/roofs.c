@@ -22,6 +22,7 @@ enum {
     MORE = 3,             /* most rounds of a point, in multiples of the planned rounds ... */
     MORE_SHARED = 2,      /* ... and of shared resources, whose state outlasts a build */
     BARREN = 8,           /* repeated rounds without effect after which a roof gets no more */
+    CLOCKS = 4096,        /* rounds that tell whether the core clock wanders */
     PROMPT = 2,           /* repeated rounds of the roofs that a plot shows, per repeated round of
                            * the others */
 };
@@ -82,6 +83,7 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
                      !is_private(r));
     r->set->team->deadline = deadline;
     s->floor = r->memory && r->level > 0 ? page_floor : code_floor;
+    s->clock_hz = &r->set->clock_hz;
 }
 
 /* Whether the roof is of a precision beside the leading ones. */
@@ -475,6 +477,22 @@ static bool compare(const struct carm_build_roof *r, const struct carm_clock *cl
     return sound;
 }
 
+/* Notes for each set whether the core clock wanders. */
+static void note_clocks(struct carm_build_job *j)
+{
+    for (size_t k = 0; k < j->nsets; k++) {
+        double clocks[CLOCKS];
+        size_t n = 0;
+        for (size_t i = 0; i < j->n; i++) {
+            const struct carm_build_roof *r = &j->roofs[i];
+            for (size_t c = 0; c < r->nseries && r->set == &j->sets[k]; c++) {
+                n = carm_series_clocks(&r->series[c], clocks, n, CLOCKS);
+            }
+        }
+        j->sets[k].clock_hz = carm_rounds_wandering(clocks, n);
+    }
+}
+
 void carm_build_pool_roof(struct carm_build_roof *r, const struct carm_clock *clock)
 {
     struct carm_pooled pooled[CARM_ROOF_CODES];
@@ -558,6 +576,7 @@ static int run_rounds(struct carm_build_job *j, struct carm_err *err)
         for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
             carm_build_calibrate(&j->sets[i]);
         }
+        note_clocks(j);
         for (size_t i = 0; i < j->n; i++) {
             const bool beside = is_beside(&j->roofs[i]);
             if (round >= rounds_of(j, &j->roofs[i])) {
@@ -702,6 +721,7 @@ static void adopt_code(const struct carm_build_job *j, struct carm_build_roof *r
 static int run_again(struct carm_build_job *j, bool all, bool *any, struct carm_err *err)
 {
     *any = false;
+    note_clocks(j);
     for (size_t i = 0; i < j->n; i++) {
         carm_build_pool_roof(&j->roofs[i], j->build->clock);
     }
@@ -742,6 +762,7 @@ static int run_more(struct carm_build_job *j, struct carm_err *err)
 
 static int finish(struct carm_build_job *j, struct carm_err *err)
 {
+    note_clocks(j);
     for (size_t i = 0; i < j->n; i++) {
         carm_build_pool_roof(&j->roofs[i], j->build->clock);
     }

@@ -154,6 +154,7 @@ static int add_levels(struct carm_build_sweep *sweep, const struct carm_build_le
         return rc;
     }
     recall_levels(s, sweep->code->spec.isa);
+    carm_build_assume_levels(s->build, curve, &s->levels);
     if (!fewest) { /* the set with the fewest threads describes the levels */
         return carm_build_add_levels(model, &s->levels, err);
     }
