@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/parts.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "harness/count/step/counts.h"
 #include "harness/place/place.h"
+#include "models/core.h"
 
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 {
@@ -162,4 +164,18 @@ char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row 
         }
     }
     return dst;
+}
+
+bool carm_run_core(const struct carm_run *run, const struct carm_model *model,
+                   struct carm_looks_sum *out)
+{
+    static const double far =
+        1.0 / 3.0; /* a model of another machine, whose cycles are not this core's */
+    const struct carm_core_figure *issue =
+        model ? carm_core_find(model, CARM_CORE_ISSUE, "", "") : NULL;
+    const double each = issue ? issue->throughput : 0.0;
+    const double usual = model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
+    return run->has_samples &&
+           carm_looks_sum(&run->samples.looks, each > 0.0 ? 1.0 / each : 0.0, out) &&
+           (!(usual > 0.0) || fabs(out->clock_hz / usual - 1.0) <= far);
 }

@@ -21,6 +21,13 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
 void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
                     const struct carm_profile_row *part, struct carm_row *row);
 
+/* The core that the program ran on, by looks in its free run.
+ * model  its issue width is that of a core without company; NULL = the widest look's
+ * returns whether there were enough looks, and the clock is one that the model's machine may have: within a third of the
+ *         model's */
+bool carm_run_core(const struct carm_run *run, const struct carm_model *model,
+                   struct carm_looks_sum *out);
+
 /* The share of a part's samples on each kind of core; n 0: not a hybrid CPU, or not known. */
 void carm_run_kinds(const struct carm_profile_row *part, struct carm_kind_shares *out);
 

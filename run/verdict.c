@@ -725,9 +725,13 @@ static const struct carm_roofs *roofs_of(const struct carm_model *model, const s
                  : NULL;
 }
 
-static double clock_of(const struct carm_model *model, const struct carm_roofs *roofs)
+static double clock_of(const struct carm_rates *rates, const struct carm_roofs *roofs)
 {
-    return roofs ? roofs->clock_hz : model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
+    const struct carm_model *model = rates->model;
+    return rates->clock_hz > 0.0    ? rates->clock_hz
+           : roofs                  ? roofs->clock_hz
+           : model && model->nroofs ? model->roofs[0].clock_hz
+                                    : 0.0;
 }
 
 /* The share of the lines' bytes that is used, and the time that independent misses would take. */
@@ -863,7 +867,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     }
     carm_parts_row(run, profile, row, &as);
     in.roofs = roofs_of(rates->model, &as);
-    in.clock_hz = clock_of(rates->model, in.roofs);
+    in.clock_hz = clock_of(rates, in.roofs);
     in.threads = row->threads;
     in.huge = run->samples.huge > whole;
     /* a body that was entered by no branch at its begin has no count of calls: all of it is one iteration */
@@ -919,7 +923,9 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                       const struct carm_model *model, const struct carm_microarchitecture *theory,
                       struct carm_err *err)
 {
-    const struct carm_rates rates = {model, theory};
+    struct carm_looks_sum core;
+    const struct carm_rates rates = {model, theory,
+                                     carm_run_core(run, model, &core) ? core.clock_hz : 0.0};
     int rc = 0;
     *out = calloc(profile->nrows + 1, sizeof **out);
     if (!*out) {

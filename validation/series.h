@@ -17,7 +17,7 @@ struct carm_series {
      * none */
     double floor;
     const double *clock_hz; /* of carm_rounds_wandering, for rates per cycle; NULL = one clock */
-    double work; /* bytes or flops of one repetition, all threads */
+    double work;            /* bytes or flops of one repetition, all threads */
     struct carm_round rounds[CARM_ROUNDS_MAX];
     size_t n;
     uint64_t reps; /* repetitions that count */

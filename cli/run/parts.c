@@ -221,12 +221,35 @@ static void show_kinds(const struct carm_profile *profile)
     }
 }
 
+/* The core's company and clock, where they change what the times mean. */
+static void show_core(const struct carm_run *run, const struct carm_model *model)
+{
+    static const double often = 0.2; /* of the looks */
+    static const double apart = 0.05;
+    struct carm_looks_sum core;
+    if (!carm_run_core(run, model, &core)) {
+        return;
+    }
+    const double usual = model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
+    if (core.shared >= often && run->samples.threads == 1) {
+        say("in %.0f%% of %zu looks something else ran on the other hardware thread of its core: loops "
+            "that need the core itself may take up to twice as long. Run it again when that is quiet",
+            100.0 * core.shared, run->samples.looks.n);
+    }
+    if (usual > 0.0 && fabs(core.clock_hz / usual - 1.0) > apart) {
+        say("its core ran at %.2f GHz (%.2f to %.2f), and at %.2f when the model was built: limits of "
+            "the core are at the clock of the run",
+            1e-9 * core.clock_hz, 1e-9 * core.slowest, 1e-9 * core.fastest, 1e-9 * usual);
+    }
+}
+
 void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_model *model, const char *why)
 {
     if (run->has_samples && run->samples.lost) {
         say("%llu samples were lost: the buffers were full", (unsigned long long)run->samples.lost);
     }
+    show_core(run, model);
     show_twice(profile);
     show_kinds(profile);
     if (run->has_samples && run->samples.preloaded) {
@@ -438,6 +461,16 @@ static bool put_deviations(json_t *o, const struct carm_totals *totals)
     return ok;
 }
 
+static json_t *core_json(const struct carm_looks_sum *core, size_t looks)
+{
+    json_t *o = json_object();
+    return carm_jwrite_done(o, carm_jwrite_count(o, "looks", looks) &&
+                                   carm_jwrite_number(o, "clock_hz", core->clock_hz) &&
+                                   carm_jwrite_number(o, "slowest_hz", core->slowest) &&
+                                   carm_jwrite_number(o, "fastest_hz", core->fastest) &&
+                                   carm_jwrite_number(o, "shared", core->shared));
+}
+
 /* The counts of the free run by the CPU's counters. */
 static json_t *make_totals(const struct carm_totals *totals)
 {
@@ -472,6 +505,7 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
     const struct showing of = {run, profile, f->levels, f->model, f->verdicts, false};
     struct carm_run_placed *s = calloc(1, sizeof *s);
     struct carm_run_cause causes[CARM_LIMITS];
+    struct carm_looks_sum core;
     const size_t ncauses = f->verdicts ? carm_run_causes(profile, f->verdicts, causes) : 0;
     json_t *o = s ? json_object() : NULL;
     json_t *parts = s ? json_array() : NULL;
@@ -491,6 +525,8 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
           carm_jwrite_text(o, "sampled_by",
                            run->samples.preloaded ? "preloaded timer" : "task clock")) &&
          carm_jwrite_count(o, "samples_lost", run->has_samples ? run->samples.lost : 0) &&
+         (!carm_run_core(run, f->model, &core) ||
+          carm_jwrite_value(o, "core", core_json(&core, run->samples.looks.n))) &&
          (!run->has_totals || carm_jwrite_value(o, "counters", make_totals(&run->totals))) &&
          carm_jwrite_value(o, "whole",
                            carm_jwrite_done(whole, put_counts(whole, &run->row.counts))) &&

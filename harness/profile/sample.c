@@ -52,6 +52,7 @@ struct carm_sampler {
     size_t compact_at;
     pid_t pid;
     uint64_t most_kib; /* of its own memory so far */
+    int cpu;           /* of the latest sample; -1 = not known */
     struct carm_samples samples;
     bool no_memory;
 };
@@ -197,6 +198,7 @@ int carm_samples_add(struct carm_samples *to, const struct carm_samples *from, s
     to->begun += from->begun;
     to->weight += from->weight;
     to->threads = from->threads > to->threads ? from->threads : to->threads;
+    to->looks = from->looks.n > to->looks.n ? from->looks : to->looks;
     compact(to);
     return rc;
 }
@@ -212,6 +214,7 @@ static void on_sample(struct carm_sampler *s, const struct carm_record *r)
                                  .first = r->time - s->start,
                                  .last = r->time - s->start};
     const struct map *map = NULL;
+    s->cpu = (int)r->cpu - 1;
     if (r->cpu > 0 && r->cpu <= s->nkinds && s->kinds[r->cpu - 1] < CARM_SAMPLE_KINDS) {
         sample.on[s->kinds[r->cpu - 1]] = 1;
     }
@@ -322,9 +325,12 @@ static void *reader(void *arg)
     const uint64_t margin = 1000000; /* a record may enter the ring this long after its time */
     uint64_t pages_at = s->start + PAGES_NS;
     struct timespec next;
+    carm_looks_begin(&s->samples.looks);
     do {
         const uint64_t now = now_ns(CLOCK_MONOTONIC);
+        s->cpu = -1;
         read_records(s, now - margin, false);
+        carm_looks_take(&s->samples.looks, s->cpu);
         if (now >= pages_at) {
             note_pages(s); /* the kernel walks through all tables for it: at times that double */
             pages_at = now + (now - s->start);
@@ -332,6 +338,7 @@ static void *reader(void *arg)
         const uint64_t at = now_ns(CLOCK_REALTIME) + DRAIN_NS;
         next = (struct timespec){(time_t)(at / 1000000000U), (long)(at % 1000000000U)};
     } while (sem_timedwait(&s->ended, &next) != 0);
+    carm_looks_end(&s->samples.looks);
     return NULL;
 }
 

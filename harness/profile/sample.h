@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "harness/profile/looks.h"
 #include "harness/translate/modules.h"
 
 enum {
@@ -46,9 +47,10 @@ struct carm_samples {
     uint32_t threads; /* threads with at least one sample */
     double
         huge; /* share of the program's own memory in huge pages, when it had most; 0 = none, or not known */
-    double period;        /* mean seconds of processor time between samples */
-    bool preloaded;       /* by the preloaded timer */
-    char incomplete[128]; /* the failure, in words; "" = none */
+    double period;           /* mean seconds of processor time between samples */
+    bool preloaded;          /* by the preloaded timer */
+    struct carm_looks looks; /* at the cores on which samples were taken */
+    char incomplete[128];    /* the failure, in words; "" = none */
 };
 
 void carm_samples_close(struct carm_samples *samples);

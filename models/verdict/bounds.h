@@ -79,6 +79,7 @@ struct carm_bounds {
 struct carm_rates {
     const struct carm_model *model;              /* may be NULL */
     const struct carm_microarchitecture *theory; /* may be NULL */
+    double clock_hz; /* of the core while the program ran; 0 = not known: the model's */
 };
 
 /* Cycles of an instruction.

@@ -652,6 +652,49 @@ TEST(bad_day_changes_nothing)
     }
 }
 
+/* A clock that goes from 2.3 to 2.9 GHz within a build, rates that repeat per cycle within 0.5%: the figure is at the median
+ * clock, and sound. source: rounds of A.avx512.dp.2:1.u8.p256 in L2 on a guest of Emerald Rapids, 2026-11-26 */
+TEST(rates_are_per_cycle_where_the_clock_wanders)
+{
+    static const double clocks[] = {2.9e9, 2.3e9, 2.5e9, 2.7e9, 2.3e9, 2.8e9, 2.4e9, 2.6e9};
+    enum { N = sizeof clocks / sizeof *clocks };
+    double copy[N], steady[N];
+    struct carm_round rounds[N];
+    struct carm_pooled pooled;
+    for (size_t i = 0; i < N; i++) {
+        copy[i] = clocks[i];
+        steady[i] = 2.7e9 * (1.0 + 0.004 * (double)(i % 2));
+        rounds[i] =
+            (struct carm_round){.rate = 36.4 *
+                                        (i == 3   ? 0.8
+                                         : i == 5 ? 1.004
+                                                  : 1.0) *
+                                        clocks[i],
+                                .clock_hz = clocks[i],
+                                .at = (double)i,
+                                .state = i < 4 || i == 5 ? CARM_STATE_QUIET : CARM_STATE_SHARED};
+    }
+    assert_near(carm_rounds_wandering(steady, N), 0.0, 0.0);
+    assert_near(carm_rounds_wandering(copy, N - 1), 0.0, 0.0);
+    const double clock = carm_rounds_wandering(copy, N);
+    assert_near(clock, 2.55e9, 1.0);
+    struct carm_round again[N];
+    memcpy(again, rounds, sizeof again);
+    carm_rounds_estimate_at(again, N, false, 0.0, clock, &pooled);
+    assert_true(pooled.sound);
+    assert_near(pooled.rate, 36.4 * 2.55e9, 0.005 * 36.4 * 2.55e9);
+    assert_near(pooled.clock_hz, 2.55e9, 1.0);
+    /* memory has a clock of its own: its rates stay, and no round is slow */
+    memcpy(again, rounds, sizeof again);
+    carm_rounds_estimate_at(again, N, true, 0.0, clock, &pooled);
+    assert_near(pooled.range.hi, 36.4 * 2.9e9, 1e-3);
+    assert_int_equal(pooled.used, 5);
+    /* at one clock most of these are slow */
+    memcpy(again, rounds, sizeof again);
+    carm_rounds_estimate(again, N, false, 0.0, &pooled);
+    assert_int_equal(again[1].state, CARM_STATE_SLOW);
+}
+
 TEST(states_have_names)
 {
     for (int s = 0; s < CARM_STATE_COUNT; s++) {

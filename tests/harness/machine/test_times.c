@@ -254,6 +254,21 @@ TEST(a_core_is_own_from_nine_tenths_on)
     assert_true(carm_times_is_own(&fake.workers[0], 1));
 }
 
+/* Threads that share cores in every round, by the host's doing, have no core of their own to wait for. */
+TEST(paired_threads_need_no_own_core)
+{
+    fill();
+    fake.widths[1][carm_times_after(0)] = 2.5;
+    assert_false(carm_times_is_own(&fake.workers[0], 0));
+    for (int i = 0; i < 12; i++) {
+        carm_paired_note(&fake.team.paired, 4, false);
+    }
+    fake.team.n = 4;
+    assert_true(carm_times_is_own(&fake.workers[0], 0));
+    fake.team.n = 2;
+    assert_false(carm_times_is_own(&fake.workers[0], 0));
+}
+
 TEST(shared_blocks_do_not_count)
 {
     fill();

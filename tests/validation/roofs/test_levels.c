@@ -289,4 +289,36 @@ TEST(a_late_end_needs_the_fastest_rounds)
     }
 }
 
+/* Points of L1 that differ by a third, beside neighbours: no plateau, but a step at its end. */
+TEST(a_step_at_the_reported_size_is_a_cache)
+{
+    static const double sizes[] = {48 * KIB, 1 * MIB, 32 * MIB, 1e12};
+    static const double values[] = {480e9, 90e9, 24e9, 16e9};
+    static const double flat[] = {110e9, 90e9, 24e9, 16e9};
+    struct fixture f;
+    struct carm_build_levels levels;
+    open_fixture(&f, two_sockets, (struct carm_build_words){.threads = "1"});
+    for (int plain = 0; plain < 2; plain++) {
+        draw(&f, sizes, plain ? flat : values, 4, 3 * KIB, 1024 * MIB);
+        for (size_t i = 0; i < f.curve.npoints && f.points[i].x <= 48 * KIB; i++) {
+            f.points[i].value *= i % 3 == 0 ? 1.0 : i % 3 == 1 ? 0.72 : 0.86;
+        }
+        carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
+        assert_false(levels.levels[0].range.resolved);
+        assert_true(levels.levels[1].range.resolved);
+        const struct carm_level_range before = levels.levels[1].range;
+        carm_build_assume_levels(&f.build, &f.curve, &levels);
+        assert_int_equal(levels.levels[0].range.resolved, !plain);
+        assert_near(levels.levels[1].range.hi, before.hi, 0.0);
+        if (!plain) {
+            assert_true(levels.levels[0].nsets > 0);
+            for (size_t i = 0; i < levels.levels[0].nsets; i++) {
+                assert_in_range(levels.levels[0].sets[i], 16 * KIB, 40 * KIB);
+            }
+            assert_true(strstr(levels.levels[0].note, "the size that the OS reports") != NULL);
+        }
+    }
+    carm_topo_close(f.topo);
+}
+
 RUN_TESTS(NULL, NULL)
