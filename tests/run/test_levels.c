@@ -352,10 +352,11 @@ struct loop {
     double ns;            /* of an iteration, measured */
     const char *bounds;   /* of an iteration: limits and ns, from the largest */
     const char *accesses; /* offset of the instruction, lines that it brings into L1 */
-    const char *rest;     /* share of the lines' bytes that is used, largest stride, words */
+    const char *rest;     /* used share of the lines, largest stride, by the code alone, words */
 };
 
 enum { TIMES = 1000 };
+static int64_t stride_by_code; /* of the latest verdict, without simulated caches */
 
 /* threads  of the row. changed: NULL, or out: the same on the machine with other caches */
 static void judge(const struct loop *loop, int threads, struct carm_run_verdict *out,
@@ -396,7 +397,7 @@ static void judge(const struct loop *loop, int threads, struct carm_run_verdict 
                                          .ncodes = 1,
                                          .has_counts = true,
                                          .has_time = true};
-    struct carm_run_verdict *v = NULL;
+    struct carm_run_verdict *v = NULL, *code_alone = NULL;
     machine.roofs = &roofs;
     machine.nroofs = 1;
     machine.latency = latency;
@@ -419,6 +420,9 @@ static void judge(const struct loop *loop, int threads, struct carm_run_verdict 
     code.npieces = second ? 2 : 1;
     assert_ok(carm_run_verdicts(&v, &run, &profile, levels, &machine, &core, &err));
     *out = v[0];
+    assert_ok(carm_run_verdicts(&code_alone, &run, &profile, NULL, &machine, &core, &err));
+    stride_by_code = code_alone[0].stride;
+    free(code_alone);
     if (changed) {
         assert_ok(carm_run_change(changed, &run, &profile, v, levels, &machine, &core, &err));
     }
@@ -500,50 +504,50 @@ static const struct loop loops[] = {
     /* mov rax, [rdi]; add rdi, 64: bytes 60..67, two lines; the first comes from memory for each but the last */
     {"48 8b 07 48 83 c7 40 48 39 d7 75 f4", split, 1000,
      "dram 4.004, l2 1.001, loads 0.25, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, tlb 0.08",
-     "load at 0 1.001", "0.1249, 0"},
+     "load at 0 1.001", "0.1249, 0, 0"},
     /* rep movsb of a line: 64 bytes come and 64 go, half of them written */
     {"f3 a4 83 e9 01 75 f9", copy, 1000,
      "latency 201.25, dram 16, l2 4, chain 1.25, stores 0.25, issue 0.24975, integer 0.125, issue 0.125, loads 0.125",
-     "store at 0 2", "1, 0"},
+     "store at 0 2", "1, 0, 0"},
     /* mov rax, [rdi]; add rdi, rbx of two pages: a third of a far walk, at 5 and 10 ns */
     {"48 8b 07 48 01 df 48 39 d7 75 f5", regular, 1000,
      "latency 25, latency 10, latency 10, tlb 6.6933, dram 4, l2 1, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, loads 0.125",
-     "load at 0 1", "0.125, 8192, leaps, scattered"},
+     "load at 0 1", "0.125, 8192, 0, leaps, scattered"},
     /* add [rdi], rax; mov rax, [rdi + 4096]; mov rax, [rdi + 8]: two lines, one of them stored to, 20 and 10 ns; 25 each
      * as they are of one set; two loads behind the store, 3 cycles each */
     {"48 01 07 48 8b 87 00 10 00 00 48 8b 47 08 48 81 c7 00 20 00 00 48 39 d7 75 e6", two_columns,
      1000,
      "latency 50, latency 30, latency 30, dram 18, l2 4.5, forwarding 1.4992, l1 0.5, loads 0.375, issue 0.3125, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
-     "store at 0 1, load at 3 1, load at 10 0", "0.1875, 8192, scattered"},
+     "store at 0 1, load at 3 1, load at 10 0", "0.1875, 8192, 8192, scattered"},
     /* mov [rdi], rax; mov rax, [rdi + 65536]: three lines for two of bytes, a third of them written, at 9.6 GB/s */
     {"48 89 07 48 8b 87 00 00 01 00 48 83 c7 08 48 39 d7 75 ed", behind, 1000,
      "dram 2.5, forwarding 0.75, l2 0.625, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
-     "store at 0 0.125, load at 3 0.125", "1, 0"},
+     "store at 0 0.125, load at 3 0.125", "1, 0, 0"},
     /* 64 bytes of nops fall into the second line */
     {"66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 90 |83 e9 01 75 bb",
      nothing, 1000,
      "issue 0.5625, issue 0.49975, chain 0.25, issue 0.24975, integer 0.0625, dram 0.004, l2 0.001",
-     "", "0.125, 0"},
+     "", "0.125, 0, 0"},
     /* mov rax, [rdi]; mov rbx, [rsi + 8 * rax]: 0.512 lines from memory, 10 ns each, and 0.488 from L2, 1 ns each */
     {"48 8b 07 48 8b 1c c6 48 83 c7 08 48 39 d7 75 f0", indirect, 1000,
      "latency 5.608, latency 5.608, dram 2.548, l2 1.125, issue 0.25, loads 0.25, chain 0.25, issue 0.24975, integer 0.125, tlb 0.055",
-     "load at 3 1, load at 0 0.125", "0.2222, 2368, scattered"},
+     "load at 3 1, load at 0 0.125", "0.2222, 2368, 0, scattered"},
     /* mov rax, [rax]: 1 ns, 0.512 times 100 ns more and 0.488 times 3 ns more */
     {"48 8b 00 83 e9 01 75 f8", chase, 1000,
      "latency 53.664, dram 2.048, chain 1, l2 1, issue 0.24975, issue 0.125, loads 0.125, integer 0.0625, tlb 0.045",
-     "load at 0 1", "0.125, 2368, scattered"},
+     "load at 0 1", "0.125, 2368, 0, scattered"},
     /* mov rax, [rdi]; add rdi, 4096: near walks */
     {"48 8b 07 48 81 c7 00 10 00 00 48 39 d7 75 f1", column, 1000,
      "latency 25, latency 10, latency 10, tlb 5, dram 4, l2 1, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, loads 0.125",
-     "load at 0 1", "0.125, 4096, scattered"},
+     "load at 0 1", "0.125, 4096, 4096, scattered"},
     /* mov rax, [rdi]; add [rsi + 8 * rax], rbx: lines as above take twice as long, and are written */
     {"48 8b 07 48 01 1c c6 48 83 c7 08 48 39 d7 75 f0", update, 1000,
      "latency 11.216, latency 11.216, dram 7.66, l2 3.5417, l1 0.375, issue 0.25, loads 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
-     "store at 3 1, load at 0 0.125", "0.2222, 2368, scattered"},
+     "store at 3 1, load at 0 0.125", "0.2222, 2368, 0, scattered"},
     /* mov rax, [rdi]; mov [rdi + rsi], rax */
     {"48 8b 07 48 89 04 37 48 83 c7 08 48 39 d7 75 f0", stream, 1000,
      "dram 2.5, l2 0.625, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
-     "load at 0 0.125, store at 3 0.125", "1, 0"},
+     "load at 0 0.125, store at 3 0.125", "1, 0, 0"},
 };
 
 __attribute__((format(printf, 2, 3))) static void put(char *text, const char *fmt, ...)
@@ -572,8 +576,8 @@ TEST(verdicts_of_simulated_lines)
             put(accesses, "%s%s at %d %.4g", k ? ", " : "", a->stores ? "store" : "load",
                 (int)(a->at - AT), a->lines);
         }
-        put(rest, "%.4g, %d%s%s", v.used, (int)v.stride, v.leaps ? ", leaps" : "",
-            v.scattered ? ", scattered" : "");
+        put(rest, "%.4g, %d, %d%s%s", v.used, (int)v.stride, (int)stride_by_code,
+            v.leaps ? ", leaps" : "", v.scattered ? ", scattered" : "");
         assert_string_equal(bounds, loops[i].bounds);
         assert_string_equal(accesses, loops[i].accesses);
         assert_string_equal(rest, loops[i].rest);
