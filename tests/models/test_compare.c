@@ -223,14 +223,20 @@ static void scale_ceiling(struct carm_ceiling_roof *c, double by)
     scale(by, &c->rate, &c->ci95.lo, &c->ci95.hi);
 }
 
+CLOSED_BY(carm_compare_free)
+static struct carm_compare *compare_all(const struct carm_model *const *models, size_t n,
+                                        struct carm_compare_options options)
+{
+    struct carm_compare *c = NULL;
+    assert_ok(carm_compare_make(models, n, &options, &c, &err));
+    return closed_later(by_carm_compare_free, c);
+}
+
 static struct carm_compare *compare(const struct carm_model *a, const struct carm_model *b,
                                     double noise)
 {
     const struct carm_model *const models[] = {a, b};
-    const struct carm_compare_options options = {.noise = noise};
-    struct carm_compare *c = NULL;
-    assert_ok(carm_compare_make(models, 2, &options, &c, &err));
-    return c;
+    return compare_all(models, 2, (struct carm_compare_options){.noise = noise});
 }
 
 static const struct carm_compare_row *find(const struct carm_compare *c, size_t set,
@@ -265,7 +271,6 @@ TEST(a_model_with_itself)
     assert_int_equal(carm_compare_count(c, CARM_COMPARE_EQUAL), 2 * 9);
     assert_int_equal(carm_compare_drops(c, 0.0, false, &worst), 0);
     assert_null(worst.row);
-    carm_compare_free(c);
 }
 
 TEST(every_kind_of_roof)
@@ -301,7 +306,6 @@ TEST(every_kind_of_roof)
     assert_false(rows[0].diffs[1].has_cycles);
     assert_false(rows[1].diffs[1].has_cycles);
     assert_true(rows[2].diffs[1].has_cycles && rows[4].diffs[1].has_cycles);
-    carm_compare_free(c);
 }
 
 TEST(floors_by_kind)
@@ -333,11 +337,9 @@ TEST(floors_by_kind)
             assert_near(find(c, 1, wanted[i].kind, wanted[i].name)->diffs[1].floor,
                         carm_compare_floor(wanted[i].four, is_virtual), 0.0);
         }
-        carm_compare_free(c);
     }
     struct carm_compare *c = compare(&a.model, &b.model, 0.07);
     assert_near(find(c, 1, CARM_COMPARE_MEMORY, "DRAM 2:1")->diffs[1].floor, 0.07, 0.0);
-    carm_compare_free(c);
 }
 
 static bool only_one_thread(const void *arg, const char *isa, int threads)
@@ -369,15 +371,13 @@ TEST(what_is_not_shared)
     assert_int_equal(carm_compare_count(c, CARM_COMPARE_ABSENT), 3);
     assert_int_equal(c->sets[0].rows[6].diffs[1].verdict, CARM_COMPARE_EQUAL);
     assert_int_equal(c->sets[0].rows[7].diffs[1].verdict, CARM_COMPARE_ABSENT); /* last */
-    carm_compare_free(c);
 
     const struct carm_model *const models[] = {&a.model, &b.model, &a.model};
     const struct carm_compare_options options = {-1.0, only_one_thread, "avx2"};
-    assert_ok(carm_compare_make(models, 3, &options, &c, &err));
+    c = compare_all(models, 3, options);
     assert_int_equal(c->nsets, 1);
     assert_int_equal(find(c, 0, CARM_COMPARE_MEMORY, "L3 2:1")->diffs[2].verdict,
                      CARM_COMPARE_EQUAL);
-    carm_compare_free(c);
     assert_int_equal(carm_compare_make(models, 1, &options, &c, &err), -CARM_EINVAL);
     assert_null(c);
     assert_non_null(strstr(err.text, "two to 8 models"));
@@ -405,13 +405,11 @@ TEST(best_of_different_isas)
     assert_string_equal(row->values[1].isa, "avx512");
     assert_true(find(c, 2, CARM_COMPARE_COMPUTE, "peak")->values[1].rate > 0.0);
     (void)find(c, 2, CARM_COMPARE_DRAM_PEAK, "DRAM peak");
-    carm_compare_free(c);
 
     const struct carm_model *const models[] = {&a.model, &b.model};
     const struct carm_compare_options options = {-1.0, only_one_thread, "avx512"};
-    assert_ok(carm_compare_make(models, 2, &options, &c, &err));
+    c = compare_all(models, 2, options);
     assert_int_equal(c->nsets, 1); /* one ISA was asked for */
-    carm_compare_free(c);
 }
 
 TEST(drops)
@@ -435,13 +433,11 @@ TEST(drops)
     assert_int_equal(carm_compare_drops(c, 0.1201, false, &worst), 0);
     assert_null(worst.row);
     assert_int_equal(carm_compare_count(c, CARM_COMPARE_DISTURBED), 1);
-    carm_compare_free(c);
     b.roofs[0].compute[0].clock_hz *= 0.94; /* one of the two by the clock alone */
     c = compare(&a.model, &b.model, -1.0);
     assert_int_equal(carm_compare_drops(c, 0.0, false, &worst), 2);
     assert_int_equal(carm_compare_drops(c, 0.0, true, &worst), 1);
     assert_string_equal(worst.row->name, "L2 2:1");
-    carm_compare_free(c);
 }
 
 /* Latencies among the facts of levels: a difference beyond the intervals has its size. */

@@ -2,10 +2,9 @@
 /* Levels from synthetic curves with known answers: ideal machines, noise of known size, caches that
  * the OS misreports or hides, memory out of reach. */
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "models/levels.h"
-#include "tests/unit.h"
+#include "tests/random.h"
 
 #define KIB 1024.0
 #define MIB (1024.0 * 1024.0)
@@ -174,8 +173,7 @@ TEST(takes_the_attainable_plateau)
 
 TEST(finds_levels_in_noise)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 7);
+    gsl_rng *rng = random_of(7);
     int good = 0;
     for (int round = 0; round < 200; round++) {
         size_t n = make_curve(&four_levels, 256 * MIB, 3, rng, 0.02, x, b);
@@ -186,7 +184,6 @@ TEST(finds_levels_in_noise)
         }
         good += right == 4 ? 1 : 0;
     }
-    gsl_rng_free(rng);
     assert_true(good >= 195);
 }
 

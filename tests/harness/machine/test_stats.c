@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Order statistics: closed forms, and an interval that covers the truth as often as it says. */
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "harness/machine/stats.h"
-#include "tests/unit.h"
+#include "tests/random.h"
 
 TEST(describes_small_samples)
 {
@@ -45,8 +44,7 @@ TEST(quantiles_are_linear)
  * with outliers, as timings are; the count is binomial, standard deviation 7. */
 TEST(interval_covers_the_median)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 20141);
+    gsl_rng *rng = random_of(20141);
     const double truth = exp(0.0);
     int covered = 0;
     for (int round = 0; round < 1000; round++) {
@@ -58,7 +56,6 @@ TEST(interval_covers_the_median)
         carm_stats_describe(v, 200, &s);
         covered += s.ci_lo <= truth && truth <= s.ci_hi ? 1 : 0;
     }
-    gsl_rng_free(rng);
     assert_in_range(covered, 930, 985);
 }
 

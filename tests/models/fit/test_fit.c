@@ -2,10 +2,9 @@
 /* Rates from synthetic times of known truth: intervals that cover it as often as they say. */
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "models/fit/line.h"
-#include "tests/unit.h"
+#include "tests/random.h"
 
 enum { SIZES = 29, SEEDS = 1000 };
 
@@ -93,8 +92,7 @@ static void theory(double noise, double *rate_se, double *t0_se)
 TEST(intervals_cover_the_truth)
 {
     static const double noises[] = {0.01, 0.03, 0.10};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2014);
+    gsl_rng *rng = random_of(2014);
     const double t = gsl_cdf_tdist_Pinv(0.975, SIZES - 2);
     for (size_t k = 0; k < sizeof noises / sizeof *noises; k++) {
         int rate = 0;
@@ -122,7 +120,6 @@ TEST(intervals_cover_the_truth)
         assert_near(rate_width / (t * rate_se), 1.0, 0.15);
         assert_near(t0_width / (t * t0_se), 1.0, 0.15);
     }
-    gsl_rng_free(rng);
 }
 
 /* 5% of the times tenfold: the rate moves by less than 1% at 1% noise, and less than 2% at 3%, which
@@ -132,8 +129,7 @@ TEST(slow_outliers_do_not_move_it)
     static const double noises[] = {0.01, 0.03};
     static const double limits[] = {0.01, 0.02};
     enum { OUTLIER_SEEDS = 300 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2015);
+    gsl_rng *rng = random_of(2015);
     for (size_t k = 0; k < 2; k++) {
         int covered = 0;
         double most = 0.0;
@@ -158,7 +154,6 @@ TEST(slow_outliers_do_not_move_it)
         assert_true(covered >= OUTLIER_SEEDS * 93 / 100);
         assert_true(wider < 1.3);
     }
-    gsl_rng_free(rng);
 }
 
 static void refuse(const double *work, const double *seconds, size_t n, const char *words)

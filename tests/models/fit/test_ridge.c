@@ -4,11 +4,10 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_linalg.h>
 #include <gsl/gsl_randist.h>
-#include <gsl/gsl_rng.h>
 
 #include "models/fit/ridge.h"
 #include "tests/models/fit/ridge_points.h"
-#include "tests/unit.h"
+#include "tests/random.h"
 
 TEST(forms_by_hand)
 {
@@ -91,8 +90,7 @@ static void refuse(enum carm_ridge form, const struct carm_ridge_point *points, 
 TEST(refuses_one_side_of_the_ridge)
 {
     static const double sizes[] = {0.0, 0.01, 0.10};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2018);
+    gsl_rng *rng = random_of(2018);
     for (size_t k = 0; k < 3; k++) {
         for (int seed = 0; seed < 40; seed++) {
             struct carm_ridge_point points[POINTS];
@@ -106,7 +104,6 @@ TEST(refuses_one_side_of_the_ridge)
             refuse(CARM_RIDGE_SHARP, points + 13, 16, INFINITY, "bandwidth cannot be estimated");
         }
     }
-    gsl_rng_free(rng);
     /* 1 slot/s: issue binds every point */
     struct carm_ridge_point points[POINTS];
     make_points(NULL, CARM_RIDGE_SHARP, INFINITY, 0.0, points);
@@ -121,8 +118,7 @@ TEST(refuses_one_side_of_the_ridge)
 TEST(one_point_does_not_make_a_roof)
 {
     enum { FEW = 12 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2022);
+    gsl_rng *rng = random_of(2022);
     for (int seed = 0; seed < 40; seed++) {
         for (int two = 0; two < 2; two++) {
             struct carm_ridge_point points[FEW];
@@ -143,7 +139,6 @@ TEST(one_point_does_not_make_a_roof)
             }
         }
     }
-    gsl_rng_free(rng);
 }
 
 TEST(refuses_values_out_of_range)
@@ -182,11 +177,9 @@ static void predict(const struct carm_ridge_point *points, size_t n, double *pre
 
 TEST(predictions_have_not_seen_the_point)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2021);
+    gsl_rng *rng = random_of(2021);
     struct carm_ridge_point points[POINTS];
     make_points(rng, CARM_RIDGE_SHARP, INFINITY, 0.03, points);
-    gsl_rng_free(rng);
     double before[POINTS];
     predict(points, POINTS, before);
     for (size_t changed = 0; changed < POINTS; changed++) {
@@ -315,23 +308,20 @@ static const double noises[] = {0.01, 0.03, 0.10};
 /* 93% of 1000 seeds at each noise: binomial, standard deviation 0.7%. */
 TEST(sharp_intervals_cover_the_truth)
 {
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2014);
+    gsl_rng *rng = random_of(2014);
     for (size_t k = 0; k < 3; k++) {
         struct tally sum = {0};
         count_cover(rng, CARM_RIDGE_SHARP, INFINITY, noises[k], 1000, &sum);
         assert_in_range(sum.bandwidth, 930, 970);
         assert_in_range(sum.peak, 930, 970);
     }
-    gsl_rng_free(rng);
 }
 
 /* 93% of 900 seeds for each p, 300 at each noise. */
 TEST(rounded_intervals_cover_the_truth)
 {
     static const double sharp[] = {2.0, 4.0, 8.0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2015);
+    gsl_rng *rng = random_of(2015);
     for (size_t j = 0; j < 3; j++) {
         struct tally sum = {0};
         for (size_t k = 0; k < 3; k++) {
@@ -341,7 +331,6 @@ TEST(rounded_intervals_cover_the_truth)
         assert_in_range(sum.peak, 837, 880);
         assert_in_range(sum.p, 837, 885);
     }
-    gsl_rng_free(rng);
 }
 
 /* The better half of the points must count more: the intervals cover, and are as narrow as known
@@ -349,8 +338,7 @@ TEST(rounded_intervals_cover_the_truth)
 TEST(weights_count)
 {
     enum { SEEDS = 500 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2016);
+    gsl_rng *rng = random_of(2016);
     int bandwidth = 0;
     int peak = 0;
     double width = 0.0;
@@ -379,7 +367,6 @@ TEST(weights_count)
     assert_true(bandwidth >= SEEDS * 93 / 100);
     assert_true(peak >= SEEDS * 93 / 100);
     assert_near(width, 1.0, 0.2);
-    gsl_rng_free(rng);
 }
 
 /* 5% of the points slowed tenfold: neither roof moves by 1% at 1% noise, nor by 2.5% at 3%, which is
@@ -388,8 +375,7 @@ TEST(outliers_do_not_move_a_roof)
 {
     static const double limits[] = {0.01, 0.025};
     static const double sharp[] = {INFINITY, 2.0, 8.0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2017);
+    gsl_rng *rng = random_of(2017);
     for (size_t j = 0; j < 3; j++) {
         const enum carm_ridge form = isinf(sharp[j]) ? CARM_RIDGE_SHARP : CARM_RIDGE_ROUNDED;
         for (size_t k = 0; k < 2; k++) {
@@ -415,7 +401,6 @@ TEST(outliers_do_not_move_a_roof)
             assert_true(covered >= 182); /* binomial: 190, standard deviation 3 */
         }
     }
-    gsl_rng_free(rng);
 }
 
 /* Sharp points seen by the rounded form: the interval of p is open to infinity, an estimate that
@@ -423,8 +408,7 @@ TEST(outliers_do_not_move_a_roof)
 TEST(sharp_points_show_no_rounding)
 {
     enum { SEEDS = 100 };
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2019);
+    gsl_rng *rng = random_of(2019);
     int open = 0;
     int sharp = 0;
     for (int seed = 0; seed < SEEDS; seed++) {
@@ -442,7 +426,6 @@ TEST(sharp_points_show_no_rounding)
             assert_true(r.aicc > s.aicc + 1.0);
         }
     }
-    gsl_rng_free(rng);
     print_message("sharp points: %d of %d without rounding, %d intervals open\n", sharp, SEEDS,
                   open);
     assert_true(sharp >= 30);
@@ -453,8 +436,7 @@ TEST(criterion_finds_the_form)
 {
     enum { SEEDS = 100 };
     static const double sizes[] = {0.01, 0.03};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2020);
+    gsl_rng *rng = random_of(2020);
     for (size_t k = 0; k < 2; k++) {
         for (enum carm_ridge made = 0; made <= CARM_RIDGE_ISSUE; made++) {
             int found = 0;
@@ -485,7 +467,6 @@ TEST(criterion_finds_the_form)
             assert_true(lead > (made == CARM_RIDGE_SHARP ? 1.0 : 6.0));
         }
     }
-    gsl_rng_free(rng);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -3,14 +3,10 @@
  * size. The same seed gives the same fleet. */
 #pragma once
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/array.h"
 #include "models/fleet/judge.h"
 #include "models/fleet/take.h"
+#include "tests/unit.h"
 
 enum { GEN_SETS = 2, GEN_LEVELS = 4, GEN_MIXES = 5, GEN_OPS = 4 };
 
@@ -163,13 +159,13 @@ static inline void gen_scale(struct carm_model *m, const char *level, const char
     }
 }
 
+/* Freed after the test. */
+CLOSED_BY(carm_fleet_free)
 static inline struct carm_fleet *gen_fleet(void)
 {
     struct carm_fleet *f = calloc(1, sizeof *f);
-    if (!f) {
-        abort();
-    }
-    return f;
+    assert_non_null(f);
+    return closed_later(by_carm_fleet_free, f);
 }
 
 static const char *gen_keep(struct carm_fleet *f, const char *text)
@@ -186,7 +182,6 @@ static const char *gen_keep(struct carm_fleet *f, const char *text)
 static inline struct carm_fleet_row *gen_add(struct carm_fleet *f, struct carm_model *m,
                                              int64_t hour)
 {
-    struct carm_err err = {""};
     char file[64];
     (void)snprintf(file, sizeof file, "%zu.json", f->nrows);
     struct carm_fleet_row row = {.file = gen_keep(f, file),
@@ -210,7 +205,6 @@ static inline struct carm_fleet_row *gen_add(struct carm_fleet *f, struct carm_m
 /* returns 0 */
 static inline int gen_judge(struct carm_fleet *f, double fdr, double min_share)
 {
-    struct carm_err err = {""};
     const struct carm_fleet_options options = {.fdr = fdr, .min_share = min_share};
     const int rc = carm_fleet_order_roofs(f, &err);
     return rc ? rc : carm_fleet_judge(f, &options, &err);

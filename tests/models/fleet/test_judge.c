@@ -55,7 +55,6 @@ TEST(by_hand)
     assert_int_equal(t->ncolumns, 50 + 15);
     assert_int_equal(t->columns[column(t, "L3", 0, true)].nroofs, 10);
     assert_int_equal(t->columns[column(t, "compute", 2, true)].nroofs, 4);
-    carm_fleet_free(f);
 }
 
 /* A family's mean is weighted by 1/spread^2; independent roofs show no correlation, equal ones do. */
@@ -81,8 +80,6 @@ TEST(families)
     /* 2% over sqrt(10); five standard errors of a MAD of 400 are 30% */
     assert_near(loose->sigma / (0.02 / sqrt(10.0)), 1.0, 0.3);
     assert_near(tight->sigma / 0.02, 1.0, 0.3);
-    carm_fleet_free(f);
-    carm_fleet_free(g);
 }
 
 /* What a node says of its own error counts: the same deviation is sure for one and not for another. */
@@ -106,7 +103,6 @@ TEST(own_errors)
     assert_true(fabsf(vague->z) < 1.5F && sure->z < -10.0F);
     assert_int_equal(t->judged[8].verdict, CARM_FLEET_SLOW);
     assert_int_equal(t->judged[7].verdict, CARM_FLEET_SOUND);
-    carm_fleet_free(f);
 }
 
 TEST(disturbed_accuses_nobody)
@@ -134,7 +130,6 @@ TEST(disturbed_accuses_nobody)
     assert_int_equal(t->columns[j].ndisturbed, 1);
     assert_int_equal(t->columns[j].centre.n, 49);
     assert_true(t->columns[j].low != 3);
-    carm_fleet_free(f);
 }
 
 /* Two nodes are not judged; three to four by what moves from run to run. */
@@ -154,7 +149,7 @@ TEST(few_nodes)
         for (int i = 1; i < n; i++) {
             assert_int_equal(f->groups[0].now.judged[i].verdict, CARM_FLEET_SOUND);
         }
-        carm_fleet_free(f);
+        close_opened();
     }
 }
 
@@ -213,7 +208,7 @@ static double judge_rounds(int n, size_t fleets, bool slow)
             }
         }
         found += any;
-        carm_fleet_free(f);
+        close_opened();
     }
     return (double)found / (double)fleets;
 }
@@ -304,7 +299,6 @@ TEST(slow_fast_and_small)
     assert_true(carm_fleet_test_of(t, 5, column(t, "L1", 0, true))->flagged);
     assert_false(carm_fleet_test_of(t, 5, column(t, "L2", 0, true))->flagged);
     check_flags(t, 0.01);
-    carm_fleet_free(f);
 }
 
 /* ---- power and false alarms ---- */
@@ -343,7 +337,6 @@ static void draw(size_t n, const char *mix, int threads, double factor, uint64_t
             o->false_susp += outlier || v == CARM_FLEET_SUSPECT_NODE;
         }
     }
-    carm_fleet_free(f);
 }
 
 /* A level that is 5% low: at least 95% found, less than 1% false alarms. By simulation 99.9% of 10 roofs are
@@ -423,7 +416,6 @@ TEST(drift)
     assert_int_equal(accused, 1);
     /* among nodes that differ by 5%, its 4% do not show */
     assert_int_not_equal(g->now.judged[17].verdict, CARM_FLEET_SLOW);
-    carm_fleet_free(f);
 }
 
 /* An earlier value that was disturbed is no history. */
@@ -447,7 +439,6 @@ TEST(disturbed_history)
     assert_near(carm_fleet_test_of(t, 2, column(t, "L1 2:1", 1, false))->share, 0.0, 1e-6);
     /* the median of 1 and 0.9 in logarithms */
     assert_near(t->columns[column(t, "L2 2:1", 1, false)].centre.median, -0.5 * log(0.9), 1e-6);
-    carm_fleet_free(f);
 }
 
 /* ---- groups and names ---- */
@@ -472,7 +463,6 @@ TEST(groups)
     assert_int_equal(f->groups[1].nnodes, 4);
     assert_string_equal(f->groups[2].machine.cpu, "Other");
     assert_string_equal(f->groups[0].nodes[9].name, "n00009");
-    carm_fleet_free(f);
 }
 
 static void set_job(struct carm_fleet *f, struct carm_fleet_row *row, const char *job, int rank,
@@ -493,7 +483,7 @@ static size_t count_nodes(struct carm_fleet *f, const char *said)
     }
     assert_int_equal(f->nnotes, said ? 1 : 0);
     fail_if(said && !strstr(f->notes[0], said), "'%s' lacks '%s'", f->notes[0], said);
-    carm_fleet_free(f);
+    close_opened();
     return n;
 }
 

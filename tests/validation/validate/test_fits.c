@@ -3,7 +3,7 @@
  * and the form that made them is the one chosen. */
 #include "models/validation.h"
 #include "tests/models/fit/ridge_points.h"
-#include "tests/unit.h"
+#include "tests/random.h"
 #include "validation/validate/score.h"
 
 static const struct carm_validation_set set = {"avx512", "dp", "fma", 1};
@@ -43,10 +43,8 @@ static void add_ridge(struct carm_model *m, const struct carm_validation_set *of
                       enum carm_ridge form, double p)
 {
     struct carm_ridge_point points[POINTS];
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    gsl_rng_set(rng, 2014);
+    gsl_rng *rng = random_of(2014);
     make_points(rng, form, p, 0.005, points);
-    gsl_rng_free(rng);
     for (size_t i = 0; i < POINTS; i++) {
         add_point(m, of, level, &points[i]);
     }

@@ -247,8 +247,7 @@ TEST(latencies)
     struct carm_fleet_item item;
     char *text = carm_model_to_json(m);
     assert_ok(parse(text, &item, &err));
-    struct carm_fleet *fleet = calloc(1, sizeof *fleet);
-    assert_non_null(fleet);
+    struct carm_fleet *fleet = gen_fleet();
     struct carm_fleet_row row = {.file = "n"};
     assert_ok(carm_fleet_take_model(fleet, item.model, false, &row, &err));
     size_t found = 0;
@@ -267,7 +266,6 @@ TEST(latencies)
     carm_model_free(m);
     free(text);
     free(row.values);
-    carm_fleet_free(fleet);
 }
 
 /* Text, and what the reason must hold. */
