@@ -157,16 +157,12 @@ static const struct {
 
 enum { READINGS_MAX = 64 };
 
-static struct carm_recipe *get(const char *name)
-{
-    struct carm_recipe *recipe = NULL;
-    fail_if(carm_recipe_named(name, &recipe, &err) != 0, "%s: %s", name, err.text);
-    assert_non_null(recipe);
-    assert_true(recipe->nevents <= READINGS_MAX);
-    return recipe;
-}
+/* The recipe of a test, a reading for each of its events, and the counts that come of them. */
+static struct carm_recipe *recipe;
+static struct carm_reading readings[READINGS_MAX];
+static struct carm_counts counts;
 
-static void record(const struct carm_recipe *recipe, struct carm_reading *readings)
+static void record(void)
 {
     for (size_t i = 0; i < recipe->nevents; i++) {
         size_t k = 0;
@@ -181,8 +177,16 @@ static void record(const struct carm_recipe *recipe, struct carm_reading *readin
     }
 }
 
-static struct carm_reading *reading(const struct carm_recipe *recipe, struct carm_reading *readings,
-                                    const char *event)
+CLOSED_BY(carm_recipe_free)
+static void start(const char *name)
+{
+    fail_if(carm_recipe_named(name, &recipe, &err) != 0, "%s: %s", name, err.text);
+    assert_non_null(closed_later(by_carm_recipe_free, recipe));
+    assert_true(recipe->nevents <= READINGS_MAX);
+    record();
+}
+
+static struct carm_reading *reading(const char *event)
 {
     for (size_t i = 0; i < recipe->nevents; i++) {
         if (strcmp(recipe->events[i].name, event) == 0) {
@@ -193,17 +197,16 @@ static struct carm_reading *reading(const struct carm_recipe *recipe, struct car
     return NULL;
 }
 
-static void evaluate(const struct carm_recipe *recipe, const struct carm_reading *readings,
-                     struct carm_counts *counts)
+static void evaluate(void)
 {
-    fail_if(carm_recipe_evaluate(recipe, readings, NULL, counts, &err) != 0, "%s: %s", recipe->name,
-            err.text);
+    fail_if(carm_recipe_evaluate(recipe, readings, NULL, &counts, &err) != 0, "%s: %s",
+            recipe->name, err.text);
 }
 
-static void assert_quantity(const char *recipe, enum carm_quantity q, const char *what, double is,
+static void assert_quantity(const char *name, enum carm_quantity q, const char *what, double is,
                             double should)
 {
-    fail_if(!(fabs(is - should) <= 1e-12 * fabs(should)), "%s: %s's %s is %.17g, not %.17g", recipe,
+    fail_if(!(fabs(is - should) <= 1e-12 * fabs(should)), "%s: %s's %s is %.17g, not %.17g", name,
             carm_quantity_name(q), what, is, should);
 }
 
@@ -218,12 +221,9 @@ TEST(every_recipe)
         }
         fail_if(k == sizeof expectations / sizeof *expectations,
                 "nothing is expected of the recipe %s", carm_recipe_name(n));
-        struct carm_recipe *recipe = get(carm_recipe_name(n));
-        struct carm_reading readings[READINGS_MAX];
-        struct carm_counts counts;
         bool wanted[CARM_Q_COUNT] = {false};
-        record(recipe, readings);
-        evaluate(recipe, readings, &counts);
+        start(carm_recipe_name(n));
+        evaluate();
         for (size_t g = 0; expectations[k].groups[g]; g++) {
             for (const struct expected *x = expectations[k].groups[g]; x->quantity < CARM_Q_COUNT;
                  x++) {
@@ -242,21 +242,17 @@ TEST(every_recipe)
             fail_if(!wanted[q] && counts.q[q].by != CARM_COUNTED_NOT, "%s: %s came from nowhere",
                     recipe->name, carm_quantity_name((enum carm_quantity)q));
         }
-        carm_recipe_free(recipe);
     }
     assert_int_equal(n, sizeof expectations / sizeof *expectations);
 }
 
 TEST(multiplexed)
 {
-    struct carm_recipe *recipe = get("skylake-server");
-    struct carm_reading readings[READINGS_MAX];
-    struct carm_counts counts;
-    record(recipe, readings);
+    start("skylake-server");
     /* a quarter of the time: 300 seen are 1200 */
-    reading(recipe, readings, "dp_256")->running = 250;
-    reading(recipe, readings, "dp_512")->running = 500;
-    evaluate(recipe, readings, &counts);
+    reading("dp_256")->running = 250;
+    reading("dp_512")->running = 500;
+    evaluate();
     assert_true(counts.q[CARM_Q_DP_256].value == 4 * 1200);
     assert_true(counts.q[CARM_Q_DP_256].share == 0.25);
     assert_true(counts.q[CARM_Q_DP_512].value == 2 * 3200);
@@ -273,22 +269,18 @@ TEST(multiplexed)
     assert_quantity("", CARM_Q_BYTES, "value", counts.q[CARM_Q_BYTES].value,
                     4500.0 * (43080 + 900 * 32 + 400 * 64) / (1100 + 900 + 400));
     /* clocks that tick a little apart never scale down */
-    reading(recipe, readings, "cycles")->running = 1001;
-    evaluate(recipe, readings, &counts);
+    reading("cycles")->running = 1001;
+    evaluate();
     assert_true(counts.q[CARM_Q_CYCLES].value == 8000);
     assert_true(counts.q[CARM_Q_CYCLES].share == 1);
-    carm_recipe_free(recipe);
 }
 
 TEST(missing)
 {
-    struct carm_recipe *recipe = get("skylake-server");
-    struct carm_reading readings[READINGS_MAX];
-    struct carm_counts counts;
-    record(recipe, readings);
-    reading(recipe, readings, "dp_128")->present = false;
-    reading(recipe, readings, "cas_writes")->present = false;
-    evaluate(recipe, readings, &counts);
+    start("skylake-server");
+    reading("dp_128")->present = false;
+    reading("cas_writes")->present = false;
+    evaluate();
     /* what it goes into is unavailable, not small */
     assert_false(carm_count_has(&counts, CARM_Q_DP_128));
     assert_false(carm_count_has(&counts, CARM_Q_FLOPS_DP));
@@ -303,49 +295,42 @@ TEST(missing)
     carm_recipe_note_missing(recipe, &counts);
     assert_non_null(strstr(counts.note, "not counted: dp_128"));
     assert_null(strstr(counts.note, "dram"));
-    carm_recipe_free(recipe);
 
-    recipe = get("zen3");
-    record(recipe, readings);
-    evaluate(recipe, readings, &counts);
+    start("zen3");
+    evaluate();
     carm_recipe_note_missing(recipe, &counts);
     assert_null(strstr(counts.note, "not counted"));
-    reading(recipe, readings, "fills_from_dram")->present = false;
-    evaluate(recipe, readings, &counts);
+    reading("fills_from_dram")->present = false;
+    evaluate();
     assert_false(carm_count_has(&counts, CARM_Q_LLC_MISSES));
     carm_recipe_note_missing(recipe, &counts);
     assert_non_null(strstr(counts.note, "not counted: llc_misses"));
-    reading(recipe, readings, "load_stores")->present = false;
-    evaluate(recipe, readings, &counts);
+    reading("load_stores")->present = false;
+    evaluate();
     assert_false(carm_count_has(&counts, CARM_Q_LOADS));
     assert_false(carm_count_has(&counts, CARM_Q_STORES));
-    carm_recipe_free(recipe);
 
     /* no counters at all: the kernel's alone */
-    recipe = get("zen4");
+    start("zen4");
     memset(readings, 0, sizeof readings);
-    *reading(recipe, readings, "page_faults") =
+    *reading("page_faults") =
         (struct carm_reading){.present = true, .count = 3, .enabled = 1, .running = 1};
-    evaluate(recipe, readings, &counts);
+    evaluate();
     for (unsigned q = 0; q < CARM_Q_COUNT; q++) {
         assert_int_equal(counts.q[q].by,
                          q == CARM_Q_PAGE_FAULTS ? CARM_COUNTED_KERNEL : CARM_COUNTED_NOT);
     }
     assert_string_equal(counts.note, "");
-    carm_recipe_free(recipe);
 }
 
 TEST(never_run)
 {
-    struct carm_recipe *recipe = get("broadwell");
-    struct carm_reading readings[READINGS_MAX];
-    struct carm_counts counts;
     bool must[CARM_Q_COUNT] = {false};
-    record(recipe, readings);
-    struct carm_reading *r = reading(recipe, readings, "dp_scalar");
+    start("broadwell");
+    struct carm_reading *r = reading("dp_scalar");
     r->count = 0;
     r->running = 0;
-    r = reading(recipe, readings, "cycles");
+    r = reading("cycles");
     r->count = 0;
     r->enabled = 0;
     r->running = 0;
@@ -358,29 +343,25 @@ TEST(never_run)
     assert_false(carm_count_has(&counts, CARM_Q_FLOPS));
     assert_false(carm_count_has(&counts, CARM_Q_CYCLES));
     assert_true(counts.q[CARM_Q_FLOPS_SP].value == 330);
-    carm_recipe_free(recipe);
 }
 
 TEST(zero_where_must)
 {
-    struct carm_recipe *recipe = get("skylake-server");
-    struct carm_reading readings[READINGS_MAX];
-    struct carm_counts counts;
     bool must[CARM_Q_COUNT] = {false};
-    record(recipe, readings);
+    start("skylake-server");
     must[CARM_Q_FLOPS_DP] = true;
     must[CARM_Q_LOADS] = true;
     must[CARM_Q_STORES] = true;
     must[CARM_Q_LLC_MISSES] = true;
     assert_ok(carm_recipe_evaluate(recipe, readings, must, &counts, &err));
     /* code of one width: the others may be zero; so may misses, ever */
-    reading(recipe, readings, "dp_scalar")->count = 0;
-    reading(recipe, readings, "dp_128")->count = 0;
-    reading(recipe, readings, "dp_256")->count = 0;
-    reading(recipe, readings, "llc_misses")->count = 0;
+    reading("dp_scalar")->count = 0;
+    reading("dp_128")->count = 0;
+    reading("dp_256")->count = 0;
+    reading("llc_misses")->count = 0;
     assert_ok(carm_recipe_evaluate(recipe, readings, must, &counts, &err));
     assert_true(counts.q[CARM_Q_FLOPS_DP].value == 3200);
-    reading(recipe, readings, "dp_512")->count = 0;
+    reading("dp_512")->count = 0;
     assert_refused(carm_recipe_evaluate(recipe, readings, must, &counts, &err), -CARM_EFORMAT,
                    "flops_dp was counted as 0");
     assert_non_null(strstr(err.text, "skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE"));
@@ -393,39 +374,35 @@ TEST(zero_where_must)
     /* not asked for: no error */
     assert_ok(carm_recipe_evaluate(recipe, readings, NULL, &counts, &err));
     assert_true(carm_count_has(&counts, CARM_Q_FLOPS_DP));
-    record(recipe, readings);
-    reading(recipe, readings, "loads")->count = 0;
+    record();
+    reading("loads")->count = 0;
     assert_refused(carm_recipe_evaluate(recipe, readings, must, &counts, &err), -CARM_EFORMAT,
                    "loads was counted as 0");
     assert_non_null(strstr(err.text, "skx::MEM_INST_RETIRED:ALL_LOADS"));
-    carm_recipe_free(recipe);
 }
 
 TEST(width_mix)
 {
     static const char *const all[] = {"dp_scalar", "dp_128", "dp_256", "dp_512",
                                       "sp_scalar", "sp_128", "sp_256", "sp_512"};
-    struct carm_recipe *recipe = get("skylake-server");
-    struct carm_reading readings[READINGS_MAX];
-    struct carm_counts counts;
-    record(recipe, readings);
+    start("skylake-server");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        reading(recipe, readings, all[i])->count = 0;
+        reading(all[i])->count = 0;
     }
     /* nothing computes: no width, no bytes */
-    evaluate(recipe, readings, &counts);
+    evaluate();
     assert_false(carm_count_has(&counts, CARM_Q_BYTES));
     assert_false(carm_count_has(&counts, CARM_Q_LOAD_BYTES));
     assert_true(counts.q[CARM_Q_FLOPS].value == 0);
     /* one width: no room between the bounds */
-    reading(recipe, readings, "dp_512")->count = 12;
-    evaluate(recipe, readings, &counts);
+    reading("dp_512")->count = 12;
+    evaluate();
     assert_true(counts.q[CARM_Q_BYTES].value == 4500 * 64);
     assert_true(counts.q[CARM_Q_BYTES].low == 4500 * 64);
     assert_true(counts.q[CARM_Q_BYTES].high == 4500 * 64);
     /* two: 3 of 64 to 1 of 8 byte are 50 on average */
-    reading(recipe, readings, "dp_scalar")->count = 4;
-    evaluate(recipe, readings, &counts);
+    reading("dp_scalar")->count = 4;
+    evaluate();
     assert_true(counts.q[CARM_Q_BYTES].value == 4500 * 50);
     assert_true(counts.q[CARM_Q_BYTES].low == 4500 * 8);
     assert_true(counts.q[CARM_Q_BYTES].high == 4500 * 64);
@@ -433,28 +410,23 @@ TEST(width_mix)
     assert_string_equal(
         counts.note,
         "bytes are accesses x 50, the mean width of FP instructions (widths seen: 8 to 64)");
-    carm_recipe_free(recipe);
 
     /* scalars of unknown precision: 8 byte, 4 at least; dispatched accesses have no lower bound */
-    recipe = get("zen4");
-    record(recipe, readings);
-    reading(recipe, readings, "fp_128")->count = 0;
-    reading(recipe, readings, "fp_256")->count = 0;
-    reading(recipe, readings, "fp_512")->count = 0;
-    evaluate(recipe, readings, &counts);
+    start("zen4");
+    reading("fp_128")->count = 0;
+    reading("fp_256")->count = 0;
+    reading("fp_512")->count = 0;
+    evaluate();
     assert_true(counts.q[CARM_Q_BYTES].value == 4600 * 8);
     assert_true(counts.q[CARM_Q_BYTES].low == 0);
     assert_true(counts.q[CARM_Q_BYTES].high == 4600 * 8);
     assert_string_equal(counts.note,
                         "bytes are accesses x 8, the mean width of FP instructions (widths seen: 4 "
                         "to 8); upper bounds: loads, stores");
-    carm_recipe_free(recipe);
 
-    recipe = get("ivy-bridge");
-    record(recipe, readings);
-    evaluate(recipe, readings, &counts);
+    start("ivy-bridge");
+    evaluate();
     assert_non_null(strstr(counts.note, "upper bounds: flops"));
-    carm_recipe_free(recipe);
 }
 
 RUN_TESTS(NULL, NULL)
