@@ -79,9 +79,8 @@ TEST(app_l1_is_exact_up_to_256_bits)
     struct carm_class_plan p;
     for (int isa = 0; isa < CARM_VECTOR_ISAS; isa++) {
         const struct carm_class_target t = target_of((enum carm_isa)isa, 2, 1);
-        assert_int_equal(carm_class_plan(&p, &carm_classes[CARM_APP_L1],
-                                         carm_classes[CARM_APP_L1].bytes, &t, &err),
-                         0);
+        assert_ok(carm_class_plan(&p, &carm_classes[CARM_APP_L1], carm_classes[CARM_APP_L1].bytes,
+                                  &t, &err));
         assert_true(carm_class_exact(&p) == (isa != CARM_AVX512));
     }
     assert_int_equal(p.bytes, 6144); /* avx512, the last */

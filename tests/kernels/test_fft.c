@@ -41,10 +41,10 @@ static void run_checked(struct carm_dwarf_case *c, struct carm_team *team)
 {
     double error = -1.0;
     char by[96];
-    assert_int_equal(c->ops->run(c, team, &err), 0);
+    assert_ok(c->ops->run(c, team, &err));
     fail_if(c->ops->check(c, team, &error, by, &err), "%s", err.text);
     assert_true(error >= 0.0 && error < 1e-14);
-    assert_int_equal(c->ops->run(c, team, &err), 0);
+    assert_ok(c->ops->run(c, team, &err));
 }
 
 static void all_sizes(int threads)
@@ -126,7 +126,7 @@ TEST(random_data)
         struct carm_dwarf_case *c = open_case(N, version, team);
         struct carm_fft *f = (struct carm_fft *)c;
         fill_random(&f->cube, copy);
-        assert_int_equal(c->ops->run(c, team, &err), 0);
+        assert_ok(c->ops->run(c, team, &err));
         for (size_t p = 0; p < ALL; p++) {
             const size_t k[3] = {p / N / N, p / N % N, p % N};
             coefficient(copy, N, k, want[p]);
@@ -152,7 +152,7 @@ TEST(many_runs_stay_finite)
     struct carm_dwarf_case *c = open_case(16, CARM_FFT_PLAIN, team);
     const struct carm_fft *f = (const struct carm_fft *)c;
     for (int i = 0; i < 1000; i++) {
-        assert_int_equal(c->ops->run(c, team, &err), 0);
+        assert_ok(c->ops->run(c, team, &err));
         assert_true(isfinite(carm_fft_at(&f->cube, 3, 1)[5][0]));
     }
     assert_true(f->runs < 1000);
@@ -254,7 +254,7 @@ TEST(counts_are_stepped)
         assert_string_equal(work.metric, "flop");
         assert_true(work.operations == 5.0 * 4096 * 12);
         assert_null(c->ops->trace);
-        assert_int_equal(c->ops->count(c, &work, &err), 0);
+        assert_ok(c->ops->count(c, &work, &err));
         assert_int_equal(work.core_by, CARM_COUNTED_STEPPED);
         /* the lines stand for the cube; its own plan may be another */
         assert_near(work.core_flops / whole_flops(c), 1.0, 0.1);

@@ -17,7 +17,7 @@ static void run_checked(struct carm_dwarf_case *c, struct carm_team *team, int r
     double error = -1.0;
     char by[96];
     for (int i = 0; i < runs; i++) {
-        assert_int_equal(c->ops->run(c, team, &err), 0);
+        assert_ok(c->ops->run(c, team, &err));
     }
     fail_if(c->ops->check(c, team, &error, by, &err), "%s %s: %s", c->size, c->isa, err.text);
     assert_true(error >= 0.0 && error <= 1e-14);
@@ -339,7 +339,7 @@ TEST(table_2)
 static struct carm_dwarf_work counted(struct carm_dwarf_case *c)
 {
     struct carm_dwarf_work work = c->work;
-    assert_int_equal(c->ops->count(c, &work, &err), 0);
+    assert_ok(c->ops->count(c, &work, &err));
     assert_int_equal(work.core_by, CARM_COUNTED_STEPPED);
     return work;
 }

@@ -23,7 +23,7 @@ static void checked(struct carm_dwarf_case *c, struct carm_team *team)
     char by[96];
     /* before the first run nothing is in its place */
     assert_int_equal(c->ops->check(c, team, &error, by, &err), -CARM_EFORMAT);
-    assert_int_equal(c->ops->run(c, team, &err), 0);
+    assert_ok(c->ops->run(c, team, &err));
     fail_if(c->ops->check(c, team, &error, by, &err), "%s %s: %s", c->version, c->isa, err.text);
     assert_true(error == 0.0);
 }
@@ -218,7 +218,7 @@ static void counts_on(const struct carm_cpu *on, struct carm_team *team)
     for (int version = 0; version < 2; version++) {
         struct carm_dwarf_case *c = open_case(40, version, on, team);
         struct carm_dwarf_work work = c->work;
-        assert_int_equal(c->ops->count(c, &work, &err), 0);
+        assert_ok(c->ops->count(c, &work, &err));
         assert_int_equal(work.core_by, CARM_COUNTED_STEPPED);
         assert_true(work.core_flops == 0.0);
         assert_true(work.core_bytes >= 32.0 * work.operations);

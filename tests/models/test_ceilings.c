@@ -120,9 +120,8 @@ TEST(groups_by_name)
 {
     for (int g = 0; g < CARM_CEILING_GROUP_COUNT; g++) {
         enum carm_ceiling_group group = CARM_CEILING_GROUP_COUNT;
-        assert_int_equal(carm_ceiling_group_parse(
-                             carm_ceiling_group_name((enum carm_ceiling_group)g), &group, &err),
-                         0);
+        assert_ok(carm_ceiling_group_parse(carm_ceiling_group_name((enum carm_ceiling_group)g),
+                                           &group, &err));
         assert_int_equal(group, g);
     }
 }
@@ -207,8 +206,7 @@ TEST(the_option)
         {"traffic,in-core,traffic", {true, false, false, false, true}},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(configure(&f, (struct carm_build_words){.ceilings = good[i].word}, &err),
-                         0);
+        assert_ok(configure(&f, (struct carm_build_words){.ceilings = good[i].word}, &err));
         assert_memory_equal(f.config.ceilings, good[i].want, sizeof good[i].want);
         assert_int_equal(carm_build_wants_ceilings(&f.config), good[i].word != NULL);
     }
@@ -256,10 +254,8 @@ TEST(the_plan_of_each_isa)
         struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
         struct fixture f;
         char got[1024] = "";
-        assert_int_equal(
-            configure(&f, (struct carm_build_words){.isa = cases[i].isa, .ceilings = "in-core"},
-                      &err),
-            0);
+        assert_ok(configure(
+            &f, (struct carm_build_words){.isa = cases[i].isa, .ceilings = "in-core"}, &err));
         f.cpu.fma = cases[i].fma;
         const size_t n = carm_ceilings_plan(&f.config, &f.cpu, points);
         for (size_t k = 0; k < n; k++) {

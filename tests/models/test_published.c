@@ -69,8 +69,7 @@ TEST(table4)
             assert_true(n < sizeof rows / sizeof *rows);
             assert_string_equal(m->name, rows[n].machine);
             assert_string_equal(m->results[k].kernel, rows[n].kernel);
-            assert_int_equal(carm_published_place(p, m, &m->results[k], l, &upper, &lower, &err),
-                             0);
+            assert_ok(carm_published_place(p, m, &m->results[k], l, &upper, &lower, &err));
             check_side(l, &upper, rows[n].upper, rows[n].upper_at);
             check_side(l, &lower, rows[n].lower, rows[n].lower_at);
             assert_int_equal(upper.compute, rows[n].compute);
@@ -252,17 +251,16 @@ TEST(names)
     char text[320];
     assert_ok(carm_published_find(p, "Opteron-X4", &m, &err));
     assert_string_equal(m->title, "AMD Opteron X4");
-    assert_int_equal(carm_published_find(p, "vax", &m, &err), -CARM_EINVAL);
+    assert_refused(carm_published_find(p, "vax", &m, &err), -CARM_EINVAL,
+                   "opteron-x2, xeon, opteron-x4, t2plus, cell");
     assert_null(m);
-    assert_non_null(strstr(err.text, "opteron-x2, xeon, opteron-x4, t2plus, cell"));
     assert_string_equal(carm_published_names(p, text, 17), "opteron-x2, xeon");
     /* A row of a kernel that the collection lacks cannot be placed. */
     (void)strcpy(p->machines[1].results[0].kernel, "Sort");
     struct carm_published_disagreement *found;
     size_t n;
-    assert_int_equal(recompute(p, &found, &n, &err), -CARM_EINVAL);
+    assert_refused(recompute(p, &found, &n, &err), -CARM_EINVAL, "Sort");
     assert_null(found);
-    assert_non_null(strstr(err.text, "Sort"));
     carm_published_close(p);
 }
 

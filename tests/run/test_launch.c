@@ -232,8 +232,7 @@ TEST(a_traced_one_stops_before_its_exec)
     char *argv[] = {"true", NULL};
     struct carm_launch l;
     int status = 0;
-    assert_int_equal(carm_launch_open(&l, argv, NULL, CARM_LAUNCH_TRACED | CARM_LAUNCH_QUIET, &err),
-                     0);
+    assert_ok(carm_launch_open(&l, argv, NULL, CARM_LAUNCH_TRACED | CARM_LAUNCH_QUIET, &err));
     assert_int_equal(waitpid(l.pid, &status, 0), l.pid);
     if (!WIFSTOPPED(status)) {
         carm_launch_close(&l);

@@ -57,9 +57,8 @@ static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycle
     j->code.pieces = calloc(1, sizeof *j->code.pieces);
     j->code.npieces = 1;
     assert_non_null(j->code.pieces);
-    assert_int_equal(carm_flow_ops_decode(bytes, n, 0x1000, 1000.0, &j->code.ops, &j->code.nops,
-                                          &j->code.ops_room, &err),
-                     0);
+    assert_ok(carm_flow_ops_decode(bytes, n, 0x1000, 1000.0, &j->code.ops, &j->code.nops,
+                                   &j->code.ops_room, &err));
     j->code.pieces[0] = (struct carm_code_piece){.at = 0x1000,
                                                  .end = 0x1000 + n,
                                                  .n = j->code.nops,

@@ -47,9 +47,8 @@ TEST(stepping_is_exact)
                                            CARM_Q_BYTES};
         struct carm_counts counted;
         struct carm_counts constructed;
-        assert_int_equal(carm_count_code(NULL, &image->codes[i], window, sizeof window, &counted,
-                                         &constructed, &err),
-                         0);
+        assert_ok(carm_count_code(NULL, &image->codes[i], window, sizeof window, &counted,
+                                  &constructed, &err));
         for (size_t k = 0; k < sizeof same / sizeof *same; k++) {
             assert_true(counted.q[same[k]].value == constructed.q[same[k]].value);
             assert_int_equal(counted.q[same[k]].by, CARM_COUNTED_STEPPED);
@@ -66,10 +65,9 @@ TEST(a_window_too_small)
     struct carm_image *far = NULL;
     assert_ok(carm_code_parse("A.sse.dp.1:0.u8.j1024", &spec, &err));
     assert_ok(carm_image_open(&far, &spec, 1, &err));
-    assert_int_equal(carm_count_code(NULL, &far->codes[0], window, sizeof window - 64, &counted,
-                                     &constructed, &err),
-                     -CARM_ENOTSUP);
-    assert_non_null(strstr(err.text, "A.sse.dp.1:0.u8.j1024 needs a window of 131072 bytes"));
+    assert_refused(carm_count_code(NULL, &far->codes[0], window, sizeof window - 64, &counted,
+                                   &constructed, &err),
+                   -CARM_ENOTSUP, "A.sse.dp.1:0.u8.j1024 needs a window of 131072 bytes");
     carm_image_close(far);
 }
 
@@ -140,9 +138,8 @@ TEST(deviations_reach_the_model)
     for (size_t i = 0; i < 3; i++) {
         formulas[i].terms[0].weight = 1.0;
     }
-    assert_int_equal(
-        carm_count_code(c, &image->codes[2], window, sizeof window, &counted, &constructed, &err),
-        0);
+    assert_ok(
+        carm_count_code(c, &image->codes[2], window, sizeof window, &counted, &constructed, &err));
     formulas[0].terms[0].weight = constructed.q[CARM_Q_FLOPS].value / 1000.0;
     formulas[1].terms[0].weight = constructed.q[CARM_Q_LOADS].value / 2000.0;
     for (int off = 0; off < 2; off++) {

@@ -361,8 +361,8 @@ static void a_root_waits_for_nothing(void **state)
     struct carm_variant_code code;
     struct carm_region region;
     struct carm_body body;
-    assert_int_equal(carm_body_open(&body, piece.at, &piece, 1, &err), 0);
-    assert_int_equal(carm_region_open(&region, 0x800000, 0x600000, &err), 0);
+    assert_ok(carm_body_open(&body, piece.at, &piece, 1, &err));
+    assert_ok(carm_region_open(&region, 0x800000, 0x600000, &err));
     carm_region_emit(&region, &body, CARM_VARIANT_DIVISIONS, false, &code);
     assert_int_equal(code.changed, 1);
     assert_non_null(memmem(region.code, region.used, square, sizeof square));
@@ -382,8 +382,8 @@ static const uint8_t *emitted(const uint8_t *loop, size_t n, size_t head, enum c
     struct carm_variant_code code;
     struct carm_body body;
     carm_region_close(&region);
-    assert_int_equal(carm_body_open(&body, pieces[0].at, pieces, head ? 2 : 1, &err), 0);
-    assert_int_equal(carm_region_open(&region, 0x800000, 0x600000, &err), 0);
+    assert_ok(carm_body_open(&body, pieces[0].at, pieces, head ? 2 : 1, &err));
+    assert_ok(carm_region_open(&region, 0x800000, 0x600000, &err));
     carm_region_emit(&region, &body, variant, false, &code);
     assert_int_equal(code.changed, changed);
     *size = region.used - (code.start - region.code_at);

@@ -149,9 +149,9 @@ TEST_BETWEEN(one_file_has_both_kinds, make_folder, remove_folder)
 {
     struct carm_model *p = make_kind("kind:p", 1.0), *e = make_kind("kind:e", 0.5), *back = NULL;
     const double of_e = l1(e);
-    assert_int_equal(carm_kinds_write(e, path, &err), 0); /* no file yet */
+    assert_ok(carm_kinds_write(e, path, &err)); /* no file yet */
     assert_ok(carm_model_write(p, path, &err));
-    assert_int_equal(carm_kinds_write(p, path, &err), 0); /* of this very kind */
+    assert_ok(carm_kinds_write(p, path, &err)); /* of this very kind */
     assert_int_equal(carm_kinds_write(e, path, &err), 1);
     assert_near(l1(e), of_e, 1.0); /* unchanged */
     back = read_model(path);
@@ -170,7 +170,7 @@ TEST_BETWEEN(one_file_has_both_kinds, make_folder, remove_folder)
     assert_ok(carm_model_write(whole, path, &err));
     /* another machine's file is left alone */
     (void)snprintf(e->machine.hostname, sizeof e->machine.hostname, "elsewhere");
-    assert_int_equal(carm_kinds_write(e, path, &err), 0);
+    assert_ok(carm_kinds_write(e, path, &err));
 }
 
 TEST(refused)

@@ -30,10 +30,9 @@ TEST(words)
                                       "L2=2M,,peak=2x",
                                       "L2=nanx"};
     struct carm_settings s;
-    assert_int_equal(carm_settings_parse("l2=2M,L3=1.5x,Dram.Bandwidth=2x,L1.latency=0.5x,peak=2x,"
-                                         "CLOCK=1.2X,L3.size=48MiB",
-                                         &s, &err),
-                     0);
+    assert_ok(carm_settings_parse("l2=2M,L3=1.5x,Dram.Bandwidth=2x,L1.latency=0.5x,peak=2x,"
+                                  "CLOCK=1.2X,L3.size=48MiB",
+                                  &s, &err));
     assert_int_equal(s.n, 7);
     assert_string_equal(s.of[0].level, "L2");
     assert_int_equal(s.of[0].bytes, 2 << 20);

@@ -42,9 +42,8 @@ TEST(matrix_has_all_pairs)
     struct carm_model *m = empty_model();
     struct carm_observer observer = {0};
     memset(&fake, 0, sizeof fake);
-    assert_int_equal(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){0}, &observer,
-                                          measure, &fake, &err),
-                     0);
+    assert_ok(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){0}, &observer, measure,
+                                   &fake, &err));
     assert_int_equal(fake.calls, 7);
     assert_int_equal(m->nnuma, 6); /* one had no figure */
     assert_int_equal(m->nnuma_nodes, 3);
@@ -60,9 +59,8 @@ TEST(a_short_time_has_the_first_pairs)
     volatile sig_atomic_t over = 0;
     memset(&fake, 0, sizeof fake);
     fake.stop_at_third = &over;
-    assert_int_equal(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){.stop = &over},
-                                          &observer, measure, &fake, &err),
-                     0);
+    assert_ok(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){.stop = &over}, &observer,
+                                   measure, &fake, &err));
     assert_int_equal(m->nnuma, 3);
     assert_true(carm_numa_find(m, 0, 0) && carm_numa_find(m, 1, 1) && carm_numa_find(m, -1, -1));
 }

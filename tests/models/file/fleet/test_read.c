@@ -181,10 +181,9 @@ TEST(rows)
     assert_string_equal(item.host, "inside");
     assert_int_equal(item.rank, -1);
     carm_model_free(item.model);
-    assert_int_equal(parse("{\"host\":\"n\",\"job\":null,\"rank\":null,\"status\":\"timeout\","
-                           "\"reason\":\"900 s\",\"model\":null}",
-                           &item, &err),
-                     0);
+    assert_ok(parse("{\"host\":\"n\",\"job\":null,\"rank\":null,\"status\":\"timeout\","
+                    "\"reason\":\"900 s\",\"model\":null}",
+                    &item, &err));
     assert_null(item.model);
     assert_string_equal(item.reason, "900 s");
     free(row);
