@@ -82,15 +82,16 @@ function covers(corners, [px, py, r], item, angle) {
 }
 
 // Places for labels along their lines: slopes from the left, horizontals from the right, moved on
-// until one is free, of points as well where there is such a place. A label without room is left
-// out: tip and tables have it.
-// items  [{kind, part: [x1, y1, x2, y2] in pixels, text, length, height}], the most important first
+// until one is free, of points as well where there is such a place, be it for the short text. A label without room
+// is left out: tip and tables have it.
+// items  [{kind, part: [x1, y1, x2, y2] in pixels, text, length, height, short: {text, length}}], the most important first
 // dots   [[x, y, r]], points in pixels
 // returns [{item, x, y, angle}]
 function placeLabels(items, dots, box) {
   const taken = [];
   return items.map((item) => {
-    const at = placeOf(item, items, taken, dots, box) || placeOf(item, items, taken, [], box);
+    const at = placeOf(item, items, taken, dots, box) || placeOf({ ...item, ...item.short }, items, taken, dots, box) ||
+      placeOf(item, items, taken, [], box);
     if (at) {
       taken.push(at.corners);
     }

@@ -214,7 +214,9 @@ function drawLabels(plot, lines, severalSets) {
     const name = d.names.join(", ");
     const cut = name.length > 28 ? `${name.slice(0, 27)}\u2026` : name;
     const text = d.layer === "roof" ? `${cut}  ${value}${set}` : cut;
-    return { ...d, text, length: textLength(text, size) + 4, height: size };
+    return {
+      ...d, text, length: textLength(text, size) + 4, height: size, short: { text: cut, length: textLength(cut, size) + 4 },
+    };
   });
   const shown = shownPoints(plot);
   const dots = shown.length <= LABEL_DOTS_MOST ? shown.map((p) => [plot.scales.x(p.x), plot.scales.y(p.y), pointRadius(plot, p, 5)]) : [];
