@@ -162,15 +162,30 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     }
 }
 
-/* Notes on the peaks that come before all others. */
-static void print_peaks(const struct carm_roofs *r)
+/* The note on peaks that comes before all others: one sentence, with the reason of the first. */
+static void print_peaks(const struct carm_model *model)
 {
-    const struct carm_compute_roof *peak = carm_roofs_find_peak(r);
-    if (peak && peak->disturbed) {
-        carm_opt_print_wrapped("", 0, "The peak of %s %s, %d thread%s, is not to be trusted: %s.",
-                               r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s",
-                               peak->note);
+    const struct carm_roofs *first = NULL;
+    const char *reason = "";
+    size_t peaks = 0, marked = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_compute_roof *peak = carm_roofs_find_peak(&model->roofs[i]);
+        peaks += peak ? 1 : 0;
+        if (peak && peak->disturbed) {
+            first = marked++ ? first : &model->roofs[i];
+            reason = first == &model->roofs[i] ? peak->note : reason;
+        }
     }
+    if (!first) {
+        return;
+    }
+    char others[64] = "";
+    if (marked > 1) {
+        snprintf(others, sizeof others, " (nor are %zu other peaks of %zu)", marked - 1, peaks);
+    }
+    carm_opt_print_wrapped("", 0, "The peak of %s %s, %d thread%s, is not to be trusted%s: %s.",
+                           first->isa, first->precision, first->threads,
+                           first->threads == 1 ? "" : "s", others, reason);
 }
 
 /* The roofs of one set for the model's mix of loads and stores. */
@@ -273,13 +288,11 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     if (done->paired) {
         carm_opt_print_wrapped(
             "", 0,
-            "%d threads shared cores in every round: CPUs of this %s are hardware threads, though its topology says "
-            "otherwise. Their roofs are the roofs of half as many cores.",
-            done->paired, *model->machine.hypervisor ? "virtual machine" : "machine");
+            "%d threads never had a core each: the CPUs of this %s may be hardware threads of half as many cores, "
+            "or other guests keep their cores busy. The roofs of %d threads are those that they reach together.",
+            done->paired, *model->machine.hypervisor ? "virtual machine" : "machine", done->paired);
     }
-    for (size_t i = 0; i < model->nroofs; i++) {
-        print_peaks(&model->roofs[i]);
-    }
+    print_peaks(model);
     for (size_t i = 0; i < model->nroofs; i++) {
         print_roofs(model, &model->roofs[i]);
     }

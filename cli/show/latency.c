@@ -43,7 +43,7 @@ static void print_flights(const struct carm_show_page *page, const struct carm_m
 {
     if (m->nin_flight) {
         printf("\nLoads in flight, one thread: independent chains until the rate no longer grows\n"
-               "  level  loads           1 chain, ns  each at most, ns  chains  lines in flight\n");
+               "  level  loads               1 chain, ns  each, ns  chains  lines in flight\n");
     }
     for (size_t i = 0; i < m->nin_flight; i++) {
         const struct carm_in_flight *f = &m->in_flight[i];
@@ -53,7 +53,7 @@ static void print_flights(const struct carm_show_page *page, const struct carm_m
         const bool small = f->page_bytes < 2 << 20;
         carm_text_clean(code, sizeof code, f->code, page->ascii);
         (void)snprintf(text, sizeof text, "%s, 4K", code);
-        printf("  %-5s  %-14s  %11.2f  %16.2f  %6d  %15.1f%s\n",
+        printf("  %-5s  %-18s  %11.2f  %8.2f  %6d  %15.1f%s\n",
                carm_text_clean(level, sizeof level, f->level, page->ascii), small ? text : code,
                1e9 * f->latency_seconds, 1e9 / f->rate, f->chains, f->lines,
                f->disturbed ? " !" : "");

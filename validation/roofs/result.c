@@ -56,7 +56,7 @@ static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
     } else if (!faulty && p->state == CARM_STATE_APART) {
         snprintf(note, size, "%s", carm_state_name(p->state));
     } else if (!faulty && carm_paired_is(&r->set->team->paired, r->set->threads)) {
-        snprintf(note, size, "two threads on each core, as in every round");
+        snprintf(note, size, "threads without a core each, as in every round");
     }
     return faulty || r->note[0];
 }

@@ -617,7 +617,8 @@ static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *
 {
     const int cores = fewer->set->build->topo->cores;
     const int n = more->set->threads;
-    if (is_private(fewer) && is_private(more) && n <= cores) {
+    if (is_private(fewer) && is_private(more) && n <= cores &&
+        !carm_paired_is(&more->set->team->paired, n)) {
         const double ratio = per_core(more) / per_core(fewer);
         if (fabs(ratio - 1.0) <= round_margin && fewer->pooled.sound && more->pooled.sound) {
             fewer->alike += more->pooled.used;

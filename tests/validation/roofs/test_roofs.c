@@ -13,6 +13,7 @@ static const char machine[] = "pack:1 numa:1 l3:1(size=33554432) core:4 l2:1(siz
 struct rules {
     struct carm_topo *topo;
     struct carm_build build;
+    struct carm_team team;
     /* 1, 4 and 8 threads: one core, all cores, all hardware threads */
     struct carm_build_set sets[3];
     struct carm_mix mix;
@@ -30,7 +31,7 @@ static void open_rules(struct rules *r, int level, double one, double four, doub
     r->mix = (struct carm_mix){.loads = 2, .stores = 1};
     for (int i = 0; i < 3; i++) {
         struct carm_build_set *s = &r->sets[i];
-        *s = (struct carm_build_set){.build = &r->build, .threads = threads[i]};
+        *s = (struct carm_build_set){.build = &r->build, .threads = threads[i], .team = &r->team};
         s->levels.n = 4;
         for (int l = 0; l < 4; l++) {
             (void)snprintf(s->levels.levels[l].name, CARM_NAME_MAX, l < 3 ? "L%d" : "DRAM", l + 1);
@@ -91,6 +92,20 @@ TEST(rules_are_per_cycle)
     open_rules(&r, -1, 100, 320, 330);
     r.roofs[1].pooled.clock_hz = 0.8e9;
     assert_int_equal(carm_build_check_roofs(r.roofs, 3), 0);
+}
+
+/* Threads that never have a core each are not held to it, but to one thread's rate. */
+TEST(paired_threads_need_not_scale)
+{
+    struct rules r;
+    open_rules(&r, -1, 100, 200, 400);
+    for (int i = 0; i < 12; i++) {
+        carm_paired_note(&r.team.paired, 4, false);
+    }
+    assert_int_equal(carm_build_check_roofs(r.roofs, 3), 0);
+    r.roofs[1].pooled.rate = 90;
+    assert_int_equal(carm_build_check_roofs(r.roofs, 3), 1);
+    assert_string_equal(r.roofs[1].note, "slower than with 1 thread");
 }
 
 /* Rounds of another number of threads confirm a rate within 1% per core, and no other. */
