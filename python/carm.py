@@ -74,6 +74,15 @@ def _operand(path: Path) -> str:
     return os.path.join(os.curdir, path) if path.startswith("-") and path != "-" else path
 
 
+def _array(numbers: Any) -> Any:
+    """A list or tuple as a numpy array; anything else as it is."""
+    if not isinstance(numbers, (list, tuple)):
+        return numbers
+    import numpy  # optional
+
+    return numpy.array(numbers, dtype=float)
+
+
 def _least(rates: Any, most: float) -> Any:
     """min(rates, most) of a number, or of each element of an array (numpy, pandas)."""
     if hasattr(rates, "clip"):
@@ -126,15 +135,15 @@ class Roofs:
 
     def at(self, intensity: Any, level: str | None = None) -> Any:
         """flop/s attainable at so many flop/byte on the cache-aware model; of one level, or of the
-        fastest. An array of intensities gives an array. source: Ilic et al. 2014, equation 3"""
+        fastest. An array or list of intensities gives an array. source: Ilic et al. 2014, equation 3"""
         bandwidth = self.levels[level] if level else max(self.levels.values())
-        return _least(bandwidth * intensity, self.peak)
+        return _least(bandwidth * _array(intensity), self.peak)
 
     def original(self, intensity: Any) -> Any:
         """The same on the original model: flops over bytes between the last cache and DRAM."""
         if not self.dram_peak:
             raise CarmError("the model has no peak bandwidth of DRAM")
-        return _least(self.dram_peak * intensity, self.peak)
+        return _least(self.dram_peak * _array(intensity), self.peak)
 
     def ridge(self, level: str | None = None) -> float:
         """flop/byte at which a level's slope reaches the peak."""

@@ -86,7 +86,7 @@ static int run_chains(int noperands, char **operands)
         if (!carm_chain_is_name(operands[i]) || opt_ai) {
             return carm_say_error(
                 CARM_EXIT_MISUSE,
-                "codes of latencies (%s) go without --ai and without other test codes",
+                "a test code of latencies (%s) cannot be combined with --ai or other test codes",
                 operands[0]);
         }
         if (carm_chain_parse(operands[i], &codes[i], &err)) {
@@ -124,9 +124,10 @@ static int run(int noperands, char **operands)
     for (int i = 0; i < noperands; i++) {
         int rc = carm_code_parse(operands[i], &specs[i], &err);
         if (!rc && opt_ai && specs[i].kind != CARM_KIND_C) {
-            return carm_say_error(CARM_EXIT_MISUSE,
-                                  "--ai is for codes C (memory and flops); '%s' is none",
-                                  operands[i]);
+            return carm_say_error(
+                CARM_EXIT_MISUSE,
+                "--ai is for test codes of kind C (memory and flops); '%s' is of another kind",
+                operands[i]);
         }
         rc = !rc && opt_ai ? carm_code_set_intensity(&specs[i], ai, &err) : rc;
         if (rc) {

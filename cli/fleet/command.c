@@ -17,8 +17,8 @@ static struct carm_fleet_words given;
 
 #define JUDGED                                                                                     \
     CARM_OPT("fdr", 0, "PERCENT", "1",                                                             \
-             "False discovery rate: at most this share of the outliers are sound nodes, on "       \
-             "average.",                                                                           \
+             "At most so many false alarms in 100 outliers, on average (false discovery "          \
+             "rate).",                                                                             \
              &given.fdr, NULL),                                                                    \
         CARM_OPT("min-percent", 0, "PERCENT", "1",                                                 \
                  "Ignore differences smaller than this: they make no outlier.",                    \
@@ -166,7 +166,7 @@ static const struct carm_command show = {
         "An outlier is a node with a low or high roof, memory level or computation: one that differs from "
         "the group's median by more than its own 95% interval and the group's spread explain. A memory "
         "level and the computation are weighted means of their roofs. The false discovery rate is "
-        "controlled over all nodes and roofs: on average, at most --fdr of the outliers are sound nodes. A "
+        "controlled over all nodes and roofs: on average, at most --fdr of the outliers are false alarms. A "
         "suspect would be an outlier if it were the only node: up to 1% of all sound nodes are suspects. "
         "Disturbed measurements never flag a node.\n\n"
         "Where the nodes spread by 2%, one roof that is 5% low is 2.5 spreads from the median; 1 in 80 "

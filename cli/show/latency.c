@@ -138,8 +138,8 @@ static void print_together(const struct carm_model *m)
         printf("no figure of %zu is more than 15%% slower\n", measured);
         return;
     }
-    printf("%zu of %zu figures %s more than 15%% slower, times the cycles of one thread\n", slower,
-           measured, slower == 1 ? "is" : "are");
+    printf("%zu of %zu figures %s more than 15%% slower. By how much:\n", slower, measured,
+           slower == 1 ? "is" : "are");
     size_t n = 0;
     for (size_t i = 0; i < m->ncore; i++) {
         const struct carm_core_figure *f = &m->core[i];

@@ -39,7 +39,7 @@ static void print_how(FILE *out, const struct carm_dwarf_study *s)
             "DRAM bytes: %s\n",
             s->base.roofs->isa, s->base.roofs->precision, s->base.roofs->threads,
             s->base.roofs->threads == 1 ? "" : "s",
-            *s->base.dram_lacks ? "compulsory ones, by formula: the least that crosses"
+            *s->base.dram_lacks ? "compulsory ones, by formula: the least that has to cross"
                                 : "by the memory controllers' counters, of whole sockets");
     if (*s->base.dram_lacks) {
         fprintf(out, "  note     DRAM bytes are not counted: %.*s\n",

@@ -224,7 +224,7 @@ def roofs_of_arrays():
     except ImportError:
         raise Skip("no python3-numpy") from None
     array = numpy.array(intensities)
-    assert list(roofs.at(array)) == [roofs.at(i) for i in intensities]
+    assert list(roofs.at(array)) == list(roofs.at(list(intensities))) == [roofs.at(i) for i in intensities]
     assert list(roofs.at(array, "L2")) == [roofs.at(i, "L2") for i in intensities]
     assert list(roofs.original(array)) == [roofs.original(i) for i in intensities]
 
