@@ -412,6 +412,23 @@ TEST(best_of_different_isas)
     assert_int_equal(c->nsets, 1); /* one ISA was asked for */
 }
 
+/* Threads that were twice as far apart in one of two models ran on other places. */
+TEST(threads_that_moved)
+{
+    struct carm_roofs near = {.core_to_core_seconds = 40e-9},
+                      as_near = {.core_to_core_seconds = 79e-9},
+                      far = {.core_to_core_seconds = 81e-9},
+                      unknown = {.core_to_core_seconds = 0.0};
+    const struct carm_compare_set set = {.roofs = {&near, &as_near, &far, &unknown}};
+    const struct carm_compare_set back = {.roofs = {&far, &near}},
+                                  without = {.roofs = {NULL, &far}};
+    assert_false(carm_compare_moved(&set, 1));
+    assert_true(carm_compare_moved(&set, 2));
+    assert_true(carm_compare_moved(&back, 1));
+    assert_false(carm_compare_moved(&set, 3)); /* its distance is not known */
+    assert_false(carm_compare_moved(&without, 1));
+}
+
 TEST(drops)
 {
     struct fixture a, b;

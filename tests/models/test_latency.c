@@ -84,4 +84,34 @@ TEST(of_the_tlb)
     assert_true(carm_latency_tlb_pages(&m) == 0.0);
 }
 
+/* 10 ns a load at best, 20 ns beside 16 instructions, 40 ns beside 31; a rate beside more instructions that is better is
+ * noise. Beyond, as from 16 to 31, up to the latency of one load. */
+TEST(loads_beside_instructions)
+{
+    enum { PAGE = 4096 };
+    static struct carm_in_flight all[] = {
+        {.level = "DRAM",
+         .code = "scalar",
+         .page_bytes = PAGE,
+         .rate = 1e8,
+         .latency_seconds = 80e-9},
+        {.level = "DRAM", .code = CARM_BESIDE "1", .page_bytes = PAGE, .rate = 5e7},
+        {.level = "DRAM", .code = CARM_BESIDE "16", .page_bytes = PAGE, .rate = 5e7},
+        {.level = "L3", .code = CARM_BESIDE "20", .page_bytes = PAGE, .rate = 1e6},
+        {.level = "DRAM", .code = CARM_BESIDE "20", .page_bytes = 2 * PAGE, .rate = 1e6},
+        {.level = "DRAM", .code = CARM_BESIDE "31", .page_bytes = PAGE, .rate = 2.5e7},
+        {.level = "DRAM", .code = CARM_BESIDE "46", .page_bytes = PAGE, .rate = 5e7}};
+    static const double ns[][2] = {{0, 10},    {1, 10},  {8.5, 15}, {16, 20},
+                                   {23.5, 30}, {31, 40}, {40, 40},  {60, 40}};
+    struct carm_model model = {.in_flight = all, .nin_flight = sizeof all / sizeof *all};
+    for (size_t i = 0; i < sizeof ns / sizeof *ns; i++) {
+        assert_near(1e9 * carm_in_flight_beside(&model, ns[i][0]), ns[i][1], 1e-9);
+    }
+    model.nin_flight--;
+    assert_near(1e9 * carm_in_flight_beside(&model, 46), 60, 1e-9);
+    assert_near(1e9 * carm_in_flight_beside(&model, 100), 80, 1e-9);
+    model.nin_flight = 0;
+    assert_near(carm_in_flight_beside(&model, 46), 0.0, 0.0);
+}
+
 RUN_TESTS(NULL, NULL)

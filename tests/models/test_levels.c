@@ -60,6 +60,17 @@ TEST(finds_four_levels)
     assert_near(r[3].knee, 0.0, 0);
 }
 
+/* One plateau up to twice the reported size and more is the cache's, not memory's. */
+TEST(a_flat_curve_is_one_level)
+{
+    static const struct machine flat = {{0}, {100e9}, 1.5};
+    const size_t n = make_curve(&flat, 1 * MIB, 3, NULL, 0, x, b);
+    carm_levels_match(x, b, n, reported, 1, r, &hidden);
+    assert_true(r[0].resolved);
+    assert_false(r[1].resolved);
+    assert_near(r[0].bandwidth, 100e9, 1.0);
+}
+
 /* The cloud machine of DESIGN.md: the OS says 480 MiB, the plateau ends at 100, memory begins at
  * 400. Half of the reported size would give memory's bandwidth. */
 TEST(follows_the_curve_where_the_os_misreports)

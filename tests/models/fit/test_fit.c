@@ -104,6 +104,10 @@ TEST(intervals_cover_the_truth)
             double seconds[SIZES];
             make_times(rng, noises[k], work, seconds);
             const struct carm_fit_line f = fit(work, seconds, SIZES);
+            /* the interval is even in seconds per work, of which the error has the same share as of the rate */
+            assert_near(f.rate.value / f.rate.lo + f.rate.value / f.rate.hi, 2.0, 1e-9);
+            const double errors = (f.rate.value / f.rate.lo - 1.0) * f.rate.value / f.rate.se;
+            assert_true(errors > t - 1e-9 && errors < 1.05 * t); /* outliers are left out */
             rate += f.rate.lo <= true_rate && true_rate <= f.rate.hi ? 1 : 0;
             t0 += f.t0.lo <= true_t0 && true_t0 <= f.t0.hi ? 1 : 0;
             rate_width += (f.rate.hi - f.rate.lo) / 2.0 / SEEDS;

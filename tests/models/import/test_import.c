@@ -4,9 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/count/quantities.h"
 #include "models/file/points.h"
 #include "models/file/select.h"
 #include "models/file/work.h"
+#include "models/import/rows.h"
 #include "tests/unit.h"
 
 static bool near(double value, double wanted)
@@ -86,6 +88,23 @@ static int read_sample(const char *name, const struct carm_points_how *how, stru
     free(text);
     fail_if(n < 0, "%s: %s", name, err.text);
     return n;
+}
+
+TEST(columns_of_counts)
+{
+    static const struct {
+        const char *column;
+        int quantity;
+    } all[] = {{"instructions", CARM_Q_INSTRUCTIONS},
+               {"cycles", CARM_Q_CYCLES},
+               {"l2_bytes", CARM_Q_L2_BYTES},
+               {"flops", -1},
+               {"bytes", -1},
+               {"dram_bytes", -1},
+               {"seconds", -1}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_int_equal(carm_import_count_of(all[i].column), all[i].quantity);
+    }
 }
 
 TEST(google)

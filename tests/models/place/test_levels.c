@@ -44,6 +44,15 @@ TEST(binding)
     assert_float_equal(l.at[2].share, 0.9, 1e-12);
     assert_float_equal(l.at[2].unused, 0.5, 1e-12);
     assert_float_equal(l.at[3].intensity, 2.0, 1e-12);
+    assert_float_equal(l.at[0].roof, 100.0 / 400 * 100, 1e-12);
+    assert_float_equal(l.at[1].roof, 40.0, 1e-12); /* the peak */
+    in.integers = true;                            /* under roofs of flops: by memory alone */
+    assert_true(carm_levels_place(&m, &r, &in, &l));
+    assert_float_equal(l.at[0].roof, 100.0 / 400 * 100, 1e-12);
+    assert_float_equal(l.at[1].roof, 50.0, 1e-12);
+    assert_float_equal(l.at[2].share, 0.9, 1e-12);
+    in.integers = false;
+    assert_true(carm_levels_place(&m, &r, &in, &l));
     assert_string_equal(l.advice,
                         "L3 bound, 90% of its roof; 50% of its bytes are never used: change "
                         "the layout, so that lines bring only what is used");
