@@ -396,7 +396,7 @@ $(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid valida
 # the rooms below link, built once more.
 READER_ROOMS := base asm models models/file models/fleet models/import models/place models/verdict models/sol \
   models/file/fleet models/file/sol
-READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,$(addprefix machine/,buffer.c cpu.c limits.c share.c stats.c topo.c) $(addprefix place/,names.c threads.c units.c) \
+READER_SOURCES := $(filter-out $(MAINS),$(wildcard $(READER_ROOMS:%=%/*.c))) $(addprefix harness/,$(addprefix machine/,buffer.c clock.c cpu.c limits.c probe.c share.c stats.c topo.c) $(addprefix place/,names.c threads.c units.c) \
   $(addprefix count/,evaluate.c provider.c quantities.c recipe.c)) $(addprefix kernels/spmv/,csr.c generate.c market.c) \
   kernels/context.c plots/panel.c validation/options.c validation/roofs/config.c \
   $(filter-out $(PRELOAD_SOURCE),$(wildcard harness/profile/*.c)) $(wildcard harness/count/step/*.c) \
