@@ -25,6 +25,10 @@
 #include "harness/translate/maps.h"
 #include "harness/translate/tally.h"
 
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51 /* Linux 5.14 */
+#endif
+
 enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64, PAGE = 4096 };
 
 /* System calls that the program makes for carm: one stop for all of them. Each stop is two changes of the process
@@ -561,45 +565,79 @@ void carm_inject_random(pid_t pid)
     }
 }
 
-/* AT_HWCAP and AT_HWCAP2 of the CPU that the program is to see; no vDSO where clocks are to be system calls. */
-static void tell_kernels_view(const struct target *t, const struct carm_cpu_view *cpu)
+/* What the kernel leaves on the stack of a new program: words from rsp up to the end of the auxiliary vector.
+ * auxv  out: index of the vector's first word
+ * returns the number of words, 0 = not read; *words is to be freed */
+static size_t read_start(const struct target *t, uint64_t **words, size_t *auxv)
 {
-    enum { WORDS = 512, TURNS = 1 << 12, LISTS = 2 }; /* 16 MiB: more than exec passes on */
-    uint64_t words[WORDS];
-    const uint32_t features = carm_cpu_view_find(cpu, 1, 0); /* AT_HWCAP is edx of leaf 1 */
-    const uint64_t hwcap = features < cpu->nleaves ? cpu->leaves[features].reg[3] : 0;
-    const uint64_t ignore = AT_IGNORE;
-    uint64_t at = t->regs.rsp, key = AT_NULL;
-    int lists = 0; /* arguments and environment that have ended */
-    bool is_key = true;
-    for (int turn = 0; turn < TURNS; turn++) {
-        const ssize_t got = t->mem >= 0 ? pread(t->mem, words, sizeof words, (off_t)at) : 0;
-        const ssize_t n = got / (ssize_t)sizeof *words;
-        for (ssize_t i = 0; i < n; i++, at += sizeof *words) {
-            if (at == t->regs.rsp) {
-                continue; /* the number of arguments */
-            }
-            if (lists < LISTS) {
-                lists += words[i] == 0;
-                continue;
-            }
-            if (is_key && words[i] == AT_NULL) {
-                return;
-            }
-            const uint64_t told = key == AT_HWCAP ? hwcap : words[i] & FSGSBASE;
-            if (!is_key && cpu->on && (key == AT_HWCAP || key == AT_HWCAP2)) {
-                (void)poke(t, at, &told, sizeof told);
-            }
-            if (is_key && cpu->steady && words[i] == AT_SYSINFO_EHDR) {
-                (void)poke(t, at, &ignore, sizeof ignore);
-            }
-            key = is_key ? words[i] : AT_NULL;
-            is_key = !is_key;
+    enum { CHUNK = 512, LISTS = 2, MOST = 1 << 21 }; /* words; 16 MiB: more than exec passes on */
+    size_t n = 0, i = 1;                             /* behind the number of arguments */
+    int lists = 0;                                   /* arguments and environment that have ended */
+    *words = NULL;
+    while (t->mem >= 0 && n < MOST) {
+        uint64_t *more = realloc(*words, (n + CHUNK) * sizeof **words);
+        const ssize_t got = more ? pread(t->mem, more + n, CHUNK * sizeof *more,
+                                         (off_t)(t->regs.rsp + n * sizeof *more))
+                                 : 0;
+        *words = more ? more : *words;
+        if (got <= 0) {
+            return 0;
         }
-        if (n <= 0) {
-            return;
+        n += (size_t)got / sizeof **words;
+        for (; i < n && lists < LISTS; i++) {
+            lists += (*words)[i] == 0;
+            *auxv = i + 1;
+        }
+        for (; i + 1 < n && lists == LISTS; i += 2) {
+            if ((*words)[i] == AT_NULL) {
+                return i + 2;
+            }
         }
     }
+    return 0;
+}
+
+/* Whether Linux 5.14 has the entry, too. Newer kernels have more, Linux 6.3 two, on which the work of ld.so depends. */
+static bool is_old(uint64_t type)
+{
+    return type <= AT_HWCAP2 || type == AT_EXECFN || type == AT_SYSINFO_EHDR ||
+           type == AT_MINSIGSTKSZ;
+}
+
+/* AT_HWCAP and AT_HWCAP2 of the CPU that the program is to see; no vDSO where clocks are to be system calls; the same
+ * entries from all kernels, and the stack where it is without those left out. */
+static void tell_kernels_view(struct target *t, const struct carm_cpu_view *cpu)
+{
+    const uint32_t features = carm_cpu_view_find(cpu, 1, 0); /* AT_HWCAP is edx of leaf 1 */
+    const uint64_t hwcap = features < cpu->nleaves ? cpu->leaves[features].reg[3] : 0;
+    uint64_t *words;
+    size_t auxv = 0;
+    const size_t n = read_start(t, &words, &auxv);
+    size_t to = n;
+    for (size_t i = n; i > auxv; i -= 2) {
+        uint64_t type = words[i - 2], value = words[i - 1];
+        if (cpu->steady && !is_old(type)) {
+            continue;
+        }
+        if (cpu->on && (type == AT_HWCAP || type == AT_HWCAP2)) {
+            value = type == AT_HWCAP ? hwcap : value & FSGSBASE;
+        }
+        if (cpu->steady && type == AT_SYSINFO_EHDR) {
+            type = AT_IGNORE;
+        }
+        to -= 2;
+        words[to] = type;
+        words[to + 1] = value;
+    }
+    if (n) {
+        const size_t left = to - auxv;
+        memmove(words + left, words, auxv * sizeof *words);
+        memset(words, 0, left * sizeof *words);
+        if (poke(t, t->regs.rsp, words, n * sizeof *words)) {
+            t->regs.rsp += left * sizeof *words;
+        }
+    }
+    free(words);
 }
 
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
@@ -624,7 +662,6 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
         carm_xlayout_read(&layout);
     }
     boot = (struct carm_boot){.entry = t.regs.rip,
-                              .stack = t.regs.rsp,
                               .fsgsbase = (getauxval(AT_HWCAP2) & FSGSBASE) != 0,
                               .addresses = records >= 0,
                               .program = program,
@@ -640,6 +677,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     if (cpu->on || cpu->steady) {
         tell_kernels_view(&t, cpu);
     }
+    boot.stack = t.regs.rsp;
     if (!place_caller(&t)) {
         return refuse(&t, err, "its code cannot be changed");
     }

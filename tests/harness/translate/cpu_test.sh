@@ -89,6 +89,41 @@ int main(int argc, char **argv)
     return 0;
 }
 END
+cat >start.c <<'END'
+#include <stdint.h>
+#include <stdio.h>
+
+/* Prints its arguments and environment, and the keys of the auxiliary vector. */
+int main(int argc, char **argv, char **env)
+{
+    char **at = argv + argc + 1;
+    for (int i = 0; i < argc; i++) {
+        puts(argv[i]);
+    }
+    for (; *at; at++) {
+        puts(*at);
+    }
+    printf("%d", argc >= 0 && env == argv + argc + 1 && (uintptr_t)(argv - 1) % 16 == 0);
+    for (at++; *at; at += 2) {
+        printf(" %lu", (unsigned long)(uintptr_t)*at);
+    }
+    puts("");
+    return 0;
+}
+END
+if $cc -O1 -o start start.c 2>err; then
+    # AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN, since Linux 6.3, and two more since 6.14; here with odd and even numbers of words
+    for words in 'a' 'a b' 'a b c' "$(seq -s ' ' 2000)"; do
+        # shellcheck disable=SC2086 # words
+        env -i A=1 ./start $words >free && counted native env -i A=1 ./start $words &&
+            tail -n 1 out | grep '^1 .* 15' | grep -qv ' \(27\|28\|29\|30\)\b' && sed '$d' free >want &&
+            sed '$d' out | cmp - want >err && echo same
+    done >sums
+    [ "$(grep -c same sums)" -eq 4 ]
+else
+    false
+fi
+ok 'a program begins with the same entries in its auxiliary vector on all kernels'
 if $cc -O1 -D_GNU_SOURCE -o asks asks.c 2>err; then
     for i in 1 2 3 4; do
         counted native ./asks call /dev/urandom call && mv out asks$i && echo "$(field instructions row.csv) $(field bytes row.csv)"
