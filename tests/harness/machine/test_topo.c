@@ -126,6 +126,31 @@ TEST(refuses_nonsense)
     assert_null(t);
 }
 
+/* Two cores of two threads each: what a quota of CPUs leaves, and says. */
+TEST(quotas_of_cpus)
+{
+    static const struct {
+        double quota;
+        int cores;
+        const char *note;
+    } rows[] = {{0.0, 2, ""},
+                {0.25, 1, "of 0.25 CPUs: the kernel stops even one thread for 75% of the time"},
+                {1.0, 1, "of 1 CPUs: the kernel stops more than 1 thread for a part"},
+                {1.98, 1, "more than 1 thread for"},
+                {1.995, 2, "more than 2 threads for"}, /* rounded by the kernel */
+                {3.9, 2, "of 3.9 CPUs: the kernel stops more than 2 threads for a part"},
+                {4.0, 2, ""},
+                {16.0, 2, ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct carm_topo t = {.cores = 2, .pus = 4, .quota = rows[i].quota};
+        char note[256];
+        assert_int_equal(carm_topo_cores(&t), rows[i].cores);
+        assert_ptr_equal(carm_topo_quota_note(note, sizeof note, &t), note);
+        fail_if(*rows[i].note ? !strstr(note, rows[i].note) : *note, "%g: '%s'", rows[i].quota,
+                note);
+    }
+}
+
 TEST(reads_this_machine)
 {
     struct carm_topo *t = topo_of(NULL, NULL);
