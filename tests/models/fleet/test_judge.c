@@ -317,7 +317,6 @@ TEST(the_first_roof_may_be_the_reason)
     assert_int_equal(column(t, "L1 2:1", 1, false), 0);
     assert_int_equal(t->judged[5].verdict, CARM_FLEET_FAST);
     assert_int_equal(t->judged[5].worst, 0);
-    carm_fleet_free(f);
 }
 
 /* ---- power and false alarms ---- */

@@ -318,7 +318,6 @@ TEST(a_step_at_the_reported_size_is_a_cache)
             assert_true(strstr(levels.levels[0].note, "the size that the OS reports") != NULL);
         }
     }
-    carm_topo_close(f.topo);
 }
 
 RUN_TESTS(NULL, NULL)
