@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/translate/run.h"
 
+#include <cpuid.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -188,6 +189,11 @@ int carm_translator_attach(struct carm_translator *tr, pid_t pid, const char *pa
     char full[PATH_MAX];
     struct stat s;
     char value[64];
+    unsigned a, b, c = 0, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
+        return carm_fail(err, CARM_ENOTSUP,
+                         "the processor lacks xsave, which the translator needs");
+    }
     find_program(path, full);
     if (full[0] && stat(full, &s) == 0 && (s.st_mode & (S_ISUID | S_ISGID))) {
         return carm_fail(err, CARM_ENOTSUP, "it is a set-user-id or set-group-id program");

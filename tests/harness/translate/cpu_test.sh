@@ -50,6 +50,12 @@ if counted x86-64-v3 ./cpu; then
     printf 'int main(int n, char **v) { (void)v; __asm__ volatile("rep bsf %%0, %%0" : "+r"(n)); return n; }\n' >bsf.c &&
         $cc -o bsf bsf.c 2>err && counted x86-64-v2 ./bsf && [ -n "$(field bytes row.csv)" ]
     ok '... but not bsf with a prefix, which newer CPUs call tzcnt'
+    printf 'int main(int n, char **v) { (void)v; __asm__ volatile("rep bsr %%1, %%0" : "=r"(n) : "m"(n)); return n; }\n' >bsr.c &&
+        $cc -o bsr bsr.c 2>err && counted x86-64-v2 ./bsr a a a a a a a
+    old=$?
+    counted x86-64-v3 ./bsr a a a a a a a
+    [ $? -eq 28 ] && [ $old -eq 3 ]
+    ok '... and bsr with a prefix is bsr, not lzcnt'
 else
     grep -q 'this machine lacks [a-z0-9_]*, which x86-64-v3 has' err
     ok 'what this machine lacks is refused'

@@ -70,13 +70,18 @@ static const char *refused(const struct carm_insn_full *x)
     return NULL;
 }
 
-/* Whether the CPU that the program sees has no such instruction; notes the first one. tzcnt is bsf with a prefix that
- * older CPUs pass over, and compilers emit it for them, where the operand is not 0 and both do the same (gcc, -O2). */
-static bool lacking(const struct carm_insn_full *x)
+bool carm_lacks(const struct carm_insn_full *x)
 {
     const unsigned set = (unsigned)x->in.meta.isa_set;
-    if (!carm_boot.cpu.on || x->in.mnemonic == ZYDIS_MNEMONIC_TZCNT ||
-        !(carm_boot.cpu.lacks[set / 64] >> set % 64 & 1)) {
+    return carm_boot.cpu.on && carm_boot.cpu.lacks[set / 64] >> set % 64 & 1;
+}
+
+/* Whether the CPU that the program sees has no such instruction; notes the first one. tzcnt and lzcnt are bsf and bsr
+ * with a prefix that older CPUs pass over. gcc emits tzcnt for them, too; pcre2 tries lzcnt to see which one it is. */
+static bool lacking(const struct carm_insn_full *x)
+{
+    if (!carm_lacks(x) || x->in.mnemonic == ZYDIS_MNEMONIC_TZCNT ||
+        x->in.mnemonic == ZYDIS_MNEMONIC_LZCNT) {
         return false;
     }
     carm_account_note_unknown(x);

@@ -111,11 +111,25 @@ static void aim_operand(struct writer *w, const uint8_t *begin, unsigned modrm, 
     }
 }
 
+/* Without lzcnt and tzcnt, their prefix means nothing, as the prefix of a segment does. */
+static void hide_prefix(struct writer *w, const struct carm_insn_full *x, const uint8_t *begin)
+{
+    enum { REP = 0xf3, DS = 0x3e };
+    for (unsigned i = 0; i < x->in.raw.prefix_count; i++) {
+        if (x->in.raw.prefixes[i].value == REP) {
+            *carm_alias(&w->e, begin + i) = DS;
+        }
+    }
+}
+
 static void copy(struct writer *w, const struct carm_insn_full *x)
 {
     uint64_t to = 0;
     const uint8_t *begin = w->e.at;
     carm_bytes(&w->e, x->bytes, x->in.length);
+    if (carm_lacks(x)) { /* all others end the counting */
+        hide_prefix(w, x, begin);
+    }
     if (relative(x, &to)) {
         aim_operand(w, begin, x->in.raw.modrm.offset, x->in.raw.disp.offset, to);
     }
