@@ -14,6 +14,7 @@ TEST(shared_in_every_round)
 {
     struct carm_paired seen = {0};
     note(&seen, 16, 11, false);
+    note(&seen, 8, 5, false); /* of others than the sixteen */
     assert_false(carm_paired_is(&seen, 16));
     note(&seen, 16, 1, false);
     assert_true(carm_paired_is(&seen, 16));
@@ -31,6 +32,10 @@ TEST(some_rounds_of_their_own_are_enough)
     assert_true(carm_paired_is(&seen, 16));
     note(&seen, 16, 1, true);
     assert_false(carm_paired_is(&seen, 16));
+    note(&seen, 16, 19, false); /* 39 for two */
+    assert_false(carm_paired_is(&seen, 16));
+    note(&seen, 16, 1, false);
+    assert_true(carm_paired_is(&seen, 16));
 }
 
 TEST(two_threads_may_have_bad_luck)
