@@ -158,6 +158,51 @@ TEST(measurements_account_for_all_work)
     }
 }
 
+static struct carm_team *called;
+static size_t calls;
+
+static void count_call(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    calls++;
+}
+
+/* A set of 32 MiB is read once before the repetitions begin: longer than the 100 us that it lasts at least. */
+TEST(a_lap_comes_first)
+{
+    enum { REPS = 10 };
+    struct carm_code code = image->codes[LOAD];
+    struct carm_measurement m;
+    struct carm_shape s;
+    called = open_team(1, 33 * MIB, REPS);
+    code.run = count_call;
+    carm_measure_shape_of(&code, 32 * MIB, 1, &s);
+    assert_true(s.windows > 100000);
+    calls = 0;
+    carm_measure_run(called, &code, &s, REPS, &m);
+    assert_true(calls >= s.windows + REPS);
+}
+
+/* Takes a third of the time on the third page of 2 MiB. */
+static void spin(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    const uint64_t at = (uint64_t)((char *)window - (char *)called->workers[0].buffer.start);
+    const uint64_t until =
+        carm_clock_now() + (uint64_t)((at / (2 * MIB) == 2 ? 4e-6 : 12e-6) * tsc.tsc_hz);
+    while (carm_clock_now() < until) {
+    }
+}
+
+TEST(the_fastest_place_is_kept)
+{
+    struct carm_code code = image->codes[LOAD];
+    called = open_team(1, 8 * MIB, 200);
+    code.run = spin;
+    carm_measure_place(called, &code, 32 << 10, 4);
+    assert_int_equal(called->workers[0].place, 4 * MIB);
+    carm_measure_place(called, &code, 32 << 10, 2); /* of the first two alone */
+    assert_true(called->workers[0].place < 4 * MIB);
+}
+
 /* Processors whose TSCs are not in step: the team neither waits for another's instant nor takes a
  * difference between two counters for a duration. */
 TEST(works_without_common_time)
