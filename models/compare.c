@@ -64,8 +64,8 @@ double carm_compare_between(enum carm_compare_noise noise, bool is_virtual, bool
  * count, not their roofs. */
 static const double between_freedom = 19.0;
 
-/* On a restless virtual machine rounds of the last cache scatter by 5% and rounds of memory by
- * 8%. Builds move by half as much again, which a single build does not show. */
+/* On a restless virtual machine, rounds of the last cache scatter by 5% and rounds of memory by 8%. Rates of builds
+ * differ by 1.5 times as much, which one build does not show. */
 static const double unseen = 0.5;
 
 /* The variance of one value in a difference, and its square over its degrees of freedom.
@@ -84,7 +84,7 @@ static double add_variance(const struct carm_compare_value *v, double half, doub
         *squares += seen * seen / batches + pow(builds, 4.0) / between_freedom;
         return seen + builds * builds;
     }
-    /* The scatter is that between batches and that within, which are independent. */
+    /* The scatter between batches and the scatter within batches, which are independent. */
     const double shared = fmin(1.0, batches / v->scatter_freedom);
     const double between = seen + shared * drift * drift;
     const double within = (1.0 - shared) * drift * drift;
@@ -215,9 +215,8 @@ static double clock_of(enum carm_compare_noise noise, double clock_hz)
     return noise >= CARM_COMPARE_DRAM ? 0.0 : clock_hz;
 }
 
-/* Adds the scatter of a value's rounds: of the rounds in the state that the value was made of.
- * Where slower rounds were left out, the scatter is the median absolute deviation of all rounds:
- * the remaining ones are selected, and too near one another. */
+/* Adds the scatter of the rounds that the value was made of. Where slower rounds were left out, the scatter is the
+ * median absolute deviation of all rounds: the remaining rounds were selected, so their own scatter is too small. */
 static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t n, bool shared,
                        struct carm_compare_value *value)
 {
@@ -414,7 +413,7 @@ static int by_rank(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Both are there, undisturbed and from rounds. */
+/* Whether both values are known, undisturbed and from rounds. */
 static bool are_rounds(const struct carm_compare_row *row, size_t model)
 {
     const struct carm_compare_value *a = &row->values[0];
@@ -486,7 +485,7 @@ static struct carm_compare_set *find_set(struct carm_compare *c, const struct ca
     return NULL;
 }
 
-/* There is room for the sets of all models. */
+/* The caller has made room for the sets of all models. */
 static void collect_sets(struct carm_compare *c, const struct carm_compare_options *options)
 {
     for (size_t m = 0; m < c->n; m++) {
@@ -763,7 +762,7 @@ static const char *size_text(char *dst, size_t size, uint64_t bytes)
     return bytes ? carm_text_bytes(dst, size, bytes) : "-";
 }
 
-/* Of the model's sets with as many threads, that with the highest peak. */
+/* The set with the highest peak among the model's sets with this number of threads. */
 static const struct carm_roofs *highest(const struct carm_model *m, int threads)
 {
     const struct carm_roofs *best = NULL;
@@ -848,7 +847,7 @@ static bool is_shared(const struct carm_model *m, const char *level)
 static double latency_noise(const struct carm_compare *c, size_t model, const char *level)
 {
     enum { LATENCIES = 8 };
-    static const double between = 0.07; /* the largest standard deviation that was seen: above */
+    static const double between = 0.07; /* the largest of the standard deviations above */
     const struct carm_model *m = c->models[model];
     const bool is_virtual = *m->machine.hypervisor || *c->models[0]->machine.hypervisor;
     return !is_shared(m, level) || !is_virtual
@@ -913,7 +912,7 @@ static void put_domains(struct list *l)
     }
 }
 
-/* Latencies and lines in flight of the model that the list is at. */
+/* Adds latencies and lines in flight of the model that the list is at. */
 static void put_latencies(struct list *l)
 {
     const struct carm_model *m = l->compare->models[l->model];

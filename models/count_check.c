@@ -20,7 +20,7 @@ static double deviation_of(const struct carm_checked *c)
     return c->counted / c->constructed - 1.0;
 }
 
-/* Half and one and a half come from widths or FMAs that count otherwise than thought. */
+/* A ratio of 0.5 or 1.5 shows that an event counts widths or FMAs differently from the recipe. */
 static const char *cause_of(const char *quantity, double d, bool upper_bound)
 {
     if (strcmp(quantity, "flops") == 0) {

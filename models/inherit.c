@@ -126,7 +126,7 @@ static struct carm_curve *find_curve(struct carm_curve *curves, size_t n,
     return NULL;
 }
 
-/* Curves that the model lacks; of others the points beyond its end. */
+/* Takes over the curves that the model does not have, and the points beyond the end of curves that both have. */
 static int inherit_curves(struct carm_curve **now, size_t *n, struct carm_curve *was, size_t nwas,
                           struct carm_err *err)
 {
@@ -157,7 +157,7 @@ static int by_width(const void *a, const void *b)
                                     : strcmp(x->precision, y->precision);
 }
 
-/* Adds the precisions of a list that another list lacks. */
+/* Adds to one list of precisions those of the other list that are missing in it. */
 static void join_words(char *now, size_t size, const char *was)
 {
     char words[CARM_NAME_MAX];

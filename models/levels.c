@@ -11,7 +11,7 @@ enum { POINTS_MAX = 512, PLATEAUS_MAX = 32 };
 /* A plateau's points stay this near to each other (largest over smallest). Noise of neighbours in a
  * shared cache is some percent, the step to the next level a quarter and more. */
 static const double flat = 1.12;
-/* ... and it spans at least this factor of working sets: two octaves' half. */
+/* a plateau spans at least this factor of working sets: nearly an octave */
 static const double span_min = 1.9;
 /* Neighbouring plateaus nearer than this are one. */
 static const double same = 1.06;
@@ -162,7 +162,7 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
                        size_t ncaches, struct carm_level_range *ranges, size_t *extra)
 {
     struct carm_plateau p[PLATEAUS_MAX];
-    size_t owner[PLATEAUS_MAX]; /* level that a plateau belongs to */
+    size_t owner[PLATEAUS_MAX]; /* index of the level that the plateau belongs to */
     size_t count = carm_levels_plateaus(x, bandwidth, n, p, PLATEAUS_MAX);
     memset(ranges, 0, (ncaches + 1) * sizeof *ranges);
     *extra = 0;

@@ -12,7 +12,7 @@ enum {
     BATCHES = 4,
     ENOUGH = 8,       /* rounds for a 90th percentile */
     CONFIRM = 2,      /* sound rounds that agree make a figure ... */
-    CONFIRM_HELD = 3, /* ... or so many that others interrupted */
+    CONFIRM_HELD = 3, /* ... or this number of rounds that other programs interrupted */
 };
 
 /* Share of the 90th percentile below which something slowed a round. */
@@ -24,14 +24,14 @@ static const double slowed_shared = 0.84;
 static const double agreement = 0.005;
 static const double confirmed = 0.01;
 static const double slow_clock = 0.97;
-/* Of rounds whose rates are per cycle: quiet ones of one code lay within 0.0 to 1.2% (Emerald Rapids guest). */
+/* The distance for rates per cycle: quiet rounds of one code lay within 0.0 to 1.2% (Emerald Rapids guest). */
 static const double agreement_wandering = 0.01;
 static const double wandering = 0.03; /* interquartile range of clocks, relative: as slow_clock */
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
 static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
 /* Share of rounds like the upper mode's that are above all of a lower mode. */
 static const double clear_share = 0.999;
-/* Of the ratio above 1, so that 90% of runs cover drifts as long as a run: test_rounds.c */
+/* Factor on the ratio's part above 1, so that 90% of runs cover drifts as long as a run: test_rounds.c */
 static const double beyond = 1.5;
 static const double most_drift = 6.0; /* times the width: see drift */
 
@@ -427,8 +427,9 @@ void carm_rounds_estimate_at(struct carm_round *rounds, size_t n, bool shared, d
         }
     } else if (!shared && !e.sound && find_fastest_sound(rounds, n, &part)) {
         struct carm_pooled best = pool(&part, n);
-        if (best.rate >
-            e.rate) { /* nothing confirms it: a figure with a mark, as wide as down to the others */
+        /* no other round confirms the best round: its figure is marked, and its interval reaches down to the other
+         * rounds */
+        if (best.rate > e.rate) {
             put_interval(&best, best.rate - e.rate);
             best.state = e.state;
             e = best;

@@ -922,8 +922,8 @@ static void note_short(struct carm_run *run)
     }
 }
 
-/* A program that was cut: by a signal, by a shell's notation for one, or by timeout(1), whose exit status is 124. A
- * second run is cut at another point. */
+/* Notes that a program was cut short: by a signal, by a shell's notation for one, or by timeout(1), whose exit status
+ * is 124. A second run would be cut at another point. */
 static void note_cut(struct carm_run *run)
 {
     enum { TIMEOUT = 124, SIGNALLED = 128, SIGNALS = 64 };

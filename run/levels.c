@@ -35,13 +35,13 @@ struct instruction {
     uint32_t contended;    /* accesses to lines that another thread writes */
     uint64_t last;         /* address of the latest one */
     uint32_t ordered;      /* loads among all stores before them ... */
-    uint32_t aliased; /* ... and of these those behind a store to the same place of another page */
+    uint32_t aliased; /* ... of these, loads behind a store to the same place of another page */
     uint32_t moved;   /* steps to other addresses ... */
     uint32_t apart;   /* ... by 4096 bytes or more */
     int64_t step;     /* without sampling: most of the steps, if there are most of one kind ... */
     uint32_t votes, followed; /* ... by a vote (Boyer, Moore 1991), and how many follow it */
     uint32_t translated;      /* accesses that the simulated TLB had; of a sample, to its pages */
-    uint32_t walks;           /* of these: those that need a walk */
+    uint32_t walks;           /* of these, accesses that need a walk */
     double far;               /* how far they are from the last page: struct carm_run_places */
     uint64_t walked;          /* page of the latest walk */
     uint8_t
@@ -63,8 +63,8 @@ struct writer {
 };
 enum { WRITERS = 1 << 12 };
 
-/* Stores of a core lately, by 8 bytes of their place in a page. Cores compare the low 12 bits of a load's address with
- * those of stores that wait. source: Intel 248966, 4-KByte aliasing; measured on Zen 4 (alias-4k) */
+/* The latest stores of a core, by 8 bytes of their place in a page. Cores compare the low 12 bits of a load's address
+ * with the addresses of stores that wait. source: Intel 248966, 4-KByte aliasing; measured on Zen 4 (alias-4k) */
 enum {
     GRANULE = 8,
     GRANULES = 4096 / GRANULE,
@@ -372,7 +372,7 @@ void carm_run_levels_timed(void *levels, double cpu_seconds)
     }
 }
 
-/* One simulation, whose caches are known but not there yet. */
+/* Creates one simulation. Its caches are known, and are made later. */
 static int create(struct carm_run_levels **out, const struct carm_model *model,
                   const struct carm_run_prefetch *prefetch, bool by_code,
                   struct carm_address_sink *sink, struct carm_err *err)
@@ -558,7 +558,7 @@ static void take_figures(struct carm_run_levels *l, struct carm_run *run, bool r
 void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool rows)
 {
     if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
-        return; /* the row has the reason why it was not counted */
+        return; /* the row has the reason why the bytes were not counted */
     }
     take_figures(l, run, rows);
     if (l->changed) {
@@ -703,7 +703,7 @@ static double count_pages(const uint8_t pages[CARM_RUN_PAGES_KEPT])
                : n;
 }
 
-/* The share of all pages that have recorded lines outside of windows. */
+/* The share of all pages whose recorded lines are outside of windows. */
 static double pages_met(const struct carm_sampled_plan *plan)
 {
     enum { LINES = PAGE / LINE };
@@ -719,7 +719,7 @@ double carm_run_levels_pages(const struct carm_run_levels *l,
                              const uint8_t sketch[CARM_RUN_PAGES_KEPT])
 {
     const double met = l->sampled ? pages_met(&l->about.plan) : 1.0;
-    return count_pages(sketch) / fmax(met, 0.1); /* windows meet the others */
+    return count_pages(sketch) / fmax(met, 0.1); /* the windows meet the other pages */
 }
 
 bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_blocks *blocks,

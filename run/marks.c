@@ -23,7 +23,7 @@ static void divide(struct carm_counts *counts, double by)
     }
 }
 
-/* Counts are below 2^53 for hours of a processor's time, so that differences of doubles are exact. */
+/* Counts stay below 2^53 for hours of processor time, so differences of doubles are exact. */
 static void find_level(const struct carm_mark *m, struct level *out)
 {
     const double iterations = m->iterations ? (double)m->iterations : 1.0;
@@ -162,7 +162,7 @@ static void put_row(const struct carm_mark *marks, size_t n, size_t at, const st
             row->calls += marks[i].calls * (marks[i].iterations ? marks[i].iterations : 1);
         }
     }
-    /* the first call of all also binds symbols and fills caches; it goes where three others are left */
+    /* the first call also binds symbols and fills caches: it is left out when three other calls are left */
     const size_t skip = k > LEVELS && of[0]->calls == 1 ? 1 : 0;
     qsort(of + skip, k - skip, sizeof *of, by_iterations);
     const size_t nlevels = k - skip < LEVELS ? k - skip : LEVELS;

@@ -162,7 +162,7 @@ int carm_output_open(struct carm_output **out)
     o->stop = eventfd(0, EFD_CLOEXEC);
     int code = o->stop < 0 || carm_output_fd(o, 0) < 0 || carm_output_fd(o, 1) < 0 ? errno : 0;
     if (!code) {
-        /* the thread that runs the program handles signals */
+        /* signals are left to the thread that runs the program */
         sigset_t all, old;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -214,7 +214,7 @@ static bool is_done(const struct carm_pairs_how *how, const struct carm_pairs *p
 int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, struct carm_err *err)
 {
     static const double shortest =
-        1e-3; /* of a program that does anything: starting sh takes as long */
+        1e-3; /* least time of a program that does something: starting sh takes as long */
     struct weather w = {.probes = false};
     double *wall = calloc(2 * CARM_PAIRS_MOST, sizeof *wall);
     double *processor = calloc(2 * CARM_PAIRS_MOST, sizeof *processor);

@@ -126,7 +126,7 @@ static double lines_entered(const struct carm_code_piece *p, double line)
     return (double)crossed * p->executions + fmax(0.0, follows);
 }
 
-/* Adds mispredictions of so many iterations. */
+/* Adds the mispredictions of a number of iterations. */
 static void add_astray(struct carm_bounds_input *in, const struct carm_astray *a, double iterations)
 {
     const double cycles = in->mispredicted * in->resolve_cycles + a->cycles / iterations;
@@ -419,7 +419,7 @@ static bool is_uniform(const struct carm_run_simulation *about, const double *li
                        double bytes)
 {
     static const double most =
-        0.75; /* of those lines; the number of bytes is known within some 13% */
+        0.75; /* least share of the expected lines; the number of bytes is known within some 13% */
     double before = 0.0;
     bool uniform = true;
     for (size_t k = 1; k < about->config.nlevels; k++) {
@@ -456,9 +456,9 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     struct lines *sets = calloc(code->nops + 1, sizeof *sets);
     double swept = 0.0;
     uint8_t swept_over[CARM_RUN_PAGES_KEPT] = {0}; /* a sketch of all pages */
-    double apart = 0.0, restored = 0.0; /* loads of lines of one set, and stores to such lines */
+    double apart = 0.0, restored = 0.0; /* loads of lines of one set, and stores to these lines */
     double unloaded[CARM_FROM_PLACES] = {
-        0.0}; /* lines that come for no load of string instructions */
+        0.0}; /* lines that string instructions bring without loading them */
     double brought[CARM_HIERARCHY_LEVELS_MAX], loaded = 0.0, stored = 0.0, updated = 0.0;
     bool any = false;
     int rc = 0;
@@ -539,7 +539,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             }
             border[i] = fmax(border[i], extra[i]);
             any = any || extra[i] > 0.0;
-            /* prefetchers foresee the others */
+            /* prefetchers foresee all other accesses */
             scattered[i] = jumps ? extra[i] : 0.0;
         }
         if (!sampled || places.translated >= fewest) {
@@ -586,7 +586,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         const struct carm_code_piece *p = &code->pieces[i];
         double most = 0.0;
         for (size_t k = 0; k < p->n; k++) {
-            most = fmax(most, scattered[p->first + k]); /* prefetchers bring the others */
+            most = fmax(most, scattered[p->first + k]); /* prefetchers bring all other lines */
         }
         in->resolve_missing += carm_astray_rarely(p, graph) / n * most;
     }

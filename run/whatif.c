@@ -19,14 +19,14 @@
 #include "run/launch.h"
 
 static const double copy_seconds =
-    2.0; /* half of the time of a loop: a copy that hangs ends then */
-static const double least_share = 0.05;  /* of the time, of a loop that is tried */
+    2.0; /* half of loop_seconds: a copy that hangs is stopped then */
+static const double least_share = 0.05;  /* of the program's time: loops with less are not tried */
 static const double least_seconds = 0.1; /* of the program */
 static const double loop_seconds =
     4.0; /* three snapshots are taken, more of them within this time */
 static const double all_seconds = 25.0;
 static const double null_most =
-    0.10; /* else unchanged code differs from itself; up to it, the interval has its share */
+    0.10; /* largest difference between two copies of unchanged code; smaller differences widen the interval */
 /* Copies that take longer than that do not do as the program does; shorter, by their jumps alone, up to 0.55 (a sum of
  * integers, one instruction and its loop). The interval reaches over both. */
 static const double copied_most = 1.5, copied_least = 0.5;
@@ -46,7 +46,7 @@ static const double cycle = 0.25e-9;
 static const double counting = 0.15;
 static const double all_inside = 0.97; /* of the samples of a copy: a few are at its stubs */
 static const double inside_samples =
-    40.0; /* of which that share is, at least: SAMPLES_ENOUGH of harness/whatif/trial.c */
+    40.0; /* samples for this share: SAMPLES_ENOUGH of harness/whatif/trial.c */
 static const double bare_share =
     0.9; /* of the gain without arithmetic: broken chains then gain at least so much */
 /* sums that are unrolled by hand gain any factor up to this one, by tests/bench/whatif */
@@ -85,7 +85,7 @@ static bool is_bound(enum carm_whatif_kind kind)
 
 /* ---- statistics of the snapshots ---- */
 
-/* Of the values that are numbers; NaN = none is */
+/* Median of the values that are numbers; NaN = none is */
 static double median_of(const double *v, size_t n)
 {
     double numbers[64];
@@ -519,7 +519,8 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
     if (trial < CARM_VARIANTS && carm_variant_changes_values((enum carm_variant)trial) &&
         change->gain > 1.0) {
         const double changed = median_of(seconds, c->n) / change->gain;
-        const double shown = 1.0 - 1.0 / change->gain; /* of a limit that was hidden before */
+        const double shown =
+            1.0 - 1.0 / change->gain; /* share of a hidden limit that may show now */
         change->ci.lo *= changed / (changed + shown * cycle);
         change->ci.hi *= changed / fmax(changed - shown * counting * cycle, 0.5 * changed);
     }
@@ -653,7 +654,7 @@ static void take_streams(const struct candidate *c, const struct carm_run *run,
     }
 }
 
-/* Whether there is anything to be tried; out->why says why not. */
+/* Whether a loop can be tried; out->why gets the reason if not. */
 static bool worth_it(struct session *s, const struct carm_run *run,
                      const struct carm_profile *profile)
 {
@@ -799,8 +800,9 @@ void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct ca
             }
         }
         for (int code = 0; code < CARM_ADVICE_COUNT; code++) {
-            if (best[code] && (enum carm_advice_code)code !=
-                                  first) { /* advice as before, unless it gains nothing */
+            if (best[code] &&
+                (enum carm_advice_code)code !=
+                    first) { /* keeps the advice, unless its measured gain is nothing */
                 carm_verdict_measured(&v->verdict, (enum carm_advice_code)code,
                                       (struct carm_ci){1.0, best[code]->ci.hi}, share);
             }

@@ -21,7 +21,7 @@ static const char first_columns[] =
     "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,"
     "calls,share,flops_low,flops_high,bytes_low,bytes_high,operations,metric";
 
-/* the rest of the columns has the others */
+/* Quantities with columns of their own; all other quantities are in the columns behind them. */
 static bool has_own_column(enum carm_quantity q)
 {
     return q == CARM_Q_FLOPS || q == CARM_Q_BYTES || q == CARM_Q_DRAM_BYTES;
@@ -36,8 +36,9 @@ static double value_of(const struct carm_counts *c, enum carm_quantity q)
     return carm_count_has(c, q) ? c->q[q].value : 0.0;
 }
 
-/* Operations on integers for each flop, and for each byte, from which on they are what a program does: C
- * libraries search strings by them, and vectors of flops have their indices computed by them. */
+/* From these ratios on, a program counts as one that computes on integers: operations on integers for each flop, and
+ * for each byte. Below them the operations belong to other work: C libraries search strings with vectors, and vectors
+ * of flops have their indices computed by such operations. */
 static const double beside_flops = 10.0;
 static const double beside_bytes = 0.01;
 
@@ -96,7 +97,7 @@ static void describe_flops(struct carm_row *row)
             widest = widths[w];
         }
     }
-    /* a processor that lacks a width has no event for it; one that counts no widths has none */
+    /* a processor without a width has no event for this width; a processor that counts no widths has no such events */
     if (sum >= (1.0 - by_product) * all) {
         row->isa = widest;
     }

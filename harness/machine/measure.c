@@ -22,7 +22,8 @@ enum {
  * but a neighbour that takes this much processor time also takes cache and bandwidth. */
 static const double slow_share_max = 0.10;
 static const double switch_share_max = 0.02;
-static const double taken_share_max = 0.02; /* as switch_share_max: names the cause of others */
+static const double taken_share_max =
+    0.02; /* like switch_share_max; beyond it other programs are named as the cause */
 static const double steal_share_max = 0.05;
 static const double steal_known_seconds = 0.2; /* the kernel counts stolen time in steps of 10 ms */
 static const double clock_spread_max = 0.03;

@@ -139,7 +139,7 @@ static double hopeless_below(enum carm_search search, size_t rounds)
     return rounds < 2 ? of_one_look : of_two;
 }
 
-/* alive: [n] of those that go on */
+/* alive  [n] in and out: codes that are still searched */
 static void drop_hopeless(const struct look (*looks)[LOOKS], size_t n, size_t rounds,
                           enum carm_search search, bool *alive)
 {

@@ -7,7 +7,7 @@
 enum {
     STEPS_MAX = 24000,    /* most instructions that are executed */
     ITERATIONS_MAX = 128, /* likewise; chains of several iterations show in fewer */
-    WINDOWS_MAX = 2048,   /* iterations with a window, which small ones fill late */
+    WINDOWS_MAX = 2048,   /* iterations with a window; small windows fill late */
     ITERATIONS_MIN = 8,
     TERMS = 4,       /* unknown numbers in an address */
     SLOTS = 1 << 16, /* of memory: more than twice STEPS_MAX */

@@ -585,7 +585,7 @@ static void forget(char **words)
         for (char *at = last; at && *at && !own; at++) {
             own = behind(at, "/carm/" CARM_TIMER_FILE) != NULL;
         }
-        if (own && last != list) { /* the others stay */
+        if (own && last != list) { /* the other entries of the list stay */
             *last = '\0';
             own = false;
         }

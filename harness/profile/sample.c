@@ -29,7 +29,7 @@ struct map {
 };
 
 struct process {
-    struct map *maps; /* the last ones hide the first ones */
+    struct map *maps; /* later maps hide earlier maps of the same addresses */
     size_t n, room;
 };
 
@@ -51,7 +51,7 @@ struct carm_sampler {
     size_t nprocesses, processes_room;
     size_t compact_at;
     pid_t pid;
-    uint64_t most_kib; /* of its own memory so far */
+    uint64_t most_kib; /* largest own memory so far */
     int cpu;           /* of the latest sample; -1 = not known */
     struct carm_samples samples;
     bool no_memory;

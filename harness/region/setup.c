@@ -238,7 +238,7 @@ static void read_counters(struct carm_region_setup *setup)
 bool carm_region_setup_read(struct carm_region_setup *setup)
 {
     struct carm_err err = {""};
-    const char *path = secure_getenv("CARM_OUT"); /* not for programs with others' rights */
+    const char *path = secure_getenv("CARM_OUT"); /* ignored in set-user-ID programs */
     if (!path || !*path) {
         return false;
     }

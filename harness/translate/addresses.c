@@ -72,7 +72,8 @@ static const struct carm_record *records_of(const struct carm_addresses *a, uint
 static uint64_t process_bits(struct carm_addresses *a, int32_t pid)
 {
     uint32_t i = a->nprocesses;
-    while (i > 0 && a->processes[i - 1] != pid) { /* the latest are the likely ones */
+    while (i > 0 && a->processes[i - 1] !=
+                        pid) { /* from the end: the latest processes are the most likely */
         i--;
     }
     if (i == 0 && a->nprocesses < PROCESSES) {

@@ -161,7 +161,7 @@ void carm_blocks_sort(struct carm_blocks *blocks)
     if (blocks->nblocks) {
         qsort(blocks->blocks, blocks->nblocks, sizeof *blocks->blocks, by_place);
     }
-    free(blocks->index); /* the numbers are others now */
+    free(blocks->index); /* the blocks' numbers have changed */
     blocks->index = NULL;
     size_t n = 0;
     if (blocks->nextras) {

@@ -32,7 +32,7 @@ struct carm_stock_keeper {
     uint32_t loaded; /* blocks, from disk */
 };
 
-/* Only mappings that are there may be written from here on: the one of carm and its builder. */
+/* Forbids new writable mappings: carm and its builder keep theirs. */
 static bool seal(int fd)
 {
     return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_GROW | F_SEAL_SEAL) == 0;

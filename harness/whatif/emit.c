@@ -241,9 +241,9 @@ static void put_prefetch(struct carm_region *region, const ZydisEncoderOperand *
     (void)encode(region, &r);
 }
 
-/* An AVX-512 instruction has its mask as second operand; k0 masks nothing.
- * r  the mask is left out, so that operands are as those of AVX
- * returns false: it is masked */
+/* Removes the mask operand, the second operand of an AVX-512 instruction, so that the operands are in AVX's order. k0
+ * masks nothing.
+ * returns false: another mask */
 static bool drop_mask(ZydisEncoderRequest *r)
 {
     if (r->operand_count > 1 && r->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -365,7 +365,7 @@ static bool prefetch_indirect(struct carm_region *region, const struct carm_body
     return loaded;
 }
 
-/* Stores past the caches, and those through them */
+/* Stores past the caches, and the same stores through the caches */
 static const ZydisMnemonic cached[][2] = {
     {ZYDIS_MNEMONIC_MOVNTI, ZYDIS_MNEMONIC_MOV},
     {ZYDIS_MNEMONIC_MOVNTPS, ZYDIS_MNEMONIC_MOVAPS},

@@ -27,7 +27,8 @@ static const double settle_share = 0.5;   /* of a turn, before it is timed */
  * costs no write to memory. Stores past the caches, tried in turns of 60 us, seem to gain 1.4 times where they gain 2. */
 static const double apart_seconds = 5e-3;
 
-/* Lists the pages that a copy takes for so many units. A system call before their end limits the units of a copy. */
+/* Lists the pages that a copy touches in a number of units. A system call before their end limits the units of a
+ * copy. */
 static bool list_pages(struct carm_snapshot *s, double units)
 {
     const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
@@ -474,7 +475,7 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
                  (double)need / (double)(1 << 30));
         return;
     }
-    /* one with pages of its own takes two to three times as long */
+    /* a copy with its own pages takes two to three times as long to open */
     if (2.5 * (double)(n + 1) * t->open_seconds > carm_copy_open_share * s->settings->copy) {
         snprintf(t->refused[CARM_TRIAL_CORES], sizeof t->refused[0],
                  "%zu copies of its data take too long", n + 1);

@@ -25,8 +25,8 @@ struct way {
     bool forward; /* another core has it */
     bool first, lost;
     uint64_t flags;  /* out: of the copy that was found: CARM_LINE_DIRTY, CARM_LINE_OWNED */
-    uint64_t used;   /* out: where it was moved */
-    uint32_t stored; /* out: who made it dirty */
+    uint64_t used;   /* out: used bytes of a copy that was moved */
+    uint32_t stored; /* out: the instruction that made the copy dirty */
 };
 
 /* A copy of a line in one cache. */
@@ -132,7 +132,7 @@ static void recall(struct carm_hierarchy *h, uint32_t core, uint64_t line, struc
     }
 }
 
-/* A line that was replaced in level k, which holds it no longer. */
+/* Handles a line that was replaced in level k. Level k no longer holds the line. */
 static void leave(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
                   struct copy copy)
 {
@@ -148,7 +148,7 @@ static void leave(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t li
     }
     const bool moves = k + 1 == last && h->config.last == CARM_LAST_EXCLUSIVE;
     if ((copy.flags & CARM_LINE_DIRTY) || moves) {
-        /* a move is also of a line that another instruction stored to before this one brought it again */
+        /* also counts lines that another instruction stored to before this instruction loaded them again */
         h->by[moves ? copy.whose.brought : copy.whose.stored].levels[k].writebacks++;
         copy.flags &= CARM_LINE_DIRTY;
         write_back(h, k + 1, core, line, &copy);
@@ -161,7 +161,7 @@ static void leave(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t li
     }
 }
 
-/* Puts a line in that is not there. */
+/* Inserts a line that the cache does not hold. */
 static void insert(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
                    const struct copy *copy)
 {
@@ -247,8 +247,9 @@ static void note_lost(struct carm_hierarchy *h, uint32_t core, uint64_t line)
     }
 }
 
-/* The copies that one other core has in caches that are not on the way of this core as well: taken, or
- * made clean and shared. dirt: gets a dirty one */
+/* Handles the copies of a line in the caches of one other core that this core does not share: they are removed, or
+ * become clean and shared.
+ * dirt  out: the state of a dirty copy */
 static void visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint64_t line, bool take,
                   struct copy *dirt)
 {
@@ -257,7 +258,7 @@ static void visit(struct carm_hierarchy *h, uint32_t core, uint32_t other, uint6
     for (size_t k = 0; k < h->nprivate; k++) {
         struct carm_sets *c = carm_state_cache(h, k, other);
         if (c == carm_state_cache(h, k, core)) {
-            break; /* ... and so are all later ones */
+            break; /* this cache and all later caches are on the way of this core */
         }
         const int64_t i = carm_sets_find(c, line);
         found |= i != CARM_SETS_NOWHERE;
@@ -318,7 +319,7 @@ static bool visit_others(struct carm_hierarchy *h, uint32_t core, uint64_t line,
 
 /* ---- lookups ---- */
 
-/* Whether it is the first time. */
+/* Whether this is the first access to the line. */
 static bool see(struct carm_hierarchy *h, size_t group, uint32_t core, uint64_t line)
 {
     return mark(h, &h->seen[group][core / h->config.levels[group].shared_by], line);
@@ -387,7 +388,7 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
         now(h)->transfers += w->forward;
     }
     unsigned from;
-    if (w->forward && k >= h->nprivate) { /* another core's cache sends it past this one */
+    if (w->forward && k >= h->nprivate) { /* another core's cache sends the line past this level */
         return (unsigned)h->config.nlevels + 1;
     }
     if (k == last) {
@@ -415,7 +416,8 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
 
 /* ---- prefetching ---- */
 
-/* Into level k, or the last one before an exclusive one, which takes victims alone. */
+/* Brings a line into level k. An exclusive level takes victims alone: the line then goes into the last level before
+ * it. */
 static void fetch(struct carm_hierarchy *h, uint32_t core, uint64_t line, size_t k)
 {
     const size_t n = h->config.nlevels;
@@ -479,7 +481,7 @@ static void prefetch(struct carm_hierarchy *h, uint32_t core, uint64_t line, uns
 
 /* ---- non-temporal stores ---- */
 
-/* Throws cached copies out, all cores'. Dirty ones are written to memory. */
+/* Removes all cores' cached copies of a line. Dirty copies are written to memory. */
 static void throw_out(struct carm_hierarchy *h, uint64_t line)
 {
     struct copy dirt = {.flags = 0};

@@ -9,10 +9,11 @@
 
 #include "base/text.h"
 
-/* a knee this near to the size that the OS reports is that size: curves bend before a cache is full */
+/* a knee that differs from the reported size by at most this share is the reported size: curves bend before a cache
+ * is full */
 static const double same_size = 0.25;
-/* and where a further cache is behind it: no neighbour has a part of it. A build of a restless guest had 0.71
- * of an L2 of 1 MiB, whose sets then could hardly be sampled */
+/* the same where another cache follows, since no neighbour then has a part of this one. A build of a restless guest
+ * had 0.71 of an L2 of 1 MiB, whose sets could then hardly be sampled */
 static const double same_inner_size = 0.35;
 
 __attribute__((format(printf, 2, 3))) static void add(char *text, const char *fmt, ...)
@@ -116,8 +117,9 @@ static bool same_machine(const struct carm_model *model, const struct carm_cache
     return all;
 }
 
-/* ways see struct carm_cache_ways knee the size was measured, to within 6%: the number of sets
- * is then rounded to a multiple of a power of two, so that sets can be sampled */
+/* ways  see struct carm_cache_ways
+ * knee  the size was measured, to within 6%: the number of sets is then rounded to a multiple of a power of two, so
+ * that sets can be sampled */
 static struct carm_hierarchy_level whole_sets(uint64_t size_bytes, int ways, bool last, bool knee)
 {
     const uint64_t lines = size_bytes / CARM_HIERARCHY_LINE;

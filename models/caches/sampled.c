@@ -14,14 +14,14 @@ enum {
     LINE = CARM_HIERARCHY_LINE,
     GROUPS = CARM_SAMPLED_GROUPS,
     CLASSES = CARM_SAMPLED_CLASSES,
-    SETS_MOST = CLASSES, /* groups of sets: as many as second levels usually have sets */
+    SETS_MOST = CLASSES, /* groups of sets: as many as a usual second level has sets */
     SETS_LEAST = 32,
     HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
     DENSER = 2,     /* windows than sets: they are of the first level alone, which is quick */
     DENSE = 256, /* windows: some 67 million accesses. Programs begin otherwise than they go on */
     TURNS_MOST = 16,
     LATELY = 1 << 14,
-    FEW = 30, /* lines: their number has a distribution of its own */
+    FEW = 30, /* fewer lines than this: the interval is a Poisson interval */
 };
 
 /* Accesses and misses of one instruction in the measured parts of a group of windows. */
@@ -33,7 +33,8 @@ struct seen {
 struct measured {
     uint32_t cold; /* of the misses: unknown */
     uint32_t left;
-    uint64_t all; /* accesses of a string instruction; 0 = others, whose executions are known */
+    uint64_t
+        all; /* accesses of a string instruction; 0 = another instruction, whose executions are known */
     uint64_t unused;
 };
 
@@ -41,7 +42,8 @@ struct entry {
     uint64_t line; /* + 1; 0 = empty */
     uint64_t used;
     uint32_t brought, stored; /* stored: + 1; 0 = clean */
-    uint32_t came, last;      /* accesses of the window before it came, and before its last one */
+    uint32_t came,
+        last; /* accesses of the window before the line came, and before the last access to the line */
 };
 
 /* The first level of a thread. */
@@ -56,7 +58,7 @@ struct carm_sampled {
     struct carm_hierarchy *others;
     struct carm_sampled_plan plan;
     uint8_t *group;            /* [plan.of] + 1; 0 = not in the sample */
-    struct carm_linemap pairs; /* instruction and group: its number in others, from 1 */
+    struct carm_linemap pairs; /* instruction and group: the index of the pair, from 1 */
     uint32_t npairs;
     struct {
         uint64_t key; /* 0 = none */
@@ -70,8 +72,9 @@ struct carm_sampled {
     uint64_t sets;         /* of the first level */
     size_t nthreads;
     bool failed;
-    double live, dead; /* accesses from when a line came to its last one, and on to when it left */
-    double scale;      /* accesses of the program for each measured one */
+    double live,
+        dead; /* accesses between a line's arrival and its last access, and from then to its eviction */
+    double scale; /* accesses of the program for each measured one */
 };
 
 /* ---- opening ---- */
@@ -647,7 +650,7 @@ void carm_sampled_read(const struct carm_sampled *s, const struct carm_sampled_s
         memcpy(l->reasons, sum->reasons[k], sizeof l->reasons);
         if (k == 0) {
             read_first(s, sum, l);
-        } else { /* a line comes and goes: that is seen once */
+        } else { /* a line that comes and leaves is seen once */
             widen(l, sum->bytes[k] / of_sets, of_sets);
         }
         if (k > 0 && sum->lookups[k] < FEW * of_sets / 2.0 / LINE) { /* its sets are hardly met */

@@ -63,7 +63,7 @@ uint64_t carm_sets_victim(const struct carm_sets *c, uint64_t line)
 {
     const uint64_t at = carm_sets_place(c, line);
     if (!c->trees) {
-        return at + c->ways - 1; /* empty ones are at the end */
+        return at + c->ways - 1; /* empty ways are at the end */
     }
     for (uint64_t i = at; i < at + c->ways; i++) {
         if (c->entries[i] == 0) {

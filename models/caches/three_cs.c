@@ -162,7 +162,7 @@ int carm_three_cs_eval(const struct carm_hierarchy_counts *counts,
     double total = t.nontemporal;
     for (size_t kind = 0; kind < CARM_THREE_CS_KINDS; kind++) {
         total += t.fill[kind] + t.writeback[kind];
-        bytes[kind] = total; /* with this kind and the ones before */
+        bytes[kind] = total; /* bytes of this kind and of all kinds before it */
     }
     if (!(total > 0.0)) {
         return carm_fail(err, CARM_EINVAL,

@@ -270,7 +270,7 @@ int carm_history_read(struct carm_history *h, char *const *operands, size_t n,
         struct carm_changes *changes = NULL;
         rc = carm_points_compare(h->paths[i], h->paths[i + 1], how, NULL, noise, only, &changes,
                                  err);
-        if (rc == -CARM_EINVAL) { /* such as a benchmark that has another name from then on */
+        if (rc == -CARM_EINVAL) { /* such as a benchmark that was renamed */
             h->unlike++;
             rc = h->unlike + 1 == h->nfiles ? rc : 0;
         } else if (!rc) {

@@ -37,7 +37,7 @@ int carm_kinds_put(struct carm_model *model, struct carm_model *kind, struct car
     }
     const struct carm_model was = model->kinds[at];
     model->kinds[at] = *kind;
-    *kind = was; /* its owner frees it */
+    *kind = was; /* freed by its owner */
     return 0;
 }
 
@@ -101,8 +101,8 @@ int carm_kinds_keep(struct carm_model *model, const char *path, struct carm_err 
             rc = carm_kinds_put(model, &file->kinds[i], err);
         }
         if (!rc && carm_model_is_kind(file)) {
-            struct carm_model *replaced =
-                calloc(1, sizeof *replaced); /* that is in the places now */
+            struct carm_model *replaced = calloc(
+                1, sizeof *replaced); /* takes the models that were swapped out, to free them */
             if (replaced) {
                 replaced->kinds = file->kinds;
                 replaced->nkinds = file->nkinds;

@@ -254,7 +254,7 @@ static const char *state_word(int state)
 
 /* ---- the tables ---- */
 
-/* Each is of one kind of core, and has none inside. */
+/* Checks that each model of a kind of core has a kind, and contains no further models. */
 static void check_kinds(struct carm_jread *r, const struct carm_member *member, const void *model,
                         const void *object)
 {

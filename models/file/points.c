@@ -27,9 +27,9 @@ struct carm_points {
     struct carm_work *work;
     size_t width; /* fields of each line */
     struct carm_csv_field *fields;
-    /* index of a field, or of a row's counts; -1 = no such column */
+    /* index of the field, or of a quantity of the row's counts; -1 = no such column */
     int field_of[CARM_POINT_COLUMNS];
-    char note[512]; /* of a row that does not end */
+    char note[512]; /* for a row without an end */
     struct carm_point blank;
 };
 

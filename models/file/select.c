@@ -46,7 +46,7 @@ static int open_foreign(const struct carm_import_format *format, const char *pat
     return rc;
 }
 
-/* A model that the program carries. */
+/* Opens a model that is built into carm. */
 static int open_gallery(const char *name, struct carm_model **model, char **text,
                         struct carm_err *err)
 {
@@ -63,7 +63,7 @@ static int open_gallery(const char *name, struct carm_model **model, char **text
     return 0;
 }
 
-/* This machine's model, beside others. */
+/* Whether the operand `mine` stands for this machine's model: a file of this name goes first. */
 static bool is_mine(const char *operand)
 {
     return strcmp(operand, "mine") == 0 && access(operand, F_OK) != 0;

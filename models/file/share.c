@@ -21,7 +21,7 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Whether the token holds the name, with nothing before and behind that would make it another word. */
+/* Whether the token contains the name as a whole word. */
 static bool holds(const char *token, size_t length, const char *name)
 {
     const size_t n = strlen(name);

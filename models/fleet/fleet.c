@@ -114,7 +114,7 @@ size_t carm_fleet_count_failed(const struct carm_fleet *fleet)
     return n;
 }
 
-enum { ODD = 20 }; /* one in so many nodes is odd, and not a type of its own */
+enum { ODD = 20 }; /* fewer than one node in 20 is an odd node, not a type of node */
 
 ptrdiff_t carm_fleet_like(const struct carm_fleet *fleet, size_t group)
 {

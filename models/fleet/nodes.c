@@ -149,7 +149,7 @@ static const char *name_node(struct finder *f, const struct carm_fleet_row *row,
     return carm_fleet_keep(f->fleet, name);
 }
 
-/* Models of another configuration are no history: their roofs are others. */
+/* Models of another configuration are no history of this one: they have other roofs. */
 static bool same_machine(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
 {
     return a->machine == b->machine && same_memory(a->memory_bytes, b->memory_bytes);
@@ -291,7 +291,7 @@ static int by_name(const void *a, const void *b)
     return versions ? versions : (x->rows > y->rows) - (x->rows < y->rows);
 }
 
-/* The largest first; the rest only so that it is the same in each run. */
+/* Sorts the largest first; the further criteria only make the order reproducible. */
 static int by_size(const void *a, const void *b)
 {
     const struct carm_fleet_group *x = a;

@@ -16,7 +16,7 @@ struct taker {
     struct carm_fleet_row *row;
     const struct carm_model *model;
     const struct carm_roofs *set;
-    size_t next; /* roof that comes next if this model is as the one before */
+    size_t next; /* index of the next roof when this model has the roofs of the model before it */
     int rc;
     struct carm_err *err;
 };
@@ -176,7 +176,8 @@ static void take_latencies(struct taker *t)
         char name[2 * CARM_NAME_MAX];
         struct carm_fleet_roof roof = {
             .kind = CARM_COMPARE_MEMORY, .unit = "load/s", .noise = level_noise(t, x->level)};
-        if (roof.noise == CARM_COMPARE_SHARED) { /* it moves from build to build as memory's does */
+        if (roof.noise ==
+            CARM_COMPARE_SHARED) { /* the latency of a shared level varies between builds like that of memory */
             roof.noise = CARM_COMPARE_DRAM;
         }
         if (x->order != CARM_LATENCY_RANDOM || x->page_bytes != m->machine.page_bytes ||
@@ -362,7 +363,7 @@ static int by_roof(const void *a, const void *b)
     return (x->roof > y->roof) - (x->roof < y->roof);
 }
 
-/* A roof and where it stood. */
+/* A roof and its previous index. */
 struct place {
     struct carm_fleet_roof roof;
     uint32_t old;

@@ -124,7 +124,7 @@ static int read_counter(struct carm_walk *walk, const struct google *g, int memb
     return rc;
 }
 
-/* One that was skipped, or failed: a row without figures. */
+/* A benchmark that was skipped or that failed: a row without figures. */
 static int put_skipped(struct carm_walk *walk, const struct google *g, struct carm_import_row *row)
 {
     char note[256];
@@ -186,7 +186,7 @@ static bool wanted(struct carm_walk *walk, struct google *g, int *rc)
     if (runs && carm_names_add(&g->repeated, g->run, strlen(g->run), &at)) {
         *rc = carm_fail(walk->err, CARM_ENOMEM, "not enough memory to read %.200s", walk->in->name);
     }
-    return !aggregate || !runs || at == before; /* it has no rows of its repetitions */
+    return !aggregate || !runs || at == before; /* the benchmark has no rows of its repetitions */
 }
 
 static int google_item(struct carm_walk *walk, void *arg)

@@ -11,7 +11,9 @@
 
 enum {
     TEXTS_MAX = 65536, /* bytes of one object's texts: a name has up to 4095 */
-    WINDOW = 1 << 18,  /* of the text, if no value is longer: it stays in a cache */
+    WINDOW =
+        1
+        << 18, /* bytes of the text held at a time, unless a value is longer; the window stays in a cache */
     VALUE_MAX = 1 << 30,
 };
 

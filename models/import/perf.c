@@ -23,7 +23,7 @@ struct stat {
     struct event events[EVENTS_MAX];
     size_t n;
     double elapsed; /* seconds; 0 = unknown */
-    bool guessed;   /* it is task-clock over the processors that were in use */
+    bool guessed;   /* elapsed is task-clock over the used processors */
     size_t line;    /* of the first event */
     char name[256]; /* of the program: the file's */
     struct carm_recipe *recipe;
@@ -176,7 +176,7 @@ static int put_counts(struct carm_import *in, struct stat *s, struct carm_import
     return put;
 }
 
-/* All events of one run have come. */
+/* Ends a run: all its events have been read. */
 static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
 {
     struct carm_counts counts;

@@ -171,7 +171,8 @@ static int ert_roofs(struct carm_walk *w, struct ert *e, struct carm_roofs *r, j
         if (rc) {
             return rc;
         }
-        if (strcmp(name, "DRAM") == 0) { /* lines that are updated in place: no others are loaded */
+        if (strcmp(name, "DRAM") ==
+            0) { /* the kernel updates lines in place: no other lines are loaded */
             r->dram_peak.bandwidth = rate;
         }
     }

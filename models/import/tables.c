@@ -149,7 +149,7 @@ static int read_advisor(struct table *t, bool *put)
     if (gb < 0.0 && ai > 0.0 && gflop >= 0.0) {
         gb = gflop / ai;
     }
-    *put = gflop > 0.0 || gb > 0.0; /* others do no work of their own */
+    *put = gflop > 0.0 || gb > 0.0; /* a row without flops and bytes has no work of its own */
     if (!*put || !*row.name) {
         *put = false;
         return 0;

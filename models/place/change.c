@@ -35,7 +35,7 @@ struct side {
     bool balanced;  /* its multiplies and adds */
     bool summed;    /* of the rows of its loops or functions */
     uint8_t part;   /* enum part */
-    uint32_t run;   /* the last run that it is summed in */
+    uint32_t run;   /* the last run that includes the row */
     bool varies[COUNTS];
 };
 
@@ -43,7 +43,7 @@ struct side {
 enum part {
     NO_PART, /* a program, a region */
     LOOP,
-    OTHERS, /* the loops that have no row of their own in that run */
+    OTHERS, /* all loops without a row of their own in that run */
     PART,   /* a function, the kernel */
 };
 
@@ -497,7 +497,8 @@ static void judge_time(const struct pair *p, double noise, struct carm_change *c
     } else if (p->side[0].timed < 2 || p->side[1].timed < 2) {
         v->verdict = CARM_CHANGE_UNJUDGED;
     } else {
-        static const double widest = 0.5; /* of an interval that says anything; chosen by hand */
+        static const double widest =
+            0.5; /* largest half width of a useful interval, as a share; chosen by hand */
         const double logs = fabs(log1p(v->change));
         v->error = (1.0 + v->change) * expm1(p->half);
         v->verdict = logs > p->half && logs > log1p(noise) ? CARM_CHANGE_DIFFERENT
@@ -579,7 +580,7 @@ static int place_side(struct carm_changes *c, struct side *s, struct carm_place_
     point.bytes = count(s, CARM_CHANGE_BYTES);
     point.dram_bytes = count(s, CARM_CHANGE_DRAM_BYTES);
     point.seconds = s->ran * time_of(s);
-    if (s->balanced) { /* all that its mix decides here */
+    if (s->balanced) { /* of the mix, only the balance of multiplies and adds matters here */
         point.mix.q[CARM_RUNMIX_ADDS] = point.mix.q[CARM_RUNMIX_MULS] = 1.0;
     }
     carm_place_choose(choices, &point, &choice);
@@ -646,7 +647,7 @@ static int list_names(struct carm_changes *c, size_t *judged, struct carm_err *e
         const struct pair *p = &c->pairs[i];
         const int k = !p->side[1].runs ? 0 : !p->side[0].runs ? 1 : BOTH;
         if (!p->side[0].runs && !p->side[1].runs) {
-            continue; /* a loop that is now another's pair */
+            continue; /* the loop was joined with a loop of another name */
         }
         c->listed[k][c->nlisted[k]++] = i;
         *judged += p->side[0].timed > 1 && p->side[1].timed > 1;
@@ -764,7 +765,8 @@ static bool is_others(const struct pair *p)
 size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum carm_change_kind kind,
                            struct carm_change_cause *out, size_t most)
 {
-    static const double missing = 0.01; /* of the change, that its parts may leave unexplained */
+    static const double missing =
+        0.01; /* share of the change that its parts may leave unexplained */
     const uint32_t program = changes->listed[BOTH][i];
     const char *name = carm_names_text(&changes->names, program), *part;
     const size_t length = strlen(name);
@@ -788,7 +790,7 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
         struct carm_change_cause cause = {part, difference(p, kind) / change};
         const bool single = !p->side[0].runs || !p->side[1].runs;
         sum += cause.share;
-        /* it was one of the others in the other file */
+        /* in the other file this loop was part of the row of other loops */
         if (single && cause.share * of_others < 0.0) {
             if (singles == 1 && fabs(cause.share) > fabs(of_others)) {
                 cause.share += others.share;

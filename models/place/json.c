@@ -90,7 +90,7 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
     fputs_unlocked(d->has_runtime ? "]" : "", out);
 }
 
-/* The roof of the point's own mix; null where that is not known. */
+/* The roof of the point's own mix; null when the mix is unknown. */
 static void put_own(FILE *out, const struct carm_placed *d, int which)
 {
     const struct carm_own_roof *r = &d->own_roof[which];

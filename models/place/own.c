@@ -34,7 +34,7 @@ struct knot {
 };
 
 struct between {
-    const struct knot *from, *to; /* the same one at a knot */
+    const struct knot *from, *to; /* equal when the share is that of a measured mix */
 };
 
 /* The lower convex hull of the knots.
@@ -224,8 +224,7 @@ static double part(const struct carm_runmix *mix, int which)
     return fmax(mix->q[which], 0.0);
 }
 
-/* Reads it by bytes, and by accesses where these tell something else: loads as wide as stores do not.
- * returns how many readings the counts have */
+/* Reads the mix by bytes, and also by accesses where loads and stores differ in width. returns the number of readings */
 static size_t read_mix(const struct carm_runmix *counted, double bytes, struct mix out[2])
 {
     const double accesses = part(counted, CARM_RUNMIX_LOADS) + part(counted, CARM_RUNMIX_STORES);
@@ -279,7 +278,7 @@ static void describe_memory(const struct carm_roofs *roofs, const char *level,
     }
 }
 
-/* The faster one of the readings: loads and stores of different widths lie between them. */
+/* The faster of the readings: the rate of loads and stores of different widths is between both readings. */
 static double fastest_reading(const struct carm_model *model, const struct carm_roofs *roofs,
                               const char *level, const struct mix *readings, size_t n)
 {
@@ -438,7 +437,8 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
         const double spare = peak->rate / carm_roofs_find_plain_peak(roofs)->rate;
         out->peak = fmin(out->peak, simd->rate * spare);
     }
-    snprintf(out->compute, sizeof out->compute, "%s", simd->how); /* or why it is not known */
+    snprintf(out->compute, sizeof out->compute, "%s",
+             simd->how); /* or the reason why the own roof is unknown */
     if (balance->known) {
         out->peak = fmin(out->peak, balance->rate *
                                         (w < 0 ? 1.0 : narrower_part(model, roofs, mix, flops, w)));

@@ -221,7 +221,9 @@ int carm_place_find(const struct carm_place_set *set, enum carm_place_which whic
                     const struct carm_place_input *in, struct carm_place *out, struct carm_err *err)
 {
     const struct carm_place_side *side = &set->sides[which];
-    const bool moves = in->bytes != 0.0; /* else its intensity is infinite: the peak bounds it */
+    const bool moves =
+        in->bytes !=
+        0.0; /* without bytes the operational intensity is infinite, so the peak bounds the point */
     out->nceilings = 0;
     if (!usable(in->flops) || (moves && !usable(in->bytes)) || !usable(in->seconds) ||
         (moves && !usable(in->flops / in->bytes)) || !usable(in->flops / in->seconds)) {
@@ -392,7 +394,7 @@ static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_w
     return true;
 }
 
-/* ... where neither machine, threads nor the metric explain it. */
+/* ... when neither the machine, nor the number of threads, nor the metric explains it. */
 static void advise_over_rest(const struct carm_place_set *set, enum carm_place_which which,
                              const struct carm_place_input *in, struct carm_place *p)
 {
@@ -439,7 +441,7 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     }
 }
 
-/* Beyond, a figure only says that the roof has nothing to do with the point. */
+/* Beyond this factor the roof does not describe the point. */
 enum { ABSURD = 1000 };
 
 /* Certain reasons first, then reasons that the model or the numbers only suggest. */

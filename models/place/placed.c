@@ -14,7 +14,7 @@
 
 enum { NOTES_MAX = 3 * CARM_TEXT_MAX };
 
-/* A kind of point that came by. */
+/* A kind of point, with the roofs for it. */
 struct kind {
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     int threads;
@@ -43,7 +43,7 @@ struct carm_place_choices {
     bool is_mixed;                 /* its model's roofs are mixed already */
     struct mix *mixes[MIXES];
     size_t nmixes;
-    char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX]; /* that the command line names, "" = none */
+    char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX]; /* named on the command line; "" = none */
     int threads;                                       /* 0 = none */
     char usual[CARM_NAME_MAX];                         /* precision of points that tell none */
     bool balance_told;                                 /* and where: */
@@ -353,7 +353,8 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     c->last = i;
     *out =
         (struct carm_place_choice){c->model, c->kinds[i].set, c->kinds[i].note, &c->kinds[i].told};
-    if (mix && *mix->why) { /* the roofs are not those of its cores: this goes before other notes */
+    if (mix &&
+        *mix->why) { /* this note goes first: the roofs are of other cores than the point's */
         out->note = mix->why;
         out->told = &mix->told;
     }

@@ -353,8 +353,8 @@ static void find_fp_share(const struct carm_roofs *roofs, const struct carm_runm
              low && high ? " and " : "", high ? high->name : "");
 }
 
-/* The best of the memory ceilings whose name has that in it. A small set's is another matter: no
- * prefetch makes a set smaller. */
+/* The best memory ceiling whose name contains the word. Ceilings of small sets are left out: no prefetch makes a set
+ * smaller. */
 static double memory_ceiling(const struct carm_roofs *roofs, const char *what)
 {
     double best = 0.0;

@@ -35,7 +35,7 @@ static bool same_precision(const struct carm_roofs *r, const char *precision)
     return !*precision || strcmp(r->precision, precision) == 0;
 }
 
-/* 2 = that very one, 1 = one as wide, 0 = another */
+/* 2 = the requested ISA, 1 = an ISA of the same width, 0 = another ISA */
 static int same_isa(const struct carm_roofs *r, const char *isa)
 {
     return !*isa || strcmp(r->isa, isa) == 0 ? 2 : carm_place_same_isa(r->isa, isa);
@@ -184,7 +184,7 @@ const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const 
     return carm_place_roofs_of(model, "", precision, threads, note);
 }
 
-/* Puts c where its rate belongs; where there is no room the lowest goes. */
+/* Inserts c by its rate; in a full list the lowest ceiling is dropped. */
 static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceiling *c)
 {
     if (*n == CARM_CEILINGS_MAX) {
@@ -368,7 +368,7 @@ void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceili
     }
 }
 
-/* The peak of DRAM is one of the memory roofs, or a code of its own, of which nothing is known. */
+/* Whether the DRAM peak is disturbed: it is a memory roof, or a code of its own, whose disturbance is unknown. */
 static bool peak_is_disturbed(const struct carm_roofs *roofs)
 {
     for (size_t i = 0; i < roofs->nmemory; i++) {

@@ -62,8 +62,9 @@ static bool read_key(const char *key, size_t length, struct carm_setting *out)
 /* "2x", "0.5x"; of a size "2M", "512K", "1G", "2097152" as well */
 static bool read_value(const char *text, size_t length, struct carm_setting *out)
 {
-    static const double least = 0.01,
-                        most = 100.0; /* beyond them it is another machine, or a slip */
+    static const double
+        least = 0.01,
+        most = 100.0; /* beyond these factors it is another machine, or a typing error */
     double value = 0.0;
     char word[32];
     snprintf(word, sizeof word, "%.*s", (int)length, text);
@@ -127,7 +128,7 @@ static void scale_interval(struct carm_ci *ci, double factor)
     ci->hi *= factor;
 }
 
-/* To sixteenths: whole numbers of sets that can be sampled. */
+/* Rounds to sixteenths of a power of two: a cache of such a size has whole numbers of sets that can be sampled. */
 static uint64_t round_size(double bytes)
 {
     uint64_t unit = LINE;
@@ -137,8 +138,8 @@ static uint64_t round_size(double bytes)
     return (uint64_t)llround(bytes / (double)unit) * unit;
 }
 
-/* The curves of dependent loads: with a larger cache, working sets beyond the level before it are as fast as smaller
- * ones are today. */
+/* Moves the curves of dependent loads. With a larger cache, working sets beyond the level before it are as fast as
+ * smaller sets were before. */
 static void move_curves(struct carm_model *model, const struct carm_level *level, double factor)
 {
     const struct carm_level *before = level > model->levels ? level - 1 : NULL;
@@ -163,7 +164,7 @@ static int change_size(struct carm_setting *c, struct carm_model *model, struct 
     }
     const uint64_t bytes = round_size(c->bytes ? (double)c->bytes : c->factor * (double)size);
     level->os_size_bytes = bytes;
-    level->resolved = false; /* the measured size is of the machine as it is */
+    level->resolved = false; /* the measured size no longer holds */
     move_curves(model, level, (double)bytes / (double)size);
     snprintf(c->text, sizeof c->text, "%s %s (%s today)", c->level,
              carm_text_bytes(then, sizeof then, bytes), carm_text_bytes(now, sizeof now, size));

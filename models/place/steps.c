@@ -43,7 +43,7 @@ static void rank(struct series *s, size_t begin, size_t end)
     gsl_sort(s->sorted, 1, n);
     for (size_t i = 0; i < n; i++) {
         size_t low = 0, below = 0;
-        for (size_t high = n; low < high;) { /* the first that is not smaller */
+        for (size_t high = n; low < high;) { /* index of the first value that is not smaller */
             const size_t middle = (low + high) / 2;
             if (s->sorted[middle] < s->values[begin + i]) {
                 low = middle + 1;
@@ -52,7 +52,7 @@ static void rank(struct series *s, size_t begin, size_t end)
             }
         }
         below = low;
-        for (size_t high = n; low < high;) { /* the first that is larger */
+        for (size_t high = n; low < high;) { /* index of the first larger value */
             const size_t middle = (low + high) / 2;
             if (s->sorted[middle] <= s->values[begin + i]) {
                 low = middle + 1;
@@ -100,7 +100,8 @@ static void add_up(const double *ranks, size_t n, double *sums)
     }
 }
 
-/* splitmix64, as harness/translate/engine/kernel/view.c has it: the same series has the same steps each time */
+/* splitmix64 with a fixed seed (the generator of harness/translate/engine/kernel/view.c): a series has the same steps
+ * each time */
 static uint64_t next_random(struct series *s)
 {
     uint64_t x = s->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -115,7 +116,7 @@ static bool is_rare(struct series *s, size_t n, bool all, double most)
     enum { EXCEED = 10 }; /* at the alarm's rate; chosen by hand */
     static const double rounding = 1e-9;
     const size_t orders = (size_t)(2 * EXCEED / s->alarm);
-    size_t exceed = 1; /* the order as it is */
+    size_t exceed = 1; /* the first order is the measured one */
     for (size_t k = 1; k < orders && exceed <= EXCEED; k++) {
         for (size_t i = n; i > 1; i--) {
             const size_t j = (size_t)(next_random(s) % i);

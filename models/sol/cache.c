@@ -12,15 +12,15 @@
 struct carm_sol_lifetimes {
     const struct carm_sol_graph *graph;
     struct carm_sol_traffic *traffic;
-    uint64_t *written;  /* [ntensors] elements that its writer moves */
-    uint32_t *first;    /* [ntensors + 1] index into readers; tensors other than intermediates
+    uint64_t *written; /* [ntensors] elements that its writer moves */
+    uint32_t *first;   /* [ntensors + 1] index into readers; tensors other than intermediates
                         * have no readers */
-    uint32_t *readers;  /* positions, ascending, each once */
-    uint32_t *operands; /* [nuses] bases of intermediates: each layer's distinct ones first, read
-                      * ones before written ones */
-    uint32_t *reads;    /* [n] by layer: how many operands are read */
-    uint32_t *writes;   /* [n] how many after these are written */
-    uint64_t *moved;    /* [nuses] parallel to operands: elements that the layer moves */
+    uint32_t *readers; /* positions, ascending, each once */
+    uint32_t *
+        operands; /* [nuses] bases of intermediates: the distinct ones of each layer, read ones before written ones */
+    uint32_t *reads;  /* [n] by layer: how many operands are read */
+    uint32_t *writes; /* [n] how many after these are written */
+    uint64_t *moved;  /* [nuses] parallel to operands: elements that the layer moves */
 };
 
 static void *zeroed(size_t n, size_t size)
@@ -160,9 +160,9 @@ struct sweep {
     const struct carm_sol_lifetimes *lifetimes;
     enum carm_sol_policy policy;
     uint64_t capacity;
-    uint64_t *bytes; /* [ntensors] room that it takes */
+    uint64_t *bytes; /* [ntensors] bytes of the tensor */
     uint32_t *stamp; /* [ntensors] of its good entry; starts at 0, which no entry has */
-    uint32_t *next;  /* [ntensors] index into readers: the first that is still to come */
+    uint32_t *next;  /* [ntensors] index of the next reader in readers */
     bool *resident, *in_memory;
     struct entry *heap;
     size_t n, room;

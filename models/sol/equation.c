@@ -16,7 +16,7 @@ enum pass { PLAIN, COMPOUND };
 struct rank {
     char name[DIGITS_MAX + 2];
     uint64_t size;
-    uint32_t tensor; /* the last one that it stood in, counted from 1 */
+    uint32_t tensor; /* number of the last tensor with the rank, from 1 */
     bool sized;      /* is somewhere not part of a sum */
     bool in_input;
 };

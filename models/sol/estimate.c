@@ -21,7 +21,7 @@ struct carm_sol_layers {
     struct carm_sol_arch arch;
     enum carm_sol_precision precision;
     struct missed missed[2];                        /* by enum carm_sol_policy */
-    enum carm_sol_policy policies[CARM_SOL_MODELS]; /* which one a model takes */
+    enum carm_sol_policy policies[CARM_SOL_MODELS]; /* the policy of each model */
 };
 
 const char *carm_sol_model_name(enum carm_sol_model model)
@@ -144,7 +144,7 @@ static void free_missed(struct missed *missed)
 /* The inputs of one roofline: of a layer or of the graph. */
 struct load {
     uint64_t macs, other;
-    uint64_t elements, spilled; /* elements: with the spilled ones */
+    uint64_t elements, spilled; /* elements includes the spilled ones */
     double level_cycles;
     int level;
 };

@@ -10,10 +10,12 @@ struct sets {
     const struct carm_roofs *of[CARM_SOL_PRECISIONS]; /* NULL = it has none */
     /* beside vectors, where no ISA was asked for */
     const struct carm_roofs *tiles[CARM_SOL_PRECISIONS];
-    const struct carm_roofs *first; /* whose clock and names count: dp's where there is one */
+    const struct carm_roofs
+        *first; /* the roofs whose clock and names count: those of dp where the model has them */
 };
 
-/* Products of tiles are not the only ones that a machine has: all else is measured with vectors. */
+/* Whether the roofs are of tiles (AMX), which multiply matrices alone. All other operations are measured with
+ * vectors. */
 static bool is_of_tiles(const struct carm_roofs *r)
 {
     return strcmp(r->isa, "amx") == 0;

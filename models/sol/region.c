@@ -30,8 +30,8 @@ struct space {
     uint64_t elements; /* numbers that an element can have */
     uint64_t most;     /* different elements, at most */
     uint64_t grain;    /* divides each run's beginning and length */
-    uint64_t period;   /* all layouts repeat after so many elements; divides elements */
-    uint64_t covered;  /* elements that were read so far */
+    uint64_t period;  /* number of elements after which all layouts repeat; a divisor of elements */
+    uint64_t covered; /* elements that were read so far */
 };
 
 enum how { WHOLE, PLACED, SOMEWHERE };
@@ -77,7 +77,8 @@ struct regions {
 
 /* ---- places ---- */
 
-/* A use without extents, or with others than its elements, is one dimension. room: of that one */
+/* A use without extents, or whose extents do not give its elements, is one dimension.
+ * room  for this dimension */
 static struct carm_sol_shape shape_of(const struct regions *r, const struct carm_sol_use *use,
                                       uint64_t *room)
 {

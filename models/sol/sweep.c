@@ -90,7 +90,8 @@ static bool is_whole(const char *key)
 static double value_at(const struct carm_sol_sweep *s, size_t i)
 {
     const double share = (double)i / (double)(s->steps - 1);
-    if (i == 0 || i + 1 == s->steps) { /* the ends are exactly the requested ones */
+    if (i == 0 ||
+        i + 1 == s->steps) { /* the first and last values are exactly the requested values */
         return i == 0 ? s->from : s->to;
     }
     const double value =

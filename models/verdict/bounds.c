@@ -308,7 +308,7 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
                                                        w > 0 ? "dp" : "", NULL);
         behind += in->behind[w];
     }
-    /* a store may have been written before the load; where few loads are such, most have been */
+    /* the store may have left the queue before the load; where few loads are aliased, most stores have */
     struct carm_lower_bound *aliased = carm_bounds_add(
         out, CARM_LIMIT_FORWARDING, behind >= most * nloads ? waits / in->clock_hz : 0.0, true,
         "%.3g loads behind stores a multiple of 4096 bytes apart, %.3g cycles with the stores: %s",
@@ -331,10 +331,10 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
 
 /* ---- levels ---- */
 
-/* Bytes between a level and the one before it for each byte of the core, and the share that is written back, of
- * a mix that streams.
- * victims  each line that comes sends one there, a clean one as well
- * returns false: another kind of name */
+/* Bytes between a level and the level before it for each byte of the core, and the written share of these bytes, of a
+ * streaming mix.
+ * victims  the level takes victims: each line that comes replaces a line, which goes to the level, clean or not
+ * returns false: no such mix */
 static bool traffic_of(const char *ldst, bool victims, double *bytes, double *written)
 {
     char *colon = NULL, *end = NULL;
@@ -448,7 +448,7 @@ static double small_stream(const struct carm_model *model, double written)
 static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     const double stream = small_stream(in->rates.model, in->written);
-    const bool one = !in->roofs || in->roofs->threads == 1; /* it is the rate of one core */
+    const bool one = !in->roofs || in->roofs->threads == 1; /* the measured rate is of one core */
     struct carm_lower_bound *b = NULL;
     if (stream > 0.0 && one) {
         b = carm_bounds_add(out, CARM_LIMIT_DRAM, in->bytes[CARM_FROM_DRAM] / 64.0 / stream, false,
@@ -594,7 +594,8 @@ static void bound_aliased(const struct carm_bounds_input *in, struct carm_bounds
 /* Iterations that do not depend on one another, but of which only so many fit into the core at a time. */
 static void bound_window(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
-    static const double more = 1.02; /* than the chain: else it is the same bound */
+    static const double more =
+        1.02; /* larger than the chain's bound; otherwise both are the same bound */
     const double reorder = in->rates.theory ? in->rates.theory->reorder : 0.0;
     const double waits = in->rates.theory ? in->rates.theory->vector_queue : 0.0;
     if (in->window_cycles > more * in->chain_cycles) {

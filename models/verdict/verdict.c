@@ -264,7 +264,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
      * sequences, whose estimate is 187% of the time, nothing else explains more than 37%. */
     static const double foreseen = 2.0;
     static const double half =
-        0.5; /* no other cause takes as much, and most of each line is not used */
+        0.5; /* above this share no other cause is as large, and most of each line is unused */
     memset(out, 0, sizeof *out);
     out->bounds = *bounds;
     out->seconds = seconds;
@@ -334,7 +334,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         out->second = next->limit;
     } else if (out->explains < CARM_VERDICT_DONE && !out->estimate && guess &&
                guess->limit == CARM_LIMIT_BRANCHES && guess->seconds > first->seconds) {
-        out->second = guess->limit; /* it may explain more */
+        out->second = guess->limit; /* the estimate may explain more */
     }
     if (first->apart) {
         advise(out, CARM_ADVICE_APART);

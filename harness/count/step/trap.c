@@ -483,7 +483,7 @@ static int prepare(uint64_t budget, struct carm_err *err)
     st->cut = false;
     st->was_blocked = unblock_trap();
     st->inside = true;
-    st->entry = 0; /* the first trap tells */
+    st->entry = 0; /* set by the first trap */
     st->after_branch = false;
     st->nthunks = 0;
     st->pushed_flags = false;
@@ -536,7 +536,7 @@ CARM_STEP_TEXT int carm_step_read(struct carm_step_counts *counts, bool *complet
 CARM_STEP_TEXT void carm_step_pause(void)
 {
     if (self && self->active && !self->paused) {
-        /* the highest stack pointer is then the one at the beginning of this function */
+        /* alone: the highest stack pointer is the stack pointer at the beginning of this function */
         self->alone = self->entry == (uint64_t)(uintptr_t)__builtin_frame_address(0) + 8;
         self->paused = clear_trap_flag();
     }
@@ -546,7 +546,7 @@ CARM_STEP_TEXT void carm_step_resume(void)
 {
     if (self && self->active && self->paused) {
         self->paused = false;
-        /* the caller's frame may have another size now: the next trap, in this function, tells */
+        /* the size of the caller's frame may have changed: the next trap, in this function, sets it */
         self->entry = self->alone ? 0 : self->entry;
         set_trap_flag();
     }

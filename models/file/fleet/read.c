@@ -260,7 +260,7 @@ static int list_files(char *const *paths, size_t n, struct list *list, struct ca
 /* ---- the reader ---- */
 
 struct reader {
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* protects all members below */
     struct carm_fleet *fleet;
     struct list files;
     size_t next;

@@ -160,7 +160,7 @@ static int check_sums(const struct reader *r, const struct values *v)
                                 "unfused_elements %" PRIu64,
                                 v->where, v->v[FUSED], v->v[INTERMEDIATE], v->v[UNFUSED]);
     }
-    /* each is no more than unfused, so that the sum fits */
+    /* neither exceeds unfused, so their sum cannot overflow */
     if (v->line[INPUT] > 0 && v->line[OUTPUT] > 0 && v->v[INPUT] + v->v[OUTPUT] != v->v[UNFUSED]) {
         return carm_yaml_refuse(r->yaml, v->line[INPUT], r->err,
                                 "%.100s: input_elements %" PRIu64 " and output_elements %" PRIu64
@@ -380,7 +380,8 @@ static int finish(struct reader *r)
             t->v[OTHER] = r->sums[OTHER];
         }
         if (t->line[INTERMEDIATE] == 0) {
-            /* no more than unfused - fused: so it is in each layer, and total's fused is less */
+            /* intermediate elements of the layers: unfused - fused at most in each layer, so the total's fused
+             * elements are fewer */
             t->line[INTERMEDIATE] = t->map;
             for (uint32_t i = 0; i < a->n; i++) {
                 t->v[INTERMEDIATE] += a->layers[i].intermediate;

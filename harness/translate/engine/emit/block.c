@@ -146,8 +146,9 @@ static struct carm_block *entered(struct carm_block *block)
     return block;
 }
 
-/* What need not be translated: a block that is there, or was, or that carm has. NULL: none
- * range, bytes, left, checked, like  out, where there is none */
+/* Finds a block that needs no translation: one in the cache, one that was there before, or one from carm.
+ * out   range, bytes, left, checked and like are filled when there is none
+ * returns NULL: there is none */
 static struct carm_block *find(uint64_t pc, bool is_indirect, struct found *out)
 {
     struct carm_block *block = carm_cache_find(pc);

@@ -12,7 +12,8 @@ static struct carm_notes notes;
 __attribute__((visibility("default"))) void carm_engine_build(struct carm_stock *to,
                                                               struct carm_stock_job *job);
 
-/* Where the notes of a block are, and the rest of its header. returns false: it is none for others */
+/* Fills the header of a block: the places of its notes, and the rest. returns false: other programs cannot use the
+ * block */
 static bool describe(const struct carm_block *block, const uint8_t *rare, const uint8_t *rare_end,
                      uint32_t first_link, uint32_t first_row, struct carm_stock_block *b)
 {
@@ -37,7 +38,7 @@ static bool describe(const struct carm_block *block, const uint8_t *rare, const 
         return false;
     }
     for (uint32_t i = first_row; i < first_row + nrows; i++) {
-        if (rows[i].unknown) { /* each program names the first of its own */
+        if (rows[i].unknown) { /* each program notes its own first unknown instruction */
             return false;
         }
     }

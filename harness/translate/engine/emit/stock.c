@@ -26,7 +26,7 @@ static bool is_fixed(uint64_t at, uint64_t n)
            !(carm_ranges_flags(at, at + n) & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED));
 }
 
-/* Whether it is the block at pc, where so many bytes of code are. */
+/* Whether b is the block at pc: its bytes are those in memory, of which `left` may be read. */
 static bool fits(const struct carm_stock_block *b, const struct carm_stock_parts *p, uint64_t pc,
                  uint64_t left)
 {

@@ -145,7 +145,7 @@ static void end_mark(struct carm_thread *t)
     struct carm_tally_mark *m = mark_at(number);
     struct carm_step_counts counts = t->marks.look.total;
     carm_step_counts_sum(&counts, &t->marks.open[depth].begin, -1);
-    counts.instructions--; /* the one that ends it */
+    counts.instructions--; /* the nop that ends the region */
     m->calls++;
     if (m->calls <= 2) {
         memcpy(m->calls == 1 ? m->first : m->second, counts.q, sizeof counts.q);
