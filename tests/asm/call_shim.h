@@ -85,11 +85,12 @@ static inline struct carm_code_spec parse(const char *name)
     return spec;
 }
 
+CLOSED_BY(carm_image_close)
 static inline struct carm_image *open_image(const struct carm_code_spec *specs, size_t n)
 {
     struct carm_image *image = NULL;
     assert_ok(carm_image_open(&image, specs, n, &err));
-    return image;
+    return closed_later(by_carm_image_close, image);
 }
 
 enum { MXCSR_MASKED = 0x1f80, MXCSR_INEXACT = 0x20, MXCSR_FLAGS = 0x3f, DIRECTION_FLAG = 0x400 };

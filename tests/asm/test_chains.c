@@ -245,7 +245,6 @@ TEST_OF_ISAS(values)
         }
         fail_if(wrong, "code %s: %s", image->codes[i].name, wrong);
     }
-    carm_image_close(image);
     close_codes(&codes);
 }
 

@@ -208,7 +208,6 @@ TEST_OF_ISAS(memory)
     for (size_t i = 0; i < n; i++) {
         check_code(&image->codes[i]);
     }
-    carm_image_close(image);
 }
 
 TEST_OF_ISAS(interleaved)
@@ -236,7 +235,6 @@ TEST_OF_ISAS(interleaved)
     for (size_t i = 0; i < n; i++) {
         check_code(&image->codes[i]);
     }
-    carm_image_close(image);
 }
 
 /* The checker sees a code that does something else than its specification says. */
@@ -259,7 +257,7 @@ TEST(window_checker)
         assert_null(check_window(&code, window, ITERATIONS, ITERATIONS));
         code.run = image->codes[0].run;
         assert_string_equal(check_window(&code, window, ITERATIONS, ITERATIONS), planted[i].wrong);
-        carm_image_close(image);
+        close_opened();
     }
     const struct carm_code_spec spec = parse("A.sse.dp.2:1.u4");
     struct carm_image *image = open_image(&spec, 1);
@@ -270,7 +268,6 @@ TEST(window_checker)
                         "a slot to be stored to is not");
     code.account.store_bytes += 16;
     assert_string_equal(check_window(&code, window, ITERATIONS, ITERATIONS), "bytes written");
-    carm_image_close(image);
 }
 
 /* One iteration too many meets the guard, by a load as by a store. */
@@ -285,7 +282,6 @@ TEST(guard)
         assert_int_equal(run_child(code, window, ITERATIONS, 0), 0);
         assert_int_equal(run_child(code, window, ITERATIONS + 1, 0), SIGSEGV);
     }
-    carm_image_close(image);
 }
 
 RUN_TESTS(open_arena, close_arena)

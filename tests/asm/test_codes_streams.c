@@ -188,7 +188,6 @@ TEST_OF_ISAS(several_streams)
     for (size_t i = 0; i < n; i++) {
         check_streams(&image->codes[i]);
     }
-    carm_image_close(image);
 }
 
 /* The checker sees a code that does something else than its specification says. */
@@ -220,7 +219,7 @@ TEST(streams_checker)
             code.account.store_bytes += 16;
             assert_string_equal(check_windows(&code, 0, 0), "bytes written");
         }
-        carm_image_close(image);
+        close_opened();
     }
 }
 
@@ -241,7 +240,7 @@ TEST(guards)
         assert_int_equal(run_child(code, ends[0], ITERATIONS + 1, both - 4096), SIGSEGV);
         assert_int_equal(run_child(code, ends[0] - 4096, ITERATIONS + 1, both + 4096), SIGSEGV);
         assert_int_equal(run_child(code, ends[0] - 4096, ITERATIONS + 1, both), 0);
-        carm_image_close(image);
+        close_opened();
     }
 }
 
@@ -312,7 +311,7 @@ TEST_OF_ISAS(jump)
                 assert_int_equal(opened[page], page % 2 == phase / 64);
             }
         }
-        carm_image_close(image);
+        close_opened();
     }
 }
 
@@ -340,7 +339,7 @@ TEST_OF_ISAS(jump_offsets)
             memcpy(&got, c.vectors[10], sizeof got); /* its lowest element */
             const uint64_t line = (7 * lines - 1) * (uint64_t)strides[i];
             assert_int_equal(got, (line * 64 + 64 - width) / 8);
-            carm_image_close(image);
+            close_opened();
         }
     }
 }
@@ -387,7 +386,7 @@ TEST_OF_ISAS(random)
                 assert_int_equal(opened[page], pages[page]);
             }
         }
-        carm_image_close(image);
+        close_opened();
     }
 }
 
@@ -422,7 +421,6 @@ TEST_OF_ISAS(random_lines)
     }
     /* of 1024 lines 600 draws find 1024 (1 - e^(-600/1024)) = 454 */
     assert_in_range(different, 400, 510);
-    carm_image_close(image);
 }
 
 RUN_TESTS(open_arena, close_arena)

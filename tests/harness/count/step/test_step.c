@@ -151,7 +151,6 @@ TEST_OF_ISAS(codes)
     for (size_t i = 0; i < n; i++) {
         check_code(&image->codes[i]);
     }
-    carm_image_close(image);
 }
 
 __attribute__((noinline)) static void daxpy(double *x, const double *y, double a, size_t n)
