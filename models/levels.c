@@ -13,11 +13,11 @@ enum { POINTS_MAX = 512, PLATEAUS_MAX = 32 };
 static const double flat = 1.12;
 /* a plateau spans at least this factor of working sets: nearly an octave */
 static const double span_min = 1.9;
-/* Neighbouring plateaus nearer than this are one. */
+/* Neighbouring plateaus nearer than this are one. Half of `flat`. */
 static const double same = 1.06;
-/* A plateau of the curve ends where the bandwidth is below this share of the plateau's. */
+/* A plateau of the curve ends where the bandwidth is below this share of the plateau's. Chosen by hand. */
 static const double left_share = 0.90;
-/* A plateau behind the reported caches is a cache of its own from this factor over memory on. */
+/* A plateau behind the reported caches is a cache of its own from this factor over memory on. Chosen by hand. */
 static const double hidden_share = 1.5;
 
 static double median_of(const double *values, size_t n)

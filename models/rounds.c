@@ -15,7 +15,7 @@ enum {
     CONFIRM_HELD = 3, /* ... or this number of rounds that other programs interrupted */
 };
 
-/* Share of the 90th percentile below which something slowed a round. */
+/* Share of the 90th percentile below which something slowed a round. Chosen by hand. */
 static const double slowed_own = 0.97;
 static const double slowed_shared = 0.84;
 /* Relative distance in which rounds on a core of one's own confirm one another; another run's

@@ -11,7 +11,7 @@ struct evaluation {
     const struct carm_recipe *recipe;
     const struct carm_reading *readings;
     struct carm_counts *out;
-    bool checked[CARM_Q_COUNT]; /* a zero count of it is suspicious */
+    bool checked[CARM_Q_COUNT]; /* a count of 0 is suspicious */
 };
 
 /* A scaled count; returns false where the event was not counted. */

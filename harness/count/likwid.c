@@ -19,7 +19,7 @@ enum { CPUS_MAX = 8192, EVENTS_TEXT_MAX = 8192, UNITS_MAX = 16 };
 const char carm_likwid_remedy[] =
     "install likwid (Debian: likwid), or name the library in CARM_LIKWID_LIBRARY";
 
-/* perfmon is one for a whole process */
+/* perfmon has one state for the whole process */
 static bool in_use;
 
 struct group {
@@ -46,7 +46,7 @@ struct likwid {
     size_t ncpus;
     struct group *groups; /* [ngroups] the groups of the recipe, then the group of the sockets */
     size_t ngroups;
-    bool sockets; /* the last one is there */
+    bool sockets; /* the recipe has the group of the sockets */
     int active;   /* likwid's id of the group that runs */
     int users;    /* sets that run */
 };

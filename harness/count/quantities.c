@@ -53,7 +53,7 @@ static void join_notes(char *a, size_t size, const char *b)
     if (more == 0 || strstr(a, b) != NULL) {
         return;
     }
-    /* half a note would mislead: one that does not fit stays away */
+    /* a note that does not fit is left out: half a note would mislead */
     if (used + more + sizeof "; " <= size) {
         snprintf(a + used, size - used, "%s%s", used > 0 ? "; " : "", b);
     }

@@ -359,7 +359,7 @@ int carm_recipe_parse(const char *text, const char *name, struct carm_recipe **o
     recipe = calloc(1, sizeof *recipe);
     if (recipe) {
         recipe->events = calloc(EVENTS_MAX, sizeof *recipe->events);
-        /* one for each quantity: a second one is refused */
+        /* one formula for each quantity: a second formula is refused */
         recipe->formulas = calloc(CARM_Q_COUNT, sizeof *recipe->formulas);
         recipe->widths = calloc(EVENTS_MAX, sizeof *recipe->widths);
     }
@@ -427,7 +427,7 @@ static void read_names(void)
     struct carm_jread r = {.file = file};
     json_t *root = load(&r, carm_data_counters);
     json_t *recipes = json_object_get(root, "recipes");
-    /* one place stays empty: it ends the list */
+    /* the last place stays empty and ends the list */
     for (size_t i = 0; i < json_array_size(recipes) && i + 1 < RECIPES_MAX; i++) {
         carm_jread_text(&r, json_array_get(recipes, i), "name", names[i], sizeof names[i]);
     }

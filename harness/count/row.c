@@ -38,7 +38,7 @@ static double value_of(const struct carm_counts *c, enum carm_quantity q)
 
 /* From these ratios on, a program counts as one that computes on integers: operations on integers for each flop, and
  * for each byte. Below them the operations belong to other work: C libraries search strings with vectors, and vectors
- * of flops have their indices computed by such operations. */
+ * of flops have their indices computed by such operations. Chosen by hand. */
 static const double beside_flops = 10.0;
 static const double beside_bytes = 0.01;
 
@@ -399,7 +399,7 @@ static int open_target(struct target *t, const char *path, struct carm_err *err)
     return 0;
 }
 
-/* A file that has something must begin with our header. */
+/* A file that is not empty must begin with this header. */
 static int check_target(const struct target *t, const char *path, const char *header,
                         size_t header_size, struct carm_err *err)
 {
@@ -458,7 +458,7 @@ static int append(const char *path, const char *text, size_t header_size, size_t
         const size_t skip = t.size > 0 ? header_size : 0;
         if (write_target(&t, text + skip, size - skip)) {
             rc = fail_errno(err, path, "written");
-            if (t.locked) { /* else another one's rows could go, too */
+            if (t.locked) { /* without the lock, rows of another process could be removed, too */
                 (void)!ftruncate(t.fd, t.size);
             }
         }

@@ -220,7 +220,8 @@ static void rank(struct carm_team *team, const struct contest *c, struct carm_sh
         found[i] = judge(looks[i], tries[i], c->search);
         best = alive[i] ? fmax(best, found[i]) : best;
     }
-    for (size_t i = 0; i < n; i++) { /* the drift of later rounds does not bring one back */
+    for (size_t i = 0; i < n;
+         i++) { /* a dropped code stays dropped, whatever later rounds drift to */
         found[i] = alive[i] ? found[i] : fmin(found[i], hopeless_below(c->search, rounds) * best);
     }
 }

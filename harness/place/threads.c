@@ -213,7 +213,7 @@ static void lay_out(struct carm_topo *topo, const struct threads *sets, size_t n
         const int *cpus = sets[i].cpus;
         for (int k = 0; k < topo->pus && (i + 1 == n || k < sets[i].n); k++) {
             if (!holds(topo->order, done, cpus[k])) {
-                /* swaps it to the front: the rest stays in some order */
+                /* swaps the thread to the front; the order of the others does not matter */
                 int at = done;
                 while (topo->order[at] != cpus[k]) {
                     at++;

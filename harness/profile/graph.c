@@ -797,7 +797,8 @@ bool carm_graph_is_sum(const struct carm_graph *graph)
     static const enum carm_opcode_class kinds[] = {
         CARM_OPCODE_FP_ADD,  CARM_OPCODE_FP_MUL,      CARM_OPCODE_FP_FMA, CARM_OPCODE_FP_MAX,
         CARM_OPCODE_INT_ADD, CARM_OPCODE_VEC_INT_ADD, CARM_OPCODE_INT_MUL};
-    static const double nearly = 0.95; /* of its cycles; a register move may be one of the others */
+    static const double nearly =
+        0.95; /* share of the chain's cycles, since a register move may take some; chosen by hand */
     bool sums = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         sums = sums || graph->of[kinds[i]] >= nearly * graph->cycles;

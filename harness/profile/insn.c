@@ -348,7 +348,8 @@ static void flow_of(const ZydisDecodedInstruction *in, struct carm_flow_op *op)
     }
     const bool exchanges = in->mnemonic == ZYDIS_MNEMONIC_XCHG &&
                            in->attributes & ZYDIS_ATTRIB_HAS_MODRM && in->raw.modrm.mod != 3;
-    if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK || exchanges) { /* it needs no prefix */
+    if (in->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+        exchanges) { /* xchg with memory locks without a prefix */
         op->flags |= CARM_OPCODE_LOCKED;
     }
     if (in->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) {

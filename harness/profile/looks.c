@@ -13,7 +13,7 @@
 #include "harness/machine/stats.h"
 
 enum {
-    PROBES = 5,      /* of one look: one that an interrupt cut does not count */
+    PROBES = 5,      /* probes of one look; a probe that an interrupt cut does not count */
     IMUL_CYCLES = 3, /* carm_clock_ratio: of every known core */
     FEWEST = 3,
 };

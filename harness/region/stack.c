@@ -233,7 +233,7 @@ CARM_REGION_TEXT static void begin_stepping(struct carm_region_thread *t, int de
             return;
         }
         for (int i = 0; i < depth; i++) {
-            t->frames[i].timed = false; /* it holds a stepped call from now on */
+            t->frames[i].timed = false; /* the outer region contains a stepped call from now on */
         }
     }
     f->stepped = true;

@@ -19,7 +19,7 @@ static struct {
     struct carm_region_thread *threads;
     /* of the parent process: theirs are other threads' to end */
     struct carm_region_thread *forgotten;
-    int nthreads; /* that ever began a region */
+    int nthreads; /* threads that ever began a region */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &table.first};
 
 const struct carm_region_setup *carm_region_table_open(const struct carm_region_setup *setup)
@@ -419,7 +419,8 @@ void carm_region_table_fork(struct carm_region_thread *self)
     table.threads = self;
     table.nthreads = self->number = 1;
     if (self->set) {
-        self->lost_set = self->set; /* it is the parent's: closing it would stop it there */
+        self->lost_set =
+            self->set; /* the set belongs to the parent: closing the set here would stop it there */
     }
     self->set = NULL;
     self->opened = false;
@@ -450,7 +451,7 @@ void carm_region_report_open(void)
     carm_region_unlock(state);
 }
 
-enum { ROWS_MAX = 64 }; /* of one write */
+enum { ROWS_MAX = 64 }; /* rows of one write */
 
 static double share_of(const struct carm_counts *c)
 {

@@ -99,7 +99,7 @@ static bool links_fit(const struct carm_stock_block *b, const struct carm_stock_
     return true;
 }
 
-/* Whether it is a block that fits units of memory. */
+/* Whether b is a valid block that fits into this number of units of memory. */
 static bool fits(const struct carm_stock_block *b, uint32_t units)
 {
     struct carm_stock_parts p;
@@ -114,7 +114,7 @@ static bool fits(const struct carm_stock_block *b, uint32_t units)
            links_fit(b, &p);
 }
 
-/* The blocks are found from here on. returns false: one is none */
+/* Enters the blocks, so that programs find them. returns false: a block is invalid */
 static bool take(struct carm_stock *stock, uint64_t bytes)
 {
     const uint32_t end = first_unit() + carm_stock_units(bytes);

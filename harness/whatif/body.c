@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A stride is constant if this share of the steps has it: the first step into a new row has another one. */
+/* A stride is constant if this share of the steps has it: the first step into a new row has another stride. Chosen by
+ * hand. */
 static const double constant_share = 0.7;
-/* A branch whose rarer way has a smaller share is predicted well enough. */
+/* A branch whose rarer way has a smaller share counts as predicted. Chosen by hand. */
 static const double fork_least = 0.02;
 static const int64_t stream_bytes = 32 << 10;
 /* A load that comes so many instructions behind a store to its address waits for the store: for some 5 cycles, of up to

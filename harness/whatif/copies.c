@@ -15,7 +15,7 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1 */
 #endif
 
-/* Share of the data that must be in huge pages for the change to count as made. */
+/* Share of the data that must be in huge pages for the change to count as made. Chosen by hand. */
 static const double huge_least = 0.8;
 
 bool carm_snapshot_fails(struct carm_snapshot *s, const char *format, ...)

@@ -768,7 +768,7 @@ static bool choose_ways(const struct carm_body *body, struct work *work)
                 other = jumps ? op->next : op->target;
             }
             const struct carm_body_op *next = carm_body_find(body, to);
-            if (other && (!next || seen[next - body->ops])) { /* the end of a loop inside it */
+            if (other && (!next || seen[next - body->ops])) { /* at the end of an inner loop */
                 next = carm_body_find(body, other);
             }
             op = next && !seen[next - body->ops] ? next : NULL;

@@ -19,8 +19,9 @@ enum {
     SAMPLED = 12,        /* copies that are sampled at most */
 };
 
-static const double flow_most = 0.01;   /* difference in executions of a block */
-static const double inside_least = 0.5; /* share of the time in the loop's own code */
+static const double flow_most = 0.01; /* difference in executions of a block; chosen by hand */
+static const double inside_least =
+    0.5; /* share of the time in the loop's own code; chosen by hand */
 
 static uint64_t map(struct carm_child *child, uint64_t at, uint64_t bytes, uint64_t prot)
 {

@@ -15,8 +15,10 @@ enum {
     APART_LEAST = 3, /* snapshots from which an interval can be made */
 };
 
-static const double null_most = 0.035;   /* in turns; beyond it, copies of one stretch are tried */
+static const double null_most =
+    0.035; /* in turns; beyond it, copies of one stretch are tried; chosen by hand */
 static const double apart_seconds = 2.5; /* of the 4 s that a loop may take */
+/* single streams are tried where all data in L1 gain more than this; chosen by hand */
 static const double stream_gain = 1.15;
 
 int carm_trial_open(struct carm_trial *trial, uint64_t head, const struct carm_body_piece *pieces,

@@ -22,7 +22,7 @@ enum {
 
 static const double turn_seconds = 60e-6; /* long against a time stamp, short against a drift */
 static const double slowest = 0.2;        /* partly written lines past the caches: 0.01 */
-static const double settle_share = 0.5;   /* of a turn, before it is timed */
+static const double settle_share = 0.5;   /* part of a turn before its timing; chosen by hand */
 /* Timed in a turn of a copy of its own, behind half as much: a cache of 32 MB is filled in 3 ms, and until then a store
  * costs no write to memory. Stores past the caches, tried in turns of 60 us, seem to gain 1.4 times where they gain 2. */
 static const double apart_seconds = 5e-3;
@@ -395,7 +395,7 @@ static void pin(pid_t pid, size_t cpu)
 static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
                            struct carm_child *all, size_t n)
 {
-    static const double waited_most = 0.25; /* of the time that a copy takes */
+    static const double waited_most = 0.25; /* of the time that a copy takes; chosen by hand */
     const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
     struct carm_phase phases[CORES_MAX][4];
     double waited[CORES_MAX];

@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 /* a knee that differs from the reported size by at most this share is the reported size: curves bend before a cache
- * is full */
+ * is full. Chosen by hand. */
 static const double same_size = 0.25;
 /* the same where another cache follows, since no neighbour then has a part of this one. A build of a restless guest
  * had 0.71 of an L2 of 1 MiB, whose sets could then hardly be sampled */

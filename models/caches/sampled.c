@@ -620,7 +620,7 @@ static void read_first(const struct carm_sampled *s, const struct carm_sampled_s
 static void bound_by_first(const struct carm_level_estimate *first, double of_sets,
                            struct carm_level_estimate *l)
 {
-    /* the two estimates of one number of lines differ by less otherwise */
+    /* otherwise two estimates of one number of lines differ by less; chosen by hand */
     static const double alike = 1.5;
     const bool exceeds = l->misses > alike * first->misses && l->misses >= FEW * of_sets;
     const double share = exceeds ? first->misses / l->misses : 1.0;

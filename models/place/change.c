@@ -766,7 +766,7 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
                            struct carm_change_cause *out, size_t most)
 {
     static const double missing =
-        0.01; /* share of the change that its parts may leave unexplained */
+        0.01; /* share of the change that its parts may leave unexplained; chosen by hand */
     const uint32_t program = changes->listed[BOTH][i];
     const char *name = carm_names_text(&changes->names, program), *part;
     const size_t length = strlen(name);

@@ -317,7 +317,8 @@ struct carm_verdict_gain carm_setting_gain(double seconds, double before, double
 
 char *carm_setting_words(char *dst, size_t size, struct carm_verdict_gain gain)
 {
-    static const double alike = 0.03; /* an interval that is narrower reads as one number */
+    static const double alike =
+        0.03; /* a narrower interval is printed as one number; chosen by hand */
     if (gain.high - gain.low < alike * gain.high) {
         snprintf(dst, size, "%.3gx", 0.5 * (gain.low + gain.high));
     } else {

@@ -301,7 +301,7 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
         out, CARM_LIMIT_STORES, stores / in->clock_hz, false,
         "%.3g stores, %.3g of them across two lines, %.3g cycles of the store ports: %s", nstores,
         split_stores, stores, origin_of(measured));
-    static const double most = 0.5; /* of the loads */
+    static const double most = 0.5; /* of the loads; chosen by hand */
     double waits = 0.0, behind = 0.0;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         waits += in->behind[w] * carm_rates_throughput(&in->rates, CARM_CORE_ALIAS_4K, width_isa[w],

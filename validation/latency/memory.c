@@ -263,7 +263,8 @@ static void drop_curve(struct memory *m)
 static bool is_dear(const struct memory *m, enum carm_latency_order order, uint64_t set,
                     double seconds)
 {
-    static const double growth = 1.5; /* of a load's time, from one set to the next */
+    static const double growth =
+        1.5; /* of a load's time, from one set to the next; chosen by hand */
     const uint64_t lines = set / CARM_LINE_BYTES;
     return order != CARM_LATENCY_PAGES && set > 16 * MIB && set < m->cold &&
            2.0 * growth * (double)lines * (m->run->line_seconds + seconds) >
@@ -979,7 +980,7 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
 int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency *out,
                     struct carm_err *err)
 {
-    static const double whole = 0.99; /* of the pages */
+    static const double whole = 0.99; /* of the pages; chosen by hand */
     struct memory m = {.run = run, .first = 1, .bound = true, .node = node};
     struct point p;
     *out = (struct carm_latency){.order = CARM_LATENCY_RANDOM};

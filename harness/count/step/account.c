@@ -489,7 +489,8 @@ static void indexed(struct carm_account *e, const ZydisDecodedInstruction *in,
         }
         data_lanes =
             ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, d->reg.value) / 8U / element_bytes(o);
-        e->masked.reg = (uint8_t)register_number(d->reg.value); /* AVX2: the last one */
+        e->masked.reg =
+            (uint8_t)register_number(d->reg.value); /* AVX2: the mask is the last operand */
     }
     e->masked.how = CARM_MASKED_EACH;
     e->masked.store = store;

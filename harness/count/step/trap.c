@@ -35,7 +35,7 @@ struct carm_stepping {
     bool alone;     /* pause was called from code that is counted, not from CARM_STEP_TEXT */
 
     bool after_branch;              /* the instruction before was a call or jump, and */
-    struct carm_step_counts before; /* these were the counts before it */
+    struct carm_step_counts before; /* the counts before that call or jump */
     struct {
         uint64_t rsp;
         struct carm_step_counts before;
@@ -331,7 +331,7 @@ __attribute__((always_inline)) static inline void set_trap_flag(void)
                          : "memory", "cc");
 }
 
-/* returns whether it was set */
+/* returns whether the trap flag was set */
 __attribute__((always_inline)) static inline bool clear_trap_flag(void)
 {
     uint64_t flags = 0;

@@ -69,7 +69,8 @@ EXPORTED void *memmove(void *to, const void *from, size_t n)
 {
     char *a = to;
     const char *b = from;
-    if (a <= b && b - a >= 8) { /* its pieces overwrite no byte that a later one reads */
+    if (a <= b &&
+        b - a >= 8) { /* memcpy's pieces of 8 bytes overwrite no byte that a later piece reads */
         return memcpy(to, from, n);
     }
     for (; a < b && n; n--) {

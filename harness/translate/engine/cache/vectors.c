@@ -54,7 +54,7 @@ void carm_fs_back(struct carm_thread *t)
 void carm_vectors_save(struct carm_thread *t)
 {
     __asm__ volatile("xsave64 (%0)" : : "r"(t->xsave), "a"(-1), "d"(-1) : "memory");
-    __asm__ volatile("fnstenv (%0)" : : "r"(t->x87) : "memory"); /* it masks exceptions */
+    __asm__ volatile("fnstenv (%0)" : : "r"(t->x87) : "memory"); /* fnstenv masks exceptions */
     carm_fs_own(t);
 }
 

@@ -333,7 +333,7 @@ static uint32_t *known_at(uint64_t pc, uint32_t i)
 
 static void know(uint64_t pc, uint32_t number)
 {
-    uint32_t *at = known_at(pc, 0); /* the older one goes where all tries are taken */
+    uint32_t *at = known_at(pc, 0); /* replaces an older entry when all tries are taken */
     for (uint32_t i = 0; i < KNOWN_PROBES; i++) {
         uint32_t *place = known_at(pc, i);
         if (!__atomic_load_n(place, __ATOMIC_RELAXED)) {

@@ -89,7 +89,8 @@ static uint32_t find_mark(uint64_t name_at, uint64_t iterations)
 {
     char name[CARM_MARK_NAME_MAX] = "";
     uint32_t i = 0;
-    if (carm_copy_from(name, name_at, sizeof name) != 0) { /* it ends just before unmapped memory */
+    if (carm_copy_from(name, name_at, sizeof name) !=
+        0) { /* the name ends just before unmapped memory */
         memset(name, 0, sizeof name);
         while (i + 1 < sizeof name && carm_copy_from(&name[i], name_at + i, 1) == 0 && name[i]) {
             i++;

@@ -162,7 +162,7 @@ static void prepare(struct carm_thread *child, const struct carm_thread *t,
     }
 }
 
-/* One that never began. */
+/* Forgets a child whose creation failed. */
 static void forget_child(struct carm_thread *child)
 {
     carm_addresses_forget(child);
