@@ -230,40 +230,51 @@ static const struct carm_numa_node *home_node(const struct carm_model *m)
     return NULL;
 }
 
+static void scale_interval(struct carm_ci *ci, double factor)
+{
+    ci->lo *= factor;
+    ci->hi *= factor;
+}
+
+void carm_memory_roof_scale(struct carm_memory_roof *m, double factor, bool clock)
+{
+    m->bandwidth *= factor;
+    m->bytes_per_cycle *= clock ? 1.0 : factor;
+    scale_interval(&m->ci95, factor);
+}
+
 static void scale_dram(struct carm_roofs *r, double times)
 {
     for (size_t i = 0; i < r->nmemory; i++) {
-        struct carm_memory_roof *m = &r->memory[i];
-        if (strcmp(m->level, "DRAM") == 0) {
-            m->bandwidth *= times;
-            m->ci95.lo *= times;
-            m->ci95.hi *= times;
-            m->bytes_per_cycle *= times;
+        if (strcmp(r->memory[i].level, "DRAM") == 0) {
+            carm_memory_roof_scale(&r->memory[i], times, false);
         }
     }
     r->dram_peak.bandwidth *= times;
 }
 
-static void scale_latency(struct carm_model *m, double times)
+size_t carm_latency_scale(struct carm_model *model, const char *level, double factor, bool streams)
 {
-    for (size_t i = 0; i < m->nlatency; i++) {
-        struct carm_latency *l = &m->latency[i];
-        if (strcmp(l->level, "DRAM") == 0) {
-            l->seconds *= times;
-            l->ci95.lo *= times;
-            l->ci95.hi *= times;
-            l->cycles *= times;
+    size_t n = 0;
+    for (size_t i = 0; i < model->nlatency; i++) {
+        struct carm_latency *l = &model->latency[i];
+        if (strcmp(l->level, level) == 0) {
+            l->seconds *= factor;
+            l->cycles *= factor;
+            scale_interval(&l->ci95, factor);
+            n++;
         }
     }
-    for (size_t i = 0; i < m->nin_flight; i++) {
-        struct carm_in_flight *f = &m->in_flight[i];
-        if (strcmp(f->level, "DRAM") == 0) { /* as many lines in flight */
-            f->latency_seconds *= times;
-            f->rate /= times;
-            f->ci95.lo /= times;
-            f->ci95.hi /= times;
+    for (size_t i = 0; i < model->nin_flight; i++) {
+        struct carm_in_flight *f = &model->in_flight[i];
+        const bool stream = strncmp(f->code, "stream", 6) == 0;
+        if (strcmp(f->level, level) == 0 && (streams || !stream)) {
+            f->latency_seconds *= factor;
+            f->rate /= factor;
+            scale_interval(&f->ci95, 1.0 / factor);
         }
     }
+    return n;
 }
 
 static int use_node(struct carm_model *m, const char *word, int node, struct carm_err *err)
@@ -288,7 +299,7 @@ static int use_node(struct carm_model *m, const char *word, int node, struct car
         }
     }
     if (timed) {
-        scale_latency(m, pair->seconds / own->seconds);
+        carm_latency_scale(m, "DRAM", pair->seconds / own->seconds, true);
         (void)snprintf(latency, sizeof latency, "%.2f times", pair->seconds / own->seconds);
     }
     (void)snprintf(

@@ -144,6 +144,15 @@ double carm_in_flight_beside(const struct carm_model *model, double beside);
 const struct carm_latency *carm_latency_find(const struct carm_model *model, const char *level,
                                              enum carm_latency_order order, uint64_t page_bytes);
 
+/* Changes the latency of a level. The rate of independent misses follows, with as many lines in flight: the number in
+ * flight over the latency (Little's law).
+ * streams  the rates of streams follow as well
+ * returns how many latencies the model has of the level */
+size_t carm_latency_scale(struct carm_model *model, const char *level, double factor, bool streams);
+
+/* clock  the factor is of the core's clock: bytes for each cycle stay */
+void carm_memory_roof_scale(struct carm_memory_roof *m, double factor, bool clock);
+
 /* The chains in flight of one core on a level, with scalar loads, borrowed from the model; of
  * several page sizes the one with the largest rate; NULL = not measured. */
 const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model, const char *level);

@@ -129,6 +129,7 @@ struct machine {
     double *
         walked; /* [2 x npieces + ndoors] jumps owed: error diffusion of branches, of indirect jumps,
                   * and of the ways out of inner loops */
+    double targeted; /* executions of all pieces that indirect jumps go to */
     double straddles;
     uint32_t *linked; /* [nops] times on the chain */
     /* with a window: when each step left in order, and when each on vectors began */
@@ -536,17 +537,16 @@ static const struct carm_code_piece *jump(struct machine *m)
 {
     const struct carm_flow_code *code = m->code;
     double *owed = m->walked + code->npieces;
-    double all = 0.0;
     size_t to = 0;
-    for (size_t i = 0; i < code->npieces; i++) {
-        all += carm_code_is_target(code, i) ? code->pieces[i].executions : 0.0;
+    if (!(m->targeted > 0.0)) {
+        return NULL;
     }
-    for (size_t i = 0; i < code->npieces && all > 0.0; i++) {
-        owed[i] += carm_code_is_target(code, i) ? code->pieces[i].executions / all : 0.0;
+    for (size_t i = 0; i < code->npieces; i++) {
+        owed[i] += carm_code_is_target(code, i) ? code->pieces[i].executions / m->targeted : 0.0;
         to = owed[i] > owed[to] ? i : to;
     }
-    owed[to] -= all > 0.0 ? 1.0 : 0.0;
-    return all > 0.0 ? &code->pieces[to] : NULL;
+    owed[to] -= 1.0;
+    return &code->pieces[to];
 }
 
 /* What is at an address: a piece, or an inner loop. Neither: the iteration ends there. */
@@ -746,6 +746,9 @@ static int open_graph(struct carm_graph *graph, const struct carm_flow_code *cod
     } else if (code->npieces) {
         m.began = window ? m.left + STEPS_MAX : NULL;
         m.moves = m.addresses + n;
+        for (size_t i = 0; i < code->npieces; i++) {
+            m.targeted += carm_code_is_target(code, i) ? code->pieces[i].executions : 0.0;
+        }
         for (int i = 0; i < CARM_REG_VECTOR; i++) {
             m.values[i] = unknown(&m, false);
         }

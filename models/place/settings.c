@@ -181,9 +181,7 @@ static size_t change_bandwidth(const char *level, double factor, bool clock,
         for (size_t k = 0; k < r->nmemory; k++) {
             struct carm_memory_roof *m = &r->memory[k];
             if (strcmp(m->level, level) == 0) {
-                m->bandwidth *= factor;
-                scale_interval(&m->ci95, factor);
-                m->bytes_per_cycle *= clock ? 1.0 : factor;
+                carm_memory_roof_scale(m, factor, clock);
                 n++;
             }
         }
@@ -201,25 +199,14 @@ static size_t change_bandwidth(const char *level, double factor, bool clock,
     return n;
 }
 
-/* The rate of independent misses is the number in flight over the latency (Little's law).
- * returns how many figures there were */
+/* returns how many figures there were */
 static size_t change_latency(const char *level, double factor, struct carm_model *model)
 {
-    size_t n = 0;
     const struct carm_level *of = carm_model_find_level(model, level);
     const struct carm_level *before = of && of > model->levels ? of - 1 : NULL;
     const double from = before ? (double)carm_caches_bytes(model, before, NULL) : 0.0;
     const uint64_t size = of ? carm_caches_bytes(model, of, NULL) : 0;
     const double to = size ? (double)size : INFINITY;
-    for (size_t i = 0; i < model->nlatency; i++) {
-        struct carm_latency *l = &model->latency[i];
-        if (strcmp(l->level, level) == 0) {
-            l->seconds *= factor;
-            l->cycles *= factor;
-            scale_interval(&l->ci95, factor);
-            n++;
-        }
-    }
     for (size_t i = 0; i < model->nlatency_curves; i++) {
         struct carm_latency_curve *c = &model->latency_curves[i];
         for (size_t k = 0; k < c->npoints; k++) {
@@ -227,14 +214,7 @@ static size_t change_latency(const char *level, double factor, struct carm_model
             c->points[k].seconds *= x > from && x <= to ? factor : 1.0;
         }
     }
-    for (size_t i = 0; i < model->nin_flight; i++) {
-        struct carm_in_flight *f = &model->in_flight[i];
-        if (strcmp(f->level, level) == 0 && strncmp(f->code, "stream", 6) != 0) {
-            f->rate /= factor;
-            f->latency_seconds *= factor;
-        }
-    }
-    return n;
+    return carm_latency_scale(model, level, factor, false);
 }
 
 static void change_peak(double factor, bool clock, struct carm_model *model)
