@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pieces and loops of blocks that are known. */
-#include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
