@@ -26,9 +26,7 @@ static int open_spmv(const struct carm_dwarf_study *study, const struct carm_dwa
         fmin(matrix_most_bytes, fmax(matrix_least_bytes, 6.0 * study->llc_all_bytes));
     const struct carm_spmv_params p = {
         .file = study->matrix,
-        .matrix = {.kind = CARM_MATRIX_FEM,
-                   .bytes = (uint64_t)(small ? matrix_small_bytes : large),
-                   .seed = 1},
+        .matrix = {.bytes = (uint64_t)(small ? matrix_small_bytes : large), .seed = 1},
         .optimised = item->optimised,
         .prefetch_bytes = small ? 0 : CARM_SPMV_TUNE,
         .cpu = &study->limited,

@@ -9,7 +9,7 @@
 
 enum {
     ROWS_MAX = 20000, /* of a reference */
-    ROUNDINGS = 16,   /* beside one for each nonzero: of sums of vectors, of x where it is a sine */
+    ROUNDINGS = 16,   /* beside one for each nonzero: of sums of vectors */
 };
 
 static double hashed(uint32_t i)
@@ -20,15 +20,10 @@ static double hashed(uint32_t i)
     return (double)(z >> 11) * 0x1p-52 - 1.0;
 }
 
-static double grid_value(const double *axis, uint32_t edge, uint32_t i)
-{
-    return axis[i % edge] * axis[edge + i / edge % edge] * axis[2 * (size_t)edge + i / edge / edge];
-}
-
-void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end, const double *axis, uint32_t edge)
+void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        x[i] = axis ? grid_value(axis, edge, i) : hashed(i);
+        x[i] = hashed(i);
     }
 }
 
@@ -48,17 +43,13 @@ static struct row_sum sum_row(const struct carm_csr *a, const double *x, uint32_
 }
 
 /* Sums over all rows; the compared rows as they come. */
-static void walk(struct carm_spmv_reference *to, const struct carm_csr *a, const double *x,
-                 bool eigen, double eigenvalue)
+static void walk(struct carm_spmv_reference *to, const struct carm_csr *a, const double *x)
 {
     struct row_sum all = {0.0L, 0.0L};
     uint32_t next = 0;
     for (uint32_t row = 0; row < a->rows; row++) {
-        struct row_sum s = sum_row(a, x, row);
+        const struct row_sum s = sum_row(a, x, row);
         const uint32_t length = a->start[row + 1] - a->start[row];
-        if (eigen) {
-            s.value = (long double)eigenvalue * x[row];
-        }
         all.value += s.value;
         all.magnitude += s.magnitude;
         to->longest = length > to->longest ? length : to->longest;
@@ -75,12 +66,10 @@ static void walk(struct carm_spmv_reference *to, const struct carm_csr *a, const
 }
 
 int carm_spmv_reference_make(struct carm_spmv_reference *reference, const struct carm_csr *a,
-                             const double *x, const double *axis, double eigenvalue,
-                             struct carm_err *err)
+                             const double *x, struct carm_err *err)
 {
     memset(reference, 0, sizeof *reference);
-    /* a formula costs nothing: all rows */
-    reference->n = axis || a->rows < ROWS_MAX ? a->rows : ROWS_MAX;
+    reference->n = a->rows < ROWS_MAX ? a->rows : ROWS_MAX;
     reference->row = calloc(reference->n, sizeof *reference->row);
     reference->value = calloc(reference->n, sizeof *reference->value);
     reference->magnitude = calloc(reference->n, sizeof *reference->magnitude);
@@ -88,14 +77,9 @@ int carm_spmv_reference_make(struct carm_spmv_reference *reference, const struct
         return carm_fail(err, CARM_ENOMEM, "not enough memory for a reference of %u rows",
                          reference->n);
     }
-    walk(reference, a, x, axis != NULL, eigenvalue);
-    if (axis) {
-        snprintf(reference->by, sizeof reference->by,
-                 "an eigenvector of the grid: eigenvalue times x, all rows and their sum");
-    } else {
-        snprintf(reference->by, sizeof reference->by,
-                 "CSR in long double, %u of %u rows and the sum of all", reference->n, a->rows);
-    }
+    walk(reference, a, x);
+    snprintf(reference->by, sizeof reference->by,
+             "CSR in long double, %u of %u rows and the sum of all", reference->n, a->rows);
     return 0;
 }
 

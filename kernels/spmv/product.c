@@ -89,30 +89,22 @@ static int store_blocked(struct carm_spmv *s, const struct carm_csr *a,
     return rc;
 }
 
-struct vectors {
-    struct carm_spmv *s;
-    const double *axis;
-    uint32_t edge;
-};
-
 static void vectors_job(struct carm_worker *w, void *arg)
 {
-    const struct vectors *v = arg;
-    const uint32_t unit = v->s->optimised ? v->s->blocks.r : 1;
-    const uint64_t y_first = (uint64_t)v->s->split[w->index] * unit;
-    const uint64_t y_end = (uint64_t)v->s->split[w->index + 1] * unit;
-    carm_spmv_fill_x(v->s->x, even_rows(v->s->columns, w->index, w->team->n),
-                     even_rows(v->s->columns, w->index + 1, w->team->n), v->axis, v->edge);
+    const struct carm_spmv *s = arg;
+    const uint32_t unit = s->optimised ? s->blocks.r : 1;
+    const uint64_t y_first = (uint64_t)s->split[w->index] * unit;
+    const uint64_t y_end = (uint64_t)s->split[w->index + 1] * unit;
+    carm_spmv_fill_x(s->x, even_rows(s->columns, w->index, w->team->n),
+                     even_rows(s->columns, w->index + 1, w->team->n));
     for (uint64_t i = y_first; i < y_end; i++) {
-        v->s->y[i] = NAN; /* NaN: a value that was never computed cannot pass for a result */
+        s->y[i] = NAN; /* NaN: a value that was never computed cannot pass for a result */
     }
 }
 
 /* Threads' shares, x and y. */
-static int take_vectors(struct carm_spmv *s, struct carm_team *team, const double *axis,
-                        uint32_t edge, struct carm_err *err)
+static int take_vectors(struct carm_spmv *s, struct carm_team *team, struct carm_err *err)
 {
-    struct vectors v = {s, axis, edge};
     uint32_t rows = 0;
     const uint32_t *start = carm_spmv_start(s, &rows);
     s->split = calloc((size_t)s->threads + 1, sizeof *s->split);
@@ -130,7 +122,7 @@ static int take_vectors(struct carm_spmv *s, struct carm_team *team, const doubl
     if (!rc) {
         s->x = s->vectors.start;
         s->y = (void *)((char *)s->vectors.start + x_bytes);
-        carm_team_run(team, vectors_job, &v);
+        carm_team_run(team, vectors_job, s);
     }
     return rc;
 }
@@ -197,9 +189,9 @@ static void describe(struct carm_spmv *s)
              carm_isa_name(s->optimised ? s->kernel.isa : CARM_SCALAR));
 }
 
-/* Everything from a, which the caller frees. axis: [3][edge] where the matrix is a grid's */
+/* Everything from a, which the caller frees. */
 static int set_up(struct carm_spmv *s, const struct carm_csr *a, const struct carm_spmv_params *p,
-                  const double *axis, uint32_t edge, double eigenvalue, struct carm_err *err)
+                  struct carm_err *err)
 {
     s->optimised = p->optimised;
     s->threads = p->team->n;
@@ -211,38 +203,13 @@ static int set_up(struct carm_spmv *s, const struct carm_csr *a, const struct ca
                          p->file ? p->file : "generator");
     }
     int rc = p->optimised ? store_blocked(s, a, p, err) : store_plain(s, a, p->team, err);
-    rc = rc ? rc : take_vectors(s, p->team, axis, edge, err);
-    rc = rc ? rc : carm_spmv_reference_make(&s->reference, a, s->x, axis, eigenvalue, err);
-    if (!rc) {
-        describe(s);
-    }
-    return rc;
-}
-
-static int set_up_grid(struct carm_spmv *s, const struct carm_csr *a,
-                       const struct carm_spmv_params *p, struct carm_err *err)
-{
-    const uint32_t edge = carm_matrix_edge(a->rows);
-    double *axis = calloc(3 * (size_t)edge, sizeof *axis);
-    if (!axis) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory for an edge of %u points", edge);
-    }
-    const double eigenvalue = carm_matrix_grid_eigen(p->matrix.kind, edge, axis);
-    const int rc = set_up(s, a, p, axis, edge, eigenvalue, err);
-    free(axis);
-    return rc;
-}
-
-static int open_from(struct carm_spmv *s, const struct carm_csr *a,
-                     const struct carm_spmv_params *p, struct carm_err *err)
-{
-    const bool grid =
-        !p->file && (p->matrix.kind == CARM_MATRIX_GRID7 || p->matrix.kind == CARM_MATRIX_GRID27);
-    const int rc = grid ? set_up_grid(s, a, p, err) : set_up(s, a, p, NULL, 0, 0.0, err);
-    if (rc || !p->optimised) {
+    rc = rc ? rc : take_vectors(s, p->team, err);
+    rc = rc ? rc : carm_spmv_reference_make(&s->reference, a, s->x, err);
+    if (rc) {
         return rc;
     }
-    if (p->prefetch_bytes == CARM_SPMV_TUNE) {
+    describe(s);
+    if (p->optimised && p->prefetch_bytes == CARM_SPMV_TUNE) {
         tune(s, p->team);
     } else {
         s->blocks.prefetch_bytes = p->prefetch_bytes;
@@ -261,7 +228,7 @@ int carm_spmv_open(struct carm_dwarf_case **out, const struct carm_spmv_params *
     int rc = p->file ? carm_matrix_market_read(p->file, &a, err)
                      : carm_matrix_generate(&p->matrix, &a, err);
     if (!rc) {
-        rc = open_from(s, &a, p, err);
+        rc = set_up(s, &a, p, err);
         carm_csr_close(&a);
     }
     if (rc) {

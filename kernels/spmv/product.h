@@ -81,14 +81,12 @@ static inline const uint32_t *carm_spmv_start(const struct carm_spmv *s, uint32_
     return s->optimised ? s->blocks.start : s->csr.start;
 }
 
-/* Fills x: of a grid an eigenvector, else numbers in [-1, 1). axis: [3][edge] or NULL */
-void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end, const double *axis, uint32_t edge);
+/* Fills x with numbers in [-1, 1). */
+void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end);
 
-/* In long double, by the rows of a in CSR. axis as above: then all rows are eigenvalue times x.
- * returns 0 or -CARM_ENOMEM */
+/* In long double, by the rows of a in CSR. returns 0 or -CARM_ENOMEM */
 int carm_spmv_reference_make(struct carm_spmv_reference *reference, const struct carm_csr *a,
-                             const double *x, const double *axis, double eigenvalue,
-                             struct carm_err *err);
+                             const double *x, struct carm_err *err);
 void carm_spmv_reference_free(struct carm_spmv_reference *reference);
 
 int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *error, char by[96],

@@ -6,8 +6,9 @@
 
 #include "kernels/spmv/product.h"
 #include "tests/harness/count/step/stepping.h"
+#include "tests/folder.h"
+#include "tests/kernels/irregular.h"
 #include "tests/kernels/teams.h"
-#include "tests/unit.h"
 
 static struct carm_spmv *open_case(struct carm_spmv_params p, enum carm_isa isa, int threads)
 {
@@ -78,18 +79,16 @@ static void each_shape(struct carm_spmv_params p, const struct carm_csr *a)
 
 TEST(products)
 {
-    static const struct carm_matrix_spec specs[] = {
-        {.kind = CARM_MATRIX_FEM, .rows = 65, .block = 3, .per_row = 4},
-        {.kind = CARM_MATRIX_RANDOM, .rows = 7},
-        {.kind = CARM_MATRIX_POWER, .rows = 67},
-        {.kind = CARM_MATRIX_GRID27, .rows = 64},
-        {.kind = CARM_MATRIX_RANDOM, .rows = 1},
-    };
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        const struct carm_spmv_params p = {.matrix = specs[i]};
-        struct carm_csr a;
-        assert_ok(carm_matrix_generate(&p.matrix, &a, &err));
-        each_shape(p, &a);
+    static const uint32_t rows[] = {1, 7, 64, 67};
+    const struct carm_spmv_params fem = {.matrix = {.rows = 65, .block = 3, .per_row = 4}};
+    struct carm_csr a;
+    assert_ok(carm_matrix_generate(&fem.matrix, &a, &err));
+    each_shape(fem, &a);
+    carm_csr_close(&a);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_irregular(path_of("m.mtx"), rows[i]);
+        make_irregular(&a, rows[i]);
+        each_shape((struct carm_spmv_params){.file = path_of("m.mtx")}, &a);
         carm_csr_close(&a);
     }
 }
@@ -97,10 +96,8 @@ TEST(products)
 /* From a file: rectangular, with empty rows, and columns too far apart for 2 bytes. */
 TEST(product_of_file)
 {
-    char path[] = "/tmp/carm-mtx-XXXXXX";
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    FILE *f = fdopen(fd, "w");
+    const char *path = path_of("wide.mtx");
+    FILE *f = fopen(path, "w");
     assert_non_null(f);
     (void)fprintf(f, "%%%%MatrixMarket matrix coordinate real general\n11 300001 6\n"
                      "2 1 1.5\n2 300001 -2\n9 4 3\n9 5 4\n9 299999 5\n11 2 6\n");
@@ -129,15 +126,24 @@ TEST(product_of_file)
     assert_int_equal(carm_spmv_open(&c, &gone, &err), -CARM_EIO);
 }
 
-/* Larger ones by their own checks: a sample of rows, the grids by their eigenvalue. */
+/* A generated matrix (0), or one without blocks. */
+static struct carm_spmv_params large(int kind)
+{
+    if (kind == 0) {
+        return (struct carm_spmv_params){.matrix = {.bytes = 8000000}};
+    }
+    write_irregular(path_of("large.mtx"), 50000);
+    return (struct carm_spmv_params){.file = path_of("large.mtx")};
+}
+
+/* Larger ones by their own check, a sample of rows. */
 TEST(larger)
 {
-    for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
+    for (int kind = 0; kind < 2; kind++) {
+        struct carm_spmv_params p = large(kind);
         for (int way = 0; way < 2; way++) {
-            const struct carm_spmv_params p = {
-                .matrix = {.kind = (enum carm_matrix_kind)kind, .bytes = 8000000},
-                .optimised = way,
-                .prefetch_bytes = CARM_SPMV_TUNE};
+            p.optimised = way;
+            p.prefetch_bytes = CARM_SPMV_TUNE;
             struct carm_spmv *s = open_case(p, CARM_AVX512, 1);
             run(&s->base, 1);
             fail_if(check(&s->base), "%s", err.text);
@@ -149,40 +155,34 @@ TEST(larger)
 
 TEST(faults_are_found)
 {
-    for (int grid = 0; grid < 2; grid++) {
-        const struct carm_matrix_spec spec = {
-            .kind = grid ? CARM_MATRIX_GRID27 : CARM_MATRIX_RANDOM, .rows = 50000};
-        struct carm_spmv *s =
-            open_case((struct carm_spmv_params){.matrix = spec, .optimised = true}, CARM_SSE, 1);
-        assert_int_equal(check(&s->base), -CARM_EFORMAT); /* not run yet: NaN */
-        run(&s->base, 1);
-        assert_int_equal(check(&s->base), 0);
-        /* a row that is compared, one that only the sum knows, one that was left out */
-        for (uint32_t row = 0; row < 2; row++) {
-            const double right = s->y[row];
-            s->y[row] *= 1.0 + 1e-3;
-            if (right != 0.0) {
-                assert_int_equal(check(&s->base), -CARM_EFORMAT);
-            }
-            s->y[row] = NAN;
-            assert_int_equal(check(&s->base), -CARM_EFORMAT);
-            s->y[row] = right;
-        }
-        assert_int_equal(check(&s->base), 0);
-        /* a value of the matrix that changed on its way */
-        double *value = (double *)(uintptr_t)s->blocks.value;
-        value[1000] += 0.5;
-        run(&s->base, 1);
+    struct carm_spmv_params p = large(1);
+    p.optimised = true;
+    struct carm_spmv *s = open_case(p, CARM_SSE, 1);
+    assert_int_equal(check(&s->base), -CARM_EFORMAT); /* not run yet: NaN */
+    run(&s->base, 1);
+    assert_int_equal(check(&s->base), 0);
+    /* a row that is compared, one that only the sum knows, one that was left out */
+    for (uint32_t row = 0; row < 2; row++) {
+        const double right = s->y[row];
+        s->y[row] *= 1.0 + 1e-3;
         assert_int_equal(check(&s->base), -CARM_EFORMAT);
-        close_opened();
+        s->y[row] = NAN;
+        assert_int_equal(check(&s->base), -CARM_EFORMAT);
+        s->y[row] = right;
     }
+    assert_int_equal(check(&s->base), 0);
+    /* a value of the matrix that changed on its way */
+    double *value = (double *)(uintptr_t)s->blocks.value;
+    value[1000] += 0.5;
+    run(&s->base, 1);
+    assert_int_equal(check(&s->base), -CARM_EFORMAT);
 }
 
 /* CSR: 2 flops for 12 bytes of a nonzero, 0.167; dense blocks: for a little more than 8, 0.25. Rows and
  * vectors cost some of it. source: the paper's table 2 and section 6.3.1 */
 TEST(intensities)
 {
-    struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_FEM, .bytes = 4000000, .block = 8}};
+    struct carm_spmv_params p = {.matrix = {.bytes = 4000000, .block = 8}};
     struct carm_spmv *s = open_case(p, CARM_SSE, 1);
     double intensity = s->base.work.operations / s->base.work.compulsory_bytes;
     assert_true(intensity < 2.0 / 12.0 && intensity > 0.98 * 2.0 / 12.0);
@@ -271,19 +271,18 @@ static void count_one(struct carm_spmv_params p, enum carm_isa isa)
 
 TEST(counts)
 {
-    static const struct carm_matrix_spec specs[] = {
-        {.kind = CARM_MATRIX_FEM, .rows = 60, .block = 4, .per_row = 5},
-        {.kind = CARM_MATRIX_FEM, .rows = 60, .block = 3, .per_row = 7},
-        {.kind = CARM_MATRIX_GRID7, .rows = 216},
-        {.kind = CARM_MATRIX_POWER, .rows = 200},
-    };
+    write_irregular(path_of("m.mtx"), 216);
+    const struct carm_spmv_params all[] = {{.matrix = {.rows = 60, .block = 4, .per_row = 5}},
+                                           {.matrix = {.rows = 60, .block = 3, .per_row = 7}},
+                                           {.file = path_of("m.mtx")}};
     NEEDS_EXACT();
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        count_one((struct carm_spmv_params){.matrix = specs[i]}, CARM_SSE);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct carm_spmv_params p = all[i];
+        count_one(p, CARM_SSE);
+        p.optimised = true;
         for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
             if (has((enum carm_isa)isa)) {
-                count_one((struct carm_spmv_params){.matrix = specs[i], .optimised = true},
-                          (enum carm_isa)isa);
+                count_one(p, (enum carm_isa)isa);
             }
         }
     }
@@ -292,8 +291,7 @@ TEST(counts)
 TEST(counting_a_case)
 {
     NEEDS_STEPPING();
-    const struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_POWER, .bytes = 2000000}};
-    struct carm_spmv *s = open_case(p, CARM_SSE, 1);
+    struct carm_spmv *s = open_case(large(1), CARM_SSE, 1);
     struct carm_dwarf_work work;
     assert_ok(s->base.ops->count(&s->base, &work, &err));
     if (EXACT) {
@@ -315,16 +313,12 @@ static int open_fails(struct carm_spmv_params p)
 
 TEST(refusals)
 {
-    struct carm_spmv_params p = {.matrix = {.kind = CARM_MATRIX_FEM}};
+    struct carm_spmv_params p = {.optimised = false};
     assert_int_equal(open_fails(p), -CARM_EINVAL); /* no size */
     p.matrix.bytes = (uint64_t)1 << 46;
     assert_int_equal(open_fails(p), -CARM_ENOMEM);
-    assert_non_null(strstr(err.text, "fem takes 65536.0 GiB"));
-    for (int kind = 0; kind < CARM_MATRIX_KINDS; kind++) {
-        p.matrix.kind = (enum carm_matrix_kind)kind;
-        assert_int_equal(open_fails(p), -CARM_ENOMEM);
-    }
-    p.matrix = (struct carm_matrix_spec){.kind = CARM_MATRIX_RANDOM, .rows = 100};
+    assert_non_null(strstr(err.text, "the generated matrix takes 65536.0 GiB"));
+    p.matrix = (struct carm_matrix_spec){.rows = 100};
     p.optimised = true;
     p.block_rows = 5;
     p.block_columns = 5;
@@ -332,4 +326,9 @@ TEST(refusals)
     assert_non_null(strstr(err.text, "no code for blocks of 5 x 5"));
 }
 
-RUN_TESTS(open_teams, NULL)
+static int set_up(void **state)
+{
+    return make_folder(state) || open_teams(state);
+}
+
+RUN_TESTS(set_up, remove_folder)
