@@ -28,7 +28,6 @@
 #include "harness/translate/maps.h"
 #include "harness/translate/sum.h"
 #include "harness/translate/tally.h"
-#include "kernels/spmv/generate.h"
 #include "kernels/spmv/market.h"
 #include "models/file/fleet/read.h"
 #include "models/file/fleet/rows.h"
@@ -74,11 +73,14 @@ static void promise(bool kept, const char *what)
 
 static unsigned long fuzz_accepts; /* how often a reader took its input */
 
+static struct carm_err err; /* filled by a reader; empty before */
+
 /* A refusal has its reason. returns whether it was accepted */
-static bool accepted(int rc, const struct carm_err *err)
+static bool accepted(int rc)
 {
     promise(rc <= 0, "0 or a negative code");
-    promise(rc == 0 || err->text[0], "a refusal has a sentence");
+    promise(rc == 0 || err.text[0], "a refusal has a sentence");
+    err.text[0] = '\0';
     fuzz_accepts += rc == 0;
     return rc == 0;
 }
@@ -109,11 +111,10 @@ static void run_planted(const char *text, size_t size)
 
 static void run_model(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_model *model = NULL;
     struct carm_model *again = NULL;
     carm_model_free(carm_model_parse_lean(text, size));
-    if (!accepted(carm_model_parse(text, size, "m.json", &model, &err), &err)) {
+    if (!accepted(carm_model_parse(text, size, "m.json", &model, &err))) {
         promise(!model, "nothing comes of a refused model");
         return;
     }
@@ -134,12 +135,11 @@ static void run_fleet(const char *text, size_t size)
 {
     static char folder[] = "/tmp/carm-fuzz-XXXXXX";
     char path[64];
-    struct carm_err err = {""};
     struct carm_fleet_item item;
     struct carm_fleet_row_said said;
     struct carm_fleet *fleet = NULL;
     memset(&item, 0, sizeof item);
-    (void)accepted(carm_fleet_item_parse(text, size, &item, &err), &err);
+    (void)accepted(carm_fleet_item_parse(text, size, &item, &err));
     carm_model_free(item.model);
     carm_fleet_row_read(text, &said);
     promise(memchr(said.reason, 0, sizeof said.reason), "a reason ends");
@@ -151,7 +151,7 @@ static void run_fleet(const char *text, size_t size)
     }
     char *const paths[] = {path};
     const struct carm_fleet_options options = {.ceilings = true, .threads = 1, .fdr = 0.05};
-    (void)accepted(carm_fleet_read(paths, 1, &options, &fleet, &err), &err);
+    (void)accepted(carm_fleet_read(paths, 1, &options, &fleet, &err));
     carm_fleet_free(fleet);
     (void)unlink(path);
     (void)rmdir(folder);
@@ -160,10 +160,9 @@ static void run_fleet(const char *text, size_t size)
 
 static void run_points(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_points *points = NULL;
     struct carm_point p;
-    if (!accepted(carm_points_open(path_of(text, size), NULL, &points, &err), &err)) {
+    if (!accepted(carm_points_open(path_of(text, size), NULL, &points, &err))) {
         return;
     }
     int rc;
@@ -173,16 +172,15 @@ static void run_points(const char *text, size_t size)
         promise(p.threads >= 0, "threads are a number of them");
         (void)carm_point_unplaced(&p);
     }
-    (void)accepted(rc, &err);
+    (void)accepted(rc);
     carm_points_close(points);
 }
 
 /* Roofs of other tools, and models by their content. */
 static void run_roofs(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_model *model = NULL;
-    if (accepted(carm_select_open(path_of(text, size), &model, NULL, &err), &err)) {
+    if (accepted(carm_select_open(path_of(text, size), &model, NULL, &err))) {
         for (size_t i = 0; i < model->nroofs; i++) {
             const struct carm_roofs *r = &model->roofs[i];
             promise(*r->isa && *r->precision && r->threads >= 1, "a set of roofs has its names");
@@ -194,9 +192,8 @@ static void run_roofs(const char *text, size_t size)
 
 static void run_work(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_work *work = NULL;
-    if (accepted(carm_work_open(path_of(text, size), &work, &err), &err)) {
+    if (accepted(carm_work_open(path_of(text, size), &work, &err))) {
         (void)carm_work_find(work, "solve");
     }
     carm_work_close(work);
@@ -205,15 +202,13 @@ static void run_work(const char *text, size_t size)
 static void run_estimate(const struct carm_sol_graph *graph,
                          const struct carm_sol_analysis *analysis)
 {
-    struct carm_err err = {""};
     struct carm_sol_arch arch;
     struct carm_sol_result result;
     size_t bytes = 0;
     const char *chip = carm_sol_arch_text("a100-sxm4", &bytes);
     promise(chip && !carm_sol_arch_parse(chip, bytes, "a100", &arch, &err),
             "the built-in chip is read");
-    if (!accepted(carm_sol_estimate(graph, analysis, &arch, CARM_SOL_FP16, false, &result, &err),
-                  &err)) {
+    if (!accepted(carm_sol_estimate(graph, analysis, &arch, CARM_SOL_FP16, false, &result, &err))) {
         return;
     }
     for (uint32_t i = 0; result.has_layers && i < result.n; i++) {
@@ -225,13 +220,12 @@ static void run_estimate(const struct carm_sol_graph *graph,
 
 static void run_sol_graph(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_sol_graph *graph = NULL;
     struct carm_sol_analysis *analysis = NULL;
-    if (!accepted(carm_sol_graph_parse(text, size, "g.yaml", &graph, &err), &err)) {
+    if (!accepted(carm_sol_graph_parse(text, size, "g.yaml", &graph, &err))) {
         return;
     }
-    if (accepted(carm_sol_analyse(graph, &analysis, &err), &err)) {
+    if (accepted(carm_sol_analyse(graph, &analysis, &err))) {
         run_estimate(graph, analysis);
     }
     carm_sol_analysis_close(analysis);
@@ -240,9 +234,8 @@ static void run_sol_graph(const char *text, size_t size)
 
 static void run_sol_analysis(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_sol_analysis *analysis = NULL;
-    if (accepted(carm_sol_analysis_parse(text, size, "a.yaml", &analysis, &err), &err)) {
+    if (accepted(carm_sol_analysis_parse(text, size, "a.yaml", &analysis, &err))) {
         run_estimate(NULL, analysis);
     }
     carm_sol_analysis_close(analysis);
@@ -250,11 +243,10 @@ static void run_sol_analysis(const char *text, size_t size)
 
 static void run_sol_arch(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_sol_arch arch;
     enum carm_sol_precision precision;
     char list[128];
-    if (accepted(carm_sol_arch_parse(text, size, "arch.yaml", &arch, &err), &err)) {
+    if (accepted(carm_sol_arch_parse(text, size, "arch.yaml", &arch, &err))) {
         promise(arch.freq_ghz > 0.0 && arch.dram_byte_per_cycle > 0.0, "rates are positive");
         (void)carm_sol_arch_precision(&arch, -1, &precision, &err);
         (void)carm_sol_arch_precisions(&arch, list, sizeof list);
@@ -263,11 +255,10 @@ static void run_sol_arch(const char *text, size_t size)
 
 static void run_recipe(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_recipe *recipe = NULL;
     char name[128];
     (void)size;
-    if (accepted(carm_recipe_parse(text, "skylake-server", &recipe, &err), &err)) {
+    if (accepted(carm_recipe_parse(text, "skylake-server", &recipe, &err))) {
         for (size_t i = 0; i < recipe->nevents; i++) {
             for (unsigned k = 0;
                  carm_event_papi_name(recipe, &recipe->events[i], k, name, sizeof name); k++) {
@@ -279,9 +270,8 @@ static void run_recipe(const char *text, size_t size)
 
 static void run_codes(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_winners winners = {.n = 0};
-    if (accepted(carm_winners_read(&winners, text, size, "c.json", &err), &err)) {
+    if (accepted(carm_winners_read(&winners, text, size, "c.json", &err))) {
         char *again = carm_winners_to_json(&winners);
         struct carm_winners copy = {.n = 0};
         promise(again && carm_winners_read(&copy, again, strlen(again), "a.json", &err) == 0,
@@ -295,9 +285,8 @@ static void run_codes(const char *text, size_t size)
 
 static void run_microarchitectures(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_theory_table *table = NULL;
-    if (accepted(carm_theory_open(text, size, "t.json", &table, &err), &err)) {
+    if (accepted(carm_theory_open(text, size, "t.json", &table, &err))) {
         for (size_t i = 0; i < table->n; i++) {
             promise(table->entries[i].nsources > 0, "an entry has its source");
             promise(carm_theory_l1(&table->entries[i], 32, 2, 1) >= 0.0, "a rate");
@@ -309,10 +298,9 @@ static void run_microarchitectures(const char *text, size_t size)
 
 static void run_published(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_published *published = NULL;
     static struct carm_ceilings ceilings; /* large */
-    if (accepted(carm_published_open(text, size, "p.json", &published, &err), &err)) {
+    if (accepted(carm_published_open(text, size, "p.json", &published, &err))) {
         for (size_t i = 0; i < published->nmachines; i++) {
             const struct carm_published_machine *m = &published->machines[i];
             carm_published_ceilings(m, CARM_BALANCE_BOTTOM, &ceilings);
@@ -329,9 +317,8 @@ static void run_published(const char *text, size_t size)
 
 static void run_matrix_market(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_csr a = {0};
-    if (accepted(carm_matrix_market_read(path_of(text, size), &a, &err), &err)) {
+    if (accepted(carm_matrix_market_read(path_of(text, size), &a, &err))) {
         promise(a.start[0] == 0 && a.start[a.rows] == a.nonzeros, "rows hold all entries");
         for (uint32_t i = 0; i < a.rows; i++) {
             for (uint32_t k = a.start[i]; k < a.start[i + 1]; k++) {
@@ -345,7 +332,6 @@ static void run_matrix_market(const char *text, size_t size)
 
 static void run_code_name(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_code_spec spec;
     struct carm_code_spec again;
     char first[CARM_CODE_NAME_MAX];
@@ -353,7 +339,7 @@ static void run_code_name(const char *text, size_t size)
     char *source = NULL;
     size_t length = 0;
     (void)size;
-    if (!accepted(carm_code_parse(text, &spec, &err), &err)) {
+    if (!accepted(carm_code_parse(text, &spec, &err))) {
         return;
     }
     carm_code_name(&spec, first);
@@ -375,12 +361,11 @@ static void run_code(const char *text, size_t size)
 {
     static uint8_t *image;
     static struct carm_code_table table;
-    struct carm_err err = {""};
     const uint8_t *in = (const uint8_t *)text;
     struct carm_insn *insns = NULL;
     size_t n = 0;
     char line[CARM_INSN_TEXT_MAX];
-    if (accepted(carm_decode(in, size, 0, size, &insns, &n, &err), &err)) {
+    if (accepted(carm_decode(in, size, 0, size, &insns, &n, &err))) {
         promise(n <= size, "an instruction has a byte");
         free(insns);
     }
@@ -406,7 +391,7 @@ static void run_code(const char *text, size_t size)
     for (size_t k = 2; k + 3 <= size; k += 3) {
         image[at.begin + (in[k] | (size_t)in[k + 1] << 8) % (at.end - at.begin)] ^= in[k + 2];
     }
-    if (accepted(carm_recount_check(&spec, image, table.size, &at, &account, &err), &err)) {
+    if (accepted(carm_recount_check(&spec, image, table.size, &at, &account, &err))) {
         promise(carm_recount(image, table.size, &at, 0, &recounted, &err) == 0 &&
                     memcmp(&recounted, &account, sizeof account) == 0,
                 "what is accepted has the account that it claims");
@@ -434,7 +419,6 @@ static void run_code_names(const struct carm_symbols_module *module,
 static void run_elf(const char *text, size_t size)
 {
     enum { ASKED = 32 };
-    struct carm_err err = {""};
     struct carm_symbols *symbols = NULL;
     const struct carm_symbols_function *f = NULL;
     (void)unsetenv("DEBUGINFOD_URLS"); /* else build ids are asked for in the network */
@@ -471,7 +455,6 @@ static int memory_file(const char *text, size_t size)
 /* The rows that a program with regions wrote: of the run without counters, a line of "--", those of the other. */
 static void run_regions(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     const char *middle = strstr(text, "\n--\n");
     const size_t first = middle ? (size_t)(middle - text) + 1 : 0;
     const size_t second = middle ? first + 3 : 0;
@@ -480,7 +463,7 @@ static void run_regions(const char *text, size_t size)
     char path[64];
     const int out = memory_file("", 0);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", out);
-    if (accepted(carm_regions_take(&regions, path, &err), &err)) {
+    if (accepted(carm_regions_take(&regions, path, &err))) {
         struct carm_points *points = NULL;
         struct carm_point p;
         struct stat about;
@@ -558,7 +541,6 @@ static void write_tally(int fd, const uint8_t *in, size_t size)
 /* What a counted program may leave in the memory that it shares with carm: counts and the places of its code. */
 static void run_tally(const char *text, size_t size)
 {
-    struct carm_err err = {""};
     struct carm_sums *sums = NULL;
     struct carm_sum sum;
     struct carm_blocks blocks;
@@ -573,7 +555,7 @@ static void run_tally(const char *text, size_t size)
         const struct carm_profile_input in = {.blocks = &blocks, .by = (enum carm_profile_by)by};
         struct carm_profile profile;
         uint64_t instructions = 0;
-        if (!accepted(carm_profile_open(&profile, &in, &err), &err)) {
+        if (!accepted(carm_profile_open(&profile, &in, &err))) {
             continue;
         }
         for (size_t i = 0; i < profile.nrows; i++) {
@@ -650,7 +632,6 @@ static void split(const char *text, char copy[4096], const char *words[WORDS])
 static void run_configure(const char *words[WORDS])
 {
     static struct carm_topo *topo;
-    struct carm_err err = {""};
     struct carm_cpu cpu;
     struct carm_build_config config;
     struct carm_build_words w = {.isa = words[0],
@@ -670,7 +651,7 @@ static void run_configure(const char *words[WORDS])
     if (!topo) {
         promise(carm_topo_open(&topo, "numa:2 core:4 l1:1 pu:2", NULL, &err) == 0, "a machine");
     }
-    if (accepted(carm_build_configure(&config, &w, &cpu, topo, &err), &err)) {
+    if (accepted(carm_build_configure(&config, &w, &cpu, topo, &err))) {
         promise(config.nisas && config.nmixes && config.nthreads && config.reps, "something to do");
         promise(config.budget_seconds >= 0.0, "a budget");
     }
@@ -680,7 +661,6 @@ static void run_options(const char *text, size_t size)
 {
     char copy[4096];
     const char *words[WORDS];
-    struct carm_err err = {""};
     struct carm_select select;
     struct carm_sol_sweep sweep;
     struct carm_sol_arch arch = {.freq_ghz = 1.0, .dram_byte_per_cycle = 1.0};
@@ -694,24 +674,24 @@ static void run_options(const char *text, size_t size)
     (void)size;
     split(text, copy, words);
     run_configure(words);
-    (void)accepted(carm_select_parse(&select, words[0], words[1], &err), &err);
-    (void)accepted(carm_plot_look_parse(&look, words[0], words[1], words[2], &err), &err);
+    (void)accepted(carm_select_parse(&select, words[0], words[1], &err));
+    (void)accepted(carm_plot_look_parse(&look, words[0], words[1], words[2], &err));
     promise(!carm_number_percent(words[0], &value) || (value >= 0.0 && value < 1.0), "a share");
     if (!words[0]) {
         return;
     }
     promise(!carm_number_between(words[0], 1.0, 9.0, &value) || (value >= 1.0 && value <= 9.0),
             "a number in its range");
-    (void)accepted(carm_outname_expand(words[0], path, sizeof path, &err), &err);
-    if (accepted(carm_view_parse(words[0], kinds, &n, &err), &err)) {
+    (void)accepted(carm_outname_expand(words[0], path, sizeof path, &err));
+    if (accepted(carm_view_parse(words[0], kinds, &n, &err))) {
         promise(n <= CARM_VIEW_COUNT, "views are as many as there are");
     }
-    if (accepted(carm_sol_sweep_parse(words[0], &sweep, &err), &err)) {
+    if (accepted(carm_sol_sweep_parse(words[0], &sweep, &err))) {
         promise(sweep.steps > 0 && sweep.steps <= CARM_SOL_STEPS_MAX, "steps");
     }
-    (void)accepted(carm_sol_set(&arch, words[0], &err), &err);
-    (void)accepted(carm_ceiling_group_parse(words[0], &group, &err), &err);
-    (void)accepted(carm_provider_parse(words[0], &provider, &err), &err);
+    (void)accepted(carm_sol_set(&arch, words[0], &err));
+    (void)accepted(carm_ceiling_group_parse(words[0], &group, &err));
+    (void)accepted(carm_provider_parse(words[0], &provider, &err));
 }
 
 /* ---- the table --------------------------------------------------------------------------------- */
