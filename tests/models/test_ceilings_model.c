@@ -17,14 +17,15 @@ struct fixture {
     struct carm_memory_roof memory;
     struct carm_ceilings chain;
 };
+static struct fixture f;
 
 /* error: half the interval, as a share of the rate */
-static struct carm_ceiling_roof *put(struct fixture *f, enum carm_ceiling_group group,
-                                     const char *name, double rate, double error)
+static struct carm_ceiling_roof *put(enum carm_ceiling_group group, const char *name, double rate,
+                                     double error)
 {
-    assert_true(f->roofs.nceilings < MOST);
-    struct carm_ceiling_roof *c = &f->ceilings[f->roofs.nceilings++];
-    f->roofs.ceilings = f->ceilings;
+    assert_true(f.roofs.nceilings < MOST);
+    struct carm_ceiling_roof *c = &f.ceilings[f.roofs.nceilings++];
+    f.roofs.ceilings = f.ceilings;
     *c = (struct carm_ceiling_roof){.group = group, .rate = rate, .clock_hz = 3e9, .threads = 4};
     (void)snprintf(c->name, sizeof c->name, "%s", name);
     c->ci95.lo = rate * (1.0 - error);
@@ -32,33 +33,33 @@ static struct carm_ceiling_roof *put(struct fixture *f, enum carm_ceiling_group 
     return c;
 }
 
-static void start(struct fixture *f)
+static void start(void)
 {
-    memset(f, 0, sizeof *f);
-    (void)snprintf(f->model.machine.cpu, sizeof f->model.machine.cpu, "A CPU");
-    (void)snprintf(f->roofs.isa, sizeof f->roofs.isa, "avx2");
-    (void)snprintf(f->roofs.precision, sizeof f->roofs.precision, "dp");
-    f->roofs.threads = 4;
+    memset(&f, 0, sizeof f);
+    (void)snprintf(f.model.machine.cpu, sizeof f.model.machine.cpu, "A CPU");
+    (void)snprintf(f.roofs.isa, sizeof f.roofs.isa, "avx2");
+    (void)snprintf(f.roofs.precision, sizeof f.roofs.precision, "dp");
+    f.roofs.threads = 4;
 }
 
 /* In an order that is not that of the ceilings. */
-static void start_in_core(struct fixture *f)
+static void start_in_core(void)
 {
-    start(f);
-    (void)put(f, IN_CORE, "simd32 fma", 160e9, 0.001);
-    (void)put(f, IN_CORE, "simd32 add", 80e9, 0.001);
-    (void)put(f, IN_CORE, "tlp add", 2.5e9, 0.001);
-    (void)put(f, IN_CORE, "tlp fma", 5e9, 0.001);
-    (void)put(f, IN_CORE, "simd16 add", 40e9, 0.001);
-    (void)put(f, IN_CORE, "simd16 fma", 81e9, 0.001);
-    (void)put(f, IN_CORE, "ilp add", 20e9, 0.001);
-    (void)put(f, IN_CORE, "ilp fma", 41e9, 0.001);
+    start();
+    (void)put(IN_CORE, "simd32 fma", 160e9, 0.001);
+    (void)put(IN_CORE, "simd32 add", 80e9, 0.001);
+    (void)put(IN_CORE, "tlp add", 2.5e9, 0.001);
+    (void)put(IN_CORE, "tlp fma", 5e9, 0.001);
+    (void)put(IN_CORE, "simd16 add", 40e9, 0.001);
+    (void)put(IN_CORE, "simd16 fma", 81e9, 0.001);
+    (void)put(IN_CORE, "ilp add", 20e9, 0.001);
+    (void)put(IN_CORE, "ilp fma", 41e9, 0.001);
 }
 
-static void make(struct fixture *f, enum carm_ceilings_order order)
+static void make(enum carm_ceilings_order order)
 {
-    assert_ok(carm_ceilings_of_roofs(&f->model, &f->roofs, order, &f->chain, &err));
-    const struct carm_ceilings *l = &f->chain;
+    assert_ok(carm_ceilings_of_roofs(&f.model, &f.roofs, order, &f.chain, &err));
+    const struct carm_ceilings *l = &f.chain;
     for (size_t i = 0; i + 1 < l->ncompute; i++) { /* whatever was measured, they ascend */
         assert_true(l->compute[i].rate <= l->compute[i + 1].rate);
         assert_true(l->compute[i].step[0] != '\0');
@@ -95,9 +96,8 @@ static const struct carm_ceiling *find(const struct carm_ceiling *list, size_t n
 
 TEST(the_papers_order)
 {
-    struct fixture f;
-    start_in_core(&f);
-    make(&f, CARM_BALANCE_TOP);
+    start_in_core();
+    make(CARM_BALANCE_TOP);
     assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only|ILP, no SIMD|16-byte SIMD|no FMA|peak");
     const struct carm_ceiling *r = f.chain.compute;
@@ -121,9 +121,8 @@ TEST(the_papers_order)
 /* Figure 3 d to f. */
 TEST(balance_at_the_bottom)
 {
-    struct fixture f;
-    start_in_core(&f);
-    make(&f, CARM_BALANCE_BOTTOM);
+    start_in_core();
+    make(CARM_BALANCE_BOTTOM);
     assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|peak");
     assert_near(f.chain.compute[0].rate, 2.5e9, 0.0);
@@ -135,155 +134,148 @@ TEST(balance_at_the_bottom)
 /* Where FMAs and additions together are the peak, FMA alone is a ceiling below it in both orders. */
 TEST(additions_beside_fma)
 {
-    struct fixture f;
-    start_in_core(&f);
+    start_in_core();
     f.compute = (struct carm_compute_roof){
         .op = "fma+add", .rate = 240e9, .ci95 = {239e9, 241e9}, .clock_hz = 3e9};
     f.roofs.compute = &f.compute;
     f.roofs.ncompute = 1;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only|ILP, no SIMD|16-byte SIMD|no FMA|FMA alone|peak");
     assert_near(f.chain.compute[4].rate, 160e9, 0.0);
     assert_string_equal(f.chain.compute[4].step,
                         "run additions beside the FMAs (few programs have additions to spare)");
     assert_near(f.chain.compute[5].rate, 240e9, 0.0);
-    make(&f, CARM_BALANCE_BOTTOM);
+    make(CARM_BALANCE_BOTTOM);
     assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|FMA alone|peak");
 }
 
 TEST(without_fma)
 {
-    struct fixture f;
-    start(&f);
-    (void)put(&f, IN_CORE, "tlp add", 1e9, 0.001);
-    (void)put(&f, IN_CORE, "tlp mad", 1.1e9, 0.001);
-    (void)put(&f, IN_CORE, "ilp add", 4e9, 0.001);
-    (void)put(&f, IN_CORE, "ilp mad", 8e9, 0.001);
-    (void)put(&f, IN_CORE, "simd16 add", 8e9, 0.001);
-    (void)put(&f, IN_CORE, "simd16 mad", 16e9, 0.001);
-    make(&f, CARM_BALANCE_TOP);
+    start();
+    (void)put(IN_CORE, "tlp add", 1e9, 0.001);
+    (void)put(IN_CORE, "tlp mad", 1.1e9, 0.001);
+    (void)put(IN_CORE, "ilp add", 4e9, 0.001);
+    (void)put(IN_CORE, "ilp mad", 8e9, 0.001);
+    (void)put(IN_CORE, "simd16 add", 8e9, 0.001);
+    (void)put(IN_CORE, "simd16 mad", 16e9, 0.001);
+    make(CARM_BALANCE_TOP);
     assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only|ILP, no SIMD|no multiply-add balance|peak");
     assert_string_equal(f.chain.compute[2].step, "balance multiplications and additions");
-    make(&f, CARM_BALANCE_BOTTOM);
+    make(CARM_BALANCE_BOTTOM);
     assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only, additions alone|TLP only|ILP, no SIMD|peak");
 }
 
 TEST(scalar_code_alone)
 {
-    struct fixture f;
-    start(&f);
-    (void)put(&f, IN_CORE, "tlp add", 1e9, 0.001);
-    (void)put(&f, IN_CORE, "tlp fma", 2e9, 0.001);
-    (void)put(&f, IN_CORE, "ilp add", 8e9, 0.001);
-    (void)put(&f, IN_CORE, "ilp fma", 16e9, 0.001);
-    make(&f, CARM_BALANCE_TOP);
+    start();
+    (void)put(IN_CORE, "tlp add", 1e9, 0.001);
+    (void)put(IN_CORE, "tlp fma", 2e9, 0.001);
+    (void)put(IN_CORE, "ilp add", 8e9, 0.001);
+    (void)put(IN_CORE, "ilp fma", 16e9, 0.001);
+    make(CARM_BALANCE_TOP);
     assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only|no FMA|peak");
-    make(&f, CARM_BALANCE_BOTTOM);
+    make(CARM_BALANCE_BOTTOM);
     assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only, no FMA|TLP only|peak");
 }
 
 TEST(what_costs_nothing_is_dropped)
 {
-    struct fixture f;
-    start_in_core(&f);
+    start_in_core();
     f.ceilings[4].rate = 80.1e9; /* 16 bytes: above its successor, which is no FMA */
     f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 80.1e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only|ILP, no SIMD|no FMA|peak");
 
-    start_in_core(&f);
+    start_in_core();
     f.ceilings[4].rate = 72e9; /* a tenth below ... */
     f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 72e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_non_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     f.ceilings[4].ci95.hi = 78e9; /* ... with errors of 6 and 6: 8.5 together */
     f.ceilings[1].ci95.lo = 74e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     f.ceilings[1].ci95.lo = 76e9; /* 6 and 4: 7.2 */
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_non_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
 
-    start_in_core(&f); /* a hair below, however narrow the intervals */
+    start_in_core(); /* a hair below, however narrow the intervals */
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 79.5e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
 }
 
 /* Slower by a tenth, but so was the clock: nothing to be had by wider vectors. */
 TEST(a_slower_clock_is_no_ceiling)
 {
-    struct fixture f;
-    start_in_core(&f);
+    start_in_core();
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 72e9;
     f.ceilings[4].clock_hz = 2.7e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     f.ceilings[4].clock_hz = 3e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_non_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
     /* wide vectors that lower the clock and give no more in a second are none, either */
     f.ceilings[4].rate = f.ceilings[4].ci95.lo = f.ceilings[4].ci95.hi = 80e9;
     f.ceilings[1].clock_hz = 2e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_null(find(f.chain.compute, f.chain.ncompute, "16-byte SIMD"));
 }
 
 /* The roof stays, and is the best of all. */
 TEST(the_roof)
 {
-    struct fixture f;
-    start_in_core(&f);
+    start_in_core();
     f.compute = (struct carm_compute_roof){
         .op = "mad", .rate = 170e9, .ci95 = {169e9, 171e9}, .clock_hz = 3e9};
     f.roofs.compute = &f.compute;
     f.roofs.ncompute = 1;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_near(carm_ceilings_peak(&f.chain)->rate, 170e9, 0.0);
     assert_near(carm_ceilings_peak(&f.chain)->ci95.lo, 169e9, 0.0);
     f.compute.rate = 200e9; /* the widest in balance is no ceiling below the peak */
-    make(&f, CARM_BALANCE_BOTTOM);
+    make(CARM_BALANCE_BOTTOM);
     assert_chain(f.chain.compute, f.chain.ncompute,
                  "|TLP only, no FMA|TLP only|ILP, no SIMD|16-byte SIMD|peak");
     f.compute.rate = 150e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_near(carm_ceilings_peak(&f.chain)->rate, 160e9, 0.0);
     /* in-core ceilings that were not asked for leave the set's own roof */
     f.roofs.nceilings = 0;
-    (void)put(&f, CARM_CEILING_MIX, "fp 1/2", 80e9, 0.001);
-    make(&f, CARM_BALANCE_TOP);
+    (void)put(CARM_CEILING_MIX, "fp 1/2", 80e9, 0.001);
+    make(CARM_BALANCE_TOP);
     assert_chain(f.chain.compute, f.chain.ncompute, "|peak");
     assert_near(carm_ceilings_peak(&f.chain)->rate, 150e9, 0.0);
 }
 
-static void start_memory(struct fixture *f)
+static void start_memory(void)
 {
-    start_in_core(f);
-    f->memory = (struct carm_memory_roof){
+    start_in_core();
+    f.memory = (struct carm_memory_roof){
         .level = "DRAM", .ldst = "update", .code = "u", .bandwidth = 100e9, .ci95 = {99e9, 101e9}};
-    f->roofs.memory = &f->memory;
-    f->roofs.nmemory = 1;
-    f->roofs.dram_peak = (struct carm_dram_peak){100e9, "u"};
-    (void)put(f, MEMORY, "dot", 60e9, 0.001);
-    (void)put(f, MEMORY, "dot no-prefetch", 50e9, 0.001);
-    (void)put(f, MEMORY, "copy", 130e9, 0.001);
-    (void)put(f, MEMORY, "copy nt", 55e9, 0.001);
-    (void)put(f, MEMORY, "jump 2", 30e9, 0.001);
-    (void)put(f, MEMORY, "jump 8", 20e9, 0.001);
-    (void)put(f, MEMORY, "random", 10e9, 0.001);
-    (void)put(f, MEMORY, "no affinity", 40e9, 0.001);
-    (void)put(f, MEMORY, "small set", 101e9, 0.001);
+    f.roofs.memory = &f.memory;
+    f.roofs.nmemory = 1;
+    f.roofs.dram_peak = (struct carm_dram_peak){100e9, "u"};
+    (void)put(MEMORY, "dot", 60e9, 0.001);
+    (void)put(MEMORY, "dot no-prefetch", 50e9, 0.001);
+    (void)put(MEMORY, "copy", 130e9, 0.001);
+    (void)put(MEMORY, "copy nt", 55e9, 0.001);
+    (void)put(MEMORY, "jump 2", 30e9, 0.001);
+    (void)put(MEMORY, "jump 8", 20e9, 0.001);
+    (void)put(MEMORY, "random", 10e9, 0.001);
+    (void)put(MEMORY, "no affinity", 40e9, 0.001);
+    (void)put(MEMORY, "small set", 101e9, 0.001);
 }
 
 TEST(memory_in_order)
 {
-    struct fixture f;
-    start_memory(&f);
-    make(&f, CARM_BALANCE_TOP);
+    start_memory();
+    make(CARM_BALANCE_TOP);
     const struct carm_ceilings *l = &f.chain;
     assert_chain(l->memory, l->nmemory,
                  "|random lines|every 8th line|every 2nd line|no affinity|no software "
@@ -297,33 +289,31 @@ TEST(memory_in_order)
 
     struct carm_ceiling_roof *small = &f.ceilings[f.roofs.nceilings - 1];
     small->rate = small->ci95.lo = small->ci95.hi = 120e9;
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_near(carm_ceilings_slope(l)->rate, 100e9, 0.0);
 }
 
 /* Against the best stream of loads: a roof that writes as well says nothing of prefetching. */
 TEST(loads_are_compared_with_loads)
 {
-    struct fixture f;
-    start_memory(&f);
+    start_memory();
     f.ceilings[9].rate = f.ceilings[9].ci95.lo = f.ceilings[9].ci95.hi = 59.5e9;
     assert_string_equal(f.ceilings[9].name, "dot no-prefetch");
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_null(find(f.chain.memory, f.chain.nmemory, "no software prefetch"));
     assert_non_null(find(f.chain.memory, f.chain.nmemory, "no affinity"));
 }
 
 TEST(what_was_not_measured_is_no_ceiling)
 {
-    struct fixture f;
-    start_memory(&f);
+    start_memory();
     for (size_t i = 0; i < f.roofs.nceilings; i++) {
         if (strcmp(f.ceilings[i].name, "no affinity") == 0 ||
             strcmp(f.ceilings[i].name, "ilp add") == 0) {
             f.ceilings[i].rate = f.ceilings[i].ci95.lo = f.ceilings[i].ci95.hi = 0.0;
         }
     }
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_null(find(f.chain.memory, f.chain.nmemory, "no affinity"));
     assert_chain(f.chain.compute, f.chain.ncompute, "|TLP only|16-byte SIMD|no FMA|peak");
     assert_string_equal(f.chain.compute[0].step, "use SIMD instructions");
@@ -331,15 +321,14 @@ TEST(what_was_not_measured_is_no_ceiling)
 
 TEST(traits_stand_aside)
 {
-    struct fixture f;
-    start_memory(&f);
-    (void)put(&f, CARM_CEILING_MIX, "fp 1", 159.9e9, 0.001); /* the peak: no ceiling */
-    (void)put(&f, CARM_CEILING_MIX, "fp 1/2", 100e9, 0.001);
-    (void)put(&f, CARM_CEILING_MIX, "fp 1/16", 13e9, 0.001);
-    (void)put(&f, CARM_CEILING_BUSY, "busy 1/2", 80e9, 0.001);
-    (void)put(&f, CARM_CEILING_BUSY, "busy 1/4", 40e9, 0.001);
-    (void)put(&f, CARM_CEILING_TRAFFIC, "traffic 1/4", 18e9, 0.001);
-    make(&f, CARM_BALANCE_TOP);
+    start_memory();
+    (void)put(CARM_CEILING_MIX, "fp 1", 159.9e9, 0.001); /* the peak: no ceiling */
+    (void)put(CARM_CEILING_MIX, "fp 1/2", 100e9, 0.001);
+    (void)put(CARM_CEILING_MIX, "fp 1/16", 13e9, 0.001);
+    (void)put(CARM_CEILING_BUSY, "busy 1/2", 80e9, 0.001);
+    (void)put(CARM_CEILING_BUSY, "busy 1/4", 40e9, 0.001);
+    (void)put(CARM_CEILING_TRAFFIC, "traffic 1/4", 18e9, 0.001);
+    make(CARM_BALANCE_TOP);
     const struct carm_ceilings *l = &f.chain;
     static const char *const compute[] = {"FP 1/2 of instructions", "FP 1/16 of instructions",
                                           "1/2 of the threads busy", "1/4 of the threads busy"};
@@ -356,22 +345,20 @@ TEST(traits_stand_aside)
 /* More than the set holds: the roof is still its end. */
 TEST(too_many_aside)
 {
-    struct fixture f;
-    start_in_core(&f);
+    start_in_core();
     for (int i = 0; i < 30; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "busy 1/%d", i + 2);
-        (void)put(&f, CARM_CEILING_BUSY, name, 80e9 / (i + 2), 0.001);
+        (void)put(CARM_CEILING_BUSY, name, 80e9 / (i + 2), 0.001);
     }
-    make(&f, CARM_BALANCE_TOP);
+    make(CARM_BALANCE_TOP);
     assert_int_equal(f.chain.ncompute, CARM_CEILINGS_MAX);
     assert_string_equal(carm_ceilings_peak(&f.chain)->name, "peak");
 }
 
 TEST(a_model_without_ceilings)
 {
-    struct fixture f;
-    start(&f);
+    start();
     assert_int_equal(carm_ceilings_of_roofs(&f.model, &f.roofs, CARM_BALANCE_TOP, &f.chain, &err),
                      -CARM_ENOTSUP);
     assert_string_equal(err.text, "the model has no ceilings for avx2 dp with 4 threads; `carm "

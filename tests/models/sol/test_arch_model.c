@@ -15,27 +15,28 @@ struct made {
     struct carm_memory_roof memory[SETS_MAX][ROOFS_MAX];
     struct carm_compute_roof compute[SETS_MAX][ROOFS_MAX];
 };
+static struct made m;
 
-static void add_level(struct made *m, const char *name, uint64_t os, uint64_t knee, bool resolved)
+static void add_level(const char *name, uint64_t os, uint64_t knee, bool resolved)
 {
-    struct carm_level *l = &m->levels[m->model.nlevels++];
+    struct carm_level *l = &m.levels[m.model.nlevels++];
     (void)snprintf(l->level, sizeof l->level, "%s", name);
     l->os_size_bytes = os;
     l->knee_bytes = knee;
     l->resolved = resolved;
 }
 
-static struct carm_roofs *add_set(struct made *m, const char *isa, const char *precision,
-                                  int threads, double clock_hz)
+static struct carm_roofs *add_set(const char *isa, const char *precision, int threads,
+                                  double clock_hz)
 {
-    const size_t i = m->model.nroofs++;
-    struct carm_roofs *r = &m->roofs[i];
+    const size_t i = m.model.nroofs++;
+    struct carm_roofs *r = &m.roofs[i];
     (void)snprintf(r->isa, sizeof r->isa, "%s", isa);
     (void)snprintf(r->precision, sizeof r->precision, "%s", precision);
     r->threads = threads;
     r->clock_hz = clock_hz;
-    r->memory = m->memory[i];
-    r->compute = m->compute[i];
+    r->memory = m.memory[i];
+    r->compute = m.compute[i];
     return r;
 }
 
@@ -54,33 +55,33 @@ static void add_compute(struct carm_roofs *r, const char *op, double rate)
     x->rate = rate;
 }
 
-static void make_machine(struct made *m)
+static void make_machine(void)
 {
     static const struct carm_cache caches[3] = {
         {.level = 1, .size_bytes = 32768, .shared_by = 1},
         {.level = 2, .size_bytes = 1 << 20, .shared_by = 1},
         {.level = 3, .size_bytes = 1 << 25, .shared_by = 2},
     };
-    memset(m, 0, sizeof *m);
-    memcpy(m->caches, caches, sizeof caches);
-    m->model.machine =
+    memset(&m, 0, sizeof m);
+    memcpy(m.caches, caches, sizeof caches);
+    m.model.machine =
         (struct carm_machine){.hostname = "host", .cpu = "Made up", .cores = 2, .threads = 2};
-    m->model.machine.memory_bytes = (uint64_t)1 << 34;
-    m->model.machine.caches = m->caches;
-    m->model.machine.ncaches = 3;
-    (void)snprintf(m->model.created, sizeof m->model.created, "2026-01-02T03:04:05Z");
-    m->model.levels = m->levels;
-    m->model.roofs = m->roofs;
+    m.model.machine.memory_bytes = (uint64_t)1 << 34;
+    m.model.machine.caches = m.caches;
+    m.model.machine.ncaches = 3;
+    (void)snprintf(m.model.created, sizeof m.model.created, "2026-01-02T03:04:05Z");
+    m.model.levels = m.levels;
+    m.model.roofs = m.roofs;
 }
 
-static void make(struct made *m)
+static int make(void **state)
 {
-    make_machine(m);
-    add_level(m, "L1", 32768, 32000, true);
-    add_level(m, "L2", 1 << 20, 1000000, true);
-    add_level(m, "L3", 1 << 25, 15000000, true);
-    add_level(m, "DRAM", 0, 0, true);
-    struct carm_roofs *r = add_set(m, "avx2", "dp", 2, 2e9);
+    make_machine();
+    add_level("L1", 32768, 32000, true);
+    add_level("L2", 1 << 20, 1000000, true);
+    add_level("L3", 1 << 25, 15000000, true);
+    add_level("DRAM", 0, 0, true);
+    struct carm_roofs *r = add_set("avx2", "dp", 2, 2e9);
     add_memory(r, "L1", "2:1", 400e9);
     add_memory(r, "L1", "update", 300e9);
     add_memory(r, "L2", "2:1", 100e9);
@@ -94,29 +95,28 @@ static void make(struct made *m)
     add_compute(r, "mul", 20e9);
     add_compute(r, "div", 3e9);
     r->dram_peak.bandwidth = 25e9;
+    return 0;
 }
 
-static void convert(const struct made *m, const char *isa, int threads, struct carm_sol_arch *a)
+static void convert(const char *isa, int threads, struct carm_sol_arch *a)
 {
     memset(a, 0xa5, sizeof *a); /* nothing of the old value stays */
-    assert_ok(carm_sol_arch_of_model(&m->model, isa, threads, a, &err));
+    assert_ok(carm_sol_arch_of_model(&m.model, isa, threads, a, &err));
 }
 
-static void refuse(const struct made *m, const char *isa, int threads, const char *message)
+static void refuse(const char *isa, int threads, const char *message)
 {
     struct carm_sol_arch a = {.freq_ghz = 42.0};
     err = (struct carm_err){""};
-    assert_int_equal(carm_sol_arch_of_model(&m->model, isa, threads, &a, &err), -CARM_EINVAL);
+    assert_int_equal(carm_sol_arch_of_model(&m.model, isa, threads, &a, &err), -CARM_EINVAL);
     assert_string_equal(err.text, message);
     assert_near(a.freq_ghz, 42.0, 0);
 }
 
-TEST(each_figure_by_hand)
+TEST_BETWEEN(each_figure_by_hand, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_string_equal(a.name, "Made up");
     assert_string_equal(a.source, "carm build on host, 2026-01-02T03:04:05Z: avx2, 2 threads");
     assert_true(a.measured);
@@ -140,55 +140,49 @@ TEST(each_figure_by_hand)
     assert_int_equal(a.levels[2].capacity, 15000000); /* shared */
 }
 
-TEST(operations_that_were_not_measured)
+TEST_BETWEEN(operations_that_were_not_measured, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
     m.roofs[0].ncompute = 1; /* fma alone: an other operation goes where an fma does */
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 16, 1e-12);
     assert_near(a.other_per_cycle[CARM_SOL_FP64], 16, 1e-12);
     m.roofs[0].ncompute = 0; /* mad alone */
     add_compute(&m.roofs[0], "mad", 40e9);
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 10, 1e-12);
     assert_near(a.other_per_cycle[CARM_SOL_FP64], 10, 1e-12);
     m.roofs[0].ncompute = 0; /* mul alone: no rate of contractions */
     add_compute(&m.roofs[0], "mul", 20e9);
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 0, 0);
     assert_near(a.other_per_cycle[CARM_SOL_FP64], 10, 1e-12);
     m.roofs[0].ncompute = 0;
-    refuse(&m, NULL, 0,
+    refuse(NULL, 0,
            "the model has no arithmetic roofs for avx2 with 2 threads: measure with `carm build "
            "--ops fma,add,mul`");
 }
 
-TEST(dram_without_its_peak)
+TEST_BETWEEN(dram_without_its_peak, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
     m.roofs[0].dram_peak.bandwidth = 0;
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.dram_byte_per_cycle, 15, 1e-12);
     m.roofs[0].nmemory--; /* L1 to L3 alone */
-    refuse(&m, NULL, 0,
+    refuse(NULL, 0,
            "the model has no DRAM roof for avx2 with 2 threads: measure with `carm build` without "
            "--levels, or with DRAM among them");
 }
 
 /* Precisions of neural networks, by their own roofs. */
-TEST(narrow_precisions)
+TEST_BETWEEN(narrow_precisions, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
-    struct carm_roofs *bf16 = add_set(&m, "avx2", "bf16", 2, 1e9);
+    struct carm_roofs *bf16 = add_set("avx2", "bf16", 2, 1e9);
     add_compute(bf16, "dot", 256e9);
     add_memory(bf16, "L2", "1:0", 140e9); /* bytes are bytes */
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.freq_ghz, 2.0, 1e-12); /* of dp */
     assert_near(a.mac_per_cycle[CARM_SOL_BF16], 64, 1e-12);
     assert_near(a.other_per_cycle[CARM_SOL_BF16], 64, 1e-12); /* no sp: as its MACs */
@@ -200,10 +194,10 @@ TEST(narrow_precisions)
     assert_non_null(strstr(why.text, "no rate for int8: its model has no int8 roofs; "));
     assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_FP8, &p, &why), -CARM_EINVAL);
     assert_non_null(strstr(why.text, "no rate for fp8; --precision can be "));
-    add_compute(add_set(&m, "avx2", "sp", 2, 2e9), "add", 48e9);
-    struct carm_roofs *int8 = add_set(&m, "avx2", "int8", 2, 2e9);
+    add_compute(add_set("avx2", "sp", 2, 2e9), "add", 48e9);
+    struct carm_roofs *int8 = add_set("avx2", "int8", 2, 2e9);
     add_compute(int8, "add", 200e9);
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.other_per_cycle[CARM_SOL_BF16], 24, 1e-12); /* widened to sp */
     assert_near(a.mac_per_cycle[CARM_SOL_INT8], 0, 0);        /* an addition is no product */
     assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_INT8, &p, &why), -CARM_EINVAL);
@@ -211,8 +205,8 @@ TEST(narrow_precisions)
                                      "products, which not every CPU has; --precision can be "));
     add_compute(int8, "dot", 512e9);
     add_compute(int8, "logic", 999e9);
-    add_set(&m, "avx2", "int32", 2, 2e9); /* nothing for an estimate */
-    convert(&m, NULL, 0, &a);
+    add_set("avx2", "int32", 2, 2e9); /* nothing for an estimate */
+    convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_INT8], 128, 1e-12);
     assert_near(a.other_per_cycle[CARM_SOL_INT8], 100, 1e-12);
     assert_int_equal(carm_sol_arch_precision(&a, CARM_SOL_INT8, &p, NULL), 0);
@@ -220,46 +214,42 @@ TEST(narrow_precisions)
 }
 
 /* Products of tiles beat those of vectors; all else is the vectors'. */
-TEST(tiles_beside_vectors)
+TEST_BETWEEN(tiles_beside_vectors, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
-    struct carm_roofs *tiles = add_set(&m, "amx", "bf16", 2, 1.5e9);
+    struct carm_roofs *tiles = add_set("amx", "bf16", 2, 1.5e9);
     add_compute(tiles, "dot", 4096e9);
     add_memory(tiles, "L2", "1:0", 999e9);
-    convert(&m, NULL, 0, &a); /* no vectors of bf16 */
+    convert(NULL, 0, &a); /* no vectors of bf16 */
     assert_near(a.freq_ghz, 2.0, 1e-12);
     assert_near(a.mac_per_cycle[CARM_SOL_BF16], 1024, 1e-9);
-    struct carm_roofs *vectors = add_set(&m, "avx2", "bf16", 2, 2e9);
+    struct carm_roofs *vectors = add_set("avx2", "bf16", 2, 2e9);
     add_compute(vectors, "dot", 256e9);
-    add_compute(add_set(&m, "avx2", "sp", 2, 2e9), "add", 48e9);
-    add_compute(add_set(&m, "amx", "int8", 1, 2e9), "dot", 8192e9); /* of fewer threads */
-    convert(&m, NULL, 0, &a);
+    add_compute(add_set("avx2", "sp", 2, 2e9), "add", 48e9);
+    add_compute(add_set("amx", "int8", 1, 2e9), "dot", 8192e9); /* of fewer threads */
+    convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_BF16], 1024, 1e-9);
     assert_near(a.other_per_cycle[CARM_SOL_BF16], 24, 1e-12);
     assert_near(a.mac_per_cycle[CARM_SOL_INT8], 0, 0);
     assert_true(a.levels[1].byte_per_cycle < 400);
     assert_non_null(strstr(a.source, ": avx2 and amx, 2 threads"));
-    convert(&m, "avx2", 0, &a); /* as asked for */
+    convert("avx2", 0, &a); /* as asked for */
     assert_near(a.mac_per_cycle[CARM_SOL_BF16], 64, 1e-9);
     assert_null(strstr(a.source, "amx"));
     tiles->compute[0].rate = 100e9; /* a machine of another kind */
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_BF16], 64, 1e-9);
 }
 
 /* Both precisions: one clock for all rates, so that seconds come out as measured. */
-TEST(two_precisions)
+TEST_BETWEEN(two_precisions, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
-    struct carm_roofs *sp = add_set(&m, "avx2", "sp", 2, 2.5e9);
+    struct carm_roofs *sp = add_set("avx2", "sp", 2, 2.5e9);
     add_compute(sp, "fma", 120e9);
     add_memory(sp, "L2", "2:1", 130e9);
     add_memory(sp, "DRAM", "2:1", 20e9);
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.freq_ghz, 2.0, 1e-12); /* dp's */
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 16, 1e-12);
     assert_near(a.mac_per_cycle[CARM_SOL_FP32], 30, 1e-12);
@@ -268,11 +258,11 @@ TEST(two_precisions)
     m.roofs[2] = m.roofs[0]; /* the order of the sets is nothing */
     m.roofs[0] = m.roofs[1];
     m.roofs[1] = m.roofs[2];
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.freq_ghz, 2.0, 1e-12);
     assert_near(a.mac_per_cycle[CARM_SOL_FP32], 30, 1e-12);
     m.roofs[1].precision[0] = 's'; /* both sp: the first */
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 0, 0);
     assert_near(a.mac_per_cycle[CARM_SOL_FP32], 24, 1e-12); /* 120e9 / 2 / 2.5e9 */
     assert_near(a.freq_ghz, 2.5, 1e-12);
@@ -280,9 +270,8 @@ TEST(two_precisions)
 
 TEST(which_roofs)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m); /* avx2 dp of 2 threads: 16 MAC/cycle */
+    (void)make(NULL); /* avx2 dp of 2 threads: 16 MAC/cycle */
     static const struct {
         const char *isa, *precision;
         int threads;
@@ -293,52 +282,50 @@ TEST(which_roofs)
         {"avx512", "dp", 2},
     };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        struct carm_roofs *r = add_set(&m, more[i].isa, more[i].precision, more[i].threads, 2e9);
+        struct carm_roofs *r = add_set(more[i].isa, more[i].precision, more[i].threads, 2e9);
         add_compute(r, "fma", ((double)i + 1) * 4e9); /* 1, 2, 3, 4 MAC/cycle */
         add_memory(r, "DRAM", "2:1", 10e9);
     }
-    convert(&m, NULL, 0, &a); /* most threads, then the widest */
+    convert(NULL, 0, &a); /* most threads, then the widest */
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 4, 1e-12);
     assert_near(a.mac_per_cycle[CARM_SOL_FP32], 0, 0); /* measured with 1 thread alone */
-    convert(&m, "", 1, &a);
+    convert("", 1, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 1, 1e-12);
     assert_near(a.mac_per_cycle[CARM_SOL_FP32], 2, 1e-12);
     assert_int_equal(a.levels[0].capacity, 32000); /* one core's */
-    convert(&m, "avx2", 0, &a);
+    convert("avx2", 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 16, 1e-12);
-    convert(&m, "sse", 2, &a);
+    convert("sse", 2, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 3, 1e-12);
     refuse(
-        &m, "avx", 0,
+        "avx", 0,
         "the model has no roofs that an estimate takes for avx; it has avx2 dp with 2, avx512 dp with 1, avx512 "
         "sp with 1, sse dp with 2, avx512 dp with 2 threads: choose among these, or measure "
         "others with `carm build`");
     m.model.nroofs = 1;
     refuse(
-        &m, NULL, 3,
+        NULL, 3,
         "the model has no roofs that an estimate takes for any ISA with 3; it has avx2 dp with 2 threads: "
         "choose among these, or measure others with `carm build`");
     m.model.nroofs = 0;
     refuse(
-        &m, NULL, 0,
+        NULL, 0,
         "the model has no roofs that an estimate takes for any ISA; it has none with any threads: choose among "
         "these, or measure others with `carm build`");
 }
 
-TEST(levels_that_are_not_resolved)
+TEST_BETWEEN(levels_that_are_not_resolved, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
     m.roofs[0].nmemory = 0;
     m.model.nlevels = 0;
-    add_level(&m, "L1", 32768, 32000, true);
-    add_level(&m, "L2", 1 << 20, 777, false); /* a knee that is none */
-    add_level(&m, "L3", 0, 0, false);         /* the machine's caches know */
-    add_level(&m, "L4", 0, 0, false);         /* nothing is known: left out */
-    add_level(&m, "DRAM", 0, 0, false);
+    add_level("L1", 32768, 32000, true);
+    add_level("L2", 1 << 20, 777, false); /* a knee that is none */
+    add_level("L3", 0, 0, false);         /* the machine's caches know */
+    add_level("L4", 0, 0, false);         /* nothing is known: left out */
+    add_level("DRAM", 0, 0, false);
     add_memory(&m.roofs[0], "L1", "2:1", 400e9);
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_int_equal(a.nlevels, 3);
     assert_int_equal(a.levels[1].capacity, 2 << 20); /* the OS's, two of them */
     assert_near(a.levels[1].byte_per_cycle, 0, 0);
@@ -349,13 +336,13 @@ TEST(levels_that_are_not_resolved)
     for (int i = 1; i <= 9; i++) {
         char name[8];
         (void)snprintf(name, sizeof name, "L%d", i);
-        add_level(&m, name, 4096, 0, false);
+        add_level(name, 4096, 0, false);
     }
-    refuse(&m, NULL, 0, "the model has more than 8 levels of cache");
+    refuse(NULL, 0, "the model has more than 8 levels of cache");
 }
 
 /* Two sockets of 4 cores with 2 hardware threads each: L1 of a core, L2 of two cores, L3 of a socket. */
-TEST(instances_by_threads)
+TEST_BETWEEN(instances_by_threads, make, NULL)
 {
     static const struct {
         int threads;
@@ -364,8 +351,6 @@ TEST(instances_by_threads)
         {1, {1, 1, 1}}, {2, {2, 1, 1}}, {3, {3, 2, 1}},  {4, {4, 2, 1}},
         {5, {5, 3, 2}}, {8, {8, 4, 2}}, {16, {8, 4, 2}},
     };
-    static struct made m;
-    make(&m);
     m.model.machine.cores = 8;
     m.model.machine.threads = 16;
     m.caches[0].shared_by = 2;
@@ -374,27 +359,25 @@ TEST(instances_by_threads)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct carm_sol_arch a;
         m.roofs[0].threads = wanted[i].threads;
-        convert(&m, NULL, 0, &a);
+        convert(NULL, 0, &a);
         for (size_t k = 0; k < 3; k++) {
             assert_int_equal(a.levels[k].capacity, m.levels[k].knee_bytes * wanted[i].instances[k]);
         }
     }
 }
 
-TEST(a_model_without_names_and_clock)
+TEST_BETWEEN(a_model_without_names_and_clock, make, NULL)
 {
-    static struct made m;
     struct carm_sol_arch a;
-    make(&m);
     m.model.machine.cpu[0] = '\0';
     m.model.machine.hostname[0] = '\0';
     m.roofs[0].threads = 1;
-    convert(&m, NULL, 0, &a);
+    convert(NULL, 0, &a);
     assert_string_equal(a.name, "unknown processor");
     assert_string_equal(
         a.source, "carm build on a machine without a name, 2026-01-02T03:04:05Z: avx2, 1 thread");
     m.roofs[0].clock_hz = 0;
-    refuse(&m, NULL, 0, "the model has no core clock for avx2: measure again with `carm build`");
+    refuse(NULL, 0, "the model has no core clock for avx2: measure again with `carm build`");
 }
 
 TEST(the_sample_model)

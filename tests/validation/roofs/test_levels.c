@@ -18,38 +18,37 @@ struct fixture {
     struct carm_curve_point points[128];
     struct carm_curve curve;
 };
+static struct fixture f;
 
-static void open_fixture(struct fixture *f, const char *synthetic, struct carm_build_words words)
+static void open_fixture(const char *synthetic, struct carm_build_words words)
 {
-    memset(f, 0, sizeof *f);
-    f->topo = topo_of(synthetic, NULL);
+    memset(&f, 0, sizeof f);
+    f.topo = topo_of(synthetic, NULL);
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
-        f->cpu.isa[i] = true;
+        f.cpu.isa[i] = true;
     }
-    f->cpu.fma = true;
+    f.cpu.fma = true;
     words.memory = words.memory ? words.memory : "1G";
-    assert_ok(carm_build_configure(&f->config, &words, &f->cpu, f->topo, &err));
-    f->build = (struct carm_build){.config = &f->config, .cpu = &f->cpu, .topo = f->topo};
+    assert_ok(carm_build_configure(&f.config, &words, &f.cpu, f.topo, &err));
+    f.build = (struct carm_build){.config = &f.config, .cpu = &f.cpu, .topo = f.topo};
 }
 
 /* A curve of steps: value[i] up to size[i], the last one to the end. */
-static void draw(struct fixture *f, const double *size, const double *value, size_t n, double first,
-                 double end)
+static void draw(const double *size, const double *value, size_t n, double first, double end)
 {
-    f->curve = (struct carm_curve){.points = f->points};
-    for (double x = first; x <= end && f->curve.npoints < 128; x *= pow(2.0, 1.0 / 3.0)) {
+    f.curve = (struct carm_curve){.points = f.points};
+    for (double x = first; x <= end && f.curve.npoints < 128; x *= pow(2.0, 1.0 / 3.0)) {
         size_t level = 0;
         while (level + 1 < n && x > size[level]) {
             level++;
         }
-        f->points[f->curve.npoints++] = (struct carm_curve_point){.x = x, .value = value[level]};
+        f.points[f.curve.npoints++] = (struct carm_curve_point){.x = x, .value = value[level]};
     }
 }
 
 TEST(defaults_are_one_thread_and_all_cores)
 {
-    struct fixture f;
-    open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
+    open_fixture(two_sockets, (struct carm_build_words){.isa = NULL});
     assert_int_equal(f.config.nthreads, 3);
     assert_int_equal(f.config.threads[0], 1);
     assert_int_equal(f.config.threads[1], 4); /* the cores of one socket, which share its L3 */
@@ -58,9 +57,8 @@ TEST(defaults_are_one_thread_and_all_cores)
     assert_int_equal(f.config.isas[0], CARM_AVX512);
     assert_int_equal(f.config.reps, 8192);
     assert_int_equal(f.config.nmixes, 7);
-    open_fixture(
-        &f, two_sockets,
-        (struct carm_build_words){.threads = "all,4,1,4", .isa = "sse,avx2", .ldst = "nt,1:1,2:1"});
+    open_fixture(two_sockets, (struct carm_build_words){
+                                  .threads = "all,4,1,4", .isa = "sse,avx2", .ldst = "nt,1:1,2:1"});
     assert_int_equal(f.config.nthreads, 3);
     assert_int_equal(f.config.threads[2], 16);
     assert_int_equal(f.config.isas[0], CARM_AVX2); /* the widest finds the levels */
@@ -71,31 +69,29 @@ TEST(defaults_are_one_thread_and_all_cores)
 /* Both sockets' caches count where both are used; memory is past eight times all of them. */
 TEST(the_sweep_leaves_every_cache)
 {
-    struct fixture f;
-    open_fixture(&f, two_sockets, (struct carm_build_words){.threads = "1,8", .memory = "4G"});
+    open_fixture(two_sockets, (struct carm_build_words){.threads = "1,8", .memory = "4G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 1024 * MIB);
     /* the first of 1 and 8 threads keeps all of one set's memory, the others an eighth each */
     f.config.memory_bytes = (uint64_t)(1.875 * 100 * MIB);
     assert_int_equal(carm_build_curve_end(&f.build, 8), 100 * MIB);
     assert_int_equal(carm_build_curve_end(&f.build, 1), 100 * MIB);
-    open_fixture(&f, two_sockets, (struct carm_build_words){.levels = "L1,L2"});
+    open_fixture(two_sockets, (struct carm_build_words){.levels = "L1,L2"});
     assert_int_equal(carm_build_curve_end(&f.build, 2), 2.5 * 2 * MIB);
-    open_fixture(&f, "pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
+    open_fixture("pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
                  (struct carm_build_words){.memory = "8G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 8 * 480 * MIB);
 }
 
 TEST(working_sets_lie_inside_their_level)
 {
-    struct fixture f;
     struct carm_build_levels levels;
     const double value[] = {800e9, 270e9, 110e9, 43e9};
-    open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
+    open_fixture(two_sockets, (struct carm_build_words){.isa = NULL});
     for (int threads = 1; threads <= 8; threads *= 8) {
         /* with 8 threads: eight L1 and L2, two L3 */
         const double shared = threads == 8 ? 2.0 : 1.0;
         const double size[] = {48 * KIB * threads, 1 * MIB * threads, 32 * MIB * shared};
-        draw(&f, size, value, 4, 2 * KIB * threads, 1024 * MIB);
+        draw(size, value, 4, 2 * KIB * threads, 1024 * MIB);
         carm_build_find_levels(&f.build, threads, &f.curve, NULL, NULL, &levels);
         assert_int_equal(levels.n, 4);
         double below = 0.0;
@@ -119,13 +115,12 @@ TEST(working_sets_lie_inside_their_level)
 /* 480 MiB by the OS, 100 of them ours: half of the reported size would be memory. */
 TEST(a_misreported_cache_is_said)
 {
-    struct fixture f;
     struct carm_build_levels levels;
     const double size[] = {48 * KIB, 2 * MIB, 100 * MIB};
     const double value[] = {500e9, 120e9, 29e9, 15e9};
-    open_fixture(&f, "pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
+    open_fixture("pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
                  (struct carm_build_words){.isa = NULL});
-    draw(&f, size, value, 4, 2 * KIB, 1024 * MIB);
+    draw(size, value, 4, 2 * KIB, 1024 * MIB);
     carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
     const struct carm_build_level *l3 = &levels.levels[2];
     assert_non_null(strstr(l3->note, "the OS reports 480 MiB"));
@@ -138,12 +133,11 @@ TEST(a_misreported_cache_is_said)
  * size, the last at a part of what is left. */
 TEST(early_ends_are_not_believed)
 {
-    struct fixture f;
     struct carm_build_levels levels;
     const double size[] = {10 * KIB, 1 * MIB, 9 * MIB};
     const double value[] = {800e9, 270e9, 110e9, 43e9};
-    open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
-    draw(&f, size, value, 4, 2 * KIB, 1024 * MIB);
+    open_fixture(two_sockets, (struct carm_build_words){.isa = NULL});
+    draw(size, value, 4, 2 * KIB, 1024 * MIB);
     carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
     const struct carm_build_level *l1 = &levels.levels[0];
     const struct carm_build_level *l3 = &levels.levels[2];
@@ -158,16 +152,15 @@ TEST(early_ends_are_not_believed)
 /* A curve of more threads that is too restless for a plateau: the cache is the same one. */
 TEST(unclear_caches_are_borrowed)
 {
-    struct fixture f;
     struct carm_build_levels one;
     struct carm_build_levels two;
     const double value[] = {800e9, 270e9, 110e9, 43e9};
     const double size1[] = {48 * KIB, 1 * MIB, 32 * MIB};
-    open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
-    draw(&f, size1, value, 4, 2 * KIB, 1024 * MIB);
+    open_fixture(two_sockets, (struct carm_build_words){.isa = NULL});
+    draw(size1, value, 4, 2 * KIB, 1024 * MIB);
     carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &one);
     const double size2[] = {96 * KIB, 2 * MIB, 32 * MIB};
-    draw(&f, size2, value, 4, 4 * KIB, 1024 * MIB);
+    draw(size2, value, 4, 4 * KIB, 1024 * MIB);
     for (size_t i = 0; i < f.curve.npoints; i++) {
         if (f.points[i].x > 96 * KIB && f.points[i].x < 2 * MIB) {
             f.points[i].value *= i % 2 ? 0.6 : 1.0;
@@ -200,13 +193,12 @@ TEST(unclear_caches_are_borrowed)
  * are not. */
 TEST(a_wandering_clock_hides_nothing)
 {
-    struct fixture f;
     struct carm_build_levels levels;
     double clocks[128];
     const double size[] = {48 * KIB, 1 * MIB, 32 * MIB};
     const double value[] = {800e9, 270e9, 110e9, 43e9};
-    open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
-    draw(&f, size, value, 4, 2 * KIB, 1024 * MIB);
+    open_fixture(two_sockets, (struct carm_build_words){.isa = NULL});
+    draw(size, value, 4, 2 * KIB, 1024 * MIB);
     for (size_t i = 0; i < f.curve.npoints; i++) {
         clocks[i] = i % 3 ? 4.4e9 : 3.5e9;
         if (f.points[i].x <= 1 * MIB) {
@@ -224,12 +216,11 @@ TEST(a_wandering_clock_hides_nothing)
 
 TEST(levels_without_reported_caches)
 {
-    struct fixture f;
     struct carm_build_levels levels;
     const double size[] = {32 * KIB, 1 * MIB};
     const double value[] = {400e9, 90e9, 20e9};
-    open_fixture(&f, "pack:1 core:2 pu:1", (struct carm_build_words){.isa = NULL});
-    draw(&f, size, value, 3, 2 * KIB, 512 * MIB);
+    open_fixture("pack:1 core:2 pu:1", (struct carm_build_words){.isa = NULL});
+    draw(size, value, 3, 2 * KIB, 512 * MIB);
     carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
     assert_int_equal(levels.n, 3);
     assert_string_equal(levels.levels[1].name, "L2");
@@ -246,7 +237,6 @@ TEST(a_late_end_needs_the_fastest_rounds)
 {
     enum { POINTS = 128 };
     static struct carm_series points[POINTS];
-    struct fixture f;
     const double size[] = {48 * KIB, 1 * MIB, 32 * MIB, 71 * MIB};
     const double slowed[] = {800e9, 270e9, 60e9, 57e9, 43e9};
     const double full[] = {800e9, 270e9, 110e9, 57e9, 43e9};
@@ -254,13 +244,13 @@ TEST(a_late_end_needs_the_fastest_rounds)
         struct carm_build_levels levels;
         double clocks[CARM_CURVE_POINTS_MAX];
         struct carm_curve curve = {.npoints = 0};
-        open_fixture(&f, two_sockets, (struct carm_build_words){.isa = NULL});
+        open_fixture(two_sockets, (struct carm_build_words){.isa = NULL});
         struct carm_build_set set = {.build = &f.build, .threads = 1};
         struct carm_build_sweep sweep = {.set = &set, .points = points};
         const struct carm_clock clock = {.tsc_hz = 3e9};
         f.build.clock = &clock;
         memset(points, 0, sizeof points);
-        draw(&f, size, slowed, 5, 2 * KIB, 1024 * MIB);
+        draw(size, slowed, 5, 2 * KIB, 1024 * MIB);
         for (sweep.n = 0; sweep.n < f.curve.npoints; sweep.n++) {
             struct carm_series *p = &points[sweep.n];
             const double x = f.points[sweep.n].x;
@@ -295,11 +285,10 @@ TEST(a_step_at_the_reported_size_is_a_cache)
     static const double sizes[] = {48 * KIB, 1 * MIB, 32 * MIB, 1e12};
     static const double values[] = {480e9, 90e9, 24e9, 16e9};
     static const double flat[] = {110e9, 90e9, 24e9, 16e9};
-    struct fixture f;
     struct carm_build_levels levels;
-    open_fixture(&f, two_sockets, (struct carm_build_words){.threads = "1"});
+    open_fixture(two_sockets, (struct carm_build_words){.threads = "1"});
     for (int plain = 0; plain < 2; plain++) {
-        draw(&f, sizes, plain ? flat : values, 4, 3 * KIB, 1024 * MIB);
+        draw(sizes, plain ? flat : values, 4, 3 * KIB, 1024 * MIB);
         for (size_t i = 0; i < f.curve.npoints && f.points[i].x <= 48 * KIB; i++) {
             f.points[i].value *= i % 3 == 0 ? 1.0 : i % 3 == 1 ? 0.72 : 0.86;
         }
