@@ -45,40 +45,37 @@ struct judged {
     struct carm_bounds bounds;
     struct carm_verdict verdict;
 };
+static struct judged j;
 
 /* A loop of one piece: its last instruction jumps back. cycles: of an iteration, measured */
-static void judge(struct judged *j, const uint8_t *bytes, size_t n, double cycles)
+static void judge(const uint8_t *bytes, size_t n, double cycles)
 {
     struct carm_verdict_code about = {.scalar = true};
-    memset(j, 0, sizeof *j);
-    j->code.inner = true;
-    j->code.at = 0x1000;
-    j->code.iterations = 1000.0;
-    j->code.pieces = calloc(1, sizeof *j->code.pieces);
-    j->code.npieces = 1;
-    assert_non_null(j->code.pieces);
-    assert_ok(carm_flow_ops_decode(bytes, n, 0x1000, 1000.0, &j->code.ops, &j->code.nops,
-                                   &j->code.ops_room, &err));
-    j->code.pieces[0] = (struct carm_code_piece){.at = 0x1000,
-                                                 .end = 0x1000 + n,
-                                                 .n = j->code.nops,
-                                                 .executions = 1000.0,
-                                                 .target = 0x1000,
-                                                 .taken = 999.0,
-                                                 .jumps = true,
-                                                 .falls = true};
-    j->in.rates.theory = &zen;
-    j->in.clock_hz = clock_hz;
-    assert_ok(carm_run_code_input(&j->code, &j->graph, &j->in, j->units, j->chain, &err));
-    about.sums = carm_graph_is_sum(&j->graph);
-    carm_bounds_find(&j->in, &j->bounds);
-    carm_verdict_find(&j->bounds, cycles / clock_hz, 0.5, &about, &j->verdict);
-}
-
-static void done(struct judged *j)
-{
-    carm_graph_close(&j->graph);
-    carm_code_close(&j->code);
+    carm_graph_close(&j.graph);
+    carm_code_close(&j.code);
+    memset(&j, 0, sizeof j);
+    j.code.inner = true;
+    j.code.at = 0x1000;
+    j.code.iterations = 1000.0;
+    j.code.pieces = calloc(1, sizeof *j.code.pieces);
+    j.code.npieces = 1;
+    assert_non_null(j.code.pieces);
+    assert_ok(carm_flow_ops_decode(bytes, n, 0x1000, 1000.0, &j.code.ops, &j.code.nops,
+                                   &j.code.ops_room, &err));
+    j.code.pieces[0] = (struct carm_code_piece){.at = 0x1000,
+                                                .end = 0x1000 + n,
+                                                .n = j.code.nops,
+                                                .executions = 1000.0,
+                                                .target = 0x1000,
+                                                .taken = 999.0,
+                                                .jumps = true,
+                                                .falls = true};
+    j.in.rates.theory = &zen;
+    j.in.clock_hz = clock_hz;
+    assert_ok(carm_run_code_input(&j.code, &j.graph, &j.in, j.units, j.chain, &err));
+    about.sums = carm_graph_is_sum(&j.graph);
+    carm_bounds_find(&j.in, &j.bounds);
+    carm_verdict_find(&j.bounds, cycles / clock_hz, 0.5, &about, &j.verdict);
 }
 
 static const struct carm_lower_bound *bound_of(const struct carm_bounds *b, enum carm_limit limit,
@@ -92,7 +89,7 @@ static const struct carm_lower_bound *bound_of(const struct carm_bounds *b, enum
     return NULL;
 }
 
-#define JUDGE(j, bytes, cycles) judge(j, bytes, sizeof(bytes), cycles)
+#define JUDGE(bytes, cycles) judge(bytes, sizeof(bytes), cycles)
 
 TEST(window)
 {
@@ -102,7 +99,6 @@ TEST(window)
     static const uint8_t end[] = {0x48, 0x83, 0xc7, 0x08, 0x48, 0x39, 0xf7, 0x75, 0xc3};
     struct carm_graph_latencies latencies = {.load = 4.0, .load_vector = 7.0};
     struct carm_graph_window window = {.width = 6.0};
-    struct judged j;
     double cycles = 0.0;
     for (int i = 0; i < 12; i++) {
         memcpy(code + 4 + 4 * i, mul, sizeof mul);
@@ -110,7 +106,7 @@ TEST(window)
     memcpy(code + 4 + 12 * 4, end, sizeof end);
     latencies.of[CARM_OPCODE_FP_MUL][CARM_OPCODE_SCALAR][CARM_OPCODE_DP] = 3.0;
     latencies.of[CARM_OPCODE_INT_ADD][CARM_OPCODE_GP][CARM_OPCODE_INT64] = 1.0;
-    JUDGE(&j, code, 10.0);
+    JUDGE(code, 10.0);
     /* iterations are independent: 15 instructions at 6 in a cycle */
     assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_near(cycles, 15.0 / 6.0, 0.02);
@@ -122,11 +118,10 @@ TEST(window)
     window = (struct carm_graph_window){.width = 6.0, .vector_queue = 24};
     assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_true(cycles > 12.0 && cycles < 23.0);
-    done(&j);
     /* a chain is one in a window, too, and ends where the loop does */
     static const uint8_t sum[] = {0xf2, 0x0f, 0x59, 0x07, 0x48, 0x83, 0xc7,
                                   0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
-    JUDGE(&j, sum, 3.1);
+    JUDGE(sum, 3.1);
     window = (struct carm_graph_window){.width = 6.0, .reorder = 320};
     assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_near(cycles, 3.0, 0.02);
@@ -137,7 +132,6 @@ TEST(window)
         UINT64_C(1) << CARM_REG_VECTOR; /* each goes on where the last one ended */
     assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
     assert_near(cycles, 3.0, 0.02);
-    done(&j);
 }
 
 TEST(chain)
@@ -145,8 +139,7 @@ TEST(chain)
     /* addsd xmm0, [rdi]; add rdi, 8; cmp rdi, rsi; jne */
     static const uint8_t sum[] = {0xf2, 0x0f, 0x58, 0x07, 0x48, 0x83, 0xc7,
                                   0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
-    struct judged j;
-    JUDGE(&j, sum, 3.1);
+    JUDGE(sum, 3.1);
     assert_near(j.graph.cycles, 3.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
     assert_near(j.verdict.explains, 3.0 / 3.1, 1e-6);
@@ -158,18 +151,15 @@ TEST(chain)
      * again and as much in place of the chain */
     assert_near(j.verdict.loop.high, 3.1 / 0.5, 1e-6);
     assert_near(j.verdict.loop.low, 3.1 / (0.1 + 2.0), 0.01);
-    done(&j);
     /* the same loop in a time that the chain does not explain */
-    JUDGE(&j, sum, 6.0);
+    JUDGE(sum, 6.0);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_UNKNOWN);
     assert_int_equal(j.verdict.second, CARM_LIMIT_CHAIN);
     assert_int_equal(j.verdict.nadvice, 0);
-    done(&j);
     /* faster than the chain can be: the bound is refuted */
-    JUDGE(&j, sum, 2.0);
+    JUDGE(sum, 2.0);
     assert_true(j.verdict.bounds.of[0].refuted);
     assert_int_not_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
-    done(&j);
 }
 
 TEST(multiplications)
@@ -177,13 +167,11 @@ TEST(multiplications)
     /* xor rax, rcx; imul rax, rdx; add rcx, 1; cmp rcx, rsi; jne */
     static const uint8_t hash[] = {0x48, 0x31, 0xc8, 0x48, 0x0f, 0xaf, 0xc2, 0x48,
                                    0x83, 0xc1, 0x01, 0x48, 0x39, 0xf1, 0x75, 0xf0};
-    struct judged j;
-    JUDGE(&j, hash, 4.1);
+    JUDGE(hash, 4.1);
     assert_near(j.graph.cycles, 4.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
     assert_non_null(strstr(j.chain, "3 of int-mul"));
     assert_int_equal(j.verdict.advice[0].code, CARM_ADVICE_INTERLEAVE); /* no sum */
-    done(&j);
 }
 
 /* Ciphers and hashes are chains of instructions of their own: aesenc xmm0, xmm1 or the others; dec rdi; jne */
@@ -197,11 +185,9 @@ TEST(ciphers)
         {{0x0f, 0x38, 0xcb, 0xd1, 0x48, 0xff, 0xcf, 0x75, 0xf7}, 9, CARM_OPCODE_SHA256},
         {{0x66, 0x0f, 0x3a, 0x44, 0xc1, 0, 0x48, 0xff, 0xcf, 0x75, 0xf5}, 11, CARM_OPCODE_CLMUL}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct judged j;
-        judge(&j, all[i].code, all[i].n, 4.0);
+        judge(all[i].code, all[i].n, 4.0);
         assert_near(j.graph.of[all[i].of], j.graph.cycles, 1e-6);
         assert_true(j.graph.cycles > 0.0);
-        done(&j);
     }
 }
 
@@ -213,15 +199,12 @@ TEST(x87)
     /* two sums in turn: fxch before that load */
     static const uint8_t two[] = {0xd9, 0xc9, 0xdb, 0x2f, 0x48, 0x83, 0xc7, 0x10,
                                   0xde, 0xc1, 0x48, 0x39, 0xf7, 0x75, 0xf1};
-    struct judged j;
-    JUDGE(&j, sum, 7.1);
+    JUDGE(sum, 7.1);
     assert_near(j.graph.cycles, 7.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
     assert_non_null(strstr(j.chain, "x87-add"));
-    done(&j);
-    JUDGE(&j, two, 3.6);
+    JUDGE(two, 3.6);
     assert_near(j.graph.cycles, 3.5, 0.06);
-    done(&j);
 }
 
 TEST(divider)
@@ -232,12 +215,10 @@ TEST(divider)
                                    0x0f, 0x51, 0xc0, 0xf2, 0x0f, 0x11, 0x02, 0x48, 0x83,
                                    0xc7, 0x08, 0x48, 0x83, 0xc6, 0x08, 0x48, 0x83, 0xc2,
                                    0x08, 0x48, 0x39, 0xcf, 0x75, 0xdf};
-    struct judged j;
-    JUDGE(&j, code, 14.0);
+    JUDGE(code, 14.0);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_DIVIDER);
     assert_near(j.verdict.explains, 13.4 / 14.0, 1e-6);
     assert_true(j.graph.cycles < 1.01); /* nothing is carried but addresses */
-    done(&j);
 }
 
 TEST(memory_chain)
@@ -253,19 +234,15 @@ TEST(memory_chain)
     static const uint8_t moves[] = {0xf2, 0x0f, 0x10, 0x47, 0xf8, 0xf2, 0x0f, 0x58,
                                     0xc1, 0xf2, 0x0f, 0x11, 0x07, 0x48, 0x83, 0xc7,
                                     0x08, 0x48, 0x39, 0xf7, 0x75, 0xea};
-    struct judged j;
-    JUDGE(&j, code, 13.1);
+    JUDGE(code, 13.1);
     assert_near(j.graph.cycles, 13.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_FORWARDING);
     assert_int_equal(j.verdict.advice[0].code, CARM_ADVICE_KEEP_IN_REGISTER);
-    done(&j);
-    JUDGE(&j, straddles, 20.0);
+    JUDGE(straddles, 20.0);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_FORWARDING);
     assert_true(j.graph.accesses[2].straddles);
-    done(&j);
-    JUDGE(&j, moves, 13.1);
+    JUDGE(moves, 13.1);
     assert_near(j.graph.cycles, 13.0, 1e-6);
-    done(&j);
 }
 
 /* A tree: the load of the next node's address waits for the line that the comparison's load brings. */
@@ -279,19 +256,16 @@ TEST(fields)
                                         0x02, 0x48, 0x83, 0xee, 0x01, 0x75, 0xf1};
     static const double beyond[] = {0.0, 100.0, 0.0, 0.0, 0.0};
     const struct carm_graph_latencies latencies = {.load = 4.0, .beyond = beyond};
-    struct judged j;
     struct carm_graph missing;
-    JUDGE(&j, one_line, 10.0);
+    JUDGE(one_line, 10.0);
     assert_ok(carm_graph_open(&missing, &j.code, &latencies, &err));
     assert_near(missing.cycles, 104.0, 1e-6);
     assert_true(missing.accesses[1].on_chain);
     carm_graph_close(&missing);
-    done(&j);
-    JUDGE(&j, next_line, 10.0);
+    JUDGE(next_line, 10.0);
     assert_ok(carm_graph_open(&missing, &j.code, &latencies, &err));
     assert_near(missing.cycles, 4.0, 1e-6);
     carm_graph_close(&missing);
-    done(&j);
 }
 
 TEST(patterns)
@@ -302,18 +276,15 @@ TEST(patterns)
     static const uint8_t gather[] = {0x8b, 0x07, 0xf2, 0x0f, 0x58, 0x04, 0xc6, 0xf2,
                                      0x0f, 0x58, 0x0a, 0x48, 0x83, 0xc7, 0x04, 0x48,
                                      0x01, 0xda, 0x48, 0x39, 0xcf, 0x75, 0xe9};
-    struct judged j;
-    JUDGE(&j, chase, 4.0);
+    JUDGE(chase, 4.0);
     assert_near(j.graph.cycles, 4.0, 1e-6);
     assert_int_equal(j.graph.accesses[0].pattern, CARM_PATTERN_INDIRECT);
     assert_true(j.graph.accesses[0].on_chain);
-    done(&j);
-    JUDGE(&j, gather, 3.0);
+    JUDGE(gather, 3.0);
     assert_int_equal(j.graph.accesses[0].pattern, CARM_PATTERN_STRIDE);
     assert_int_equal(j.graph.accesses[0].stride, 4);
     assert_int_equal(j.graph.accesses[1].pattern, CARM_PATTERN_INDIRECT);
     assert_int_equal(j.graph.accesses[2].pattern, CARM_PATTERN_REGULAR);
-    done(&j);
 }
 
 TEST(units)
@@ -322,14 +293,12 @@ TEST(units)
     static const uint8_t fma[] = {0xc4, 0xc2, 0xbd, 0xb8, 0xc1, 0xc4, 0xc2, 0xbd, 0xb8,
                                   0xc9, 0xc4, 0xc2, 0xbd, 0xb8, 0xd1, 0xc4, 0xc2, 0xbd,
                                   0xb8, 0xd9, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xe6};
-    struct judged j;
-    JUDGE(&j, fma, 4.0);
+    JUDGE(fma, 4.0);
     assert_near(j.graph.cycles, 4.0, 1e-6);
     assert_int_equal(j.verdict.limit, CARM_LIMIT_CHAIN);
     assert_int_equal(j.in.nunits, 2);
     assert_string_equal(j.units[0].isa, "avx2");
     assert_near(j.units[0].count, 4.0, 1e-9);
-    done(&j);
 }
 
 /* The next instructions wait for all of a piece that ends with a mispredicted jump. */
@@ -338,8 +307,7 @@ TEST(resolves)
     /* movzx eax, byte [rdi]; inc rdi; movsxd rax, [rsi+rax*4]; add rax, rsi; jmp rax */
     static const uint8_t dispatch[] = {0x0f, 0xb6, 0x07, 0x48, 0xff, 0xc7, 0x48, 0x63,
                                        0x04, 0x86, 0x48, 0x01, 0xf0, 0xff, 0xe0};
-    struct judged j;
-    JUDGE(&j, dispatch, 20.0);
+    JUDGE(dispatch, 20.0);
     j.code.pieces[0].jumps = j.code.pieces[0].falls = false;
     j.code.pieces[0].indirect = true;
     /* two targets, entered alike, whose instructions are not looked at here */
@@ -369,7 +337,6 @@ TEST(resolves)
     j.code.ops[j.code.nops - 1].flags |= CARM_OPCODE_CALL;
     assert_false(carm_code_is_target(&code, 1));
     assert_true(carm_code_is_target(&code, 2));
-    done(&j);
 }
 
 /* Estimates come after bounds, and two bounds that are alike are both named. */
@@ -549,9 +516,8 @@ TEST(splits)
     static const uint8_t loads[] = {0xc5, 0xfc, 0x28, 0x07, 0x48, 0x83, 0xc7,
                                     0x20, 0x48, 0x39, 0xf7, 0x75, 0xf3};
     struct carm_bounds bounds;
-    struct judged j;
     double before = 0.0, after = 0.0;
-    JUDGE(&j, loads, 1.0);
+    JUDGE(loads, 1.0);
     for (size_t i = 0; i < j.bounds.n; i++) {
         before = j.bounds.of[i].limit == CARM_LIMIT_LOADS ? j.bounds.of[i].seconds : before;
     }
@@ -577,18 +543,16 @@ TEST(splits)
     assert_near(before, 0.25 / clock_hz, 1e-6 / clock_hz);
     j.in.rates.model = NULL;
     assert_near(after, 0.5 / clock_hz, 1e-6 / clock_hz); /* half of them take as long as two */
-    done(&j);
 }
 
 /* The bound of a kind whose origin has the words; NULL = none */
 TEST(code_lines)
 {
     struct carm_microarchitecture lines = zen;
-    struct judged j;
     /* the loop of test_chain, moved across a line: 13 bytes from 0x1038 on */
     static const uint8_t sum[] = {0xf2, 0x0f, 0x58, 0x07, 0x48, 0x83, 0xc7,
                                   0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
-    JUDGE(&j, sum, 3.1);
+    JUDGE(sum, 3.1);
     lines.code_line = 64.0;
     for (int crosses = 0; crosses < 2; crosses++) {
         struct carm_bounds_input in = {.rates.theory = &lines, .clock_hz = clock_hz};
@@ -603,7 +567,6 @@ TEST(code_lines)
         assert_true(!b || (b->unrolls && fabs(b->seconds * clock_hz - 1.999) < 1e-6));
         carm_graph_close(&graph);
     }
-    done(&j);
 }
 
 /* Bounds of memory with pages of 4 KiB, by a model that has them. */
@@ -760,9 +723,8 @@ TEST(locks)
     const struct carm_model model = {.core = &lock, .ncore = 1};
     const struct carm_verdict_code code = {.scalar = true};
     struct carm_verdict v;
-    struct judged j;
     char text[128];
-    judge(&j, bytes, sizeof bytes, 17.0);
+    judge(bytes, sizeof bytes, 17.0);
     assert_near(j.in.locked, 2.0, 1e-9);
     j.in.rates.model = &model;
     j.in.split_loads[3] = 0.0;
@@ -773,7 +735,6 @@ TEST(locks)
     const struct carm_verdict_kept kept = carm_verdict_keep(&v);
     assert_string_equal(carm_verdict_limited_by(text, sizeof text, &kept),
                         "dependent operations (atomic)");
-    done(&j);
 }
 
 /* A column of a matrix: a load and a store that each need a walk. Walks of 4 KiB pages take 6 and 3 ns, of 2 MiB pages 3
