@@ -80,42 +80,24 @@ TEST(points_are_placed_under_mixed_roofs)
     struct carm_place_choices *choices = NULL;
     struct carm_place_choice choice;
     struct carm_placed d[3];
-    const struct carm_point points[] = {{.name = "a",
-                                         .flops = 1e6,
-                                         .bytes = 1e8,
-                                         .dram_bytes = -1,
-                                         .seconds = 1,
-                                         .threads = 1,
-                                         .isa = "avx512",
-                                         .precision = "dp",
-                                         .metric = ""},
-                                        {.name = "b",
-                                         .flops = 1e6,
-                                         .bytes = 1e8,
-                                         .dram_bytes = -1,
-                                         .seconds = 1,
-                                         .threads = 1,
-                                         .isa = "avx512",
-                                         .precision = "dp",
-                                         .metric = "",
-                                         .cores = "p:0.50 e:0.50"},
-                                        {.name = "c",
-                                         .flops = 1e6,
-                                         .bytes = 1e8,
-                                         .dram_bytes = -1,
-                                         .seconds = 1,
-                                         .threads = 1,
-                                         .isa = "avx512",
-                                         .precision = "dp",
-                                         .metric = "",
-                                         .cores = "p:0.90 lp:0.10"}};
+    static const char *const cores[] = {NULL, "p:0.50 e:0.50", "p:0.90 lp:0.10"};
+    struct carm_point point = {.name = "a",
+                               .flops = 1e6,
+                               .bytes = 1e8,
+                               .dram_bytes = -1,
+                               .seconds = 1,
+                               .threads = 1,
+                               .isa = "avx512",
+                               .precision = "dp",
+                               .metric = ""};
     const struct carm_place_words words = {.isa = NULL};
     assert_ok(carm_kinds_put(m, p, &err));
     assert_ok(carm_kinds_put(m, e, &err));
     assert_ok(carm_place_choices_open(&choices, m, &words, &err));
     for (int i = 0; i < 3; i++) {
-        carm_place_choose(choices, &points[i], &choice);
-        carm_placed_places(&d[i], &points[i], &choice, NULL, "", false);
+        point.cores = cores[i];
+        carm_place_choose(choices, &point, &choice);
+        carm_placed_places(&d[i], &point, &choice, NULL, "", false);
         assert_true(d[i].has[0]);
         assert_true((strstr(choice.note, "roofs mixed of 50% of p cores and 50% of e cores") !=
                      NULL) == (i == 1));
