@@ -110,4 +110,22 @@ TEST(coverage)
     }
 }
 
+/* Eight pairs of short commands, and what the machine did meanwhile. No time decides. */
+TEST(commands_run_in_pairs)
+{
+    struct carm_pairs_how how = {
+        .command = {"sleep 0.002", "sleep 0.004"}, .budget = 1e-3, .threshold = 0.05};
+    struct carm_pairs p;
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_int_equal(p.n, CARM_PAIRS_LEAST); /* the budget ends before */
+    assert_true(p.wall.seconds[0] >= 2e-3 && p.wall.seconds[1] >= 4e-3);
+    assert_true(p.processor.seconds[0] > 0.0 && p.processor.seconds[0] < p.wall.seconds[0]);
+    assert_true(p.shared >= 0.0 && p.shared <= 1.0);
+    assert_true(p.clock >= 0.0 && p.clock < 100.0);
+    assert_true(p.others >= 0.0 || p.others == -1.0);
+    how.command[1] = "exit 3";
+    assert_int_equal(carm_pairs_run(&how, &p, &err), -CARM_EINVAL);
+    assert_non_null(strstr(err.text, "3"));
+}
+
 RUN_TESTS(NULL, NULL)
