@@ -157,7 +157,7 @@ char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, boo
 
 char *carm_text_cut_begin(char *dst, size_t size, const char *src, size_t columns, bool ascii)
 {
-    char clean[256];
+    char clean[1024];
     const char *mark = ascii ? "..." : "\u2026", *at = clean;
     carm_text_clean(clean, sizeof clean, src, ascii);
     const size_t wide = carm_text_width(clean);
@@ -171,6 +171,22 @@ char *carm_text_cut_begin(char *dst, size_t size, const char *src, size_t column
         } while (((unsigned char)*at & 0xc0) == 0x80);
     }
     snprintf(dst, size, "%s%s", mark, at);
+    return dst;
+}
+
+char *carm_text_cut_middle(char *dst, size_t size, const char *src, size_t columns, bool ascii)
+{
+    char begin[1024], end[1024];
+    carm_text_clean(begin, sizeof begin, src, ascii);
+    if (carm_text_width(begin) <= columns) {
+        snprintf(dst, size, "%s", begin);
+        return dst;
+    }
+    const size_t mark = ascii ? 3 : 1, half = columns / 2;
+    carm_text_cut(begin, sizeof begin, src, half + mark, ascii);
+    begin[strlen(begin) - strlen(ascii ? "..." : "\u2026")] = '\0';
+    snprintf(dst, size, "%s%s", begin,
+             carm_text_cut_begin(end, sizeof end, src, columns - half, ascii));
     return dst;
 }
 

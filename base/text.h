@@ -40,6 +40,9 @@ char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, boo
 /* The same, cut at its begin, with the mark there: for names of hosts and layers, which differ at their ends. */
 char *carm_text_cut_begin(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
+/* The same, cut in its middle: for names that end with file and line. */
+char *carm_text_cut_middle(char *dst, size_t size, const char *src, size_t columns, bool ascii);
+
 /* Columns that a clean UTF-8 string takes, one for each character. */
 size_t carm_text_width(const char *s);
 

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,10 +128,19 @@ static void print_ceilings(const struct carm_model *model)
     }
 }
 
+__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *fmt, ...)
+{
+    const size_t used = strlen(text);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text + used, size - used, fmt, ap);
+    va_end(ap);
+}
+
 /* The answer in a sentence: the highest roofs of the most threads, and whether roofs are disturbed. */
 static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
 {
-    char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32];
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32], text[512] = "";
     const struct carm_roofs *r = &model->roofs[0];
     const struct carm_roofs *whose = r;
     for (size_t i = 1; i < model->nroofs; i++) {
@@ -143,23 +153,26 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     for (size_t k = model->nlevels; k-- > 0 && !memory;) {
         memory = carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
     }
-    printf("%s, %s %s:", carm_roofs_threads(b, sizeof b, r), r->isa, r->precision);
+    add(text, sizeof text, "%s, %s %s:", carm_roofs_threads(b, sizeof b, r), r->isa, r->precision);
     if (peak) {
-        printf(" peak %s (%s%s%s)", carm_text_si(a, sizeof a, peak->rate, unit),
-               whose != r ? whose->isa : "", whose != r ? " " : "", peak->op);
+        add(text, sizeof text, " peak %s (%s%s%s)", carm_text_si(a, sizeof a, peak->rate, unit),
+            whose != r ? whose->isa : "", whose != r ? " " : "", peak->op);
         if (plain && plain != peak) {
-            printf(", %s alone %s", plain->op, carm_text_si(a, sizeof a, plain->rate, unit));
+            add(text, sizeof text, ", %s alone %s", plain->op,
+                carm_text_si(a, sizeof a, plain->rate, unit));
         }
-        printf("%s", memory ? "," : "");
+        add(text, sizeof text, "%s", memory ? "," : "");
     }
     if (memory) {
-        printf(" %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"), memory->level);
+        add(text, sizeof text, " %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"),
+            memory->level);
     }
     if (disturbed) {
-        printf("; %zu of %zu roofs stayed disturbed\n\n", disturbed, points);
+        add(text, sizeof text, "; %zu of %zu roofs stayed disturbed", disturbed, points);
     } else {
-        printf("; no roof stayed disturbed\n\n");
+        add(text, sizeof text, "; no roof stayed disturbed");
     }
+    carm_opt_print_wrapped("", 0, "%s\n", text);
 }
 
 /* The note on peaks that comes before all others: one sentence, with the reason of the first. */
@@ -191,20 +204,23 @@ static void print_peaks(const struct carm_model *model)
 /* The roofs of one set for the model's mix of loads and stores. */
 static void print_roofs(const struct carm_model *model, const struct carm_roofs *r)
 {
-    char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32];
-    printf("%s %s, %s:", r->isa, r->precision, carm_roofs_threads(b, sizeof b, r));
+    char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32], text[2048] = "";
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
         if (m) {
-            printf("  %s %s", m->level, carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+            add(text, sizeof text, "%s%s %s", *text ? ", " : "", m->level,
+                carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
         }
     }
     for (size_t k = 0; k < r->ncompute; k++) {
-        printf("  %s %s", r->compute[k].op,
-               carm_text_si(a, sizeof a, r->compute[k].rate, carm_precision_rate(r->precision)));
+        add(text, sizeof text, "%s%s %s", *text ? ", " : "", r->compute[k].op,
+            carm_text_si(a, sizeof a, r->compute[k].rate, carm_precision_rate(r->precision)));
     }
-    printf("\n");
+    char head[96];
+    snprintf(head, sizeof head, "%.16s %.8s, %.40s: ", r->isa, r->precision,
+             carm_roofs_threads(b, sizeof b, r));
+    carm_opt_print_wrapped(head, 4, "%s", text);
 }
 
 /* The codes that a search found, and the file that keeps them. */
@@ -299,40 +315,46 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     char lines[CARM_SCALING_STEPS][CARM_SCALING_LINE];
     const size_t n = config->scaling ? carm_scaling_say(model, lines, CARM_SCALING_STEPS) : 0;
     for (size_t i = 0; i < n; i++) {
-        printf("Scaling: %s\n", lines[i]);
+        carm_opt_print_wrapped("Scaling: ", 4, "%s", lines[i]);
     }
     print_not_run(config, cpu);
     for (size_t k = 0; k < model->nlevels; k++) {
         const struct carm_level *l = &model->levels[k];
         if (l->note[0] && carm_level_list_has(&config->levels, l->level)) {
-            printf("%s%s: %s\n", l->level, l->resolved ? "" : " not resolved", l->note);
+            carm_opt_print_wrapped("", 4, "%s%s: %s", l->level, l->resolved ? "" : " not resolved",
+                                   l->note);
         }
     }
     if (model->machine.page_bytes < ((uint64_t)2 << 20)) {
-        printf("The working sets lie in %s pages: address translation slows the levels beyond "
-               "L1. Allow 2 MiB pages with echo madvise > "
-               "/sys/kernel/mm/transparent_hugepage/enabled\n",
-               carm_text_bytes(a, sizeof a, model->machine.page_bytes));
+        carm_opt_print_wrapped(
+            "", 0,
+            "The working sets lie in %s pages: address translation slows the levels beyond L1. Allow "
+            "2 MiB pages with echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+            carm_text_bytes(a, sizeof a, model->machine.page_bytes));
     }
     if (disturbed) {
-        printf(
+        carm_opt_print_wrapped(
+            "", 0,
             "`carm show` marks disturbed roofs with ! and says why: run `carm build` again, which adds "
-            "its rounds to these, or give more time with --budget\n");
+            "its rounds to these, or give more time with --budget");
     }
     print_ceilings(model);
     carm_count_checks_print(model);
     if (done->missing) {
-        printf(
-            "The budget of %.0f s ended before %zu more roofs had a figure: give more with --budget\n",
+        carm_opt_print_wrapped(
+            "", 0,
+            "The budget of %.0f s ended before %zu more roofs had a figure: give more with --budget",
             fmax(config->budget_seconds, CARM_BUDGET_LEAST), done->missing);
     }
-    printf("%zu roofs from %zu repetitions each in %.1f s: %s\n", points, done->reps, done->seconds,
-           path);
+    carm_opt_print_wrapped("", 4, "%zu roofs from %zu repetitions each in %.1f s: %s", points,
+                           done->reps, done->seconds, path);
     if (done->reps < config->reps) {
-        printf(
-            "%zu repetitions each would take most of the budget or more: give more with --budget\n",
+        carm_opt_print_wrapped(
+            "", 0,
+            "%zu repetitions each would take most of the budget or more: give more with --budget",
             config->reps);
     }
+    printf("next: carm show%s%s\n", opt_output ? " " : "", opt_output ? path : "");
 }
 
 /* Checks before the node is waited for. path: out, where the model goes */

@@ -443,8 +443,8 @@ static const struct carm_opt opts[] = {
      "The operand is a folder with a file of points for each commit, named COMMIT.csv, or the operands are such files in "
      "their order: the steps of each point's counts and times. --plot FILE.html draws them on a page.",
      &opt_history, NULL},
-    {"verbose", 'v', NULL, NULL, "Models: print every roof, also those without a difference.",
-     &opt_verbose, NULL},
+    {"verbose", 'v', NULL, NULL,
+     "Models: print every roof, also those without a significant difference.", &opt_verbose, NULL},
     {"ascii", 0, NULL, NULL, "Print plain ASCII even in a UTF-8 locale.", &opt_ascii, NULL},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };

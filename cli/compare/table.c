@@ -234,15 +234,14 @@ static const char *rate_text(char *dst, size_t size, const struct carm_compare_r
     return rate > 0.0 ? carm_text_si(dst, size, rate, row->bytes ? "B/s" : row->unit) : "-";
 }
 
-/* Roofs without a difference are shown on request. */
+/* Roofs without a significant difference are shown on request. */
 static bool is_shown(const struct carm_compare_page *page, const struct carm_compare_row *row)
 {
     bool shown = false;
     for (size_t i = 1; i < CARM_COMPARE_MOST; i++) {
         const enum carm_compare_verdict v = row->diffs[i].verdict;
         shown =
-            shown || (page->verbose ? v != CARM_COMPARE_ABSENT
-                                    : v == CARM_COMPARE_SIGNIFICANT || v == CARM_COMPARE_DISTURBED);
+            shown || v == CARM_COMPARE_SIGNIFICANT || (page->verbose && v != CARM_COMPARE_ABSENT);
     }
     return shown;
 }

@@ -320,7 +320,9 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     char name[512], number[CARM_NAME_MAX + 32], isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     char unit[CARM_NAME_MAX], threads[CARM_NUMBER_MAX], head[640], text[640];
     struct line h = begin_line(head, sizeof head), t = begin_line(text, sizeof text);
-    put_text(&h, fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii));
+    put_text(&h, strlen(p->name) <= NAME_WIDTH
+                     ? fit(name, sizeof name, p->name, NAME_WIDTH, pr->ascii)
+                     : carm_text_cut_middle(name, sizeof name, p->name, NAME_WIDTH, pr->ascii));
     if (d->view && d->view->kind != CARM_VIEW_RANK) {
         append(&h, ": %s", size_text(number, sizeof number, d->view));
     } else if (d->rows > 1) {

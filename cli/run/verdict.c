@@ -230,10 +230,29 @@ static void show_causes(const struct carm_profile *profile, const struct carm_ru
     }
 }
 
+/* Less of the time is no row of the table. */
+static const double worth_a_row = 0.01;
+
+/* Columns of the limits in the table. */
+static int limit_width(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
+{
+    size_t width = 26;
+    for (size_t i = 0; i < profile->nrows; i++) {
+        char limit[128];
+        const struct carm_verdict_kept kept = carm_verdict_keep(&verdicts[i].verdict);
+        if (verdicts[i].has && profile->rows[i].share >= worth_a_row) {
+            const size_t wide = strlen(carm_verdict_limited_by(limit, sizeof limit, &kept));
+            width = wide > width ? wide : width;
+        }
+    }
+    return (int)width;
+}
+
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,
                             const struct carm_run_verdict *verdicts)
 {
-    static const double worth_a_row = 0.01, most = 0.5;
+    static const double most = 0.5;
+    const int width = limit_width(profile, verdicts);
     bool answered = false, starred = false, spread = false;
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
@@ -246,15 +265,15 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         if (!answered) {
             spread = row->share < most;
             show_answer(run, profile->rows, row, &verdicts[i]);
-            snprintf(text, sizeof text, "%6s  %-26s %8s  %-8s", "time", "limited by", "explains",
-                     "gain");
+            snprintf(text, sizeof text, "%6s  %-*s %8s  %-8s", "time", width, "limited by",
+                     "explains", "gain");
             carm_run_say_row(text, "where");
             answered = true;
         }
         carm_verdict_gain_text(gain, sizeof gain, &v->loop);
         snprintf(gain + strlen(gain), sizeof gain - strlen(gain), "%s", v->measured ? " *" : "");
         starred = starred || v->measured;
-        snprintf(text, sizeof text, "%5.1f%%  %-26s %7.0f%%  %-8s", 100.0 * row->share,
+        snprintf(text, sizeof text, "%5.1f%%  %-*s %7.0f%%  %-8s", 100.0 * row->share, width,
                  carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains, gain);
         carm_run_say_row(text, carm_run_name_cut(name, sizeof name, row, 64));
     }

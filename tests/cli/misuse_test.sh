@@ -98,7 +98,7 @@ refuses "negative memory" 2 "is no size" "$carm" build --memory -1G
 refuses "asm without a code" 2 "name a test code" "$carm" asm
 refuses "asm of nonsense" 2 "is not understood" "$carm" asm Z.avx2.dp
 refuses "asm: no such code of latencies" 2 "there is no code 'L.add'.*L.KIND" "$carm" asm L.add
-refuses "asm: codes of two sorts" 2 "without other test codes" "$carm" asm L.load A.avx2.dp.2:1
+refuses "asm: codes of two sorts" 2 "cannot be combined with --ai or other test codes" "$carm" asm L.load A.avx2.dp.2:1
 refuses "build: latencies perhaps" 2 "latency.*perhaps" "$carm" build --latency perhaps
 refuses "asm: unknown field" 2 "field 'x8'" "$carm" asm A.avx2.dp.2:1.x8
 refuses "asm: fma in avx" 2 "take avx2" "$carm" asm B.avx.dp.fma
@@ -249,7 +249,7 @@ l3=$("$carm" info --json | awk '/"level": 3/ { l3 = 1 } l3 && /"os_size_bytes"/ 
   gsub(/[^0-9]/, ""); print; exit }')
 if [ "${l3:-0}" -ge 16777216 ]; then
   "$carm" build --quick --budget 60 --reps 64 --memory 16M --threads 1 -o "$dir/m.json" >"$dir/out" 2>"$dir/err"
-  grep -q "DRAM not resolved.*--memory" "$dir/out"
+  tr "\n" " " <"$dir/out" | grep -q "DRAM not resolved.*--memory"
   ok "a memory limit that forbids reaching DRAM is said"
 else
   skip "a memory limit that forbids reaching DRAM is said" "the last cache is below 16 MiB"

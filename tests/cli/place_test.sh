@@ -40,7 +40,7 @@ golden place-merge.txt --merge "$model" "$data/ranks.csv"
 golden place.csv --csv - "$model" "$data/points.csv"
 
 LC_ALL=C run "$model" "$data/points.csv" && ! LC_ALL=C grep -q '[^ -~]' "$tmp/out" &&
-    grep -qF 'until no table ...: ' "$tmp/out"
+    grep -qF 't... table can hold it any more: ' "$tmp/out"
 ok "the table is ASCII where the locale has no UTF-8"
 run "$model" "$data/points.csv" && [ "$(awk 'length > 80' "$tmp/out" | wc -l)" -eq 0 ] &&
     sed -n '/^basic:/{n;p}' "$tmp/out" | grep -q '^    cache-aware: between'
@@ -242,6 +242,11 @@ points 'a,2.667e5,1e9,1,1e9,1,,dp,' 'b,1.2345e9,1e9,1e-9,1e9,1,,dp,' 'c,1e3,1e12
 run "$model" "$tmp/p.csv" && [ "$(grep -cE \
     '^  (cache-aware|original) +[0-9.e+-]+ +>?[0-9.]+% +[0-9.e+-]+ [ kMGTPE] .* ([<>]?[0-9.]+x|ROOF) +(memory|compute|both)$' "$tmp/out")" -eq 10 ]
 ok "columns stay apart, however small or large"
+
+long=$(printf 'solver::step(%0900d) loop solver.c:123' 1)
+points "\"$long\",1e9,1e9,1,1e9,1,,dp," && run "$model" "$tmp/p.csv" && grep -q '^solver::step(0*\(…\|[.]*\)0*1) loop solver[.]c:123: ' "$tmp/out" &&
+    ! grep -q '^.\{81\}' "$tmp/out"
+ok "a long name is cut in its middle"
 
 # ---- intensities, other metrics, the program's own instructions ----------------------------------
 
