@@ -172,7 +172,8 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     } else {
         add(text, sizeof text, "; no roof stayed disturbed");
     }
-    carm_opt_print_wrapped("", 0, "%s\n", text);
+    carm_opt_print_wrapped("", 0, "%s", text);
+    putchar('\n');
 }
 
 /* The note on peaks that comes before all others: one sentence, with the reason of the first. */

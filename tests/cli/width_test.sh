@@ -66,6 +66,7 @@ begins "place --by" "below the ceiling of DRAM" "$carm" place --by job,node "$mo
 fits "place --intensity" "$carm" place --intensity 0.25 "$model"
 begins "compare of models" "B is slower: L3 -31%" "$carm" compare zen4-kvm zen3-kvm
 fits "compare of points" "$carm" compare "$top/tests/data/gates-before.csv" "$top/tests/data/gates-after.csv" "$model"
+begins build "^1 thread, .*: peak [0-9.]+ Gflop/s .* from L1; .* stayed disturbed" "$carm" build --quick --budget 12 --reps 64 --levels L1 --threads 1 -o b.json
 fits "build --dry-run" "$carm" build --dry-run --quick
 fits sol "$carm" sol transformer-block --arch h100-pcie
 fits "sol --layers" "$carm" sol transformer-block --arch h100-pcie --layers
