@@ -257,8 +257,7 @@ static void print_text(const struct facts *f)
         printf(", shared by %d hardware thread%s", t->caches[i].shared_by,
                t->caches[i].shared_by == 1 ? "" : "s");
         if (l && l->resolved && l->knee_bytes) {
-            printf("; measured: bandwidth drops at %s",
-                   carm_text_bytes(a, sizeof a, l->knee_bytes));
+            printf("; bandwidth drops at %s", carm_text_bytes(a, sizeof a, l->knee_bytes));
         } else if (!f->model) {
             printf(" (as the OS says; not measured)");
         }

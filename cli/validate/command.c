@@ -215,13 +215,17 @@ static int validate(const struct carm_host *host, const struct carm_validate_con
         print(model, config, theory);
         carm_count_checks_print(model);
         if (done.missing) {
-            printf(
-                "The budget of %.0f s ended before %zu points had a figure: give more with --budget\n",
+            carm_opt_print_wrapped(
+                "", 0,
+                "The budget of %.0f s ended before %zu points had a figure: give more with --budget",
                 fmax(config->budget_seconds, CARM_BUDGET_LEAST), done.missing);
         }
-        printf("%smeasured in %.1f s: model %s, points %s\n",
-               opt_verbose ? "\n" : "`--verbose` adds worst points, roofs, fits and theory\n\n",
-               done.seconds, paths->output, paths->csv);
+        putchar('\n');
+        carm_opt_print_wrapped("", 4, "measured in %.1f s: model %s, points %s", done.seconds,
+                               paths->output, paths->csv);
+        if (!opt_verbose) {
+            printf("next: carm validate --verbose (worst points, roofs, fits and theory)\n");
+        }
     }
     return rc;
 }

@@ -188,8 +188,9 @@ static void print_row(const struct carm_model *m, const struct carm_validation_s
     }
     if (first) {
         set_text(set, text);
+        printf("%s\n", text);
     }
-    printf("%-27s %-11s", text, name);
+    printf("  %-11s", name);
     for (size_t l = 0; l <= m->nlevels; l++) {
         const struct carm_validation *v =
             carm_validation_find_score(m, set, model, carm_validation_level(m, l));
@@ -211,7 +212,7 @@ static void print_row(const struct carm_model *m, const struct carm_validation_s
 static void print_table(const struct carm_model *m, const struct carm_validation_set *sets,
                         size_t n, bool verbose)
 {
-    printf("\n%-27s %-11s", "fitness", "model");
+    printf("\n  %-11s", "fitness");
     for (size_t l = 0; l <= m->nlevels; l++) {
         printf("%9.8s", carm_validation_level(m, l));
     }
@@ -624,16 +625,20 @@ void carm_validate_print(const struct carm_model *model, const struct carm_valid
     print_table(model, sets, n, verbose);
     printf("\nfitness  100%% / (1 + rRMSE), errors relative to the measured value\n");
     if (verbose) {
-        printf("paired   fitness against roofs that codes A and B gave in the same rounds as the "
-               "points\n");
+        carm_opt_print_wrapped(
+            "paired   ", 9,
+            "fitness against roofs that codes A and B gave in the same rounds as "
+            "the points");
     }
-    printf("model    %s (%s, built %s), made of test codes A and B alone\n",
-           carm_text_clean(name, sizeof name, carm_machine_host(&model->machine), false),
-           carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
-    printf("points   test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
-           "flop/byte on each level,\n         medians of %zu repetitions, counted: "
-           "constructed\n",
-           model->config.ldst, CARM_GRID_POINTS, reps);
+    carm_opt_print_wrapped(
+        "model    ", 9, "%s (%s, built %s), made of test codes A and B alone",
+        carm_text_clean(name, sizeof name, carm_machine_host(&model->machine), false),
+        carm_text_clean(cpu, sizeof cpu, model->machine.cpu, false), model->created);
+    carm_opt_print_wrapped("points   ", 9,
+                           "test code C, %s loads to stores, %d intensities from 2^-8 to 2^6 "
+                           "flop/byte on each level, medians of %zu repetitions, counted: "
+                           "constructed",
+                           model->config.ldst, CARM_GRID_POINTS, reps);
     if (verbose) {
         printf("worst    measured / model - 1, negative where the model promises too much\n");
     }
