@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -221,29 +220,12 @@ static void run_job(struct carm_worker *w, void *arg)
 /* Seconds that the hypervisor took from the team's processors since boot. */
 static double stolen_seconds(const struct carm_team *team)
 {
-    char line[512];
-    double sum = 0.0;
     FILE *f = fopen("/proc/stat", "r");
-    if (!f) {
-        return 0.0;
+    const double ticks = f ? carm_times_stolen(team, f) : 0.0;
+    if (f) {
+        fclose(f);
     }
-    while (fgets(line, sizeof line, f) && strncmp(line, "cpu", 3) == 0) {
-        if (line[3] < '0' || line[3] > '9') {
-            continue; /* the sum of all */
-        }
-        char *at = line + 3;
-        const long cpu = strtol(at, &at, 10);
-        double steal = 0.0;
-        /* user nice system idle iowait irq softirq steal */
-        for (int field = 0; field < 8; field++) {
-            steal = strtod(at, &at);
-        }
-        for (int i = 0; i < team->n; i++) {
-            sum += team->workers[i].pu == cpu ? steal : 0.0;
-        }
-    }
-    fclose(f);
-    return sum / (double)sysconf(_SC_CLK_TCK);
+    return ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
 /* ---- what a core can do ---- */

@@ -2,6 +2,7 @@
 #include "harness/machine/times.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHARES = 64 /* looks of which the median describes a run */ };
@@ -325,4 +326,26 @@ bool carm_times_describe(struct carm_team *team, const struct carm_times_run *ru
     }
     out->slow_share = (double)slow / (double)n;
     return apart;
+}
+
+double carm_times_stolen(const struct carm_team *team, FILE *stat)
+{
+    char line[512];
+    double sum = 0.0;
+    while (fgets(line, sizeof line, stat) && strncmp(line, "cpu", 3) == 0) {
+        if (line[3] < '0' || line[3] > '9') {
+            continue; /* the sum of all */
+        }
+        char *at = line + 3;
+        const long cpu = strtol(at, &at, 10);
+        double steal = 0.0;
+        /* user nice system idle iowait irq softirq steal */
+        for (int field = 0; field < 8; field++) {
+            steal = strtod(at, &at);
+        }
+        for (int i = 0; i < team->n; i++) {
+            sum += team->workers[i].pu == cpu ? steal : 0.0;
+        }
+    }
+    return sum;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "harness/machine/stats.h"
 #include "harness/machine/team.h"
@@ -88,3 +89,7 @@ double carm_times_ratio(const struct carm_worker *w, size_t block);
  * returns whether threads count by themselves */
 bool carm_times_describe(struct carm_team *team, const struct carm_times_run *run,
                          struct carm_times *out);
+
+/* Ticks of the kernel's clock that the hypervisor took from the team's processors since boot.
+ * stat  /proc/stat; borrowed */
+double carm_times_stolen(const struct carm_team *team, FILE *stat);

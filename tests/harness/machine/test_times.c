@@ -521,4 +521,19 @@ TEST(the_tsc_has_its_frequency)
     assert_near(tsc.tsc_hz / ((t1 - t0) / (n1 - n0) * 1e9), 1.0, 1e-3);
 }
 
+/* The eighth number of the team's processors 0 and 2; neither the sum of all nor what follows the processors. */
+TEST(time_that_the_hypervisor_took)
+{
+    static char stat[] = "cpu  1 2 3 4 5 6 7 991 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\n"
+                         "cpu1 1 2 3 4 5 6 7 900 9 10\ncpu2 1 2 3 4 5 6 7 11 9 10\n"
+                         "intr 8\ncpu0 1 2 3 4 5 6 7 5000 9 10\n";
+    FILE *f = fmemopen(stat, sizeof stat - 1, "r");
+    assert_non_null(f);
+    fill();
+    fake.workers[0].pu = 0;
+    fake.workers[1].pu = 2;
+    assert_near(carm_times_stolen(&fake.team, f), 91.0, 0.0);
+    (void)fclose(f);
+}
+
 RUN_TESTS(set_up, NULL)
