@@ -301,7 +301,7 @@ TEST(slow_fast_and_small)
     check_flags(t, 0.01);
 }
 
-/* The first roof alone is 20% fast: it is the reason. */
+/* The first roof alone is 20% fast or slow: it is the reason. */
 TEST(the_first_roof_may_be_the_reason)
 {
     uint64_t seed = 7;
@@ -309,7 +309,7 @@ TEST(the_first_roof_may_be_the_reason)
     for (int i = 0; i < 200; i++) {
         struct carm_model *m = node(i, 0);
         gen_noise(m, 0.0005, 0.0, 0.0, &seed);
-        gen_scale(m, "L1", "2:1", 1, i == 5 ? 1.2 : 1.0);
+        gen_scale(m, "L1", "2:1", 1, i == 5 ? 1.2 : i == 6 ? 0.8 : 1.0);
         (void)gen_add(f, m, 0);
     }
     assert_int_equal(gen_judge(f, 0.01, 0.01), 0);
@@ -317,6 +317,8 @@ TEST(the_first_roof_may_be_the_reason)
     assert_int_equal(column(t, "L1 2:1", 1, false), 0);
     assert_int_equal(t->judged[5].verdict, CARM_FLEET_FAST);
     assert_int_equal(t->judged[5].worst, 0);
+    assert_int_equal(t->judged[6].verdict, CARM_FLEET_SLOW);
+    assert_int_equal(t->judged[6].worst, 0);
 }
 
 /* ---- power and false alarms ---- */
