@@ -58,7 +58,7 @@ SPARED = re.compile(r"\b(kill|unlink|rmdir|carm_fail|assert|_Static_assert)\b|\"
 
 # As make check SANITIZE=1 compiles: a read or write beyond an array changes nothing else.
 SANITIZED = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined"
-FAST_SECONDS = 5.0  # of suites that are tried so, before slower suites are tried at all
+FAST_SECONDS = 5.0  # CPU time of suites that are tried so, before slower suites are tried at all
 
 # Memory that is used up: no suite can make it so.
 NO_MEMORY = re.compile(r"if \((?:!?[\w.>-]+)(?: \|\| !?[\w.>-]+)*\) \{$")
@@ -360,7 +360,7 @@ class Room:
             return None
         last = self.outcomes.get(word)
         suites.sort(key=lambda suite: suite != last)
-        fast = [suite for suite in suites if self.known[suite]["seconds"] < FAST_SECONDS]
+        fast = [suite for suite in suites if self.known[suite]["cpu"] < FAST_SECONDS]
         found = self.first_to_fail(fast, changed) or self.found_by_sanitizers(path, fast) or self.first_to_fail(
             [suite for suite in suites if suite not in fast], changed)
         self.outcomes[word] = found.split(" ")[0]
