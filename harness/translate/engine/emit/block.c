@@ -70,14 +70,8 @@ static const char *refused(const struct carm_insn_full *x)
     return NULL;
 }
 
-bool carm_lacks(const struct carm_insn_full *x)
-{
-    const unsigned set = (unsigned)x->in.meta.isa_set;
-    return carm_boot.cpu.on && carm_boot.cpu.lacks[set / 64] >> set % 64 & 1;
-}
-
-/* Whether the CPU that the program sees has no such instruction; notes the first one. tzcnt and lzcnt are bsf and bsr
- * with a prefix that older CPUs pass over. gcc emits tzcnt for them, too; pcre2 tries lzcnt to see which one it is. */
+/* Whether the program's CPU lacks an instruction, which ends the counting. Notes the first one. tzcnt and lzcnt are bsf and
+ * bsr with a prefix that older CPUs pass over. gcc emits tzcnt for them, too; pcre2 tries lzcnt to see which one it is. */
 static bool lacking(const struct carm_insn_full *x)
 {
     if (!carm_lacks(x) || x->in.mnemonic == ZYDIS_MNEMONIC_TZCNT ||

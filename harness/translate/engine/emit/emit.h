@@ -64,7 +64,13 @@ _Static_assert(CARM_BLOCK_INSNS <= 64, "a bit for each");
 /* Before a fork: translates and links the code that each earlier child translated for itself, so that the next children
  * find the blocks. 300 forks of a small script took 133 page faults each, 80 of them for the same 60 blocks. */
 void carm_translate_for_children(struct carm_thread *t);
-bool carm_lacks(const struct carm_insn_full *insn); /* the CPU that the program sees */
+
+/* Whether the CPU that the program sees has no such instruction. */
+static inline bool carm_lacks(const struct carm_insn_full *x)
+{
+    const unsigned set = (unsigned)x->in.meta.isa_set;
+    return carm_boot.cpu.on && carm_boot.cpu.lacks[set / 64] >> set % 64 & 1;
+}
 
 /* Accounts (tallies.c). */
 bool carm_account_open(void);
