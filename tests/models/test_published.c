@@ -6,11 +6,12 @@
 #include "tests/models/recompute.h"
 #include "tests/unit.h"
 
+CLOSED_BY(carm_published_close)
 static struct carm_published *open_text(const char *text)
 {
     struct carm_published *p;
     assert_ok(carm_published_open(text, strlen(text), "roofline-2009.json", &p, &err));
-    return p;
+    return closed_later(by_carm_published_close, p);
 }
 
 static struct carm_published *open_data(void)
@@ -77,7 +78,6 @@ TEST(table4)
     }
     assert_int_equal(n, 16);
     free(l);
-    carm_published_close(p);
 }
 
 TEST(ridge_points)
@@ -104,7 +104,6 @@ TEST(ridge_points)
         assert_near(carm_ceilings_ridge(l), ridges[i].computed, 1e-9);
     }
     free(l);
-    carm_published_close(p);
 }
 
 static const struct carm_published_disagreement *find(
@@ -169,7 +168,6 @@ TEST(disagreements)
     /* ... and what agrees. */
     assert_null(find(p->disagreements, p->ndisagreements, "xeon/ridge"));
     assert_null(find(p->disagreements, p->ndisagreements, "paper/median_intensity"));
-    carm_published_close(p);
 }
 
 /* A change to either side, the figures or the list, is seen. */
@@ -200,7 +198,6 @@ TEST(faults_are_seen)
             (void)differences(p, true);
             fail_msg("%s for %s: %zu differences", faults[i].to, faults[i].from, n);
         }
-        carm_published_close(p);
     }
 }
 
@@ -261,7 +258,6 @@ TEST(names)
     size_t n;
     assert_refused(recompute(p, &found, &n, &err), -CARM_EINVAL, "Sort");
     assert_null(found);
-    carm_published_close(p);
 }
 
 RUN_TESTS(NULL, NULL)

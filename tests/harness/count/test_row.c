@@ -9,6 +9,15 @@
 #include "tests/models/csv.h"
 #include "tests/folder.h"
 
+/* The rows that a test has read last. */
+static struct csv csv;
+
+static void read_rows(const char *file)
+{
+    csv_free(&csv);
+    csv_read(&csv, file);
+}
+
 static char path[512];
 
 static int set_path(void **state)
@@ -45,7 +54,6 @@ static void append(const struct carm_row *rows, int n)
 
 TEST_BETWEEN(columns_are_as_the_header_says, set_path, remove_folder)
 {
-    struct csv csv;
     struct carm_row row = make_row("solve");
     (void)snprintf(row.note, sizeof row.note, "one");
     (void)snprintf(row.counts.note, sizeof row.counts.note, "two");
@@ -65,7 +73,7 @@ TEST_BETWEEN(columns_are_as_the_header_says, set_path, remove_folder)
     (void)snprintf(row.part.source, sizeof row.part.source, "a,b.c:42");
     (void)snprintf(row.part.module, sizeof row.part.module, "libx.so.1");
     append(&row, 1);
-    csv_read(&csv, path);
+    read_rows(path);
     assert_int_equal(csv.nrows, 3);
     static const char *const parts[][2] = {
         {"kind", "loop"},          {"time_share", "0.25"}, {"samples", "1000"},
@@ -114,16 +122,14 @@ TEST_BETWEEN(columns_are_as_the_header_says, set_path, remove_folder)
         assert_true(strtod(csv_get(&csv, i, "bytes"), NULL) == 1e15 / 3.0);
         assert_int_equal(atol(csv_get(&csv, i, "pid")), getpid());
     }
-    csv_free(&csv);
 }
 
 TEST_BETWEEN(what_lacks_is_empty_with_its_reason, set_path, remove_folder)
 {
-    struct csv csv;
     struct carm_row row = {.name = "bare", .calls = 1};
     (void)snprintf(row.note, sizeof row.note, "no counters, none at all");
     append(&row, 1);
-    csv_read(&csv, path);
+    read_rows(path);
     static const char *const empty[] = {"flops",     "bytes",  "seconds",   "dram_bytes",
                                         "threads",   "isa",    "precision", "share",
                                         "flops_low", "cycles", "energy"};
@@ -131,19 +137,16 @@ TEST_BETWEEN(what_lacks_is_empty_with_its_reason, set_path, remove_folder)
         assert_field(&csv, 1, empty[i], "");
     }
     assert_field(&csv, 1, "counted_by", "unavailable: no counters, none at all");
-    csv_free(&csv);
 }
 
 TEST_BETWEEN(bytes_alone_tell_who_counted, set_path, remove_folder)
 {
-    struct csv csv;
     struct carm_row row = {.name = "haswell"};
     carm_count_put(&row.counts, CARM_Q_BYTES, 64.0, CARM_COUNTED_PMU);
     append(&row, 1);
-    csv_read(&csv, path);
+    read_rows(path);
     assert_field(&csv, 1, "counted_by", "pmu");
     assert_field(&csv, 1, "flops", "");
-    csv_free(&csv);
 }
 
 TEST_BETWEEN(any_name_comes_back, set_path, remove_folder)
@@ -152,12 +155,11 @@ TEST_BETWEEN(any_name_comes_back, set_path, remove_folder)
                                         "\"",  ",",           "\r",         "\033[2J",
                                         "",    "caf\xc3\xa9", "'=1+1'",     "# no comment"};
     const int n = (int)(sizeof names / sizeof *names);
-    struct csv csv;
     for (int i = 0; i < n; i++) {
         struct carm_row row = make_row(names[i]);
         append(&row, 1);
     }
-    csv_read(&csv, path);
+    read_rows(path);
     assert_int_equal(csv.nrows, n + 1);
     for (int i = 0; i < n; i++) {
         char shown[64]; /* what breaks a line or steers a terminal */
@@ -168,7 +170,6 @@ TEST_BETWEEN(any_name_comes_back, set_path, remove_folder)
         assert_field(&csv, i + 1, "name", shown);
         assert_field(&csv, i + 1, "loads", "7");
     }
-    csv_free(&csv);
     /* quoted: readers may take a line that begins with # for a comment */
     char text[65536] = "";
     FILE *f = fopen(path, "r");
@@ -216,7 +217,6 @@ TEST_BETWEEN(what_cannot_be_written_is_said, set_path, remove_folder)
 
 TEST_BETWEEN(half_a_line_does_not_swallow_the_next, set_path, remove_folder)
 {
-    struct csv csv;
     struct carm_row row = make_row("whole");
     append(&row, 1);
     FILE *f = fopen(path, "a");
@@ -224,16 +224,14 @@ TEST_BETWEEN(half_a_line_does_not_swallow_the_next, set_path, remove_folder)
     (void)fputs("killed,1", f);
     (void)fclose(f);
     append(&row, 1);
-    csv_read(&csv, path);
+    read_rows(path);
     assert_int_equal(csv.nrows, 4);
     assert_field(&csv, 3, "name", "whole");
-    csv_free(&csv);
 }
 
 /* What is killed before its first row leaves a file that can be read. */
 TEST_BETWEEN(checking_writes_a_header, set_path, remove_folder)
 {
-    struct csv csv;
     for (int i = 0; i < 2; i++) {
         assert_ok(carm_row_check(path, &err));
         char *now = csv_slurp(path);
@@ -243,15 +241,13 @@ TEST_BETWEEN(checking_writes_a_header, set_path, remove_folder)
     }
     const struct carm_row row = make_row("first");
     assert_ok(carm_row_append(path, &row, 1, &err));
-    csv_read(&csv, path);
+    read_rows(path);
     assert_int_equal(csv.nrows, 2);
-    csv_free(&csv);
 }
 
 TEST_BETWEEN(processes_append_at_once, set_path, remove_folder)
 {
     enum { PROCESSES = 8, TIMES = 40, ROWS = 3 };
-    struct csv csv;
     for (int p = 0; p < PROCESSES; p++) {
         if (fork() == 0) {
             struct carm_row rows[ROWS] = {make_row("a"), make_row("b"), make_row("c")};
@@ -267,13 +263,12 @@ TEST_BETWEEN(processes_append_at_once, set_path, remove_folder)
         (void)wait(&status);
         assert_int_equal(status, 0);
     }
-    csv_read(&csv, path);
+    read_rows(path);
     assert_int_equal(csv.nrows, 1 + PROCESSES * TIMES * ROWS);
     for (int i = 1; i < csv.nrows; i++) {
         assert_int_equal(csv.rows[i].n, csv.rows[0].n);
         assert_int_equal(csv.rows[i].fields[0][0], 'a' + (i - 1) % ROWS);
     }
-    csv_free(&csv);
 }
 
 /* Who comes first writes the header; here all do. */
@@ -282,7 +277,6 @@ TEST_BETWEEN(one_header_of_many_first_ones, set_path, remove_folder)
     enum { PROCESSES = 4, ROUNDS = 100 };
     for (int round = 0; round < ROUNDS; round++) {
         int gate[2];
-        struct csv csv;
         char byte = 0;
         (void)unlink(path);
         assert_int_equal(pipe(gate), 0);
@@ -301,10 +295,9 @@ TEST_BETWEEN(one_header_of_many_first_ones, set_path, remove_folder)
             (void)wait(&status);
             assert_int_equal(status, 0);
         }
-        csv_read(&csv, path);
+        read_rows(path);
         assert_int_equal(csv.nrows, 1 + PROCESSES);
         assert_false(csv_find(&csv, "name", 0));
-        csv_free(&csv);
     }
 }
 
@@ -319,13 +312,11 @@ TEST_BETWEEN(decimal_points_are_points, set_path, remove_folder)
         print_message("skipped: no locale with a decimal comma is installed\n");
         skip();
     }
-    struct csv csv;
     struct carm_row row = make_row("x");
     append(&row, 1);
-    csv_read(&csv, path);
+    read_rows(path);
     (void)setlocale(LC_ALL, "C");
     assert_field(&csv, 1, "seconds", "0.1");
-    csv_free(&csv);
 }
 
 static struct carm_row describe(double dp_scalar, double dp_256, double sp_512, double all)
@@ -487,16 +478,14 @@ static void assert_row_has(const char *job)
 {
     char file[] = "/tmp/carm-launcher-XXXXXX";
     const struct carm_row row = {.name = "solve"};
-    struct csv csv;
     const int fd = mkstemp(file);
     assert_true(fd >= 0 && close(fd) == 0);
     assert_ok(carm_row_append(file, &row, 1, &err));
-    csv_read(&csv, file);
+    read_rows(file);
     (void)unlink(file);
     assert_non_null(csv.rows);
     assert_int_equal(csv.nrows, 2);
     assert_string_equal(csv_get(&csv, 1, "job"), job);
-    csv_free(&csv);
 }
 
 TEST(jobs_are_the_launchers)
