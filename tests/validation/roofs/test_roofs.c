@@ -19,41 +19,41 @@ struct rules {
     struct carm_mix mix;
     struct carm_build_roof roofs[3];
 };
+static struct rules r;
 
 /* One roof with each number of threads. level: 3 memory, -1 a peak */
-static void open_rules(struct rules *r, int level, double one, double four, double eight)
+static void open_rules(int level, double one, double four, double eight)
 {
     static const int threads[] = {1, 4, 8};
     const double rates[] = {one, four, eight};
-    memset(r, 0, sizeof *r);
-    r->topo = topo_of(machine, NULL);
-    r->build.topo = r->topo;
-    r->mix = (struct carm_mix){.loads = 2, .stores = 1};
+    memset(&r, 0, sizeof r);
+    r.topo = topo_of(machine, NULL);
+    r.build.topo = r.topo;
+    r.mix = (struct carm_mix){.loads = 2, .stores = 1};
     for (int i = 0; i < 3; i++) {
-        struct carm_build_set *s = &r->sets[i];
-        *s = (struct carm_build_set){.build = &r->build, .threads = threads[i], .team = &r->team};
+        struct carm_build_set *s = &r.sets[i];
+        *s = (struct carm_build_set){.build = &r.build, .threads = threads[i], .team = &r.team};
         s->levels.n = 4;
         for (int l = 0; l < 4; l++) {
             (void)snprintf(s->levels.levels[l].name, CARM_NAME_MAX, l < 3 ? "L%d" : "DRAM", l + 1);
         }
-        r->roofs[i] = (struct carm_build_roof){.set = s,
-                                               .memory = level >= 0,
-                                               .level = level >= 0 ? (size_t)level : 0,
-                                               .mix = &r->mix,
-                                               .op = CARM_FMA,
-                                               .pooled = {.rate = rates[i],
-                                                          .ci95 = {rates[i], rates[i]},
-                                                          .clock_hz = 1e9,
-                                                          .n = 16,
-                                                          .used = 16,
-                                                          .sound = true}};
+        r.roofs[i] = (struct carm_build_roof){.set = s,
+                                              .memory = level >= 0,
+                                              .level = level >= 0 ? (size_t)level : 0,
+                                              .mix = &r.mix,
+                                              .op = CARM_FMA,
+                                              .pooled = {.rate = rates[i],
+                                                         .ci95 = {rates[i], rates[i]},
+                                                         .clock_hz = 1e9,
+                                                         .n = 16,
+                                                         .used = 16,
+                                                         .sound = true}};
     }
 }
 
 static void check(int level, double one, double four, double eight, size_t at, const char *note)
 {
-    struct rules r;
-    open_rules(&r, level, one, four, eight);
+    open_rules(level, one, four, eight);
     const size_t broken = carm_build_check_roofs(r.roofs, 3);
     fail_if(broken != (note ? 1 : 0), "level %d, %g %g %g: %zu break a rule: %s%s%s", level, one,
             four, eight, broken, r.roofs[0].note, r.roofs[1].note, r.roofs[2].note);
@@ -88,8 +88,7 @@ TEST(threads_with_cores_of_their_own)
 /* At another clock a core does as much less; that breaks no rule. */
 TEST(rules_are_per_cycle)
 {
-    struct rules r;
-    open_rules(&r, -1, 100, 320, 330);
+    open_rules(-1, 100, 320, 330);
     r.roofs[1].pooled.clock_hz = 0.8e9;
     assert_int_equal(carm_build_check_roofs(r.roofs, 3), 0);
 }
@@ -97,8 +96,7 @@ TEST(rules_are_per_cycle)
 /* Threads that never have a core each are not held to it, but to one thread's rate. */
 TEST(paired_threads_need_not_scale)
 {
-    struct rules r;
-    open_rules(&r, -1, 100, 200, 400);
+    open_rules(-1, 100, 200, 400);
     for (int i = 0; i < 12; i++) {
         carm_paired_note(&r.team.paired, 4, false);
     }
@@ -111,8 +109,7 @@ TEST(paired_threads_need_not_scale)
 /* Rounds of another number of threads confirm a rate within 1% per core, and no other. */
 TEST(equal_rates_confirm)
 {
-    struct rules r;
-    open_rules(&r, -1, 100, 402, 420);
+    open_rules(-1, 100, 402, 420);
     r.roofs[0].pooled.used = 4;
     carm_build_check_roofs(r.roofs, 3);
     assert_int_equal(r.roofs[0].alike, 16);
@@ -130,10 +127,9 @@ TEST(equal_rates_confirm)
 /* A figure of one round is held to the rules; a roof that was not measured is not. */
 TEST(one_round_is_a_figure)
 {
-    struct rules r;
     for (size_t rounds = 0; rounds < 2; rounds++) {
         for (size_t of = 0; of < 2; of++) {
-            open_rules(&r, -1, 100, 200, 400);
+            open_rules(-1, 100, 200, 400);
             r.roofs[of].pooled.n = rounds;
             assert_int_equal(carm_build_check_roofs(r.roofs, 2), rounds);
         }
@@ -219,10 +215,9 @@ TEST(rounds_are_noted)
 TEST(codes_of_fewer_threads_are_compared)
 {
     static struct carm_series series[2][CARM_ROOF_CODES];
-    struct rules r;
     need_a_machine();
     for (int level = 1; level <= 3; level += 2) {
-        open_rules(&r, level, 100, 400, 400);
+        open_rules(level, 100, 400, 400);
         for (int i = 0; i < 2; i++) {
             r.sets[i].team = team;
             r.roofs[i].series = series[i];
@@ -293,10 +288,9 @@ TEST(codes_are_compared_beside_one_another)
 {
     static const double drift[] = {10, 15, 14, 9, 13, 11, 12};
     enum { ROUNDS = sizeof drift / sizeof *drift };
-    struct rules r;
     struct carm_series series[2] = {{.shared = true}, {.shared = true}};
     const struct carm_clock clock = {.tsc_hz = 1e9};
-    open_rules(&r, 3, 1, 1, 1);
+    open_rules(3, 1, 1, 1);
     r.roofs[0].series = series;
     r.roofs[0].nseries = 2;
     for (size_t i = 0; i < ROUNDS; i++) {
