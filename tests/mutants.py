@@ -331,9 +331,12 @@ class Room:
         lines, at = read(os.path.join(self.top, path)).split("\n"), index
         while at >= 0 and at + 1 not in code and not lines[at].startswith("}"):
             at -= 1
-        anchor = at + 1 if at + 1 in code else None
+        first = index  # of the statement: a part that ran ran on its lines, not on each
+        while first > 0 and not re.search(r"[;{}:]\s*(/\*.*)?$|^\s*$|\*/$", lines[first - 1]):
+            first -= 1
+        anchors = {n for n in range(min(first, at) + 1, index + 2) if n in code} if at + 1 in code else set()
         suites = [suite for suite, facts in self.known.items() if facts["sound"] and (
-            anchor in facts["lines"].get(path, []) if anchor else facts["lines"].get(path))]
+            anchors & set(facts["lines"].get(path, [])) if anchors else facts["lines"].get(path))]
         named = f"test_{os.path.basename(path)}"
         return sorted(suites, key=lambda suite: (os.path.basename(suite) != named, self.known[suite]["seconds"]))
 

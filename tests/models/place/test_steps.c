@@ -92,6 +92,21 @@ TEST(planted_steps_are_found)
     assert_true(found >= 98);
 }
 
+/* Twenty values around 15 and twenty around 25: each side has the median of its own. */
+TEST(sides_have_their_medians)
+{
+    double values[2 * 20];
+    struct carm_history_step out[2 * 20];
+    for (size_t i = 0; i < 20; i++) {
+        values[i] = 14.05 + 0.1 * (double)(7 * i % 20);
+        values[20 + i] = 24.05 + 0.1 * (double)(7 * i % 20);
+    }
+    assert_int_equal(steps(values, 40, out), 1);
+    assert_int_equal(out[0].at, 20);
+    assert_near(out[0].before, 15.0, 1e-9);
+    assert_near(out[0].after, 25.0, 1e-9);
+}
+
 TEST(up_and_down_again)
 {
     double values[N];
