@@ -428,7 +428,9 @@ static const struct carm_opt opts[] = {
     {"markdown", 0, NULL, NULL,
      "Points: print a table in Markdown, for a comment of a pull request.", &opt_markdown, NULL},
     {"top", 0, "N", "100",
-     "Points: show at most so many in a table, those that differ first; 0 = all.", &opt_top, NULL},
+     "Points: show at most so many in a table, those that differ first, and of loops and functions these alone; 0 = "
+     "all.",
+     &opt_top, NULL},
     CARM_OPT_FORMAT(&how.format),
     CARM_OPT_WORK(&how.work),
     {"run", 0, NULL, NULL,

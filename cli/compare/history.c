@@ -18,6 +18,10 @@
 #include "models/file/history.h"
 #include "plots/page/write.h"
 
+enum {
+    COMMIT = 12
+}; /* letters of a commit's name, as git abbreviates those of large repositories */
+
 /* Exact counts with all their digits: a step may be of one instruction. */
 static const char *value_text(char dst[CARM_NUMBER_MAX], const struct carm_history_series *s,
                               double v)
@@ -43,13 +47,14 @@ static void put_step(const struct carm_history *h, const struct carm_history_ser
     if (step->before > 0.0) {
         carm_compare_percent(change, sizeof change, step->after / step->before - 1.0);
     }
-    printf("  %-20.40s %-13s %12s %12s %9s  %.40s\n",
+    printf("  %-16.40s %-12s %11s %11s %8s  %.*s\n",
            carm_text_clean(name, sizeof name, s->name, ascii), carm_change_name(s->kind),
            value_text(a, s, step->before), value_text(b, s, step->after), change,
+           h->by_commit ? COMMIT : 40,
            carm_text_clean(label, sizeof label, h->labels[step->at], ascii));
     if (s->causes[step->at]) {
         char causes[256];
-        printf("  %-20s %s\n", "",
+        printf("  %-16s %s\n", "",
                carm_text_clean(causes, sizeof causes, s->causes[step->at], ascii));
     }
 }
@@ -64,12 +69,13 @@ static void put_table(const struct carm_history *h, const struct carm_compare_hi
         asks += h->series[k].asks;
         scattered += !h->series[k].exact;
     }
-    printf("%zu step%s in %zu files, %.60s to %.60s%s.\n", steps, steps == 1 ? "" : "s", h->nfiles,
-           carm_text_clean(first, sizeof first, h->labels[0], job->ascii),
+    const int wide = h->by_commit ? COMMIT : 60;
+    printf("%zu step%s in %zu files, %.*s to %.*s%s.\n", steps, steps == 1 ? "" : "s", h->nfiles,
+           wide, carm_text_clean(first, sizeof first, h->labels[0], job->ascii), wide,
            carm_text_clean(last, sizeof last, h->labels[h->nfiles - 1], job->ascii),
            h->by_commit ? ", in git's order" : "");
     if (steps) {
-        printf("\n  %-20s %-13s %12s %12s %9s  %s\n", "", "", "before", "after", "change", "from");
+        printf("\n  %-16s %-12s %11s %11s %8s  %s\n", "", "", "before", "after", "change", "from");
     }
     for (size_t i = 0; i < h->nfiles && steps; i++) {
         for (size_t k = 0; k < h->nseries; k++) {

@@ -218,7 +218,7 @@ static bool put_causes(const struct page *page, FILE *to, size_t i, const struct
 
 /* How many are faster, slower, with other counts, not judged. */
 struct summary {
-    size_t points, parts, faster, slower, unjudged, counts, only[2];
+    size_t points, parts, different_parts, faster, slower, unjudged, counts, only[2];
 };
 
 static struct summary summarize(const struct page *page)
@@ -230,6 +230,7 @@ static struct summary summarize(const struct page *page)
         const struct carm_change_value *t = &c.values[CARM_CHANGE_TIME];
         bool differs = false;
         if (c.part) {
+            s.different_parts += is_worth(&c);
             continue;
         }
         s.faster += t->verdict == CARM_CHANGE_DIFFERENT && t->change < 0.0;
@@ -257,7 +258,8 @@ static void put_summary(const struct page *page)
                  s.unjudged, s.unjudged == 1 ? "" : "s");
     }
     if (s.parts) {
-        snprintf(parts, sizeof parts, "; %zu of their loops or functions below", s.parts);
+        snprintf(parts, sizeof parts, "; %zu of their %zu loops or functions differ",
+                 s.different_parts, s.parts);
     }
     carm_opt_print_wrapped(
         "", 0, "%zu point%s: %zu significantly faster, %zu slower, %zu with other counts%s%s",
@@ -381,7 +383,7 @@ static void put_table(const struct page *page)
         printf("  no model, so no roofs: name one, or run carm build\n");
     }
     printf("\n  %-20s%13s%14s%10s%8s\n", "", "A", "B", "change", "95% CI");
-    const size_t left = put_points(page, false, put_point);
+    const size_t left = put_points(page, page->job->top != 0, put_point);
     if (left) {
         printf("\nand %zu more points: --top 0 shows all\n", left);
     }

@@ -201,10 +201,16 @@ static void put_clocks(const struct carm_compare_page *page, const struct carm_c
     carm_opt_print_wrapped("  core clock ", 4, "%s", line);
 }
 
-/* Whether the threads of a model ran on differently placed cores than the baseline's. */
+/* Whether the threads of a model ran on differently placed cores than the baseline's, which the first set of so many
+ * threads tells. */
 static bool any_moved(const struct carm_compare_page *page, const struct carm_compare_set *set)
 {
     bool any = false;
+    for (const struct carm_compare_set *s = page->compare->sets; s < set; s++) {
+        if (s->compared && s->threads == set->threads) {
+            return false;
+        }
+    }
     for (size_t i = 1; i < page->compare->n; i++) {
         any = any || (set->roofs[0] && set->roofs[i] && carm_compare_moved(set, i));
     }
@@ -366,7 +372,9 @@ static void put_set(const struct carm_compare_page *page, const struct carm_comp
         set_name(page, set, name, sizeof name);
         printf("\n%s\n", name);
         put_clocks(page, set);
-        put_moved(page, set);
+        if (any_moved(page, set)) {
+            put_moved(page, set);
+        }
     }
     if (!any) {
         return;

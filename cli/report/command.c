@@ -3,8 +3,10 @@
 #include "cli/commands.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/points.h"
 #include "models/file/points.h"
@@ -63,6 +65,9 @@ static int run(int noperands, char **operands)
             1e-6 * (double)strlen(data), input.npoints ? "so many points" : "a large model");
     }
     rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, path, &err);
+    if (!rc && isatty(STDOUT_FILENO) && strcmp(path, "-") != 0) {
+        printf("%s: open it in a browser\n", path);
+    }
     free(data);
     free(text);
     carm_model_free(model);
