@@ -527,4 +527,28 @@ TEST(planted_roofs_are_found)
     carm_topo_close(host.topo);
 }
 
+/* Without memory among the levels, no ceiling of memory is measured, and each says why. */
+TEST(ceilings_without_memory)
+{
+    struct carm_build_config config;
+    struct carm_host host;
+    struct carm_model *m = build(
+        &config, (struct carm_build_words){.levels = "L1,L2", .ops = "fma", .ceilings = ""}, &host);
+    const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", THREADS);
+    size_t traffic = 0;
+    assert_true(r && r->nceilings > 0);
+    for (size_t i = 0; i < r->nceilings; i++) {
+        const struct carm_ceiling_roof *c = &r->ceilings[i];
+        const bool memory = c->group == CARM_CEILING_MEMORY || c->group == CARM_CEILING_TRAFFIC;
+        fail_if(memory && c->rate > 0.0, "%s: %g byte/s", c->name, c->rate);
+        if (c->group == CARM_CEILING_TRAFFIC) {
+            assert_non_null(strstr(c->note, "memory is not among the levels"));
+            traffic++;
+        }
+    }
+    assert_true(traffic > 0);
+    carm_model_free(m);
+    carm_topo_close(host.topo);
+}
+
 RUN_TESTS(NULL, NULL)
