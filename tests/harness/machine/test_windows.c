@@ -58,6 +58,25 @@ TEST(streams_share_a_set)
     assert_int_equal(carm_window_span(&image->codes[COPY], &least), 2048 + least.window_bytes);
 }
 
+/* A set of ten iterations: as many passes or windows as hold what is wanted. */
+TEST(shapes_of_one_stream)
+{
+    static const struct {
+        uint64_t want, iterations, passes, windows;
+    } rows[] = {{0, 1, 1, 10},  {1, 1, 1, 10},  {3, 2, 1, 4},   {5, 5, 1, 2},   {9, 5, 1, 2},
+                {10, 10, 1, 1}, {11, 10, 2, 1}, {20, 10, 2, 1}, {21, 10, 3, 1}, {95, 10, 10, 1}};
+    const struct carm_code *code = &image->codes[JUMP];
+    const uint64_t stride = code->account.stride_bytes;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_shape s;
+        carm_measure_shape_of(code, 10 * stride + stride / 2, rows[i].want, &s);
+        assert_int_equal(s.iterations, rows[i].iterations);
+        assert_int_equal(s.passes, rows[i].passes);
+        assert_int_equal(s.windows, rows[i].windows);
+        assert_int_equal(s.window_bytes, s.iterations * stride);
+    }
+}
+
 TEST(random_sets_are_powers_of_two)
 {
     static const uint64_t sets[][2] = {{0, 128},       {127, 128},     {128, 128},
