@@ -209,4 +209,53 @@ TEST_BETWEEN(counted_regions_have_the_times_of_the_timed_run, set_up, tear_down)
     }
 }
 
+static void sample(struct carm_samples *s, const char *file, uint64_t n)
+{
+    uint32_t module = 0;
+    assert_int_equal(carm_modules_add(&s->modules, file, strlen(file), 1, -1, &module), 0);
+    s->samples = realloc(s->samples, (s->nsamples + 1) * sizeof *s->samples);
+    s->samples[s->nsamples++] =
+        (struct carm_sample){.module = module, .at = 0x1000, .n = n, .last = 9};
+    s->total += n;
+}
+
+/* Two runs of 0.1 s, with a sample each millisecond. The third function has samples in the second run alone, the second
+ * one in the first. */
+TEST_BETWEEN(parts_have_the_times_of_each_run, set_up, tear_down)
+{
+    struct carm_run_once each[2] = {{.user_seconds = 0.1, .has_samples = true},
+                                    {.user_seconds = 0.1, .has_samples = true}};
+    struct carm_samples *const of[] = {&each[0].samples, &each[1].samples, &run.samples};
+    static const uint64_t n[3][3] = {{60, 40, 0}, {80, 0, 20}, {140, 40, 20}};
+    static const char *const files[] = {"/none/first", "/none/second", "/none/third"};
+    struct carm_profile profile;
+    double values[8];
+    for (size_t r = 0; r < 3; r++) {
+        carm_modules_open(&of[r]->modules);
+        of[r]->period = 1e-3;
+        for (size_t k = 0; k < 3; k++) {
+            if (n[r][k]) {
+                sample(of[r], files[k], n[r][k]);
+            }
+        }
+    }
+    run.has_samples = true;
+    run.user_seconds = 0.1;
+    run.system_seconds = 0.0;
+    run.each = each;
+    run.neach = 2;
+    assert_ok(carm_parts_open(&profile, &run, CARM_PROFILE_FUNCTIONS, 0.0, NULL, 0, &err));
+    assert_int_equal(profile.nrows, 3);
+    assert_ok(carm_run_rows_append(path, &run, CARM_PROFILE_FUNCTIONS, &profile, NULL, NULL, &err));
+    assert_int_equal(column("seconds", values, 8), 4);
+    static const double want[] = {0.06, 0.04, 0.08, 0.02};
+    for (size_t i = 0; i < 4; i++) {
+        assert_near(values[i], want[i], 1e-9);
+    }
+    carm_profile_close(&profile);
+    for (size_t r = 0; r < 3; r++) {
+        carm_samples_close(of[r]);
+    }
+}
+
 RUN_TESTS(NULL, NULL)
