@@ -279,6 +279,8 @@ static int jacobian_of(const gsl_vector *v, void *context, gsl_matrix *jacobian)
     return GSL_SUCCESS;
 }
 
+/* One weighted least squares fit with weights weight robust, by Levenberg-Marquardt from s->theta.
+ * returns 0 or -CARM_ENOMEM */
 static int solve(const struct data *d, struct state *s, size_t iterations, struct carm_err *err)
 {
     const size_t k = (size_t)s->free[0] + (size_t)s->free[1] + (size_t)s->free[2];
@@ -318,13 +320,6 @@ out:
     gsl_multifit_nlinear_free(w);
     gsl_set_error_handler(handler);
     return rc;
-}
-
-/* One weighted least squares fit with weights weight robust, by Levenberg-Marquardt from s->theta.
- * returns 0 or -CARM_ENOMEM */
-static int solve_once(const struct data *d, struct state *s, struct carm_err *err)
-{
-    return solve(d, s, LM_ITERATIONS, err);
 }
 
 /* Repeats solve with bisquare weights until it settles; fills d->robust, d->u, s->scale.
@@ -499,7 +494,7 @@ static double squares_with(const struct data *d, struct state *s, size_t held, d
 {
     s->theta[held] = value;
     s->free[held] = false;
-    if (solve_once(d, s, err)) {
+    if (solve(d, s, LM_ITERATIONS, err)) {
         return -1.0;
     }
     fill_residuals(d, s->theta);

@@ -139,11 +139,6 @@ static int add_word(struct carm_changes *c, const char *text, uint32_t *word)
     return carm_names_add(&c->words, text, strnlen(text, WORD_MAX), word);
 }
 
-static int add_text(struct carm_changes *c, const char *text, uint32_t *word)
-{
-    return carm_names_add(&c->words, text, strlen(text), word);
-}
-
 static int begin_side(struct carm_changes *c, struct side *s, const struct carm_point *p)
 {
     for (int k = 0; k < COUNTS; k++) {
@@ -157,7 +152,7 @@ static int begin_side(struct carm_changes *c, struct side *s, const struct carm_
     s->ran = carm_point_knows(p->seconds) ? carm_point_ran_seconds(p) / p->seconds : 1.0;
     return add_word(c, p->isa, &s->isa) || add_word(c, p->precision, &s->precision) ||
            add_word(c, p->rank, &s->rank) || add_word(c, "", &s->bound) ||
-           add_text(c, p->asks_for, &s->asks_for);
+           carm_names_add(&c->words, p->asks_for, strlen(p->asks_for), &s->asks_for);
 }
 
 static int add_row(struct carm_changes *c, struct side *s, const struct carm_point *p)

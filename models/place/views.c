@@ -157,18 +157,13 @@ int carm_views_add(struct carm_views *views, const struct carm_point *row, struc
 
 /* ---- nodes and jobs ---- */
 
-static double work_of(const struct carm_views *v, const struct carm_point *p)
-{
-    return *v->metric ? p->operations : p->flops;
-}
-
 static struct unit make_unit(const struct carm_views *v, size_t i, const struct carm_merged *m)
 {
     const struct carm_point *p = &m->point;
     char *end = NULL;
     struct unit u = {.index = i,
                      .number = *p->rank ? strtod(p->rank, &end) : INFINITY,
-                     .work = work_of(v, p),
+                     .work = *v->metric ? p->operations : p->flops,
                      .bytes = p->bytes,
                      .dram = p->dram_bytes,
                      .seconds = p->seconds,

@@ -5,11 +5,6 @@
 
 #include "models/sol/region.h"
 
-static void *zeroed(size_t n, size_t size)
-{
-    return calloc(n > 0 ? n : 1, size);
-}
-
 struct counting {
     const struct carm_sol_graph *graph;
     const struct carm_sol_traffic *traffic;
@@ -133,7 +128,7 @@ int carm_sol_analyse(const struct carm_sol_graph *graph, struct carm_sol_analysi
     struct carm_sol_analysis *a = calloc(1, sizeof *a);
     if (a) {
         a->n = graph->n;
-        a->layers = zeroed(graph->n, sizeof *a->layers);
+        a->layers = calloc(graph->n > 0 ? graph->n : 1, sizeof *a->layers);
     }
     rc = a && a->layers ? carm_sol_first_reads(graph, traffic, &c.first, err)
                         : carm_sol_no_memory(graph->n, err);

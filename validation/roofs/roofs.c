@@ -670,14 +670,8 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 
 /* ---- more rounds ---- */
 
-/* Whether repeated rounds have no effect: the last ones made neither the figure sound nor its
- * interval narrower. */
-static bool is_barren(const struct carm_build_roof *r)
-{
-    return r->barren >= BARREN;
-}
-
-/* Counts repeated rounds without effect. before: the figure without the last round */
+/* Counts repeated rounds without effect: the figure became neither sound nor its interval narrower.
+ * before: the figure without the last round */
 static void note_gain_of_round(struct carm_build_roof *r, const struct carm_pooled *before)
 {
     const double width = before->ci95.hi - before->ci95.lo;
@@ -690,7 +684,7 @@ static void note_gain_of_round(struct carm_build_roof *r, const struct carm_pool
 static bool needs_more(const struct carm_build_job *j, const struct carm_build_roof *r)
 {
     const struct carm_series *s = &r->series[r->best];
-    if (is_barren(r)) {
+    if (r->barren >= BARREN) {
         return false;
     }
     const double slack = j->build->config->quick ? 2.0 : 1.0;
