@@ -107,7 +107,7 @@ static void show_level(char *dst, size_t size, const struct carm_run_placed *s)
     if (s->has_levels && l->binds >= 0) {
         snprintf(dst, size, "%s %.0f%%", l->at[l->binds].name, 100.0 * l->at[l->binds].share);
     } else if (s->has_levels) {
-        snprintf(dst, size, "compute %.0f%%", 100.0 * l->nearest);
+        snprintf(dst, size, "peak %.0f%%", 100.0 * l->nearest);
     }
 }
 
@@ -179,14 +179,15 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     carm_run_name_cut(name, sizeof name, part, NAME_WIDTH);
     if (of->levels) {
         show_level(level, sizeof level, s);
-        snprintf(column, sizeof column, " %-10s", level);
+        snprintf(column, sizeof column, " %s", level);
+        snprintf(trips, sizeof trips, "%s", "");
     }
-    say_row(name, "%6s %7s%s %8s %6s %*s %6s  %-12s %-8s%s", share,
+    say_row(name, "%6s %7s%s %8s %6s %*s %*s  %-12s %-8s%s", share,
             scaled(flops, sizeof flops, s->point.flops, scale), ints,
             scaled(instructions, sizeof instructions, value(&s->row.counts, CARM_Q_INSTRUCTIONS),
                    scale),
             scaled(bytes, sizeof bytes, s->point.bytes, scale), of->integers ? 11 : 9, intensity,
-            trips, roof, bound_word(of, part, s), column);
+            of->levels ? 0 : 6, trips, roof, bound_word(of, part, s), column);
 }
 
 /* The difference between the counts of two counted runs. */
@@ -311,13 +312,13 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
                                       carm_run_is_integers(&s->row));
     }
     const bool rates = profile->has_time;
-    say_row("where", "%6s %7s%s %8s %6s %*s %6s  %-12s %-8s%s", "time", rates ? "Gflop/s" : "Mflop",
+    say_row("where", "%6s %7s%s %8s %6s %*s %*s  %-12s %-8s%s", "time", rates ? "Gflop/s" : "Mflop",
             !of.integers ? ""
             : rates      ? "    Gop/s"
                          : "      Mop",
             rates ? "Ginstr/s" : "Minstr", rates ? "GB/s" : "MB", of.integers ? 11 : 9,
-            of.integers ? "per byte" : "flop/byte", "trips", "reaches", "bound by",
-            levels ? " level     " : "");
+            of.integers ? "per byte" : "flop/byte", levels ? 0 : 6, levels ? "" : "trips",
+            "reaches", "bound by", levels ? " level" : "");
     for (size_t i = 0; i < profile->nrows; i++) {
         place(s, &of, i);
         show_row(&of, &profile->rows[i], s);

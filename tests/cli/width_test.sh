@@ -109,6 +109,7 @@ END
 if cc -O1 -g -o sums sums.c 2>err && "$carm" run --whole --counters translate -- ./sums 2>&1 | grep -q 'translation of'; then
     begins run "sums: .* in a_function.*, (may be )?limited by" "$carm" run --counters translate -m zen4-kvm -- ./sums
     fits "run --verbose" "$carm" run --verbose --counters translate -m zen4-kvm -- ./sums
+    fits "run --levels" "$carm" run --levels --counters translate -m zen4-kvm -- ./sums
     fits "run --set" "$carm" run --set peak=2x --counters translate -m zen4-kvm -- ./sums
 else
     skip "no line of run is beyond 80 columns" "no compiler, or translation does not work here"
