@@ -24,6 +24,8 @@ static double ns_now(void)
 
 #define FOUR(x)       x x x x
 #define SIXTY_FOUR(x) FOUR(FOUR(FOUR(x)))
+_Static_assert(sizeof SIXTY_FOUR("i") == CHAIN_BLOCK + 1,
+               "a chain has as many instructions as are counted");
 
 static uint64_t imul_ticks(void)
 {

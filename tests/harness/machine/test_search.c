@@ -130,6 +130,20 @@ TEST(the_fastest_code_wins)
     }
 }
 
+/* The first of the ranking is half as fast in the rounds of the finalists: the second one wins. */
+TEST(the_last_rounds_decide)
+{
+    for (size_t w = 0; w < 3; w++) {
+        double rates[CODES];
+        start();
+        (void)carm_measure_rank(&team, all, CODES, 4096, 6e-6, ways[w], rates);
+        const size_t ranking = fake.runs[1];
+        start();
+        fake.dip_from = ranking + 1;
+        assert_int_equal(carm_measure_best(&team, all, CODES, 4096, 6e-6, ways[w], rates), 2);
+    }
+}
+
 TEST(the_faster_working_set_wins)
 {
     static const uint64_t sets[] = {4096, 8192, 16384};
