@@ -26,7 +26,8 @@ static const double confirmed = 0.01;
 static const double slow_clock = 0.97;
 /* The distance for rates per cycle: quiet rounds of one code lay within 0.0 to 1.2% (Emerald Rapids guest). */
 static const double agreement_wandering = 0.01;
-static const double wandering = 0.03; /* interquartile range of clocks, relative: as slow_clock */
+static const double wandering =
+    0.03; /* from the 10th to the 90th percentile of clocks, relative: as slow_clock */
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
 static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
 /* Share of rounds like the upper mode's that are above all of a lower mode. */
@@ -373,8 +374,8 @@ double carm_rounds_wandering(double *clocks, size_t n)
         return 0.0;
     }
     const double median = median_of(clocks, n);
-    const double range = gsl_stats_quantile_from_sorted_data(clocks, 1, n, 0.75) -
-                         gsl_stats_quantile_from_sorted_data(clocks, 1, n, 0.25);
+    const double range = gsl_stats_quantile_from_sorted_data(clocks, 1, n, 0.9) -
+                         gsl_stats_quantile_from_sorted_data(clocks, 1, n, 0.1);
     return range > wandering * median ? median : 0.0;
 }
 

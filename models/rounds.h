@@ -102,7 +102,7 @@ struct carm_pooled {
 void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, double floor,
                           struct carm_pooled *out);
 
-/* The median of the clocks where they wander: an interquartile range of more than 3%. A host whose sockets run at
+/* The median of the clocks where they wander: more than 3% from the 10th to the 90th percentile. A host whose sockets run at
  * their limit of power gives a core another clock every second (2.3 to 2.9 GHz, guest on Emerald Rapids, 2026-11-26).
  * clocks  [n] hertz, of sound rounds of one number of threads; sorted in place
  * returns hertz; 0 = they do not wander, or there are fewer than 8 */

@@ -656,7 +656,7 @@ static void add_rates(struct carm_bounds_input *in)
 /* ---- rows ---- */
 
 /* Threads that wait: loops with `pause`, and those of OpenMP run-times that wait for other threads.
- * source: libgomp, config/linux/wait.h; LLVM openmp, kmp_wait_release.h, kmp_barrier.cpp */
+ * source: libgomp, config/linux/wait.h; LLVM openmp, kmp_wait_release.h, kmp_barrier.cpp; OpenBLAS, blas_server.c */
 static bool is_waiting(const struct carm_profile_row *row, const struct carm_flow_code *code)
 {
     static const char *const names[] = {"gomp_barrier",
@@ -668,6 +668,7 @@ static bool is_waiting(const struct carm_profile_row *row, const struct carm_flo
                                         "__kmp_wait",
                                         "__kmp_hyper_barrier",
                                         "__kmp_hardware_timestamp",
+                                        "blas_thread_server",
                                         "sched_yield",
                                         "pthread_spin_lock"};
     for (size_t i = 0; code && i < code->nops; i++) {
