@@ -109,7 +109,7 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, doub
 double carm_rounds_wandering(double *clocks, size_t n);
 
 /* carm_rounds_estimate on such a machine: rates of what a core has for itself are taken per cycle, times clock_hz,
- * and no round is slow for its clock. Rounds agree within 1%, since a clock that moves is read that well.
+ * and no round is slow for its clock, nor a round of a shared resource unsteady. Rounds agree within 1%, since a clock that moves is read that well.
  * clock_hz  of carm_rounds_wandering; 0 = as carm_rounds_estimate */
 void carm_rounds_estimate_at(struct carm_round *rounds, size_t n, bool shared, double floor,
                              double clock_hz, struct carm_pooled *out);
