@@ -20,7 +20,7 @@ struct carm_compare_page {
     bool ignore_clock; /* --threshold ignores values that are the same per cycle */
     bool ascii;
     bool verbose; /* roofs without a difference, too */
-    bool narrow; /* marks in place of words: the terminal is narrower than the table with words */
+    bool narrow;  /* marks in place of words: the terminal is narrower than the table with words */
 };
 
 /* A change in per cent: "-12.3%", "0.0%". returns dst */
