@@ -528,7 +528,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             !repeated &&
             (is_scattered(a) || (a->pattern == CARM_PATTERN_REGULAR &&
                                  (all > often * insn->executions || is_page_apart(a, &places))));
-        if (insn->loads && in->rates.model) {
+        const bool copies = repeated && insn->stores; /* no register gets what it loads */
+        if (insn->loads && !copies && in->rates.model) {
             extra[i] = beyond(in, lines, insn->executions) +
                        (jumps ? walks_beyond(in, &places, lines, insn->executions) : 0.0);
             if (jumps && all > often * insn->executions &&
