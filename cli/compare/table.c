@@ -617,7 +617,12 @@ static bool put_verdict_line(const struct carm_compare_page *page)
     }
     putchar('\n');
     put_answers(c);
-    if (significant == 0) {
+    if (significant + equal == 0) {
+        carm_opt_print_wrapped("", 0,
+                               "Nothing to judge: all %zu roofs were disturbed in one model or the "
+                               "other. Run `carm build` again on both, which adds rounds.",
+                               disturbed);
+    } else if (significant == 0) {
         carm_opt_print_wrapped("", 0, "No significant difference in %zu roofs.%s", equal, marked);
     } else {
         carm_opt_print_wrapped("", 0, "%zu of %zu %s differ: %s%s%s.%s", significant,

@@ -570,10 +570,11 @@ static void put_verdict(const struct carm_fleet_page *page)
     } else {
         carm_opt_print_wrapped(
             "", 2,
-            "%zu of %zu nodes are outliers (%zu slow, %zu fast). Expect at most 1 false alarm in %.3g "
+            "%zu of %zu nodes %s (%zu slow, %zu fast). Expect at most 1 false alarm in %.3g "
             "outliers. %zu more are suspects%s: each would be an outlier if it were the only node; up to "
             "%.0f%% of sound nodes are suspects.",
-            slow + fast, f->njudged, slow, fast, 1.0 / page->options.fdr, suspects,
+            slow + fast, f->njudged, slow + fast == 1 ? "is an outlier" : "are outliers", slow,
+            fast, 1.0 / page->options.fdr, suspects,
             page->suspects || !suspects ? "" : " (--suspects)", 100.0 * CARM_FLEET_SUSPECT);
     }
     const size_t odd = count_odd(page);

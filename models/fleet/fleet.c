@@ -86,6 +86,9 @@ char *carm_fleet_label(char *dst, size_t size, const struct carm_fleet_column *c
                      r->threads == 1 ? "" : "s");
         }
         snprintf(text, sizeof text, "%s%s (%zu roofs)", r->name, threads, column->nroofs);
+    } else if (strncmp(r->name, "latency ", 8) == 0) { /* of no ISA */
+        snprintf(text, sizeof text, "%s, %d thread%s", r->name, r->threads,
+                 r->threads == 1 ? "" : "s");
     } else {
         snprintf(text, sizeof text, "%s %s, %d thread%s: %s", r->isa, r->precision, r->threads,
                  r->threads == 1 ? "" : "s", r->name);

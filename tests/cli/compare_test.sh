@@ -50,6 +50,10 @@ golden compare.csv compare --threads 1 --csv - a.json b.json
 run compare --threshold 0 --noise 0 a.json a.json && grep -q '^No significant difference in 53 roofs' out && [ ! -s err ]
 ok "a model does not differ from itself"
 
+sed 's/"disturbed": false/"disturbed": true/; s/"dram_peak"/"no_peak"/' a.json >marked.json
+run compare marked.json a.json && grep -q '^Nothing to judge: all [0-9]* roofs were disturbed' out && ! grep -q '^No significant' out
+ok "disturbed roofs alone are no agreement"
+
 XDG_DATA_HOME=$tmp/data && export XDG_DATA_HOME && mkdir -p data/carm &&
     here=$("$carm" compare a.json 2>&1 >/dev/null) && false
 case $here in *"no model to compare with: run \`carm build\`"*) true ;; *) false ;; esac
