@@ -459,7 +459,7 @@ TEST(split_stores)
 {
     static struct carm_core_figure split = {.kind = CARM_CORE_LINE_SPLIT_STORE, .throughput = 5.0};
     const struct carm_model model = {.core = &split, .ncore = 1};
-    struct carm_bounds_input in = {.rates = {&model, &zen},
+    struct carm_bounds_input in = {.rates = {.model = &model, .theory = &zen},
                                    .clock_hz = clock_hz,
                                    .stores = {0.0, 0.0, 0.0, 2.0, 0.0},
                                    .split_stores = {0.0, 0.0, 0.0, 1.0, 0.0}};
@@ -478,7 +478,7 @@ TEST(aliased_stores)
 {
     static struct carm_core_figure alias = {.kind = CARM_CORE_ALIAS_4K, .throughput = 6.0};
     const struct carm_model model = {.core = &alias, .ncore = 1};
-    struct carm_bounds_input in = {.rates = {&model, &zen},
+    struct carm_bounds_input in = {.rates = {.model = &model, .theory = &zen},
                                    .clock_hz = clock_hz,
                                    .loads = {1.0},
                                    .behind = {1.0},
