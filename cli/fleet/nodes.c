@@ -461,6 +461,9 @@ int carm_fleet_gather_finish(struct carm_fleet_gather *g, struct carm_err *err)
                aside == 1 ? "" : "s");
     }
     printf(": %s\n", g->file.name);
+    if (g->ok) {
+        printf("next: carm fleet show %s\n", g->file.name);
+    }
     if (rc) {
         return carm_fail(err, CARM_EIO, "%s", why.text);
     }

@@ -527,10 +527,12 @@ static void put_next(const struct carm_fleet_page *page)
         carm_fleet_count(page->fleet, false, CARM_FLEET_SUSPECT_NODE)) {
         carm_opt_print_wrapped(
             "\n", 0,
-            "Next: measure such a node again while nothing else runs on it (carm build). If it is "
+            "next: measure such a node again while nothing else runs on it (carm build). If it is "
             "still slow, compare it with a sound node of its group (carm compare SOUND.json "
             "NODE.json). If the core clock does not explain the difference, drain the node and "
             "check its hardware.");
+    } else {
+        printf("\nnext: carm fleet report, with the same files: one interactive page\n");
     }
 }
 

@@ -139,6 +139,16 @@ static int put_files(const struct carm_sol_view *v, const struct request *r, str
     return rc;
 }
 
+/* The last line: a table of operations while there is none, then another machine. */
+static void print_next(const struct carm_sol_view *v)
+{
+    if (!opt_layers && carm_sol_view_layers(v)) {
+        printf("next: carm sol, as before, with --layers (the operations that take longest)\n");
+    } else {
+        printf("next: carm sol, as before, with --set KEY=VALUE (what another machine brings)\n");
+    }
+}
+
 static int put_text(const struct carm_sol_view *v, const struct request *r, struct carm_err *err)
 {
     if (is_standard(opt_output) || (opt_sweep && (!opt_csv || is_standard(opt_csv)))) {
@@ -152,7 +162,11 @@ static int put_text(const struct carm_sol_view *v, const struct request *r, stru
                          "--layers has no operations to list: the analysis has only totals");
     }
     carm_sol_print(v);
-    return r->layers ? carm_sol_print_layers(v, r->layers, err) : 0;
+    const int rc = r->layers ? carm_sol_print_layers(v, r->layers, err) : 0;
+    if (rc == 0) {
+        print_next(v);
+    }
+    return rc;
 }
 
 static int estimate(const struct carm_sol_input *input, const struct carm_sol_arch *arch,

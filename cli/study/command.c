@@ -155,6 +155,17 @@ static int print_text(const struct kind *kind, const struct carm_study *study, s
     return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study");
 }
 
+/* The last line: keep and draw the points, or see the kept ones on a page. */
+static void print_next(const char *name)
+{
+    if (words.output) {
+        printf("next: carm report %s%s%s -o %s.html (one interactive page)\n",
+               words.model ? words.model : "", words.model ? " " : "", words.output, name);
+    } else {
+        printf("next: carm study %s, as before, with -o %s.csv --plot %s.svg\n", name, name, name);
+    }
+}
+
 /* The results, also of a study that was stopped. */
 static int report(const struct kind *kind, const struct carm_study *study, struct carm_err *err)
 {
@@ -172,6 +183,8 @@ static int report(const struct kind *kind, const struct carm_study *study, struc
         rc = carm_fail(err, CARM_EINTR, "interrupted: the points so far are %s%.200s%s",
                        words.output ? "in " : "above alone", words.output ? words.output : "",
                        words.output ? ", --resume goes on with them" : "");
+    } else if (!rc && !words.json) {
+        print_next(kind->ops->name);
     }
     return rc;
 }

@@ -274,17 +274,19 @@ static void print_original(const struct carm_model *m, const struct carm_validat
     if (!(peak > 0.0)) {
         return;
     }
-    printf("  original model: DRAM peak %s (", carm_text_si(a, sizeof a, peak, "B/s"));
+    char best[256] = "";
     static const char *const mixes[] = {"1:0", "update", "2:1update", "nt"};
     for (size_t i = 0, shown = 0; i < sizeof mixes / sizeof *mixes; i++) {
         const struct carm_memory_roof *r =
             carm_roofs_find_memory(roofs, m->levels[m->nlevels - 1].level, mixes[i]);
         if (r) {
-            printf("%s%s %s", shown++ ? ", " : "best of ", mixes[i],
-                   carm_text_si(b, sizeof b, r->bandwidth, "B/s"));
+            const size_t used = strlen(best);
+            snprintf(best + used, sizeof best - used, "%s%s %s", shown++ ? ", " : "best of ",
+                     mixes[i], carm_text_si(b, sizeof b, r->bandwidth, "B/s"));
         }
     }
-    printf(")\n    from test code %s\n", code);
+    carm_opt_print_wrapped("  ", 4, "original model: DRAM peak %s (%s) from test code %s",
+                           carm_text_si(a, sizeof a, peak, "B/s"), best, code);
     for (size_t l = 0; l + 1 < m->nlevels; l++) {
         const struct carm_validation_point *first = NULL;
         for (size_t i = 0; i < m->nvalidation_points && !first; i++) {
@@ -296,12 +298,13 @@ static void print_original(const struct carm_model *m, const struct carm_validat
         }
         if (first) {
             const double dram = first->traffic[first->ntraffic - 1];
-            printf("    %-4s at 2^-8 flop/byte in the core, %.3g in DRAM: predicted %s, "
-                   "measured %s\n",
-                   first->level, first->flops / dram,
-                   carm_text_si(a, sizeof a, carm_predict_original(m, first, first->ntraffic),
-                                "flop/s"),
-                   carm_text_si(c, sizeof c, first->flops / first->seconds, "flop/s"));
+            carm_opt_print_wrapped(
+                "    ", 6,
+                "%s at 2^-8 flop/byte in the core, %.3g in DRAM: predicted %s, measured %s",
+                first->level, first->flops / dram,
+                carm_text_si(a, sizeof a, carm_predict_original(m, first, first->ntraffic),
+                             "flop/s"),
+                carm_text_si(c, sizeof c, first->flops / first->seconds, "flop/s"));
         }
     }
 }
@@ -413,8 +416,8 @@ static int put_with_error(double value, double se, double like)
 static void print_roofs(const struct carm_model *m, const struct carm_validation_set *set,
                         const struct carm_roofs *roofs, const struct carm_validate_theory *theory)
 {
-    printf("  %-6s %-13s %7s    %-15s %7s   %-15s %s\n", "roof", "model", "now", "no start-up",
-           "start", "fitted to C", "of theory");
+    printf("  %-6s %-13s %7s  %-13s %7s %-13s %s\n", "roof", "model", "now", "no start-up", "start",
+           "fitted to C", "of theory");
     for (size_t i = 0; i < m->nvalidation_roofs; i++) {
         const struct carm_validation_roof *r = &m->validation_roofs[i];
         if (!carm_validation_set_equal(&r->set, set)) {
@@ -430,19 +433,18 @@ static void print_roofs(const struct carm_model *m, const struct carm_validation
             snprintf(t0, sizeof t0, "%s%.0f ns", known ? "" : "~", known ? 1e9 * r->t0 : 0.0);
         }
         printf(
-            "  %-6.6s %-13s %+6.1f%% %c  ", r->level,
+            "  %-6.6s %-13s %+6.1f%%%c ", r->level,
             carm_text_si(a, sizeof a, r->model, peak ? carm_precision_rate(set->precision) : "B/s"),
             rounded(100.0 * (r->beside / r->model - 1.0), 10.0), r->disturbed ? '!' : ' ');
         const int rate = put_with_error(r->rate, r->rate_se, r->model);
-        printf("%*s %7s   ", rate < 15 ? 15 - rate : 0, "", t0);
+        printf("%*s %7s ", rate < 13 ? 13 - rate : 0, "", t0);
         const int fitted =
             put_with_error(f ? (peak ? f->peak : f->bandwidth) : 0.0,
                            f ? (peak ? f->peak_se : f->bandwidth_se) : 0.0, r->model);
         const double limit = theory_of(theory, r, m);
         if (limit > 0.0) {
-            printf("%*s %.1f%% of %.4g %s", fitted < 15 ? 15 - fitted : 0, "",
-                   100.0 * per_cycle(roofs, r, m) / limit, limit,
-                   peak ? carm_precision_operation(roofs->precision) : "B");
+            printf("%*s %.1f%% of %.4g", fitted < 13 ? 13 - fitted : 0, "",
+                   100.0 * per_cycle(roofs, r, m) / limit, limit);
         }
         printf("\n");
     }
@@ -451,14 +453,16 @@ static void print_roofs(const struct carm_model *m, const struct carm_validation
 static void print_theory(const struct carm_validate_theory *theory)
 {
     if (!theory->entry) {
-        printf("  theory: this CPU is not in the table of microarchitectures; give --theory "
-               "NAME or FILE\n");
+        carm_opt_print_wrapped(
+            "  ", 4,
+            "theory: this CPU is not in the table of microarchitectures; give --theory NAME or FILE");
     } else {
-        printf("  theory: a core's cycle of %s, %s%s\n", theory->entry->name,
-               theory->by_cpuid ? "by CPUID" : "as given",
-               theory->by_cpuid && theory->virtual_machine
-                   ? " (a virtual machine may report another CPU)"
-                   : "");
+        carm_opt_print_wrapped("  ", 4,
+                               "theory: bytes and operations in a cycle of a core of %s, %s%s",
+                               theory->entry->name, theory->by_cpuid ? "by CPUID" : "as given",
+                               theory->by_cpuid && theory->virtual_machine
+                                   ? " (a virtual machine may report another CPU)"
+                                   : "");
     }
 }
 
@@ -468,15 +472,15 @@ static void print_extensions(const struct carm_model *m, const struct carm_valid
     static const char *const forms[] = {"sharp", "rounded", "issue", "rounded+issue"};
     double issue = 0.0;
     printf("  extensions: rooflines fitted to half of C's points, fitness on the other half\n"
-           "    %-6s %8s %8s %8s %14s   %s\n",
-           "level", forms[0], forms[1], forms[2], forms[3], "chosen by AICc");
+           "  %-6s %8s %8s %8s %14s %5s chosen by AICc\n",
+           "level", forms[0], forms[1], forms[2], forms[3], "corr.");
     for (size_t l = 0; l < m->nlevels; l++) {
         const char *level = m->levels[l].level;
         const struct carm_validation_fit *chosen = find_fit(m, set, level, NULL);
         if (!chosen) {
             continue;
         }
-        printf("    %-6.6s", level);
+        printf("  %-6.6s", level);
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
             const struct carm_validation_fit *f = find_fit(m, set, level, forms[i]);
             const int width = i == 3 ? 13 : 7;
@@ -486,11 +490,10 @@ static void print_extensions(const struct carm_model *m, const struct carm_valid
                 printf(" %*s", width + 1, "-");
             }
         }
-        printf("   %s", chosen->form);
+        printf(" %+5.2f %s\n", rounded(chosen->correlation, 100.0), chosen->form);
         if (chosen->p > 0.0) {
-            printf(", p = %.3g \302\261 %.2g", chosen->p, chosen->p_se);
+            printf("  %-6s p = %.3g \302\261 %.2g\n", "", chosen->p, chosen->p_se);
         }
-        printf("; corr. %+.2f\n", rounded(chosen->correlation, 100.0));
         const struct carm_validation_fit *f = find_fit(m, set, level, "issue");
         issue = f ? f->issue : issue;
     }
@@ -514,9 +517,9 @@ static void print_disturbed(const struct carm_model *m, const struct carm_valida
     }
     if (n) {
         char note[CARM_TEXT_MAX];
-        printf("  ! %zu point%s stayed disturbed; %s at %.3g flop/byte: %s\n", n, n == 1 ? "" : "s",
-               first->level, first->flops / first->bytes,
-               carm_text_clean(note, sizeof note, first->note, false));
+        carm_opt_print_wrapped("  ! ", 4, "%zu point%s stayed disturbed; %s at %.3g flop/byte: %s",
+                               n, n == 1 ? "" : "s", first->level, first->flops / first->bytes,
+                               carm_text_clean(note, sizeof note, first->note, false));
     }
 }
 
@@ -671,7 +674,8 @@ void carm_count_checks_print(const struct carm_model *model)
     size_t shown = 0;
     for (size_t i = 0; i < model->nchecks && shown < SHOWN; i++) {
         if (model->checks[i].note[0]) {
-            printf("  warning: %s: %s\n", model->checks[i].code, model->checks[i].note);
+            carm_opt_print_wrapped("  ", 4, "warning: %s: %s", model->checks[i].code,
+                                   model->checks[i].note);
             shown++;
         }
     }

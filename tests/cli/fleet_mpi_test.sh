@@ -89,7 +89,8 @@ patient() {
 # ---- without MPI
 
 "$carm" fleet build $quick --budget 60 -o one.jsonl >out 2>err
-[ $? -eq 0 ] && [ "$(count one.jsonl ok)" = 1 ] && grep -q 'no MPI job here' err && grep -q '^1 of 1 node measured' out
+[ $? -eq 0 ] && [ "$(count one.jsonl ok)" = 1 ] && grep -q 'no MPI job here' err && grep -q '^1 of 1 node measured' out &&
+    [ "$(tail -n 1 out)" = 'next: carm fleet show one.jsonl' ]
 ok "without mpirun, this node alone"
 valid one.jsonl
 ok "its row holds a model that keeps to the schema"

@@ -70,7 +70,8 @@ ok "at most 80 columns"
 
 run --roof 'L1 2:1' --group 1 fleet && grep -q '^  L1 2:1 ' out && ! grep -q '^  L2 2:1' out && ! grep -q '^Slow' out
 ok "--roof and --group"
-run --min-percent 20 fleet && grep -q '^0 of 40 nodes are outliers' out
+run --min-percent 20 fleet && grep -q '^0 of 40 nodes are outliers' out &&
+    [ "$(tail -n 1 out)" = 'next: carm fleet report, with the same files: one interactive page' ]
 ok "--min-percent"
 run --json --csv rows.csv fleet && run --csv - fleet && cmp -s out rows.csv &&
     grep -q ',n13,.*,L3,.*,slow$' rows.csv && [ "$(grep -c ',slow$' rows.csv)" -eq "$(grep -c ',n13,' rows.csv)" ]

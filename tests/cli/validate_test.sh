@@ -173,14 +173,14 @@ def printed(file, op):  # the tables say what the file says, in lines that fit
             number = f"{v['rrmse']:.4f} {v['fitness']:7.2f}%"
             assert row and number in row.group(), f"{v['level']}: {number} in {row}"
 
-def fits(file, columns=120):  # its text, in lines that fit
+def fits(file):  # its text, in lines that fit
     text = open(file).read()
     for line in re.sub("^(measured in|  !) .*", "", text, flags=re.M).splitlines():  # paths, reasons
-        assert len(line) <= columns and line == line.rstrip(), f"{len(line)} columns: {line}|"
+        assert len(line) <= 80 and line == line.rstrip(), f"{len(line)} columns: {line}|"
     return text
 
 def answer(file, op):  # without --verbose: a sentence, then one table of fitness
-    text = fits(file, 80)
+    text = fits(file)
     sentence, rows = text.split("\n\n")[:2]
     assert re.fullmatch(r"The (cache-aware|original) model .*fitness \d+\.\d%.*; "
                         r"(no point|\d+ of \d+ points) stayed disturbed(: do not trust [^.]*)?\.( With \d+ threads? this is .*? stored roofs\.)*", " ".join(sentence.split())), sentence
@@ -229,7 +229,7 @@ ok "--verbose, on $levels"
     tr -s '\n ' ' ' <"$tmp/out" | grep -qF "model $model, points ${model%.json}.points.csv"
 ok "a row of 29 points for each level; the files are named"
 check printed "$model" "$tmp/out" $first
-ok "the tables say what the file says, in 120 columns without blanks at their ends"
+ok "the tables say what the file says, in 80 columns without blanks at their ends"
 check sets "$model" $first "$levels"
 ok "the file has each point, roof and fit once"
 check scores "$model"
@@ -292,9 +292,9 @@ put("one", mine)
 put("two", *entries[:2])
 put("broken", dict(mine, issue=-1))
 PY
-good --ops $second --levels L1 --theory "$tmp/one.json" && grep -q "cycle of My core, as given" "$tmp/out"
+good --ops $second --levels L1 --theory "$tmp/one.json" && grep -q "cycle of a core of My core, as given" "$tmp/out"
 ok "a theory of one's own"
-good --ops $second --levels L1 --theory "zen 2" && grep -q "cycle of Zen 2, as given" "$tmp/out"
+good --ops $second --levels L1 --theory "zen 2" && grep -q "cycle of a core of Zen 2, as given" "$tmp/out"
 ok "a theory by its name"
 refuses "a theory that is not known" 2 'unknown microarchitecture "Zen 9"; known are .*"Haswell"' --theory "Zen 9"
 refuses "a theory of two entries" 2 "$tmp/two.json has 2 entries" --theory "$tmp/two.json"

@@ -16,10 +16,12 @@ study() {
     return $code
 }
 
-# fits ANSWER: the last output begins with it and has no line beyond 80 columns
+# fits ANSWER NEXT: the last output begins with that answer, ends with that command and has no line
+# beyond 80 columns
 fits() {
-    head -n 3 out | tr -s '\n ' ' ' | grep -qE "$1" && ! grep -qE '^.{81}' out
-    ok 'the report begins with its answer and fits 80 columns'
+    head -n 3 out | tr -s '\n ' ' ' | grep -qE "$1" && ! grep -qE '^.{81}' out &&
+        [ "$(tail -n 1 out)" = "next: $2" ]
+    ok 'the report begins with its answer, ends with the next command and fits 80 columns'
 }
 
 # refuses NAME STATUS PATTERN ARGUMENTS...: that exit status, no output, one line that matches

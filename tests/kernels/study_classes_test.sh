@@ -50,7 +50,8 @@ grep -q '1. One application, several intensities in the original model: true' wo
     grep -q 'APP-D .*1023410176 flops an iteration, 16 flop/byte; data in DRAM' words &&
     grep -q 'each with its own data' words
 ok 'the report has table 2, the meaning of threads and observation 1'
-fits '^Application classes on .*: [0-3] of [1-3] observations of the cache-aware paper hold[.] '
+fits '^Application classes on .*: [0-3] of [1-3] observations of the cache-aware paper hold[.] ' \
+    'carm report p.csv -o classes.html (one interactive page)'
 refuses 'a file with points' 1 'p.csv has points already: --resume' -t 1 -o p.csv
 cp p.csv before.csv
 study -k 2 -t 1 -o p.csv --resume && cmp -s p.csv before.csv && grep -q 'kept: 9 points' out

@@ -61,7 +61,8 @@ ok 'kernels of 16^3 points have the counts of their formulas'
 grep -q 'carm build --ceilings' words && grep -q 'The three Cs' words &&
     grep -q "Stencil optimised" out && grep -q 'Transpose plain' out
 ok 'the report has the kernels, the three Cs and what to measure'
-fits '^Kernels of the Roofline paper on .*: optimised versions reach [0-9]+% to [0-9]+% of their original roofs[.] '
+fits '^Kernels of the Roofline paper on .*: optimised versions reach [0-9]+% to [0-9]+% of their original roofs[.] ' \
+    'carm report p.csv -o dwarfs.html (one interactive page)'
 refuses 'a file with points' 1 'p.csv has points already: --resume' -t 1 -o p.csv
 cp p.csv before.csv
 study --kernels lbmhd,stencil,fft,transpose -n 16 -t 1 -o p.csv --resume &&

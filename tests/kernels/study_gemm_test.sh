@@ -62,7 +62,8 @@ grep -q 'steps 1 to 5 share one intensity' words && grep -q 'DRAM bytes: simulat
     grep -q 'largest difference .* of the largest element' words &&
     grep -q 'Performance rises or holds from step to step' words
 ok 'the report has what was found'
-fits '^Matrix multiplication on .* reaches [0-9.]+ Gflop/s, [0-9]+% of its cache-aware roof, [0-9.]+x the basic version[.] '
+fits '^Matrix multiplication on .* reaches [0-9.]+ Gflop/s, [0-9]+% of its cache-aware roof, [0-9.]+x the basic version[.] ' \
+    'carm report p.csv -o gemm.html (one interactive page)'
 refuses 'a file with points' 1 'p.csv has points already: --resume' -n 48 -t 1 --isa sse -o p.csv
 cp p.csv before.csv
 study -n 48 -t 1 --isa sse -o p.csv --resume && cmp -s p.csv before.csv &&
@@ -72,6 +73,11 @@ sed '0,/"disturbed": false/s//"disturbed": true/' "$model" >disturbed.json
 study -n 48 -t 1 --isa sse -o p.csv --resume -m disturbed.json &&
     grep -q 'note .*disturbed while measured, so perhaps too low: L1 (carm build' words
 ok 'a roof that was disturbed is named'
+next=$(sed -n '$s/^next: carm \(.*\) (one interactive page)$/\1/p' out)
+# shellcheck disable=SC2086 # words
+[ "$next" = 'report disturbed.json p.csv -o gemm.html' ] &&
+    timeout 300 "$carm" $next >out 2>err </dev/null && [ -s gemm.html ]
+ok 'the command in the last line writes the page'
 sed -i '/-2-transposed,/d' p.csv
 study -n 48 -t 1 --isa sse -o p.csv --resume && grep -q "kept: $((steps - 1)) points" out &&
     rows p.csv "$steps"
@@ -79,7 +85,8 @@ ok 'a lost row is measured again'
 study -n 48 -t 1 --isa sse -o p.csv --resume --variants 20 && rows p.csv $((steps + 20)) &&
     grep -q ' 20 variants: ' out
 ok 'twenty variants have the counts of their loops'
-study -n 30 -t 1 --isa scalar --variants 3 && ! grep -q 'kept:' out && [ ! -s err ]
+study -n 30 -t 1 --isa scalar --variants 3 && ! grep -q 'kept:' out && [ ! -s err ] &&
+    [ "$(tail -n 1 out)" = 'next: carm study gemm, as before, with -o gemm.csv --plot gemm.svg' ]
 ok 'an n that is no multiple of anything'
 if python3 -c '' 2>/dev/null; then
     study -n 48 -t 1 --isa sse -o p.csv --resume --variants 20 --json && python3 - out "$steps" <<'PY'
