@@ -18,5 +18,10 @@ bool carm_screen_utf8(void);
  * terminal that is known not to show them (TERM is linux, dumb, vt..., or not set). */
 bool carm_screen_unicode(int fd);
 
+/* Begins a line on standard error where another program may have left one unfinished. A file says so by its
+ * last byte. A terminal does not: as many blanks as it has columns reach the next line from every column but
+ * the first. Nothing is known of a pipe, a dumb terminal, or one of unknown size. */
+void carm_screen_begin_line(void);
+
 /* True when colour may go to that stream: a terminal, not a dumb one, NO_COLOR unset or empty. */
 bool carm_screen_colour(int fd);

@@ -796,6 +796,9 @@ static int run_command(int noperands, char **operands)
     carm_input_first(&input);
     rc = carm_run_count(&run, &err);
     carm_interrupt_release();
+    if (rc || !opt_quiet) {
+        carm_screen_begin_line();
+    }
     if (!rc && levels) {
         carm_run_levels_take(levels, &run, opt_levels != NULL);
     }

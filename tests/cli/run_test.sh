@@ -117,6 +117,15 @@ fi
 run --counters none -- sh -c 'echo to the program; exit 5'
 [ $status -eq 5 ] && [ "$(cat out)" = 'to the program' ] && grep -q '^carm: counted by' err
 ok "the program's status and output are its own"
+for end in '' '\n'; do # of the program's output
+    echo before >both
+    "$carm" run --counters none -- printf "text$end" >>both 2>&1
+    sed -n '3s/^carm: printf: .*/begun/; 1,3p' both >lines
+    "$carm" run --counters none -- printf "text$end" >both 2>&1
+    sed -n '2s/^carm: printf: .*/begun/; 1,2p' both >>lines
+    [ "$(tr '\n' ' ' <lines)" = 'before text begun text begun ' ]
+    ok "carm begins a line behind the program's output in the same file${end:+, whose line has ended}"
+done
 run -q --counters none -- true
 [ $status -eq 0 ] && [ ! -s out ] && [ ! -s err ]
 ok 'quiet says nothing'

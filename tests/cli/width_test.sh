@@ -27,7 +27,9 @@ while select.select([master], [], [], 0.1)[0] or command.poll() is None:
     if select.select([master], [], [], 0)[0]:
         text += os.read(master, 4096)
 status = command.wait()
-lines = [re.sub("\x1b\\[[0-9;]*[mK]", "", l.split("\r")[-1]) for l in text.decode().replace("\r\n", "\n").split("\n")]
+text = text.decode().replace("\r\n", "\n")
+text = re.sub("(?m)^ {80}\r", "", text).replace(" " * 80 + "\r", "\n")  # 80 blanks stay on the line, or reach the next
+lines = [re.sub("\x1b\\[[0-9;]*[mK]", "", l.split("\r")[-1]) for l in text.split("\n")]
 late = [l for l in lines if len(l) > 80]
 answer = re.search(os.environ.get("ANSWER", ""), " ".join(" ".join(lines[:5]).split()))
 print("\n".join(late or ["%d lines, status %d" % (len(lines), status)] + lines[:5]))
@@ -88,6 +90,9 @@ json.dump(m, open("earlier.json", "w"))
 END
 fits "fleet show" "$carm" fleet show --suspects node*.json earlier.json
 fits "asm --account" "$carm" asm --account A.avx2.dp.2:1.u8
+timeout 300 python3 terminal.py "$carm" run --counters none -- printf 'no end' >out 2>err &&
+    grep -q '^no end *$' out && grep -q '^carm: printf: ' out
+ok "behind an unfinished line of the program, carm begins one"
 cat >sums.c <<'END'
 #include <stdio.h>
 static double x[4096];
