@@ -381,9 +381,25 @@ static bool peak_is_disturbed(const struct carm_roofs *roofs)
     return false;
 }
 
+/* Roofs with the DRAM peak of the original model: of the machine, so where an ISA or precision has none (a default build
+ * measures updates with the widest alone), the highest of as many threads. source: Williams et al. 2009, section 3 */
+static const struct carm_roofs *with_dram_peak(const struct carm_model *model,
+                                               const struct carm_roofs *roofs)
+{
+    const struct carm_roofs *best = roofs;
+    for (size_t i = 0; i < model->nroofs && !(roofs->dram_peak.bandwidth > 0.0); i++) {
+        const struct carm_roofs *r = &model->roofs[i];
+        if (r->threads == roofs->threads && r->dram_peak.bandwidth > best->dram_peak.bandwidth) {
+            best = r;
+        }
+    }
+    return best;
+}
+
 static void prepare_slopes(struct carm_place_set *set, const struct carm_model *model,
                            const struct carm_roofs *roofs)
 {
+    const struct carm_roofs *dram = with_dram_peak(model, roofs);
     struct carm_place_side *original = &set->sides[CARM_PLACE_ORIGINAL];
     memset(set, 0, sizeof *set);
     set->roofs = roofs;
@@ -396,9 +412,9 @@ static void prepare_slopes(struct carm_place_set *set, const struct carm_model *
         }
     }
     add_levels(&set->sides[CARM_PLACE_CACHE_AWARE], model, roofs);
-    original->slope = carm_original_bandwidth(roofs, "DRAM", true, NULL);
+    original->slope = carm_original_bandwidth(dram, "DRAM", true, NULL);
     add(original, "", "DRAM",
-        (struct carm_ceiling){.rate = original->slope, .disturbed = peak_is_disturbed(roofs)});
+        (struct carm_ceiling){.rate = original->slope, .disturbed = peak_is_disturbed(dram)});
     for (size_t i = 0; i < model->nnuma && !*model->changed; i++) { /* a slope of each domain */
         const struct carm_numa_pair *p = &model->numa[i];
         char name[40];

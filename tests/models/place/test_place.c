@@ -470,7 +470,12 @@ TEST(original)
     assert_ok(carm_place_original(&model, &sets[0], 6.0, 6.0, 1.0, &p, &err));
     assert_close(p.roof, 12.0); /* the DRAM peak, not the 2:1 roof */
     assert_string_equal(p.ceilings[p.above].name, "DRAM");
-    assert_refused(carm_place_original(&model, &sets[1], 6.0, 6.0, 1.0, &p, &err), -CARM_ENOTSUP,
+    /* roofs without a DRAM peak take that of as many threads, never of others */
+    assert_ok(carm_place_original(&model, &sets[1], 6.0, 6.0, 1.0, &p, &err));
+    assert_close(p.roof, 12.0);
+    assert_ok(carm_place_original(&model, &sets[1], 600.0, 6.0, 1.0, &p, &err));
+    assert_close(p.roof, 30.0);
+    assert_refused(carm_place_original(&model, &sets[2], 6.0, 6.0, 1.0, &p, &err), -CARM_ENOTSUP,
                    "carm build");
 }
 
