@@ -91,7 +91,7 @@ function placeLabels(items, dots, box) {
   const taken = [];
   return items.map((item) => {
     const at = placeOf(item, items, taken, dots, box) || placeOf({ ...item, ...item.short }, items, taken, dots, box) ||
-      placeOf(item, items, taken, [], box);
+      placeOf({ ...item, ...item.short }, items, taken, [], box);
     if (at) {
       taken.push(at.corners);
     }

@@ -227,5 +227,8 @@ function drawLabels(plot, lines, severalSets) {
   texts.text((p) => p.item.text)
     .attr("class", (p) => `label ${p.item.layer === "roof" ? p.item.style : "ceiling-label"}`)
     .attr("transform", (p) => `translate(${p.x},${p.y}) rotate(${(p.angle * 180) / Math.PI})`);
-  drawPointNames(plot, shown, dots, placed.map((p) => p.corners));
+  drawPointNames(plot, shown, dots, placed.map((p) => p.corners), lines.map((d) => d.part));
+  // few points lie over the labels that have no other place, many under them
+  const points = plot.pointLayer.node();
+  points.parentNode.insertBefore(plot.labelLayer.node(), shown.length <= POINT_NAMES_MOST ? points : points.nextSibling);
 }

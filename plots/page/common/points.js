@@ -98,33 +98,42 @@ function drawArrows(plot, shown) {
 }
 
 // Names beside their points, where they cover neither a label nor a point; the others are in the tips.
-// dots  [[x, y, r]] of the shown points, in pixels; taken: corners of the labels
-function drawPointNames(plot, shown, dots, taken) {
-  const names = shown.length <= POINT_NAMES_MOST ? placeNames(plot, shown, dots, taken) : [];
+// dots   [[x, y, r]] of the shown points, in pixels; taken: corners of the labels
+// lines  [[x1, y1, x2, y2]] of the roofs, in pixels
+function drawPointNames(plot, shown, dots, taken, lines) {
+  const names = shown.length <= POINT_NAMES_MOST ? placeNames(plot, shown, dots, taken, lines) : [];
   const texts = plot.pointLayer.selectAll("text.point-name").data(names, (n) => n.point.index);
   texts.enter().append("text").attr({ class: "point-name label", "aria-hidden": "true" });
   texts.exit().remove();
   texts.text((n) => n.text).attr("x", (n) => n.x).attr("y", (n) => n.y);
 }
 
-function placeNames(plot, shown, dots, taken) {
+// Where a name of that length may begin: beside the point, over or under it, at its corners.
+function namePlaces([px, py, r], length) {
+  const [right, left, middle] = [px + r + 3, px - r - 3 - length, px - length / 2];
+  return [[right, py + 4], [left, py + 4], [middle, py - r - 4], [middle, py + r + 13],
+    [right, py - 4], [right, py + 14], [left, py - 4], [left, py + 14]];
+}
+
+function placeNames(plot, shown, dots, taken, lines) {
   const { box } = plot;
   const all = [...taken];
+  const strokes = lines.map(([x1, y1, x2, y2]) => cornersOf(x1, y1, Math.hypot(x2 - x1, y2 - y1), 0, Math.atan2(y2 - y1, x2 - x1)));
   return shown.map((point, i) => {
     const { name } = point;
     const text = name.length > NAME_LETTERS ? `${name.slice(0, NAME_LETTERS - NAME_END - 1)}\u2026${name.slice(-NAME_END)}` : name;
-    const [px, py, r] = dots[i];
     const length = textLength(text, POINT_NAME_PX) + 4;
-    for (const [x, y] of [[px + r + 3, py + 4], [px - r - 3 - length, py + 4], [px - length / 2, py - r - 4], [px - length / 2, py + r + 13]]) {
-      const item = { length, height: POINT_NAME_PX };
-      const corners = cornersOf(x, y, length, POINT_NAME_PX, 0);
-      if (inside(corners, box) && !all.some((t) => overlap(t, corners)) &&
-          !dots.some((dot, k) => k !== i && covers(corners, dot, item, 0))) {
-        all.push(corners);
-        return { point, text, x, y };
-      }
+    const item = { length, height: POINT_NAME_PX };
+    const free = namePlaces(dots[i], length).map(([x, y]) => ({ x, y, corners: cornersOf(x, y, length, POINT_NAME_PX, 0) }))
+      .filter(({ corners }) => inside(corners, box) && !all.some((t) => overlap(t, corners)) &&
+        !dots.some((dot, k) => k !== i && covers(corners, dot, item, 0)));
+    // a line behind the text is worse than a place at a corner
+    const at = free.find(({ corners }) => !strokes.some((t) => overlap(t, corners))) || free[0];
+    if (!at) {
+      return null;
     }
-    return null;
+    all.push(at.corners);
+    return { point, text, x: at.x, y: at.y };
   }).filter(Boolean);
 }
 

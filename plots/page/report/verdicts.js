@@ -46,7 +46,12 @@ function codeTable(loop) {
 
 function loopDetails(loop) {
   const v = loop.verdict;
-  const accesses = v.accesses.map((a, i) => el("li", {}, accessText(a, loop.access_lines[i])));
+  const times = new Map(); // of each text
+  v.accesses.forEach((a, i) => {
+    const text = accessText(a, loop.access_lines[i]);
+    times.set(text, (times.get(text) || 0) + 1);
+  });
+  const accesses = [...times].map(([text, n]) => el("li", {}, n > 1 ? `${n} times: ${text}` : text));
   const title = loop.file ? `${loop.file}: executions, line` : `Instructions (${loop.why})`;
   return el("div", { class: "loop" },
     el("div", {}, el("h3", {}, `Lower bounds of its time: ${si(1e9 * v.iteration_seconds, "").trim()} ns for an iteration`),

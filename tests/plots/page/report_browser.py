@@ -89,8 +89,8 @@ def parts(b, _url, pages):
 LOOP = {"verdict": {"limit": "l2", "iteration_seconds": 2e-9, "advice": [],
                     "bounds": [{"limit": "l2", "words": "L2 bandwidth", "seconds": 1.8e-9, "origin": HOSTILE[0], "estimate": False, "refuted": False},
                                {"limit": "issue", "words": "instructions", "seconds": 5e-10, "origin": "x", "estimate": True, "refuted": False}],
-                    "accesses": [{"offset": 64, "kind": "load", "pattern": "stride", "stride_bytes": 4096, "executions": 1, "lines": 1}]},
-        "iterations": 1e6, "file": "a.c", "why": "", "left_out": 0, "access_lines": [12],
+                    "accesses": 2 * [{"offset": 64, "kind": "load", "pattern": "stride", "stride_bytes": 4096, "executions": 1, "lines": 1}]},
+        "iterations": 1e6, "file": "a.c", "why": "", "left_out": 0, "access_lines": [12, 12],
         "lines": [{"line": 11, "executions": 0, "text": "for (;;)"}, {"line": 12, "executions": 1e6, "text": HOSTILE[1]}]}
 
 
@@ -110,15 +110,28 @@ def verdicts(b, _url, pages):
             buttons: s.querySelectorAll('td button').length, pwned: window.pwned}""")
     assert seen["first"] == "verdicts" and seen["names"] == ["<b>hot</b>", "cold"], seen
     assert seen["text"].count("limited by L2 bandwidth for 90% of its time: block the loops") == 1, seen["text"]
-    assert "load of line 12: moves by 4096 bytes each iteration, a new line of 64 bytes each time" in seen["text"], seen["text"]
+    assert "2 times: load of line 12: moves by 4096 bytes each iteration, a new line of 64 bytes each time" in seen["text"], seen["text"]
     assert all(abs(w - want) < 0.02 for w, want in zip(seen["bars"], (0.9, 0.25), strict=True)), seen["bars"]
     assert "1.000 M12" in seen["hot"] and seen["buttons"] == 1 and seen["wide"] and seen["pwned"] is None, seen
     b.size(1400, 900)
     left, right = b.js("""return ['verdicts', 'rooflines'].map(id => {
         const r = document.getElementById(id).getBoundingClientRect(); return [r.left, r.right, r.top]; })""")
     assert left[1] <= right[0] and abs(left[2] - right[2]) < 1, "the rooflines are not beside the verdicts: %s, %s" % (left, right)
+    beside, over = b.js("""const table = document.querySelector('#verdicts'), top = (id) => document.getElementById(id).getBoundingClientRect().top;
+        table.style.paddingBottom = '2000px';
+        table.scrollIntoView();
+        window.scrollBy(0, 300);
+        const beside = top('h-rooflines');
+        document.querySelector('#placement').scrollIntoView();
+        const over = document.querySelector('#plot-cache-aware').getBoundingClientRect().bottom - top('warnings');
+        table.style.paddingBottom = '';
+        window.scrollTo(0, 0);
+        return [beside, over];""")
+    assert beside >= 0 and over <= 0, "the rooflines do not stay beside the table, or lie on later sections: %s, %s" % (beside, over)
     b.size(390, 844)
     assert b.js("return document.documentElement.scrollWidth <= innerWidth"), "a phone scrolls sideways"
+    cells = b.js("return [...document.querySelector('tr.hottest').cells].map((c) => [c.getBoundingClientRect().top, getComputedStyle(c).whiteSpace])")
+    assert len({top for top, _ in cells}) == 1 and cells[2][1] == "pre", "code is no table on a phone: %s" % cells
     drawn.loads(b, pages.make("unjudged", pages.model, POINTS[:1]), pages)
     assert b.js("return document.querySelector('#verdicts').hidden"), "an empty table"
 
@@ -135,6 +148,18 @@ def labels(b, _url, pages):
     seen = b.js("return [...document.querySelectorAll('#plot-cache-aware text.label')].map((t) => t.textContent)")
     assert all([t for t in seen if t.startswith(level)] for level in ("L1 ", "L2 ", "L3 ", "DRAM ")), seen
     b.size(1400, 900)
+    # a name keeps clear of the roof that its point lies on, and few points lie over the labels, many under them
+    peak = b.js("return +document.querySelector('#plot-cache-aware .roofs [data-name=div]').dataset.value")
+    drawn.loads(b, pages.make("on", pages.model, [("on", 2.0, peak, 0.2)]), pages)
+    on = b.js("""const name = document.querySelector('#plot-cache-aware text.point-name').getBBox();
+        const y = +document.querySelector('#plot-cache-aware circle.point').getAttribute('cy');
+        return [name.y, name.y + name.height, y]""")
+    assert on[2] < on[0] + 2 or on[2] > on[1] - 2, "a roof goes through a name: %s" % on
+    order = "return [...document.querySelectorAll('#plot-cache-aware svg > g')].map((g) => g.getAttribute('class'))"
+    few = b.js(order)
+    drawn.loads(b, pages.make("many", pages.model, [("p%d" % i, 2.0, 1e9 + i, 0.2) for i in range(80)]), pages)
+    many = b.js(order)
+    assert few.index("points-layer") > few.index("labels") and many.index("points-layer") < many.index("labels"), (few, many)
 
 
 def crowd_of_500(b, _url, pages):
