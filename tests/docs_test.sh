@@ -40,8 +40,8 @@ unset UPDATE
 [ "$(wc -l <"$top/README.md")" -le 150 ]
 ok 'the README is short'
 plant 'a link to no file' docs/guide.md '[x](nowhere.md)'
-plant 'a link to no heading' README.md '[x](docs/guide.md#nowhere)'
-plant 'a path that is not there' docs/architecture.md 'See `base/nowhere.c`.'
+plant 'a link to no heading' docs/why.md '[x](guide.md#nowhere)'
+plant 'a path that is not there' docs/adding.md 'See `base/nowhere.c`.'
 plant 'an unknown command' docs/plots.md '`carm nowhere x.json`'
 plant 'an unknown option' docs/placing.md '`carm place --nowhere points.csv`'
 plant "another command's option" docs/fleet.md '`carm show --suspects`'
@@ -52,7 +52,7 @@ copy
 sed -i 's/^carm:  *[0-9.]*%  memory latency/&x/' "$tmp/copy/docs/first-hour.md"
 finds 'a copy that is not its file'
 copy
-yes 'A line.' | head -n 161 >>"$tmp/copy/docs/why.md"
+yes 'A line.' | head -n 151 >>"$tmp/copy/docs/why.md"
 finds 'a page that is too long'
 echo "1..$n"
 exit $failed
