@@ -264,7 +264,7 @@ static void read_models(struct carm_jread *r, json_t *obj, struct carm_microarch
         carm_jread_bad(r, "models", "is not an array of at least one");
     for (size_t i = 0; i < json_array_size(models) && !r->rc; i++) {
         if (m->ncpuid == CARM_THEORY_RANGES_MAX) {
-            carm_jread_bad(r, "models", "has more than %d with those before",
+            carm_jread_bad(r, "models", "brings this entry to more than %d models",
                            CARM_THEORY_RANGES_MAX);
             return;
         }

@@ -391,7 +391,8 @@ static struct carm_draw_roofline fit_names(const struct carm_draw_roofline *from
 
 static void refuse(FILE *out, int rows)
 {
-    fprintf(out, "No picture: it takes %d columns and %d rows.\n", CARM_DRAW_COLUMNS_MIN, rows);
+    fprintf(out, "No picture: the smallest takes %d columns and %d rows.\n", CARM_DRAW_COLUMNS_MIN,
+            rows);
 }
 
 void carm_draw_print(FILE *out, const struct carm_draw_roofline *picture)

@@ -628,7 +628,9 @@ static size_t judge_exact(const struct page *page)
                     0, "--exact: %.120s: %s %s, now %s (%s%s)%.400s%s%.200s", name, kinds[k].title,
                     carm_number_exact(a, v->value[0]), carm_number_exact(b, v->value[1]),
                     change_text(change, sizeof change, kind, v),
-                    v->varies ? "; it varies from run to run: give it a tolerance" : "",
+                    v->varies
+                        ? "; the count varies from run to run: give it a tolerance, such as bytes:1%"
+                        : "",
                     why ? why : "", *c.asks_for ? "; may vary: it asks for " : "", c.asks_for);
                 free(why);
             }

@@ -325,7 +325,7 @@ static void print_uses(FILE *out, const struct carm_gemm_study *s,
                 p->isa);
     }
     if (!narrow->counted) {
-        fprintf(out, "    What it executes is not known: %s.\n", p->detail);
+        fprintf(out, "    The library's instructions are not known: %s.\n", p->detail);
         return;
     }
     fprintf(out, "    It executes %.3g instructions, %.0f%% of them on vectors or tiles.",

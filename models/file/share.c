@@ -123,7 +123,8 @@ int carm_model_share_write(const struct carm_model *model, const char *path, str
     const char *const words[] = {host, user};
     struct carm_model *copy = NULL;
     if (*model->roofs_of) {
-        return carm_fail(err, CARM_EINVAL, "roofs of %.40s are shared as the file that they are in",
+        return carm_fail(err, CARM_EINVAL,
+                         "--share takes models of carm build: share the file of %.40s itself",
                          model->roofs_of);
     }
     carm_host_name(host);

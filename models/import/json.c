@@ -118,10 +118,10 @@ static int pass(struct carm_walk *walk, char c)
         walk->at++;
         return 0;
     }
-    return got ? bad(walk, carm_walk_line(walk), "no JSON: '%c' goes here, not '%c'", c,
+    return got ? bad(walk, carm_walk_line(walk), "no JSON: '%c' is expected here, not '%c'", c,
                      got >= ' ' && got <= '~' ? got : '?')
-               : bad(walk, carm_walk_line(walk), "the file ends where '%c' goes: is it cut off?",
-                     c);
+               : bad(walk, carm_walk_line(walk),
+                     "the file ends where '%c' is expected: is it cut off?", c);
 }
 
 static int read_member(struct carm_walk *walk,
@@ -133,7 +133,7 @@ static int read_member(struct carm_walk *walk,
     }
     int rc = json_is_string(key)
                  ? pass(walk, ':')
-                 : bad(walk, carm_walk_line(walk), "no JSON: a member's name goes here");
+                 : bad(walk, carm_walk_line(walk), "no JSON: a member's name is expected here");
     rc = rc ? rc : member(walk, json_string_value(key), arg);
     json_decref(key);
     return rc;

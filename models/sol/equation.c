@@ -210,7 +210,7 @@ static int compound_rank(struct parse *p)
         }
         if (p->use && p->pass == COMPOUND && !rank->sized) {
             return bad(p,
-                       "unknown rank %s: it is used in sums only, so that nothing gives its size",
+                       "unknown rank %s: sums alone have it, and no rank or shape gives its size",
                        rank->name);
         }
         empty = empty || rank->size == 0;
@@ -303,7 +303,8 @@ static int space(const struct parse *p, uint64_t *points)
     uint64_t sizes[RANKS_MAX];
     for (size_t i = 0; i < p->nranks; i++) {
         if (p->operands->contraction && !p->ranks[i].in_input) {
-            return bad(p, "unknown rank %s: the output has it, no input", p->ranks[i].name);
+            return bad(p, "unknown rank %s: it is in the output, but in no input",
+                       p->ranks[i].name);
         }
         sizes[i] = p->ranks[i].size;
     }

@@ -168,7 +168,7 @@ fits("... in ASCII, too", lines, 60, 24)
 ok("... without any other character", "\n".join(lines).isascii(), lines)
 for columns, rows in (39, 24), (80, 11):
     lines = picture(show(columns, rows, model))
-    ok("no picture on %d x %d" % (columns, rows), lines == ["No picture: it takes 40 columns and 12 rows."],
+    ok("no picture on %d x %d" % (columns, rows), lines == ["No picture: the smallest takes 40 columns and 12 rows."],
        lines)
 fits("a terminal that tells no size is 80 x 24", picture(show(0, 0, model, NO_COLOR="1")), 80, 24)
 for machine in "opteron-x2", "xeon", "opteron-x4", "t2plus", "cell":
@@ -426,7 +426,7 @@ ok "show --share leaves out host, user and paths, and keeps date and version"
 sed 's/"hostname": ""/"hostname": "sample"/; s/from (removed) on (removed), user .*"/"/' "$tmp/shared.json" >"$tmp/again.json"
 run show --verbose --no-plot "$tmp/again.json" && cp "$tmp/out" "$tmp/first" && run show --verbose --no-plot "$model" && cmp -s "$tmp/first" "$tmp/out"
 ok "... and every figure"
-refuses "to share another tool's roofs" 1 "are shared as the file that they are in" \
+refuses "to share another tool's roofs" 1 "share the file of ERT" \
     show --share - "$data/import/ert.json"
 refuses "to share a published machine" 2 "--share is for models" show --share - xeon
 refuses "two tables on standard output" 2 "only one of --csv, --carm-tool and --share" show --share - --csv - "$model"

@@ -75,9 +75,9 @@ static void check_values(const char *text, size_t nlevels, double peak)
 static void check(size_t nlevels, int columns, int rows, bool ascii, double peak)
 {
     char *text = draw(nlevels, columns, rows, ascii, peak);
-    if (strncmp(text, "No picture: it takes ", 21) == 0) {
+    if (strncmp(text, "No picture: the smallest takes ", 31) == 0) {
         char *end = NULL;
-        const int need_columns = (int)strtol(text + 21, &end, 10);
+        const int need_columns = (int)strtol(text + 31, &end, 10);
         assert_memory_equal(end, " columns and ", 13);
         const int need_rows = (int)strtol(end + 13, &end, 10);
         assert_string_equal(end, " rows.\n");

@@ -229,7 +229,7 @@ TEST(refusals)
         {"{\"context\": {},\n\"benchmarks\": [{\"name\": 1}]}",
          "line 2: a benchmark without a name"},
         {"{\"context\": {},\n\"benchmarks\": [", "no JSON"},
-        {"{\"context\": {},\n\"benchmarks\": [] ", "line 2: the file ends where '}' goes"},
+        {"{\"context\": {},\n\"benchmarks\": [] ", "line 2: the file ends where '}' is expected"},
         {"{\"context\": {}, \"benchmarks\": []} x", "text behind the end"},
         {"{\"context\": {}, \"benchmarks\": [1,2}", "line 1: an object goes here"},
         {"{\"context\": {\"num_cpus\": 0,5}}", "no JSON"},

@@ -176,7 +176,7 @@ TEST(what_does_not_fit_is_refused)
         {"AB,AB->AB", "2x3,2x4>2x3", "rank B has size 3 in one tensor and 4 in another"},
         {"AB->AB", "2x3>2x5", "rank B has size 3 in one tensor and 5 in another"},
         {"B(P+R)->BP", "2x9>2x5",
-         "unknown rank R: it is used in sums only, so that nothing gives its size"},
+         "unknown rank R: sums alone have it, and no rank or shape gives its size"},
         {"B(P+R),R->BP", "2x0,3>2x5", "dimension 2 of its tensor 1 is 0 where its ranks are not"},
         {"AB->B", "3037000500x3037000500>3037000500",
          "the product of its ranks' sizes passes 2^63 - 1"},
@@ -185,7 +185,7 @@ TEST(what_does_not_fit_is_refused)
     };
     static const struct bad contraction[] = {
         {"MK,KN->MN", "2x1,3x4>2x4", "rank K has size 1 in one tensor and 3 in another"},
-        {"MK->MKZ", "2x3>2x3x4", "unknown rank Z: the output has it, no input"},
+        {"MK->MKZ", "2x3>2x3x4", "unknown rank Z: it is in the output, but in no input"},
     };
     check_bad(both, sizeof both / sizeof *both, true);
     check_bad(both, sizeof both / sizeof *both, false);
