@@ -203,10 +203,11 @@ int carm_kinds_mix(const struct carm_model *model, const struct carm_kind_shares
     for (size_t k = 0; k < shares->n; k++) {
         kinds[k] = carm_kinds_find(model, shares->word[k]);
         if (!kinds[k]) {
-            (void)snprintf(note, CARM_TEXT_MAX,
-                           "%.0f%% of it ran on %s cores, of which the model has no roofs: carm "
-                           "build --on kind:%s measures them",
-                           100.0 * shares->share[k], shares->word[k], shares->word[k]);
+            (void)snprintf(
+                note, CARM_TEXT_MAX,
+                "%.0f%% of the time was on %s cores, of which the model has no roofs: carm "
+                "build --on kind:%s measures them",
+                100.0 * shares->share[k], shares->word[k], shares->word[k]);
             return 0;
         }
     }
@@ -224,7 +225,7 @@ int carm_kinds_mix(const struct carm_model *model, const struct carm_kind_shares
     if (m->nroofs == 0) {
         carm_kinds_close(m);
         (void)snprintf(note, CARM_TEXT_MAX,
-                       "the kinds of cores that it ran on have no set of roofs in common");
+                       "the kinds of cores that the program ran on have no set of roofs in common");
         return 0;
     }
     for (size_t k = 0; k < shares->n && used < CARM_TEXT_MAX; k++) {

@@ -45,8 +45,9 @@ TEST(roofs_are_mixed_by_share)
     assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
     assert_null(mixed);
     assert_string_equal(
-        note, "75% of it ran on p cores, of which the model has no roofs: carm build --on kind:p "
-              "measures them");
+        note,
+        "75% of the time was on p cores, of which the model has no roofs: carm build --on kind:p "
+        "measures them");
     assert_ok(carm_kinds_put(m, p, &err));
     assert_ok(carm_kinds_put(m, e, &err));
     assert_null(p->roofs); /* moved */
@@ -69,7 +70,8 @@ TEST(roofs_are_mixed_by_share)
     (void)snprintf(small->roofs[0].isa, sizeof small->roofs[0].isa, "avx2");
     assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
     assert_null(mixed);
-    assert_string_equal(note, "the kinds of cores that it ran on have no set of roofs in common");
+    assert_string_equal(
+        note, "the kinds of cores that the program ran on have no set of roofs in common");
 }
 
 /* A point of points.csv with its cores goes under mixed roofs, one without them under the machine's. */
@@ -101,7 +103,7 @@ TEST(points_are_placed_under_mixed_roofs)
         assert_true(d[i].has[0]);
         assert_true((strstr(choice.note, "roofs mixed of 50% of p cores and 50% of e cores") !=
                      NULL) == (i == 1));
-        assert_true((strstr(choice.note, "10% of it ran on lp cores") != NULL) == (i == 2));
+        assert_true((strstr(choice.note, "10% of the time was on lp cores") != NULL) == (i == 2));
     }
     assert_near(d[1].place[0].roof, 0.75 * d[0].place[0].roof, 1e-6 * d[0].place[0].roof);
     assert_near(d[2].place[0].roof, d[0].place[0].roof, 1e-6 * d[0].place[0].roof);
