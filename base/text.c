@@ -242,6 +242,27 @@ char *carm_text_format(char *dst, size_t size, const char *fmt, ...)
     return dst;
 }
 
+void carm_text_append(char *text, size_t size, const char *fmt, ...)
+{
+    const size_t used = strlen(text);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text + used, size - used, fmt, ap);
+    va_end(ap);
+}
+
+char *carm_text_times(char dst[CARM_TEXT_TIMES_MAX], double factor)
+{
+    static const double most = 1e9;
+    static const double whole = 99.5; /* from here on two digits would be written 1e+02 */
+    if (factor >= most) {
+        snprintf(dst, CARM_TEXT_TIMES_MAX, "over 1e9");
+    } else {
+        snprintf(dst, CARM_TEXT_TIMES_MAX, factor >= whole ? "%.0f" : "%.2g", factor);
+    }
+    return dst;
+}
+
 /* v with four significant digits, in as few characters as that takes, and never as 1e+03. */
 static size_t digits(char *dst, size_t size, double v)
 {

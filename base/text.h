@@ -60,5 +60,13 @@ __attribute__((format(printf, 3, 0))) void carm_text_vformat(char *dst, size_t s
 __attribute__((format(printf, 3, 4))) char *carm_text_format(char *dst, size_t size,
                                                              const char *fmt, ...);
 
+/* Appends to a text, as snprintf; what does not fit is cut off. */
+__attribute__((format(printf, 3, 4))) void carm_text_append(char *text, size_t size,
+                                                            const char *fmt, ...);
+
+enum { CARM_TEXT_TIMES_MAX = 16 };
+/* A factor with two digits, or all of its whole ones: "1.5", "43", "450"; "over 1e9" from there on. returns dst */
+char *carm_text_times(char dst[CARM_TEXT_TIMES_MAX], double factor);
+
 /* The time now, ISO 8601 in UTC: "2026-11-21T08:28:11Z". returns dst */
 char *carm_text_now(char *dst, size_t size);

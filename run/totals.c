@@ -2,19 +2,10 @@
 #include "run/totals.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 3, 4))) static void add_to(char *text, size_t size, const char *fmt,
-                                                         ...)
-{
-    const size_t used = strlen(text);
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text + used, size - used, fmt, args);
-    va_end(args);
-}
+#include "base/text.h"
 
 static double value(const struct carm_counts *c, enum carm_quantity q)
 {
@@ -64,11 +55,12 @@ static bool is_beyond(const struct carm_totals *totals, enum carm_quantity q)
 static void explain_flops(char *text, size_t size, bool amd, const struct carm_total *flops)
 {
     if (flops->counted > flops->counter) {
-        add_to(text, size, "; a hypervisor or another profiler may hold counters of flops");
+        carm_text_append(text, size,
+                         "; a hypervisor or another profiler may hold counters of flops");
     } else if (amd) {
-        add_to(text, size, "; AMD's counters may have flops of masked lanes");
+        carm_text_append(text, size, "; AMD's counters may have flops of masked lanes");
     } else {
-        add_to(
+        carm_text_append(
             text, size,
             "; Intel's counters have all lanes of masked instructions (AVX-512), and min and max");
     }
@@ -86,29 +78,30 @@ static void explain(struct carm_totals *totals, const struct carm_recipe *recipe
         share = fmin(share, counters->q[totals->of[i].quantity].share);
     }
     if (is_beyond(totals, CARM_Q_INSTRUCTIONS)) {
-        add_to(text, size,
-               "; the runs executed different numbers of instructions, because the program reads "
-               "clocks or random numbers, waits for others, or finds its work done");
+        carm_text_append(
+            text, size,
+            "; the runs executed different numbers of instructions, because the program reads "
+            "clocks or random numbers, waits for others, or finds its work done");
     } else if (is_beyond(totals, CARM_Q_FLOPS)) {
         explain_flops(text, size, amd, find(totals, CARM_Q_FLOPS));
     }
     if (is_beyond(totals, CARM_Q_LOADS) || is_beyond(totals, CARM_Q_STORES)) {
-        add_to(
+        carm_text_append(
             text, size,
             amd ? "; AMD counts dispatched operations, translation counts accesses"
                 : "; Intel counts instructions, prefetches among the loads, translation counts accesses");
     }
     if (is_beyond(totals, CARM_Q_BYTES)) {
-        add_to(text, size,
-               "; the counters' bytes are estimated from the widths of FP instructions");
+        carm_text_append(text, size,
+                         "; the counters' bytes are estimated from the widths of FP instructions");
     }
     if (share < 1.0) {
-        add_to(text, size,
-               "; the counters were multiplexed: each counted %.0f%% of the time or more",
-               100.0 * share);
+        carm_text_append(text, size,
+                         "; the counters were multiplexed: each counted %.0f%% of the time or more",
+                         100.0 * share);
     }
     if (totals->provider == CARM_PROVIDER_LIKWID) {
-        add_to(text, size, "; likwid counts processors, with all that runs there");
+        carm_text_append(text, size, "; likwid counts processors, with all that runs there");
     }
 }
 
@@ -125,13 +118,14 @@ void carm_totals_compare(struct carm_totals *totals, enum carm_provider provider
     }
     for (size_t i = 0; i < totals->n; i++) {
         if (totals->of[i].beyond) {
-            add_to(totals->warning, sizeof totals->warning, "%s%s", totals->warning[0] ? ", " : "",
-                   carm_quantity_name(totals->of[i].quantity));
+            carm_text_append(totals->warning, sizeof totals->warning, "%s%s",
+                             totals->warning[0] ? ", " : "",
+                             carm_quantity_name(totals->of[i].quantity));
         }
     }
     if (totals->warning[0]) {
-        add_to(totals->warning, sizeof totals->warning, " differ by more than %.0f%%",
-               100.0 * CARM_TOTALS_DEVIATION_MAX);
+        carm_text_append(totals->warning, sizeof totals->warning, " differ by more than %.0f%%",
+                         100.0 * CARM_TOTALS_DEVIATION_MAX);
         explain(totals, recipe, counters);
     }
 }

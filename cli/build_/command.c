@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,15 +127,6 @@ static void print_ceilings(const struct carm_model *model)
     }
 }
 
-__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *fmt, ...)
-{
-    const size_t used = strlen(text);
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text + used, size - used, fmt, ap);
-    va_end(ap);
-}
-
 /* The answer in a sentence: the highest roofs of the most threads, and whether roofs are disturbed. */
 static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
 {
@@ -153,24 +143,27 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     for (size_t k = model->nlevels; k-- > 0 && !memory;) {
         memory = carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
     }
-    add(text, sizeof text, "%s, %s %s:", carm_roofs_threads(b, sizeof b, r), r->isa, r->precision);
+    carm_text_append(text, sizeof text, "%s, %s %s:", carm_roofs_threads(b, sizeof b, r), r->isa,
+                     r->precision);
     if (peak) {
-        add(text, sizeof text, " peak %s (%s%s%s)", carm_text_si(a, sizeof a, peak->rate, unit),
-            whose != r ? whose->isa : "", whose != r ? " " : "", peak->op);
+        carm_text_append(text, sizeof text, " peak %s (%s%s%s)",
+                         carm_text_si(a, sizeof a, peak->rate, unit), whose != r ? whose->isa : "",
+                         whose != r ? " " : "", peak->op);
         if (plain && plain != peak) {
-            add(text, sizeof text, ", %s alone %s", plain->op,
-                carm_text_si(a, sizeof a, plain->rate, unit));
+            carm_text_append(text, sizeof text, ", %s alone %s", plain->op,
+                             carm_text_si(a, sizeof a, plain->rate, unit));
         }
-        add(text, sizeof text, "%s", memory ? "," : "");
+        carm_text_append(text, sizeof text, "%s", memory ? "," : "");
     }
     if (memory) {
-        add(text, sizeof text, " %s from %s", carm_text_si(a, sizeof a, memory->bandwidth, "B/s"),
-            memory->level);
+        carm_text_append(text, sizeof text, " %s from %s",
+                         carm_text_si(a, sizeof a, memory->bandwidth, "B/s"), memory->level);
     }
     if (disturbed) {
-        add(text, sizeof text, "; %zu of %zu roofs stayed disturbed", disturbed, points);
+        carm_text_append(text, sizeof text, "; %zu of %zu roofs stayed disturbed", disturbed,
+                         points);
     } else {
-        add(text, sizeof text, "; no roof stayed disturbed");
+        carm_text_append(text, sizeof text, "; no roof stayed disturbed");
     }
     carm_opt_print_wrapped("", 0, "%s", text);
     putchar('\n');
@@ -210,12 +203,13 @@ static void print_roofs(const struct carm_model *model, const struct carm_roofs 
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
         if (m) {
-            add(text, sizeof text, "%s%s %s", *text ? ", " : "", m->level,
-                carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+            carm_text_append(text, sizeof text, "%s%s %s", *text ? ", " : "", m->level,
+                             carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
         }
     }
     for (size_t k = 0; k < r->ncompute; k++) {
-        add(text, sizeof text, "%s%s %s", *text ? ", " : "", r->compute[k].op,
+        carm_text_append(
+            text, sizeof text, "%s%s %s", *text ? ", " : "", r->compute[k].op,
             carm_text_si(a, sizeof a, r->compute[k].rate, carm_precision_rate(r->precision)));
     }
     char head[96];

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,22 +70,14 @@ static const struct carm_level *measured_level(const struct facts *f, int level)
     return NULL;
 }
 
-__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *fmt, ...)
-{
-    const size_t used = strlen(text);
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text + used, size - used, fmt, ap);
-    va_end(ap);
-}
-
 /* The roofs that a build measures here. */
 static void print_roofs(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
     char text[1024] = "";
-    add(text, sizeof text, "%s dp%s, with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)),
+    carm_text_append(
+        text, sizeof text, "%s dp%s, with 1 thread", carm_isa_name(carm_cpu_best_isa(&f->cpu)),
         carm_cpu_best_isa(&f->cpu) == CARM_AVX512 ? " (and avx2 in L1 and the peaks)" : "");
     char usual[CARM_TOPO_PLACE_MAX], name[CARM_TOPO_PLACE_MAX];
     carm_topo_usual(t, usual);
@@ -94,15 +85,16 @@ static void print_roofs(const struct facts *f)
     for (const char *word = strtok_r(usual, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         const int n = strcmp(word, "cores") == 0 ? carm_topo_cores(t) : (int)strtol(word, NULL, 10);
         if (n > 1 && n < carm_topo_cores(t)) {
-            add(text, sizeof text, ", with %d (%s)", n, carm_topo_name(t, n, name));
+            carm_text_append(text, sizeof text, ", with %d (%s)", n, carm_topo_name(t, n, name));
         } else if (n > 1) {
-            add(text, sizeof text, " and with %d, %s", n,
-                n < t->cores ? "as many as the CPU quota has time for" : "one for each core");
+            carm_text_append(text, sizeof text, " and with %d, %s", n,
+                             n < t->cores ? "as many as the CPU quota has time for"
+                                          : "one for each core");
         }
     }
-    add(text, sizeof text, ": ");
+    carm_text_append(text, sizeof text, ": ");
     for (size_t i = 0; i < t->ncaches; i++) {
-        add(text, sizeof text, "L%d, ", t->caches[i].level);
+        carm_text_append(text, sizeof text, "L%d, ", t->caches[i].level);
     }
     carm_opt_print_wrapped("carm build  ", 12, "%sDRAM, in up to %s", text,
                            carm_text_bytes(a, sizeof a, carm_build_usual_memory()));
@@ -114,13 +106,15 @@ static void print_answer(const struct facts *f)
     char a[CARM_TEXT_NUMBER_MAX];
     const struct carm_topo *t = f->topo;
     char text[1024] = "";
-    add(text, sizeof text, "%s, %d core%s, %d hardware thread%s", f->cpu.brand, t->cores,
-        t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s");
+    carm_text_append(text, sizeof text, "%s, %d core%s, %d hardware thread%s", f->cpu.brand,
+                     t->cores, t->cores == 1 ? "" : "s", t->pus, t->pus == 1 ? "" : "s");
     for (size_t i = 0; i < t->ncaches; i++) {
-        add(text, sizeof text, ", L%d %s", t->caches[i].level,
+        carm_text_append(
+            text, sizeof text, ", L%d %s", t->caches[i].level,
             t->caches[i].size_bytes ? carm_text_bytes(a, sizeof a, t->caches[i].size_bytes) : "?");
     }
-    add(text, sizeof text, ", memory %s", carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
+    carm_text_append(text, sizeof text, ", memory %s",
+                     carm_text_bytes(a, sizeof a, f->machine.memory_bytes));
     carm_opt_print_wrapped("", 0, "%s%s%s", text, f->cpu.hypervisor[0] ? ", " : "",
                            f->cpu.hypervisor);
     carm_opt_print_wrapped("", 0, "%s", carm_info_counters_answer(f->counters));

@@ -2,11 +2,11 @@
 #include "models/place/own.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "models/place/runtime.h"
 #include "models/roofline.h"
 
@@ -15,16 +15,6 @@ enum { KNOTS_MAX = 24, WIDTHS = CARM_PLACE_WIDTHS };
 static const double by_product = 0.01;
 /* Below this share of the accesses, stores or loads do not count as a mix; chosen by hand. */
 static const double few = 0.001;
-
-__attribute__((format(printf, 3, 4))) static void append(char *dst, size_t size, const char *fmt,
-                                                         ...)
-{
-    const size_t used = strlen(dst);
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(dst + used, size - used, fmt, ap);
-    va_end(ap);
-}
 
 /* ---- interpolation ---- */
 
@@ -268,13 +258,13 @@ static void describe_memory(const struct carm_roofs *roofs, const char *level,
         snprintf(text, size, stores > 0.0 ? "stores alone" : "loads alone");
     }
     if (time_of_mix(roofs, level, stores, knots, &b) > 0.0 && b.from == b.to) {
-        append(text, size, " (measured: %.16s)", b.from->name);
+        carm_text_append(text, size, " (measured: %.16s)", b.from->name);
     } else if (b.from) {
-        append(text, size, " (between %.16s and %.16s)", b.from->name, b.to->name);
+        carm_text_append(text, size, " (between %.16s and %.16s)", b.from->name, b.to->name);
     }
     if (mix->accesses > 0.0) {
-        append(text, size, ", %.3g bytes an access%s", 1.0 / mix->accesses,
-               mix->scaled ? " (scaled from wider ones)" : "");
+        carm_text_append(text, size, ", %.3g bytes an access%s", 1.0 / mix->accesses,
+                         mix->scaled ? " (scaled from wider ones)" : "");
     }
 }
 
@@ -410,8 +400,8 @@ static void find_divides(const struct carm_model *model, const struct carm_roofs
         const double seconds =
             (divides - roots) / div->rate + roots / (root ? root->rate : div->rate);
         out->peak = fmin(out->peak, flops / seconds);
-        append(out->compute, sizeof out->compute, ", %.3g%% in divisions and roots",
-               100.0 * divides / flops);
+        carm_text_append(out->compute, sizeof out->compute, ", %.3g%% in divisions and roots",
+                         100.0 * divides / flops);
     }
 }
 
@@ -442,10 +432,10 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
     if (balance->known) {
         out->peak = fmin(out->peak, balance->rate *
                                         (w < 0 ? 1.0 : narrower_part(model, roofs, mix, flops, w)));
-        append(out->compute, sizeof out->compute, "; %s", balance->brief);
+        carm_text_append(out->compute, sizeof out->compute, "; %s", balance->brief);
         find_divides(model, roofs, mix, w, out);
     } else {
-        append(out->compute, sizeof out->compute, "; %s", balance->how);
+        carm_text_append(out->compute, sizeof out->compute, "; %s", balance->how);
     }
 }
 
@@ -507,8 +497,8 @@ static void find_integers(const struct carm_model *model, const struct carm_roof
             seconds = fmax(seconds, done / c->rate);
         }
         if (done >= by_product * operations) {
-            append(out->compute, sizeof out->compute, ", %.3g%% %s", 100.0 * done / operations,
-                   kinds[i].name);
+            carm_text_append(out->compute, sizeof out->compute, ", %.3g%% %s",
+                             100.0 * done / operations, kinds[i].name);
         }
     }
     out->has_compute = true;
@@ -550,28 +540,32 @@ char *carm_own_text(char *dst, size_t size, const struct carm_own_roof *roof,
                     const struct carm_place *place)
 {
     const bool above = roof->share > 1.0 + CARM_PLACE_TOLERANCE;
+    char times[CARM_TEXT_TIMES_MAX];
     snprintf(dst, size, "at %.1f%% of what its instructions allow, at %.1f%% of the machine's roof",
              100.0 * roof->share, 100.0 * place->share);
     if (above) {
-        append(
+        carm_text_append(
             dst, size,
             "; above its own roof: its counts are wrong, the roof is too low, or its accesses are "
             "faster than the measured vector ones (integer registers, lines stored whole)");
         return dst;
     }
     if (roof->share < 1e-3) {
-        append(dst, size, "; with these instructions over 1000x is left");
+        carm_text_append(dst, size, "; with these instructions over 1000x is left");
     } else if (roof->share < 1.0 - CARM_PLACE_TOLERANCE) {
-        append(dst, size, "; with these instructions at most %.2gx is left", 1.0 / roof->share);
+        carm_text_append(dst, size, "; with these instructions at most %sx is left",
+                         carm_text_times(times, 1.0 / roof->share));
     } else {
-        append(dst, size, "; with these instructions nothing is left");
+        carm_text_append(dst, size, "; with these instructions nothing is left");
     }
     if (roof->gain > 1.0 + CARM_PLACE_TOLERANCE) {
-        append(dst, size,
-               "; wider vectors, other operations or another algorithm could give another %.2gx",
-               roof->gain);
+        carm_text_append(
+            dst, size,
+            "; wider vectors, other operations or another algorithm could give another %sx",
+            carm_text_times(times, roof->gain));
     } else if (roof->gain < 1.0 - CARM_PLACE_TOLERANCE) {
-        append(dst, size, "; its loads and stores are faster than those of the machine's roof");
+        carm_text_append(dst, size,
+                         "; its loads and stores are faster than those of the machine's roof");
     }
     return dst;
 }

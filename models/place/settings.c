@@ -299,10 +299,12 @@ char *carm_setting_words(char *dst, size_t size, struct carm_verdict_gain gain)
 {
     static const double alike =
         0.03; /* a narrower interval is printed as one number; chosen by hand */
+    char low[CARM_TEXT_TIMES_MAX], high[CARM_TEXT_TIMES_MAX];
     if (gain.high - gain.low < alike * gain.high) {
         snprintf(dst, size, "%.3gx", 0.5 * (gain.low + gain.high));
     } else {
-        snprintf(dst, size, "%.2g..%.2gx", gain.low, gain.high);
+        snprintf(dst, size, "%s..%sx", carm_text_times(low, gain.low),
+                 carm_text_times(high, gain.high));
     }
     return dst;
 }

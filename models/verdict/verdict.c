@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 const char *carm_advice_name(enum carm_advice_code code)
 {
 #define CARM_ADVICE_NAME(id, name, words) name,
@@ -422,16 +424,19 @@ char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_
 char *carm_verdict_gain_text(char *dst, size_t size, const struct carm_verdict_gain *gain)
 {
     const double low = gain->low, high = gain->high;
+    char from[CARM_TEXT_TIMES_MAX], to[CARM_TEXT_TIMES_MAX];
+    carm_text_times(from, low);
+    carm_text_times(to, high);
     if (!(high > 1.05) || (isinf(high) && low < 1.05)) {
         snprintf(dst, size, "-");
     } else if (isinf(high)) {
-        snprintf(dst, size, "over %.2gx", low);
+        snprintf(dst, size, "over %sx", from);
     } else if (low < 1.05) {
-        snprintf(dst, size, "up to %.2gx", high);
+        snprintf(dst, size, "up to %sx", to);
     } else if (high / low < 1.1) {
-        snprintf(dst, size, "%.2gx", high);
+        snprintf(dst, size, "%sx", to);
     } else {
-        snprintf(dst, size, "%.2g..%.2gx", low, high);
+        snprintf(dst, size, "%s..%sx", from, to);
     }
     return dst;
 }
