@@ -15,7 +15,7 @@
 
 enum {
     THREADS_MAX = 3,    /* columns of the table */
-    LABEL_COLUMNS = 23, /* "  peak   avx512 fma+add" */
+    LABEL_COLUMNS = 24, /* "  peak   avx512 2fma+add" */
     CELL_COLUMNS = 22,  /* " 88.58 Gflop/s +-12.5%!" */
     CPU_COLUMNS = 36,
     TEXT_ROWS = 19,    /* of all lines but the picture, of four levels and four ISAs */
