@@ -192,8 +192,8 @@ TEST(equations_that_do_not_fit)
          "g.yaml, line 23: layer bias: einsum_equation ab->ab: character 1 is not part of a rank (a "
          "capital letter with optional digits), of a sum of ranks (P+R), comma or arrow"},
         {"", "AB->AB", "A(P+R)->AP",
-         "g.yaml, line 23: layer bias: einsum_equation A(P+R)->AP: unknown rank R: it is used in "
-         "sums only, so that nothing gives its size"},
+         "g.yaml, line 23: layer bias: einsum_equation A(P+R)->AP: unknown rank R: sums alone "
+         "have it, and no rank or shape gives its size"},
     };
     refuse_all(changes, sizeof changes / sizeof *changes);
     /* what is no einsum may write what it likes */
