@@ -796,7 +796,7 @@ static int run_command(int noperands, char **operands)
     carm_input_first(&input);
     rc = carm_run_count(&run, &err);
     carm_interrupt_release();
-    if (rc || !opt_quiet) {
+    if (!rc && !opt_quiet) { /* else the program may not have run at all */
         carm_screen_begin_line();
     }
     if (!rc && levels) {
