@@ -379,15 +379,19 @@ double carm_rounds_wandering(double *clocks, size_t n)
     return range > wandering * median ? median : 0.0;
 }
 
+double carm_round_rate_at(const struct carm_round *round, bool shared, double clock_hz)
+{
+    const bool scales = !shared && clock_hz > 0.0 && round->clock_hz > 0.0;
+    return scales ? round->rate * clock_hz / round->clock_hz : round->rate;
+}
+
 /* The rounds as if all had run at one clock. Where clocks wander, one that changed within a round of a shared resource is
  * no disturbance of it. */
 static void bring_to(struct carm_round *rounds, size_t n, bool shared, double clock_hz)
 {
     for (size_t i = 0; i < n; i++) {
-        if (rounds[i].clock_hz > 0.0) {
-            rounds[i].rate *= shared ? 1.0 : clock_hz / rounds[i].clock_hz;
-            rounds[i].clock_hz = clock_hz;
-        }
+        rounds[i].rate = carm_round_rate_at(&rounds[i], shared, clock_hz);
+        rounds[i].clock_hz = rounds[i].clock_hz > 0.0 ? clock_hz : 0.0;
         if (shared && rounds[i].state == CARM_STATE_UNSTEADY) {
             rounds[i].state = CARM_STATE_QUIET;
         }

@@ -108,6 +108,10 @@ void carm_rounds_estimate(struct carm_round *rounds, size_t n, bool shared, doub
  * returns hertz; 0 = they do not wander, or there are fewer than 8 */
 double carm_rounds_wandering(double *clocks, size_t n);
 
+/* A round's rate at another clock: that of a shared resource, or of a round without a clock, stays as it is.
+ * clock_hz  0 = at its own */
+double carm_round_rate_at(const struct carm_round *round, bool shared, double clock_hz);
+
 /* carm_rounds_estimate on such a machine: rates of what a core has for itself are taken per cycle, times clock_hz,
  * and no round is slow for its clock, nor a round of a shared resource unsteady. Rounds agree within 1%, since a clock that moves is read that well.
  * clock_hz  of carm_rounds_wandering; 0 = as carm_rounds_estimate */

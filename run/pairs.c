@@ -2,6 +2,7 @@
 #include "run/pairs.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +11,8 @@
 #include <unistd.h>
 
 #include "base/observer.h"
-#include "harness/machine/clock.h"
-#include "harness/machine/probe.h"
 #include "harness/machine/stats.h"
+#include "harness/profile/looks.h"
 #include "run/launch.h"
 
 const char *carm_pairs_verdict_name(enum carm_pairs_verdict verdict)
@@ -67,16 +67,10 @@ int carm_pairs_judge(const double *times, size_t n, double threshold, struct car
     return 0;
 }
 
-enum { PROBES = 15 }; /* before each run: some 150 us together */
-
+/* The machine beside the pairs. */
 struct weather {
-    struct carm_clock clock;
-    bool probes; /* the clock is usable */
-    double overhead;
-    struct carm_widths widths;
-    double *width;           /* [of runs] in slots a cycle */
-    double slowest, fastest; /* core cycles per tick */
-    double busy, stolen;     /* ticks of /proc/stat at the begin */
+    struct carm_looks looks; /* one before each run */
+    double busy, stolen;     /* of /proc/stat at the begin, seconds */
     double begin;
 };
 
@@ -96,35 +90,16 @@ static bool read_load(double *busy, double *stolen)
     return read;
 }
 
-static void look(struct weather *w, size_t run)
-{
-    double ratios[PROBES], widths[PROBES];
-    for (size_t i = 0; i < PROBES && w->probes; i++) {
-        const double ratio = carm_clock_ratio(w->overhead, w->clock.imul_cycles);
-        widths[i] = carm_probe_width(w->overhead) / ratio;
-        ratios[i] = ratio;
-        carm_widths_add(&w->widths, widths[i]);
-    }
-    if (w->probes) {
-        const double ratio = carm_stats_median(ratios, PROBES);
-        w->width[run] = carm_stats_median(widths, PROBES);
-        w->slowest = w->slowest > 0.0 ? fmin(w->slowest, ratio) : ratio;
-        w->fastest = fmax(w->fastest, ratio);
-    }
-}
-
-static void sum_up(const struct weather *w, size_t runs, double own, struct carm_pairs *out)
+static void sum_up(struct weather *w, double own, struct carm_pairs *out)
 {
     double busy, stolen;
-    size_t shared = 0;
-    const double full = carm_widths_full(&w->widths);
+    struct carm_looks_sum core;
     const double seconds = carm_seconds_now() - w->begin;
-    for (size_t i = 0; i < runs && w->probes; i++) {
-        shared += w->width[i] < CARM_WIDTH_OWN * full;
-    }
+    carm_looks_end(&w->looks);
+    const bool looked = carm_looks_sum(&w->looks, 0.0, &core);
     const bool read = read_load(&busy, &stolen) && seconds > 0.0;
-    out->shared = w->probes && full > 0.0 ? (double)shared / (double)runs : -1.0;
-    out->clock = w->slowest > 0.0 ? w->fastest / w->slowest - 1.0 : -1.0;
+    out->shared = looked ? core.shared : -1.0;
+    out->clock = looked ? core.fastest / core.slowest - 1.0 : -1.0;
     out->others = read ? fmax(busy - w->busy - own, 0.0) / seconds : -1.0;
     out->stolen = read ? (stolen - w->stolen) / seconds : -1.0;
 }
@@ -215,28 +190,26 @@ int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, str
 {
     static const double shortest =
         1e-3; /* least time of a program that does something: starting sh takes as long */
-    struct weather w = {.probes = false};
+    struct weather w;
     double *wall = calloc(2 * CARM_PAIRS_MOST, sizeof *wall);
     double *processor = calloc(2 * CARM_PAIRS_MOST, sizeof *processor);
     double own = 0.0;
     int rc = 0;
     *out = (struct carm_pairs){.verdict = CARM_PAIRS_UNDECIDED};
-    w.width = calloc(2 * CARM_PAIRS_MOST, sizeof *w.width);
-    if (!wall || !processor || !w.width) {
+    if (!wall || !processor) {
         rc = carm_fail(err, CARM_ENOMEM, "not enough memory for the times");
         goto out;
     }
-    w.probes = carm_clock_open(&w.clock, NULL) == 0;
-    w.overhead = w.probes ? carm_clock_overhead() : 0.0;
     for (unsigned i = 0; i < 2 * how->warmup && !rc && !carm_interrupted; i++) {
         rc = run_once(how->command[i % 2], &wall[0], &processor[0], err);
     }
     w.begin = carm_seconds_now();
+    carm_looks_begin(&w.looks);
     read_load(&w.busy, &w.stolen);
     while (!rc && out->n < CARM_PAIRS_MOST && !carm_interrupted) {
         for (size_t c = 0; c < 2 && !rc; c++) {
             const size_t at = 2 * out->n + c;
-            look(&w, at);
+            carm_looks_take(&w.looks, sched_getcpu());
             rc = run_once(how->command[c], &wall[at], &processor[at], err);
             processor[at] = fmax(processor[at], 1e-6); /* the resolution */
             own += processor[at];
@@ -258,10 +231,9 @@ int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, str
             err, CARM_EINVAL,
             "the commands end within a millisecond, which is the shell's time: let them do more");
     }
-    sum_up(&w, 2 * out->n, own, out);
+    sum_up(&w, own, out);
 out:
     free(wall);
     free(processor);
-    free(w.width);
     return rc;
 }

@@ -50,7 +50,7 @@ struct carm_pairs {
         shared; /* share of the runs before which the core was shared (harness/machine/probe.h) */
     double others; /* processors that other programs took */
     double stolen; /* processors that the hypervisor took */
-    double clock;  /* highest clock of the core by its lowest, less 1 */
+    double clock;  /* 90th percentile of the core's clock before the runs by the 10th, less 1 */
 };
 
 /* returns 0; -CARM_EIO (a command cannot be run), -CARM_EINVAL (it ends with a status other than 0, or too soon for

@@ -528,7 +528,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             !repeated &&
             (is_scattered(a) || (a->pattern == CARM_PATTERN_REGULAR &&
                                  (all > often * insn->executions || is_page_apart(a, &places))));
-        const bool copies = repeated && insn->stores; /* no register gets what it loads */
+        const bool copies =
+            repeated && insn->stores; /* movs: the loaded value goes to memory, not to a register */
         if (insn->loads && !copies && in->rates.model) {
             extra[i] = beyond(in, lines, insn->executions) +
                        (jumps ? walks_beyond(in, &places, lines, insn->executions) : 0.0);

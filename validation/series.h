@@ -10,9 +10,10 @@
 struct carm_series {
     const struct carm_code *code;
     struct carm_shape shape;
-    bool shared; /* its level is shared with other cores: the distance between the threads
-                  * matters */
-    bool known;  /* of a model before: another code must be clearly better */
+    bool
+        shared; /* its level is shared with other cores, where the distance between the threads matters, or its threads
+                  * were found to share cores (carm_series_round) */
+    bool known; /* of a model before: another code must be clearly better */
     /* least half interval, relative, for variation between builds that one build cannot see; 0 =
      * none */
     double floor;

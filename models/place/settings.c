@@ -128,7 +128,7 @@ static void scale_interval(struct carm_ci *ci, double factor)
     ci->hi *= factor;
 }
 
-/* Rounds to sixteenths of a power of two: a cache of such a size has whole numbers of sets that can be sampled. */
+/* Rounds to 16, 17, ... or 31 times a power of two: whatever part of its sets is sampled, it is a whole number of them. */
 static uint64_t round_size(double bytes)
 {
     uint64_t unit = LINE;

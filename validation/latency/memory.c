@@ -475,7 +475,7 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
     carm_stats_describe(rates, n, &s); /* sorts */
     const bool grows = n < 2 || last >= (1.0 + still) * rates[n - 2];
     if (n == 0 || !(latency > 0.0) || (grows && carm_team_is_over(m->run->team))) {
-        free(f->points); /* the time was over before the core had what it can have in flight */
+        free(f->points); /* the budget ended while more chains still brought more */
         return 0;
     }
     /* the median of the three highest, where more chains no longer bring more */

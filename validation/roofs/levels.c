@@ -268,9 +268,7 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
 /* A round's rate, at the clock of the others where it wanders. */
 static double rate_of(const struct carm_series *p, size_t i)
 {
-    const struct carm_round *r = &p->rounds[i];
-    const bool scaled = !p->shared && *p->clock_hz > 0.0 && r->clock_hz > 0.0;
-    return scaled ? r->rate * *p->clock_hz / r->clock_hz : r->rate;
+    return carm_round_rate_at(&p->rounds[i], p->shared, *p->clock_hz);
 }
 
 /* The value of a point. A level is found by the curve's shape, so all points should be in the

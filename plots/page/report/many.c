@@ -218,7 +218,7 @@ static double bound_of(const struct figures *f, int which)
     return f->bound[which];
 }
 
-/* null for what is not known, or infinite */
+/* Writes a number that is unknown or infinite as null. */
 static void put_array(FILE *out, const struct carm_report_points *p, const char *name,
                       double (*of)(const struct figures *f, int which), int which)
 {
