@@ -166,6 +166,13 @@ char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row 
     return dst;
 }
 
+bool carm_run_has_company(const struct carm_run *run, const struct carm_looks_sum *core)
+{
+    static const double often =
+        0.2; /* of the looks: rarer company lengthens a loop by a fifth at most */
+    return core->shared >= often && run->samples.threads == 1;
+}
+
 bool carm_run_core(const struct carm_run *run, const struct carm_model *model,
                    struct carm_looks_sum *out)
 {

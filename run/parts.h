@@ -28,6 +28,10 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
 bool carm_run_core(const struct carm_run *run, const struct carm_model *model,
                    struct carm_looks_sum *out);
 
+/* Whether another program's thread had the other hardware thread of its core in a fifth of the looks or more. Of programs
+ * with several threads it may be one of their own: no. */
+bool carm_run_has_company(const struct carm_run *run, const struct carm_looks_sum *core);
+
 /* The share of a part's samples on each kind of core; n 0: not a hybrid CPU, or not known. */
 void carm_run_kinds(const struct carm_profile_row *part, struct carm_kind_shares *out);
 

@@ -905,6 +905,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         describe_code(&of, &graph, &in, often < MANY_TRIPS ? often : 0.0, &about, v);
         describe_memory(&in, figures, &about);
         v->used = about.used;
+        about.company = rates->company;
         about.math = strncmp(row->module, "libm.so", 7) == 0;
         if (about.used > whole) { /* an unrolled loop, whose other accesses use the lines */
             about.strided = false;
@@ -927,8 +928,10 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                       struct carm_err *err)
 {
     struct carm_looks_sum core;
-    const struct carm_rates rates = {model, theory,
-                                     carm_run_core(run, model, &core) ? core.clock_hz : 0.0};
+    const bool looked = carm_run_core(run, model, &core);
+    const struct carm_rates rates = {model, theory, looked ? core.clock_hz : 0.0,
+                                     looked && carm_run_has_company(run, &core) ? core.shared
+                                                                                : 0.0};
     int rc = 0;
     *out = calloc(profile->nrows + 1, sizeof **out);
     if (!*out) {

@@ -225,14 +225,13 @@ static void show_kinds(const struct carm_profile *profile)
 /* The core's company and clock, where they change what the times mean. */
 static void show_core(const struct carm_run *run, const struct carm_model *model)
 {
-    static const double often = 0.2; /* of the looks */
     static const double apart = 0.05;
     struct carm_looks_sum core;
     if (!carm_run_core(run, model, &core)) {
         return;
     }
     const double usual = model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
-    if (core.shared >= often && run->samples.threads == 1) {
+    if (carm_run_has_company(run, &core)) {
         say("in %.0f%% of %zu looks something else ran on the other hardware thread of its core: loops "
             "that need the core itself may take up to twice as long. Run it again when that is quiet",
             100.0 * core.shared, run->samples.looks.n);

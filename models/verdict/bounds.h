@@ -80,6 +80,7 @@ struct carm_rates {
     const struct carm_model *model;              /* may be NULL */
     const struct carm_microarchitecture *theory; /* may be NULL */
     double clock_hz; /* of the core while the program ran; 0 = not known: the model's */
+    double company;  /* as struct carm_verdict_code's */
 };
 
 /* Cycles of an instruction.

@@ -153,6 +153,22 @@ static const struct carm_lower_bound *nearly_refuted(const struct carm_bounds *b
     return found;
 }
 
+/* The largest bound of what the two hardware threads of a core share: its units, ports and private caches. Chains and
+ * mispredictions take as long beside another thread. NULL = none */
+static const struct carm_lower_bound *largest_shared(const struct carm_bounds *b)
+{
+    const struct carm_lower_bound *found = NULL;
+    for (size_t i = 0; i < b->n && !found; i++) {
+        const enum carm_limit limit = b->of[i].limit;
+        const bool core = limit == CARM_LIMIT_ISSUE || limit == CARM_LIMIT_FP ||
+                          limit == CARM_LIMIT_DIVIDER || limit == CARM_LIMIT_INTEGER ||
+                          limit == CARM_LIMIT_LOADS || limit == CARM_LIMIT_STORES ||
+                          limit == CARM_LIMIT_L1 || limit == CARM_LIMIT_L2;
+        found = core && !b->of[i].refuted && !b->of[i].estimate ? &b->of[i] : NULL;
+    }
+    return found;
+}
+
 static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
 {
     bool any = false;
@@ -293,6 +309,16 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         first = waits ? first : guess;
         explained = fmin(seconds, guess->seconds + explained);
     }
+    /* Another hardware thread takes up to half of its core while it runs. */
+    const struct carm_lower_bound *part = largest_shared(&out->bounds);
+    const double stretched = part ? part->seconds * (1.0 + code->company) : 0.0;
+    const bool company =
+        explained < CARM_VERDICT_EXPLAINS * seconds && stretched >= CARM_VERDICT_EXPLAINS * seconds;
+    if (company) {
+        first = part;
+        explained = fmin(seconds, stretched);
+        out->seconds = fmax(part->seconds, seconds / (1.0 + code->company)); /* for gains */
+    }
     const struct carm_lower_bound *over =
         explained < CARM_VERDICT_EXPLAINS * seconds ? nearly_refuted(&out->bounds, seconds) : NULL;
     if (over) {
@@ -330,7 +356,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         return;
     }
     out->limit = first->limit;
-    out->estimate = first->estimate || over || waits;
+    out->estimate = first->estimate || over || waits || company;
     out->second = guess && waits ? guess->limit : out->second;
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !out->estimate) {
         out->second = next->limit;
@@ -359,6 +385,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     }
     find_gain(out, first, code, share);
     gain_of_pages(out, first);
+    out->seconds = seconds;
 }
 
 void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, struct carm_ci ci,

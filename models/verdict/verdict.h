@@ -88,8 +88,10 @@ struct carm_verdict {
     struct carm_verdict_gain removal; /* ... and this is the loop's by the bounds */
 };
 
-/* Properties of the code that advice depends on, beside the limit. */
+/* Properties of the code, and of its run, that the verdict and its advice depend on beside the bounds. */
 struct carm_verdict_code {
+    double
+        company; /* share of the time in which something else ran on its core's other hardware thread; 0 = none, or not known */
     double
         widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
     double used;  /* share of the bytes of the lines that come which is used; 0 = not known */

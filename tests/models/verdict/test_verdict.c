@@ -50,6 +50,41 @@ TEST(refuted)
     assert_true(v.limit == CARM_LIMIT_L2 && isinf(v.loop.high));
 }
 
+/* Something on the core's other hardware thread stretches what the two share, by up to twice while it runs. */
+TEST(company)
+{
+    static const struct {
+        enum carm_limit limit;
+        double seconds, company;
+        enum carm_limit is;
+    } all[] = {
+        {CARM_LIMIT_ISSUE, 5.0, 0.6, CARM_LIMIT_ISSUE},   /* 8 of 10 */
+        {CARM_LIMIT_ISSUE, 5.0, 0.4, CARM_LIMIT_UNKNOWN}, /* 7 of 10 */
+        {CARM_LIMIT_L2, 5.0, 1.0, CARM_LIMIT_L2},         /* all */
+        {CARM_LIMIT_CHAIN, 5.0, 1.0, CARM_LIMIT_UNKNOWN}, /* a chain waits as long beside others */
+        {CARM_LIMIT_LATENCY, 5.0, 1.0, CARM_LIMIT_UNKNOWN}, /* and so do misses */
+        {CARM_LIMIT_ISSUE, 8.0, 1.0, CARM_LIMIT_ISSUE}};    /* explains enough by itself: sure */
+    struct carm_verdict v;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct carm_verdict_code code = {.company = all[i].company};
+        struct carm_bounds b = {.n = 0};
+        carm_bounds_add(&b, all[i].limit, all[i].seconds, false, "x");
+        carm_bounds_add(&b, CARM_LIMIT_DRAM, 2.0, false, "x");
+        carm_verdict_find(&b, 10.0, 1.0, &code, &v);
+        assert_int_equal(v.limit, all[i].is);
+        assert_near(v.seconds, 10.0, 1e-9);
+        const bool by_company = all[i].is != CARM_LIMIT_UNKNOWN && all[i].seconds < 7.5;
+        assert_int_equal(v.estimate, by_company);
+        if (by_company) {
+            const double alone = fmax(all[i].seconds, 10.0 / (1.0 + all[i].company));
+            assert_near(v.explains, fmin(1.0, 0.1 * all[i].seconds * (1.0 + all[i].company)), 1e-9);
+            if (!carm_limit_is_memory(v.limit)) { /* blocking for L1 removes DRAM's bound, too */
+                assert_near(v.loop.high, alone / 2.0, 1e-9);
+            }
+        }
+    }
+}
+
 /* Every class of instruction with a word has a kind of the model; codes are those that programs rely on. */
 TEST(gains)
 {
