@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/opt.h"
 #include "harness/profile/listing.h"
+#include "harness/profile/symbols.h"
 #include "harness/translate/modules.h"
 
 __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
@@ -20,47 +21,28 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
     va_end(ap);
 }
 
-/* Arguments of templates go first: "f<int, std::vector<int> >(int)" is "f<>(int)". A name that was cut inside them
- * ends there.
- * end  behind the function's name; the text behind it stays */
-static void drop_arguments(char *name, const char *end)
+/* Behind the function's name: " loop FILE:LINE", " loop +0x40 [libx.so]" or " [libx.so]" */
+static char *place_in(char *name, const char *source)
 {
-    char *to = name;
-    int depth = 0;
-    for (const char *at = name; at < end; at++) {
-        const bool opens = *at == '<' && at > name && at[-1] != '<' &&
-                           strncmp(at - (at - name < 8 ? at - name : 8), "operator", 8) != 0;
-        depth -= *at == '>' && depth > 0 ? 1 : 0;
-        if (depth == 0) {
-            *to++ = *at;
-        }
-        depth += opens ? 1 : 0;
+    char *const at = *source ? strstr(name, source) : NULL;
+    char *const loop = strstr(name, " loop +0x");
+    char *const file = strrchr(name, '[');
+    if (at) {
+        return at - name > 6 && strncmp(at - 6, " loop ", 6) == 0 ? at - 6 : at;
     }
-    if (depth > 0) {
-        *to++ = '>';
-    }
-    memmove(to, end, strlen(end) + 1);
+    return loop ? loop : file && file > name && file[-1] == ' ' ? file - 1 : name + strlen(name);
 }
 
 char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *row, size_t columns)
 {
     static const char mark[] = "\u2026";
     carm_text_clean(dst, size, row->name, false);
-    const char *source = row->source[0] ? strstr(dst, row->source) : NULL;
-    if (carm_text_width(dst) > columns && source) {
-        const char *end = source - dst > 6 ? source - 6 : dst; /* " loop " */
-        drop_arguments(dst, end);
-        source = strstr(dst, row->source);
+    if (carm_text_width(dst) > columns) {
+        carm_symbols_drop_arguments(dst, place_in(dst, row->source));
     }
     const size_t wide = carm_text_width(dst);
-    /* " loop FILE:LINE" and the text behind it stay */
-    const char *tail = source ? source : dst + strlen(dst);
-    while (source && tail > dst && tail[-1] == ' ') {
-        tail--;
-    }
-    if (source && tail - dst >= 5 && strncmp(tail - 5, " loop", 5) == 0) {
-        tail -= 5;
-    }
+    const char *tail = place_in(dst, row->source);
+    const bool source = row->source[0] && strstr(tail, row->source);
     const size_t keep = carm_text_width(tail) + 1;
     if (wide <= columns || keep + 8 > columns) {
         return wide <= columns || source ? dst
@@ -166,7 +148,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     const struct carm_verdict_kept kept = carm_verdict_keep(v);
     char limit[128], gain[32], stride[128] = "", advice[160], time[320], name[256];
     const bool waits = time_text(time, sizeof time, run, row);
-    carm_run_name_cut(name, sizeof name, row, 100);
+    carm_run_name_cut(name, sizeof name, row, 72);
     const char *of_time = waits ? " of the processor time" : "";
     const bool unknown = v->limit == CARM_LIMIT_UNKNOWN;
     const enum carm_limit most = unknown ? v->second : v->limit;

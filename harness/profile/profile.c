@@ -182,7 +182,8 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
     } else if (m->version > 1) {
         snprintf(file, sizeof file, " [%.60s, file %u of this path]", row->module, m->version);
     }
-    snprintf(row->name, sizeof row->name, "%.60s%.80s%.70s%.44s", inlined, name, where, file);
+    snprintf(row->name, sizeof row->name, "%.60s%.*s%.70s%.44s", inlined, CARM_SYMBOLS_NAME, name,
+             where, file);
 }
 
 /* The row of a function's code outside loops, or of the whole function. */

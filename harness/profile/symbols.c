@@ -94,6 +94,40 @@ void carm_symbols_close(struct carm_symbols *s)
     free(s);
 }
 
+/* Whether an argument list of a template, or a parameter list of a function, begins here. */
+static bool begins_list(const char *name, const char *at)
+{
+    static const char anonymous[] = "(anonymous namespace)", word[] = "operator";
+    const size_t n = sizeof word - 1;
+    const bool names = (size_t)(at - name) >= n && strncmp(at - n, word, n) == 0;
+    return !names && (*at == '(' ? strncmp(at, anonymous, sizeof anonymous - 1) != 0
+                                 : *at == '<' && at > name && at[-1] != '<');
+}
+
+void carm_symbols_drop_arguments(char *name, const char *end)
+{
+    char *to = name;
+    int depth = 0;
+    for (const char *at = name; at < end; at++) {
+        const char *const clone = strncmp(at, " [clone ", 8) == 0 ? strchr(at, ']') : NULL;
+        if (depth == 0 && clone && clone < end) {
+            at = clone;
+            continue;
+        }
+        const bool opens = depth ? *at == '<' || *at == '(' : begins_list(name, at);
+        depth -= (*at == '>' && at[-1] != '-') || *at == ')' ? depth > 0 : 0;
+        if (depth == 0) {
+            *to++ = *at;
+        }
+        depth += opens ? 1 : 0;
+    }
+    if (depth > 0) {
+        *to = to[-1] == '<' ? '>' : ')';
+        to++;
+    }
+    memmove(to, end, strlen(end) + 1);
+}
+
 /* gfortran's __solver_MOD_step: solver::step */
 static char *fortran(const char *name)
 {
@@ -115,6 +149,9 @@ static char *readable(const struct carm_symbols *s, const char *name)
     char *out = s->demangle && name[0] == '_' && name[1] == 'Z'
                     ? s->demangle(name, NULL, NULL, &status)
                     : NULL;
+    if (out && status == 0 && strlen(out) > CARM_SYMBOLS_NAME) {
+        carm_symbols_drop_arguments(out, out + strlen(out));
+    }
     return out && status == 0 ? out : fortran(name);
 }
 

@@ -29,6 +29,13 @@ void carm_symbols_close(struct carm_symbols *symbols); /* NULL allowed */
 struct carm_symbols_module *carm_symbols_find(struct carm_symbols *symbols, const char *path,
                                               uint64_t code, int fd);
 
+/* Most bytes of a function's name in the name of a row; longer C++ names lose their arguments. */
+enum { CARM_SYMBOLS_NAME = 80 };
+
+/* "f<int, std::vector<int> >(int) [clone .cold]" becomes "f<>()". A list that the name's end cut is closed there.
+ * end  behind the function's name; the text behind it stays */
+void carm_symbols_drop_arguments(char *name, const char *end);
+
 /* Functions in order. */
 size_t carm_symbols_functions(const struct carm_symbols_module *module,
                               const struct carm_symbols_function **out);

@@ -74,4 +74,34 @@ TEST(a_table_outside_the_file_is_none)
     assert_int_equal(functions_of(CODE), 0);
 }
 
+TEST(names_lose_their_arguments)
+{
+    static const char behind[] = " loop +0x48 [libx.so.1]";
+    static const struct {
+        const char *name, *is;
+    } all[] = {
+        {"f", "f"},
+        {"f(int, char const*)", "f()"},
+        {"void f<int, std::vector<int> >(std::vector<int>&) [clone .isra.0]", "void f<>()"},
+        {"(anonymous namespace)::work(std::map<int, double> const&, int)",
+         "(anonymous namespace)::work()"},
+        {"Acc<long>::operator()(std::function<long (long, long)> const&)", "Acc<>::operator()()"},
+        {"bool operator<(A const&, A const&)", "bool operator<()"},
+        {"std::ostream& operator<< <char>(std::ostream&, char)", "std::ostream& operator<< <>()"},
+        {"A::operator->() const", "A::operator->() const"},
+        {"main::{lambda(int)#1}::operator()(int) const", "main::{lambda()#1}::operator()() const"},
+        {"f(int) in g(std::pair<int (*)(int), A>)", "f() in g()"},
+        {"f<std::map<int, cha", "f<>"}, /* cut by a limit of length */
+        {"f(std::map<int, cha", "f()"},
+        {"f [clone .co", "f [clone .co"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char name[160], expected[160];
+        snprintf(name, sizeof name, "%s%s", all[i].name, behind);
+        snprintf(expected, sizeof expected, "%s%s", all[i].is, behind);
+        carm_symbols_drop_arguments(name, name + strlen(all[i].name));
+        assert_string_equal(name, expected);
+    }
+}
+
 RUN_TESTS(NULL, NULL)
