@@ -906,6 +906,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         describe_memory(&in, figures, &about);
         v->used = about.used;
         about.company = rates->company;
+        about.body = row->kind != CARM_PROFILE_LOOP;
         about.math = strncmp(row->module, "libm.so", 7) == 0;
         if (about.used > whole) { /* an unrolled loop, whose other accesses use the lines */
             about.strided = false;

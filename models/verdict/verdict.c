@@ -53,9 +53,9 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
     case CARM_LIMIT_L1:
         if (whole > 0.0 && whole < CARM_VERDICT_BOTH) {
             advise(v, CARM_ADVICE_ALIGN);
-        } else if (code->scalar) {
+        } else if (code->scalar && !code->body) {
             advise(v, CARM_ADVICE_VECTORISE);
-        } else if (code->narrow) {
+        } else if (code->narrow && !code->body) {
             advise(v, CARM_ADVICE_WIDEN);
         } else if (v->limit == CARM_LIMIT_ISSUE) {
             advise(v, CARM_ADVICE_FEWER_INSTRUCTIONS);
@@ -65,13 +65,13 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
         break;
     case CARM_LIMIT_DIVIDER:
         advise(v, CARM_ADVICE_FEWER_DIVISIONS);
-        if (code->scalar) {
+        if (code->scalar && !code->body) {
             advise(v, CARM_ADVICE_VECTORISE);
         }
         break;
     case CARM_LIMIT_CHAIN:
         advise(v, code->sums ? CARM_ADVICE_BREAK_CHAIN : CARM_ADVICE_INTERLEAVE);
-        if (code->scalar && code->widening > 1.0) {
+        if (code->scalar && !code->body && code->widening > 1.0) {
             advise(v, CARM_ADVICE_VECTORISE);
         }
         break;
@@ -182,7 +182,7 @@ static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
 static double remains(const struct carm_verdict *v, const struct carm_lower_bound *b,
                       const struct carm_verdict_code *code)
 {
-    const double wider = code->widening > 1.0 ? code->widening : 1.0;
+    const double wider = code->widening > 1.0 && !code->body ? code->widening : 1.0;
     const bool removed = b->limit == v->limit;
     if (b->locked && advises(v, CARM_ADVICE_APART)) { /* a thread's own numbers need no locks */
         return 0.0;

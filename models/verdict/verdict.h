@@ -108,8 +108,9 @@ struct carm_verdict_code {
     bool narrow;        /* its vectors are narrower than the machine's */
     bool faults;        /* of time in the kernel: page faults take most of it */
     bool plain_stores;  /* it overwrites lines that it does not load */
-    bool math;          /* it is a function of the mathematical library, for one number */
-    bool repeats;       /* repeated string instructions load or store for it */
+    bool body;    /* it is no loop: a function's code outside loops has no iterations for vectors */
+    bool math;    /* it is a function of the mathematical library, for one number */
+    bool repeats; /* repeated string instructions load or store for it */
 };
 
 /* bounds   of an iteration

@@ -97,6 +97,11 @@ TEST(gains)
     carm_verdict_find(&b, 10.0, 1.0, &code, &v);
     assert_near(v.loop.high, 10.0 / 3.0, 1e-9);
     assert_near(v.loop.low, 10.0 / 7.0, 1e-9);
+    /* outside loops there is nothing to make vectors of */
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_VECTORISE);
+    code.body = true;
+    carm_verdict_find(&b, 10.0, 1.0, &code, &v);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_INSTRUCTIONS);
     /* strides: lines of which an eighth is used */
     b.n = 0;
     carm_bounds_add(&b, CARM_LIMIT_LATENCY, 9.0, false, "x");
