@@ -7,11 +7,10 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "../random.h"
 
 #define LOOP __attribute__((noinline))
 
@@ -34,38 +33,6 @@ struct loop {
     void (*run)(size_t k);
     size_t bytes; /* of the working set */
 };
-
-static uint64_t rng = 88172645463325252ULL;
-static inline uint64_t next_random(void)
-{
-    rng ^= rng << 13;
-    rng ^= rng >> 7;
-    rng ^= rng << 17;
-    return rng;
-}
-
-/* The numbers below count in random order, to be freed. */
-static inline uint32_t *shuffled(size_t count)
-{
-    uint32_t *order = (uint32_t *)malloc(count * sizeof *order);
-    for (size_t i = 0; i < count; i++) {
-        order[i] = (uint32_t)i;
-    }
-    for (size_t i = count - 1; i > 0; i--) {
-        const size_t k = next_random() % (i + 1);
-        const uint32_t t = order[i];
-        order[i] = order[k];
-        order[k] = t;
-    }
-    return order;
-}
-
-static inline double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Seconds of all threads on processors: other programs' time does not count. */
 static inline double cpu(void)

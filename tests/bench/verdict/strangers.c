@@ -380,14 +380,13 @@ LOOP __attribute__((target("avx2,fma"))) static void fma_chains(size_t k)
 }
 LOOP __attribute__((target("avx512f"))) static void copy_avx512(size_t k)
 {
-    for (size_t r = 0; r < k; r += n / 8) {
+    for (size_t r = 0; r < k; r += n / 8, keep_memory()) {
         for (size_t i = 0; i + 32 <= n; i += 32) {
             _mm512_store_pd(b + i, _mm512_load_pd(a + i));
             _mm512_store_pd(b + i + 8, _mm512_load_pd(a + i + 8));
             _mm512_store_pd(b + i + 16, _mm512_load_pd(a + i + 16));
             _mm512_store_pd(b + i + 24, _mm512_load_pd(a + i + 24));
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 static void two(size_t bytes)
@@ -453,19 +452,18 @@ LOOP __attribute__((target("popcnt"))) static void popcounts(size_t k)
 LOOP static void scan(size_t k) /* the length of a string */
 {
     uint64_t s = 0;
-    for (size_t r = 0; r < k; r += n) {
+    for (size_t r = 0; r < k; r += n, keep_memory()) {
         const uint8_t *p = bytes_;
         while (*p) {
             p++;
         }
         s += (uint64_t)(p - bytes_);
-        __asm__ volatile("" ::: "memory");
     }
     isink = s;
 }
 LOOP static void butterfly(size_t k) /* one pass of an FFT, re and im apart */
 {
-    for (size_t r = 0; r < k; r += n / 4) {
+    for (size_t r = 0; r < k; r += n / 4, keep_memory()) {
         double *re = a, *im = a + n / 2;
         const size_t h = n / 4;
         for (size_t i = 0; i < h; i++) {
@@ -480,7 +478,6 @@ LOOP static void butterfly(size_t k) /* one pass of an FFT, re and im apart */
         for (size_t i = 0; i < n; i++) {
             a[i] = 1.0;
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void polynomial(size_t k)
@@ -564,42 +561,39 @@ LOOP static void matmul_x(size_t k)
 }
 LOOP static void jacobi(size_t k) /* the inner loop goes down a column */
 {
-    for (size_t r = 0; r < k; r += side * side) {
+    for (size_t r = 0; r < k; r += side * side, keep_memory()) {
         for (size_t j = 1; j + 1 < side; j++) {
             for (size_t i = 1; i + 1 < side; i++) {
                 b[i * side + j] = 0.25 * (a[(i - 1) * side + j] + a[(i + 1) * side + j] +
                                           a[i * side + j - 1] + a[i * side + j + 1]);
             }
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void jacobi_x(size_t k)
 {
-    for (size_t r = 0; r < k; r += side * side) {
+    for (size_t r = 0; r < k; r += side * side, keep_memory()) {
         for (size_t i = 1; i + 1 < side; i++) {
             for (size_t j = 1; j + 1 < side; j++) {
                 b[i * side + j] = 0.25 * (a[(i - 1) * side + j] + a[(i + 1) * side + j] +
                                           a[i * side + j - 1] + a[i * side + j + 1]);
             }
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void transpose(size_t k)
 {
-    for (size_t r = 0; r < k; r += side * side) {
+    for (size_t r = 0; r < k; r += side * side, keep_memory()) {
         for (size_t i = 0; i < side; i++) {
             for (size_t j = 0; j < side; j++) {
                 b[j * side + i] = a[i * side + j];
             }
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void transpose_x(size_t k)
 {
-    for (size_t r = 0; r < k; r += side * side) {
+    for (size_t r = 0; r < k; r += side * side, keep_memory()) {
         for (size_t ii = 0; ii < side; ii += 16) {
             for (size_t jj = 0; jj < side; jj += 16) {
                 for (size_t i = ii; i < ii + 16; i++) {
@@ -609,7 +603,6 @@ LOOP static void transpose_x(size_t k)
                 }
             }
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 
@@ -628,16 +621,14 @@ LOOP static void triad(size_t k)
 }
 LOOP static void set_memory(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
+    for (size_t r = 0; r < k; r += n, keep_memory()) {
         memset(a, (int)r & 1, n * 8);
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void copy_memory(size_t k)
 {
-    for (size_t r = 0; r < k; r += n) {
+    for (size_t r = 0; r < k; r += n, keep_memory()) {
         memcpy(b, a, n * 8);
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void update_field(size_t k) /* one field of a structure of 64 bytes */
@@ -645,21 +636,19 @@ LOOP static void update_field(size_t k) /* one field of a structure of 64 bytes 
     struct particle {
         double x, y, z, u, v, w, m, q;
     } *p = (struct particle *)a;
-    for (size_t r = 0; r < k; r += n / 8) {
+    for (size_t r = 0; r < k; r += n / 8, keep_memory()) {
         for (size_t i = 0; i < n / 8; i++) {
             p[i].x += 0.5 * p[i].u;
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void update_field_x(size_t k) /* fields in arrays of their own */
 {
     double *px = a, *pu = a + n / 8;
-    for (size_t r = 0; r < k; r += n / 8) {
+    for (size_t r = 0; r < k; r += n / 8, keep_memory()) {
         for (size_t i = 0; i < n / 8; i++) {
             px[i] += 0.5 * pu[i];
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 struct node {
@@ -846,11 +835,10 @@ LOOP static void temporaries(size_t k)
 LOOP static void temporaries_x(size_t k)
 {
     double *t = mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    for (size_t r = 0; r < k; r += 1 << 21) {
+    for (size_t r = 0; r < k; r += 1 << 21, keep_memory()) {
         for (size_t i = 0; i < 1 << 21; i++) {
             t[i] = 1.5;
         }
-        __asm__ volatile("" ::: "memory");
     }
 }
 LOOP static void small_writes(size_t k)
@@ -953,11 +941,10 @@ static void spin_wait(size_t k)
 LOOP static void *triad_part(void *arg)
 {
     const size_t begin = arg ? n / 2 : 0, end = arg ? n : n / 2;
-    for (size_t r = 0; r < share; r += n / 2) {
+    for (size_t r = 0; r < share; r += n / 2, keep_memory()) {
         for (size_t i = begin; i < end; i++) {
             c[i] = a[i] + 1.5 * b[i];
         }
-        __asm__ volatile("" ::: "memory");
     }
     return NULL;
 }

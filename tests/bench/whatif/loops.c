@@ -7,15 +7,7 @@
 
 static void open_streams(void)
 {
-    n = l1 ? 768 : elements;
-    a = get((size_t)n * 8 + 64);
-    b = get((size_t)n * 8 + 64);
-    c = get((size_t)n * 8 + 64);
-    for (int64_t i = 0; i < n; i++) {
-        a[i] = 1.0;
-        b[i] = 1.0 + 1e-3 * (double)(i % 100);
-        c[i] = 2.0;
-    }
+    make_streams(768);
 }
 
 static NOINLINE void triad(void)
@@ -100,18 +92,14 @@ static NOINLINE void dot(void)
 }
 static NOINLINE void dot4(void)
 {
-    double s = 0, t = 0, u = 0, v = 0;
+    double s[4] = {0};
     for (int64_t i = 0; i + 3 < n; i += 4) {
-        s += b[i] * c[i];
-        HOLD(s);
-        t += b[i + 1] * c[i + 1];
-        HOLD(t);
-        u += b[i + 2] * c[i + 2];
-        HOLD(u);
-        v += b[i + 3] * c[i + 3];
-        HOLD(v);
+        SIDE_BY_SIDE (j, 4) {
+            s[j] += b[i + j] * c[i + j];
+            HOLD(s[j]);
+        }
     }
-    sink = s + t + u + v;
+    sink = s[0] + s[1] + s[2] + s[3];
 }
 static NOINLINE void largest(void)
 {
@@ -122,18 +110,14 @@ static NOINLINE void largest(void)
 }
 static NOINLINE void largest4(void)
 {
-    double s = 0, t = 0, u = 0, v = 0;
+    double s[4] = {0};
     for (int64_t i = 0; i + 3 < n; i += 4) {
-        s = b[i] > s ? b[i] : s;
-        HOLD(s);
-        t = b[i + 1] > t ? b[i + 1] : t;
-        HOLD(t);
-        u = b[i + 2] > u ? b[i + 2] : u;
-        HOLD(u);
-        v = b[i + 3] > v ? b[i + 3] : v;
-        HOLD(v);
+        SIDE_BY_SIDE (j, 4) {
+            s[j] = b[i + j] > s[j] ? b[i + j] : s[j];
+            HOLD(s[j]);
+        }
     }
-    sink = s + t + u + v;
+    sink = s[0] + s[1] + s[2] + s[3];
 }
 /* a recurrence over all elements, and eight of them side by side */
 static NOINLINE void horner(void)
@@ -145,27 +129,14 @@ static NOINLINE void horner(void)
 }
 static NOINLINE void horner8(void)
 {
-    double s = 0, t = 0, u = 0, v = 0, w = 0, x = 0, y = 0, z = 0;
-    const double *p = b;
-    for (int64_t i = 0; i + 7 < n; i += 8, p += 8) {
-        s = s * 0.99 + p[0];
-        HOLD(s);
-        t = t * 0.99 + p[1];
-        HOLD(t);
-        u = u * 0.99 + p[2];
-        HOLD(u);
-        v = v * 0.99 + p[3];
-        HOLD(v);
-        w = w * 0.99 + p[4];
-        HOLD(w);
-        x = x * 0.99 + p[5];
-        HOLD(x);
-        y = y * 0.99 + p[6];
-        HOLD(y);
-        z = z * 0.99 + p[7];
-        HOLD(z);
+    double s[8] = {0};
+    for (int64_t i = 0; i + 7 < n; i += 8) {
+        SIDE_BY_SIDE (j, 8) {
+            s[j] = s[j] * 0.99 + b[i + j];
+            HOLD(s[j]);
+        }
     }
-    sink = s + t + u + v + w + x + y + z;
+    sink = s[0] + s[1] + s[2] + s[3] + s[4] + s[5] + s[6] + s[7];
 }
 
 static NOINLINE void divide(void)
@@ -209,12 +180,7 @@ static NOINLINE void body_cheap(void)
 
 static void open_table(void)
 {
-    n = l1 ? 1024 : 4 << 20;
-    m = l1 ? 1024 : 32 << 20;
-    ix = get((size_t)(n + AHEAD) * 4);
-    a = get((size_t)m * 8);
-    for (int64_t i = 0; i < n + AHEAD; i++)
-        ix[i] = (uint32_t)(rnd() % (uint64_t)m);
+    make_table(4 << 20, 32 << 20);
 }
 static NOINLINE void gather(void)
 {
@@ -253,18 +219,12 @@ static void open_chase(void)
 {
     n = 1 << 20;
     m = 32 << 20;
-    ix = get((size_t)m / 8 * 4);
     a = get((size_t)m * 8);
-    const uint32_t lines = (uint32_t)(m / 8);
-    for (uint32_t i = 0; i < lines; i++)
-        ix[i] = i;
-    for (uint32_t i = lines - 1; i > 0; i--) {
-        const uint32_t k = (uint32_t)(rnd() % i), t = ix[i];
-        ix[i] = ix[k];
-        ix[k] = t;
-    }
-    for (uint32_t i = 0; i < lines; i++)
-        ((int64_t *)a)[8 * (int64_t)i] = 8 * (int64_t)ix[i];
+    const int64_t lines = m / 8;
+    uint32_t *order = shuffled((size_t)lines);
+    for (int64_t i = 0; i < lines; i++)
+        ((int64_t *)a)[8 * (int64_t)order[i]] = 8 * (int64_t)order[(i + 1) % lines];
+    free(order);
 }
 static int64_t at;
 static NOINLINE void chase(void)
@@ -308,13 +268,8 @@ static NOINLINE void columns_pf(void)
 }
 static void open_rows(void)
 {
-    n = l1 ? 1024 : 8 << 20;
-    m = l1 ? 1024 : 16 << 20;
-    ix = get((size_t)(n + AHEAD) * 4);
-    a = get((size_t)m * 8);
+    make_table(8 << 20, 16 << 20);
     b = get((size_t)n * 8 + 64);
-    for (int64_t i = 0; i < n + AHEAD; i++)
-        ix[i] = (uint32_t)(rnd() % (uint64_t)m);
 }
 static NOINLINE void spmv(void)
 {
@@ -345,7 +300,7 @@ static void open_coins(void)
     n = 1 << 20; /* fewer are learnt by heart */
     ix = get((size_t)n * 4);
     for (int64_t i = 0; i < n; i++) {
-        ix[i] = (uint32_t)(rnd() & 0xff);
+        ix[i] = (uint32_t)(next_random() & 0xff);
     }
     if (sorted)
         sort_indices();
@@ -380,73 +335,61 @@ static const struct twin loops[] = {
      8 << 20,
      open_streams,
      triad,
-     {{"huge_pages", 0},
+     {{"huge_pages"},
       {"streaming_stores", triad_nt},
       {"prefetch", triad_pf},
       {"without_stores", triad_nostore},
       {"without_arithmetic", triad_noarith},
-      {"data_in_l1", 0}}},
+      {"data_in_l1"}}},
     {"triad_l2",
      16 << 10,
      open_streams,
      triad,
-     {{"prefetch", triad_pf}, {"data_in_l1", 0}, {"streaming_stores", triad_nt}}},
+     {{"prefetch", triad_pf}, {"data_in_l1"}, {"streaming_stores", triad_nt}}},
     {"scale_dram",
      8 << 20,
      open_streams,
      copy,
-     {{"huge_pages", 0}, {"streaming_stores", copy_nt}, {"data_in_l1", 0}}},
+     {{"huge_pages"}, {"streaming_stores", copy_nt}, {"data_in_l1"}}},
     {"fill_dram",
      8 << 20,
      open_streams,
      fill,
-     {{"huge_pages", 0}, {"streaming_stores", fill_nt}, {"data_in_l1", 0}}},
-    {"stencil_dram", 8 << 20, open_streams, stencil, {{"huge_pages", 0}, {"data_in_l1", 0}}},
+     {{"huge_pages"}, {"streaming_stores", fill_nt}, {"data_in_l1"}}},
+    {"stencil_dram", 8 << 20, open_streams, stencil, {{"huge_pages"}, {"data_in_l1"}}},
     {"dot_dram",
      8 << 20,
      open_streams,
      dot,
-     {{"huge_pages", 0}, {"chains_broken", dot4}, {"data_in_l1", 0}}},
+     {{"huge_pages"}, {"chains_broken", dot4}, {"data_in_l1"}}},
     {"dot_l1", 1000, open_streams, dot, {{"chains_broken", dot4}}},
     {"max_l1", 1000, open_streams, largest, {{"chains_broken", largest4}}},
     {"max_l2", 16 << 10, open_streams, largest, {{"chains_broken", largest4}}},
     {"horner_l1", 1000, open_streams, horner, {{"chains_broken", horner8}}},
     {"divide_l1", 1000, open_streams, divide, {{"divisions_cheap", multiply}}},
-    {"divide_dram",
-     8 << 20,
-     open_streams,
-     divide,
-     {{"divisions_cheap", multiply}, {"huge_pages", 0}}},
+    {"divide_dram", 8 << 20, open_streams, divide, {{"divisions_cheap", multiply}, {"huge_pages"}}},
     {"root_l1", 1000, open_streams, root, {{"divisions_cheap", square}}},
     {"body_l1", 1000, open_streams, body, {{"divisions_cheap", body_cheap}}},
-    {"body_dram",
-     8 << 20,
-     open_streams,
-     body,
-     {{"divisions_cheap", body_cheap}, {"huge_pages", 0}}},
+    {"body_dram", 8 << 20, open_streams, body, {{"divisions_cheap", body_cheap}, {"huge_pages"}}},
     {"gather",
      0,
      open_table,
      gather,
-     {{"huge_pages", 0}, {"prefetch_indirect", gather_pf}, {"data_in_l1", 0}}},
+     {{"huge_pages"}, {"prefetch_indirect", gather_pf}, {"data_in_l1"}}},
     {"histogram",
      0,
      open_table,
      histogram,
-     {{"huge_pages", 0}, {"prefetch_indirect", histogram_pf}, {"data_in_l1", 0}}},
-    {"chase", 0, open_chase, chase, {{"huge_pages", 0}}},
+     {{"huge_pages"}, {"prefetch_indirect", histogram_pf}, {"data_in_l1"}}},
+    {"chase", 0, open_chase, chase, {{"huge_pages"}}},
     {"columns",
      0,
      open_columns,
      columns,
-     {{"huge_pages", 0}, {"prefetch", columns_pf}, {"data_in_l1", 0}}},
-    {"spmv",
-     0,
-     open_rows,
-     spmv,
-     {{"huge_pages", 0}, {"prefetch_indirect", spmv_pf}, {"data_in_l1", 0}}},
-    {"coins", 0, open_coins, coins, {{"branches_known", 0}}},
-    {"newton", 1000, open_streams, newton, {{0, 0}}},
+     {{"huge_pages"}, {"prefetch", columns_pf}, {"data_in_l1"}}},
+    {"spmv", 0, open_rows, spmv, {{"huge_pages"}, {"prefetch_indirect", spmv_pf}, {"data_in_l1"}}},
+    {"coins", 0, open_coins, coins, {{"branches_known"}}},
+    {"newton", 1000, open_streams, newton},
 };
 
 int main(int argc, char **argv)

@@ -39,15 +39,7 @@ static void open_singles(void)
 }
 static void open_doubles(void)
 {
-    n = l1 ? 1200 : elements;
-    a = get((size_t)n * 8 + 4096);
-    b = get((size_t)n * 8 + 4096);
-    c = get((size_t)n * 8 + 4096);
-    for (int64_t i = 0; i < n; i++) {
-        a[i] = 1.0;
-        b[i] = 1.0 + 1e-3 * (double)(i % 100);
-        c[i] = 2.0;
-    }
+    make_streams(1200);
 }
 static void doubles_dram(void)
 {
@@ -119,18 +111,14 @@ static NOINLINE void continued_cheap(void)
 }
 static NOINLINE void continued4(void)
 {
-    double s = 1, t = 1, x = 1, y = 1;
+    double s[4] = {1, 1, 1, 1};
     for (int64_t i = 0; i + 3 < n; i += 4) {
-        s = c[i] / (s + b[i]);
-        HOLD(s);
-        t = c[i + 1] / (t + b[i + 1]);
-        HOLD(t);
-        x = c[i + 2] / (x + b[i + 2]);
-        HOLD(x);
-        y = c[i + 3] / (y + b[i + 3]);
-        HOLD(y);
+        SIDE_BY_SIDE (j, 4) {
+            s[j] = c[i + j] / (s[j] + b[i + j]);
+            HOLD(s[j]);
+        }
     }
-    sink = s + t + x + y;
+    sink = s[0] + s[1] + s[2] + s[3];
 }
 struct node {
     struct node *next;
@@ -141,18 +129,13 @@ static void open_nodes(int64_t count, int mixed)
 {
     n = l1 ? 64 : count;
     nodes = get((size_t)n * sizeof *nodes);
-    ix = malloc((size_t)n * 4);
+    uint32_t *order = shuffled((size_t)n);
+    for (int64_t i = 0; i < n && !mixed; i++)
+        order[i] = (uint32_t)i;
     for (int64_t i = 0; i < n; i++)
-        ix[i] = (uint32_t)i;
-    for (int64_t i = n - 1; i > 0 && mixed; i--) {
-        const int64_t k = (int64_t)(rnd() % (uint64_t)(i + 1));
-        const uint32_t t = ix[i];
-        ix[i] = ix[k];
-        ix[k] = t;
-    }
-    for (int64_t i = 0; i < n; i++)
-        nodes[ix[i]].next = i + 1 < n ? &nodes[ix[i + 1]] : NULL;
-    m = ix[0];
+        nodes[order[i]].next = i + 1 < n ? &nodes[order[i + 1]] : NULL;
+    m = order[0];
+    free(order);
 }
 static void nodes_l2(void)
 {
@@ -231,13 +214,8 @@ static NOINLINE void stride_pf(void)
 }
 static void open_table(void)
 {
-    m = l1 ? 512 : 24 << 20;
-    n = l1 ? 1024 : 4 << 20;
-    a = get((size_t)m * 8 + 64);
+    make_table(4 << 20, 24 << 20);
     b = get((size_t)n * 8 + 64);
-    ix = get((size_t)n * 4 + 4096);
-    for (int64_t i = 0; i < n; i++)
-        ix[i] = (uint32_t)(rnd() % (uint64_t)m);
 }
 static NOINLINE void prefetched(void)
 {
@@ -270,7 +248,7 @@ static void open_keys(void)
     b = get((size_t)n * 8 + 4096);
     keys = get((size_t)n * 4 + 4096);
     for (int64_t i = 0; i < n; i++) {
-        keys[i] = (int32_t)(sorted ? (uint64_t)(i * 371 % 10 * 100 + i % 2) : rnd() % 1000);
+        keys[i] = (int32_t)(sorted ? (uint64_t)(i * 371 % 10 * 100 + i % 2) : next_random() % 1000);
         b[i] = 1.0;
     }
 }
@@ -363,51 +341,51 @@ static const struct twin twins[] = {
      40000,
      open_singles,
      copy,
-     {{"data_in_l1", 0}, {"without_stores", copy_nostore}, {"streaming_stores", copy_nt}}},
+     {{"data_in_l1"}, {"without_stores", copy_nostore}, {"streaming_stores", copy_nt}}},
     {"copy_dram",
      16 << 20,
      open_singles,
      copy,
-     {{"data_in_l1", 0},
+     {{"data_in_l1"},
       {"without_stores", copy_nostore},
       {"streaming_stores", copy_nt},
-      {"huge_pages", 0}}},
-    {"update_l3", 1 << 20, open_singles, update, {{"data_in_l1", 0}}},
-    {"update_dram", 16 << 20, open_singles, update, {{"data_in_l1", 0}, {"huge_pages", 0}}},
-    {"filter5_l2", 40000, open_singles, filter5, {{"data_in_l1", 0}}},
-    {"filter5_l3", 1 << 20, open_singles, filter5, {{"data_in_l1", 0}}},
-    {"copied_nt", 16 << 20, open_singles, copy_nt, {{"huge_pages", 0}}},
+      {"huge_pages"}}},
+    {"update_l3", 1 << 20, open_singles, update, {{"data_in_l1"}}},
+    {"update_dram", 16 << 20, open_singles, update, {{"data_in_l1"}, {"huge_pages"}}},
+    {"filter5_l2", 40000, open_singles, filter5, {{"data_in_l1"}}},
+    {"filter5_l3", 1 << 20, open_singles, filter5, {{"data_in_l1"}}},
+    {"copied_nt", 16 << 20, open_singles, copy_nt, {{"huge_pages"}}},
 #ifdef __AVX512F__
     {"roots_l1", 800, open_doubles, roots, {{"divisions_cheap", roots_cheap}}},
-    {"masked_l3", 400000, open_doubles, masked, {{"data_in_l1", 0}}},
+    {"masked_l3", 400000, open_doubles, masked, {{"data_in_l1"}}},
 #else
-    {"recurrence_l1", 800, open_doubles, recurrence, {{"data_in_l1", 0}}},
+    {"recurrence_l1", 800, open_doubles, recurrence, {{"data_in_l1"}}},
     {"continued_l1",
      800,
      open_doubles,
      continued,
      {{"divisions_cheap", continued_cheap}, {"chains_broken", continued4}}},
-    {"nodes_l2", 0, nodes_l2, walk, {{"data_in_l1", 0}}},
-    {"nodes_in_order", 0, nodes_in_order, walk, {{"data_in_l1", 0}, {"huge_pages", 0}}},
+    {"nodes_l2", 0, nodes_l2, walk, {{"data_in_l1"}}},
+    {"nodes_in_order", 0, nodes_in_order, walk, {{"data_in_l1"}, {"huge_pages"}}},
     {"every_second_line",
      0,
      every_second_line,
      stride,
-     {{"data_in_l1", 0}, {"huge_pages", 0}, {"prefetch", stride_pf}}},
+     {{"data_in_l1"}, {"huge_pages"}, {"prefetch", stride_pf}}},
     {"every_page",
      0,
      every_page,
      stride,
-     {{"data_in_l1", 0}, {"huge_pages", 0}, {"prefetch", stride_pf}}},
-    {"prefetched", 0, open_table, prefetched, {{"data_in_l1", 0}, {"huge_pages", 0}}},
+     {{"data_in_l1"}, {"huge_pages"}, {"prefetch", stride_pf}}},
+    {"prefetched", 0, open_table, prefetched, {{"data_in_l1"}, {"huge_pages"}}},
     {"add_to",
      0,
      open_table,
      add_to,
-     {{"data_in_l1", 0}, {"huge_pages", 0}, {"prefetch_indirect", add_to_pf}}},
-    {"thirds", 0, open_keys, thirds, {{"branches_known", 0}}},
-    {"nested", 0, open_keys, nested, {{"branches_known", 0}}},
-    {"tested_dram", 6 << 20, doubles_dram, tested, {{"data_in_l1", 0}, {"huge_pages", 0}}},
+     {{"data_in_l1"}, {"huge_pages"}, {"prefetch_indirect", add_to_pf}}},
+    {"thirds", 0, open_keys, thirds, {{"branches_known"}}},
+    {"nested", 0, open_keys, nested, {{"branches_known"}}},
+    {"tested_dram", 6 << 20, doubles_dram, tested, {{"data_in_l1"}, {"huge_pages"}}},
     {"two_threads", 1600, two_open, two, {{"divisions_cheap", two_cheap}}},
 #endif
 };

@@ -6,31 +6,25 @@
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../random.h"
 
 #define KEEP(p) __asm__ volatile("" ::"r"(p) : "memory")
 /* keeps a sum out of vectors and in its register */
 #define HOLD(v)  __asm__ volatile("" : "+x"(v))
 #define NOINLINE __attribute__((noinline))
+/* as many chains, each with its element of an array; compilers keep them in registers */
+#define SIDE_BY_SIDE(j, count) _Pragma("GCC unroll 8") for (int j = 0; j < (count); j++)
 enum { AHEAD = 32 };
 
 static int huge, l1, sorted; /* the change */
 static double per;           /* iterations of a call; 0 = n */
 static int64_t lines = 16;   /* that a prefetch is ahead */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void *get(size_t bytes)
 {
@@ -43,21 +37,37 @@ static void *get(size_t bytes)
     return p;
 }
 
-static uint64_t seed = 88172645463325252u;
-static uint64_t rnd(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
-
 static double *a, *b, *c;
 
 static uint32_t *ix;
 static int64_t n, m;
 static int64_t elements; /* of the loop that runs */
 static volatile double sink;
+
+/* b, c and a, with as many elements in L1 */
+static inline void make_streams(int64_t in_l1)
+{
+    n = l1 ? in_l1 : elements;
+    a = get((size_t)n * 8 + 4096);
+    b = get((size_t)n * 8 + 4096);
+    c = get((size_t)n * 8 + 4096);
+    for (int64_t i = 0; i < n; i++) {
+        a[i] = 1.0;
+        b[i] = 1.0 + 1e-3 * (double)(i % 100);
+        c[i] = 2.0;
+    }
+}
+
+/* count indices in random order, into a table a of so many entries */
+static inline void make_table(int64_t count, int64_t entries)
+{
+    n = l1 ? 1024 : count;
+    m = l1 ? 1024 : entries;
+    a = get((size_t)m * 8);
+    ix = get((size_t)(n + AHEAD) * 4);
+    for (int64_t i = 0; i < n + AHEAD; i++)
+        ix[i] = (uint32_t)(next_random() % (uint64_t)m);
+}
 
 static int by_value(const void *x, const void *y)
 {

@@ -22,29 +22,31 @@ static void open_grid(void)
     for (int64_t i = 0; i < n; i++)
         a[i] = 1.0 + (double)(i % 7);
 }
+static inline double mean_around(int64_t i, int64_t j)
+{
+    return 0.25 * (a[(i - 1) * cols + j] + a[(i + 1) * cols + j] + a[i * cols + j - 1] +
+                   a[i * cols + j + 1]);
+}
 /* the inner loop goes down the columns */
 static NOINLINE void jacobi_down(void)
 {
     for (int64_t j = 1; j < cols - 1; j++)
         for (int64_t i = 1; i < rows - 1; i++)
-            b[i * cols + j] = 0.25 * (a[(i - 1) * cols + j] + a[(i + 1) * cols + j] +
-                                      a[i * cols + j - 1] + a[i * cols + j + 1]);
+            b[i * cols + j] = mean_around(i, j);
 }
 static NOINLINE void jacobi_down_pf(void)
 {
     for (int64_t j = 1; j < cols - 1; j++)
         for (int64_t i = 1; i < rows - 1; i++) {
             __builtin_prefetch(&a[(i + 1 + lines) * cols + j]);
-            b[i * cols + j] = 0.25 * (a[(i - 1) * cols + j] + a[(i + 1) * cols + j] +
-                                      a[i * cols + j - 1] + a[i * cols + j + 1]);
+            b[i * cols + j] = mean_around(i, j);
         }
 }
 static NOINLINE void jacobi_down_nostore(void)
 {
     for (int64_t j = 1; j < cols - 1; j++)
         for (int64_t i = 1; i < rows - 1; i++) {
-            double x = 0.25 * (a[(i - 1) * cols + j] + a[(i + 1) * cols + j] + a[i * cols + j - 1] +
-                               a[i * cols + j + 1]);
+            double x = mean_around(i, j);
             HOLD(x);
         }
 }
@@ -52,15 +54,13 @@ static NOINLINE void jacobi(void)
 {
     for (int64_t i = 1; i < rows - 1; i++)
         for (int64_t j = 1; j < cols - 1; j++)
-            b[i * cols + j] = 0.25 * (a[(i - 1) * cols + j] + a[(i + 1) * cols + j] +
-                                      a[i * cols + j - 1] + a[i * cols + j + 1]);
+            b[i * cols + j] = mean_around(i, j);
 }
 static NOINLINE void jacobi_nostore(void)
 {
     for (int64_t i = 1; i < rows - 1; i++)
         for (int64_t j = 1; j < cols - 1; j++) {
-            double x = 0.25 * (a[(i - 1) * cols + j] + a[(i + 1) * cols + j] + a[i * cols + j - 1] +
-                               a[i * cols + j + 1]);
+            double x = mean_around(i, j);
             HOLD(x);
         }
 }
@@ -105,14 +105,10 @@ static NOINLINE void matmul4(void)
         for (int64_t j = 0; j < rows; j++) {
             double s[4] = {0};
             for (int64_t k = 0; k + 3 < rows; k += 4) {
-                s[0] += a[i * rows + k] * b[k * rows + j];
-                HOLD(s[0]);
-                s[1] += a[i * rows + k + 1] * b[(k + 1) * rows + j];
-                HOLD(s[1]);
-                s[2] += a[i * rows + k + 2] * b[(k + 2) * rows + j];
-                HOLD(s[2]);
-                s[3] += a[i * rows + k + 3] * b[(k + 3) * rows + j];
-                HOLD(s[3]);
+                SIDE_BY_SIDE (l, 4) {
+                    s[l] += a[i * rows + k + l] * b[(k + l) * rows + j];
+                    HOLD(s[l]);
+                }
             }
             c[i * rows + j] = s[0] + s[1] + s[2] + s[3];
         }
@@ -139,18 +135,14 @@ static NOINLINE void sum(void)
 }
 static NOINLINE void sum4(void)
 {
-    float s = 0, t = 0, x = 0, y = 0;
+    float s[4] = {0};
     for (int64_t i = 0; i + 3 < n; i += 4) {
-        s += u[i];
-        HOLD(s);
-        t += u[i + 1];
-        HOLD(t);
-        x += u[i + 2];
-        HOLD(x);
-        y += u[i + 3];
-        HOLD(y);
+        SIDE_BY_SIDE (j, 4) {
+            s[j] += u[i + j];
+            HOLD(s[j]);
+        }
     }
-    sink = s + t + x + y;
+    sink = s[0] + s[1] + s[2] + s[3];
 }
 static NOINLINE void product(void)
 {
@@ -161,18 +153,14 @@ static NOINLINE void product(void)
 }
 static NOINLINE void product4(void)
 {
-    float s = 1, t = 1, x = 1, y = 1;
+    float s[4] = {1, 1, 1, 1};
     for (int64_t i = 0; i + 3 < n; i += 4) {
-        s = s * (0.5f * u[i]) + 1.0f;
-        HOLD(s);
-        t = t * (0.5f * u[i + 1]) + 1.0f;
-        HOLD(t);
-        x = x * (0.5f * u[i + 2]) + 1.0f;
-        HOLD(x);
-        y = y * (0.5f * u[i + 3]) + 1.0f;
-        HOLD(y);
+        SIDE_BY_SIDE (j, 4) {
+            s[j] = s[j] * (0.5f * u[i + j]) + 1.0f;
+            HOLD(s[j]);
+        }
     }
-    sink = s + t + x + y;
+    sink = s[0] + s[1] + s[2] + s[3];
 }
 static NOINLINE void roots(void)
 {
@@ -278,7 +266,7 @@ static void open_points(void)
     b = get((size_t)n * 8);
     per = (double)n * 64;
     for (int64_t i = 0; i < n * 4; i++)
-        a[i] = (double)(rnd() % 1000) * 1e-3;
+        a[i] = (double)(next_random() % 1000) * 1e-3;
 }
 /* forces of all points on some; structures of four numbers */
 static NOINLINE void forces(void)
@@ -345,7 +333,7 @@ static void open_hash(void)
     for (int64_t i = 0; i < m; i++)
         w[2 * i] = w[2 * i + 1] = i;
     for (int64_t i = 0; i < n + AHEAD; i++)
-        ((uint64_t *)a)[i] = rnd();
+        ((uint64_t *)a)[i] = next_random();
 }
 static NOINLINE void hash(void)
 {
@@ -411,7 +399,7 @@ static void open_csr(void)
         k += r % 2 ? 16 : 32;
     }
     for (int64_t i = 0; i < n; i++)
-        ix[i] = (uint32_t)(rnd() % (uint64_t)cols);
+        ix[i] = (uint32_t)(next_random() % (uint64_t)cols);
 }
 static NOINLINE void csr(void)
 {
@@ -442,12 +430,12 @@ static void open_updates(void)
 }
 static NOINLINE void updates(void)
 {
-    uint64_t x = seed;
+    uint64_t x = rng;
     for (int64_t i = 0; i < n; i++) {
         x = x * 6364136223846793005u + 1442695040888963407u;
         w[(x >> 33) & (uint64_t)(m - 1)] ^= (int64_t)x;
     }
-    seed = x;
+    rng = x;
 }
 /* a list with a number in each element */
 static void open_list(void)
@@ -455,15 +443,10 @@ static void open_list(void)
     m = 2 << 20; /* lines */
     n = 1 << 19;
     w = get((size_t)m * 64);
+    uint32_t *order = shuffled((size_t)m);
     for (int64_t i = 0; i < m; i++)
-        w[8 * i] = i;
-    for (int64_t i = m - 1; i > 0; i--) { /* one cycle */
-        const int64_t k = (int64_t)(rnd() % (uint64_t)i), t = w[8 * i];
-        w[8 * i] = w[8 * k];
-        w[8 * k] = t;
-    }
-    for (int64_t i = 0; i < m; i++)
-        w[8 * i] = (int64_t)(w + 8 * w[8 * i]);
+        w[8 * order[i]] = (int64_t)(w + 8 * (int64_t)order[(i + 1) % m]);
+    free(order);
 }
 static int64_t *here;
 static NOINLINE void list(void)
@@ -483,7 +466,7 @@ static void open_bytes(void)
     ix = get(1024);
     a = get((size_t)n);
     for (int64_t i = 0; i < n; i++)
-        ((uint8_t *)a)[i] = (uint8_t)rnd();
+        ((uint8_t *)a)[i] = (uint8_t)next_random();
 }
 static NOINLINE void bytes(void)
 {
@@ -510,7 +493,7 @@ static void open_numbers(void)
     w = get((size_t)n * 8);
     a = get((size_t)n * 8);
     for (int64_t i = 0; i < n; i++)
-        ix[i] = (uint32_t)(rnd() & 0xffff);
+        ix[i] = (uint32_t)(next_random() & 0xffff);
     if (sorted)
         sort_indices();
     for (int64_t i = 0; i < n; i++)
@@ -600,82 +583,71 @@ static const struct twin twins[] = {
      0,
      open_grid,
      jacobi_down,
-     {{"huge_pages", 0},
+     {{"huge_pages"},
       {"prefetch", jacobi_down_pf},
       {"without_stores", jacobi_down_nostore},
-      {"data_in_l1", 0},
-      {"all_cores", 0}}},
+      {"data_in_l1"},
+      {"all_cores"}}},
     {"jacobi",
      0,
      open_grid,
      jacobi,
-     {{"huge_pages", 0}, {"without_stores", jacobi_nostore}, {"data_in_l1", 0}, {"all_cores", 0}}},
+     {{"huge_pages"}, {"without_stores", jacobi_nostore}, {"data_in_l1"}, {"all_cores"}}},
     {"transpose",
      0,
      open_grid,
      transpose,
-     {{"huge_pages", 0},
-      {"without_stores", transpose_nostore},
-      {"data_in_l1", 0},
-      {"all_cores", 0}}},
+     {{"huge_pages"}, {"without_stores", transpose_nostore}, {"data_in_l1"}, {"all_cores"}}},
     {"matmul", 0, open_square, matmul, {{"chains_broken", matmul4}}},
-    {"sum_l1", 2000, open_singles, sum, {{"chains_broken", sum4}, {"all_cores", 0}}},
+    {"sum_l1", 2000, open_singles, sum, {{"chains_broken", sum4}, {"all_cores"}}},
     {"sum_dram",
      16 << 20,
      open_singles,
      sum,
-     {{"chains_broken", sum4}, {"huge_pages", 0}, {"data_in_l1", 0}}},
+     {{"chains_broken", sum4}, {"huge_pages"}, {"data_in_l1"}}},
     {"product_l1", 2000, open_singles, product, {{"chains_broken", product4}}},
     {"roots_l1", 2000, open_singles, roots, {{"divisions_cheap", roots_cheap}}},
     {"axpy_dram",
      16 << 20,
      open_singles,
      axpy,
-     {{"huge_pages", 0}, {"without_stores", axpy_nostore}, {"data_in_l1", 0}, {"all_cores", 0}}},
+     {{"huge_pages"}, {"without_stores", axpy_nostore}, {"data_in_l1"}, {"all_cores"}}},
     {"copy8_l3",
      512 << 10,
      open_longs,
      copy8,
-     {{"huge_pages", 0}, {"without_stores", copy8_nostore}, {"data_in_l1", 0}}},
+     {{"huge_pages"}, {"without_stores", copy8_nostore}, {"data_in_l1"}}},
     {"copy8_dram",
      16 << 20,
      open_longs,
      copy8,
-     {{"huge_pages", 0}, {"without_stores", copy8_nostore}, {"data_in_l1", 0}}},
-    {"zero8_dram",
-     16 << 20,
-     open_longs,
-     zero8,
-     {{"huge_pages", 0}, {"streaming_stores", zero8_nt}}},
-    {"pages", 0, open_pages, pages, {{"huge_pages", 0}, {"data_in_l1", 0}}},
-    {"scan_l3", 512 << 10, open_longs, scan, {{"without_stores", scan_nostore}, {"huge_pages", 0}}},
+     {{"huge_pages"}, {"without_stores", copy8_nostore}, {"data_in_l1"}}},
+    {"zero8_dram", 16 << 20, open_longs, zero8, {{"huge_pages"}, {"streaming_stores", zero8_nt}}},
+    {"pages", 0, open_pages, pages, {{"huge_pages"}, {"data_in_l1"}}},
+    {"scan_l3", 512 << 10, open_longs, scan, {{"without_stores", scan_nostore}, {"huge_pages"}}},
     {"forces_l1", 0, open_points, forces, {{"divisions_cheap", forces_cheap}}},
     {"ratio_l3",
      512 << 10,
      open_longs,
      ratio_l3,
-     {{"divisions_cheap", ratio_l3_cheap}, {"data_in_l1", 0}}},
+     {{"divisions_cheap", ratio_l3_cheap}, {"data_in_l1"}}},
     {"continued_l1", 1000, open_longs, continued, {{"divisions_cheap", continued_cheap}}},
     {"hash",
      0,
      open_hash,
      hash,
-     {{"huge_pages", 0}, {"prefetch_indirect", hash_pf}, {"data_in_l1", 0}, {"all_cores", 0}}},
-    {"lookup", 0, open_hash, lookup, {{"huge_pages", 0}, {"branches_known", lookup_known}}},
-    {"csr",
-     0,
-     open_csr,
-     csr,
-     {{"huge_pages", 0}, {"prefetch_indirect", csr_pf}, {"data_in_l1", 0}}},
-    {"updates", 0, open_updates, updates, {{"huge_pages", 0}, {"data_in_l1", 0}, {"all_cores", 0}}},
-    {"list", 0, open_list, list, {{"huge_pages", 0}, {"all_cores", 0}}},
-    {"bytes_l1", 0, open_bytes, bytes, {{"all_cores", 0}}},
-    {"checksum_l1", 0, open_bytes, checksum, {{"all_cores", 0}}},
-    {"filter", 0, open_numbers, filter, {{"branches_known", 0}}},
-    {"three_ways", 0, open_numbers, three_ways, {{"branches_known", 0}}},
-    {"search", 0, open_numbers, search, {{0, 0}}},
-    {"insertion", 0, open_numbers, insertion, {{0, 0}}},
-    {"mandelbrot", 1000, open_longs, mandelbrot, {{0, 0}}},
+     {{"huge_pages"}, {"prefetch_indirect", hash_pf}, {"data_in_l1"}, {"all_cores"}}},
+    {"lookup", 0, open_hash, lookup, {{"huge_pages"}, {"branches_known", lookup_known}}},
+    {"csr", 0, open_csr, csr, {{"huge_pages"}, {"prefetch_indirect", csr_pf}, {"data_in_l1"}}},
+    {"updates", 0, open_updates, updates, {{"huge_pages"}, {"data_in_l1"}, {"all_cores"}}},
+    {"list", 0, open_list, list, {{"huge_pages"}, {"all_cores"}}},
+    {"bytes_l1", 0, open_bytes, bytes, {{"all_cores"}}},
+    {"checksum_l1", 0, open_bytes, checksum, {{"all_cores"}}},
+    {"filter", 0, open_numbers, filter, {{"branches_known"}}},
+    {"three_ways", 0, open_numbers, three_ways, {{"branches_known"}}},
+    {"search", 0, open_numbers, search},
+    {"insertion", 0, open_numbers, insertion},
+    {"mandelbrot", 1000, open_longs, mandelbrot},
 };
 
 int main(int argc, char **argv)
