@@ -172,4 +172,79 @@ TEST(containers)
     }
 }
 
+/* A mount's folder whose name has characters that mountinfo writes as three octal digits, and digits that are none of
+ * these. */
+TEST(names_of_mounts_are_unescaped)
+{
+    static const char *const names[][2] = {{"\\011", "\t"},       {"\\134", "\\"},
+                                           {"\\077", "?"},        {"\\170", "x"},
+                                           {"\\377", "\377"},     {"\\300", "\300"},
+                                           {"\\400", "\\400"},    {"\\080", "\\080"},
+                                           {"\\008", "\\008"},    {"\\01", "\\01"},
+                                           {"\\:00", "\\:00"},    {"\\1:0", "\\1:0"},
+                                           {"\\040\\040", "  "}, {"\\11.", "\\11."}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char mount[128];
+        char path[64];
+        snprintf(mount, sizeof mount, "30 24 0:27 / /a%sb rw - cgroup2 cgroup2 rw\n", names[i][0]);
+        snprintf(path, sizeof path, "/a%sb/cpu.max", names[i][1]);
+        const struct file files[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
+                                               {"/proc/self/mountinfo", mount},
+                                               {path, "300000 100000\n"}};
+        fail_if(read_limits(files).cpus != 3.0, "%s", names[i][0]);
+    }
+}
+
+/* Of the mounts of version 1, the one whose controllers have the name as a whole; of version 2, the type alone counts.
+ * The least of the quotas and memories on the way up. */
+TEST(controllers_have_whole_names)
+{
+    const struct file files[FILES_MOST] = {
+        {"/proc/self/cgroup", "5:xcpu,cpux,cpu:/a/b\n4:memory2,memory:/m\n"},
+        {"/proc/self/mountinfo", "30 24 0:27 / /no rw - cgroup cgroup rw,cpuset,cpux\n"
+                                 "31 24 0:28 / /cpu rw - cgroup cgroup rw,cpu\n"
+                                 "32 24 0:29 / /mem rw - cgroup cgroup memory,rw\n"},
+        {"/no/a/b/cpu.cfs_quota_us", "100000\n"},
+        {"/no/a/b/cpu.cfs_period_us", "100000\n"},
+        {"/cpu/a/b/cpu.cfs_quota_us", "300000\n"},
+        {"/cpu/a/b/cpu.cfs_period_us", "100000\n"},
+        {"/cpu/a/cpu.cfs_quota_us", "100000\n"},
+        {"/cpu/a/cpu.cfs_period_us", "50000\n"},
+        {"/mem/m/memory.limit_in_bytes", "209715200\n"},
+        {"/mem/m/memory.usage_in_bytes", "314572800\n"},
+        {"/mem/memory.limit_in_bytes", "314572800\n"}};
+    const struct carm_limits l = read_limits(files);
+    assert_true(l.cpus == 2.0);
+    assert_int_equal(l.memory_bytes, 200 * MIB);
+    assert_int_equal(l.memory_left, 0); /* more is used than allowed: it was lowered meanwhile */
+}
+
+/* cpu.max and memory.max at the ends of what is a limit. */
+TEST(ends_of_limits)
+{
+    static const struct {
+        const char *cpu, *memory;
+        double cpus;
+        uint64_t bytes;
+    } rows[] = {{"1 1\n", "0\n", 1.0, 0},
+                {"0 100000\n", "1\n", 0.0, 1},
+                {"100000\n", "1152921504606846975\n", 0.0, (UINT64_C(1) << 60) - 1},
+                {"100000 0\n", "1152921504606846976\n", 0.0, UINT64_MAX},
+                {"100000 1\n", "-1\n", 100000.0, UINT64_MAX},
+                {"max\n", "max\n", 0.0, UINT64_MAX},
+                {"", "", 0.0, UINT64_MAX}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct file files[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
+                                               {"/proc/self/mountinfo", V2},
+                                               {"/sys/fs/cgroup/cpu.max", rows[i].cpu},
+                                               {"/sys/fs/cgroup/memory.max", rows[i].memory},
+                                               {"/sys/fs/cgroup/memory.current", "max\n"}};
+        const struct carm_limits l = read_limits(files);
+        fail_if(l.cpus != rows[i].cpus || l.memory_bytes != rows[i].bytes ||
+                    l.memory_left != rows[i].bytes,
+                "row %zu: %g CPUs, %llu bytes, %llu left", i, l.cpus,
+                (unsigned long long)l.memory_bytes, (unsigned long long)l.memory_left);
+    }
+}
+
 RUN_TESTS(make_folder, remove_folder)

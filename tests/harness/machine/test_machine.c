@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/machine/cpu.h"
 #include "harness/machine/measure.h"
 #include "tests/harness/machine/machine.h"
 
@@ -694,47 +693,6 @@ TEST(chooses_the_better_code)
     assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, CARM_SEARCH_CORE, rates), 1);
     assert_true(rates[1] > rates[0] && rates[0] > 0.0);
     carm_image_close(two);
-}
-
-/* ---- processor ---- */
-
-/* CPUID and XCR0 against what the kernel lists. */
-TEST(features_match_the_kernel)
-{
-    struct carm_cpu cpu;
-    char line[16384];
-    carm_cpu_read(&cpu);
-    FILE *f = fopen("/proc/cpuinfo", "r");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f) && strncmp(line, "flags", 5) != 0) {
-    }
-    (void)fclose(f);
-    assert_int_equal(strncmp(line, "flags", 5), 0);
-    line[strcspn(line, "\n")] = ' ';
-    assert_int_equal(cpu.isa[CARM_AVX], strstr(line, " avx ") != NULL);
-    assert_int_equal(cpu.isa[CARM_AVX2], strstr(line, " avx2 ") && strstr(line, " fma "));
-    assert_int_equal(cpu.isa[CARM_AVX512], strstr(line, " avx512f ") != NULL);
-    assert_true(cpu.isa[CARM_SCALAR] && cpu.isa[CARM_SSE]);
-    cpu.isa[CARM_AVX512] = false;
-    assert_refused(carm_cpu_check(&cpu, CARM_AVX512, &err), -CARM_ENOTSUP, "does not have avx512");
-    assert_int_not_equal(carm_cpu_best_isa(&cpu), CARM_AVX512);
-    assert_int_equal(cpu.hypervisor[0] != '\0', strstr(line, " hypervisor ") != NULL);
-}
-
-/* Tiles of the size that codes set up. */
-TEST(tiles_have_their_size)
-{
-    static const uint32_t palette[4] = {1024U << 16 | 8192, 8U << 16 | 64, 16, 0};
-    static const uint32_t multiplier[4] = {0, 64U << 8 | 16, 0, 0};
-    assert_true(carm_cpu_fits_tiles(palette, multiplier));
-    for (int i = 0; i < 5; i++) { /* one of the sizes is half of what codes set up */
-        uint32_t p[4] = {palette[0], palette[1], palette[2], 0};
-        uint32_t t[4] = {0, multiplier[1], 0, 0};
-        uint32_t *const one[] = {&p[0], &p[1], &p[2], &t[1], &t[1]};
-        const uint32_t less[] = {512U << 16 | 8192, 4U << 16 | 64, 8, 64U << 8 | 8, 32U << 8 | 16};
-        *one[i] = less[i];
-        assert_false(carm_cpu_fits_tiles(p, t));
-    }
 }
 
 static void nap(struct carm_worker *w, void *arg)

@@ -256,4 +256,124 @@ TEST_BETWEEN(nowhere, set_up, tear_down)
     assert_int_equal(lock.fd, -1);
 }
 
+/* A pipe, which everybody could write to, is no file that can be locked. */
+TEST_BETWEEN(a_pipe_is_no_lock, set_up, tear_down)
+{
+    struct carm_node_lock lock;
+    const struct carm_job job = rank("", 0);
+    const struct carm_observer observer = {.say = keep};
+    char path[256];
+    lock_path(path, sizeof path);
+    assert_int_equal(mkfifo(path, 0666), 0);
+    said[0] = '\0';
+    assert_ok(carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", NULL, &observer, &err));
+    assert_int_equal(lock.fd, -1);
+    assert_non_null(strstr(said, "no lock on this node (no folder for a lock is writable"));
+}
+
+/* A record whose words are as long as they may be is believed, with one letter more it is not: the rank that it names
+ * has done the work, or it has not. So it is with its age, ten minutes at most. */
+TEST_BETWEEN(records_have_their_length, set_up, tear_down)
+{
+    static const struct {
+        const char *pid, *rank, *what;
+        int age; /* seconds */
+        bool known;
+    } rows[] = {{"1", "0", "build", 0, true},
+                {"1", "0", "build", 590, true},
+                {"1", "0", "build", 610, false},
+                {"1", "1", "build", 0, false}, /* this rank itself */
+                {"1000000000000000000", "-100000000000000000", "build", 0, true},
+                {"10000000000000000000", "0", "build", 0, false},
+                {"1", "-1000000000000000000", "build", 0, false},
+                {"1", "0", "0123456789012345678901234567890", 0, true},
+                {"1", "0", "01234567890123456789012345678901", 0, false}};
+    char path[256];
+    lock_path(path, sizeof path);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_node_lock lock;
+        const struct timespec then[2] = {{.tv_sec = time(NULL) - rows[i].age},
+                                         {.tv_sec = time(NULL) - rows[i].age}};
+        assert_int_equal(try_lock(&lock, "step", 1, "build", "m.json"), 0);
+        const unsigned long long identity = lock.identity;
+        carm_node_lock_close(&lock, false);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fprintf(file, "carm-node/1 done %s %s %016llx %s job 77\n", rows[i].pid,
+                            rows[i].rank, identity, rows[i].what) > 0);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(utimensat(0, path, then, 0), 0);
+        const int rc = try_lock(&lock, "step", 1, "build", "m.json");
+        fail_if(rc != (rows[i].known ? CARM_NODE_ASIDE : 0), "row %zu: %d", i, rc);
+        carm_node_lock_close(&lock, false);
+        assert_int_equal(remove(path), 0);
+    }
+}
+
+/* The folder that CARM_LOCK_DIR names; its empty name is none. A rank stands aside for the launch that has measured. */
+TEST_BETWEEN(the_folder_is_chosen, set_up, tear_down)
+{
+    struct carm_node_lock lock;
+    const struct carm_observer observer = {.say = keep};
+    char path[256];
+    lock_path(path, sizeof path);
+    assert_int_equal(setenv("CARM_LOCK_DIR", folder, 1), 0);
+    assert_ok(carm_node_lock_open(&lock, "build", "m.json", "0", &observer, &err));
+    assert_string_equal(lock.path, path);
+    assert_true(lock.fd >= 0);
+    carm_node_lock_close(&lock, true);
+    assert_int_equal(setenv("CARM_LOCK_DIR", "", 1), 0);
+    assert_ok(carm_node_lock_open(&lock, "build", "m.json", "100", &observer, &err));
+    assert_string_not_equal(lock.path, path);
+    carm_node_lock_close(&lock, false);
+    assert_int_equal(unsetenv("CARM_LOCK_DIR"), 0);
+}
+
+/* A rank that has a part of the machine is warned, with the words of its launcher. */
+TEST(a_part_of_a_node_is_told)
+{
+    static const struct {
+        int pus;
+        bool ranked, mpirun;
+        const char *words;
+    } rows[] = {{2, true, false, "may use 2 of 4 hardware threads, and measures them alone: srun -"},
+                {3, true, true, "may use 3 of 4 hardware threads, and measures them alone: mpirun -"},
+                {4, true, true, NULL},
+                {2, false, false, NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct carm_observer observer = {.say = keep};
+        const struct carm_topo topo = {.pus = rows[i].pus, .machine_pus = 4};
+        const struct carm_job job = {.ranked = rows[i].ranked, .mpirun = rows[i].mpirun};
+        said[0] = '\0';
+        carm_node_warn(&observer, &job, &topo);
+        assert_true(rows[i].words ? strstr(said, rows[i].words) != NULL
+                                  : strstr(said, "rank") == NULL);
+    }
+}
+
+/* With nice, beside a process that runs. */
+TEST(nice_is_told)
+{
+    int status = -1;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const struct carm_observer observer = {.say = keep};
+        const struct carm_topo topo = {.pus = 4, .machine_pus = 4};
+        const struct carm_job job = {.ranked = false};
+        const pid_t beside = fork();
+        (void)alarm(beside == 0 ? 20 : 0);
+        while (beside == 0) {
+        }
+        for (int i = 0; i < 200 && nice(i == 0) > 0 && !*said; i++) {
+            (void)usleep(1000);
+            carm_node_warn(&observer, &job, &topo);
+        }
+        (void)kill(beside, SIGKILL);
+        (void)waitpid(beside, NULL, 0);
+        _exit(strstr(said, "warning: carm runs with nice ") ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 RUN_TESTS(NULL, NULL)

@@ -151,6 +151,151 @@ TEST(quotas_of_cpus)
     }
 }
 
+/* Two slow cores of two threads, then three fast ones, as hwloc ranks kinds of cores: the fast ones are first in each
+ * turn, and caches are those of the first. */
+TEST(fast_cores_come_first)
+{
+    struct carm_topo *t = topo_of("pack:1 l2:3(size=1MB) core:2 l1:1(size=32KB) pu:2", "0x3ff");
+    static const int plain[] = {0, 2, 4, 6, 8, 1, 3, 5, 7, 9};
+    static const int ranked[] = {4, 6, 8, 0, 2, 5, 7, 9, 1, 3};
+    assert_int_equal(t->pus, 10);
+    assert_memory_equal(t->order, plain, sizeof plain);
+    assert_int_equal(t->caches[1].instances, 3);
+    assert_int_equal(t->caches[1].shared_by, 4);
+    hwloc_bitmap_t kinds[] = {hwloc_bitmap_alloc(), hwloc_bitmap_alloc()};
+    for (unsigned k = 0; k < 3; k++) { /* CPUs 0 to 3, 4 to 7, 8 and 9 */
+        const hwloc_obj_t l2 = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L2CACHE, k);
+        hwloc_bitmap_or(kinds[k > 0], kinds[k > 0], l2->cpuset);
+        l2->attr->cache.size = (k + 1) * 1024; /* of slow, of fast, and of a core without its second */
+        assert_int_equal(hwloc_obj_add_info(l2, "Inclusive", k == 1 ? "1" : "0"), 0);
+    }
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(hwloc_cpukinds_register(t->hwloc, kinds[k], k, 0, NULL, 0), 0);
+        hwloc_bitmap_free(kinds[k]);
+    }
+    assert_ok(carm_topo_keep(t, plain, 10, &err));
+    assert_memory_equal(t->order, ranked, sizeof ranked);
+    assert_int_equal(t->caches[1].size_bytes, 2048);
+    assert_int_equal(t->caches[1].inclusive, 1);
+    assert_int_equal(t->caches[1].shared_by, 4);
+    assert_int_equal(t->caches[1].instances, 3);
+    assert_int_equal(t->caches[0].inclusive, -1);
+}
+
+TEST(hardware_threads_stand_in_for_cores)
+{
+    struct carm_topo *t = topo_of("pack:1 pu:4", NULL);
+    static const int want[] = {0, 1, 2, 3};
+    assert_int_equal(t->cores, 4);
+    assert_int_equal(t->pus, 4);
+    assert_memory_equal(t->order, want, sizeof want);
+    t = topo_of("numa:1 pu:1", NULL); /* and a machine is one socket */
+    assert_int_equal(t->packages, 1);
+    assert_int_equal(t->nodes, 1);
+}
+
+/* A node of memory beside that of each socket (HBM in flat mode) has no processors of its own. */
+TEST(nodes_of_memory_alone)
+{
+    struct carm_topo *t = topo_of("pack:2 [numa(memory=1GB)] [numa(memory=2GB)] core:2 pu:2", NULL);
+    struct carm_topo_memory m[4];
+    assert_int_equal(t->nodes, 2);
+    assert_int_equal(carm_topo_nodes(t), 2);
+    assert_int_equal(carm_topo_memories(t, m, 4), 4);
+    assert_int_equal(carm_topo_memories(t, m, 3), 3);
+    for (int i = 0; i < 4; i++) {
+        const hwloc_obj_t node = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)i);
+        const bool own = i % 2 == 0; /* each socket's first one */
+        assert_int_equal(m[i].cores, own ? 2 : 0);
+        assert_int_equal(m[i].node, node->os_index);
+        assert_int_equal(carm_topo_number(node), own ? (int)node->os_index : -1);
+        for (int pu = 0; pu < 8; pu++) {
+            assert_int_equal(carm_topo_memory_has(t, m[i].node, pu), own && pu / 4 == i / 2);
+        }
+    }
+    hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, 0)->attr->numanode.local_memory = 0;
+    assert_int_equal(carm_topo_memories(t, m, 4), 3);
+    assert_int_equal(carm_topo_node_of(t, 3), 0);
+    assert_int_equal(carm_topo_node_of(t, 4), 2);
+    assert_int_equal(carm_topo_node_of(t, 8), -1);
+}
+
+/* Threads of one socket: the first thread of the other. Of both: the first. Of a machine of one node: none. */
+TEST(memory_without_affinity)
+{
+    struct carm_topo *t = topo_of("pack:2 numa:1 core:3 pu:1", NULL);
+    for (int n = 1; n <= 6; n++) {
+        assert_int_equal(carm_topo_far_pu(t, n), n <= 3 ? 3 : 0);
+    }
+    t = topo_of("pack:2 numa:1 core:3 pu:1", "0x9"); /* a core of each */
+    assert_int_equal(carm_topo_far_pu(t, 1), 3);
+    assert_int_equal(carm_topo_far_pu(t, 2), 0);
+    assert_int_equal(carm_topo_far_pu(topo_of("pack:2 numa:1 core:3 pu:1", "0x7"), 1), -1);
+    assert_int_equal(carm_topo_far_pu(topo_of("pack:1 numa:1 core:3 pu:1", NULL), 3), -1);
+}
+
+/* Places keep their numbers, and are no longer whole, when a part of them is left. */
+TEST(what_is_left_keeps_its_number)
+{
+    struct carm_topo *t = topo_of("pack:2 numa:1 core:3 pu:2", NULL);
+    static const int left[] = {5, 8, 9, 10, 11};
+    assert_ok(carm_topo_keep(t, left, 5, &err));
+    assert_int_equal(t->pus, 5);
+    assert_int_equal(t->packages, 2);
+    assert_int_equal(t->machine_pus, 12);
+    const hwloc_obj_t first = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_CORE, 0);
+    const hwloc_obj_t second = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_CORE, 1);
+    assert_int_equal(carm_topo_number(first), 2);
+    assert_int_equal(carm_topo_number(second), 4);
+    assert_false(carm_topo_is_whole(first));
+    assert_true(carm_topo_is_whole(second));
+    const hwloc_obj_t node = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, 1);
+    assert_int_equal(carm_topo_number(node), 1);
+    assert_false(carm_topo_is_whole(node));
+    static const int gone[] = {8, 99};
+    assert_refused(carm_topo_keep(t, gone, 2, &err), -CARM_ENOTSUP,
+                   "kept 1 hardware threads in place of 2");
+    t = topo_of("pack:1 core:2 pu:1", NULL);
+    assert_refused(carm_topo_keep(t, gone, 0, &err), -CARM_ENOTSUP,
+                   "cannot restrict the topology to 0 CPUs");
+}
+
+TEST(levels_that_are_none_have_no_sharers)
+{
+    struct carm_topo *t = topo_of("pack:1 l3:1 l2:2 l1:1 core:1 pu:2", NULL);
+    for (int level = 0; level <= 6; level++) {
+        int instances = 7, sharers = 7;
+        carm_topo_cache_share(t, level, 3, &instances, &sharers); /* CPUs 0, 2 and 1 */
+        const bool is = level >= 1 && level <= 3;
+        assert_int_equal(instances, !is ? 0 : level == 3 ? 1 : 2);
+        assert_int_equal(sharers, !is ? 0 : level == 3 ? 3 : 2);
+    }
+}
+
+/* Where hwloc describes another machine, nothing is pinned, and the variable is named. */
+TEST(another_machine_is_refused)
+{
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", "pack:1 core:4 pu:1", 1), 0);
+    struct carm_topo *t = topo_of(NULL, NULL);
+    assert_true(t->elsewhere);
+    assert_false(t->synthetic);
+    assert_int_equal(t->pus, 4);
+    assert_refused(carm_topo_check_here(t, &err), -CARM_ENOTSUP, "HWLOC_SYNTHETIC is set");
+    assert_refused(carm_topo_pin(t, 0, &err), -CARM_ENOTSUP, "unset HWLOC_SYNTHETIC");
+    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
+    assert_ok(carm_topo_check_here(topo_of(NULL, NULL), &err));
+    assert_ok(carm_topo_check_here(topo_of("pack:1 pu:1", NULL), &err));
+}
+
+TEST(processors_that_are_none_are_refused)
+{
+    struct carm_topo *t = NULL;
+    assert_refused(carm_topo_pin(topo_of(NULL, NULL), 4000, &err), -CARM_ENOTSUP,
+                   "cannot pin a thread to CPU 4000");
+    assert_int_equal(carm_topo_open(&t, "pack:1 pu:2", "0xf0", &err), -CARM_ENOTSUP);
+    assert_null(t);
+}
+
 TEST(reads_this_machine)
 {
     struct carm_topo *t = topo_of(NULL, NULL);
