@@ -54,7 +54,8 @@ static uint64_t add_ticks(void)
     return carm_clock_stop(&cpu) - begin;
 }
 
-double carm_clock_ratio(double overhead, int imul_cycles)
+/* weak: a test puts looks of its own in this place */
+__attribute__((weak)) double carm_clock_ratio(double overhead, int imul_cycles)
 {
     return (double)(imul_cycles * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)imul_ticks() - overhead);
 }

@@ -18,7 +18,8 @@ enum {
 /* of the loop below: 16 times SIX, dec and jnz */
 static const double instructions = LOOPS * (16.0 * 6.0 + 2.0);
 
-double carm_probe_width(double overhead)
+/* weak: a test puts looks of its own in this place */
+__attribute__((weak)) double carm_probe_width(double overhead)
 {
     uint32_t n = LOOPS;
     uint32_t cpu = 0;

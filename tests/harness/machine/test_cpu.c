@@ -61,8 +61,8 @@ TEST(the_kernel_lists_the_same)
 TEST(hypervisors_have_names)
 {
     static const char *const known[][2] = {
-        {"KVMKVMKVM", "KVM"}, {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"},
-        {"XenVMMXenVMM", "Xen"}, {"bhyve bhyve ", "bhyve"}, {"TCGTCGTCGTCG", "QEMU TCG"},
+        {"KVMKVMKVM", "KVM"},          {"Microsoft Hv", "Hyper-V"}, {"VMwareVMware", "VMware"},
+        {"XenVMMXenVMM", "Xen"},       {"bhyve bhyve ", "bhyve"},   {"TCGTCGTCGTCG", "QEMU TCG"},
         {"VBoxVBoxVBox", "VirtualBox"}};
     struct carm_cpu cpu;
     char letters[13] = "";
@@ -84,9 +84,9 @@ TEST(hypervisors_have_names)
 TEST(each_bit_is_needed)
 {
     static const struct carm_cpu_bits all = {0xe6, 0x18080201, 0x40010020, 0x4800, 0x3000000, 0x30};
-    static const struct carm_cpu_bits halves[] = {
-        {.xcr0 = 0x20},       {.leaf1_ecx = 0x200},     {.leaf7_ebx = 0x20},
-        {.leaf7_ecx = 0x800}, {.leaf7_edx = 0x1000000}, {.leaf7_1_eax = 0x10}};
+    static const struct carm_cpu_bits halves[] = {{.xcr0 = 0x20},           {.leaf1_ecx = 0x200},
+                                                  {.leaf7_ebx = 0x20},      {.leaf7_ecx = 0x800},
+                                                  {.leaf7_edx = 0x1000000}, {.leaf7_1_eax = 0x10}};
     struct carm_cpu cpu = {.has = all};
     assert_true(carm_cpu_has_bits(&cpu, &all));
     assert_true(carm_cpu_has_bits(&cpu, &(struct carm_cpu_bits){0}));
@@ -172,7 +172,7 @@ TEST(tiles_have_their_size)
         uint32_t t[4] = {0, multiplier[1], 0, 0};
         uint32_t *const one[] = {&p[0], &p[1], &p[1], &p[2], &t[1], &t[1]};
         const uint32_t less[] = {1023U << 16 | 8192, 7U << 16 | 64, 8U << 16 | 63, 15,
-                                 64U << 8 | 15, 63U << 8 | 16};
+                                 64U << 8 | 15,      63U << 8 | 16};
         *one[i] = less[i];
         assert_false(carm_cpu_fits_tiles(p, t));
     }

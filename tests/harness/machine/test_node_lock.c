@@ -266,7 +266,8 @@ TEST_BETWEEN(a_pipe_is_no_lock, set_up, tear_down)
     lock_path(path, sizeof path);
     assert_int_equal(mkfifo(path, 0666), 0);
     said[0] = '\0';
-    assert_ok(carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", NULL, &observer, &err));
+    assert_ok(
+        carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", NULL, &observer, &err));
     assert_int_equal(lock.fd, -1);
     assert_non_null(strstr(said, "no lock on this node (no folder for a lock is writable"));
 }
@@ -336,10 +337,11 @@ TEST(a_part_of_a_node_is_told)
         int pus;
         bool ranked, mpirun;
         const char *words;
-    } rows[] = {{2, true, false, "may use 2 of 4 hardware threads, and measures them alone: srun -"},
-                {3, true, true, "may use 3 of 4 hardware threads, and measures them alone: mpirun -"},
-                {4, true, true, NULL},
-                {2, false, false, NULL}};
+    } rows[] = {
+        {2, true, false, "may use 2 of 4 hardware threads, and measures them alone: srun -"},
+        {3, true, true, "may use 3 of 4 hardware threads, and measures them alone: mpirun -"},
+        {4, true, true, NULL},
+        {2, false, false, NULL}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct carm_observer observer = {.say = keep};
         const struct carm_topo topo = {.pus = rows[i].pus, .machine_pus = 4};

@@ -166,7 +166,8 @@ TEST(fast_cores_come_first)
     for (unsigned k = 0; k < 3; k++) { /* CPUs 0 to 3, 4 to 7, 8 and 9 */
         const hwloc_obj_t l2 = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L2CACHE, k);
         hwloc_bitmap_or(kinds[k > 0], kinds[k > 0], l2->cpuset);
-        l2->attr->cache.size = (k + 1) * 1024; /* of slow, of fast, and of a core without its second */
+        l2->attr->cache.size =
+            (k + 1) * 1024; /* of slow, of fast, and of a core without its second */
         assert_int_equal(hwloc_obj_add_info(l2, "Inclusive", k == 1 ? "1" : "0"), 0);
     }
     for (int k = 0; k < 2; k++) {
