@@ -252,6 +252,7 @@ static int make_file(struct carm_engine *image, struct module *modules, struct c
     image->start = address_of(modules, "carm_entry_start");
     image->boot = address_of(modules, "carm_boot");
     image->build = address_of(modules, "carm_engine_build");
+    image->ready = address_of(modules, "carm_engine_ready");
     return rc;
 }
 

@@ -20,7 +20,8 @@ struct carm_engine {
     int fd;           /* -1 = none */
     uint64_t at;      /* CARM_IMAGE_AT or CARM_IMAGE_LOW */
     uint64_t bytes;
-    uint64_t start, boot, build; /* addresses of carm_entry_start, carm_boot, carm_engine_build */
+    /* addresses of carm_entry_start, carm_boot, carm_engine_build, carm_engine_ready */
+    uint64_t start, boot, build, ready;
     struct {
         uint64_t begin, end;
     } code[CARM_IMAGE_CODES]; /* executable ranges, which are never writable: of the engine, of

@@ -324,7 +324,7 @@ struct mapped {
     bool done;
 };
 
-enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, MAPPED };
+enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, READY, MAPPED };
 enum { EACH = 3, CALLS_MAX = EACH * MAPPED + CARM_IMAGE_CODES };
 
 /* The arguments of `caller` in the program's stack. */
@@ -446,10 +446,10 @@ static int64_t map_all(struct target *t, const struct carm_engine *image,
             rc = map_passed(t, &list[failed]);
             list[failed].done = rc == 0;
         }
-        if (rc && failed != STOCK) {
+        if (rc && failed != STOCK && failed != READY) {
             return rc;
         }
-        list[failed].fd = rc ? -1 : list[failed].fd; /* without the stock the program is as exact */
+        list[failed].fd = rc ? -1 : list[failed].fd; /* without this code the program is as exact */
     }
 }
 
@@ -641,9 +641,9 @@ static void tell_kernels_view(struct target *t, const struct carm_cpu_view *cpu)
 }
 
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
-                int control, int records, int stock, uint32_t program,
-                const struct carm_record_sample *sample, const struct carm_cpu_view *cpu,
-                struct carm_err *err)
+                int control, int records, int stock, int ready, uint64_t ready_bytes,
+                uint32_t program, const struct carm_record_sample *sample,
+                const struct carm_cpu_view *cpu, struct carm_err *err)
 {
     struct target t = {.pid = pid, .mem = -1};
     static struct carm_boot boot; /* of some KiB */
@@ -688,17 +688,19 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
         [CONTROL] = {control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED, false},
         [RECORDS] = {records, CARM_RECORDS_AT, CARM_RECORDS_BYTES, rw, MAP_SHARED, false},
         [STOCK] = {records < 0 ? stock : -1, CARM_STOCK_AT, CARM_STOCK_BYTES, PROT_READ, MAP_SHARED,
-                   false}};
+                   false},
+        [READY] = {records < 0 ? ready : -1, CARM_READY_AT, ready_bytes, rw, MAP_PRIVATE, false}};
     int64_t rc = map_all(&t, image, list);
     if (rc == -EEXIST && (low->fd >= 0 || carm_engine_open(low, CARM_IMAGE_LOW, NULL) == 0)) {
         image = low;
         list[IMAGE].fd = image->fd;
         list[IMAGE].at = image->at;
         list[IMAGE].bytes = image->bytes;
-        list[STOCK].fd = -1; /* its blocks are of the engine's first place */
+        list[STOCK].fd = list[READY].fd = -1; /* their blocks are of the engine's first place */
         rc = map_all(&t, image, list);
     }
     boot.stock = list[STOCK].done;
+    boot.ready = list[READY].done;
     boot.own_begin = image->at;
     boot.own_end = image->at + image->bytes;
     boot.code_begin = image->code[0].begin;

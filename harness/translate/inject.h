@@ -20,14 +20,15 @@ struct carm_cpu_view;
  * tally, control  file descriptors (harness/translate/tally.h)
  * records  file descriptor of the records (harness/translate/records.h); -1 = no addresses wanted
  * cpu  that the program sees
- * stock  file descriptor of the shared blocks (harness/translate/layout.h); -1 = none
+ * stock, ready  file descriptors of shared blocks and of ready code (harness/translate/layout.h); -1 = none
+ * ready_bytes   of the ready code
  * program, sample  of the records
  * returns 0, -CARM_ENOTSUP (not counted; err has the reason as a phrase), -CARM_EIO (it has
  * gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
-                int control, int records, int stock, uint32_t program,
-                const struct carm_record_sample *sample, const struct carm_cpu_view *cpu,
-                struct carm_err *err);
+                int control, int records, int stock, int ready, uint64_t ready_bytes,
+                uint32_t program, const struct carm_record_sample *sample,
+                const struct carm_cpu_view *cpu, struct carm_err *err);
 
 /* Sets boot->ranges to the executable memory of /proc/PID/maps. returns false when there are no
  * ranges, or too many */

@@ -126,3 +126,61 @@ static inline void carm_stock_part(const struct carm_stock_block *b, uint32_t ro
     p->fixes = p->rows + carm_stock_units((uint64_t)b->nrows * row_bytes);
     p->end = p->fixes + carm_stock_units(b->nfixes * sizeof(struct carm_stock_fix));
 }
+
+/* Ready code: all blocks that a program executes, linked to each other at the addresses that its files had in an earlier
+ * execution. carm makes it from the stock (harness/translate/ready.h). The program maps it privately, and executes the
+ * blocks of a file once the file is mapped there with the same bytes. */
+#define CARM_READY_AT UINT64_C(0x7e8d00000000)
+
+enum {
+    CARM_READY_BYTES = 1 << 30, /* at most */
+    CARM_READY_REGIONS = 8,
+    CARM_READY_LINE = 64, /* bytes of a program's code that are compared together */
+};
+
+/* A part of the file of ready code. It begins with a page. */
+struct carm_ready_part {
+    uint64_t at, bytes;
+};
+
+struct carm_ready {
+    uint64_t bytes; /* of the file; 0 = it is not whole */
+    uint32_t nblocks, nlinks, nmaps, places, counters, nfiles, nregions, unused;
+    /* tables of the engine's cache, rows and maps of the tally, struct carm_ready_file */
+    struct carm_ready_part blocks, links, maps, hash, rows, tally_maps, files;
+    struct carm_ready_region {
+        uint64_t begin, at, rare_begin, rare;
+        uint64_t nblocks;
+        struct carm_ready_part code, rarely, blocks;
+    } regions[CARM_READY_REGIONS];
+};
+
+/* Code of a mapped file that the blocks depend on, as lines, and the blocks that indirect branches enter. */
+struct carm_ready_file {
+    uint64_t begin, end;
+    struct carm_ready_part runs, lines,
+        entries; /* struct carm_ready_run; bytes; struct carm_ready_entry */
+};
+struct carm_ready_run {
+    uint32_t line, n; /* from the file's begin */
+};
+struct carm_ready_entry {
+    uint64_t entry;
+    uint32_t place, block;
+};
+
+/* What ready code is made of. */
+struct carm_ready_job {
+    const struct carm_stock *stock;
+    const void
+        *maps; /* [nfiles] struct carm_tally_map: mapped here as in the program, or with begin 0 */
+    const uint64_t *at; /* [n] twice the address of a block, + 1 where indirect branches enter it */
+    uint32_t nfiles, n;
+    struct carm_ready *to; /* zeroed memory of CARM_READY_BYTES */
+};
+
+/* A page, or more, of the file. */
+static inline void *carm_ready_at(const struct carm_ready *r, const struct carm_ready_part *part)
+{
+    return (char *)(uintptr_t)r + part->at;
+}

@@ -317,10 +317,15 @@ static void inject(struct carm_translator *tr, pid_t pid)
     if (tally < 0) {
         note(tr, no_tally);
         carm_inject_let_go(pid, PTRACE_DETACH, 0);
-    } else if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records,
-                           carm_stock_fd(tr->stock), program,
-                           tr->addresses ? carm_addresses_sample(tr->addresses) : NULL, &tr->cpu,
-                           &why) != 0) {
+        return;
+    }
+    uint64_t ready_bytes = 0;
+    const int ready = carm_stock_ready(tr->stock, &tr->image, tr->sums,
+                                       tr->translation->stock == CARM_STOCK_WAITED, &ready_bytes);
+    if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records,
+                    carm_stock_fd(tr->stock), ready, ready_bytes, program,
+                    tr->addresses ? carm_addresses_sample(tr->addresses) : NULL, &tr->cpu,
+                    &why) != 0) {
         note(tr, why.text);
     }
 }
@@ -351,6 +356,7 @@ static void on_exec(struct carm_translator *tr, pid_t pid)
     if (worth && !waited) { /* beside the new program */
         carm_stock_build(tr->stock, &tr->image, tr->sums);
     }
+    carm_stock_go_on(tr->stock, &tr->image, tr->sums);
 }
 
 static void on_report(struct carm_translator *tr, pid_t pid, int status)
@@ -367,6 +373,7 @@ static void on_report(struct carm_translator *tr, pid_t pid, int status)
         return;
     }
     if (carm_stock_reaped(tr->stock, pid)) {
+        carm_stock_go_on(tr->stock, &tr->image, tr->sums);
         return;
     }
     for (int i = 0; i < tr->ntraced; i++) {
@@ -515,6 +522,7 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     translation->compared = sum.compared;
     translation->counters = sum.counters;
     translation->taken = sum.taken;
+    translation->ready = carm_stock_given(tr->stock);
     translation->varies = __atomic_load_n(&tr->control->varies, __ATOMIC_RELAXED);
     if (!translation->incomplete[0]) {
         snprintf(translation->incomplete, sizeof translation->incomplete, "%s", sum.incomplete);

@@ -36,6 +36,7 @@ struct carm_translation {
                                      * execution */
     uint32_t varies; /* out: enum carm_varies: inputs that the program has asked the system for */
     uint64_t counters, taken; /* out: of executed code; of these, from the stock */
+    uint32_t ready;           /* out: programs that began with ready code (layout.h) */
     int status;               /* out: of the program, in waitpid's format */
     /* out: why the counts do not cover the whole program; "" = they do */
     char incomplete[256];

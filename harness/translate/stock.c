@@ -22,14 +22,28 @@
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1; glibc 2.31 names it */
 #endif
 
+enum { PROGRAMS = 128, PAGE = 4096 };
 enum { WORTH = 64 }; /* new blocks: the builder takes 1 ms to begin, 400 blocks' time */
 static const uint64_t code_most = UINT64_C(1) << 30; /* of one mapping */
+
+/* A program that was executed. */
+struct program {
+    uint32_t file; /* carm_sums_file */
+    bool wanted;   /* its ready code is to be made ... */
+    bool tried;    /* ... or was */
+    int fd;        /* of the ready code; -1 = none */
+    const struct carm_ready *ready;
+};
 
 struct carm_stock_keeper {
     int fd;
     struct carm_stock *stock;
-    pid_t builder;   /* -1 = none */
-    uint32_t loaded; /* blocks, from disk */
+    pid_t builder;          /* or maker of ready code; -1 = none */
+    uint32_t loaded;        /* blocks, from disk */
+    struct program *making; /* NULL = none */
+    struct program programs[PROGRAMS];
+    int n;
+    uint32_t given; /* ready code to programs */
 };
 
 /* Forbids new writable mappings: carm and its builder keep theirs. */
@@ -65,12 +79,24 @@ int carm_stock_fd(const struct carm_stock_keeper *keeper)
     return keeper ? keeper->fd : -1;
 }
 
+static void drop(struct program *p)
+{
+    if (p->ready) {
+        (void)munmap((void *)(uintptr_t)p->ready, CARM_READY_BYTES);
+    }
+    if (p->fd >= 0) {
+        (void)close(p->fd);
+    }
+    p->ready = NULL;
+    p->fd = -1;
+}
+
 void carm_stock_wait(struct carm_stock_keeper *keeper)
 {
     if (keeper && keeper->builder > 0) {
         while (waitpid(keeper->builder, NULL, 0) < 0 && errno == EINTR) {
         }
-        keeper->builder = -1;
+        (void)carm_stock_reaped(keeper, keeper->builder);
     }
 }
 
@@ -83,6 +109,9 @@ void carm_stock_close(struct carm_stock_keeper *keeper)
         (void)kill(keeper->builder, SIGKILL);
     }
     carm_stock_wait(keeper);
+    for (int i = 0; i < keeper->n; i++) {
+        drop(&keeper->programs[i]);
+    }
     if (keeper->stock != MAP_FAILED) {
         (void)munmap(keeper->stock, CARM_STOCK_BYTES);
     }
@@ -98,6 +127,10 @@ bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid)
         return false;
     }
     keeper->builder = -1;
+    if (keeper->making && !keeper->making->ready->bytes) { /* it has failed */
+        drop(keeper->making);
+    }
+    keeper->making = NULL;
     return true;
 }
 
@@ -160,21 +193,147 @@ static void build_code(void *arg, const struct carm_sums_code *code)
     }
 }
 
-static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t parent,
-                                 const struct carm_engine *image, struct carm_sums *sums)
+/* In a forked child. returns false: it cannot work */
+static bool begin_work(pid_t parent, const struct carm_engine *image)
 {
     static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCHLD};
-    struct building b = {.stock = keeper->stock};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         (void)signal(ends[i], SIG_DFL);
     }
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || !load(image)) {
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && load(image);
+}
+
+static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t parent,
+                                 const struct carm_engine *image, struct carm_sums *sums)
+{
+    struct building b = {.stock = keeper->stock};
+    if (!begin_work(parent, image)) {
         _exit(1);
     }
     const uint64_t at = image->build;
     memcpy(&b.build, &at, sizeof b.build);
     carm_sums_codes(sums, build_code, &b);
     _exit(0);
+}
+
+/* Maps a file where a program had it. returns false: not there, or other memory is there */
+static bool map_code(int root, const struct carm_tally_map *map)
+{
+    struct stat s;
+    const uint64_t bytes = map->end - map->begin;
+    if (map->path[0] != '/' || map->end <= map->begin || bytes > code_most || map->begin % PAGE ||
+        map->end % PAGE || map->offset % PAGE || map->end >> 47) {
+        return false;
+    }
+    const int fd = carm_module_open(root, map->path + (root == AT_FDCWD ? 0 : 1));
+    const bool fits = fd >= 0 && fstat(fd, &s) == 0 && map->offset < (uint64_t)s.st_size &&
+                      (uint64_t)s.st_size - map->offset > bytes - PAGE;
+    void *want = (void *)(uintptr_t)map->begin;
+    void *got = !fits ? MAP_FAILED
+                      : mmap(want, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd,
+                             (off_t)map->offset);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return got == want;
+}
+
+static _Noreturn void be_maker(const struct carm_stock_keeper *keeper, pid_t parent,
+                               const struct carm_engine *image, struct carm_sums *sums)
+{
+    struct carm_sums_executed of;
+    void (*make)(struct carm_ready_job * job);
+    if (!begin_work(parent, image) || !carm_sums_executed(sums, keeper->making->file, &of)) {
+        _exit(1);
+    }
+    for (uint32_t i = 0; i < of.nmaps; i++) {
+        struct carm_tally_map *map = &of.maps[i];
+        map->path[sizeof map->path - 1] = '\0';
+        map->time_ns = 0; /* the program notes when it has mapped the file */
+        map->begin = map_code(of.root, map) ? map->begin : 0;
+    }
+    struct carm_ready_job job = {.stock = keeper->stock,
+                                 .maps = of.maps,
+                                 .at = of.at,
+                                 .nfiles = of.nmaps,
+                                 .n = of.n,
+                                 .to = (struct carm_ready *)(uintptr_t)keeper->making->ready};
+    memcpy(&make, &image->ready, sizeof make);
+    make(&job);
+    _exit(0);
+}
+
+static void make_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                       struct carm_sums *sums, struct program *p)
+{
+    const pid_t parent = getpid();
+    p->wanted = false;
+    p->fd = carm_memory_file("carm-ready", CARM_READY_BYTES);
+    void *at = p->fd < 0 ? MAP_FAILED
+                         : mmap(NULL, CARM_READY_BYTES, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_NORESERVE, p->fd, 0);
+    p->ready = at == MAP_FAILED ? NULL : at;
+    if (!p->ready || !seal(p->fd)) {
+        drop(p);
+        return;
+    }
+    (void)madvise(at, CARM_READY_BYTES, MADV_DONTDUMP);
+    keeper->making = p;
+    keeper->builder = fork();
+    if (keeper->builder == 0) {
+        be_maker(keeper, parent, image, sums);
+    }
+    if (keeper->builder < 0) {
+        keeper->making = NULL;
+        drop(p);
+    }
+}
+
+void carm_stock_go_on(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                      struct carm_sums *sums)
+{
+    for (int i = 0; keeper && keeper->builder <= 0 && i < keeper->n; i++) {
+        if (keeper->programs[i].wanted) {
+            make_ready(keeper, image, sums, &keeper->programs[i]);
+        }
+    }
+}
+
+int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                     struct carm_sums *sums, bool wait, uint64_t *bytes)
+{
+    const uint32_t file = carm_sums_file(sums);
+    int i = 0;
+    *bytes = 0;
+    while (keeper && i < keeper->n && keeper->programs[i].file != file) {
+        i++;
+    }
+    if (!keeper || !file || i == PROGRAMS) {
+        return -1;
+    }
+    struct program *p = &keeper->programs[i];
+    if (i == keeper->n) {
+        keeper->n++;
+        *p = (struct program){.file = file, .fd = -1};
+        return -1;
+    }
+    p->wanted |= !p->tried;
+    p->tried = true;
+    if (wait) {
+        carm_stock_go_on(keeper, image, sums);
+        carm_stock_wait(keeper);
+    }
+    if (p == keeper->making || !p->ready || !carm_sums_prepare(sums, p->ready)) {
+        return -1;
+    }
+    *bytes = p->ready->bytes;
+    keeper->given++;
+    return p->fd;
+}
+
+uint32_t carm_stock_given(const struct carm_stock_keeper *keeper)
+{
+    return keeper ? keeper->given : 0;
 }
 
 bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *sums)

@@ -31,5 +31,15 @@ void carm_stock_load(struct carm_stock_keeper *keeper, const struct carm_engine 
 void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                      struct carm_sums *sums, uint64_t key);
 
-/* A child of this thread has ended: whether it was the builder. */
+/* The ready code of the program that carm_sums_add has added, whose counters are in its tally; -1 = none. sums are told
+ * bytes  out: of it
+ * wait   for tests: makes it where the program was executed before */
+int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                     struct carm_sums *sums, bool wait, uint64_t *bytes);
+uint32_t carm_stock_given(const struct carm_stock_keeper *keeper); /* how often; NULL allowed */
+/* Makes wanted ready code, if no process of the keeper is at work. NULL allowed */
+void carm_stock_go_on(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                      struct carm_sums *sums);
+
+/* A child of this thread has ended: whether it was a process of the keeper. */
 bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid);

@@ -16,6 +16,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "harness/translate/layout.h"
 #include "harness/translate/memory_file.h"
 #include "harness/count/step/counts.h"
 #include "harness/translate/tally.h"
@@ -624,6 +625,65 @@ static void give_map(const struct tally *t, uint32_t number, uint32_t end, uint3
     if (code.n) {
         take(arg, &code);
     }
+}
+
+uint32_t carm_sums_file(const struct carm_sums *sums)
+{
+    return sums->n ? sums->tallies[sums->n - 1].file : 0;
+}
+
+bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_executed *out)
+{
+    const struct tally *t = NULL;
+    uint32_t n = 0;
+    for (int i = 0; i < sums->n; i++) {
+        const uint32_t counters =
+            number_in(&head(&sums->tallies[i])->counters, CARM_TALLY_COUNTERS);
+        if (file && sums->tallies[i].file == file && counters > n) {
+            t = &sums->tallies[i];
+            n = counters;
+        }
+    }
+    if (!t) {
+        return false;
+    }
+    const struct carm_tally_row *rows =
+        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
+    *out = (struct carm_sums_executed){.root = t->root >= 0 ? t->root : AT_FDCWD,
+                                       .nmaps = number_in(&head(t)->maps, CARM_TALLY_MAPS)};
+    out->maps = calloc((size_t)out->nmaps + 1, sizeof *out->maps);
+    out->at = malloc(n * sizeof *out->at);
+    if (!out->maps || !out->at) {
+        free(out->maps);
+        free(out->at);
+        return false;
+    }
+    memcpy(out->maps, t->header + CARM_TALLY_MAPS_AT, out->nmaps * sizeof *out->maps);
+    for (uint32_t i = 0; i < n; i++) {
+        struct carm_tally_row row;
+        memcpy(&row, &rows[i], sizeof row); /* the program can write it at any time */
+        const struct carm_tally_map *map =
+            row.map && row.map <= out->nmaps ? &out->maps[row.map - 1] : NULL;
+        if (map && row.end != CARM_END_PART && row.pc >= map->begin && row.pc < map->end) {
+            out->at[out->n++] = row.pc << 1 | (row.entered & CARM_ROW_ENTERED);
+        }
+    }
+    return true;
+}
+
+bool carm_sums_prepare(struct carm_sums *sums, const struct carm_ready *ready)
+{
+    struct tally *t = &sums->tallies[sums->n - 1];
+    const struct carm_tally h = {
+        .counters = ready->counters, .maps = ready->nfiles, .taken = ready->counters};
+    const ssize_t rows = (ssize_t)ready->rows.bytes;
+    const ssize_t maps = (ssize_t)ready->tally_maps.bytes;
+    t->passed = h.counters;
+    return pwrite(t->fd, carm_ready_at(ready, &ready->rows), ready->rows.bytes,
+                  CARM_TALLY_ROWS_AT) == rows &&
+           pwrite(t->fd, carm_ready_at(ready, &ready->tally_maps), ready->tally_maps.bytes,
+                  CARM_TALLY_MAPS_AT) == maps &&
+           pwrite(t->fd, &h, sizeof h, 0) == (ssize_t)sizeof h;
 }
 
 bool carm_sums_forks(const struct carm_sums *sums)

@@ -65,6 +65,22 @@ bool carm_sums_forks(const struct carm_sums *sums);
 void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
                      void *arg);
 
+/* What a program has executed so far. */
+struct carm_sums_executed {
+    int root;                    /* as in struct carm_sums_code */
+    struct carm_tally_map *maps; /* [nmaps], to be freed */
+    uint64_t
+        *at; /* [n] as in struct carm_ready_job, in order of the first execution; to be freed */
+    uint32_t nmaps, n;
+};
+/* The file of the latest program, a number from 1 on; 0 = not known */
+uint32_t carm_sums_file(const struct carm_sums *sums);
+/* An earlier execution of the file by a program. returns false: there is none, or no memory */
+bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_executed *out);
+/* Gives the latest program the counters of ready code. returns false: no memory */
+struct carm_ready;
+bool carm_sums_prepare(struct carm_sums *sums, const struct carm_ready *ready);
+
 /* Call when pid has executed another program: frees its slot in the former program's tally. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);
 

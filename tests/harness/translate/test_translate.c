@@ -26,7 +26,7 @@ static char folder[64];
 static char fixed[128], traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128],
     places[128], masks[128], walks[128], data[128];
 static char free_out[128], counted_out[128];
-static bool with_random, with_fixed;
+static bool with_random, with_fixed, with_library;
 
 /* A run whose output goes to /dev/null, or to a file. */
 static struct carm_translation translate_with(char *const *argv, const char *output,
@@ -571,6 +571,34 @@ TEST(stock)
     restore(&before);
 }
 
+/* The third execution of a program has ready code, in which the library's is linked already. Then the library's file is
+ * another one with as many bytes, at the same place. */
+TEST(ready)
+{
+    NEEDS_TRACING();
+    NEEDS_FIXED_ADDRESSES();
+    if (!with_library) {
+        print_message("no compiler for a program with a library\n");
+        skip();
+    }
+    char command[1024];
+    char *const argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", command, NULL};
+    const struct surroundings before = same_each_time();
+    (void)snprintf(command, sizeof command,
+                   "cd %s; cp one.so used.so; ./calls; ./calls; ./calls; cp two.so used.so; "
+                   "./calls; ./calls; cp one.so used.so; ./calls",
+                   folder);
+    const struct carm_translation alone = translate_with(argv, free_out, NULL, CARM_STOCK_UNUSED);
+    const struct carm_translation shared =
+        translate_with(argv, counted_out, NULL, CARM_STOCK_WAITED);
+    assert_string_equal(alone.incomplete, "");
+    assert_string_equal(shared.incomplete, "");
+    assert_int_equal(alone.ready, 0);
+    fail_if(shared.ready < 5, "%u programs had ready code", shared.ready);
+    same("a library that changes", &shared.counts, &alone.counts);
+    restore(&before);
+}
+
 /* A program with fixed low addresses: its code reaches its data from the place where the stock's code goes. */
 TEST(stock_low)
 {
@@ -1038,6 +1066,16 @@ static int compile(void **state)
               "-lt 300 ]; do echo \"f$i();\"; i=$((i+1)); done; echo 'return 0; }') | "
               "%s -O1 -fno-inline -no-pie -o %s -x c - 2>&1",
               cc, fixed, top);
+    /* a function of 8 instructions, or of one, in as many bytes */
+    with_library =
+        compiled &&
+        shell("cd %2$s && echo '.globl f; f: .rept 8; nop; .endr; ret' | "
+              "%1$s -nostdlib -shared -x assembler -o one.so - 2>&1 && "
+              "echo '.globl f; f: nopl 0(%%rax,%%rax); ret' | "
+              "%1$s -nostdlib -shared -x assembler -o two.so - 2>&1 && cp one.so used.so && "
+              "echo 'void f(void); int main(void) { for (int i = 0; i < 1000; i++) f(); }' | "
+              "%1$s -O1 -o calls -x c - -x none ./used.so 2>&1",
+              cc, folder, top);
     with_random = compiled && shell("%s -D_GNU_SOURCE -O1 -o %s "
                                     "%s/tests/harness/translate/random.c -lZydis 2>&1",
                                     cc, random_blocks, top);
@@ -1051,6 +1089,7 @@ static int discard(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
     }
+    (void)shell("cd %2$s && rm -f one.so two.so used.so calls", "", folder, "");
     return rmdir(folder);
 }
 

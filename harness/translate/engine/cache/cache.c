@@ -5,8 +5,10 @@
  * same again. The engine's lock protects everything here. */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "harness/translate/engine/cache/cache.h"
+#include "harness/translate/engine/sys.h"
 #include "harness/translate/image.h"
 
 enum {
@@ -34,6 +36,16 @@ static uint32_t nregions;
 static uint32_t *hash; /* block + 1 */
 static uint32_t hash_places;
 
+uint64_t carm_ready_bytes;
+static bool tried[CARM_TALLY_MAPS + 1], awake[CARM_TALLY_MAPS + 1]; /* by a block's file_map */
+static uint32_t nready; /* blocks of ready code: the first ones */
+
+/* A block of ready code whose bytes in the program have not been compared. */
+static bool is_asleep(uint32_t number)
+{
+    return number < nready && !awake[carm_blocks[number].file_map];
+}
+
 /* Its places are used all over, and each page would fault twice: to be read, and to be written. */
 static uint32_t *new_hash(uint32_t places)
 {
@@ -44,15 +56,21 @@ static uint32_t *new_hash(uint32_t places)
     return made;
 }
 
+static bool take_ready(void);
+
 bool carm_cache_open(void)
 {
     const int prot = PROT_READ | PROT_WRITE;
+    const struct carm_ready *r = (const struct carm_ready *)CARM_READY_AT;
     carm_blocks = carm_pages((uint64_t)CARM_BLOCKS_MAX * sizeof *carm_blocks, prot);
     carm_links = carm_pages((uint64_t)CARM_LINKS_MAX * sizeof *carm_links, prot);
     carm_maps = carm_pages((uint64_t)CARM_MAPS_MAX * sizeof *carm_maps, prot);
+    carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
+    if (carm_blocks && carm_links && carm_maps && carm_boot.ready && r->bytes && take_ready()) {
+        return carm_ready != NULL;
+    }
     hash_places = HASH_FIRST;
     hash = new_hash(hash_places);
-    carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
     return carm_blocks && carm_links && carm_maps && hash;
 }
 
@@ -100,6 +118,195 @@ static struct carm_region *new_region(uint64_t at)
     }
     nregions++;
     return region;
+}
+
+/* ---- ready code ----
+ * Its regions are like those that a forked child borrows: who must write to one copies it. */
+
+static bool move(const struct carm_ready_part *part, void *to)
+{
+    const uint64_t whole = (part->bytes + CARM_PAGE - 1) & ~(uint64_t)(CARM_PAGE - 1);
+    carm_ready_bytes -= whole;
+    return carm_pages_move(CARM_READY_AT + part->at, to, whole);
+}
+
+static bool move_code(const struct carm_ready_part *part, uint8_t *to)
+{
+    return move(part, to) && (part->bytes == 0 || carm_sys4(SYS_mprotect, (uint64_t)to, part->bytes,
+                                                            PROT_READ | PROT_EXEC, 0) == 0);
+}
+
+static bool take_region(const struct carm_ready_region *r, struct carm_region *region)
+{
+    *region = (struct carm_region){
+        .begin = (uint8_t *)r->begin,
+        .end = (uint8_t *)r->begin + REGION_BYTES,
+        .at = (uint8_t *)r->at,
+        .rare_begin = (uint8_t *)r->rare_begin,
+        .rare = (uint8_t *)r->rare,
+        .holder = CARM_REGION_BORROWED,
+        .nblocks = (uint32_t)r->nblocks,
+        .blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE)};
+    return region->blocks && move(&r->blocks, region->blocks) &&
+           move_code(&r->code, region->begin) && move_code(&r->rarely, region->rare_begin);
+}
+
+/* returns false: the program has other memory where the code would be. carm_ready stays NULL where memory lacked after
+ * a part had been moved */
+static bool take_ready(void)
+{
+    const struct carm_ready *r = (const struct carm_ready *)CARM_READY_AT;
+    bool good = true;
+    carm_ready_bytes = r->bytes;
+    for (uint32_t i = 0; i < r->nregions; i++) {
+        if (!carm_pages_reserve(r->regions[i].begin, REGION_BYTES)) {
+            while (i-- > 0) {
+                carm_pages_free((void *)r->regions[i].begin, REGION_BYTES);
+            }
+            return false;
+        }
+    }
+    hash_places = r->places;
+    hash = carm_pages((uint64_t)hash_places * sizeof *hash, PROT_READ | PROT_WRITE);
+    good = hash && move(&r->hash, hash) && move(&r->blocks, carm_blocks) &&
+           move(&r->links, carm_links) && move(&r->maps, carm_maps);
+    for (; nregions < r->nregions && good; nregions++) {
+        good = take_region(&r->regions[nregions], &regions[nregions]);
+    }
+    carm_nblocks = nready = r->nblocks;
+    carm_nlinks = r->nlinks;
+    carm_nmaps = r->nmaps;
+    carm_ready = good ? r : NULL;
+    return true;
+}
+
+static bool same(const uint8_t *a, const uint8_t *b, uint64_t n)
+{
+    uint64_t i = 0;
+    while (i < n && carm_stock_word(a + i) == carm_stock_word(b + i)) {
+        i += sizeof(uint64_t);
+    }
+    return i >= n;
+}
+
+/* Whether the program has the lines that the blocks of a file depend on. Copies them, since a mapping may be longer than
+ * its file. */
+static bool has_lines(const struct carm_ready_file *f)
+{
+    enum { ROOM = 32 << 10, RUNS = 256 };
+    static uint8_t copy[ROOM] __attribute__((aligned(8)));
+    static struct iovec from[RUNS];
+    const struct carm_ready_run *run = carm_ready_at(carm_ready, &f->runs);
+    const uint8_t *lines = carm_ready_at(carm_ready, &f->lines);
+    const uint64_t n = f->runs.bytes / sizeof *run;
+    for (uint64_t i = 0; i < n;) {
+        uint64_t bytes = 0;
+        uint32_t k = 0;
+        for (; i < n && k < RUNS && bytes + (uint64_t)run[i].n * CARM_READY_LINE <= ROOM;
+             i++, k++) {
+            from[k] = (struct iovec){(void *)(f->begin + (uint64_t)run[i].line * CARM_READY_LINE),
+                                     (uint64_t)run[i].n * CARM_READY_LINE};
+            bytes += from[k].iov_len;
+        }
+        if (k == 0 || carm_copy_pieces(copy, from, k, bytes) != 0 || !same(copy, lines, bytes)) {
+            return false;
+        }
+        lines += bytes;
+    }
+    return true;
+}
+
+static void enter_all(const struct carm_ready_file *f)
+{
+    const struct carm_ready_entry *e = carm_ready_at(carm_ready, &f->entries);
+    for (uint64_t i = 0; i < f->entries.bytes / sizeof *e; i++) {
+        void **slot = &carm_table[e[i].place & TABLE_MASK];
+        if (*slot == (void *)(uintptr_t)carm_entry_miss) {
+            __atomic_store_n(slot, (void *)e[i].entry, __ATOMIC_RELEASE);
+        } else { /* its chain cannot be written: it gets another entry when a branch misses it */
+            carm_blocks[e[i].block].entered = false;
+            carm_blocks[e[i].block].entry = NULL;
+            carm_blocks[e[i].block].chain = NULL;
+        }
+    }
+}
+
+bool carm_cache_wake(const struct carm_range *range)
+{
+    const uint32_t number = range->map;
+    if (!carm_ready || !number || number > carm_ready->nfiles || tried[number]) {
+        return false;
+    }
+    const struct carm_ready_file *f =
+        (const struct carm_ready_file *)carm_ready_at(carm_ready, &carm_ready->files) +
+        (number - 1);
+    tried[number] = true;
+    if (f->begin >= f->end || carm_ranges_left(f->begin, f->end - f->begin) < f->end - f->begin ||
+        (carm_ranges_flags(f->begin, f->end) & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED)) ||
+        !has_lines(f)) {
+        return false;
+    }
+    enter_all(f);
+    carm_ranges_mark(f->begin, f->end);
+    awake[number] = true;
+    return true;
+}
+
+void carm_cache_leave(const struct carm_block *block)
+{
+    carm_table[block->pc & TABLE_MASK] = (void *)(uintptr_t)carm_entry_miss;
+}
+
+void *carm_ready_room(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part, uint64_t n)
+{
+    *part = (struct carm_ready_part){*at, n};
+    *at += (n + CARM_PAGE - 1) & ~(uint64_t)(CARM_PAGE - 1);
+    return *at <= CARM_READY_BYTES ? carm_ready_at(to, part) : NULL;
+}
+
+static bool store(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part,
+                  const void *from, uint64_t n)
+{
+    void *room = carm_ready_room(to, at, part, n);
+    if (room) {
+        memcpy(room, from, n);
+    }
+    return room;
+}
+
+bool carm_cache_store(struct carm_ready *to, uint64_t *at)
+{
+    bool good = nregions <= CARM_READY_REGIONS;
+    for (uint32_t i = 0; i < carm_nlinks; i++) {
+        struct carm_link *link = &carm_links[i];
+        struct carm_block *block = link->patch ? carm_cache_find(link->target) : NULL;
+        if (block && block->file_map == carm_blocks[link->from].file_map) {
+            carm_cache_link(link, block);
+        }
+    }
+    to->nblocks = carm_nblocks;
+    to->nlinks = carm_nlinks;
+    to->nmaps = carm_nmaps;
+    to->places = hash_places;
+    good = good && store(to, at, &to->blocks, carm_blocks, carm_nblocks * sizeof *carm_blocks) &&
+           store(to, at, &to->links, carm_links, carm_nlinks * sizeof *carm_links) &&
+           store(to, at, &to->maps, carm_maps, carm_nmaps * sizeof *carm_maps) &&
+           store(to, at, &to->hash, hash, hash_places * sizeof *hash);
+    to->nregions = nregions;
+    for (uint32_t i = 0; i < nregions && good; i++) {
+        const struct carm_region *from = &regions[i];
+        struct carm_ready_region *r = &to->regions[i];
+        r->begin = (uint64_t)from->begin;
+        r->at = (uint64_t)from->at;
+        r->rare_begin = (uint64_t)from->rare_begin;
+        r->rare = (uint64_t)from->rare;
+        r->nblocks = from->nblocks;
+        good = store(to, at, &r->code, from->begin, (uint64_t)(from->at - from->begin)) &&
+               store(to, at, &r->rarely, from->rare_begin,
+                     (uint64_t)(from->rare - from->rare_begin)) &&
+               store(to, at, &r->blocks, from->blocks, from->nblocks * sizeof *from->blocks);
+    }
+    return good;
 }
 
 static struct carm_region *region_of(uint64_t at)
@@ -317,7 +524,7 @@ struct carm_block *carm_cache_find(uint64_t pc)
 {
     for (uint32_t i = hash_of(pc); hash[i]; i = (i + 1) & (hash_places - 1)) {
         struct carm_block *block = &carm_blocks[hash[i] - 1];
-        if (block->pc == pc && !block->gone) {
+        if (block->pc == pc && !block->gone && !is_asleep(hash[i] - 1)) {
             return block;
         }
     }
@@ -446,7 +653,7 @@ void carm_cache_link_all(void)
     }
     for (uint32_t i = 0; i < carm_nlinks; i++) {
         struct carm_block *to = carm_links[i].patch ? carm_cache_find(carm_links[i].target) : NULL;
-        if (to) {
+        if (to && !is_asleep(carm_links[i].from)) {
             carm_cache_link(&carm_links[i], to);
         }
     }
@@ -524,8 +731,10 @@ void carm_cache_forget_block(struct carm_block *block)
 void carm_cache_forget_all(void)
 {
     for (uint32_t i = 0; i < carm_nblocks; i++) {
-        carm_cache_forget_block(&carm_blocks[i]);
-        carm_blocks[i].last = true;
+        if (!is_asleep(i)) {
+            carm_cache_forget_block(&carm_blocks[i]);
+            carm_blocks[i].last = true;
+        }
     }
 }
 
@@ -544,7 +753,7 @@ void carm_cache_forget(uint64_t begin, uint64_t end)
 {
     for (uint32_t i = 0; i < carm_nblocks; i++) {
         struct carm_block *block = &carm_blocks[i];
-        if (!block->gone && relies_on(block, begin, end)) {
+        if (!block->gone && !is_asleep(i) && relies_on(block, begin, end)) {
             forget(block);
         }
     }

@@ -13,6 +13,7 @@
 #include "harness/count/step/account.h"
 #include "harness/count/step/instruction.h"
 #include "harness/translate/engine/state.h"
+#include "harness/translate/layout.h"
 #include "harness/translate/tally.h"
 
 #define CARM_TALLY   ((struct carm_tally *)CARM_TALLY_AT)
@@ -33,6 +34,8 @@ void *carm_pages_reserve(uint64_t at, uint64_t bytes);
  * returns false: the kernel refuses */
 bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
+/* Moves pages to an address, in place of the pages there. returns false: no memory */
+bool carm_pages_move(uint64_t from, void *to, uint64_t bytes);
 /* Memory that fills up from its begin: pages come up to 16 at a time, as page faults would take three times as long. A
  * third of the pages so far come next, since each takes 1 to 2 us, and a short process has hundreds. Most forked
  * children need 2. */
@@ -63,6 +66,9 @@ _Noreturn void carm_die(int signo);
 /* Copies from and to the program's memory. returns 0 or -EFAULT */
 long carm_copy_from(void *to, uint64_t from, uint64_t n);
 long carm_copy_to(uint64_t to, const void *from, uint64_t n);
+/* Copies pieces of the program's memory, n bytes in all, where the kernel can check them. */
+struct iovec;
+long carm_copy_pieces(void *to, const struct iovec *from, uint64_t pieces, uint64_t n);
 
 /* ---- registers (vectors.c) ----
  * Libraries of the engine use vector registers and memory at fs, so both are saved for the program. */
@@ -213,6 +219,21 @@ void carm_cache_enter(struct carm_block *block);
 void carm_cache_forget(uint64_t begin, uint64_t end);
 void carm_cache_forget_block(struct carm_block *block);
 void carm_cache_forget_all(void); /* for good: no block comes back */
+
+/* Ready code (harness/translate/layout.h). */
+extern const struct carm_ready *carm_ready; /* NULL: none */
+extern uint64_t carm_ready_bytes; /* mapped there, without the pages of the engine's (memory.c) */
+/* Takes the blocks of a range that begins to be executed into use. returns whether there are any */
+bool carm_cache_wake(const struct carm_range *range);
+/* In carm: the table of indirect branches forgets the block, whose entry then leads to no other block. */
+void carm_cache_leave(const struct carm_block *block);
+/* In carm: links the blocks of each file, and fills in regions and the table of blocks. at: where the next part begins,
+ * in and out. returns false: no room */
+bool carm_cache_store(struct carm_ready *to, uint64_t *at);
+/* returns where n bytes of a new part are; NULL: no room */
+void *carm_ready_room(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part,
+                      uint64_t n);
+
 /* returns the link's number, or UINT32_MAX: too many links */
 uint32_t carm_link_new(uint32_t from, uint64_t target, enum carm_exit exit);
 

@@ -260,10 +260,26 @@ static uint64_t map(uint64_t at, uint64_t bytes, int prot, uint64_t flags)
     return (uint64_t)got;
 }
 
+/* Where the engine's pages lie, behind the tally (tally.h). Anywhere else they would move the program's own mappings,
+ * and by other distances with ready code (harness/translate/layout.h) than without. */
+#define PAGES_BEGIN UINT64_C(0x7ea100000000)
+#define PAGES_END   UINT64_C(0x7eb000000000)
+
 void *carm_pages(uint64_t bytes, int prot)
 {
-    const uint64_t got = map(0, bytes, prot, MAP_PRIVATE);
+    static uint64_t next = PAGES_BEGIN;
+    const uint64_t whole = (bytes + CARM_PAGE - 1) & ~(uint64_t)(CARM_PAGE - 1);
+    const uint64_t at = __atomic_fetch_add(&next, whole, __ATOMIC_RELAXED);
+    uint64_t got = at + whole <= PAGES_END ? map(at, bytes, prot, MAP_PRIVATE) : 0;
+    got = got ? got : map(0, bytes, prot, MAP_PRIVATE);
     return got ? note(got, bytes, prot & PROT_WRITE) : NULL;
+}
+
+bool carm_pages_move(uint64_t from, void *to, uint64_t bytes)
+{
+    const uint64_t at = (uint64_t)to;
+    return bytes == 0 || carm_sys6(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                                   at, 0) == (long)at;
 }
 
 /* Where an alias may lie: between the tally and the mappings that the kernel gives out, where thread and memory
@@ -434,6 +450,15 @@ long carm_copy_from(void *to, uint64_t from, uint64_t n)
         memcpy(to, (const void *)from, n);
         return 0;
     }
+    return got == (long)n ? 0 : -EFAULT;
+}
+
+long carm_copy_pieces(void *to, const struct iovec *from, uint64_t pieces, uint64_t n)
+{
+    const struct iovec local = {to, n};
+    const long pid = carm_sys2(SYS_getpid, 0, 0);
+    const long got = carm_sys6(SYS_process_vm_readv, (uint64_t)pid, (uint64_t)&local, 1,
+                               (uint64_t)from, pieces, 0);
     return got == (long)n ? 0 : -EFAULT;
 }
 

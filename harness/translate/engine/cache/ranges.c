@@ -211,10 +211,36 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+static uint64_t realtime(void)
+{
+    struct timespec now = {0, 0};
+    carm_sys2(SYS_clock_gettime, REALTIME, (uint64_t)&now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* The number of the map, + 1, if ready code knows it and the program has not had it yet; 0 = not */
+static uint16_t find_ready(const struct carm_tally_map *map, struct carm_tally_map *known)
+{
+    for (uint32_t i = 0; carm_ready && i < carm_ready->nfiles; i++) {
+        struct carm_tally_map *k = &known[i];
+        if (!k->time_ns && k->begin == map->begin && k->end == map->end &&
+            k->offset == map->offset && k->inode == map->inode && strcmp(k->path, map->path) == 0) {
+            k->time_ns = realtime();
+            return (uint16_t)(i + 1);
+        }
+    }
+    return 0;
+}
+
 /* The number of a map in the tally, + 1; 0 = memory of no file */
 static uint16_t note_map(const struct carm_tally_map *map)
 {
     struct carm_tally *tally = CARM_TALLY;
+    struct carm_tally_map *all = (struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT);
+    const uint16_t ready = find_ready(map, all);
+    if (ready) {
+        return ready;
+    }
     if ((map->path[0] != '/' && !begins(map->path, "[vdso]")) || begins(map->path, "/memfd:")) {
         return 0;
     }
@@ -223,12 +249,8 @@ static uint16_t note_map(const struct carm_tally_map *map)
         __atomic_store_n(&tally->maps, CARM_TALLY_MAPS, __ATOMIC_RELEASE);
         return 0;
     }
-    struct timespec now = {0, 0};
-    carm_sys2(SYS_clock_gettime, REALTIME, (uint64_t)&now);
-    struct carm_tally_map *noted =
-        &((struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT))[number];
-    *noted = *map;
-    noted->time_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    all[number] = *map;
+    all[number].time_ns = realtime();
     return (uint16_t)(number + 1);
 }
 

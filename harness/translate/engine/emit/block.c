@@ -153,6 +153,12 @@ static struct carm_block *find(uint64_t pc, bool is_indirect, struct found *out)
     if (!out->range) {
         return NULL;
     }
+    if (carm_account_all() && carm_cache_wake(out->range)) {
+        block = carm_cache_find(pc);
+        if (block) {
+            return is_indirect ? entered(block) : block;
+        }
+    }
     out->bytes = code_at(pc, &out->left, &out->checked);
     block = carm_cache_again(pc, out->bytes, out->left, out->checked, &out->like);
     if (block) {

@@ -37,7 +37,8 @@ extern struct carm_notes *carm_notes;
 
 /* ---- blocks of the stock (stock.c) ---- */
 
-void carm_stock_open(void); /* where carm has mapped it */
+void carm_stock_open(void);                          /* where carm has mapped it */
+void carm_stock_use(const struct carm_stock *stock); /* in carm */
 /* The block of the stock that is at pc, where so many bytes of code are. parts: out. returns NULL: none */
 const struct carm_stock_block *carm_stock_find(const struct carm_stock *in, uint64_t pc,
                                                uint64_t left, struct carm_stock_parts *parts);

@@ -68,6 +68,11 @@ void carm_stock_open(void)
     stock = carm_boot.stock ? (const struct carm_stock *)CARM_STOCK_AT : NULL;
 }
 
+void carm_stock_use(const struct carm_stock *of)
+{
+    stock = of;
+}
+
 static bool add(uint8_t *field, int64_t more)
 {
     int32_t value;

@@ -37,6 +37,9 @@ static _Noreturn void unmap_all(void)
     if (boot->stock) {
         unmap(CARM_STOCK_AT, CARM_STOCK_AT + CARM_STOCK_BYTES);
     }
+    if (boot->ready) {
+        unmap(CARM_READY_AT, CARM_READY_AT + CARM_READY_BYTES);
+    }
     carm_pages_free_all();
     unmap(CARM_TALLY_AT, tally_end);
     unmap(CARM_CONTROL_AT, CARM_CONTROL_AT + CARM_PAGE);
@@ -51,7 +54,8 @@ uint64_t carm_release_bytes(bool data)
     const struct carm_boot *boot = &carm_boot;
     const uint64_t tally = carm_tally_end - CARM_TALLY_AT;
     const uint64_t slots = (tally - CARM_TALLY_SLOTS_AT) / CARM_TALLY_SLOT_BYTES;
-    const uint64_t bytes = boot->own_end - boot->own_begin + carm_pages_bytes(data);
+    const uint64_t bytes =
+        boot->own_end - boot->own_begin + carm_pages_bytes(data) + carm_ready_bytes;
     return data ? bytes + slots * CARM_TALLY_STATE_BYTES
                 : bytes + tally + CARM_PAGE + (boot->stock ? CARM_STOCK_BYTES : 0) +
                       (boot->addresses ? CARM_RECORDS_BYTES : 0);

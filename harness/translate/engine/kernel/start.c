@@ -19,6 +19,7 @@ void carm_engine_start(void)
     /* left out of core files: both are large and mostly empty; without a stock nothing is there */
     carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
     carm_sys4(SYS_madvise, CARM_STOCK_AT, CARM_STOCK_BYTES, MADV_DONTDUMP, 0);
+    carm_sys4(SYS_madvise, CARM_READY_AT, CARM_READY_BYTES, MADV_DONTDUMP, 0);
     carm_stock_open();
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {
