@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { MAX_RATIO = 16 };
 
 #define ROW(id, name_, help_, ...) [CARM_##id] = {.name = name_, .help = help_, __VA_ARGS__},
@@ -49,17 +51,15 @@ const char *carm_op_name(enum carm_op op)
 static int find_row(const char *what, const char *name, const void *rows, size_t row_bytes,
                     size_t n, size_t *found, struct carm_err *err)
 {
-    char list[192];
-    size_t used = 0;
-    for (size_t i = 0; i < n && used < sizeof list; i++) {
+    char list[192] = "";
+    for (size_t i = 0; i < n; i++) {
         const char *row = NULL;
         memcpy(&row, (const char *)rows + i * row_bytes, sizeof row);
         if (strcmp(name, row) == 0) {
             *found = i;
             return 0;
         }
-        const char *before = i == 0 ? "" : i + 1 < n ? ", " : " or ";
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", before, row);
+        carm_text_list(list, sizeof list, i + 1 < n ? ", " : " or ", "%s", row);
     }
     return carm_fail(err, CARM_EINVAL, "unknown %s '%.32s': choose %s", what, name, list);
 }

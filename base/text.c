@@ -251,6 +251,34 @@ void carm_text_append(char *text, size_t size, const char *fmt, ...)
     va_end(ap);
 }
 
+/* returns whether the item fits */
+static bool add_item(char *list, size_t size, const char *separator, const char *fmt, va_list ap)
+{
+    carm_text_append(list, size, "%s", *list ? separator : "");
+    const size_t used = strlen(list);
+    const int length = vsnprintf(list + used, size - used, fmt, ap);
+    return length >= 0 && used + (size_t)length < size;
+}
+
+void carm_text_list(char *list, size_t size, const char *separator, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)add_item(list, size, separator, fmt, ap);
+    va_end(ap);
+}
+
+bool carm_text_list_whole(char *list, size_t size, const char *separator, const char *fmt, ...)
+{
+    const size_t before = strlen(list);
+    va_list ap;
+    va_start(ap, fmt);
+    const bool fits = add_item(list, size, separator, fmt, ap);
+    va_end(ap);
+    list[fits ? strlen(list) : before] = '\0';
+    return fits;
+}
+
 char *carm_text_times(char dst[CARM_TEXT_TIMES_MAX], double factor)
 {
     static const double most = 1e9;

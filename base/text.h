@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 enum { CARM_TEXT_NUMBER_MAX = 32 }; /* any text below that is one number */
 
 /* Length in bytes of the printable ASCII text that s begins with, which needs no cleaning. */
@@ -63,6 +65,15 @@ __attribute__((format(printf, 3, 4))) char *carm_text_format(char *dst, size_t s
 /* Appends to a text, as snprintf; what does not fit is cut off. */
 __attribute__((format(printf, 3, 4))) void carm_text_append(char *text, size_t size,
                                                             const char *fmt, ...);
+
+/* Appends an item to a list, behind the separator where the list is not empty; what does not fit is cut off. */
+__attribute__((format(printf, 4, 5))) void carm_text_list(char *list, size_t size,
+                                                          const char *separator, const char *fmt,
+                                                          ...);
+/* The same, where an item that does not fit is left out. returns false where it is */
+__attribute__((format(printf, 4, 5))) bool carm_text_list_whole(char *list, size_t size,
+                                                                const char *separator,
+                                                                const char *fmt, ...);
 
 enum { CARM_TEXT_TIMES_MAX = 16 };
 /* A factor with two digits, or all of its whole ones: "1.5", "43", "450"; "over 1e9" from there on. returns dst */

@@ -149,11 +149,9 @@ const struct carm_command *carm_opt_find_command(const struct carm_command *cons
 static const char *join_subs(char *dst, size_t size, const struct carm_command *cmd,
                              const char *between, const char *last)
 {
-    size_t used = 0;
     dst[0] = '\0';
-    for (const struct carm_command *const *s = cmd->subs; *s && used < size; s++) {
-        const char *before = s == cmd->subs ? "" : s[1] ? between : last;
-        used += (size_t)snprintf(dst + used, size - used, "%s%s", before, carm_opt_last_name(*s));
+    for (const struct carm_command *const *s = cmd->subs; *s; s++) {
+        carm_text_list(dst, size, s[1] ? between : last, "%s", carm_opt_last_name(*s));
     }
     return dst;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "models/roofline.h"
 
 /* Points of two curves whose working sets are nearer than this are one point: validation/roofs/levels.c. */
@@ -169,9 +170,8 @@ static void join_words(char *now, size_t size, const char *was)
         for (const char *at = strstr(now, word); at; at = strstr(at + 1, word)) {
             there = there || ((at == now || at[-1] == ',') && (!at[length] || at[length] == ','));
         }
-        const size_t used = strlen(now);
-        if (!there && used + 1 + length < size) {
-            snprintf(now + used, size - used, "%s%s", used ? "," : "", word);
+        if (!there) {
+            (void)carm_text_list_whole(now, size, ",", "%s", word);
         }
     }
 }

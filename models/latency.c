@@ -203,14 +203,11 @@ void carm_numa_name(char name[40], const struct carm_numa_pair *pair)
 /* "numa:0 to numa:1, ..." of the pairs with a bandwidth, cut where the list gets long. */
 static void list_pairs(const struct carm_model *m, char *dst, size_t size)
 {
-    size_t used = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < m->nnuma; i++) {
         const struct carm_numa_pair *p = &m->numa[i];
-        if (p->bandwidth > 0.0 && p->from >= 0 && used < size) {
-            const int n = snprintf(dst + used, size - used, "%snuma:%d to numa:%d",
-                                   used ? ", " : "", p->from, p->to);
-            used += n > 0 ? (size_t)n : 0;
+        if (p->bandwidth > 0.0 && p->from >= 0) {
+            carm_text_list(dst, size, ", ", "numa:%d to numa:%d", p->from, p->to);
         }
     }
 }

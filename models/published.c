@@ -6,18 +6,14 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 char *carm_published_names(const struct carm_published *published, char *dst, size_t size)
 {
-    size_t used = 0;
+    bool fits = true;
     *dst = 0;
-    for (size_t i = 0; i < published->nmachines; i++) {
-        int n = snprintf(dst + used, size - used, "%s%s", used ? ", " : "",
-                         published->machines[i].name);
-        if (n < 0 || used + (size_t)n >= size) {
-            dst[used] = 0;
-            break;
-        }
-        used += (size_t)n;
+    for (size_t i = 0; i < published->nmachines && fits; i++) {
+        fits = carm_text_list_whole(dst, size, ", ", "%s", published->machines[i].name);
     }
     return dst;
 }

@@ -253,9 +253,8 @@ size_t carm_scaling_say(const struct carm_model *m, char (*lines)[CARM_SCALING_L
             said = true;
             n++;
         }
-        const size_t used = strlen(grows);
         if (!said) {
-            snprintf(grows + used, sizeof grows - used, "%s%.16s", used ? ", " : "", c->level);
+            carm_text_list(grows, sizeof grows, ", ", "%.16s", c->level);
             end = last;
         }
     }

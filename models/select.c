@@ -112,11 +112,10 @@ bool carm_select_nearest(struct carm_select *sel, const struct carm_model *model
         if (!r || r->threads == asked) {
             continue;
         }
-        const size_t used = strlen(note);
-        snprintf(note + used, CARM_TEXT_MAX - used,
-                 "%sthe model has no roofs for %d thread%s, so those for %d are drawn (carm build "
-                 "--threads %d measures them)",
-                 used ? "; " : "", asked, asked == 1 ? "" : "s", r->threads, asked);
+        carm_text_list(note, CARM_TEXT_MAX, "; ",
+                       "the model has no roofs for %d thread%s, so those for %d are drawn (carm "
+                       "build --threads %d measures them)",
+                       asked, asked == 1 ? "" : "s", r->threads, asked);
         sel->threads[i] = r->threads;
     }
     return note[0] != '\0';
@@ -126,18 +125,14 @@ bool carm_select_nearest(struct carm_select *sel, const struct carm_model *model
  * long. */
 static void list_sets(const struct carm_model *model, char *dst, size_t size)
 {
-    size_t used = 0;
+    bool fits = true;
     *dst = 0;
-    for (size_t i = 0; i < model->nroofs; i++) {
+    for (size_t i = 0; i < model->nroofs && fits; i++) {
         char isa[CARM_NAME_MAX];
-        int n = snprintf(dst + used, size - used, "%s%s with %d thread%s", used ? ", " : "",
-                         carm_text_clean(isa, sizeof isa, model->roofs[i].isa, false),
-                         model->roofs[i].threads, model->roofs[i].threads == 1 ? "" : "s");
-        if (n < 0 || used + (size_t)n >= size) {
-            dst[used] = 0;
-            return;
-        }
-        used += (size_t)n;
+        fits =
+            carm_text_list_whole(dst, size, ", ", "%s with %d thread%s",
+                                 carm_text_clean(isa, sizeof isa, model->roofs[i].isa, false),
+                                 model->roofs[i].threads, model->roofs[i].threads == 1 ? "" : "s");
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/job.h"
 #include "base/observer.h"
+#include "base/text.h"
 #include "harness/count/step/counts.h"
 #include "harness/machine/cpu.h"
 #include "harness/profile/profile.h"
@@ -87,6 +88,12 @@ static void note_status(struct carm_run *run, int status)
     run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }
 
+/* The status of a program that was not found, or not executable, as of a shell. */
+static void note_unstarted(struct carm_run *run, const struct carm_launch *launch)
+{
+    run->status = launch->exec_errno == ENOENT ? 127 : 126;
+}
+
 /* Notes the kernel's figures on ended processes. */
 static void note_usage(struct carm_run *run, const struct rusage *u)
 {
@@ -152,7 +159,7 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
         unwatch_signals();
-        run->status = launch->exec_errno == ENOENT ? 127 : 126;
+        note_unstarted(run, launch);
         close_sampler(run, sampler, false);
         return rc;
     }
@@ -208,6 +215,15 @@ static struct carm_counter_set *open_sockets(struct carm_counters *counters, cha
     return set;
 }
 
+static void take_known(struct carm_run *run, const struct carm_counts *counts)
+{
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        if (carm_count_has(counts, (enum carm_quantity)q)) {
+            run->row.counts.q[q] = counts->q[q];
+        }
+    }
+}
+
 /* Runs the program while the CPU's counters count it.
  * announce  as of run_timed */
 static int run_counted(struct carm_run *run, struct carm_counters *counters, const char *announce,
@@ -250,11 +266,7 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, con
     if (carm_recipe_evaluate(recipe, readings, NULL, &counts, &why) != 0) {
         snprintf(run->counted, sizeof run->counted, "unavailable: %.200s", why.text);
     } else {
-        for (int q = 0; q < CARM_Q_COUNT; q++) {
-            if (carm_count_has(&counts, (enum carm_quantity)q)) {
-                run->row.counts.q[q] = counts.q[q];
-            }
-        }
+        take_known(run, &counts);
         carm_recipe_note_missing(recipe, &counts);
         snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
         snprintf(run->row.note, sizeof run->row.note, "%s", note);
@@ -281,6 +293,24 @@ static const char read_once[] =
 static const char read_once_remedy[] =
     "give it the input as a file (`< file`), or use --no-time: one run, without its time";
 
+#define REGIONS                                                                             \
+    "regions (carm.h; carm run --regions --counters step), of which a sample of the calls " \
+    "is stepped"
+static const struct {
+    const char *why, *remedy;
+} cuts[] = {
+    [CARM_TRACE_WHOLE] = {"", "run it again; if it ends so again, step " REGIONS},
+    [CARM_TRACE_BUDGET] = {"the budget ended",
+                           "use a larger --steps, a smaller problem, or " REGIONS},
+    [CARM_TRACE_INTERRUPTED] = {"the stepping was stopped", ""},
+    [CARM_TRACE_SIGNALLED] = {"", "run it again and let it end by itself: with a smaller problem, "
+                                  "or with " REGIONS},
+    [CARM_TRACE_OUTLIVED] = {"a child process was still running when the program ended",
+                             "let the program wait for its children (keep it in the foreground), "
+                             "or use " REGIONS},
+    [CARM_TRACE_FAILED] = {"ptrace or memory failed", "use a smaller problem, or " REGIONS},
+};
+
 /* Notes why the counts do not describe the program.
  * timed_status  exit status of the timed run, -1 = no timed run
  * same_input    both runs had the same standard input
@@ -288,63 +318,32 @@ static const char read_once_remedy[] =
 static bool explain_cut(struct carm_run *run, const struct carm_trace *trace, int timed_status,
                         bool same_input)
 {
-    static const char regions[] = "regions (carm.h; carm run --regions --counters step), of which "
-                                  "a sample of the calls is stepped";
+    const bool whole = trace->cut == CARM_TRACE_WHOLE;
+    const char *remedy = whole && !same_input ? read_once_remedy : cuts[trace->cut].remedy;
     char why[192];
-    switch (trace->cut) {
-    case CARM_TRACE_WHOLE:
-        if (!same_input) {
-            snprintf(why, sizeof why, "%s", read_once);
-            snprintf(run->remedy, sizeof run->remedy, "%s", read_once_remedy);
-            break;
-        }
-        if (run->signal) {
-            snprintf(why, sizeof why, "signal %d (%s) ended the stepped run", run->signal,
-                     strsignal(run->signal));
-        } else if (timed_status >= 0 && run->status != timed_status) {
-            snprintf(why, sizeof why,
-                     "the timed run ended with status %d, the stepped run with status %d",
-                     timed_status, run->status);
-        } else {
-            return false;
-        }
-        snprintf(run->remedy, sizeof run->remedy, "run it again; if it ends so again, step %s",
-                 regions);
-        break;
-    case CARM_TRACE_BUDGET:
-        snprintf(why, sizeof why, "the budget ended");
-        snprintf(run->remedy, sizeof run->remedy, "use a larger --steps, a smaller problem, or %s",
-                 regions);
-        break;
-    case CARM_TRACE_INTERRUPTED:
-        snprintf(why, sizeof why, "the stepping was stopped");
-        break;
-    case CARM_TRACE_SIGNALLED:
+    if (trace->cut == CARM_TRACE_SIGNALLED) {
         snprintf(why, sizeof why, "signal %d (%s) came from outside during the stepped run",
                  trace->cut_signal, strsignal(trace->cut_signal));
-        snprintf(run->remedy, sizeof run->remedy,
-                 "run it again and let it end by itself: with a smaller problem, or with %s",
-                 regions);
-        break;
-    case CARM_TRACE_OUTLIVED:
-        snprintf(why, sizeof why, "a child process was still running when the program ended");
-        snprintf(run->remedy, sizeof run->remedy,
-                 "let the program wait for its children (keep it in the foreground), or use %s",
-                 regions);
-        break;
-    case CARM_TRACE_FAILED:
-        snprintf(why, sizeof why, "ptrace or memory failed");
-        snprintf(run->remedy, sizeof run->remedy, "use a smaller problem, or %s", regions);
-        break;
+    } else if (!whole || !same_input) {
+        snprintf(why, sizeof why, "%s", whole ? read_once : cuts[trace->cut].why);
+    } else if (run->signal) {
+        snprintf(why, sizeof why, "signal %d (%s) ended the stepped run", run->signal,
+                 strsignal(run->signal));
+    } else if (timed_status >= 0 && run->status != timed_status) {
+        snprintf(why, sizeof why,
+                 "the timed run ended with status %d, the stepped run with status %d", timed_status,
+                 run->status);
+    } else {
+        return false;
     }
+    snprintf(run->remedy, sizeof run->remedy, "%s", remedy);
     run->prefix = trace->counts;
     const double n = (double)trace->counts.instructions;
-    snprintf(run->counted, sizeof run->counted,
-             n < 1e5 ? "unavailable: %s after %.0f%s instructions, and a part of a program cannot "
-                       "be scaled to the whole"
-                     : "unavailable: %s after %.1f%s instructions, and a part of a program cannot "
-                       "be scaled to the whole",
-             why, n < 1e5 ? n : 1e-6 * n, n < 1e5 ? "" : " million");
+    snprintf(
+        run->counted, sizeof run->counted,
+        "unavailable: %.130s after %.*f%s instructions, and a part of a program cannot be scaled "
+        "to the whole",
+        why, n < 1e5 ? 0 : 1, n < 1e5 ? n : 1e-6 * n, n < 1e5 ? "" : " million");
     return true;
 }
 
@@ -357,16 +356,20 @@ static void take_counts(struct carm_run *run, const struct carm_step_counts *fro
     struct carm_counts counts;
     carm_step_counts_to_counts(from, 1.0, &counts);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
-        if (carm_count_has(&counts, (enum carm_quantity)q)) {
-            run->row.counts.q[q] = counts.q[q];
-            run->row.counts.q[q].by = by;
-        }
+        counts.q[q].by = carm_count_has(&counts, (enum carm_quantity)q) ? by : CARM_COUNTED_NOT;
     }
+    take_known(run, &counts);
     snprintf(run->counted, sizeof run->counted,
              "%s of %.2f million instructions in %llu process%s and %llu thread%s", head,
              1e-6 * (double)from->instructions, (unsigned long long)processes,
              processes == 1 ? "" : "es", (unsigned long long)threads, threads == 1 ? "" : "s");
     snprintf(run->row.counts.note, sizeof run->row.counts.note, "%s", counts.note);
+}
+
+/* Whether a signal ended the program, or came for it or carm. */
+static bool was_stopped(const struct carm_run *run)
+{
+    return run->signal || carm_interrupted || passed_on;
 }
 
 /* Keeps a free run's times, and a copy of its samples. */
@@ -421,7 +424,7 @@ static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
 {
     const char *wrong = NULL;
     double user = 0.0, system = 0.0;
-    if (run->repeat < 2 || run->signal || carm_interrupted || passed_on) {
+    if (run->repeat < 2 || was_stopped(run)) {
         return;
     }
     wrong = !carm_input_rewind(input) ? "standard input cannot be read again"
@@ -446,30 +449,35 @@ static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
     }
 }
 
+#define ADD_NOTE(run, ...) carm_text_list((run)->row.note, sizeof(run)->row.note, "; ", __VA_ARGS__)
+
 /* Notes why the row, with the counters' counts, has no parts. */
 static void note_uncounted(struct carm_run *run, const char *why)
 {
-    char *note = run->row.note;
-    const size_t used = strlen(note);
-    snprintf(note + used, sizeof run->row.note - used, "%sloops were not counted, because %.230s",
-             used ? "; " : "", why);
+    ADD_NOTE(run, "loops were not counted, because %.230s", why);
+}
+
+/* counters  count this run; NULL = none */
+static int run_first(struct carm_run *run, struct carm_counters *counters, const char *announce,
+                     struct carm_err *err)
+{
+    return counters ? run_counted(run, counters, announce, err)
+                    : run_free(run, false, announce, err);
 }
 
 /* The first of two runs, for the time.
- * counters  count this run; NULL = none
- * returns 0; a second run follows unless run->signal or passed_on is set */
+ * ended  a signal ended it, so no second run follows */
 static int run_for_time(struct carm_run *run, struct carm_counters *counters, const char *announce,
                         struct carm_input *input, bool *ended, struct carm_err *err)
 {
     carm_input_first(input);
-    const int rc =
-        counters ? run_counted(run, counters, announce, err) : run_free(run, false, announce, err);
-    if (!rc && !run->signal && !carm_interrupted && !passed_on) {
+    const int rc = run_first(run, counters, announce, err);
+    if (!rc && !was_stopped(run)) {
         carm_input_again(input);
         run_repeatedly(run, input);
         (void)carm_input_rewind(input); /* carm_input_end reports the result */
     }
-    *ended = rc == 0 && (run->signal || carm_interrupted || passed_on);
+    *ended = !rc && was_stopped(run);
     if (*ended && counters) {
         note_uncounted(run, "a signal ended the run");
     } else if (*ended) {
@@ -478,16 +486,6 @@ static int run_for_time(struct carm_run *run, struct carm_counters *counters, co
                  "for the counts");
     }
     return rc;
-}
-
-/* More runs for times alone, after the first run. */
-static void run_for_more_times(struct carm_run *run, struct carm_input *input)
-{
-    if (run->repeat > 1 && !run->signal && !carm_interrupted && !passed_on) {
-        carm_input_again(input);
-        run_repeatedly(run, input);
-        (void)carm_input_end(input);
-    }
 }
 
 /* When there was a timed run, its status is reported instead of the counted run's. */
@@ -537,7 +535,7 @@ static int run_stepped(struct carm_run *run, struct carm_err *err)
     launch.pid = rc ? launch.pid : -1;
     rc = rc ? rc : carm_launch_go(&launch, run->argv[0], err);
     if (rc && launch.exec_errno) {
-        run->status = launch.exec_errno == ENOENT ? 127 : 126;
+        note_unstarted(run, &launch);
     }
     carm_launch_close(&launch);
     if (rc) {
@@ -605,7 +603,7 @@ static int run_attached(struct carm_run *run, struct carm_translator *translator
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
         unwatch_signals();
-        run->status = launch->exec_errno == ENOENT ? 127 : 126;
+        note_unstarted(run, launch);
         return rc;
     }
     run->started = true;
@@ -654,12 +652,11 @@ static void count_again(struct carm_run *run, off_t input)
  * on. */
 static void note_compared(struct carm_run *run, const struct carm_translation *translation)
 {
-    const size_t used = strlen(run->counted);
     const double share =
         (double)translation->compared / (double)(translation->counts.instructions + 1);
     if (share >= 0.1) {
-        snprintf(
-            run->counted + used, sizeof run->counted - used,
+        carm_text_append(
+            run->counted, sizeof run->counted,
             "; %.0f%% of them in code that is compiled or changed at run time, which takes longer "
             "to count",
             100.0 * share);
@@ -672,12 +669,10 @@ static void note_varies(struct carm_run *run, uint32_t varies)
 #define TEXT(name, text) text,
     static const char *const texts[] = {CARM_VARIES_TABLE(TEXT)};
 #undef TEXT
-    size_t used = 0;
     run->row.asks_for[0] = '\0';
     for (int i = 0; i < CARM_VARIES_KINDS; i++) {
         if (varies >> i & 1) {
-            used += (size_t)snprintf(run->row.asks_for + used, sizeof run->row.asks_for - used,
-                                     "%s%s", used ? ", " : "", texts[i]);
+            carm_text_list(run->row.asks_for, sizeof run->row.asks_for, ", ", "%s", texts[i]);
         }
     }
 }
@@ -714,14 +709,11 @@ static void note_other_work(struct carm_run *run)
     /* string instructions that copy much count by their bytes, at 1e9 byte/s or more */
     const double bytes = run->row.counts.q[CARM_Q_BYTES].value;
     const double least = slowest * (run->user_seconds - CARM_RUN_SHORTEST_SECONDS - 1e-9 * bytes);
-    char *note = run->row.note;
-    const size_t used = strlen(note);
     if (run->cpu_seconds > 0.0 && n >= 0.0 && (n > most || n < least)) {
-        snprintf(
-            note + used, sizeof run->row.note - used,
-            "%sthe runs differ: %.3g instructions were counted, but the run that was timed took "
-            "%.3g s of processor time",
-            used ? "; " : "", n, run->cpu_seconds);
+        ADD_NOTE(run,
+                 "the runs differ: %.3g instructions were counted, but the run that was timed took "
+                 "%.3g s of processor time",
+                 n, run->cpu_seconds);
     }
 }
 
@@ -806,31 +798,34 @@ static int run_asked(struct carm_run *run, struct carm_err *err)
     rc = rc || !run->regions ? rc : carm_regions_open(&regions, err);
     rc = rc ? rc : run_translated(run, translator, run->regions ? &regions : NULL, NULL, NULL, err);
     if (!rc && run->cpu && carm_count_has(&run->row.counts, CARM_Q_INSTRUCTIONS)) {
-        const size_t used = strlen(run->row.note);
-        snprintf(run->row.note + used, sizeof run->row.note - used, "%sas on %s", used ? "; " : "",
-                 run->cpu);
+        ADD_NOTE(run, "as on %s", run->cpu);
     }
     carm_regions_close(&regions);
     carm_translator_close(translator);
     return rc;
 }
 
-/* Runs the program for its times alone. */
-static int run_free_only(struct carm_run *run, struct carm_err *err)
+/* Runs the program without a run for counts: once, and more often for times.
+ * counters  count the first run; NULL = none */
+static int run_alone(struct carm_run *run, struct carm_counters *counters, struct carm_err *err)
 {
     struct carm_input input;
     carm_input_first(&input);
-    const int rc = run_free(run, false, NULL, err);
-    if (!rc) {
-        run_for_more_times(run, &input);
+    const int rc = run_first(run, counters, NULL, err);
+    if (!rc && run->repeat > 1 && !was_stopped(run)) {
+        carm_input_again(&input);
+        run_repeatedly(run, &input);
+        (void)carm_input_end(&input);
     }
     return rc;
 }
 
 /* Whether the program must run only once: a launcher expects each rank to begin and end once. */
-static bool runs_once(const struct carm_job *job)
+static bool runs_once(void)
 {
-    return job->mpi || job->tasks > 1;
+    struct carm_job job;
+    carm_job_read(&job);
+    return job.mpi || job.tasks > 1;
 }
 
 /* No counters work, and the user did not ask for translation: tells the observer that the program ran
@@ -842,10 +837,7 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
         "no counters work here, so the program ran twice (--counters none: once)";
     struct carm_translator *translator = NULL;
     struct carm_err failed = {""};
-    struct carm_job job;
-    int rc;
-    carm_job_read(&job);
-    if (runs_once(&job)) {
+    if (runs_once()) {
         snprintf(run->remedy, sizeof run->remedy,
                  "a rank of a parallel program runs only once: --counters translate --no-time "
                  "counts it in that run, without its time");
@@ -854,15 +846,13 @@ static int run_without_counters(struct carm_run *run, const char *why, struct ca
                  "`carm info` says why each counter back end does not work; translation: %.150s",
                  failed.text);
     } else {
-        rc = run_translated(run, translator, NULL, NULL, twice, err);
+        const int rc = run_translated(run, translator, NULL, NULL, twice, err);
         carm_translator_close(translator);
         return rc;
     }
     snprintf(run->counted, sizeof run->counted, "unavailable: %.230s", why);
-    if (runs_once(&job)) {
-        run->repeat = 1;
-    }
-    return run_free_only(run, err);
+    run->repeat = runs_once() ? 1 : run->repeat;
+    return run_alone(run, NULL, err);
 }
 
 /* The CPU's counters count the free run. If the program may run twice, translation counts the
@@ -873,23 +863,16 @@ static int run_with_counters(struct carm_run *run, struct carm_counters *counter
     static const char twice[] =
         "the program ran twice, the second time to count its loops (--whole: once)";
     struct carm_translator *translator = NULL;
-    struct carm_input input;
     struct carm_err failed = {""};
-    struct carm_job job;
     int rc;
-    carm_job_read(&job);
-    if (run->by_code && !runs_once(&job) &&
+    if (run->by_code && !runs_once() &&
         carm_translator_open(&translator, run->sink, &failed) == 0) {
         rc = run_translated(run, translator, NULL, counters, twice, err);
         carm_translator_close(translator);
         return rc;
     }
     run->hz = run->always_sampled ? run->hz : 0;
-    carm_input_first(&input);
-    rc = run_counted(run, counters, NULL, err);
-    if (!rc) {
-        run_for_more_times(run, &input);
-    }
+    rc = run_alone(run, counters, err);
     if (!rc && run->by_code) {
         note_uncounted(run, failed.text[0]
                                 ? failed.text
@@ -913,12 +896,9 @@ double carm_run_times(const struct carm_run *run)
 
 static void note_short(struct carm_run *run)
 {
-    char *note = run->row.note;
-    const size_t used = strlen(note);
     if (carm_run_is_short(run) && carm_count_has(&run->row.counts, CARM_Q_FLOPS)) {
-        snprintf(note + used, sizeof run->row.note - used,
-                 "%sit ran less than %.0f ms: start and end of the process are a large part",
-                 used ? "; " : "", 1e3 * CARM_RUN_SHORTEST_SECONDS);
+        ADD_NOTE(run, "it ran less than %.0f ms: start and end of the process are a large part",
+                 1e3 * CARM_RUN_SHORTEST_SECONDS);
     }
 }
 
@@ -931,16 +911,14 @@ static void note_cut(struct carm_run *run)
                       : run->status > SIGNALLED && run->status <= SIGNALLED + SIGNALS
                           ? run->status - SIGNALLED
                           : 0;
-    char *note = run->row.note;
-    const size_t used = strlen(note);
-    if (!run->started || (!signo && run->status != TIMEOUT) || strstr(note, "signal") ||
+    if (!run->started || (!signo && run->status != TIMEOUT) || strstr(run->row.note, "signal") ||
         strstr(run->counted, "signal")) {
         return;
     }
     const bool twice =
         run->row.counts.q[CARM_Q_INSTRUCTIONS].by == CARM_COUNTED_TRANSLATED && !run->no_time;
-    snprintf(note + used, sizeof run->row.note - used, "%sit was cut (exit status %d, %s)%s",
-             used ? "; " : "", run->status, signo ? "a signal" : "as of timeout",
+    ADD_NOTE(run, "it was cut (exit status %d, %s)%s", run->status,
+             signo ? "a signal" : "as of timeout",
              twice ? ": the timed and the counted run ended at different points, so rates are wrong"
                    : ", so this is not all of its work");
 }
@@ -967,7 +945,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     }
     if (run->provider == CARM_PROVIDER_NONE) {
         snprintf(run->counted, sizeof run->counted, "unavailable: --counters none");
-        rc = run_free_only(run, err);
+        rc = run_alone(run, NULL, err);
         goto out;
     }
     carm_cpu_read(&cpu);

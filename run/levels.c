@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "harness/machine/topo.h"
 #include "harness/translate/addresses.h"
 #include "models/caches/hierarchy.h"
@@ -455,8 +456,7 @@ void carm_run_levels_close(struct carm_run_levels *levels)
 
 static void add_note(struct carm_run *run, const char *text)
 {
-    const size_t used = strlen(run->row.note);
-    snprintf(run->row.note + used, sizeof run->row.note - used, "%s%.200s", used ? "; " : "", text);
+    carm_text_list(run->row.note, sizeof run->row.note, "; ", "%.200s", text);
 }
 
 _Static_assert(CARM_Q_L2_COMPULSORY + CARM_MISS_REASONS == CARM_Q_L3_COMPULSORY &&

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "harness/count/step/counts.h"
 #include "harness/place/place.h"
 #include "models/core.h"
@@ -123,16 +124,13 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
     snprintf(row->part.source, sizeof row->part.source, "%s", part->source);
     snprintf(row->part.module, sizeof row->part.module, "%s", part->module);
     if (part->spread > CARM_PROFILE_SPREAD) {
-        snprintf(row->note, sizeof row->note, "two counted runs differ by %.0f%% here%s",
-                 100.0 * part->spread, part->irreducible ? "; " : "");
+        snprintf(row->note, sizeof row->note, "two counted runs differ by %.0f%% here",
+                 100.0 * part->spread);
     } else if (part->differs) {
-        snprintf(row->note, sizeof row->note, "the timed and the counted run differ here%s",
-                 part->irreducible ? "; " : "");
+        snprintf(row->note, sizeof row->note, "the timed and the counted run differ here");
     }
     if (part->irreducible) {
-        const size_t used = strlen(row->note);
-        snprintf(row->note + used, sizeof row->note - used,
-                 "irreducible: entered at several places");
+        carm_text_list(row->note, sizeof row->note, "; ", "irreducible: entered at several places");
     }
 }
 
@@ -153,14 +151,11 @@ void carm_run_kinds(const struct carm_profile_row *part, struct carm_kind_shares
 
 char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row *row)
 {
-    size_t used = 0;
     dst[0] = '\0';
-    for (int k = 0; k < CARM_SAMPLE_KINDS && row->samples && used < size; k++) {
+    for (int k = 0; k < CARM_SAMPLE_KINDS && row->samples; k++) {
         if (row->on[k]) {
-            const int n =
-                snprintf(dst + used, size - used, "%s%.0f%% on %s cores", used ? ", " : "",
-                         100.0 * (double)row->on[k] / (double)row->samples, carm_kind_word(k));
-            used += n > 0 ? (size_t)n : 0;
+            carm_text_list(dst, size, ", ", "%.0f%% on %s cores",
+                           100.0 * (double)row->on[k] / (double)row->samples, carm_kind_word(k));
         }
     }
     return dst;

@@ -118,9 +118,8 @@ void carm_totals_compare(struct carm_totals *totals, enum carm_provider provider
     }
     for (size_t i = 0; i < totals->n; i++) {
         if (totals->of[i].beyond) {
-            carm_text_append(totals->warning, sizeof totals->warning, "%s%s",
-                             totals->warning[0] ? ", " : "",
-                             carm_quantity_name(totals->of[i].quantity));
+            carm_text_list(totals->warning, sizeof totals->warning, ", ", "%s",
+                           carm_quantity_name(totals->of[i].quantity));
         }
     }
     if (totals->warning[0]) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "harness/profile/astray.h"
 #include "models/latency.h"
 #include "models/scaling.h"
@@ -102,14 +103,12 @@ static size_t width_of(const struct carm_flow_op *insn, unsigned bytes)
 /* "3 add, 1 load": the instructions of the chain, without cycles. */
 static void chain_text(char *dst, size_t size, const struct carm_graph *g)
 {
-    size_t used = 0;
     dst[0] = '\0';
     for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
         const char *word =
             c == CARM_OPCODE_LOAD ? "loads" : carm_opcode_word((enum carm_opcode_class)c);
-        if (g->of[c] >= 0.1 * g->cycles && used < size) {
-            used += (size_t)snprintf(dst + used, size - used, "%s%.3g of %s", used ? ", " : "",
-                                     g->of[c], *word ? word : "others");
+        if (g->of[c] >= 0.1 * g->cycles) {
+            carm_text_list(dst, size, ", ", "%.3g of %s", g->of[c], *word ? word : "others");
         }
     }
 }

@@ -203,8 +203,8 @@ static void print_roofs(const struct carm_model *model, const struct carm_roofs 
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(r, model->levels[k].level, model->config.ldst);
         if (m) {
-            carm_text_append(text, sizeof text, "%s%s %s", *text ? ", " : "", m->level,
-                             carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
+            carm_text_list(text, sizeof text, ", ", "%s %s", m->level,
+                           carm_text_si(a, sizeof a, m->bandwidth, "B/s"));
         }
     }
     for (size_t k = 0; k < r->ncompute; k++) {
@@ -256,24 +256,23 @@ static void print_not_run(const struct carm_build_config *config, const struct c
     for (int p = 0; p < CARM_PRECISION_COUNT; p++) {
         bool asked = false;
         if (config->absent[p]) {
-            const size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                     carm_precision_name((enum carm_precision)p));
+            carm_text_list(list, sizeof list, ", ", "%s",
+                           carm_precision_name((enum carm_precision)p));
         }
         for (size_t i = 0; i < config->nprecisions; i++) {
             asked = asked || config->precisions[i] == (enum carm_precision)p;
         }
         for (size_t o = 0; o < config->nops && asked; o++) {
             if (not_run(config, cpu, (enum carm_precision)p, config->ops[o])) {
-                const size_t used = strlen(list);
-                snprintf(list + used, sizeof list - used, "%s%s %s", used ? ", " : "",
-                         carm_precision_name((enum carm_precision)p), carm_op_name(config->ops[o]));
+                carm_text_list(list, sizeof list, ", ", "%s %s",
+                               carm_precision_name((enum carm_precision)p),
+                               carm_op_name(config->ops[o]));
             }
             if (carm_form_find(CARM_AMX, (enum carm_precision)p, config->ops[o]) &&
                 !carm_cpu_has_op(cpu, CARM_AMX, (enum carm_precision)p, config->ops[o])) {
-                const size_t used = strlen(list);
-                snprintf(list + used, sizeof list - used, "%s%s %s (amx)", used ? ", " : "",
-                         carm_precision_name((enum carm_precision)p), carm_op_name(config->ops[o]));
+                carm_text_list(list, sizeof list, ", ", "%s %s (amx)",
+                               carm_precision_name((enum carm_precision)p),
+                               carm_op_name(config->ops[o]));
             }
         }
     }
@@ -543,8 +542,7 @@ static char *join(const struct carm_build_config *c,
 {
     dst[0] = '\0';
     for (size_t i = 0; at(c, i); i++) {
-        const size_t used = strlen(dst);
-        snprintf(dst + used, 256 - used, "%s%s", i ? "," : "", at(c, i));
+        carm_text_list(dst, 256, ",", "%s", at(c, i));
     }
     return dst;
 }

@@ -32,23 +32,19 @@ static void put_time(const char *title, const struct carm_pairs_time *t)
 /* "the core was shared before 12% of the runs; other programs took 0.8 processors" */
 static void machine_text(char *dst, size_t size, const struct carm_pairs *p)
 {
-    size_t n = 0;
     dst[0] = '\0';
     if (p->shared >= 0.0) {
-        n += (size_t)snprintf(dst, size, "before %.0f%% of the runs the core was shared",
-                              100.0 * p->shared);
+        carm_text_list(dst, size, "; ", "before %.0f%% of the runs the core was shared",
+                       100.0 * p->shared);
     }
     if (p->others >= 0.0) {
-        n += (size_t)snprintf(dst + n, size - n, "%sother programs took %.2g processors",
-                              n ? "; " : "", p->others);
+        carm_text_list(dst, size, "; ", "other programs took %.2g processors", p->others);
     }
     if (p->stolen > 0.0) {
-        n += (size_t)snprintf(dst + n, size - n, "%sthe hypervisor took %.2g processors",
-                              n ? "; " : "", p->stolen);
+        carm_text_list(dst, size, "; ", "the hypervisor took %.2g processors", p->stolen);
     }
     if (p->clock >= 0.0) {
-        snprintf(dst + n, size - n, "%sthe core's clock varied by %.2g%%", n ? "; " : "",
-                 100.0 * p->clock);
+        carm_text_list(dst, size, "; ", "the core's clock varied by %.2g%%", 100.0 * p->clock);
     }
 }
 

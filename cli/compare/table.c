@@ -107,20 +107,13 @@ static void put_differing(const struct carm_compare_page *page, const struct car
 static void put_common(const struct carm_compare_fact *f, size_t n)
 {
     char line[1024] = "";
-    size_t used = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!f[i].same || strcmp(f[i].text[0], "-") == 0) {
-            continue;
-        }
-        const int put_now = snprintf(line + used, sizeof line - used, "%s%s %.200s",
-                                     used ? ", " : "", f[i].name, f[i].text[0]);
-        if (put_now < 0 || (size_t)put_now >= sizeof line - used) {
-            line[used] = '\0';
+        if (f[i].same && strcmp(f[i].text[0], "-") != 0 &&
+            !carm_text_list_whole(line, sizeof line, ", ", "%s %.200s", f[i].name, f[i].text[0])) {
             break;
         }
-        used += (size_t)put_now;
     }
-    if (used) {
+    if (*line) {
         carm_opt_print_wrapped("  in common: ", 4, "%s", line);
     }
 }
@@ -410,10 +403,8 @@ static void put_other_sets(const struct carm_compare_page *page)
             continue;
         }
         for (size_t i = 0; i < page->compare->n; i++) {
-            const size_t used = strlen(letters);
             if (set->roofs[i]) {
-                snprintf(letters + used, sizeof letters - used, "%s%c", used ? " " : "",
-                         carm_compare_letter(i));
+                carm_text_list(letters, sizeof letters, " ", "%c", carm_compare_letter(i));
             }
         }
         set_name(page, set, name, sizeof name);
@@ -567,11 +558,10 @@ static void put_answers(const struct carm_compare *c)
         bool faster = false, slower = false;
         const size_t n = find_parts(c, m, parts);
         for (size_t i = 0; i < n; i++) {
-            const size_t used = strlen(text);
             faster = faster || parts[i].change > 0.0;
             slower = slower || parts[i].change < 0.0;
-            snprintf(text + used, sizeof text - used, "%s%s %+.2g%%", i ? ", " : "", parts[i].name,
-                     100.0 * parts[i].change);
+            carm_text_list(text, sizeof text, ", ", "%s %+.2g%%", parts[i].name,
+                           100.0 * parts[i].change);
         }
         if (n > 0) {
             carm_opt_print_wrapped("", 0, "%c is %s: %s%s.", carm_compare_letter(m),

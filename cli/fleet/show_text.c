@@ -377,7 +377,7 @@ static const char *odd_text(const struct carm_fleet_page *page, size_t g, size_t
 {
     const struct carm_fleet *f = page->fleet;
     const ptrdiff_t like = carm_fleet_like(f, g);
-    size_t used = 0, first = 0;
+    size_t first = 0;
     const size_t missing = like < 0 ? carm_fleet_missing(&f->groups[g], node, &first) : 0;
     dst[0] = '\0';
     if (missing) {
@@ -392,10 +392,10 @@ static const char *odd_text(const struct carm_fleet_page *page, size_t g, size_t
     } else if (like >= 0) {
         struct difference d[DIFFERENCES];
         find_differences(&f->groups[g], &f->groups[like], page->ascii, d);
-        for (size_t i = 0; i < DIFFERENCES && used < size; i++) {
+        for (size_t i = 0; i < DIFFERENCES; i++) {
             if (differs(&d[i])) {
-                used += (size_t)snprintf(dst + used, size - used, "%s%s %.60s, not %.60s",
-                                         used ? "; " : "", d[i].what, d[i].text[0], d[i].text[1]);
+                carm_text_list(dst, size, "; ", "%s %.60s, not %.60s", d[i].what, d[i].text[0],
+                               d[i].text[1]);
             }
         }
     }

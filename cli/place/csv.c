@@ -5,6 +5,7 @@
 
 #include "base/csv.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "cli/place/print.h"
 
 enum { TEXT_MAX = 8192 };
@@ -90,12 +91,10 @@ static void put_ceilings(FILE *out, const struct carm_place *p)
 {
     char text[TEXT_MAX] = "";
     char number[CARM_NUMBER_MAX];
-    size_t used = 0;
-    for (size_t i = p->nceilings; i-- > 0 && used < sizeof text;) {
+    for (size_t i = p->nceilings; i-- > 0;) {
         const struct carm_ceiling *c = &p->ceilings[i];
-        const int n = snprintf(text + used, sizeof text - used, "%s%s %s", used ? "; " : "",
-                               c->name, carm_number_short(number, c->at / p->performance));
-        used += n > 0 ? (size_t)n : 0;
+        carm_text_list(text, sizeof text, "; ", "%s %s", c->name,
+                       carm_number_short(number, c->at / p->performance));
     }
     put_next(out, text);
 }
@@ -294,9 +293,7 @@ void carm_place_csv_put(const struct carm_place_printer *printer, const struct c
     }
     carm_place_notes(notes, sizeof notes, placed, false);
     if (placed->unplaced) {
-        const size_t used = strlen(notes);
-        snprintf(notes + used, sizeof notes - used, "%snot placed because %s", used ? "; " : "",
-                 placed->unplaced);
+        carm_text_list(notes, sizeof notes, "; ", "not placed because %s", placed->unplaced);
     }
     put_next(out, notes);
     putc_unlocked('\n', out);

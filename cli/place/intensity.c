@@ -44,14 +44,12 @@ static const struct carm_ceiling *roof_of(const struct carm_place *p)
 /* "L1 12.3 Gflop/s, L2 ...", the highest first, without the roof. */
 static void list_ceilings(char *dst, size_t size, const struct carm_place *p, const char *unit)
 {
-    size_t used = 0;
     char number[CARM_NAME_MAX + 32];
     *dst = '\0';
-    for (size_t i = p->nceilings - 1; i-- > 0 && used < size;) {
+    for (size_t i = p->nceilings - 1; i-- > 0;) {
         const struct carm_ceiling *c = &p->ceilings[i];
-        const int k = snprintf(dst + used, size - used, "%s%s %s", used ? ", " : "", c->name,
-                               carm_text_si(number, sizeof number, c->at, unit));
-        used += k > 0 ? (size_t)k : 0;
+        carm_text_list(dst, size, ", ", "%s %s", c->name,
+                       carm_text_si(number, sizeof number, c->at, unit));
     }
 }
 

@@ -47,13 +47,12 @@ static const char *number(char *dst, size_t size, const struct carm_counts *c, e
 static void mix_of_flops(char *dst, size_t size, const struct carm_counts *c)
 {
     const double all = value(c, CARM_Q_FLOPS);
-    size_t used = 0;
     *dst = '\0';
     for (int q = CARM_Q_FLOPS_OTHER; q <= CARM_Q_SP_512 && all > 0.0; q++) {
         const double part = value(c, (enum carm_quantity)q) / all;
-        if (part >= 0.01 && used < size) {
-            used += (size_t)snprintf(dst + used, size - used, "%s%s %.0f%%", used ? ", " : "",
-                                     carm_quantity_name((enum carm_quantity)q), 100.0 * part);
+        if (part >= 0.01) {
+            carm_text_list(dst, size, ", ", "%s %.0f%%", carm_quantity_name((enum carm_quantity)q),
+                           100.0 * part);
         }
     }
 }

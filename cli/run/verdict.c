@@ -198,16 +198,15 @@ static void show_causes(const struct carm_profile *profile, const struct carm_ru
     const size_t n = carm_run_causes(profile, verdicts, causes);
     char text[512] = "";
     double known = 0.0;
-    size_t used = 0;
-    for (size_t i = 0; i < n && used < sizeof text; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (causes[i].share >= worth) {
             known += causes[i].share;
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s %.0f%%",
-                                     used ? ", " : "", causes[i].estimate ? "maybe " : "",
-                                     carm_limit_words(causes[i].limit), 100.0 * causes[i].share);
+            carm_text_list(text, sizeof text, ", ", "%s%s %.0f%%",
+                           causes[i].estimate ? "maybe " : "", carm_limit_words(causes[i].limit),
+                           100.0 * causes[i].share);
         }
     }
-    if (used) {
+    if (*text) {
         say("all together: %s; not known %.0f%%", text, 100.0 * fmax(0.0, 1.0 - known));
     }
 }

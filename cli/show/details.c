@@ -259,16 +259,14 @@ static void print_rounds(const struct carm_roofs *r)
 {
     struct carm_rounds_summary s;
     char line[512] = "";
-    char part[128];
     carm_roofs_summarize(r, &s);
     if (s.most == 0) {
         return;
     }
     for (int i = 0; i < CARM_STATE_COUNT; i++) {
         if (s.shares[i] > 0.0) {
-            snprintf(part, sizeof part, "%s%s %.0f%%", line[0] ? ", " : "",
-                     carm_state_name((enum carm_state)i), fmax(1.0, 100.0 * s.shares[i]));
-            strncat(line, part, sizeof line - strlen(line) - 1);
+            carm_text_list(line, sizeof line, ", ", "%s %.0f%%",
+                           carm_state_name((enum carm_state)i), fmax(1.0, 100.0 * s.shares[i]));
         }
     }
     char most[32] = "";
@@ -398,19 +396,15 @@ static void print_group(const struct carm_show_page *page, const struct carm_roo
 
 static void put_chain(const char *head, const struct carm_ceiling *list, size_t n, const char *unit)
 {
-    char line[1536];
+    char line[1536] = "";
     char number[CARM_TEXT_NUMBER_MAX];
-    size_t used = 0;
-    line[0] = '\0';
     for (size_t i = 0; i < n; i++) {
-        if (!list[i].aside && used < sizeof line) {
-            const int put =
-                snprintf(line + used, sizeof line - used, "%s%s (%s)", used ? " < " : "",
-                         list[i].name, carm_text_si(number, sizeof number, list[i].rate, unit));
-            used += put > 0 ? (size_t)put : 0;
+        if (!list[i].aside) {
+            carm_text_list(line, sizeof line, " < ", "%s (%s)", list[i].name,
+                           carm_text_si(number, sizeof number, list[i].rate, unit));
         }
     }
-    if (used) {
+    if (*line) {
         carm_opt_print_wrapped(head, 6, "%s", line);
     }
 }

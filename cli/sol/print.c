@@ -282,11 +282,9 @@ static void list_levels(const struct carm_sol_view *v, char *dst, size_t size)
     for (size_t i = 0; i < v->arch->nlevels; i++) {
         const struct carm_sol_level *l = &v->arch->levels[i];
         char name[16], capacity[NUMBER];
-        const size_t used = strlen(dst);
-        snprintf(dst + used, size - used, "%s%s %s", used ? ", " : "",
-                 carm_text_cut(name, sizeof name, l->name, 10, v->ascii),
-                 l->capacity ? text_bytes(capacity, sizeof capacity, l->capacity)
-                             : "of unknown size");
+        carm_text_list(
+            dst, size, ", ", "%s %s", carm_text_cut(name, sizeof name, l->name, 10, v->ascii),
+            l->capacity ? text_bytes(capacity, sizeof capacity, l->capacity) : "of unknown size");
     }
 }
 

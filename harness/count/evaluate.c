@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Readings on their way to quantities. */
 struct evaluation {
     const struct carm_recipe *recipe;
@@ -163,17 +165,7 @@ static void derive_bytes_of(struct evaluation *e, enum carm_quantity accesses,
     e->checked[bytes] = e->checked[accesses];
 }
 
-__attribute__((format(printf, 2, 3))) static void add_note(struct carm_counts *out, const char *fmt,
-                                                           ...)
-{
-    char text[sizeof out->note];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    const size_t used = strlen(out->note);
-    snprintf(out->note + used, sizeof out->note - used, "%s%s", used ? "; " : "", text);
-}
+#define ADD_NOTE(out, ...) carm_text_list((out)->note, sizeof(out)->note, "; ", __VA_ARGS__)
 
 static void derive_bytes(struct evaluation *e)
 {
@@ -186,7 +178,7 @@ static void derive_bytes(struct evaluation *e)
     derive_sum(e, CARM_Q_BYTES, parts, 2, true);
     const struct carm_count *b = &e->out->q[CARM_Q_BYTES];
     if (e->recipe->nwidths > 0 && b->by != CARM_COUNTED_NOT) {
-        add_note(e->out,
+        ADD_NOTE(e->out,
                  "bytes are accesses x %.3g, the mean width of FP instructions (widths seen: %g to "
                  "%g)",
                  mix.mean, mix.low, mix.high);
@@ -200,13 +192,11 @@ static void note_upper_bounds(struct evaluation *e)
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         const struct carm_count *c = &e->out->q[shown[i]];
         if (c->by != CARM_COUNTED_NOT && c->low < c->value) {
-            const size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                     carm_quantity_name(shown[i]));
+            carm_text_list(list, sizeof list, ", ", "%s", carm_quantity_name(shown[i]));
         }
     }
     if (list[0]) {
-        add_note(e->out, "upper bounds: %s", list);
+        ADD_NOTE(e->out, "upper bounds: %s", list);
     }
 }
 
@@ -297,12 +287,10 @@ void carm_recipe_note_missing(const struct carm_recipe *recipe, struct carm_coun
         const bool counted = counts->q[f->quantity].by != CARM_COUNTED_NOT;
         some = some || counts->q[f->quantity].by == CARM_COUNTED_PMU;
         if (!counted && recipe->events[f->terms[0].event].scope == CARM_EVENT_THREAD) {
-            const size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
-                     carm_quantity_name(f->quantity));
+            carm_text_list(list, sizeof list, ", ", "%s", carm_quantity_name(f->quantity));
         }
     }
     if (some && list[0]) {
-        add_note(counts, "not counted: %s", list);
+        ADD_NOTE(counts, "not counted: %s", list);
     }
 }

@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 /* Bits of CapEff (linux/capability.h, whose CAP_PERFMON is younger than some headers). */
 enum { BIT_SYS_ADMIN = 21, BIT_PERFMON = 38 };
 
@@ -222,20 +224,8 @@ __attribute__((format(printf, 2, 3))) static void put_remedy(struct carm_pmu_ver
     va_end(ap);
 }
 
-__attribute__((format(printf, 2, 3))) static void add_note(struct carm_pmu_verdict *v,
-                                                           const char *fmt, ...)
-{
-    const size_t used = strlen(v->note);
-    char *at = v->note + used;
-    va_list ap;
-    va_start(ap, fmt);
-    if (used > 0 && used + 2 < sizeof v->note) {
-        memcpy(at, "; ", 3);
-        at += 2;
-    }
-    vsnprintf(at, sizeof v->note - (size_t)(at - v->note), fmt, ap);
-    va_end(ap);
-}
+#define ADD_NOTE(verdict, ...) \
+    carm_text_list((verdict)->note, sizeof(verdict)->note, "; ", __VA_ARGS__)
 
 static void blame_hypervisor(const struct carm_pmu_facts *f, struct carm_pmu_verdict *v)
 {
@@ -305,14 +295,14 @@ static void blame_refusal(const struct carm_pmu_facts *f, int error, struct carm
 static void note_perf(const struct carm_pmu_facts *f, struct carm_pmu_verdict *v)
 {
     if (f->watchdog) {
-        add_note(v, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 frees it");
+        ADD_NOTE(v, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 frees it");
     }
     if (f->paranoid > 0) {
         /* PAPI looks at the setting and the user, not at CAP_PERFMON (perf_event_uncore.c) */
-        add_note(v, "counters of whole sockets need root or kernel.perf_event_paranoid=0");
+        ADD_NOTE(v, "counters of whole sockets need root or kernel.perf_event_paranoid=0");
     }
     if (f->hybrid) {
-        add_note(v, "two kinds of cores: events are those of the performance cores, pin to them");
+        ADD_NOTE(v, "two kinds of cores: events are those of the performance cores, pin to them");
     }
 }
 
@@ -372,7 +362,7 @@ void carm_pmu_judge_msr(const struct carm_pmu_facts *f, struct carm_pmu_verdict 
     } else if (f->msr_errno == 0 || f->daemon == CARM_PMU_DAEMON_ABLE) {
         out->works = true;
         if (f->watchdog) {
-            add_note(out, "the NMI watchdog uses a counter that likwid takes: sysctl "
+            ADD_NOTE(out, "the NMI watchdog uses a counter that likwid takes: sysctl "
                           "kernel.nmi_watchdog=0 avoids wrong counts");
         }
     } else if (f->daemon == CARM_PMU_DAEMON_UNABLE) {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *const quantity_names[CARM_Q_COUNT] = {
 #define NAME(id, name) #name,
     CARM_QUANTITY_TABLE(NAME)
@@ -48,14 +50,9 @@ void carm_count_put(struct carm_counts *c, enum carm_quantity q, double value, e
 
 static void join_notes(char *a, size_t size, const char *b)
 {
-    const size_t used = strlen(a);
-    const size_t more = strlen(b);
-    if (more == 0 || strstr(a, b) != NULL) {
-        return;
-    }
     /* a note that does not fit is left out: half a note would mislead */
-    if (used + more + sizeof "; " <= size) {
-        snprintf(a + used, size - used, "%s%s", used > 0 ? "; " : "", b);
+    if (*b && !strstr(a, b)) {
+        (void)carm_text_list_whole(a, size, "; ", "%s", b);
     }
 }
 

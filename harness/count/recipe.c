@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
+#include "base/text.h"
 
 static const char schema[] = "carm-counters/1";
 static const char file[] = "counter recipes"; /* in messages */
@@ -443,15 +444,9 @@ const char *carm_recipe_name(size_t i)
 
 static void list_names(char *list, size_t size)
 {
-    size_t used = 0;
     list[0] = '\0';
     for (size_t i = 0; carm_recipe_name(i); i++) {
-        const int n =
-            snprintf(list + used, size - used, "%s%s", i ? ", " : "", carm_recipe_name(i));
-        if (n < 0 || (size_t)n >= size - used) {
-            return;
-        }
-        used += (size_t)n;
+        carm_text_list(list, size, ", ", "%s", carm_recipe_name(i));
     }
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 const struct carm_place_sort carm_place_units[UNITS] = {
     [SOCKET] = {"socket", HWLOC_OBJ_PACKAGE, 0},
     [NUMA] = {"numa", HWLOC_OBJ_NUMANODE, 0},
@@ -88,9 +90,7 @@ char *carm_place_words(const struct carm_topo *topo, enum carm_place_unit unit,
     if (unit == KIND && *list) {
         list[0] = '\0';
         for (int i = 0; i < carm_place_kinds(topo); i++) {
-            const size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s", i ? "," : "",
-                     carm_place_kind_words[i]);
+            carm_text_list(list, sizeof list, ",", "%s", carm_place_kind_words[i]);
         }
     }
     if (*list) {
@@ -106,9 +106,8 @@ char *carm_place_all_words(const struct carm_topo *topo, char *dst, size_t size)
     char words[CARM_TOPO_PLACE_MAX];
     dst[0] = '\0';
     for (enum carm_place_unit u = 0; u < UNITS; u++) {
-        const size_t used = strlen(dst);
         if (*carm_place_words(topo, u, words)) {
-            snprintf(dst + used, size - used, "%s%s", used ? ", " : "", words);
+            carm_text_list(dst, size, ", ", "%s", words);
         }
     }
     return dst;

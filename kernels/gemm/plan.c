@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Share of a cache for the blocks: the rest is for C, the stack and data that pass through. */
 static const double fill = 0.75;
 
@@ -211,9 +213,8 @@ static void put_size(char *dst, size_t size, size_t block, size_t n)
 
 char *carm_gemm_blocks_text(char *dst, size_t size, const struct carm_gemm_plan *plan, size_t n)
 {
-    size_t used = 0;
-    snprintf(dst, size, "-");
-    for (int i = 0; i < plan->nlevels && used < size; i++) {
+    snprintf(dst, size, "%s", plan->nlevels > 0 ? "" : "-");
+    for (int i = 0; i < plan->nlevels; i++) {
         const struct carm_gemm_level *l = &plan->levels[i];
         char m[24];
         char c[24];
@@ -221,9 +222,7 @@ char *carm_gemm_blocks_text(char *dst, size_t size, const struct carm_gemm_plan 
         put_size(m, sizeof m, l->m, n);
         put_size(c, sizeof c, l->n, n);
         put_size(k, sizeof k, l->k, n);
-        const int len =
-            snprintf(dst + used, size - used, "%s%s %sx%sx%s", i ? " " : "", l->name, m, c, k);
-        used += len > 0 ? (size_t)len : 0;
+        carm_text_list(dst, size, " ", "%s %sx%sx%s", l->name, m, c, k);
     }
     return dst;
 }

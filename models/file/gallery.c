@@ -31,12 +31,9 @@ const char *carm_gallery_name(size_t i)
 
 char *carm_gallery_names(char *dst, size_t size)
 {
-    size_t used = 0;
     *dst = '\0';
-    for (size_t i = 0; carm_gallery_name(i) && used < size; i++) {
-        const int n =
-            snprintf(dst + used, size - used, "%s%s", i ? ", " : "", carm_gallery_name(i));
-        used += n > 0 ? (size_t)n : 0;
+    for (size_t i = 0; carm_gallery_name(i); i++) {
+        carm_text_list(dst, size, ", ", "%s", carm_gallery_name(i));
     }
     return dst;
 }

@@ -10,6 +10,7 @@
 
 #include "base/csv.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "models/file/work.h"
 #include "models/import/import.h"
 
@@ -152,8 +153,7 @@ static int read_header(struct carm_points *p, struct carm_err *err)
         const bool other = p->width == 1 && strpbrk(p->fields[0].text, ";\t|");
         char found[160] = "";
         for (size_t i = 0; i < p->width; i++) {
-            const size_t used = strlen(found);
-            snprintf(found + used, sizeof found - used, "%s%s", i ? ", " : "", p->fields[i].text);
+            carm_text_list(found, sizeof found, ", ", "%s", p->fields[i].text);
         }
         bool words = true; /* bytes that are no text are not repeated */
         for (const char *at = found; *at; at++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "base/text.h"
 
 static void *at(const void *object, size_t offset)
 {
@@ -58,19 +59,13 @@ static void read_word(struct carm_jread *r, json_t *o, const struct carm_member 
 {
     char name[64] = "";
     char list[128] = "";
-    size_t used = 0;
     carm_jread_name(r, o, m->name, name, sizeof name);
     for (int i = 0; m->words(i); i++) {
         if (strcmp(m->words(i), name) == 0) {
             *value = i;
             return;
         }
-        const int n = snprintf(list + used, sizeof list - used, "%s%s",
-                               i == 0            ? ""
-                               : m->words(i + 1) ? ", "
-                                                 : " or ",
-                               m->words(i));
-        used += n > 0 && used + (size_t)n < sizeof list ? (size_t)n : 0;
+        carm_text_list(list, sizeof list, m->words(i + 1) ? ", " : " or ", "%s", m->words(i));
     }
     carm_jread_bad(r, m->name, "is wrong: unknown %s '%s': %s", m->what, name, list);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "models/ceilings.h"
 #include "models/latency.h"
 
@@ -193,9 +194,8 @@ static void take_latencies(struct taker *t)
 /* "32K 1M 32M": sizes; "/2" behind the size of a cache that several cores share */
 static void name_caches(const struct carm_machine *m, char *dst, size_t size)
 {
-    size_t used = 0;
     *dst = '\0';
-    for (size_t i = 0; i < m->ncaches && used < size; i++) {
+    for (size_t i = 0; i < m->ncaches; i++) {
         const struct carm_cache *c = &m->caches[i];
         const bool mega = c->size_bytes >= 1 << 20 && c->size_bytes % (1 << 20) == 0;
         const double units = (double)c->size_bytes / (mega ? 1 << 20 : 1 << 10);
@@ -203,9 +203,8 @@ static void name_caches(const struct carm_machine *m, char *dst, size_t size)
         if (c->shared_by > 1) {
             snprintf(share, sizeof share, "/%d", c->shared_by);
         }
-        const int n = snprintf(dst + used, size - used, "%sL%d %.6g %s%s", i ? ", " : "", c->level,
-                               units, mega ? "MiB" : "KiB", share);
-        used += n > 0 ? (size_t)n : 0;
+        carm_text_list(dst, size, ", ", "L%d %.6g %s%s", c->level, units, mega ? "MiB" : "KiB",
+                       share);
     }
 }
 
@@ -219,7 +218,6 @@ static void name_isas(struct taker *t, char *dst, size_t size)
 {
     const struct carm_model *m = t->model;
     const char **names = calloc(m->nroofs + 1, sizeof *names);
-    size_t used = 0;
     *dst = '\0';
     if (!names) {
         t->rc = carm_fail(t->err, CARM_ENOMEM, "not enough memory for a fleet");
@@ -232,10 +230,9 @@ static void name_isas(struct taker *t, char *dst, size_t size)
     }
     if (!t->rc) {
         qsort(names, m->nroofs, sizeof *names, by_text);
-        for (size_t i = 0; i < m->nroofs && used < size; i++) {
+        for (size_t i = 0; i < m->nroofs; i++) {
             if (i == 0 || names[i] != names[i - 1]) {
-                const int n = snprintf(dst + used, size - used, "%s%s", used ? ", " : "", names[i]);
-                used += n > 0 ? (size_t)n : 0;
+                carm_text_list(dst, size, ", ", "%s", names[i]);
             }
         }
     }

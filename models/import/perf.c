@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "harness/count/evaluate.h"
 #include "harness/count/recipe.h"
 #include "models/import/json.h"
@@ -108,12 +109,11 @@ static bool is_event(const struct carm_event *e, const struct form *form, const 
 /* The events that the recipe needs, as perf takes them: "r01c7,r04c7". */
 static void needed(const struct carm_recipe *recipe, char *dst, size_t size)
 {
-    size_t used = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < recipe->nevents; i++) {
         const struct carm_event *e = &recipe->events[i];
-        if (e->scope == CARM_EVENT_THREAD && e->code && !e->fixed && used + 16 < size) {
-            used += (size_t)snprintf(dst + used, size - used, "%sr%04x", used ? "," : "", e->code);
+        if (e->scope == CARM_EVENT_THREAD && e->code && !e->fixed) {
+            (void)carm_text_list_whole(dst, size, ",", "r%04x", e->code);
         }
     }
 }

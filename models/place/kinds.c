@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "models/roofline.h"
 
 static const char prefix[] = "kind:";
@@ -33,12 +34,9 @@ bool carm_kinds_parse(const char *text, struct carm_kind_shares *out)
 
 char *carm_kinds_text(char *dst, size_t size, const struct carm_kind_shares *shares)
 {
-    size_t used = 0;
     dst[0] = '\0';
-    for (size_t k = 0; k < shares->n && used < size; k++) {
-        const int n = snprintf(dst + used, size - used, "%s%s:%.2f", k ? " " : "", shares->word[k],
-                               shares->share[k]);
-        used += n > 0 ? (size_t)n : 0;
+    for (size_t k = 0; k < shares->n; k++) {
+        carm_text_list(dst, size, " ", "%s:%.2f", shares->word[k], shares->share[k]);
     }
     return dst;
 }

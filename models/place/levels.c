@@ -189,10 +189,8 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
     advise(out);
     if (out->binds >= 0 && most >= sure_roof && most <= above_roof) {
         char enough[120];
-        const size_t used = strlen(out->advice);
         carm_scaling_words(enough, sizeof enough, model, out->at[out->binds].name, roofs->threads);
-        snprintf(out->advice + used, sizeof out->advice - used, "%s%s", *enough ? "; " : "",
-                 enough);
+        carm_text_append(out->advice, sizeof out->advice, "%s%s", *enough ? "; " : "", enough);
     }
     return out->n >= 2;
 }
@@ -200,27 +198,22 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
 char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels)
 {
     char roof[CARM_TEXT_NUMBER_MAX];
-    size_t used = 0;
     dst[0] = '\0';
-    for (size_t i = 0; i < levels->n && used < size; i++) {
+    for (size_t i = 0; i < levels->n; i++) {
         const struct carm_levels_at *at = &levels->at[i];
         char interval[64] = "";
         if (!(at->intensity > 0.0)) {
-            const int n =
-                snprintf(dst + used, size - used, "%s%s %.1f%% of %s", i ? ", " : "", at->name,
-                         100.0 * at->share, carm_text_si(roof, sizeof roof, at->bandwidth, "B/s"));
-            used += n > 0 ? (size_t)n : 0;
+            carm_text_list(dst, size, ", ", "%s %.1f%% of %s", at->name, 100.0 * at->share,
+                           carm_text_si(roof, sizeof roof, at->bandwidth, "B/s"));
             continue;
         }
         if (at->intensity_low < at->intensity_high) {
             snprintf(interval, sizeof interval, " (%.3g to %.3g)", at->intensity_low,
                      at->intensity_high);
         }
-        const int n =
-            snprintf(dst + used, size - used, "%s%s %.3g%s %s/byte %.1f%% of %s/s", i ? ", " : "",
-                     at->name, at->intensity, interval, levels->operation, 100.0 * at->share,
-                     carm_text_si(roof, sizeof roof, at->roof, levels->operation));
-        used += n > 0 ? (size_t)n : 0;
+        carm_text_list(dst, size, ", ", "%s %.3g%s %s/byte %.1f%% of %s/s", at->name, at->intensity,
+                       interval, levels->operation, 100.0 * at->share,
+                       carm_text_si(roof, sizeof roof, at->roof, levels->operation));
     }
     return dst;
 }

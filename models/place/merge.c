@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 struct entry {
     struct carm_point sum; /* texts: of its first row, in texts below, or fixed ones */
@@ -243,17 +244,6 @@ int carm_merge_add_as(struct carm_merge *merge, const char *key, const struct ca
     return add(merge, key, row, index, err);
 }
 
-void carm_merged_note(struct carm_merged *m, const char *fmt, ...)
-{
-    const size_t used = strlen(m->note);
-    char text[CARM_TEXT_MAX];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    snprintf(m->note + used, sizeof m->note - used, "%s%s", used ? "; " : "", text);
-}
-
 void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged *out)
 {
     static const char *const names[] = {"flops", "bytes", "dram_bytes", "seconds"};
@@ -266,16 +256,18 @@ void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged
         carm_point_knows(e->sum.seconds) ? e->sum.seconds * (double)e->rows / e->seconds_sum : 0.0;
     for (int k = 0; k < 4; k++) {
         if (e->lacking[k] && e->lacking[k] < e->rows) {
-            carm_merged_note(out, "%zu of its %zu rows %s no %s, so the sum is unknown",
-                             e->lacking[k], e->rows, e->lacking[k] == 1 ? "has" : "have", names[k]);
+            carm_text_list(out->note, sizeof out->note, "; ",
+                           "%zu of its %zu rows %s no %s, so the sum is unknown", e->lacking[k],
+                           e->rows, e->lacking[k] == 1 ? "has" : "have", names[k]);
         }
     }
     if (e->same_rank) {
-        carm_merged_note(out,
-                         "rank %.16s appears %zu times: rows of repeated runs must not be summed",
-                         e->sum.rank, e->same_rank + 1);
+        carm_text_list(out->note, sizeof out->note, "; ",
+                       "rank %.16s appears %zu times: rows of repeated runs must not be summed",
+                       e->sum.rank, e->same_rank + 1);
     }
     if (e->hosts && !merge->keyed) {
-        carm_merged_note(out, "its rows come from several hosts, but the roofs are for one");
+        carm_text_list(out->note, sizeof out->note, "; ",
+                       "its rows come from several hosts, but the roofs are for one");
     }
 }

@@ -20,10 +20,6 @@ struct carm_merged {
     char note[CARM_TEXT_MAX]; /* a doubt about the sum, "" = none */
 };
 
-/* Adds a sentence to the note. */
-__attribute__((format(printf, 2, 3))) void carm_merged_note(struct carm_merged *merged,
-                                                            const char *fmt, ...);
-
 struct carm_merge;
 
 /* returns 0 or -CARM_ENOMEM */

@@ -715,19 +715,17 @@ static const double worth_listing = 1.0 + CARM_PLACE_TOLERANCE;
 char *carm_place_gains_text(char *dst, size_t size, const struct carm_place_set *set,
                             const struct carm_place *place)
 {
-    size_t used = 0;
-    snprintf(dst, size, "none");
-    for (size_t i = 0; i < place->ngains && used < size; i++) {
+    dst[0] = '\0';
+    for (size_t i = 0; i < place->ngains; i++) {
         const struct carm_gain *g = &place->gains[i];
         const struct carm_ceiling *ceiling =
             g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
-        if (g->times < worth_listing) {
-            continue;
+        if (g->times >= worth_listing) {
+            carm_text_list(dst, size, "; ", "%s%s%s%s %.2fx", ceiling->step,
+                           *ceiling->step ? " (" : "", ceiling->name, *ceiling->step ? ")" : "",
+                           g->times);
         }
-        const int n = snprintf(dst + used, size - used, "%s%s%s%s%s %.2fx", used ? "; " : "",
-                               ceiling->step, *ceiling->step ? " (" : "", ceiling->name,
-                               *ceiling->step ? ")" : "", g->times);
-        used += n > 0 ? (size_t)n : 0;
     }
+    carm_text_append(dst, size, "%s", *dst ? "" : "none");
     return dst;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "models/place/kinds.h"
 #include "models/place/runtime.h"
 #include "models/select.h"
@@ -66,21 +67,13 @@ static bool fits(const struct carm_place_choices *c, const struct carm_roofs *r)
 /* A list of the model's contents, cut where it gets long. */
 static void list_sets(const struct carm_model *model, char *dst, size_t size)
 {
-    size_t used = 0;
+    bool fits = true;
     *dst = '\0';
-    for (size_t i = 0; i < model->nroofs; i++) {
+    for (size_t i = 0; i < model->nroofs && fits; i++) {
         const struct carm_roofs *r = &model->roofs[i];
-        if (r->between[1]) {
-            continue;
-        }
-        const int n =
-            snprintf(dst + used, size - used, "%s%.16s %.16s with %d thread%s", used ? ", " : "",
-                     r->isa, r->precision, r->threads, r->threads == 1 ? "" : "s");
-        if (n < 0 || used + (size_t)n >= size) {
-            dst[used] = '\0';
-            return;
-        }
-        used += (size_t)n;
+        fits = r->between[1] ||
+               carm_text_list_whole(dst, size, ", ", "%.16s %.16s with %d thread%s", r->isa,
+                                    r->precision, r->threads, r->threads == 1 ? "" : "s");
     }
 }
 
@@ -222,17 +215,6 @@ bool carm_place_has_ceilings(const struct carm_model *model)
 
 /* ---- a kind of point ---- */
 
-__attribute__((format(printf, 2, 3))) static void add_note(char *note, const char *fmt, ...)
-{
-    char text[CARM_TEXT_MAX];
-    const size_t used = strlen(note);
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    snprintf(note + used, NOTES_MAX - used, "%s%s", used ? "; " : "", text);
-}
-
 /* Whether the model has roofs of another number of threads than these. */
 static bool has_other_threads(const struct carm_model *model, const struct carm_roofs *roofs)
 {
@@ -263,9 +245,10 @@ static void fill(struct carm_place_choices *c, struct kind *k)
     }
     k->set = set;
     if (k->threads <= 0 && !c->threads && has_other_threads(c->model, r)) {
-        add_note(k->note,
-                 "threads not known: placed under the roofs of %d (--threads N chooses others)",
-                 r->threads);
+        carm_text_list(
+            k->note, NOTES_MAX, "; ",
+            "threads not known: placed under the roofs of %d (--threads N chooses others)",
+            r->threads);
     }
 }
 
@@ -568,13 +551,11 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
         placed->notes[1],
         placed->notes[2],
         placed->notes[3]};
-    size_t used = 0;
     dst[0] = '\0';
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         /* a row of carm place --csv brings its notes along */
-        if (*all[i] && used < size && (i == 0 || !strstr(p->note, all[i]))) {
-            const int n = snprintf(dst + used, size - used, "%s%s", used ? "; " : "", all[i]);
-            used += n > 0 ? (size_t)n : 0;
+        if (*all[i] && (i == 0 || !strstr(p->note, all[i]))) {
+            carm_text_list(dst, size, "; ", "%s", all[i]);
         }
     }
     return dst;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "models/roofline.h"
 
 enum { WIDTHS = CARM_PLACE_WIDTHS };
@@ -152,21 +153,20 @@ static bool widths_known(const struct carm_runmix *mix, double flops)
 static void describe_widths(struct carm_runtime_ceiling *c, const double *in, double all,
                             const char *precision, unsigned sources)
 {
-    size_t used = 0;
+    c->how[0] = '\0';
     for (int w = 0; w < WIDTHS; w++) {
         char bytes[16] = "scalar";
         if (w > 0) {
             snprintf(bytes, sizeof bytes, "%u bytes", width_bytes[w]);
         }
         if (in[w] > 0.0) {
-            used += (size_t)snprintf(c->how + used, sizeof c->how - used, "%s%s %.3g%%",
-                                     used ? ", " : "", bytes, 100.0 * in[w] / all);
+            carm_text_list(c->how, sizeof c->how, ", ", "%s %.3g%%", bytes, 100.0 * in[w] / all);
         }
     }
-    snprintf(c->how + used, sizeof c->how - used, " of its %.8s flops; rates: %s%s%s%s", precision,
-             sources & FROM_CEILINGS ? "in-core ceilings, " : "",
-             sources & FROM_ROOFS ? "narrower ISAs, " : "",
-             sources & FROM_LANES ? "the peak scaled by lanes, " : "", "the peak");
+    carm_text_append(c->how, sizeof c->how, " of its %.8s flops; rates: %s%s%s%s", precision,
+                     sources & FROM_CEILINGS ? "in-core ceilings, " : "",
+                     sources & FROM_ROOFS ? "narrower ISAs, " : "",
+                     sources & FROM_LANES ? "the peak scaled by lanes, " : "", "the peak");
 }
 
 static void find_simd(const struct carm_model *model, const struct carm_roofs *roofs,

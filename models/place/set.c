@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "models/latency.h"
 #include "models/roofline.h"
 #include "models/scaling.h"
@@ -47,24 +48,12 @@ static double peak_of(const struct carm_roofs *r)
     return p ? p->rate : 0.0;
 }
 
-__attribute__((format(printf, 2, 3))) static void add_note(char *note, const char *fmt, ...)
-{
-    size_t used = strlen(note);
-    va_list ap;
-    if (used && used + 3 < CARM_TEXT_MAX) {
-        memcpy(note + used, "; ", 3);
-        used += 2;
-    }
-    va_start(ap, fmt);
-    vsnprintf(note + used, CARM_TEXT_MAX - used, fmt, ap);
-    va_end(ap);
-}
+#define ADD_NOTE(note, ...) carm_text_list(note, CARM_TEXT_MAX, "; ", __VA_ARGS__)
 
 /* Appends a name to a list of names. */
 static void add_name(char names[64], const char *name)
 {
-    const size_t used = strlen(names);
-    snprintf(names + used, 64 - used, "%s%.12s", used ? ", " : "", name);
+    carm_text_list(names, 64, ", ", "%.12s", name);
 }
 
 /* The roofs that bound points: the levels at the model's mix, and the peak. */
@@ -84,7 +73,7 @@ void carm_place_note_disturbed(const struct carm_model *model, const struct carm
         add_name(names, peak->op);
     }
     if (*names) {
-        add_note(note,
+        ADD_NOTE(note,
                  "disturbed while measured, so perhaps too low: %s (carm build on a quiet machine "
                  "measures them again)",
                  names);
@@ -133,24 +122,24 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
         }
     }
     if (best && threads > 0 && best->threads != threads) {
-        add_note(note,
+        ADD_NOTE(note,
                  "the model has no roofs for %d thread%s, so those for %d are used (carm build "
                  "--threads %d measures them)",
                  threads, threads == 1 ? "" : "s", best->threads, threads);
     }
     if (best && *model->changed) {
-        add_note(note, "%s", model->changed);
+        ADD_NOTE(note, "%s", model->changed);
     } else if (best && model->nnuma > 1) {
-        add_note(
+        ADD_NOTE(
             note,
             "DRAM roofs are of memory on the threads' own node (--pages numa:N takes those of another)");
     }
     if (best && best->between[1]) {
         char origin[160];
-        add_note(note, "%s", carm_scaling_origin(origin, sizeof origin, best));
+        ADD_NOTE(note, "%s", carm_scaling_origin(origin, sizeof origin, best));
     }
     if (best && !same_precision(best, precision)) {
-        add_note(
+        ADD_NOTE(
             note,
             carm_precision_rank(precision) == 2
                 ? "the model has no %.16s roofs, so only memory bounds it, by the roofs of %.16s "
@@ -160,7 +149,7 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
             precision, best->precision, precision);
     }
     if (best && !same_isa(best, isa) && !has_ceilings_of(model, best, isa)) {
-        add_note(note,
+        ADD_NOTE(note,
                  *model->roofs_of
                      ? "the model has no %.16s roofs, so those of %.16s are used"
                      : "the model has no %.16s roofs, so those of %.16s are used (carm build --isa "
@@ -168,7 +157,7 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
                  isa, best->isa, isa);
     }
     if (best && mixed && strcmp(best->precision, "dp") == 0) {
-        add_note(
+        ADD_NOTE(
             note,
             "it computes in dp and sp, but the roofs are for dp, and its sp part may exceed them");
     }

@@ -103,11 +103,9 @@ int carm_settings_parse(const char *list, struct carm_settings *changes, struct 
 
 char *carm_settings_text(char *dst, size_t size, const struct carm_settings *changes)
 {
-    size_t used = 0;
     dst[0] = '\0';
-    for (size_t i = 0; i < changes->n && used < size; i++) {
-        const char *before = i == 0 ? "" : i + 1 < changes->n ? ", " : " and ";
-        used += (size_t)snprintf(dst + used, size - used, "%s%s", before, changes->of[i].text);
+    for (size_t i = 0; i < changes->n; i++) {
+        carm_text_list(dst, size, i + 1 < changes->n ? ", " : " and ", "%s", changes->of[i].text);
     }
     return dst;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "models/place/points.h"
 
 /* A rank, with its index in the merge of ranks. */
@@ -601,16 +602,16 @@ static void get_group(const struct carm_views *v, const struct table *t, const s
     }
     m->point.dram_bytes = over(g->dram, (double)g->nodes);
     if (g->repeated) {
-        carm_merged_note(
-            m,
+        carm_text_list(
+            m->note, sizeof m->note, "; ",
             "%zu of its rows come from other processes with the same rank: rows of repeated runs "
             "must not be summed",
             g->repeated);
     }
     if (g->nodes > 1) {
         divide(&m->point, g->nodes);
-        carm_merged_note(m, "the mean of its %zu nodes, because the roofs are for one node",
-                         g->nodes);
+        carm_text_list(m->note, sizeof m->note, "; ",
+                       "the mean of its %zu nodes, because the roofs are for one node", g->nodes);
         m->point.host = "";
     }
     m->point.rank = m->point.pid = "";

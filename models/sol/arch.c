@@ -32,8 +32,7 @@ static const struct {
 /* Appends to a list; cut to size. */
 static void add_name(char *list, size_t size, const char *name)
 {
-    const size_t used = strlen(list);
-    snprintf(list + used, size - used, "%s%s", used > 0 ? ", " : "", name);
+    carm_text_list(list, size, ", ", "%s", name);
 }
 
 const char *carm_sol_precision_name(enum carm_sol_precision precision)

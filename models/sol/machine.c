@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* The sets of roofs of one ISA and thread count; either may be NULL, not both. */
 struct sets {
     const struct carm_roofs *of[CARM_SOL_PRECISIONS]; /* NULL = it has none */
@@ -92,12 +94,10 @@ static int refuse_selection(const struct carm_model *model, const char *isa, int
 {
     char has[256] = "";
     char number[24] = "";
-    size_t used = 0;
     const struct carm_roofs *r = model->roofs;
-    for (size_t i = r ? model->nroofs : 0; i > 0 && used < sizeof has; i--, r++) {
-        const int n = snprintf(has + used, sizeof has - used, "%s%.16s %.8s with %d",
-                               used > 0 ? ", " : "", r->isa, r->precision, r->threads);
-        used += n > 0 ? (size_t)n : 0;
+    for (size_t i = r ? model->nroofs : 0; i > 0; i--, r++) {
+        carm_text_list(has, sizeof has, ", ", "%.16s %.8s with %d", r->isa, r->precision,
+                       r->threads);
     }
     if (threads > 0) {
         snprintf(number, sizeof number, " with %d", threads);

@@ -27,6 +27,22 @@ TEST(what_does_not_fit_is_cut_off)
     assert_string_equal(text, "ab345cd");
 }
 
+TEST(items_of_lists)
+{
+    char list[8] = "";
+    carm_text_list(list, sizeof list, ", ", "%d", 1);
+    assert_string_equal(list, "1");
+    carm_text_list(list, sizeof list, ", ", "%s", "two");
+    assert_string_equal(list, "1, two");
+    assert_false(carm_text_list_whole(list, sizeof list, ",", "%d", 3)); /* without its end */
+    assert_string_equal(list, "1, two");
+    carm_text_list(list, sizeof list, ",", "%d", 34);
+    assert_string_equal(list, "1, two,");
+    list[1] = '\0';
+    assert_true(carm_text_list_whole(list, sizeof list, ", ", "%s", "four"));
+    assert_string_equal(list, "1, four");
+}
+
 int main(void)
 {
     return run_suite(NULL, NULL);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "asm/image.h"
+#include "base/text.h"
 #include "harness/machine/buffer.h"
 #include "harness/machine/stats.h"
 #include "models/core.h"
@@ -26,9 +27,8 @@ enum {
     WINDOW = CARM_CHAIN_WINDOW_BYTES,
     PAGES_OF_LEVEL = 2, /* kinds of pages */
     LINES_MAX = 4,      /* working set of memory, in times of the last cache */
-    COLD_LINES =
-        1
-        << 17, /* that a chase through memory visits at most: twice as many as its repetitions read */
+    /* that a chase through memory visits at most: twice as many as its repetitions read */
+    COLD_LINES = 1 << 17,
     LINES_TOLD = 4096, /* of a layout that tells how long a larger one takes: some 50 us */
 };
 
@@ -51,9 +51,8 @@ struct point {
     uint64_t *window; /* pointers of the chains */
     size_t cursor;    /* in the sequence, where the next chains begin */
     bool own;         /* the core has the level for itself */
-    bool
-        warm; /* laps before the repetitions; else each line is flushed before, and read once at most */
-    size_t laps;
+    size_t laps;      /* before the repetitions */
+    bool warm;        /* so many laps; else each line is flushed before, and read once at most */
     double seconds, cycles; /* of one load in one chain */
     struct carm_ci ci95;    /* seconds */
     double clock_hz;
@@ -67,11 +66,10 @@ struct memory {
     uint64_t bytes;                             /* of each */
     uint32_t *sequence;                         /* room for all lines of the chase */
     uint64_t *window;
-    bool cut; /* the deadline left points out */
-    uint64_t
-        cold; /* working sets from here on are chased through memory: their lines are flushed before */
-    size_t first; /* kind of pages: 0 = both, 1 = large ones alone */
-    bool bound;   /* to the node */
+    bool cut;      /* the deadline left points out */
+    uint64_t cold; /* bytes of working sets chased through memory, whose lines are flushed before */
+    size_t first;  /* kind of pages: 0 = both, 1 = large ones alone */
+    bool bound;    /* to the node */
     int node;
 };
 
@@ -104,8 +102,7 @@ static void point_job(struct carm_worker *w, void *arg)
     struct point *p = arg;
     const double units = (double)p->code->units;
     const size_t chains = p->code->code.chains;
-    double cycles[REPS];
-    double seconds[REPS];
+    double cycles[REPS], hz[REPS];
     double once = 0.0;
     if (p->warm) {
         set_out(p, p->lines / chains);
@@ -122,15 +119,12 @@ static void point_job(struct carm_worker *w, void *arg)
         set_out(p, (size_t)(n * p->code->units * (REPS + 1)));
     }
     for (size_t i = 0; i < REPS; i++) {
-        cycles[i] =
-            carm_latency_cycles(w, p->code, p->window, n, 0, &seconds[i]) / (units * (double)n);
-        seconds[i] /= units * (double)n;
+        double seconds = 0.0;
+        cycles[i] = carm_latency_cycles(w, p->code, p->window, n, 0, &seconds);
+        hz[i] = cycles[i] / seconds;
+        cycles[i] /= units * (double)n;
     }
-    double ratio[REPS];
-    for (size_t i = 0; i < REPS; i++) {
-        ratio[i] = cycles[i] / seconds[i];
-    }
-    p->clock_hz = carm_stats_median(ratio, REPS);
+    p->clock_hz = carm_stats_median(hz, REPS);
     /* also in shared levels, since other traffic only slows loads */
     struct carm_ci ci;
     p->disturbed = !carm_core_estimate(cycles, REPS, p->own ? near_own : near_shared,
@@ -336,12 +330,10 @@ static void find_levels(struct memory *m, const struct carm_latency_curve *c, do
     struct carm_latency *dram = add_latency(m, "DRAM", c, clock_hz);
     carm_latency_plateau(dram, c, m->cold, UINT64_MAX, INFINITY);
     dram->reach_bytes = 0;
-    if (m->cut) {
-        for (size_t i = 0; i <= t->ncaches; i++) {
-            struct carm_latency *l = dram - i;
-            if (!(l->seconds > 0.0)) {
-                (void)snprintf(l->note, sizeof l->note, "not measured: the budget left no time");
-            }
+    for (size_t i = 0; i <= t->ncaches && m->cut; i++) {
+        struct carm_latency *l = dram - i;
+        if (!(l->seconds > 0.0)) {
+            (void)snprintf(l->note, sizeof l->note, "not measured: the budget left no time");
         }
     }
 }
@@ -354,11 +346,11 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
     const size_t n = pages->npoints < lines->npoints ? pages->npoints : lines->npoints;
     double extra[POINTS_MAX]; /* cycles */
     size_t first = 0;         /* points within the first level's reach */
-    while (first < n && pages->points[first].cycles - lines->points[first].cycles < 2.0) {
-        first++;
-    }
     for (size_t i = 0; i < n; i++) {
         extra[i] = pages->points[i].cycles - lines->points[i].cycles;
+    }
+    while (first < n && extra[first] < 2.0) {
+        first++;
     }
     struct carm_latency *one = add_latency(m, "TLB1", pages, clock_hz);
     if (first > 0) {
@@ -423,31 +415,48 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
 /* A rate that grew by less with the last chains no longer grows: rates of one level repeat within 3%. */
 static const double still = 0.05;
 
+/* The working set whose latency a level has; 0 = not known */
+static uint64_t set_of(const struct memory *m, const char *level, size_t pages)
+{
+    const struct carm_latency *flat =
+        carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[pages]);
+    return !flat ? 0 : strcmp(level, "DRAM") == 0 ? m->bytes : flat->working_set_bytes;
+}
+
+/* Begins an element of in_flight, which counts once carm_model.nin_flight does. returns 0 or -CARM_ENOMEM */
+static int begin_flight(struct memory *m, const char *level, const char *code, size_t pages,
+                        uint64_t bytes, struct carm_in_flight **out, struct carm_err *err)
+{
+    struct carm_in_flight *f = *out = &m->run->model->in_flight[m->run->model->nin_flight];
+    *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages],
+                                 .working_set_bytes = bytes,
+                                 .points = calloc(POINTS_MAX, sizeof *f->points)};
+    (void)snprintf(f->level, sizeof f->level, "%s", level);
+    (void)snprintf(f->code, sizeof f->code, "%s", code);
+    return f->points ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+}
+
 /* Measures the rates of all codes of one kind on one level.
  * prefix  of the codes' names, up to the number of chains
  * pages   of the buffer, which is laid out */
 static int measure_flight(struct memory *m, const char *level, const char *name, const char *prefix,
-                          size_t pages, uint64_t set, bool own, double latency,
-                          struct carm_err *err)
+                          size_t pages, uint64_t set, double latency, struct carm_err *err)
 {
     struct carm_model *model = m->run->model;
-    struct carm_in_flight *f = &model->in_flight[model->nin_flight];
+    struct carm_in_flight *f = NULL;
     const bool flush = strcmp(level, "DRAM") == 0;
     struct point p = {.sequence = m->sequence,
                       .lines = lines_of(CARM_LATENCY_RANDOM, pages, set, flush),
                       .base = m->buffers[pages].start,
                       .window = m->window,
-                      .own = own,
+                      .own = set <= own_bytes(m->run->host->topo) / 2,
                       .laps = laps_of(set),
                       .warm = !flush};
     double rates[POINTS_MAX];
     double least = INFINITY;
-    *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages], .working_set_bytes = set};
-    (void)snprintf(f->level, sizeof f->level, "%s", level);
-    (void)snprintf(f->code, sizeof f->code, "%s", name);
-    f->points = calloc(POINTS_MAX, sizeof *f->points);
-    if (!f->points) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    const int rc = begin_flight(m, level, name, pages, set, &f, err);
+    if (rc) {
+        return rc;
     }
     for (unsigned k = 1; k <= CARM_CHASE_CHAINS_MAX && !carm_team_is_over(m->run->team); k++) {
         char code[CARM_CODE_NAME_MAX];
@@ -502,24 +511,19 @@ static int measure_flights(struct memory *m, struct carm_err *err)
         if (!memory) {
             (void)snprintf(level, sizeof level, "L%d", t->caches[i].level);
         }
-        const struct carm_latency *flat =
-            carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[1]);
-        const uint64_t set = !flat ? 0 : memory ? m->bytes : flat->working_set_bytes;
+        const uint64_t set = set_of(m, level, 1);
         if (set == 0 || !lay_out(m, 1, CARM_LATENCY_RANDOM, set, memory)) {
             continue;
         }
-        const bool own = set <= own_bytes(t) / 2;
         const size_t scalar = m->run->model->nin_flight;
         /* in L1, gathers alone: the cost of an element */
-        rc = i == 0 ? 0 : measure_flight(m, level, "scalar", "P.k", 1, set, own, 0.0, err);
+        rc = i == 0 ? 0 : measure_flight(m, level, "scalar", "P.k", 1, set, 0.0, err);
         const double latency = m->run->model->nin_flight > scalar
                                    ? m->run->model->in_flight[scalar].latency_seconds
                                    : 0.0;
-        rc = rc ? rc
-                : measure_flight(m, level, "gather.avx2", "G.avx2.k", 1, set, own, latency, err);
+        rc = rc ? rc : measure_flight(m, level, "gather.avx2", "G.avx2.k", 1, set, latency, err);
         rc =
-            rc ? rc
-               : measure_flight(m, level, "gather.avx512", "G.avx512.k", 1, set, own, latency, err);
+            rc ? rc : measure_flight(m, level, "gather.avx512", "G.avx512.k", 1, set, latency, err);
         rc = rc ? rc : carm_observer_check(m->run->host->observer, err);
     }
     return rc;
@@ -562,22 +566,18 @@ static void stream_job(struct carm_worker *w, void *arg)
 static int add_flight(struct memory *m, const char *level, const char *code, size_t pages,
                       uint64_t bytes, double *rates, double latency, struct carm_err *err)
 {
-    struct carm_in_flight *f = &m->run->model->in_flight[m->run->model->nin_flight];
+    struct carm_in_flight *f = NULL;
     struct carm_stats of;
-    carm_stats_describe(rates, REPS, &of);
-    *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages],
-                                 .working_set_bytes = bytes,
-                                 .latency_seconds = latency > 0.0 ? latency : 1.0 / of.median,
-                                 .rate = of.median,
-                                 .ci95 = {of.ci_lo, of.ci_hi},
-                                 .chains = 1};
-    f->lines = f->rate * f->latency_seconds;
-    snprintf(f->level, sizeof f->level, "%s", level);
-    snprintf(f->code, sizeof f->code, "%s", code);
-    f->points = calloc(1, sizeof *f->points);
-    if (!f->points) {
-        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
+    const int rc = begin_flight(m, level, code, pages, bytes, &f, err);
+    if (rc) {
+        return rc;
     }
+    carm_stats_describe(rates, REPS, &of);
+    f->latency_seconds = latency > 0.0 ? latency : 1.0 / of.median;
+    f->rate = of.median;
+    f->ci95 = (struct carm_ci){of.ci_lo, of.ci_hi};
+    f->chains = 1;
+    f->lines = f->rate * f->latency_seconds;
     f->points[f->npoints++] = (struct carm_in_flight_point){1, f->rate, f->ci95, f->disturbed};
     m->run->model->nin_flight++;
     return 0;
@@ -690,19 +690,15 @@ static int measure_aliased(struct memory *m, struct carm_err *err)
 {
     enum { APART = 4096, ROW = 16384, HELD = 256 };
     static const char *const codes[] = {CARM_ALIASED_LOADS, CARM_ALIASED_UPDATES};
+    static const char *const levels[] = {"L2", "L3", "DRAM"};
     const size_t tlb = (size_t)carm_latency_tlb_pages(m->run->model);
+    const size_t lines[] = {HELD, tlb / 3 * 2, m->bytes / ROW};
     int rc = 0;
-    for (size_t i = 0; i < sizeof codes / sizeof *codes && !rc; i++) {
-        const bool updates = i == 1;
-        const struct strided in_l2 = {.lines = HELD, .stride = APART, .updates = updates},
-                             in_l3 = {.lines = tlb / 3 * 2, .stride = APART, .updates = updates},
-                             in_dram = {.lines = m->bytes / ROW,
-                                        .stride = ROW,
-                                        .updates = updates,
-                                        .moves = true};
-        rc = measure_strided(m, "L2", codes[i], 0, &in_l2, err);
-        rc = rc ? rc : measure_strided(m, "L3", codes[i], 0, &in_l3, err);
-        rc = rc ? rc : measure_strided(m, "DRAM", codes[i], 0, &in_dram, err);
+    for (size_t i = 0; i < 6 && !rc; i++) {
+        const size_t l = i % 3;
+        const struct strided s = {
+            .lines = lines[l], .stride = l == 2 ? ROW : APART, .updates = i >= 3, .moves = l == 2};
+        rc = measure_strided(m, levels[l], codes[i / 3], 0, &s, err);
     }
     return rc;
 }
@@ -717,7 +713,7 @@ static int measure_beside(struct memory *m, size_t scalar, struct carm_err *err)
         char name[CARM_NAME_MAX], prefix[CARM_CODE_NAME_MAX];
         (void)snprintf(name, sizeof name, CARM_BESIDE "%u", carm_chase_beside[i]);
         (void)snprintf(prefix, sizeof prefix, "P.b%u.k", carm_chase_beside[i]);
-        rc = measure_flight(m, "DRAM", name, prefix, 0, m->bytes, false,
+        rc = measure_flight(m, "DRAM", name, prefix, 0, m->bytes,
                             model->in_flight[scalar].latency_seconds, err);
     }
     return rc;
@@ -730,13 +726,11 @@ static int measure_small(struct memory *m, struct carm_err *err)
     int rc = 0;
     for (size_t i = 0; i < sizeof levels / sizeof *levels && !rc; i++) {
         const bool memory = i == 1;
-        const struct carm_latency *flat =
-            carm_latency_find(m->run->model, levels[i], CARM_LATENCY_RANDOM, m->page_bytes[0]);
-        const uint64_t set = memory ? m->bytes : flat ? flat->working_set_bytes : 0;
-        if (flat && flat->seconds > 0.0 && m->page_bytes[0] == SMALL && m->page_bytes[1] != SMALL &&
+        const uint64_t set = set_of(m, levels[i], 0);
+        if (set > 0 && m->page_bytes[0] == SMALL && m->page_bytes[1] != SMALL &&
             lay_out(m, 0, CARM_LATENCY_RANDOM, set, memory)) {
             const size_t scalar = m->run->model->nin_flight;
-            rc = measure_flight(m, levels[i], "scalar", "P.k", 0, set, false, 0.0, err);
+            rc = measure_flight(m, levels[i], "scalar", "P.k", 0, set, 0.0, err);
             rc = rc || !memory ? rc : measure_beside(m, scalar, err);
         }
     }
@@ -775,10 +769,7 @@ static void scattered_job(struct carm_worker *w, void *arg)
     }
 }
 
-static const struct {
-    const char *code;
-    bool loads;
-} scattered[] = {{CARM_SCATTERED_STORES, false}, {CARM_SCATTERED_UPDATES, true}};
+static const char *const scattered[] = {CARM_SCATTERED_STORES, CARM_SCATTERED_UPDATES};
 enum { SCATTERED = sizeof scattered / sizeof *scattered };
 
 /* In DRAM an update takes as long as a load with as many instructions beside it: this code has eleven that write a
@@ -790,10 +781,9 @@ static int scatter(struct memory *m, const char *level, size_t pages, char *star
     const size_t n = strcmp(level, "DRAM") == 0 ? 1 : SCATTERED;
     int rc = 0;
     for (size_t i = 0; i < n && !rc && !carm_team_is_over(m->run->team); i++) {
-        struct scattered s = {
-            .start = start, .lines = bytes / CARM_LINE_BYTES, .loads = scattered[i].loads};
+        struct scattered s = {.start = start, .lines = bytes / CARM_LINE_BYTES, .loads = i == 1};
         carm_team_run(m->run->team, scattered_job, &s);
-        rc = add_flight(m, level, scattered[i].code, pages, bytes, s.rates, 0.0, err);
+        rc = add_flight(m, level, scattered[i], pages, bytes, s.rates, 0.0, err);
     }
     return rc;
 }
@@ -807,11 +797,7 @@ static int measure_scattered(struct memory *m, struct carm_err *err)
     for (size_t i = 0; i < LEVELS * PAGES_OF_LEVEL && !rc; i++) {
         const size_t pages = i % PAGES_OF_LEVEL;
         const char *level = levels[i / PAGES_OF_LEVEL];
-        const struct carm_latency *flat =
-            carm_latency_find(m->run->model, level, CARM_LATENCY_RANDOM, m->page_bytes[pages]);
-        const uint64_t set = strcmp(level, "DRAM") == 0 ? m->bytes
-                             : flat                     ? flat->working_set_bytes
-                                                        : 0;
+        const uint64_t set = i / PAGES_OF_LEVEL == 2 ? m->bytes : set_of(m, level, pages);
         if (set > 0 && (pages == 0 || m->page_bytes[pages] != m->page_bytes[0])) {
             rc = scatter(m, level, pages, m->buffers[pages].start, set, err);
         }
@@ -983,10 +969,9 @@ int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency 
     static const double whole = 0.99; /* of the pages; chosen by hand */
     struct memory m = {.run = run, .first = 1, .bound = true, .node = node};
     struct point p;
-    *out = (struct carm_latency){.order = CARM_LATENCY_RANDOM};
-    (void)snprintf(out->level, sizeof out->level, "DRAM");
-    (void)snprintf(out->note, sizeof out->note,
-                   "not measured: the time or the memory was too small");
+    *out = (struct carm_latency){.level = "DRAM",
+                                 .order = CARM_LATENCY_RANDOM,
+                                 .note = "not measured: the time or the memory was too small"};
     int rc = open_memory(&m, err);
     if (!rc && m.bytes > 0 && measure(&m, 1, CARM_LATENCY_RANDOM, m.bytes, &p)) {
         const double share = carm_buffer_share_on(&m.buffers[1], node);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/text.h"
 #include "models/file/sol/draft.h"
 #include "models/sol/equation.h"
 
@@ -304,12 +305,10 @@ static int refuse_cycle(const struct check *c, const uint32_t *waits, uint32_t *
         first = layer < first ? layer : first;
         length++;
     } while (layer != at);
-    size_t used = 0;
     layer = first;
     for (uint32_t i = 0; i < length && i < CYCLE_NAMES; i++) {
         layer = waiting_before(graph, waits, layer);
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.30s",
-                                 i ? ", which needs " : "", id_of(c, layer));
+        carm_text_list(text, sizeof text, ", which needs ", "%.30s", id_of(c, layer));
     }
     return carm_sol_draft_refuse(c->draft, &graph->layers[first], 0,
                                  "a cycle of %u layers: it needs %s%s", length, text,

@@ -94,8 +94,8 @@ const char *const *carm_sol_example_names(void)
 static const char *list_names(char *dst, size_t size, const char *const *names)
 {
     *dst = '\0';
-    for (size_t used = 0; *names && used < size; names++) {
-        used += (size_t)snprintf(dst + used, size - used, "%s%s", used ? ", " : "", *names);
+    for (; *names; names++) {
+        carm_text_list(dst, size, ", ", "%s", *names);
     }
     return dst;
 }
