@@ -51,6 +51,8 @@ OPERATORS = [
 ]
 COMMENT = re.compile(r"/\*.*?(\*/|$)")
 CONSTANT = re.compile(r"(?<![\w.\"'%\[])(\d+\.\d+|\d+)(?![\w.\"'\]])")
+# The lesser or greater of two numbers: of equal ones both are right, so that < and <= are one.
+EXTREME = re.compile(r"(?<![\w.>])([\w.>()\[\]-]+) [<>]=? ([\w.>()\[\]-]+) \? (?:\1 : \2|\2 : \1)(?=[;,)]|$)")
 # a call whose result is not used, on a line of its own
 CALL = re.compile(r"^\s+(?!return|if|for|while|switch|else|assert|free|close|fclose|va_|memset|qsort|carm_\w+_(?:close|free))[a-z]\w+\([^;{}]*\);$")
 # a wrong process or file must not be hit; a message is words; an assert that holds more says less
@@ -104,8 +106,11 @@ def places(text):
     """Every mutant of a file: (line index, new line)."""
     for i, line in code_lines(text):
         code = COMMENT.sub(lambda found: "\0" * len(found.group()), line)
+        extremes = [found.span() for found in EXTREME.finditer(code)]
         for pattern, to in OPERATORS:
             for found in re.finditer(pattern, code):
+                if to.rstrip(" =") in (" <", " >") and any(begin <= found.start() < end for begin, end in extremes):
+                    continue
                 yield i, line[:found.start()] + to + line[found.end():]
         for found in CONSTANT.finditer(code):
             word = found.group(1)

@@ -68,6 +68,18 @@ TEST_BETWEEN(what_lacks_is_told, reset, NULL)
     assert_refused(carm_dram_open_with(&d, c, &err), -CARM_ENOTSUP, "memory controllers are known");
     assert_null(d);
     carm_counters_close(c);
+    for (int i = 0; i < 3; i++) { /* written bytes alone are not enough; bytes read, or all, are */
+        static const enum carm_quantity quantities[] = {CARM_Q_DRAM_WRITE_BYTES,
+                                                        CARM_Q_DRAM_READ_BYTES, CARM_Q_DRAM_BYTES};
+        struct carm_formula one = {.quantity = quantities[i], .terms = {{1, 64.0}}, .nterms = 1};
+        struct carm_recipe of_one = hand_recipe(events, 3, 8);
+        of_one.formulas = &one;
+        of_one.nformulas = 1;
+        c = hand_open(CARM_PROVIDER_PAPI, &of_one);
+        assert_int_equal(carm_dram_open_with(&d, c, &err), i == 0 ? -CARM_ENOTSUP : 0);
+        carm_dram_close(d);
+        carm_counters_close(c);
+    }
     c = hand_open(CARM_PROVIDER_PAPI, &r);
     fake->units = 0;
     assert_refused(carm_dram_open_with(&d, c, &err), -CARM_ENOTSUP, "No uncore PMUs found");

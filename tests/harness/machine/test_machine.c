@@ -234,8 +234,11 @@ TEST(lines_change_hands)
     team = open_team(2, MIB, 16);
     const double seconds = carm_core_to_core_seconds(team);
     assert_true(seconds > 1e-10 && seconds < 1e-3);
+    const double one_way = carm_core_to_core_once(team, 1);
+    assert_true(one_way > 1e-10 && one_way < 1e-3);
     const double add = carm_contended_add_seconds(team, 1);
     assert_true(add > 1e-10 && add < 1e-3);
+    assert_near(carm_contended_add_seconds(team, 2), 0.0, 0.0); /* there is no such thread */
 }
 
 /* Windows and laps together touch all of the set and nothing else: after a run every value of an
@@ -707,12 +710,32 @@ TEST(a_stopped_thread_is_noticed)
     const struct timespec ms20 = {0, 20000000};
     struct carm_team *team = open_team(1, MIB, 64);
     carm_team_run(team, nap, (void *)(uintptr_t)&ms20);
-    assert_true(team->workers[0].stopped_share > 0.0);
+    assert_true(team->workers[0].stopped_share > 0.5);
+    assert_true(team->workers[0].stopped_share + team->workers[0].queued_share <= 1.0);
+}
+
+/* As many bytes are touched as are asked for, and no room is all of a buffer. */
+TEST(threads_touch_their_memory)
+{
+    struct carm_team *team = open_team(1, 8 * MIB, 64);
+    static const size_t bytes[] = {100, 3 * MIB, MIB, 5 * MIB + 1, 64 * MIB};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        const size_t before = team->workers[0].buffer.touched;
+        assert_true(carm_team_touch(team, bytes[i]));
+        const size_t most = bytes[i] < 8 * MIB ? bytes[i] : 8 * MIB;
+        assert_int_equal(team->workers[0].buffer.touched, most > before ? most : before);
+    }
+    team = open_team(1, 8 * MIB, 64);
+    team->deadline.tsc = 1; /* long ago */
+    assert_false(carm_team_touch(team, 100));
+    assert_int_equal(team->workers[0].buffer.touched, 0);
 }
 
 TEST(another_core_touches_memory)
 {
     struct carm_team *team = open_team(1, 4 * MIB, 64);
+    assert_refused(carm_team_touch_from(team, 4000, 4 * MIB, &err), -CARM_ENOTSUP,
+                   "cannot pin a thread to CPU 4000");
     assert_int_equal(team->workers[0].buffer.touched, 0);
     assert_ok(carm_team_touch_from(team, topo->order[topo->pus - 1], 4 * MIB, &err));
     assert_int_equal(team->workers[0].buffer.touched, 4 * MIB);

@@ -214,11 +214,17 @@ TEST(nodes_of_memory_alone)
             assert_int_equal(carm_topo_memory_has(t, m[i].node, pu), own && pu / 4 == i / 2);
         }
     }
-    hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, 0)->attr->numanode.local_memory = 0;
-    assert_int_equal(carm_topo_memories(t, m, 4), 3);
+    static const int first_socket[] = {0, 1, 2, 3};
     assert_int_equal(carm_topo_node_of(t, 3), 0);
     assert_int_equal(carm_topo_node_of(t, 4), 2);
     assert_int_equal(carm_topo_node_of(t, 8), -1);
+    assert_ok(carm_topo_keep(t, first_socket, 4, &err)); /* the memory of the other one stays */
+    assert_int_equal(t->nodes, 1);
+    assert_int_equal(t->packages, 1);
+    assert_int_equal(carm_topo_memories(t, m, 4), 4);
+    assert_int_equal(m[0].cores + m[1].cores + m[2].cores + m[3].cores, 2);
+    hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, 0)->attr->numanode.local_memory = 0;
+    assert_int_equal(carm_topo_memories(t, m, 4), 3);
 }
 
 /* Threads of one socket: the first thread of the other. Of both: the first. Of a machine of one node: none. */

@@ -168,6 +168,19 @@ TEST(states_differ)
     assert_int_equal(carm_window_state(1, 2, 3, 1ULL << 63) & 63, 1);
 }
 
+/* With seed 0, thread n's state of the first repetition is the n-th number of splitmix64 from 0: published test values.
+ * source: Vigna, https://prng.di.unimi.it/splitmix64.c; Rosetta Code, "Pseudo-random numbers/Splitmix64" */
+TEST(states_are_mixed)
+{
+    static const uint64_t known[] = {UINT64_C(0xe220a8397b1dcdaf), UINT64_C(0x6e789e6aa1b965f4),
+                                     UINT64_C(0x06c45d188009454f), UINT64_C(0xf88bb8a8724c81ec)};
+    for (unsigned n = 0; n < 4; n++) {
+        assert_int_equal(carm_window_state(0, 0, n + 1, 1 << 20), (known[n] & ~UINT64_C(63)) | 44);
+    }
+    /* a repetition's numbers are 65536 apart */
+    assert_int_equal(carm_window_state(7, 1, 0, 64), carm_window_state(7, 0, 1 << 16, 64));
+}
+
 static struct {
     char *window;
     uint64_t iterations, passes, extra;

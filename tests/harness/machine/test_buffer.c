@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Memory of threads: where its pages lie, by a kernel that the tests play, its bounds, and what a process may have. */
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/machine/buffer.h"
+#include "tests/unit.h"
+
+static struct {
+    int refuses;                     /* an errno; 0 = none */
+    int nodes[64];                   /* of pages asked for; negative: none there */
+    size_t npages;                   /* asked for */
+    void *pages[64];                 /* their addresses */
+    unsigned long mask[16], maxnode; /* of a policy */
+    int mode;
+    void *start;
+    size_t bytes;
+} kernel;
+
+/* In place of the library's: the calls about pages. */
+long syscall(long number, ...)
+{
+    va_list args;
+    va_start(args, number);
+    errno = kernel.refuses;
+    if (number == SYS_move_pages) {
+        assert_int_equal(va_arg(args, int), 0); /* this process */
+        kernel.npages = va_arg(args, size_t);
+        assert_in_range(kernel.npages, 1, 64);
+        memcpy(kernel.pages, va_arg(args, void **), kernel.npages * sizeof(void *));
+        assert_null(va_arg(args, int *)); /* nothing is moved */
+        int *status = va_arg(args, int *);
+        memcpy(status, kernel.nodes, kernel.npages * sizeof *status);
+        assert_int_equal(va_arg(args, int), 0);
+    } else {
+        assert_int_equal(number, SYS_mbind);
+        kernel.start = va_arg(args, void *);
+        kernel.bytes = va_arg(args, size_t);
+        kernel.mode = va_arg(args, int);
+        memcpy(kernel.mask, va_arg(args, unsigned long *), sizeof kernel.mask);
+        kernel.maxnode = va_arg(args, unsigned long);
+        assert_int_equal(va_arg(args, int), 0); /* of pages that come */
+    }
+    va_end(args);
+    return kernel.refuses ? -1 : 0;
+}
+
+static struct carm_buffer buffer_of(size_t bytes)
+{
+    struct carm_buffer b;
+    memset(&kernel, 0, sizeof kernel);
+    assert_ok(carm_buffer_open(&b, bytes, &err));
+    return b;
+}
+
+enum { SMALL = 4096, HUGE = 2 << 20 };
+
+/* Whole pages of 2 MiB, inside what is mapped. */
+TEST(buffers_are_whole_pages)
+{
+    static const size_t sizes[][2] = {{1, HUGE},
+                                      {HUGE, HUGE},
+                                      {HUGE + 1, (size_t)2 * HUGE},
+                                      {(size_t)3 * HUGE, (size_t)3 * HUGE}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct carm_buffer b = buffer_of(sizes[i][0]);
+        assert_int_equal(b.bytes, sizes[i][1]);
+        assert_int_equal((uintptr_t)b.start % HUGE, 0);
+        assert_true((char *)b.start >= (char *)b.map &&
+                    (char *)b.start + b.bytes <= (char *)b.map + b.map_bytes);
+        carm_buffer_close(&b);
+        assert_null(b.map);
+        assert_int_equal(b.bytes, 0);
+    }
+}
+
+/* Each double that begins before the end is 1; what follows is as it was. */
+TEST(touched_bytes_are_ones)
+{
+    struct carm_buffer b = buffer_of(HUGE);
+    const double *values = b.start;
+    static const size_t ends[] = {8, 9, 800, 800, 16, 1000};
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        carm_buffer_touch(&b, ends[i]);
+        most = ends[i] > most ? ends[i] : most;
+        assert_int_equal(b.touched, most);
+        for (size_t k = 0; k < 200; k++) {
+            assert_near(values[k], 8 * k < most ? 1.0 : 0.0, 0.0);
+        }
+    }
+    carm_buffer_close(&b);
+}
+
+/* The share of up to 64 pages, evenly over what is touched. Pages that are nowhere do not count. */
+TEST(pages_lie_on_nodes)
+{
+    struct carm_buffer b = buffer_of((size_t)4 * HUGE);
+    assert_near(carm_buffer_share_on(&b, 0), -1.0, 0.0); /* nothing is touched */
+    b.touched = SMALL - 1;
+    assert_near(carm_buffer_share_on(&b, 0), -1.0, 0.0);
+    b.touched = (size_t)5 * SMALL;
+    memcpy(kernel.nodes, (int[]){0, 1, -2, 1, 1}, 5 * sizeof(int));
+    assert_near(carm_buffer_share_on(&b, 1), 0.75, 1e-12);
+    assert_near(carm_buffer_share_on(&b, 0), 0.25, 1e-12);
+    assert_int_equal(kernel.npages, 5);
+    b.touched = (size_t)4 * HUGE;
+    assert_near(carm_buffer_share_on(&b, 0), 60.0 / 63.0, 1e-12);
+    assert_int_equal(kernel.npages, 64);
+    for (size_t i = 0; i < 64; i++) { /* 32 pages of 4 KiB apart */
+        assert_ptr_equal(kernel.pages[i], (char *)b.start + i * 32 * SMALL);
+        kernel.nodes[i] = -1;
+    }
+    assert_near(carm_buffer_share_on(&b, 0), -1.0, 0.0); /* none is there */
+    kernel.refuses = EPERM;
+    memset(kernel.nodes, 0, sizeof kernel.nodes);
+    assert_near(carm_buffer_share_on(&b, 0), -1.0, 0.0);
+    carm_buffer_close(&b);
+}
+
+/* One node is bound to, several take turns; numbers that are none are left out. */
+TEST(nodes_make_a_policy)
+{
+    struct carm_buffer b = buffer_of(HUGE);
+    static const int some[] = {0, 63, 64, 1023, 1024, -1};
+    assert_ok(carm_buffer_bind(&b, some, 1, &err));
+    assert_int_equal(kernel.mode, MPOL_BIND);
+    assert_ptr_equal(kernel.start, b.start);
+    assert_int_equal(kernel.bytes, HUGE);
+    assert_int_equal(kernel.mask[0], 1);
+    assert_int_equal(kernel.maxnode, 1025);
+    assert_ok(carm_buffer_bind(&b, some, 6, &err));
+    assert_int_equal(kernel.mode, MPOL_INTERLEAVE);
+    assert_int_equal(kernel.mask[0], 1UL << 63 | 1);
+    assert_int_equal(kernel.mask[1], 1);
+    assert_int_equal(kernel.mask[15], 1UL << 63);
+    for (size_t i = 2; i < 15; i++) {
+        assert_int_equal(kernel.mask[i], 0);
+    }
+    kernel.refuses = EPERM;
+    assert_refused(carm_buffer_bind(&b, some + 1, 1, &err), -CARM_ENOTSUP,
+                   "of NUMA node 63 (Operation not permitted): the container forbids mbind");
+    kernel.refuses = ENOSYS;
+    assert_refused(carm_buffer_bind(&b, some, 0, &err), -CARM_ENOTSUP,
+                   "node -1 (Function not implemented): the container forbids mbind");
+    kernel.refuses = EINVAL;
+    assert_refused(carm_buffer_bind(&b, some, 2, &err), -CARM_ENOTSUP, "(Invalid argument)");
+    assert_null(strstr(err.text, "container"));
+    carm_buffer_close(&b);
+}
+
+/* Bytes of a line of /proc: "KEY: N kB". */
+static uint64_t listed(const char *path, const char *key)
+{
+    char line[256];
+    uint64_t kib = 0;
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        kib = strncmp(line, key, strlen(key)) == 0 ? strtoull(line + strlen(key), NULL, 10) : kib;
+    }
+    (void)fclose(f);
+    return kib * 1024;
+}
+
+/* A limit of this process leaves less than the machine has; one that is used up leaves nothing. */
+TEST(limits_of_the_process_count)
+{
+    static const struct {
+        int resource;
+        const char *key;
+    } rows[] = {{RLIMIT_AS, "VmSize:"}, {RLIMIT_DATA, "VmData:"}};
+    const uint64_t mib64 = 64 << 20, spare = 4 << 20;
+    int status = 1;
+    assert_int_equal(carm_memory_total(), listed("/proc/meminfo", "MemTotal:"));
+    assert_true(carm_memory_available() > mib64);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            const uint64_t used = listed("/proc/self/status", rows[i].key);
+            struct rlimit limit = {used + mib64, used + mib64};
+            bool right = used > 0 && setrlimit((__rlimit_resource_t)rows[i].resource, &limit) == 0;
+            const uint64_t left = carm_memory_available();
+            right = right && left <= mib64 + spare && left >= mib64 - spare;
+#ifndef __SANITIZE_ADDRESS__ /* which needs memory for each file */
+            limit.rlim_cur = used / 2;
+            right = right && setrlimit((__rlimit_resource_t)rows[i].resource, &limit) == 0;
+            right = right && carm_memory_available() == 0;
+#endif
+            _exit(right ? 0 : 1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        fail_if(status != 0, "%s", rows[i].key);
+    }
+}
+
+RUN_TESTS(NULL, NULL)
