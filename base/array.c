@@ -31,3 +31,15 @@ int carm_array_grow(void *items, size_t *room, size_t n, size_t more, size_t siz
     }
     return 0;
 }
+
+int carm_array_append(void *items, size_t *room, size_t *n, const void *element, size_t size,
+                      const char *what, struct carm_err *err)
+{
+    const int rc = carm_array_grow(items, room, *n, 1, size, what, err);
+    if (!rc) {
+        char *array; /* the caller's pointer is of another type */
+        memcpy(&array, items, sizeof array);
+        memcpy(array + (*n)++ * size, element, size);
+    }
+    return rc;
+}

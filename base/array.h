@@ -15,3 +15,8 @@
  * returns 0, or -CARM_ENOMEM with everything as it was */
 int carm_array_grow(void *items, size_t *room, size_t n, size_t more, size_t size, const char *what,
                     struct carm_err *err);
+
+/* Appends a copy of an element to the first n, in and out; the others are as those of carm_array_grow.
+ * element  [size], not in the array */
+int carm_array_append(void *items, size_t *room, size_t *n, const void *element, size_t size,
+                      const char *what, struct carm_err *err);

@@ -192,12 +192,8 @@ double carm_ceiling_gap(const struct carm_roofs *roofs, const struct carm_ceilin
 int carm_ceilings_add(struct carm_roofs *roofs, const struct carm_ceiling_roof *ceiling,
                       struct carm_err *err)
 {
-    const int rc = carm_array_grow(&roofs->ceilings, NULL, roofs->nceilings, 1,
-                                   sizeof *roofs->ceilings, "the model", err);
-    if (!rc) {
-        roofs->ceilings[roofs->nceilings++] = *ceiling;
-    }
-    return rc;
+    return carm_array_append(&roofs->ceilings, NULL, &roofs->nceilings, ceiling, sizeof *ceiling,
+                             "the model", err);
 }
 
 /* ---- arithmetic: ceilings around a point, and optimisations in reach ---- */

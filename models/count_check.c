@@ -72,10 +72,6 @@ int carm_count_check_add(struct carm_model *model, const struct carm_count_check
             return 0;
         }
     }
-    const int rc = carm_array_grow(&model->checks, NULL, model->nchecks, 1, sizeof *model->checks,
-                                   "the model", err);
-    if (!rc) {
-        model->checks[model->nchecks++] = *check;
-    }
-    return rc;
+    return carm_array_append(&model->checks, NULL, &model->nchecks, check, sizeof *check,
+                             "the model", err);
 }

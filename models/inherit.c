@@ -16,11 +16,8 @@ static const double same_point = 1.02;
  * items  address of the array's pointer */
 static int append(void *items, size_t *n, void *element, size_t size, struct carm_err *err)
 {
-    char *array = NULL;
-    const int rc = carm_array_grow(items, NULL, *n, 1, size, "the model", err);
+    const int rc = carm_array_append(items, NULL, n, element, size, "the model", err);
     if (!rc) {
-        memcpy(&array, items, sizeof array);
-        memcpy(array + (*n)++ * size, element, size);
         memset(element, 0, size);
     }
     return rc;

@@ -105,45 +105,29 @@ static const char purpose[] = "the validation in the model";
 int carm_validation_add_score(struct carm_model *m, const struct carm_validation *score,
                               struct carm_err *err)
 {
-    const int rc = carm_array_grow(&m->validation, NULL, m->nvalidation, 1, sizeof *m->validation,
-                                   purpose, err);
-    if (!rc) {
-        m->validation[m->nvalidation++] = *score;
-    }
-    return rc;
+    return carm_array_append(&m->validation, NULL, &m->nvalidation, score, sizeof *score, purpose,
+                             err);
 }
 
 int carm_validation_add_point(struct carm_model *m, const struct carm_validation_point *point,
                               struct carm_err *err)
 {
-    const int rc = carm_array_grow(&m->validation_points, NULL, m->nvalidation_points, 1,
-                                   sizeof *m->validation_points, purpose, err);
-    if (!rc) {
-        m->validation_points[m->nvalidation_points++] = *point;
-    }
-    return rc;
+    return carm_array_append(&m->validation_points, NULL, &m->nvalidation_points, point,
+                             sizeof *point, purpose, err);
 }
 
 int carm_validation_add_roof(struct carm_model *m, const struct carm_validation_roof *roof,
                              struct carm_err *err)
 {
-    const int rc = carm_array_grow(&m->validation_roofs, NULL, m->nvalidation_roofs, 1,
-                                   sizeof *m->validation_roofs, purpose, err);
-    if (!rc) {
-        m->validation_roofs[m->nvalidation_roofs++] = *roof;
-    }
-    return rc;
+    return carm_array_append(&m->validation_roofs, NULL, &m->nvalidation_roofs, roof, sizeof *roof,
+                             purpose, err);
 }
 
 int carm_validation_add_fit(struct carm_model *m, const struct carm_validation_fit *fit,
                             struct carm_err *err)
 {
-    const int rc = carm_array_grow(&m->validation_fits, NULL, m->nvalidation_fits, 1,
-                                   sizeof *m->validation_fits, purpose, err);
-    if (!rc) {
-        m->validation_fits[m->nvalidation_fits++] = *fit;
-    }
-    return rc;
+    return carm_array_append(&m->validation_fits, NULL, &m->nvalidation_fits, fit, sizeof *fit,
+                             purpose, err);
 }
 
 static int check_performance(const char *name, const double *values, size_t n, struct carm_err *err)

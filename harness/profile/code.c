@@ -128,13 +128,9 @@ static size_t child_of(const struct carm_flow *flow, const struct carm_piece *p,
 static int add_door(struct carm_flow_code *code, uint64_t at, size_t gap, bool out, double times,
                     struct carm_err *err)
 {
-    const int rc = carm_array_grow(&code->doors, &code->doors_room, code->ndoors, 1,
-                                   sizeof *code->doors, "a loop's code", err);
-    if (!rc) {
-        code->doors[code->ndoors++] =
-            (struct carm_code_door){.at = at, .gap = gap, .out = out, .times = times};
-    }
-    return rc;
+    const struct carm_code_door door = {.at = at, .gap = gap, .out = out, .times = times};
+    return carm_array_append(&code->doors, &code->doors_room, &code->ndoors, &door, sizeof door,
+                             "a loop's code", err);
 }
 
 /* Adds a piece of an inner loop: its doors, and the registers and memory that it changes. */
@@ -180,11 +176,9 @@ static int add_gaps(struct carm_flow_code *code, const struct carm_flow *flow, s
     int rc = 0;
     for (size_t child = 0; child < flow->nloops && !rc; child++) {
         if (flow->loops[child].parent == loop + 1) {
-            rc = carm_array_grow(&code->gaps, &code->gaps_room, code->ngaps, 1, sizeof *code->gaps,
-                                 "a loop's code", err);
-            if (!rc) {
-                code->gaps[code->ngaps++] = (struct carm_code_gap){.loop = child};
-            }
+            const struct carm_code_gap gap = {.loop = child};
+            rc = carm_array_append(&code->gaps, &code->gaps_room, &code->ngaps, &gap, sizeof gap,
+                                   "a loop's code", err);
         }
     }
     for (size_t i = 0; i < flow->npieces && code->ngaps && !rc; i++) {

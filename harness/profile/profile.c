@@ -76,12 +76,9 @@ static int add_row(struct builder *b, enum carm_profile_kind kind, const char *n
 static int add_hit(struct builder *b, size_t row, const struct carm_sample *sample,
                    struct carm_err *err)
 {
-    const int rc =
-        carm_array_grow(&b->hits, &b->hits_room, b->nhits, 1, sizeof *b->hits, "the profile", err);
-    if (!rc) {
-        b->hits[b->nhits++] = (struct hit){row, *sample};
-    }
-    return rc;
+    const struct hit hit = {row, *sample};
+    return carm_array_append(&b->hits, &b->hits_room, &b->nhits, &hit, sizeof hit, "the profile",
+                             err);
 }
 
 static int unknown_row(struct builder *b, size_t *row, struct carm_err *err)

@@ -91,11 +91,9 @@ static struct process *process_of(struct carm_sampler *s, uint32_t pid)
 
 static void add_map(struct carm_sampler *s, struct process *p, const struct map *map)
 {
-    if (carm_array_grow(&p->maps, &p->room, p->n, 1, sizeof *p->maps, "samples", NULL) != 0) {
+    if (carm_array_append(&p->maps, &p->room, &p->n, map, sizeof *map, "samples", NULL) != 0) {
         s->no_memory = true;
-        return;
     }
-    p->maps[p->n++] = *map;
 }
 
 static void on_fork(struct carm_sampler *s, uint32_t pid, uint32_t parent_pid)

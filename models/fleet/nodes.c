@@ -43,12 +43,8 @@ __attribute__((format(printf, 2, 3))) static int note(struct finder *f, const ch
     if (!kept) {
         return fail(f);
     }
-    const int rc = carm_array_grow(&fleet->notes, &fleet->notes_room, fleet->nnotes, 1,
-                                   sizeof *fleet->notes, "a fleet's nodes", f->err);
-    if (rc == 0) {
-        fleet->notes[fleet->nnotes++] = kept;
-    }
-    return rc;
+    return carm_array_append(&fleet->notes, &fleet->notes_room, &fleet->nnotes, &kept, sizeof kept,
+                             "a fleet's nodes", f->err);
 }
 
 /* The same amount of memory, apart from the parts that firmware and kernel reserve. */
@@ -182,10 +178,9 @@ static int add_node(struct finder *f, const struct host *host, ptrdiff_t node, p
     found.machine = newest->machine;
     found.memory_bytes = newest->memory_bytes;
     if (!found.node.name ||
-        carm_array_grow(&f->found, &f->room, f->nfound, 1, sizeof *f->found, "", NULL)) {
+        carm_array_append(&f->found, &f->room, &f->nfound, &found, sizeof found, "", NULL)) {
         return fail(f);
     }
-    f->found[f->nfound++] = found;
     if (others) {
         return note(
             f,

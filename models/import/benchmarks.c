@@ -245,12 +245,8 @@ struct times {
 
 static int add_time(struct carm_walk *walk, struct times *times, double seconds)
 {
-    const int rc = carm_array_grow(&times->seconds, &times->room, times->n, 1,
-                                   sizeof *times->seconds, "the times", walk->err);
-    if (rc == 0) {
-        times->seconds[times->n++] = seconds;
-    }
-    return rc;
+    return carm_array_append(&times->seconds, &times->room, &times->n, &seconds, sizeof seconds,
+                             "the times", walk->err);
 }
 
 /* Of version 1: {"times": [0.25, ...]}; of version 2: {"measurements": [{"time_wall_clock": {"value": 0.25,

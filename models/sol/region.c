@@ -101,13 +101,10 @@ static bool same_extents(struct carm_sol_shape a, unsigned from_a, struct carm_s
 
 static int new_space(struct regions *r, uint64_t elements, uint64_t most, uint32_t *space)
 {
-    const int rc = carm_array_grow(&r->spaces, &r->spaces_room, r->nspaces, 1, sizeof *r->spaces,
-                                   "the graph", r->err);
-    if (rc == 0) {
-        *space = (uint32_t)r->nspaces;
-        r->spaces[r->nspaces++] = (struct space){.elements = elements, .most = most, .period = 1};
-    }
-    return rc;
+    const struct space new = {.elements = elements, .most = most, .period = 1};
+    *space = (uint32_t)r->nspaces;
+    return carm_array_append(&r->spaces, &r->spaces_room, &r->nspaces, &new, sizeof new,
+                             "the graph", r->err);
 }
 
 /* The space of a base's own elements. */
@@ -122,13 +119,9 @@ static int own_space(struct regions *r, uint32_t base, uint32_t *space)
 static int put_layout(struct regions *r, const struct carm_sol_layout *layout, uint32_t space,
                       struct place *place)
 {
-    const int rc = carm_array_grow(&r->layouts, &r->layouts_room, r->nlayouts, 1,
-                                   sizeof *r->layouts, "the graph", r->err);
-    if (rc == 0) {
-        *place = (struct place){.how = PLACED, .space = space, .layout = (uint32_t)r->nlayouts};
-        r->layouts[r->nlayouts++] = *layout;
-    }
-    return rc;
+    *place = (struct place){.how = PLACED, .space = space, .layout = (uint32_t)r->nlayouts};
+    return carm_array_append(&r->layouts, &r->layouts_room, &r->nlayouts, layout, sizeof *layout,
+                             "the graph", r->err);
 }
 
 /* Whether a use sees its tensor as the maker does. */

@@ -304,14 +304,9 @@ static void add_broken(struct reader *r, const char *file, size_t line, const ch
 {
     struct carm_fleet *f = r->fleet;
     struct carm_fleet_broken broken = {keep(r, file), line, keep(r, reason)};
-    if (r->rc) {
-        return;
-    }
-    r->rc = carm_array_grow(&f->broken, &f->broken_room, f->nbroken, 1, sizeof *f->broken,
-                            "so many models", r->err);
-    if (!r->rc) {
-        f->broken[f->nbroken++] = broken;
-    }
+    r->rc = r->rc ? r->rc
+                  : carm_array_append(&f->broken, &f->broken_room, &f->nbroken, &broken,
+                                      sizeof broken, "so many models", r->err);
 }
 
 static int64_t seconds_of(const char *time)
@@ -345,12 +340,11 @@ static void add_row(struct reader *r, const struct work *w, const struct carm_fl
         add_broken(r, w->file, w->line, err.text);
         return;
     }
-    if (rc || carm_array_grow(&f->rows, &f->rows_room, f->nrows, 1, sizeof *f->rows, "", NULL)) {
+    if (rc ||
+        carm_array_append(&f->rows, &f->rows_room, &f->nrows, &row, sizeof row, "", NULL) != 0) {
         free(row.values);
         out_of_memory(r);
-        return;
     }
-    f->rows[f->nrows++] = row;
 }
 
 /* ---- the threads ---- */
