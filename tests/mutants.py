@@ -149,7 +149,7 @@ class Room:
     """Builds and runs the suites of a room with changed units."""
 
     def __init__(self, top, room, folder, timeout):
-        self.top, self.folder, self.timeout = top, folder, timeout
+        self.top, self.room, self.folder, self.timeout = top, room, folder, timeout
         self.object = os.path.join(folder, "unit.o")
         self.kept = os.path.join("build", "mutants")
         library = self.command("build/libcarm-all.a", "base/hash.c").split()
@@ -259,7 +259,8 @@ class Room:
 
     def record(self):
         """Runs each suite whose program has changed since it was last recorded: which lines of the room it runs."""
-        kept = self.load("lines.json")
+        name = f"lines-{self.room.replace('/', '-')}.json"  # rooms share suites, and record their own units
+        kept = self.load(name)
         flags, built = "-O1 --coverage", False
         for suite in self.suites:
             key = self.identity(suite)
@@ -268,7 +269,7 @@ class Room:
                     self.build_recorder(flags)
                     built = True
                 kept[suite] = {"key": key, **self.record_suite(suite)}
-                self.keep("lines.json", kept)
+                self.keep(name, kept)
         self.known = {suite: kept[suite] for suite in self.suites}
         for suite, facts in self.known.items():
             if not facts["sound"]:
