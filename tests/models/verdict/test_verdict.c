@@ -192,6 +192,11 @@ TEST(gains)
     assert_near(v.explains, 1.0, 1e-9);
     assert_int_equal(v.advice[0].code, CARM_ADVICE_APART);
     assert_near(v.loop.low, 1.0, 1e-9);
+    in.locked = 2.0; /* an atomic counter is of all threads: it has no line of one's own */
+    carm_bounds_find(&in, &b);
+    carm_verdict_find(&b, 4e-9, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_ATOMICS);
 }
 
 RUN_TESTS(NULL, NULL)
