@@ -645,8 +645,8 @@ static void take_streams(const struct candidate *c, const struct carm_run *run,
         if (!stream->loads && !stream->stores) {
             stream->stride = op->stride;
             if (m) {
-                carm_symbols_source(stream->source, sizeof stream->source, m,
-                                    op->at - c->head + c->code->at);
+                const uint64_t at = op->at - c->head + c->code->at;
+                carm_symbols_source(stream->source, sizeof stream->source, m, at, at);
             }
         }
         stream->loads += op->op.loads;

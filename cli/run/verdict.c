@@ -362,7 +362,8 @@ static json_t *access_lines(const struct carm_run_verdict *verdict,
     for (size_t i = 0; i < verdict->naccesses && ok; i++) {
         const char *file = NULL;
         int line = 0;
-        const bool known = carm_symbols_line(module, verdict->accesses[i].at, &file, &line);
+        const bool known = carm_symbols_line(module, verdict->accesses[i].at,
+                                             verdict->accesses[i].at, &file, &line);
         ok = json_array_append_new(all, json_integer(known ? line : 0)) == 0;
     }
     return carm_jwrite_done(all, ok);

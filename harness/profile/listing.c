@@ -175,7 +175,7 @@ int carm_listing_open(struct carm_listing *out, const struct carm_flow_code *cod
     }
     for (size_t i = 0; i < code->nops; i++) {
         struct origin *o = &origins[n];
-        if (carm_symbols_line(symbols, code->ops[i].at, &o->file, &o->line)) {
+        if (carm_symbols_line(symbols, code->ops[i].at, code->ops[i].at, &o->file, &o->line)) {
             o->executions = code->ops[i].executions;
             n++;
         }

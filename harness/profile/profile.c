@@ -147,9 +147,10 @@ static bool is_library(const char *path)
     return strstr(carm_symbols_file(path), ".so") != NULL || path[0] == '[';
 }
 
-/* "dot in solve loop solve.c:42 [libx.so]" of code at an offset. */
+/* "dot in solve loop solve.c:42 [libx.so]" of code at an offset.
+ * last  of a loop: offset of its last byte */
 static void name_row(const struct module *m, struct carm_profile_row *row, uint32_t function,
-                     uint64_t at)
+                     uint64_t at, uint64_t last)
 {
     char name[160] = "", inlined[160] = "", where[160] = "", file[128] = "";
     const struct carm_symbols_function *f = function_of(m, function);
@@ -157,11 +158,11 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
     if (m->symbols) {
         carm_symbols_name(name, sizeof name, m->symbols, f, at);
         if (row->kind == CARM_PROFILE_LOOP &&
-            *carm_symbols_inlined(inlined, sizeof inlined, m->symbols, at)) {
+            *carm_symbols_inlined(inlined, sizeof inlined, m->symbols, at, last)) {
             snprintf(inlined + strlen(inlined), sizeof inlined - strlen(inlined), " in ");
         }
         if (m->lines || row->kind == CARM_PROFILE_LOOP) {
-            carm_symbols_source(row->source, sizeof row->source, m->symbols, at);
+            carm_symbols_source(row->source, sizeof row->source, m->symbols, at, last);
         }
     }
     if (row->kind == CARM_PROFILE_LOOP && row->source[0]) {
@@ -215,7 +216,8 @@ static int body_of(struct builder *b, struct module *m, uint32_t function, uint6
     m->bodies[k].row = *row;
     m->nbodies++;
     const struct carm_symbols_function *f = function_of(m, function);
-    name_row(m, &b->profile->rows[*row], function, f ? f->begin : at);
+    at = f ? f->begin : at;
+    name_row(m, &b->profile->rows[*row], function, at, at);
     return 0;
 }
 
@@ -252,7 +254,7 @@ static int rows_of_loops(struct builder *b, struct module *m, struct carm_err *e
         rc = add_row(b, CARM_PROFILE_LOOP, "", &m->loops[i], err);
         if (!rc) {
             struct carm_profile_row *row = &b->profile->rows[m->loops[i]];
-            name_row(m, row, loop->function, loop->at);
+            name_row(m, row, loop->function, loop->at, loop->end - 1);
             row->irreducible = loop->irreducible;
             row->executions = loop->executions;
             row->entries_low = loop->entries_low;

@@ -398,17 +398,33 @@ static bool is_compilers(const char *file)
                     strstr(file, "/include/c++/"));
 }
 
-char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *m, uint64_t at)
+/* The functions, inlined ones too, and blocks with an address, from the innermost to the unit. dwarf_getscopes goes on
+ * behind an inlined function with the places of its definition; these are the places of its calls.
+ * out  to be freed
+ * returns their number */
+static int scopes_of(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **out)
+{
+    Dwarf_Die *scopes = NULL;
+    *out = NULL;
+    const int n =
+        dwarf_getscopes(unit, address, &scopes) > 0 ? dwarf_getscopes_die(&scopes[0], out) : 0;
+    free(scopes);
+    return n;
+}
+
+char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *m, uint64_t at,
+                           uint64_t last)
 {
     Dwarf_Addr address = 0;
     Dwarf_Die *scopes = NULL;
     Dwarf_Die *unit = unit_of(m, at, &address);
-    const int n = unit ? dwarf_getscopes(unit, address, &scopes) : 0;
+    const int n = unit ? scopes_of(unit, address, &scopes) : 0;
     dst[0] = '\0';
     for (int i = 0; i < n; i++) {
         const int tag = dwarf_tag(&scopes[i]);
         const char *name = tag == DW_TAG_inlined_subroutine ? dwarf_diename(&scopes[i]) : NULL;
-        if (name && is_compilers(dwarf_decl_file(&scopes[i]))) {
+        if (name && (is_compilers(dwarf_decl_file(&scopes[i])) ||
+                     dwarf_haspc(&scopes[i], address + (last - at)) != 1)) {
             continue;
         }
         if (name) {
@@ -422,29 +438,54 @@ char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_mod
     return dst;
 }
 
-/* The line of the innermost call of an inlined function that is in no file of the compiler's.
- * file, line  untouched where there is none */
-static void find_call(Dwarf_Die *unit, Dwarf_Addr address, const char **file, int *line)
+/* The line of the innermost call of inlined functions that is in no file of the compiler's, of functions with all of the
+ * code up to the last address.
+ * file, line  in: of the address; out: untouched where there is none */
+static void find_call(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Addr last, const char **file,
+                      int *line)
 {
     Dwarf_Die *scopes = NULL;
-    bool found = false;
-    const int n = dwarf_getscopes(unit, address, &scopes);
-    for (int i = 0; i < n && !found; i++) {
+    const char *now = *file;
+    const int n = scopes_of(unit, address, &scopes);
+    for (int i = 0; i < n; i++) {
         Dwarf_Attribute attribute;
         Dwarf_Word of_file = 0, of_line = 0;
         Dwarf_Files *files = NULL;
         size_t nfiles = 0;
-        if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine &&
-            dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &of_file) == 0 &&
+        if (dwarf_tag(&scopes[i]) != DW_TAG_inlined_subroutine) {
+            continue;
+        }
+        if (!is_compilers(now) && dwarf_haspc(&scopes[i], last) == 1) {
+            break;
+        }
+        if (dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &of_file) == 0 &&
             dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &of_line) == 0 &&
             dwarf_getsrcfiles(unit, &files, &nfiles) == 0 && of_file < nfiles) {
-            const char *name = dwarf_filesrc(files, of_file, NULL, NULL);
-            found = name && !is_compilers(name);
-            *file = found ? name : *file;
-            *line = found ? (int)of_line : *line;
+            now = dwarf_filesrc(files, of_file, NULL, NULL);
+            *line = now && !is_compilers(now) ? (int)of_line : *line;
+            *file = now && !is_compilers(now) ? now : *file;
         }
     }
     free(scopes);
+}
+
+/* The first line of code that is in no file of the compiler's. Compilers do not always say which call code of an inlined
+ * function is of.
+ * file, line  untouched where there is none */
+static void find_own(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Addr last, const char **file,
+                     int *line)
+{
+    enum { BYTES_MAX = 4096 };
+    const Dwarf_Addr end = last - address < BYTES_MAX ? last : address + BYTES_MAX;
+    for (Dwarf_Addr at = address; at <= end && is_compilers(*file); at++) {
+        Dwarf_Line *entry = dwarf_getsrc_die(unit, at);
+        const char *name = entry ? dwarf_linesrc(entry, NULL, NULL) : NULL;
+        int number = 0;
+        if (name && !is_compilers(name) && dwarf_lineno(entry, &number) == 0 && number > 0) {
+            *file = name;
+            *line = number;
+        }
+    }
 }
 
 char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
@@ -460,8 +501,8 @@ char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module
     return dst;
 }
 
-bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, const char **file,
-                       int *line)
+bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, uint64_t last,
+                       const char **file, int *line)
 {
     Dwarf_Addr address = 0;
     Dwarf_Die *unit = unit_of(module, at, &address);
@@ -470,8 +511,9 @@ bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, co
     if (!*file || dwarf_lineno(entry, line) != 0 || *line <= 0) {
         return false;
     }
-    if (is_compilers(*file)) {
-        find_call(unit, address, file, line);
+    if (is_compilers(*file) || last != at) {
+        find_call(unit, address, address + (last - at), file, line);
+        find_own(unit, address, address + (last - at), file, line);
     }
     return true;
 }
@@ -487,12 +529,12 @@ uint64_t carm_symbols_line_bytes(const struct carm_symbols_module *module)
 }
 
 char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,
-                          uint64_t at)
+                          uint64_t at, uint64_t last)
 {
     const char *file = NULL;
     int line = 0;
     dst[0] = '\0';
-    if (carm_symbols_line(module, at, &file, &line)) {
+    if (carm_symbols_line(module, at, last, &file, &line)) {
         snprintf(dst, size, "%s:%d", carm_symbols_file(file), line);
     }
     return dst;

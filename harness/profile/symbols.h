@@ -44,24 +44,26 @@ size_t carm_symbols_functions(const struct carm_symbols_module *module,
 char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
                         const struct carm_symbols_function *function, uint64_t at);
 
+/* In the following, `last` is the offset of the last byte of the code that is meant, a loop's; = at: one instruction. An
+ * inlined function is named only where it has both, so that a loop is not named after a function that it calls first. */
+
 /* The name of the innermost function that was inlined at an offset, intrinsics and the C++ library's apart; "" =
  * none. returns dst */
 char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *module,
-                           uint64_t at);
+                           uint64_t at, uint64_t last);
 
-/* The line of source of the instruction at an offset, with the file's path; of an inlined intrinsic, the line of its
- * call. file: borrowed from the symbols
+/* The line of source of the instruction at an offset, with the file's path; of an inlined intrinsic, or of a function
+ * without the last byte, the line of its call. file: borrowed from the symbols
  * returns false where it is not known */
-bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, const char **file,
-                       int *line);
+bool carm_symbols_line(const struct carm_symbols_module *module, uint64_t at, uint64_t last,
+                       const char **file, int *line);
 
 /* Bytes of the module's own debug file, which are read for the first line; 0 = it has none. */
 uint64_t carm_symbols_line_bytes(const struct carm_symbols_module *module);
 
-/* "solve.c:42" without folders; "" = not known. Of an intrinsic or a function of the C++ library that was inlined:
- * the line of its call. returns dst */
+/* carm_symbols_line as "solve.c:42" without folders; "" = not known. returns dst */
 char *carm_symbols_source(char *dst, size_t size, const struct carm_symbols_module *module,
-                          uint64_t at);
+                          uint64_t at, uint64_t last);
 
 /* "libopenblas.so.0" of a path. */
 const char *carm_symbols_file(const char *path);

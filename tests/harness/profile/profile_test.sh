@@ -249,6 +249,62 @@ for want in [(m, 1, m, 8 * m), (m, 1, 2 * m, 32 * m), (m, 1, 8 * m, 32 * m), (m,
 loop(run, "^hot_library loop [+]0x.* .libhot.so.", m, 1, 5, 2, 8)'
 ok "a stripped program"
 
+# A loop that begins with code of an inlined function is not that function's; a loop of the C++ library, of functions inlined
+# into one another, is at the line of the user's call.
+cat >"$tmp/nest.cc" <<'END'
+#include <map>
+#include <stdlib.h>
+static volatile unsigned char bytes[64];
+static inline __attribute__((always_inline)) unsigned next(unsigned x)
+{
+    unsigned s = x;
+    s ^= s << 13;
+    return s + bytes[s % 64];
+}
+__attribute__((noinline)) unsigned beyond(unsigned x) { return x + bytes[0]; }
+__attribute__((noinline)) unsigned outer(unsigned n)
+{
+    unsigned s = 1;
+    do {
+        s = next(s);  // the loop begins here
+        s = beyond(s);
+    } while (--n);
+    return s;
+}
+typedef std::map<unsigned, unsigned> map;
+__attribute__((noinline)) unsigned search(const map &m, unsigned n)
+{
+    unsigned s = 0;
+    for (unsigned i = 0; i < n; i++) {
+        s += m.lower_bound(i % 1000)->second;  // and this one is in the library
+    }
+    return s;
+}
+int main(int, char **argv)
+{
+    map m;
+    for (unsigned i = 0; i < 1000; i++) {
+        m.emplace(i, i);
+    }
+    return (int)(outer(atoi(argv[1])) + search(m, 100000)) < 0;
+}
+END
+# shellcheck disable=SC2086 # words
+if [ "$template" ] && c++ $flags -o "$tmp/nest" "$tmp/nest.cc" 2>"$tmp/err"; then
+    run -q --min-share 0 --json "$tmp/json" "$tmp/nest" 1000000
+    check '
+begins = open(sys.argv[1].replace("json", "nest.cc")).read().split("\n")
+line = lambda words: 1 + next(i for i, text in enumerate(begins) if words in text)
+if part(run, "^outer.unsigned int. loop", "loop", 1000000)["source"] != "nest.cc:%d" % line("the loop begins"):
+    sys.exit("the loop is the outer function\x27s")
+inner = [p for p in run["parts"] if p["kind"] == "loop" and p["name"].startswith("search") and p["iterations"] > 300000]
+if not inner or any(p["source"] != "nest.cc:%d" % line("in the library") for p in inner):
+    sys.exit("the search is at the line of its call: %s" % [p["name"] for p in inner])'
+    ok "loops are at lines of the program's own, not at those of inlined functions"
+else
+    skip "lines of loops with inlined functions" "no C++ compiler"
+fi
+
 # shellcheck disable=SC2086 # words
 ${CC:-cc} $flags -shared -fPIC -o "$tmp/liba.so" "$here/hot_library.c" && cp "$tmp/liba.so" "$tmp/libb.so" &&
     ${CC:-cc} $flags -o "$tmp/more" "$here/hot_more.c" -ldl 2>>"$tmp/err"
