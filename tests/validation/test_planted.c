@@ -2,12 +2,22 @@
 /* A whole build and a whole validation on a fake machine: the functions of harness/machine/measure.h and team.h
  * stand here, with a bandwidth for each level, a peak for each operation and a speed for each code. The model
  * must have them, and the points of the validation must lie on the model. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "harness/place/host.h"
 #include "harness/machine/measure.h"
 #include "models/roofline.h"
 #include "models/scaling.h"
+#include "models/latency.h"
 #include "tests/unit.h"
 #include "validation/count.h"
+#include "validation/latency/latency.h"
+#include "validation/roofs/ceilings.h"
+#include "validation/roofs/numa.h"
 #include "validation/roofs/run.h"
 #include "validation/validate/run.h"
 
@@ -18,6 +28,8 @@ enum { THREADS = 4, LEVELS = 4 };
 
 static const char machine[] = "pack:1 numa:1 l3:1(size=8388608) core:4 l2:1(size=1048576) "
                               "l1:1(size=49152) pu:1";
+static const char two_nodes[] = "pack:2 [numa(memory=1GB)] l3:1(size=8388608) core:2 "
+                                "l2:1(size=1048576) l1:1(size=49152) pu:1";
 static const char *const names[LEVELS] = {"L1", "L2", "L3", "DRAM"};
 /* byte/s of one thread and of all four; the last cache and memory are shared */
 static const double bandwidth[2][LEVELS] = {{200e9, 100e9, 40e9, 20e9},
@@ -59,6 +71,73 @@ static size_t level_of(uint64_t set_bytes, int threads)
     return set_bytes <= MIB ? 1 : set_bytes * (uint64_t)threads <= 8 * MIB ? 2 : 3;
 }
 
+/* Pages of the two nodes: those of the buffers that were bound last. */
+static struct {
+    int bound;      /* node; 2 = both in turn, -1 = not bound */
+    int elsewhere;  /* of 64 pages, how many are on another node */
+    bool forbidden; /* to bind memory */
+    int only_first; /* node whose latency is not known; -1 = none */
+} pages = {.bound = -1, .only_first = -1};
+
+/* In place of the library's: the calls about pages. */
+long syscall(long number, ...)
+{
+    long a[6];
+    va_list args;
+    va_start(args, number);
+    for (int i = 0; i < 6; i++) {
+        a[i] = va_arg(args, long);
+    }
+    va_end(args);
+    if (number == SYS_mbind) {
+        const unsigned long mask = *(const unsigned long *)a[3]; // NOLINT: the call's own address
+        if (pages.forbidden) {
+            errno = EPERM;
+            return -1;
+        }
+        assert_int_equal(a[2], mask == 3 ? MPOL_INTERLEAVE : MPOL_BIND);
+        pages.bound = (int)mask - 1;
+        return 0;
+    }
+    if (number == SYS_move_pages) {
+        assert_int_equal(a[1], 64);
+        for (int i = 0; i < 64; i++) {
+            ((int *)a[4])[i] = i < pages.elsewhere ? 1 - pages.bound : pages.bound; // NOLINT
+        }
+        return 0;
+    }
+    static long (*real)(long, ...);
+    void *const found = dlsym(RTLD_NEXT, "syscall");
+    memcpy(&real, &found, sizeof real);
+    return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Memory of the other node is half as fast, of both three quarters. */
+static double nearness(const struct carm_team *team)
+{
+    const int node = carm_topo_node_of(team->topo, team->topo->order[0]);
+    return pages.bound < 0 ? 1.0 : pages.bound == 2 ? 0.75 : pages.bound == node ? 1.0 : 0.5;
+}
+
+int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency *out,
+                    struct carm_err *failure)
+{
+    const bool near = carm_topo_node_of(run->host->topo, run->host->topo->order[0]) == node;
+    (void)failure;
+    assert_int_equal(run->team->n, 1);
+    assert_true(run->options.quick && run->options.memory_bytes == UINT64_C(1) << 30);
+    const double s = near ? 100e-9 : 180e-9;
+    *out = (struct carm_latency){.seconds = s,
+                                 .ci95 = {0.9 * s, 1.1 * s},
+                                 .page_bytes = 2 * MIB,
+                                 .disturbed = near && node == pages.only_first};
+    if (node == pages.only_first) {
+        out->seconds = near ? s : 0.0;
+        (void)snprintf(out->note, sizeof out->note, "a note of node %d", node);
+    }
+    return 0;
+}
+
 static struct {
     size_t runs, teams;
     uint64_t largest; /* working set of all threads together */
@@ -83,7 +162,8 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     *m = (struct carm_measurement){.code = code, .threads = team->n, .shape = *shape};
     m->bytes = work * bytes;
     m->flops = work * (double)code->account.flops;
-    const double slope = bandwidth_of(level_of(set, team->n), team->n);
+    const size_t level = level_of(set, team->n);
+    const double slope = bandwidth_of(level, team->n) * (level == 3 ? nearness(team) : 1.0);
     const double s = fmax(m->bytes / (slope * share), m->flops / (peak(code) * team->n * share));
     m->seconds = (struct carm_stats){
         .n = reps, .median = s, .ci_lo = s, .ci_hi = s, .min = s, .p5 = s, .p95 = s, .max = s};
@@ -147,7 +227,8 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
     team->workers = calloc((size_t)n, sizeof *team->workers);
     assert_non_null(team->workers);
     for (int i = 0; i < n; i++) {
-        team->workers[i] = (struct carm_worker){.team = team, .buffer = {.bytes = bytes[i]}};
+        team->workers[i] =
+            (struct carm_worker){.team = team, .buffer = {.bytes = bytes[i], .touched = bytes[i]}};
     }
     seen.teams++;
     *out = team;
@@ -255,9 +336,10 @@ double carm_contended_add_seconds(struct carm_team *team, int other)
     return team->n > other ? 10e-9 : 0.0;
 }
 
-static struct carm_model *build(struct carm_build_config *config, struct carm_build_words words,
-                                struct carm_host *host)
+static struct carm_model *build_on(const char *of, struct carm_build_config *config,
+                                   struct carm_build_words words, struct carm_host *host)
 {
+    struct carm_build_outlook outlook;
     const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_build_done done = {.reps = 0};
     struct carm_model *model = NULL;
@@ -266,7 +348,7 @@ static struct carm_model *build(struct carm_build_config *config, struct carm_bu
     static struct carm_observer observer; /* shows nothing */
     *host = (struct carm_host){.clock = {.tsc_hz = clock_hz, .synchronous = true},
                                .observer = &observer};
-    assert_ok(carm_topo_open(&host->topo, machine, NULL, &err));
+    assert_ok(carm_topo_open(&host->topo, of, NULL, &err));
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         host->cpu.isa[i] = i != CARM_AVX512;
     }
@@ -278,14 +360,28 @@ static struct carm_model *build(struct carm_build_config *config, struct carm_bu
     words.reps = "256";
     words.latency = "no";
     words.scaling = "yes";
-    fail_if(carm_build_configure(config, &words, &host->cpu, host->topo, &err) != 0 ||
-                carm_build_run(config, host, &counter, NULL, &model, &done, &err) != 0,
-            "%s", err.text);
+    assert_ok(carm_build_configure(config, &words, &host->cpu, host->topo, &err));
+    carm_build_foresee(config, host, &outlook);
+    assert_ok(carm_build_run(config, host, &counter, NULL, &model, &done, &err));
+    /* as was foreseen: the roofs, and the time by what each step is said to take */
+    size_t roofs = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        roofs += model->roofs[i].nmemory + model->roofs[i].ncompute;
+    }
+    assert_true(words.levels || roofs == outlook.roofs); /* all levels are foreseen */
+    assert_near(observer.total, outlook.seconds, 1e-9);
+    assert_true(words.levels || fabs(observer.done / observer.total - 1.0) < 0.05);
     assert_int_equal(seen.teams, 0);
     assert_true(seen.below_room);
     assert_int_equal(done.missing, 0);
     assert_int_equal(done.reps, 256);
     return model;
+}
+
+static struct carm_model *build(struct carm_build_config *config, struct carm_build_words words,
+                                struct carm_host *host)
+{
+    return build_on(machine, config, words, host);
 }
 
 /* The highest speed of the candidates for a roof. */
@@ -548,6 +644,90 @@ TEST(ceilings_without_memory)
     }
     assert_true(traffic > 0);
     carm_model_free(m);
+    carm_topo_close(host.topo);
+}
+
+/* Two nodes of two cores each: to each memory from each, and interleaved. */
+TEST(memory_domains_are_measured)
+{
+    struct carm_build_config config;
+    struct carm_host host;
+    struct carm_build_plan plan;
+    struct carm_err none = {""};
+    struct carm_model *m =
+        build_on(two_nodes, &config,
+                 (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1"}, &host);
+    assert_ok(carm_build_plan_open(&plan, &config, &host.cpu, &err));
+    const struct carm_build b = {.config = &config,
+                                 .plan = &plan,
+                                 .cpu = &host.cpu,
+                                 .topo = host.topo,
+                                 .clock = &host.clock,
+                                 .observer = host.observer,
+                                 .last = UINT64_MAX,
+                                 .reps = 256};
+    const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", THREADS);
+    const struct carm_memory_roof *dram = carm_roofs_find_memory(r, "DRAM", "2:1");
+    assert_non_null(dram);
+    for (int how = 0; how < 4;
+         how++) { /* as asked for; 4 of 64 pages elsewhere; forbidden; notes of latencies */
+        pages.elsewhere = how == 1 ? 4 : 0;
+        pages.forbidden = how == 2;
+        pages.only_first = how == 3 ? 1 : -1;
+        pages.bound = -1;
+        free(m->numa);
+        free(m->numa_nodes);
+        m->nnuma = m->nnuma_nodes = 0;
+        assert_ok(carm_build_measure_numa(&b, &host, m, &none));
+        assert_string_equal(none.text, "");
+        assert_int_equal(seen.teams, 0);
+        assert_int_equal(m->nnuma, 5);
+        assert_int_equal(m->nnuma_nodes, 2);
+        for (int i = 0; i < 2; i++) {
+            assert_true(m->numa_nodes[i].node == i && m->numa_nodes[i].cores == 2 &&
+                        m->numa_nodes[i].memory_bytes > 0);
+        }
+        for (int from = -1; from < 2; from++) {
+            for (int to = from < 0 ? -1 : 0; to < (from < 0 ? 0 : 2); to++) {
+                const struct carm_numa_pair *p = carm_numa_find(m, from, to);
+                const bool all = from < 0, far = from != to;
+                assert_non_null(p);
+                assert_int_equal(p->threads, all ? 4 : 2);
+                assert_near(p->seconds,
+                            all || (how == 3 && to == 1 && far) ? 0.0
+                            : far                               ? 180e-9
+                                                                : 100e-9,
+                            1e-15);
+                assert_int_equal(p->page_bytes, p->seconds > 0.0 ? 2 * MIB : 0);
+                if (how == 2) {
+                    assert_near(p->bandwidth, 0.0, 0.0);
+                    assert_non_null(strstr(p->note, "cannot ask for memory of NUMA node"));
+                    assert_int_equal(p->working_set_bytes, 0);
+                    continue;
+                }
+                const struct carm_code *code = carm_image_find(plan.image, p->code);
+                assert_non_null(code);
+                const double most = bandwidth_of(3, p->threads) * (all ? 0.75 : far ? 0.5 : 1.0);
+                assert_near(p->bandwidth / (most * speed(code) * carm_build_traffic_share(code)),
+                            1.0, 1e-6);
+                assert_true(p->bandwidth_ci95.lo <= p->bandwidth &&
+                            p->bandwidth <= p->bandwidth_ci95.hi &&
+                            p->bandwidth_ci95.lo > 0.9 * p->bandwidth &&
+                            p->bandwidth_ci95.hi < 1.1 * p->bandwidth);
+                /* as much for each last cache */
+                assert_near((double)p->working_set_bytes / (double)dram->working_set_bytes,
+                            all ? 1.0 : 0.5, 0.01);
+                const bool moved = how == 1 && !all, noted = how == 3 && to == 1;
+                assert_string_equal(p->note, moved   ? "only 94% of the pages lie there"
+                                             : noted ? "a note of node 1"
+                                                     : "");
+                assert_int_equal(p->disturbed, moved || (noted && !far));
+            }
+        }
+    }
+    carm_model_free(m);
+    pages.bound = -1;
+    carm_build_plan_close(&plan);
     carm_topo_close(host.topo);
 }
 

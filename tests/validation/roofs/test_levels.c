@@ -259,8 +259,10 @@ TEST(a_late_end_needs_the_fastest_rounds)
                                  : x <= size[2] ? 2
                                  : x <= size[3] ? 3
                                                 : 4;
-            *p = (struct carm_series){
-                .shared = true, .work = x, .shape = {.windows = 1, .window_bytes = (uint64_t)x}};
+            *p = (struct carm_series){.shared = true,
+                                      .clock_hz = &set.clock_hz,
+                                      .work = x,
+                                      .shape = {.windows = 1, .window_bytes = (uint64_t)x}};
             for (p->n = 0; p->n < 4; p->n++) {
                 p->rounds[p->n] =
                     (struct carm_round){.rate = (p->n == 2 && seldom ? full : slowed)[level] *
