@@ -90,6 +90,14 @@ void carm_say(const char *head, const char *fmt, va_list ap)
     free(lines);
 }
 
+void carm_say_line(const char *head, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    carm_say(head, fmt, ap);
+    va_end(ap);
+}
+
 int carm_say_error(int code, const char *fmt, ...)
 {
     va_list ap;

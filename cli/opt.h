@@ -130,6 +130,9 @@ int carm_say_width(void);
  * 100 columns or its own width. */
 __attribute__((format(printf, 2, 0))) void carm_say(const char *head, const char *fmt, va_list ap);
 
+/* The same with the arguments themselves. */
+__attribute__((format(printf, 2, 3))) void carm_say_line(const char *head, const char *fmt, ...);
+
 /* Prints "carm: <sentence>" to standard error and returns code. */
 __attribute__((format(printf, 2, 3))) int carm_say_error(int code, const char *fmt, ...);
 

@@ -60,24 +60,8 @@ static const struct carm_opt report_options[] = {
 static int parse_report(const struct carm_fleet_words *words, struct carm_fleet_options *o,
                         struct carm_err *err)
 {
-    *o = (struct carm_fleet_options){.ceilings = words->ceilings != NULL,
-                                     .share = carm_threads_share,
-                                     .fdr = 0.01,
-                                     .min_share = 0.01};
-    if (words->npaths == 0) {
-        return carm_fail(
-            err, CARM_EINVAL,
-            "name folders or files with models: carm fleet report models, or carm fleet "
-            "report fleet.jsonl");
-    }
-    if (!carm_number_percent(words->fdr, &o->fdr) || o->fdr <= 0.0) {
-        return carm_fail(err, CARM_EINVAL, "--fdr needs a percentage above 0, such as 1");
-    }
-    if (!carm_number_percent(words->min_percent, &o->min_share)) {
-        return carm_fail(err, CARM_EINVAL,
-                         "--min-percent needs a percentage from 0 to below 100, such as 1");
-    }
-    return words->output ? carm_report_check_output(words->output, err) : 0;
+    const int rc = carm_fleet_parse(words, "report", o, err);
+    return rc || !words->output ? rc : carm_report_check_output(words->output, err);
 }
 
 static int write_page(const struct carm_fleet_words *words, const struct carm_fleet_report *report,

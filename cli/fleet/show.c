@@ -33,22 +33,18 @@ static bool csv_is_output(const struct carm_fleet_words *words)
     return words->csv && strcmp(words->csv, "-") == 0;
 }
 
-static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *page,
-                 struct carm_err *err)
+int carm_fleet_parse(const struct carm_fleet_words *words, const char *command,
+                     struct carm_fleet_options *o, struct carm_err *err)
 {
-    struct carm_fleet_options *o = &page->options;
-    page->top = 20;
-    page->roof = words->roof;
-    page->suspects = words->suspects != NULL;
-    page->ascii = words->ascii || !carm_screen_utf8();
     *o = (struct carm_fleet_options){.ceilings = words->ceilings != NULL,
                                      .share = carm_threads_share,
                                      .fdr = 0.01,
                                      .min_share = 0.01};
     if (words->npaths == 0) {
         return carm_fail(err, CARM_EINVAL,
-                         "name folders or files with models: carm fleet show models, or carm fleet "
-                         "show fleet.jsonl");
+                         "name folders or files with models: carm fleet %s models, or carm fleet "
+                         "%s fleet.jsonl",
+                         command, command);
     }
     if (!carm_number_percent(words->fdr, &o->fdr) || o->fdr <= 0.0) {
         return carm_fail(err, CARM_EINVAL, "--fdr needs a percentage above 0, such as 1");
@@ -56,6 +52,20 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
     if (!carm_number_percent(words->min_percent, &o->min_share)) {
         return carm_fail(err, CARM_EINVAL,
                          "--min-percent needs a percentage from 0 to below 100, such as 1");
+    }
+    return 0;
+}
+
+static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *page,
+                 struct carm_err *err)
+{
+    page->top = 20;
+    page->roof = words->roof;
+    page->suspects = words->suspects != NULL;
+    page->ascii = words->ascii || !carm_screen_utf8();
+    const int rc = carm_fleet_parse(words, "show", &page->options, err);
+    if (rc) {
+        return rc;
     }
     if (!parse_count(words->group, 1, &page->group)) {
         return carm_fail(err, CARM_EINVAL, "--group needs the number of a group, such as 1");

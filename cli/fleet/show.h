@@ -39,6 +39,10 @@ struct carm_fleet_page {
     bool ascii;
 };
 
+/* The options on judging, and whether there are paths. command: "show" or "report" */
+int carm_fleet_parse(const struct carm_fleet_words *words, const char *command,
+                     struct carm_fleet_options *o, struct carm_err *err);
+
 /* Reads, judges and prints.
  * returns 0; -CARM_EINVAL (misuse); -CARM_EIO; -CARM_EFORMAT (nothing to judge, or a broken file under
  * --strict, after the rest was printed); -CARM_ENOMEM */

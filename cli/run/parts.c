@@ -47,14 +47,6 @@ static double intensity_of(double operations, double bytes)
     return bytes > 0.0 ? operations / bytes : bytes == 0.0 && operations > 0.0 ? INFINITY : -1.0;
 }
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    carm_say("", fmt, ap);
-    va_end(ap);
-}
-
 /* A row of the table, which is never wrapped. */
 /* name  of the part, last in the row */
 __attribute__((format(printf, 2, 3))) static void say_row(const char *name, const char *fmt, ...)
@@ -200,12 +192,15 @@ static void show_twice(const struct carm_profile *profile)
         most = fmax(most, profile->rows[i].spread);
     }
     if (profile->counted_twice && far) {
-        say("counted twice: %zu row%s differ%s by more than %.0f%% from one counted run to the other",
+        carm_say_line(
+            "",
+            "counted twice: %zu row%s differ%s by more than %.0f%% from one counted run to the other",
             far, far == 1 ? "" : "s", far == 1 ? "s" : "", 100.0 * CARM_PROFILE_SPREAD);
     } else if (profile->counted_twice) {
-        say(most > 0.0 ? "counted twice: the rows agree within %.2g%%"
-                       : "counted twice: the rows agree exactly",
-            100.0 * most);
+        carm_say_line("",
+                      most > 0.0 ? "counted twice: the rows agree within %.2g%%"
+                                 : "counted twice: the rows agree exactly",
+                      100.0 * most);
     }
 }
 
@@ -217,7 +212,7 @@ static void show_kinds(const struct carm_profile *profile)
         const struct carm_profile_row *row = &profile->rows[i];
         char text[96], name[256];
         if (row->share >= large && *carm_run_kinds_text(text, sizeof text, row)) {
-            say("%s: %s", carm_run_name_cut(name, sizeof name, row, 64), text);
+            carm_say_line("", "%s: %s", carm_run_name_cut(name, sizeof name, row, 64), text);
         }
     }
 }
@@ -232,12 +227,16 @@ static void show_core(const struct carm_run *run, const struct carm_model *model
     }
     const double usual = model && model->nroofs ? model->roofs[0].clock_hz : 0.0;
     if (carm_run_has_company(run, &core)) {
-        say("in %.0f%% of %zu looks something else ran on the other hardware thread of its core: loops "
+        carm_say_line(
+            "",
+            "in %.0f%% of %zu looks something else ran on the other hardware thread of its core: loops "
             "that need the core itself may take up to twice as long. Run it again when that is quiet",
             100.0 * core.shared, run->samples.looks.n);
     }
     if (usual > 0.0 && fabs(core.clock_hz / usual - 1.0) > apart) {
-        say("its core ran at %.2f GHz (%.2f to %.2f), and at %.2f when the model was built: limits of "
+        carm_say_line(
+            "",
+            "its core ran at %.2f GHz (%.2f to %.2f), and at %.2f when the model was built: limits of "
             "the core are at the clock of the run",
             1e-9 * core.clock_hz, 1e-9 * core.slowest, 1e-9 * core.fastest, 1e-9 * usual);
     }
@@ -247,17 +246,19 @@ void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *
                          const struct carm_model *model, const char *why)
 {
     if (run->has_samples && run->samples.lost) {
-        say("%llu samples were lost: the buffers were full", (unsigned long long)run->samples.lost);
+        carm_say_line("", "%llu samples were lost: the buffers were full",
+                      (unsigned long long)run->samples.lost);
     }
     show_core(run, model);
     show_twice(profile);
     show_kinds(profile);
     if (run->has_samples && run->samples.preloaded) {
-        say("samples by a preloaded timer, as perf_event_open is not allowed here: static and "
-            "set-user-id programs have none");
+        carm_say_line(
+            "", "samples by a preloaded timer, as perf_event_open is not allowed here: static and "
+                "set-user-id programs have none");
     }
     if (run->has_samples && run->samples.incomplete[0]) {
-        say("%s", run->samples.incomplete);
+        carm_say_line("", "%s", run->samples.incomplete);
     }
     const double seen = run->has_samples
                             ? (double)(run->samples.total + run->samples.lost) * run->samples.period
@@ -267,11 +268,15 @@ void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *
                               ? 0.5 * (double)run->samples.begun * run->samples.period
                               : 0.0;
     if (run->samples.begun > 1 && missed > 0.05 * ran) { /* also where no sample came at all */
-        say("%llu threads and processes began, and the samples see little of one that runs shorter than "
+        carm_say_line(
+            "",
+            "%llu threads and processes began, and the samples see little of one that runs shorter than "
             "%.2g ms: --hz %d sees more of them",
             (unsigned long long)run->samples.begun, 1e3 * run->samples.period, CARM_SAMPLE_HZ_MAX);
     } else if (profile->has_time && seen < 0.8 * ran && ran > 0.2) {
-        say("the samples saw %.0f%% of the program's processor time: %s or a virtual machine without "
+        carm_say_line(
+            "",
+            "the samples saw %.0f%% of the program's processor time: %s or a virtual machine without "
             "processor time may hide the rest",
             100.0 * seen / ran,
             run->samples.preloaded ? "programs that it starts (static, set-user-id, with an "
@@ -279,7 +284,7 @@ void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *
                                    : "a set-user-id program");
     }
     if (!model && profile->has_time) {
-        say("not placed: %s", why);
+        carm_say_line("", "not placed: %s", why);
     }
 }
 
@@ -287,11 +292,11 @@ static void advise(const struct showing *of, size_t i, const struct carm_run_pla
 {
     const struct carm_profile_row *part = &of->profile->rows[i];
     char text[CARM_PLACE_ADVICE_MAX + 256], reuse[160] = "";
-    say("%.1f%% %s: %s", 100.0 * part->share, part->name,
-        carm_hot_advice(text, sizeof text, &s->hot, part->share));
+    carm_say_line("", "%.1f%% %s: %s", 100.0 * part->share, part->name,
+                  carm_hot_advice(text, sizeof text, &s->hot, part->share));
     if (s->has_levels) {
         carm_run_reuse(reuse, sizeof reuse, of->levels, i);
-        say("      %s%s%s", s->levels.advice, reuse[0] ? "; " : "", reuse);
+        carm_say_line("", "      %s%s%s", s->levels.advice, reuse[0] ? "; " : "", reuse);
     }
 }
 

@@ -13,14 +13,6 @@
 #include "harness/profile/symbols.h"
 #include "harness/translate/modules.h"
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    carm_say("", fmt, ap);
-    va_end(ap);
-}
-
 /* Behind the function's name: " loop FILE:LINE", " loop +0x40 [libx.so]" or " [libx.so]" */
 static char *place_in(char *name, const char *source)
 {
@@ -156,20 +148,23 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         stride_text(stride, sizeof stride, of);
     }
     if (row->share < large) {
-        say("%s. No loop or function has more than %.0f%% of it: time is spread over many", time,
-            100.0 * row->share);
+        carm_say_line(
+            "", "%s. No loop or function has more than %.0f%% of it: time is spread over many",
+            time, 100.0 * row->share);
         return;
     }
     const char *for_program = v->measured ? " for the program, measured" : " for the program";
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
     if (unknown && (v->second == CARM_LIMIT_UNKNOWN || v->explains < CARM_VERDICT_PATTERN)) {
-        say("%s. %.0f%%%s in %s: what limits it is not known%s%s", time, 100.0 * row->share,
-            of_time, name, v->nadvice ? "; may help: " : "",
-            advice_text(advice, sizeof advice, v, rows, row));
+        carm_say_line("", "%s. %.0f%%%s in %s: what limits it is not known%s%s", time,
+                      100.0 * row->share, of_time, name, v->nadvice ? "; may help: " : "",
+                      advice_text(advice, sizeof advice, v, rows, row));
         return;
     }
     if (unknown) {
-        say("%s. %.0f%%%s in %s, %slimited by %s for %.0f%% of its time%s, the rest is not "
+        carm_say_line(
+            "",
+            "%s. %.0f%%%s in %s, %slimited by %s for %.0f%% of its time%s, the rest is not "
             "known%s%s%s%s%s",
             time, 100.0 * row->share, of_time, name, v->estimate ? "which may be " : "",
             carm_limit_words(v->second), 100.0 * v->explains, stride,
@@ -179,14 +174,15 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             v->nadvice && gains ? for_program : "");
         return;
     }
-    say("%s. %.0f%%%s in %s, %slimited by %s%s%s%s%s%s%s", time, 100.0 * row->share, of_time, name,
-        v->estimate ? "which may be " : "",
+    carm_say_line(
+        "", "%s. %.0f%%%s in %s, %slimited by %s%s%s%s%s%s%s", time, 100.0 * row->share, of_time,
+        name, v->estimate ? "which may be " : "",
         carm_verdict_limited_by(limit, sizeof limit, &kept) + (v->estimate ? strlen("maybe ") : 0),
         stride, v->nadvice ? ": " : "", advice_text(advice, sizeof advice, v, rows, row),
         gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
         gains ? for_program : "");
     if (*of->enough) {
-        say("%s", of->enough);
+        carm_say_line("", "%s", of->enough);
     }
 }
 
@@ -207,7 +203,8 @@ static void show_causes(const struct carm_profile *profile, const struct carm_ru
         }
     }
     if (*text) {
-        say("all together: %s; not known %.0f%%", text, 100.0 * fmax(0.0, 1.0 - known));
+        carm_say_line("", "all together: %s; not known %.0f%%", text,
+                      100.0 * fmax(0.0, 1.0 - known));
     }
 }
 

@@ -17,14 +17,7 @@ static void put(const char *text)
     fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
 }
 
-/* A sentence below a row, wrapped on terminals. */
-__attribute__((format(printf, 1, 2))) static void say_below(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    carm_say("         ", fmt, ap);
-    va_end(ap);
-}
+static const char margin[] = "         "; /* what a sentence below a row begins with */
 
 /* "1.8x" */
 static const char *times(char *dst, size_t size, double gain)
@@ -94,7 +87,7 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
              times(program, sizeof program, change->program), sure);
     put(text);
     if (!says_little || (kind == CARM_WHATIF_L1 && change->at_least)) {
-        say_below("%s", advice);
+        carm_say_line(margin, "%s", advice);
     }
 }
 
@@ -106,7 +99,7 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
              loop->nest ? " nest" : "");
     put(text);
     if (loop->why[0]) {
-        say_below("not tried: %s", loop->why);
+        carm_say_line(margin, "not tried: %s", loop->why);
         return;
     }
     for (int k = 0; k < CARM_WHATIF_KINDS; k++) {
@@ -121,7 +114,7 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
             put_words(words, sizeof words, loop, (enum carm_whatif_kind)k);
             snprintf(text, sizeof text, "%5s  %-42s %9s", "", words, "not known");
             put(text);
-            say_below("%.200s", c->why);
+            carm_say_line(margin, "%.200s", c->why);
         }
     }
 }

@@ -206,24 +206,9 @@ static const struct {
 static const char any_remedy[] =
     "choose a metal or dedicated-host size, or ask the host's administrator for a virtual PMU";
 
-__attribute__((format(printf, 2, 3))) static void put_reason(struct carm_pmu_verdict *v,
-                                                             const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(v->reason, sizeof v->reason, fmt, ap);
-    va_end(ap);
-}
-
-__attribute__((format(printf, 2, 3))) static void put_remedy(struct carm_pmu_verdict *v,
-                                                             const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(v->remedy, sizeof v->remedy, fmt, ap);
-    va_end(ap);
-}
-
+/* v: the verdict */
+#define PUT_REASON(v, ...) carm_text_format((v)->reason, sizeof(v)->reason, __VA_ARGS__)
+#define PUT_REMEDY(v, ...) carm_text_format((v)->remedy, sizeof(v)->remedy, __VA_ARGS__)
 #define ADD_NOTE(verdict, ...) \
     carm_text_list((verdict)->note, sizeof(verdict)->note, "; ", __VA_ARGS__)
 
@@ -231,16 +216,16 @@ static void blame_hypervisor(const struct carm_pmu_facts *f, struct carm_pmu_ver
 {
     for (size_t i = 0; i < sizeof hypervisors / sizeof *hypervisors; i++) {
         if (strcmp(f->hypervisor, hypervisors[i].signature) == 0) {
-            put_reason(v,
+            PUT_REASON(v,
                        "the hypervisor (%s) does not expose performance counters to this machine",
                        hypervisors[i].name);
-            put_remedy(v, "%s", hypervisors[i].remedy);
+            PUT_REMEDY(v, "%s", hypervisors[i].remedy);
             return;
         }
     }
-    put_reason(v, "the hypervisor (\"%s\") does not expose performance counters to this machine",
+    PUT_REASON(v, "the hypervisor (\"%s\") does not expose performance counters to this machine",
                f->hypervisor);
-    put_remedy(v, "%s", any_remedy);
+    PUT_REMEDY(v, "%s", any_remedy);
 }
 
 static void blame_no_pmu(const struct carm_pmu_facts *f, struct carm_pmu_verdict *v)
@@ -249,9 +234,9 @@ static void blame_no_pmu(const struct carm_pmu_facts *f, struct carm_pmu_verdict
         blame_hypervisor(f, v);
         return;
     }
-    put_reason(v, "the kernel found no performance counters of this processor "
+    PUT_REASON(v, "the kernel found no performance counters of this processor "
                   "(/sys/bus/event_source/devices/cpu is missing)");
-    put_remedy(v, "`dmesg | grep \"Performance Events\"` says why; a newer kernel may know this "
+    PUT_REMEDY(v, "`dmesg | grep \"Performance Events\"` says why; a newer kernel may know this "
                   "processor");
 }
 
@@ -261,34 +246,34 @@ static void blame_refusal(const struct carm_pmu_facts *f, int error, struct carm
 {
     const char *where = f->container[0] ? " on the host" : "";
     if ((error == EPERM || error == ENOSYS) && f->seccomp) {
-        put_reason(v, "a seccomp filter%s%s forbids perf_event_open",
+        PUT_REASON(v, "a seccomp filter%s%s forbids perf_event_open",
                    f->container[0] ? " of the container, " : "", f->container);
         if (f->container[0]) {
-            put_remedy(v, "start the container with --cap-add PERFMON, or with --security-opt "
+            PUT_REMEDY(v, "start the container with --cap-add PERFMON, or with --security-opt "
                           "seccomp=PROFILE whose profile allows perf_event_open");
         } else {
-            put_remedy(v, "run outside the sandbox that set the filter, or allow "
+            PUT_REMEDY(v, "run outside the sandbox that set the filter, or allow "
                           "perf_event_open in its profile");
         }
     } else if (error == ENOSYS || !f->perf) {
-        put_reason(v, "this kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox such as "
+        PUT_REASON(v, "this kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox such as "
                       "gVisor hides them");
-        put_remedy(v, "use a kernel that has them, or run outside the sandbox");
+        PUT_REMEDY(v, "use a kernel that has them, or run outside the sandbox");
     } else if (error == EACCES && f->paranoid > 2 && !f->perfmon) {
-        put_reason(v, "perf_event_paranoid is %d, which forbids all counting", f->paranoid);
-        put_remedy(v,
+        PUT_REASON(v, "perf_event_paranoid is %d, which forbids all counting", f->paranoid);
+        PUT_REMEDY(v,
                    "sysctl kernel.perf_event_paranoid=1 as root%s, or give CAP_PERFMON (setcap "
                    "cap_perfmon+ep PROGRAM)",
                    where);
     } else if (error == EACCES || error == EPERM) {
-        put_reason(v, "a security module (SELinux, AppArmor) forbids perf_event_open (%s)",
+        PUT_REASON(v, "a security module (SELinux, AppArmor) forbids perf_event_open (%s)",
                    strerror(error));
-        put_remedy(v, "allow perf events in its policy%s; the audit log names the rule", where);
+        PUT_REMEDY(v, "allow perf events in its policy%s; the audit log names the rule", where);
     } else if (error == EMFILE || error == ENFILE) {
-        put_reason(v, "no file descriptor is left for perf_event_open");
-        put_remedy(v, "raise `ulimit -n`");
+        PUT_REASON(v, "no file descriptor is left for perf_event_open");
+        PUT_REMEDY(v, "raise `ulimit -n`");
     } else {
-        put_reason(v, "perf_event_open fails here: %s", strerror(error));
+        PUT_REASON(v, "perf_event_open fails here: %s", strerror(error));
     }
 }
 
@@ -326,16 +311,16 @@ void carm_pmu_judge_perf(const struct carm_pmu_facts *f, struct carm_pmu_verdict
         if (!f->cpu_pmu || f->hypervisor[0]) {
             blame_no_pmu(f, out);
         } else {
-            put_reason(out,
+            PUT_REASON(out,
                        "the kernel lists this processor's counters, but does not open them "
                        "(%s)",
                        strerror(f->hardware_errno));
-            put_remedy(out, "`dmesg | grep \"Performance Events\"` says why");
+            PUT_REMEDY(out, "`dmesg | grep \"Performance Events\"` says why");
         }
         break;
     case EBUSY:
-        put_reason(out, "all performance counters are in use");
-        put_remedy(out, "end the other profiler, or free a counter by sysctl "
+        PUT_REASON(out, "all performance counters are in use");
+        PUT_REMEDY(out, "end the other profiler, or free a counter by sysctl "
                         "kernel.nmi_watchdog=0");
         break;
     default:
@@ -350,15 +335,15 @@ void carm_pmu_judge_msr(const struct carm_pmu_facts *f, struct carm_pmu_verdict 
     if (f->hypervisor[0] && !f->cpu_pmu) {
         blame_hypervisor(f, out);
     } else if (f->msr_errno == ENOENT || f->msr_errno == ENXIO || f->msr_errno == ENODEV) {
-        put_reason(out, "/dev/cpu/0/msr does not exist: the kernel module msr is not loaded%s",
+        PUT_REASON(out, "/dev/cpu/0/msr does not exist: the kernel module msr is not loaded%s",
                    f->container[0] ? ", or not visible in this container" : "");
-        put_remedy(out, "modprobe msr as root%s",
+        PUT_REMEDY(out, "modprobe msr as root%s",
                    f->container[0] ? " on the host, and start the container with --privileged"
                                    : "");
     } else if (f->lockdown) {
-        put_reason(out, "the kernel is locked down (Secure Boot) and forbids writing "
+        PUT_REASON(out, "the kernel is locked down (Secure Boot) and forbids writing "
                         "model-specific registers");
-        put_remedy(out, "use papi, or boot without lockdown");
+        PUT_REMEDY(out, "use papi, or boot without lockdown");
     } else if (f->msr_errno == 0 || f->daemon == CARM_PMU_DAEMON_ABLE) {
         out->works = true;
         if (f->watchdog) {
@@ -366,15 +351,15 @@ void carm_pmu_judge_msr(const struct carm_pmu_facts *f, struct carm_pmu_verdict 
                           "kernel.nmi_watchdog=0 avoids wrong counts");
         }
     } else if (f->daemon == CARM_PMU_DAEMON_UNABLE) {
-        put_reason(out,
+        PUT_REASON(out,
                    "/dev/cpu/0/msr may not be opened (%s), and likwid-accessD is not "
                    "set-user-ID root",
                    strerror(f->msr_errno));
-        put_remedy(out, "as root: chown root likwid-accessD, chmod u+s likwid-accessD; or run as "
+        PUT_REMEDY(out, "as root: chown root likwid-accessD, chmod u+s likwid-accessD; or run as "
                         "root");
     } else {
-        put_reason(out, "/dev/cpu/0/msr may not be opened (%s), and there is no likwid-accessD",
+        PUT_REASON(out, "/dev/cpu/0/msr may not be opened (%s), and there is no likwid-accessD",
                    strerror(f->msr_errno));
-        put_remedy(out, "run as root, or install likwid-accessD set-user-ID root");
+        PUT_REMEDY(out, "run as root, or install likwid-accessD set-user-ID root");
     }
 }

@@ -16,15 +16,6 @@ static const double same_size = 0.25;
  * had 0.71 of an L2 of 1 MiB, whose sets could then hardly be sampled */
 static const double same_inner_size = 0.35;
 
-__attribute__((format(printf, 2, 3))) static void add(char *text, const char *fmt, ...)
-{
-    const size_t used = strlen(text);
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text + used, CARM_CACHES_TEXT_MAX - used, fmt, ap);
-    va_end(ap);
-}
-
 uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_level *level,
                            bool *measured)
 {
@@ -147,27 +138,28 @@ static void add_level(const struct carm_model *model, const struct carm_level *l
     bool knee = false;
     const uint64_t bytes = carm_caches_bytes(model, level, &knee);
     if (bytes < CARM_HIERARCHY_LINE) {
-        add(text, "%s%s left out: its size is not known", *text ? ", " : "", level->level);
+        carm_text_list(text, CARM_CACHES_TEXT_MAX, ", ", "%s left out: its size is not known",
+                       level->level);
         return;
     }
     struct carm_hierarchy_level *l = &out->levels[out->nlevels];
     *l = whole_sets(bytes, known ? known->ways : 0, last, knee);
     l->shared_by = sharers(model, number, before);
-    add(text, "%s%s %s%s, %u ways%s", *text ? "; " : "", level->level,
-        carm_text_bytes(size, sizeof size, l->size_bytes), knee ? " (measured)" : "", l->ways,
-        known && known->ways ? "" : " (assumed)");
+    carm_text_list(text, CARM_CACHES_TEXT_MAX, "; ", "%s %s%s, %u ways%s", level->level,
+                   carm_text_bytes(size, sizeof size, l->size_bytes), knee ? " (measured)" : "",
+                   l->ways, known && known->ways ? "" : " (assumed)");
     if (l->shared_by > 1) {
-        add(text, ", %u cores", l->shared_by);
+        carm_text_append(text, CARM_CACHES_TEXT_MAX, ", %u cores", l->shared_by);
     }
     if (last && out->nlevels > 0) {
         const int inclusive = known ? known->inclusive : -1;
         out->last = inclusive > 0    ? CARM_LAST_INCLUSIVE
                     : inclusive == 0 ? CARM_LAST_EXCLUSIVE
                                      : CARM_LAST_NONINCLUSIVE;
-        add(text, ", %s",
-            inclusive > 0    ? "inclusive"
-            : inclusive == 0 ? "holds victims"
-                             : "non-inclusive (assumed)");
+        carm_text_append(text, CARM_CACHES_TEXT_MAX, ", %s",
+                         inclusive > 0    ? "inclusive"
+                         : inclusive == 0 ? "holds victims"
+                                          : "non-inclusive (assumed)");
     }
     out->nlevels++;
 }

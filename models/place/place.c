@@ -293,13 +293,7 @@ int carm_place_original(const struct carm_model *model, const struct carm_roofs 
 
 /* ---- advice: the one sentence that follows from a place ---- */
 
-__attribute__((format(printf, 2, 3))) static void say(struct carm_place *p, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    carm_text_vformat(p->advice, sizeof p->advice, fmt, ap);
-    va_end(ap);
-}
+#define SAY(place, ...) carm_text_format((place)->advice, sizeof(place)->advice, __VA_ARGS__)
 
 /* "flops", or "exchanges" of another metric. returns dst */
 static const char *operations_of(const struct carm_place_set *set, char dst[CARM_NAME_MAX + 2])
@@ -325,7 +319,7 @@ static bool advise_over_metric(const struct carm_place_set *set, struct carm_pla
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const bool over = is_foreign(set) && roof->compute;
     if (over) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s); possible reasons: --peak is too low for this machine, "
             "%.40s operations were counted that did not run, or the time is too short",
             p->share, roof->name, set->metric);
@@ -358,24 +352,24 @@ static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_w
     const double isa_peak = set->sides[CARM_PLACE_CACHE_AWARE].isa_peak;
     const char *peak_isa = set->sides[CARM_PLACE_CACHE_AWARE].peak_isa;
     if (roof->disturbed) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s), which was disturbed while it was measured and may be too "
             "low: carm build on a quiet machine measures it again",
             p->share, roof->name);
     } else if (aware_slope && explains(side->any_mix, rate)) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s): its mix of loads and stores is faster than the model's; "
             "%s reaches %.4g GB/s with the mix %.16s",
             p->share, roof->name, roof->name, side->any_mix / 1e9, side->mix);
     } else if (aware_slope && explains(side->isa_slope, rate) && may_be(in->isa, side->slope_isa)) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s), which is for %.16s: %.16s is faster there and reaches %.4g "
             "GB/s with the mix %.16s; --isa %.16s places it under the right roof",
             p->share, roof->name, r->isa, side->slope_isa, side->isa_slope / 1e9,
             side->slope_isa_mix, side->slope_isa);
     } else if (roof->compute && !is_foreign(set) && explains(isa_peak, p->performance) &&
                may_be(in->isa, peak_isa)) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s), which is for %.16s: %.16s is faster and reaches %.4g "
             "G%s; --isa %.16s places it under the right roof",
             p->share, roof->name, r->isa, peak_isa, isa_peak / 1e9,
@@ -384,7 +378,7 @@ static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_w
                carm_place_width(in->isa) > 0 &&
                carm_place_width(in->isa) == carm_place_width(r->isa) - 1 &&
                !set->has_isa[carm_place_width(in->isa)]) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s), which is for %.16s: it computes in %.16s, which can be "
             "faster; carm build --isa %.16s measures it",
             p->share, roof->name, r->isa, in->isa, in->isa);
@@ -403,20 +397,20 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     const double rate = in->bytes / in->seconds;
     if (!is_foreign(set) && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
         strcmp(r->precision, "dp") == 0) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for dp; carm build "
             "--precision sp measures the right one",
             p->share, roof->name, in->precision);
     } else if (!is_foreign(set) && carm_place_width(in->isa) > carm_place_width(r->isa) &&
                carm_place_width(r->isa) >= 0) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s): it computes in %.16s, but the roof is for %.16s; carm "
             "build --isa %.16s measures the right one",
             p->share, roof->name, in->isa, r->isa, in->isa);
     } else if (advise_over_roof(set, which, in, p)) {
         return;
     } else if (roof->compute) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s); possible reasons: %s%sthe roof was measured too low (carm "
             "build on a quiet machine), %ss were counted that did not run (removed or shared by "
             "the compiler), the time is too short%s",
@@ -427,13 +421,13 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
             carm_precision_operation(r->precision),
             in->threads ? ", another unit (GPU) computes" : "");
     } else if (which == CARM_PLACE_ORIGINAL) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s): %.4g GB/s is more than memory delivers; possible reasons: "
             "%stoo many DRAM bytes were counted (of other programs, or served by a cache), or "
             "the time is too short",
             p->share, roof->name, rate / 1e9, in->threads ? "" : "its threads are not known, ");
     } else {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s): %.4g GB/s is more than any mix and ISA of the model; "
             "possible reasons: %sanother mix or ISA (carm build --ldst, --isa), the roof was "
             "measured too low, bytes were counted that stayed in registers, or the time is too short",
@@ -451,15 +445,15 @@ static void advise_over(const struct carm_place_set *set, enum carm_place_which 
     const struct carm_roofs *r = set->roofs;
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     if (p->share > ABSURD) {
-        say(p, "over %d times the roof (%s): no processor does that, so its numbers are wrong",
+        SAY(p, "over %d times the roof (%s): no processor does that, so its numbers are wrong",
             ABSURD, roof->name);
     } else if (in->elsewhere) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s) of another machine: build a model on the machine where it "
             "ran",
             p->share, roof->name);
     } else if (in->threads > r->threads) {
-        say(p,
+        SAY(p,
             "%.2f times the roof (%s): it ran %d threads, but the roof is for %d; carm build "
             "--threads %d measures the right one",
             p->share, roof->name, in->threads, r->threads, in->threads);
@@ -558,18 +552,18 @@ static void advise_compute(enum carm_place_which which, struct carm_place *p, co
     const double under = a->at / p->performance;
     const bool at_it = under < 1.0 + CARM_PLACE_TOGETHER;
     if (a->roof && at_it) {
-        say(p, "at the peak (%s)%s: %s; only fewer or cheaper operations make it faster", a->name,
+        SAY(p, "at the peak (%s)%s: %s; only fewer or cheaper operations make it faster", a->name,
             also, left_text(left, under));
     } else if (at_it) {
-        say(p, "at the ceiling of %s%s; next: %s; %s", a->name, also, step_of(p, a),
+        SAY(p, "at the ceiling of %s%s; next: %s; %s", a->name, also, step_of(p, a),
             rest(until, p));
     } else if (slower) {
-        say(p,
+        SAY(p,
             "between the ceilings of %s and %s%s: it may wait for data from %s (block for a faster "
             "level) or for dependent operations (use more independent chains); %s",
             slower->name, a->name, also, slower->name, rest(until, p));
     } else {
-        say(p,
+        SAY(p,
             "below the ceiling of %s%s: it may wait for divisions or dependent operations (try more independent "
             "ones) or execute too many other instructions; %s",
             a->name, also, rest(until, p));
@@ -623,38 +617,38 @@ static void advise_memory(const struct carm_place_set *set, enum carm_place_whic
     operations_of(set, operations);
     flight_text(flight, set, in, p);
     if (a->roof && which == CARM_PLACE_ORIGINAL && at_it) {
-        say(p, "at the slope of %s%s: %s; do more %s per DRAM byte (block for the caches)%s%s",
+        SAY(p, "at the slope of %s%s: %s; do more %s per DRAM byte (block for the caches)%s%s",
             a->name, also, left_text(left, under), operations, *set->enough ? "; " : "",
             set->enough);
     } else if (a->roof && which == CARM_PLACE_ORIGINAL) {
-        say(p,
+        SAY(p,
             "below the slope of %s%s: %s is left; %sfirst try %slonger streams, prefetching and "
             "pages on the node of their threads, then more %s per DRAM byte",
             a->name, also, times_text(left, under), flight,
             *flight ? "more independent loads, " : "", operations);
     } else if (a->roof && at_it) {
-        say(p,
+        SAY(p,
             "at the slope of %s%s, the roof: %s; do more %s per byte (keep values in registers, use "
             "wider blocks)",
             a->name, also, left_text(left, under), operations);
     } else if (a->narrow) {
-        say(p, "%s the ceiling of %s%s: try wider loads and stores; %s", at_it ? "at" : "below",
+        SAY(p, "%s the ceiling of %s%s: try wider loads and stores; %s", at_it ? "at" : "below",
             a->name, also, rest(until, p));
     } else if (at_it && faster) {
-        say(p, "at the ceiling of %s%s, which may bind it: try blocking for %s; %s", a->name, also,
+        SAY(p, "at the ceiling of %s%s, which may bind it: try blocking for %s; %s", a->name, also,
             faster, rest(until, p));
     } else if (at_it) {
-        say(p,
+        SAY(p,
             "at the ceiling of %s%s, which may bind it: do more %s per byte (keep values in "
             "registers, use wider blocks); %s",
             a->name, also, operations, rest(until, p));
     } else if (slower) {
-        say(p,
+        SAY(p,
             "between the ceilings of %s and %s%s: part of its data may come from %s; try blocking "
             "for %s; %s",
             slower->name, a->name, also, slower->name, a->name, rest(until, p));
     } else {
-        say(p,
+        SAY(p,
             "below the ceiling of %s%s: it may wait for latency, short streams, dependent "
             "operations or divisions; %s",
             a->name, also, rest(until, p));
@@ -673,7 +667,7 @@ static bool advise_measured(const struct carm_place_set *set, struct carm_place 
         const struct carm_ceiling *ceiling =
             g->compute ? &set->measured.compute[g->index] : &set->measured.memory[g->index];
         if (g->times >= CARM_PLACE_WORTHWHILE) {
-            say(p, "%s region: %s (ceiling '%s'): at most %s, %s to the roof",
+            SAY(p, "%s region: %s (ceiling '%s'): at most %s, %s to the roof",
                 carm_region_name(p->region), *ceiling->step ? ceiling->step : "break through it",
                 ceiling->name, times_text(gain, g->times),
                 times_text(rest_of, p->roof / p->performance));
