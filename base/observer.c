@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/observer.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -12,6 +13,19 @@ double carm_seconds_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double carm_seconds_queued(int pid)
+{
+    char path[64];
+    unsigned long long waited = 0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
+    FILE *f = fopen(path, "re");
+    const bool known = f && fscanf(f, "%*u %llu", &waited) == 1; /* it ran, and it waited: ns */
+    if (f) {
+        (void)fclose(f);
+    }
+    return known ? 1e-9 * (double)waited : NAN;
 }
 
 /* A terminal, `timeout` and mpirun may each send the signal that ends a group to its members as well: two that

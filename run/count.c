@@ -173,6 +173,7 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
         run->row.seconds = carm_seconds_now() - begin;
         note_status(run, status);
         note_usage(run, &usage);
+        run->queued_seconds = launch->queued;
     }
     close_sampler(run, sampler, true);
     return rc;

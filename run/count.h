@@ -66,7 +66,9 @@ struct carm_run {
     bool started;       /* false: the program could not be executed */
     double cpu_seconds; /* user and system, with children; 0 = unknown */
     double user_seconds, system_seconds; /* likewise; of several free runs their mean */
-    bool has_samples;                    /* of the timed run */
+    double
+        queued_seconds; /* of its first thread, in which other processes had the processors; NAN = unknown */
+    bool has_samples; /* of the timed run */
     struct carm_samples samples;
     /* the free runs, if there were several; row.seconds is the first run's */
     struct carm_run_once *each;

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/observer.h"
+
 /* ---- the keeper ----
  * A process of its own that waits for carm's end at a socket. Where carm was killed, it kills the program with all
  * that the program has started: the kernel's PR_SET_PDEATHSIG reaches the program alone, and what that has started
@@ -279,6 +281,10 @@ int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usa
                      struct carm_err *err)
 {
     pid_t got;
+    siginfo_t end; /* an ended process has its times until it is reaped */
+    while (waitid(P_PID, (id_t)launch->pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    launch->queued = carm_seconds_queued(launch->pid);
     do {
         got = wait4(launch->pid, status, 0, usage);
     } while (got < 0 && errno == EINTR);

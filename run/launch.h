@@ -15,6 +15,7 @@ struct carm_launch {
     int keeper;                 /* socket to the keeper (launch.c); -1 = none */
     struct carm_output *output; /* receiver of discarded output; NULL = the output is the
                                  * caller's */
+    double queued;              /* carm_seconds_queued at the program's end */
     int exec_errno;             /* errno of a failed exec: ENOENT, EACCES, ...; 0 = no failure */
 };
 

@@ -74,6 +74,7 @@ static bool time_text(char *dst, size_t size, const struct carm_run *run,
                       const struct carm_profile_row *row)
 {
     static const double little = 0.9, few = 0.75; /* of the time of one, and of several threads */
+    static const double mostly = 0.5;
     const bool waits =
         row->threads <= 1 && run->cpu_seconds > 0.0 && run->cpu_seconds < little * run->row.seconds;
     const int used = snprintf(dst, size, "%.200s: %.3g s", run->name, run->row.seconds);
@@ -84,8 +85,13 @@ static bool time_text(char *dst, size_t size, const struct carm_run *run,
     } else if (row->threads > 1) {
         snprintf(dst + used, size - (size_t)used, ", %d threads", row->threads);
     } else if (waits) {
-        snprintf(dst + used, size - (size_t)used,
-                 ", %.2g s of it on processors: it waits for the rest", run->cpu_seconds);
+        const double rest = run->row.seconds - run->cpu_seconds;
+        snprintf(
+            dst + used, size - (size_t)used,
+            run->queued_seconds > mostly * rest
+                ? ", %.2g s of it on processors, which other processes have for most of the rest"
+                : ", %.2g s of it on processors: it waits for the rest",
+            run->cpu_seconds);
     }
     return waits;
 }

@@ -280,21 +280,7 @@ void carm_child_run(struct carm_child *child, double limit, const volatile sig_a
 
 double carm_child_waited(const struct carm_child *child)
 {
-    char path[64];
-    char text[64], *at = text, *end = text;
-    unsigned long long waited = 0;
-    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)child->pid);
-    FILE *f = fopen(path, "re");
-    const bool read = f && fgets(text, sizeof text, f);
-    for (int i = 0; i < 2 && read; i++) { /* the time that it ran, and that it waited */
-        at = end;
-        waited = strtoull(at, &end, 10);
-    }
-    const bool known = read && end > at;
-    if (f) {
-        (void)fclose(f);
-    }
-    return known ? 1e-9 * (double)waited : NAN;
+    return carm_seconds_queued(child->pid);
 }
 
 unsigned carm_child_sample(struct carm_child *child, double each, unsigned most, uint64_t begin,

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Programs that start, fail to start, and are held. */
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -11,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/observer.h"
 #include "run/count.h"
 #include "run/launch.h"
 #include "tests/unit.h"
@@ -54,6 +58,38 @@ TEST(cpu_time_is_the_kernels)
     assert_near(run.cpu_seconds, cpu_of_children() - before, 0.02 * run.cpu_seconds);
     assert_near(run.user_seconds + run.system_seconds, run.cpu_seconds, 1e-9);
     carm_run_close(&run);
+}
+
+/* A program on a processor that another one has all the time waits for it about half of its time. */
+TEST(time_in_the_queue_for_a_processor)
+{
+    char *argv[] = {"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done", NULL};
+    struct carm_run run = {.argv = argv, .name = "loop", .provider = CARM_PROVIDER_NONE};
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (size_t i = 0; CPU_COUNT(&one) == 0; i++) {
+        if (CPU_ISSET(i, &before)) {
+            CPU_SET(i, &one);
+        }
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    const pid_t other = fork();
+    if (other == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+        }
+    }
+    const int rc = carm_run_count(&run, &err);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    sched_setaffinity(0, sizeof before, &before);
+    assert_ok(rc);
+    /* the other thread got at least a third of what both had */
+    assert_true(run.queued_seconds > 0.5 * run.cpu_seconds);
+    assert_true(run.queued_seconds < 1.05 * (run.row.seconds - run.cpu_seconds) + 0.02);
+    carm_run_close(&run);
+    assert_true(isnan(carm_seconds_queued(-1)));
 }
 
 TEST(programs_that_do_not_start)
