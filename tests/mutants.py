@@ -34,7 +34,7 @@ ROOMS = {
     "harness/machine": ["harness/machine", "harness/place", "validation/roofs/test_numa.c"],
     "models": ["models", "run/test_levels.c", "run/test_verdict.c",
                *(f"cli/{name}_test.sh" for name in ("compare", "fleet_show", "history", "import", "place", "place_by", "show", "sol"))],
-    "validation": ["validation", "harness/machine/test_search.c", "cli/build_test.sh", "cli/scaling_test.sh",
+    "validation": ["validation", "harness/machine/test_search.c", "asm/test_builtin.c", "cli/build_test.sh", "cli/scaling_test.sh",
                    "cli/validate_test.sh"],
     "run": ["run", "cli/run_test.sh", "cli/run_levels_test.sh", "cli/run_what_if_test.sh", "cli/marks_test.sh",
             "cli/compare_test.sh"],

@@ -461,6 +461,7 @@ static void check_validation(struct carm_model *m, const struct carm_host *host)
             "%s", err.text);
     assert_int_equal(done.missing, 0);
     assert_int_equal(seen.teams, 0);
+    assert_near(host->observer->done / host->observer->total, 1.0, 0.05);
     double sum = 0.0;
     assert_int_equal(m->nvalidation_points, 2 * LEVELS * CARM_GRID_POINTS);
     for (size_t i = 0; i < m->nvalidation_points; i++) {
@@ -561,6 +562,13 @@ TEST(planted_roofs_are_found)
     for (size_t l = 0; l < LEVELS; l++) {
         assert_string_equal(m->levels[l].level, names[l]);
     }
+    assert_string_equal(m->config.precision, "dp,sp");
+    assert_string_equal(m->config.ldst, "2:1");
+    assert_int_equal(m->config.reps, 256);
+    assert_int_equal(m->config.memory_limit_bytes, 1024 * MIB);
+    assert_false(m->config.quick);
+    assert_int_equal(m->machine.cores, THREADS);
+    assert_int_equal(m->machine.ncaches, LEVELS - 1);
     assert_int_equal(m->nroofs, 4); /* of sp, computation alone */
     for (size_t t = 0; t < 2; t++) {
         const struct carm_roofs *sp = carm_model_find_roofs(m, "avx2", "sp", t ? THREADS : 1);

@@ -144,6 +144,16 @@ TEST(some_lines)
         const struct habits h = study(s, n);
         assert_true(k == 1 || is_random(&h, n));
     }
+    /* the first set that has more lines than the most has one of two, from twice the most on one of three */
+    static const size_t lines[][2] = {{MOST - 1, MOST - 1},
+                                      {MOST, MOST},
+                                      {MOST + 1, MOST / 2},
+                                      {2 * MOST, MOST},
+                                      {2 * MOST + 1, (2 * MOST + 1) / 3}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        assert_int_equal(carm_chase_some(CARM_LATENCY_RANDOM, 4 * KIB, lines[i][0] * 64, MOST),
+                         lines[i][1]);
+    }
     assert_int_equal(carm_chase_some(CARM_LATENCY_PAGES, 4 * KIB, bytes, 8), bytes / 4096);
     assert_int_equal(carm_chase_some(CARM_LATENCY_RANDOM, 4 * KIB, bytes, SIZE_MAX), all);
 }
