@@ -48,8 +48,8 @@
     ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")               \
     ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")              \
     ROW(FEWER_CALLS, "fewer-calls",                                                               \
-        "fewer system calls: larger reads and writes, fewer waits for locks; fewer page faults: " \
-        "reuse memory")                                                                           \
+        "fewer page faults: reuse memory; fewer system calls: larger reads and writes, fewer "    \
+        "waits for locks")                                                                        \
     ROW(FEWER_ATOMICS, "fewer-atomics",                                                           \
         "fewer atomic operations: let each thread count for itself, and add up at the end")       \
     ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                 \
