@@ -736,7 +736,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
 {
     struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
     struct carm_marks marks = {.of = NULL};
-    struct carm_translation translation = {.stock = run->cpu ? CARM_STOCK_USED : CARM_STOCK_KEPT,
+    struct carm_translation translation = {.stock = CARM_STOCK_KEPT,
                                            .interrupted = &carm_interrupted,
                                            .marks = regions ? &marks : NULL,
                                            .ended = unwatch_signals,

@@ -135,7 +135,7 @@ static inline void carm_stock_part(const struct carm_stock_block *b, uint32_t ro
 enum {
     CARM_READY_BYTES = 1 << 30, /* at most */
     CARM_READY_REGIONS = 8,
-    CARM_READY_LINE = 64, /* bytes of a program's code that are compared together */
+    CARM_READY_LINE = 256, /* bytes of a program's code that are compared together */
 };
 
 /* A part of the file of ready code. It begins with a page. */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,6 @@ struct carm_translator {
     struct traced traced[TRACED_MAX];
     int ntraced;
     pid_t root;
-    uint64_t key; /* of its file */
     bool root_ended;
     struct carm_translation *translation;
     struct carm_cpu_view cpu;
@@ -208,12 +208,6 @@ int carm_translator_attach(struct carm_translator *tr, pid_t pid, const char *pa
                          strerror(errno));
     }
     tr->root = pid;
-    if (full[0] && stat(full, &s) == 0) {
-        const uint64_t file[] = {s.st_dev, s.st_ino, (uint64_t)s.st_size,
-                                 (uint64_t)s.st_mtim.tv_sec, (uint64_t)s.st_mtim.tv_nsec};
-        tr->key = carm_hash_bytes(carm_hash_bytes(1, full, strlen(full)), (const char *)file,
-                                  sizeof file);
-    }
     return 0;
 }
 
@@ -418,6 +412,7 @@ static void loop(struct carm_translator *tr)
             on_report(tr, pid, status);
         } else if (pid == 0) {
             wait_for_bell(tr, bell);
+            carm_stock_go_ahead(tr->stock, &tr->image, tr->sums);
             if (tr->translation->stock != CARM_STOCK_WAITED && carm_sums_forks(tr->sums) &&
                 carm_stock_worth(tr->stock, tr->sums)) {
                 carm_stock_build(tr->stock, &tr->image, tr->sums);
@@ -476,6 +471,19 @@ static void leave(struct carm_translator *tr)
     }
 }
 
+/* A hash of the instructions of this processor, and of the one that programs see: code without its own names an
+ * instruction that the latter lacks, ready code does not. */
+static uint64_t processor(const struct carm_translator *tr)
+{
+    unsigned own[3][4] = {{0}};
+    (void)__get_cpuid(1, &own[0][0], &own[0][1], &own[0][2], &own[0][3]);
+    own[0][1] = 0; /* the number of the processor on which this runs */
+    (void)__get_cpuid_count(7, 0, &own[1][0], &own[1][1], &own[1][2], &own[1][3]);
+    (void)__get_cpuid_count(7, 1, &own[2][0], &own[2][1], &own[2][2], &own[2][3]);
+    return carm_hash_bytes(carm_hash_bytes(1, (const char *)own, sizeof own),
+                           (const char *)&tr->cpu, offsetof(struct carm_cpu_view, steady));
+}
+
 int carm_translator_run(struct carm_translator *tr, struct carm_translation *translation,
                         struct carm_err *err)
 {
@@ -491,7 +499,7 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
     }
     const bool kept = translation->stock == CARM_STOCK_KEPT && carm_kept_wanted();
     if (kept) {
-        carm_stock_load(tr->stock, &tr->image, tr->key);
+        carm_stock_keep(tr->stock, &tr->image, processor(tr));
     }
     rung = &tr->control->bell;
     sigaction(SIGCHLD, &note_child, &before);
@@ -507,8 +515,8 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
         note(tr, "it has overwritten its counts");
     }
     leave(tr);
-    if (kept) {
-        carm_stock_save(tr->stock, &tr->image, tr->sums, tr->key);
+    if (kept && !translation->incomplete[0] && !carm_sums_incomplete(tr->sums)) {
+        carm_stock_save(tr->stock, &tr->image, tr->sums);
     }
     sigaction(SIGCHLD, &before, NULL);
     struct carm_sum sum;

@@ -22,7 +22,12 @@
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1; glibc 2.31 names it */
 #endif
 
-enum { PROGRAMS = 128, PAGE = 4096 };
+enum {
+    PROGRAMS = 128,
+    PAGE = 4096,
+    PART = 8,     /* of a program's blocks: so many new ones, and its code on disk is made again */
+    AHEAD = 2000, /* new blocks: the builder works beside a program whose code is kept */
+};
 enum { WORTH = 64 }; /* new blocks: the builder takes 1 ms to begin, 400 blocks' time */
 static const uint64_t code_most = UINT64_C(1) << 30; /* of one mapping */
 
@@ -31,7 +36,9 @@ struct program {
     uint32_t file; /* carm_sums_file */
     bool wanted;   /* its ready code is to be made ... */
     bool tried;    /* ... or was */
+    bool loaded;   /* from disk */
     int fd;        /* of the ready code; -1 = none */
+    uint64_t key;  /* carm_sums_key */
     const struct carm_ready *ready;
 };
 
@@ -39,7 +46,8 @@ struct carm_stock_keeper {
     int fd;
     struct carm_stock *stock;
     pid_t builder;          /* or maker of ready code; -1 = none */
-    uint32_t loaded;        /* blocks, from disk */
+    bool keeps;             /* ready code on disk */
+    uint64_t seed;          /* of the keys there */
     struct program *making; /* NULL = none */
     struct program programs[PROGRAMS];
     int n;
@@ -134,15 +142,6 @@ bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid)
     return true;
 }
 
-void carm_stock_load(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     uint64_t key)
-{
-    if (keeper) {
-        carm_kept_read(keeper->stock, image->version ^ key);
-        keeper->loaded = keeper->stock->blocks;
-    }
-}
-
 struct building {
     struct carm_stock *stock;
     void (*build)(struct carm_stock *to, struct carm_stock_job *job);
@@ -204,7 +203,7 @@ static bool begin_work(pid_t parent, const struct carm_engine *image)
 }
 
 static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t parent,
-                                 const struct carm_engine *image, struct carm_sums *sums)
+                                 const struct carm_engine *image, struct carm_sums *sums, bool all)
 {
     struct building b = {.stock = keeper->stock};
     if (!begin_work(parent, image)) {
@@ -212,7 +211,7 @@ static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t p
     }
     const uint64_t at = image->build;
     memcpy(&b.build, &at, sizeof b.build);
-    carm_sums_codes(sums, build_code, &b);
+    carm_sums_codes(sums, all, build_code, &b);
     _exit(0);
 }
 
@@ -263,21 +262,33 @@ static _Noreturn void be_maker(const struct carm_stock_keeper *keeper, pid_t par
     _exit(0);
 }
 
-static void make_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                       struct carm_sums *sums, struct program *p)
+/* Memory for ready code, with what is kept on disk under this key; 0 = nothing. returns false: no memory */
+static bool open_ready(struct program *p, uint64_t key)
 {
-    const pid_t parent = getpid();
-    p->wanted = false;
     p->fd = carm_memory_file("carm-ready", CARM_READY_BYTES);
     void *at = p->fd < 0 ? MAP_FAILED
                          : mmap(NULL, CARM_READY_BYTES, PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_NORESERVE, p->fd, 0);
     p->ready = at == MAP_FAILED ? NULL : at;
+    if (p->ready && key) {
+        carm_kept_read(at, p->fd, key);
+    }
     if (!p->ready || !seal(p->fd)) {
         drop(p);
-        return;
+        return false;
     }
     (void)madvise(at, CARM_READY_BYTES, MADV_DONTDUMP);
+    return true;
+}
+
+static void make_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                       struct carm_sums *sums, struct program *p)
+{
+    const pid_t parent = getpid();
+    p->wanted = false;
+    if (!open_ready(p, 0)) {
+        return;
+    }
     keeper->making = p;
     keeper->builder = fork();
     if (keeper->builder == 0) {
@@ -299,6 +310,17 @@ void carm_stock_go_on(struct carm_stock_keeper *keeper, const struct carm_engine
     }
 }
 
+static void load_ready(const struct carm_stock_keeper *keeper, struct program *p)
+{
+    if (!keeper->keeps || !p->key || !open_ready(p, p->key ^ keeper->seed)) {
+        return;
+    }
+    p->loaded = p->tried = p->ready->bytes > 0;
+    if (!p->loaded) {
+        drop(p);
+    }
+}
+
 int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                      struct carm_sums *sums, bool wait, uint64_t *bytes)
 {
@@ -314,8 +336,11 @@ int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine 
     struct program *p = &keeper->programs[i];
     if (i == keeper->n) {
         keeper->n++;
-        *p = (struct program){.file = file, .fd = -1};
-        return -1;
+        *p = (struct program){.file = file, .fd = -1, .key = carm_sums_key(sums)};
+        load_ready(keeper, p);
+        if (!p->ready) {
+            return -1;
+        }
     }
     p->wanted |= !p->tried;
     p->tried = true;
@@ -336,37 +361,87 @@ uint32_t carm_stock_given(const struct carm_stock_keeper *keeper)
     return keeper ? keeper->given : 0;
 }
 
+void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                     uint64_t key)
+{
+    if (keeper) {
+        keeper->keeps = true;
+        keeper->seed = image->version ^ key;
+    }
+}
+
 bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *sums)
 {
     return keeper && carm_sums_new_blocks(sums) >= WORTH;
 }
 
+static void build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                  struct carm_sums *sums, bool all)
+{
+    const pid_t parent = getpid();
+    keeper->builder = fork();
+    if (keeper->builder == 0) {
+        be_builder(keeper, parent, image, sums, all);
+    }
+    carm_sums_codes(sums, all, NULL, NULL);
+}
+
 void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                       struct carm_sums *sums)
 {
-    const pid_t parent = getpid();
-    if (!keeper || keeper->builder > 0) {
-        return;
+    if (keeper && keeper->builder <= 0) {
+        build(keeper, image, sums, false);
     }
-    keeper->builder = fork();
-    if (keeper->builder == 0) {
-        be_builder(keeper, parent, image, sums);
+}
+
+void carm_stock_go_ahead(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                         struct carm_sums *sums)
+{
+    if (keeper && keeper->keeps && carm_sums_new_blocks(sums) >= AHEAD) {
+        carm_stock_build(keeper, image, sums);
     }
-    carm_sums_codes(sums, NULL, NULL);
+}
+
+/* Whether a program has no ready code on disk, or much less than it executes. */
+static bool is_to_be_kept(struct carm_sums *sums, const struct program *p)
+{
+    const uint64_t own = carm_sums_own_blocks(sums, p->file);
+    return p->key &&
+           (p->loaded ? own >= WORTH + p->ready->counters / PART : own >= WORTH || p->ready);
 }
 
 void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums, uint64_t key)
+                     struct carm_sums *sums)
 {
-    if (!keeper) {
-        return;
-    }
+    bool any = false, all = false;
     carm_stock_wait(keeper);
-    if (carm_stock_worth(keeper, sums)) {
-        carm_stock_build(keeper, image, sums);
+    for (int i = 0; keeper && i < keeper->n; i++) {
+        struct program *p = &keeper->programs[i];
+        if (is_to_be_kept(sums, p)) {
+            any = true;
+            all |= p->loaded;
+            if (p->loaded) {
+                drop(p);
+            }
+            p->wanted = !p->ready;
+            p->loaded = false;
+        } else {
+            p->wanted = false;
+            p->key = 0;
+        }
+    }
+    if (any && (all || carm_stock_worth(keeper, sums))) {
+        build(keeper, image, sums, all);
         carm_stock_wait(keeper);
     }
-    if (keeper->stock->blocks >= keeper->loaded + WORTH) {
-        carm_kept_write(keeper->stock, image->version ^ key);
+    for (int i = 0; any && i < keeper->n; i++) {
+        struct program *p = &keeper->programs[i];
+        if (p->wanted) {
+            make_ready(keeper, image, sums, p);
+            carm_stock_wait(keeper);
+        }
+        if (p->key && p->ready) {
+            carm_kept_write(p->ready, p->key ^ keeper->seed);
+        }
     }
 }

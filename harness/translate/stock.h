@@ -24,13 +24,15 @@ bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *
 void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                       struct carm_sums *sums);
 void carm_stock_wait(struct carm_stock_keeper *keeper); /* until the builder ends; NULL allowed */
-/* The blocks of an earlier run, kept on disk (kept.h), and those of this run for later ones, when all programs have
- * ended. key: of the program; NULL allowed */
-void carm_stock_load(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+/* Ready code is loaded from disk (kept.h), and saved there when all programs have ended. key: of the processor; NULL
+ * allowed */
+void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                      uint64_t key);
 void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums, uint64_t key);
-
+                     struct carm_sums *sums);
+/* Now and then while a program runs: builds what will be kept. NULL allowed */
+void carm_stock_go_ahead(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                         struct carm_sums *sums);
 /* The ready code of the program that carm_sums_add has added, whose counters are in its tally; -1 = none. sums are told
  * bytes  out: of it
  * wait   for tests: makes it where the program was executed before */

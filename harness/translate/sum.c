@@ -16,6 +16,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "base/hash.h"
 #include "harness/translate/layout.h"
 #include "harness/translate/memory_file.h"
 #include "harness/count/step/counts.h"
@@ -37,6 +38,7 @@ struct tally {
     bool cut;        /* a slot could not be added: no memory */
     int root;        /* directory at which the program's paths begin; -1 = carm's own root */
     uint32_t file;   /* module of the program + 1; 0 = unknown */
+    uint64_t key;    /* of it (carm_sums_key) */
     struct located
         *located;        /* [CARM_TALLY_MAPS + 1] by the map's number; only while it is folded */
     char *header;        /* header and rows */
@@ -544,6 +546,12 @@ static void look_at_process(struct carm_sums *sums, struct tally *t)
         carm_modules_find(&sums->blocks.modules, path, (size_t)length, &mapping, &number) == 0) {
         t->file = number + 1;
     }
+    if (t->file && stat(link, &its) == 0) {
+        const uint64_t of[] = {its.st_dev, its.st_ino, (uint64_t)its.st_size,
+                               (uint64_t)its.st_mtim.tv_sec, (uint64_t)its.st_mtim.tv_nsec};
+        t->key =
+            carm_hash_bytes(carm_hash_bytes(1, path, (size_t)length), (const char *)of, sizeof of);
+    }
     snprintf(link, sizeof link, "/proc/%d/root", (int)t->pid);
     const int root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root >= 0 && fstat(root, &its) == 0 && stat("/", &own) == 0 &&
@@ -599,7 +607,8 @@ uint64_t carm_sums_new_blocks(struct carm_sums *sums)
 
 /* Of one map of a tally: rows [begin, end).
  * offsets  [end - begin] */
-static void give_map(const struct tally *t, uint32_t number, uint32_t end, uint32_t *offsets,
+static void give_map(const struct tally *t, uint32_t number, uint32_t begin, uint32_t end,
+                     uint32_t *offsets, bool all,
                      void (*take)(void *arg, const struct carm_sums_code *), void *arg)
 {
     const struct carm_tally_row *rows =
@@ -615,10 +624,10 @@ static void give_map(const struct tally *t, uint32_t number, uint32_t end, uint3
                                   .offset = map.offset,
                                   .bytes = map.end - map.begin,
                                   .offsets = offsets};
-    for (uint32_t i = t->passed; i < end; i++) {
+    for (uint32_t i = begin; i < end; i++) {
         const uint64_t off = rows[i].pc - map.begin;
         if (rows[i].map == number && rows[i].end != CARM_END_PART &&
-            !(rows[i].entered & CARM_ROW_TAKEN) && off < UINT32_MAX) {
+            (all || !(rows[i].entered & CARM_ROW_TAKEN)) && off < UINT32_MAX) {
             offsets[code.n++] = (uint32_t)off;
         }
     }
@@ -630,6 +639,30 @@ static void give_map(const struct tally *t, uint32_t number, uint32_t end, uint3
 uint32_t carm_sums_file(const struct carm_sums *sums)
 {
     return sums->n ? sums->tallies[sums->n - 1].file : 0;
+}
+
+uint64_t carm_sums_key(const struct carm_sums *sums)
+{
+    return sums->n ? sums->tallies[sums->n - 1].key : 0;
+}
+
+uint64_t carm_sums_own_blocks(struct carm_sums *sums, uint32_t file)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < sums->n; i++) {
+        const uint32_t own = sums->tallies[i].file == file ? translated(&sums->tallies[i]) : 0;
+        n = own > n ? own : n;
+    }
+    return n;
+}
+
+bool carm_sums_incomplete(const struct carm_sums *sums)
+{
+    bool is = sums->incomplete[0];
+    for (int i = 0; i < sums->n; i++) {
+        is |= head(&sums->tallies[i])->incomplete != 0;
+    }
+    return is;
 }
 
 bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_executed *out)
@@ -697,17 +730,17 @@ bool carm_sums_forks(const struct carm_sums *sums)
     return false;
 }
 
-void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
-                     void *arg)
+void carm_sums_codes(struct carm_sums *sums, bool all,
+                     void (*take)(void *arg, const struct carm_sums_code *), void *arg)
 {
     for (int i = 0; i < sums->n; i++) {
         struct tally *t = &sums->tallies[i];
         const uint32_t end = number_in(&head(t)->counters, CARM_TALLY_COUNTERS);
         const uint32_t maps = number_in(&head(t)->maps, CARM_TALLY_MAPS);
-        uint32_t *offsets =
-            take && end > t->passed ? malloc((end - t->passed) * sizeof *offsets) : NULL;
+        const uint32_t begin = all ? 0 : t->passed;
+        uint32_t *offsets = take && end > begin ? malloc((end - begin) * sizeof *offsets) : NULL;
         for (uint32_t k = 1; offsets && k <= maps; k++) {
-            give_map(t, k, end, offsets, take, arg);
+            give_map(t, k, begin, end, offsets, all, take, arg);
         }
         free(offsets);
         t->passed = end;

@@ -158,6 +158,13 @@ static bool take_ready(void)
     const struct carm_ready *r = (const struct carm_ready *)CARM_READY_AT;
     bool good = true;
     carm_ready_bytes = r->bytes;
+    if (r->blocks.bytes != r->nblocks * sizeof *carm_blocks || r->nblocks > CARM_BLOCKS_MAX ||
+        r->links.bytes != r->nlinks * sizeof *carm_links || r->nlinks > CARM_LINKS_MAX ||
+        r->maps.bytes != r->nmaps * sizeof *carm_maps || r->nmaps > CARM_MAPS_MAX ||
+        r->hash.bytes != r->places * sizeof *hash || (r->places & (r->places - 1)) ||
+        r->places <= r->nblocks) {
+        return false;
+    }
     for (uint32_t i = 0; i < r->nregions; i++) {
         if (!carm_pages_reserve(r->regions[i].begin, REGION_BYTES)) {
             while (i-- > 0) {
