@@ -18,13 +18,13 @@
 #include "harness/whatif/trial.h"
 #include "run/launch.h"
 
-static const double copy_seconds =
-    2.0; /* half of loop_seconds: a copy that hangs is stopped then */
+static const double copy_seconds = 2.0;  /* a copy that hangs is stopped then */
 static const double least_share = 0.05;  /* of the program's time: loops with less are not tried */
 static const double least_seconds = 0.1; /* of the program */
-static const double loop_seconds =
-    4.0; /* three snapshots are taken, more of them within this time */
-static const double all_seconds = 25.0;
+static const double end_seconds =
+    0.1; /* of those of a loop: the copies of its last snapshot are ended */
+/* Of a loop's time: for the first snapshot, which observes the loop as well */
+static const double first_share = 0.45;
 static const double null_most =
     0.10; /* largest difference between two copies of unchanged code; smaller differences widen the interval */
 /* Copies that take longer than that do not do as the program does; shorter, by their jumps alone, up to 0.55 (a sum of
@@ -52,7 +52,7 @@ static const double bare_share =
 /* sums that are unrolled by hand gain any factor up to this one, by tests/bench/whatif */
 static const double unrolled = 4.0;
 
-enum { SNAPSHOTS_LEAST = 3, NEST_MAX = 16 /* loops in a loop */ };
+enum { NEST_MAX = 16 /* loops in a loop */ };
 
 /* ---- the table of changes ---- */
 
@@ -138,7 +138,7 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
         }
     }
     change->measured = false;
-    if (m < SNAPSHOTS_LEAST) {
+    if (m < CARM_TRIAL_SNAPSHOTS) {
         snprintf(change->why, sizeof change->why, "only %zu of %d snapshots measured it", m,
                  CARM_WHATIF_SNAPSHOTS);
         return false;
@@ -176,6 +176,16 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     change->ci.hi /= fmin(1.0, copied);
     change->measured = true;
     return true;
+}
+
+bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit)
+{
+    const size_t missing = n < CARM_TRIAL_SNAPSHOTS ? CARM_TRIAL_SNAPSHOTS - n : 1;
+    const double left = carm_whatif_loop_seconds - end_seconds - spent;
+    *limit = left;
+    *seconds = n == 0 ? first_share * left : left / (double)missing;
+    return n < CARM_WHATIF_SNAPSHOTS &&
+           (n < CARM_TRIAL_SNAPSHOTS ? left > end_seconds : spent / (double)n <= left);
 }
 
 /* ---- which loops to try ---- */
@@ -416,11 +426,11 @@ static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
 {
     size_t n = 0;
     *soon = INFINITY;
-    for (size_t i = 0; i < s->out->nloops && s->stood < all_seconds; i++) {
+    for (size_t i = 0; i < s->out->nloops; i++) {
         const struct candidate *c = &s->all[i];
-        if (s->out->loops[i].why[0] || c->n == CARM_WHATIF_SNAPSHOTS ||
-            (c->n >= SNAPSHOTS_LEAST &&
-             s->out->loops[i].seconds * (1.0 + 1.0 / (double)c->n) > loop_seconds)) {
+        double seconds = 0.0, limit = 0.0;
+        if (s->out->loops[i].why[0] ||
+            !carm_whatif_time(c->n, s->out->loops[i].seconds, &seconds, &limit)) {
             continue;
         }
         const double wait = c->opened ? (c->due - ran(s)) * s->length : 0.01;
@@ -438,9 +448,8 @@ static void take_snapshot(struct session *s, size_t i, pid_t thread)
 {
     struct candidate *c = &s->all[i];
     struct carm_whatif_loop *loop = &s->out->loops[i];
+    (void)carm_whatif_time(c->n, loop->seconds, &s->settings.seconds, &s->settings.limit);
     struct carm_trial_result *result = &c->results[c->n++];
-    const double left = loop_seconds - loop->seconds;
-    s->settings.seconds = fmax(0.1, left / (double)(CARM_WHATIF_SNAPSHOTS - c->n + 1));
     carm_trial_measure(&c->trial, thread, &s->settings, result);
     s->stood += result->spent;
     loop->seconds += result->spent;
@@ -587,10 +596,12 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
     if (loop->why[0]) {
         return;
     }
-    if (good < SNAPSHOTS_LEAST) {
+    if (good < CARM_TRIAL_SNAPSHOTS) {
         snprintf(
             loop->why, sizeof loop->why, "%s",
-            why[0]      ? why
+            why[0] ? why
+            : c->n && c->n < CARM_TRIAL_SNAPSHOTS && loop->seconds > 0.5 * carm_whatif_loop_seconds
+                ? "three snapshots of it would hold the program for more than 4 s"
             : s->masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
             : s->untraced
                 ? "the program cannot be traced: another process traces it, or it has another user"
@@ -702,7 +713,7 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
         if (!rc) {
             if (run->observer) {
                 carm_observer_begin(run->observer,
-                                    s->length + loop_seconds * (double)s->out->nloops);
+                                    s->length + carm_whatif_loop_seconds * (double)s->out->nloops);
             }
             take_snapshots(s, run->observer);
             if (run->observer) {

@@ -84,6 +84,9 @@ struct carm_whatif_loop {
     struct carm_whatif_change changes[CARM_WHATIF_KINDS];
 };
 
+/* The program stands still for a loop for so long at most, and for four times of it in all. Three snapshots are taken
+ * within it, more if they fit. */
+static const double carm_whatif_loop_seconds = 4.0;
 enum { CARM_WHATIF_LOOPS = 4, CARM_WHATIF_SNAPSHOTS = 5 };
 
 struct carm_run_whatif {
@@ -103,6 +106,13 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
  * verdicts  [profile->nrows] */
 void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct carm_profile *profile,
                            struct carm_run_verdict *verdicts);
+
+/* The time for a loop's next snapshot. Pure; for tests.
+ * n               snapshots so far
+ * spent           seconds that they held the program
+ * seconds, limit  out: as of struct carm_trial_settings
+ * returns false: none is to be taken */
+bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit);
 
 /* Of a method: a part of the gain's logarithm, and the least of it. */
 struct carm_whatif_error {

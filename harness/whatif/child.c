@@ -269,12 +269,12 @@ void carm_child_await(struct carm_child *child, double until, const volatile sig
     }
 }
 
-void carm_child_run(struct carm_child *child, double limit, const volatile sig_atomic_t *stop,
+void carm_child_run(struct carm_child *child, double until, const volatile sig_atomic_t *stop,
                     struct carm_child_outcome *outcome)
 {
     *outcome = (struct carm_child_outcome){.end = CARM_CHILD_GONE};
     if (carm_child_go(child)) {
-        carm_child_await(child, carm_seconds_now() + limit, stop, outcome);
+        carm_child_await(child, until, stop, outcome);
     }
 }
 
@@ -302,6 +302,23 @@ unsigned carm_child_sample(struct carm_child *child, double each, unsigned most,
         *inside += r.rip >= begin && r.rip < end;
     }
     return n;
+}
+
+void carm_child_go_beside(const struct carm_child *child, cpu_set_t *was)
+{
+    cpu_set_t its;
+    CPU_ZERO(was);
+    if (sched_getaffinity(child->pid, sizeof its, &its) == 0 &&
+        sched_getaffinity(0, sizeof *was, was) == 0) {
+        (void)sched_setaffinity(0, sizeof its, &its);
+    }
+}
+
+void carm_child_come_back(const cpu_set_t *was)
+{
+    if (CPU_COUNT(was)) {
+        (void)sched_setaffinity(0, sizeof *was, was);
+    }
 }
 
 bool carm_child_step(struct carm_child *child)

@@ -2,6 +2,7 @@
 #include "harness/whatif/copies.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +40,17 @@ bool carm_snapshot_is_over(const struct carm_snapshot *s)
     return carm_seconds_now() > s->until || (s->settings->stop && *s->settings->stop);
 }
 
+bool carm_snapshot_has(const struct carm_snapshot *s, double seconds)
+{
+    return carm_seconds_now() + seconds <= s->until;
+}
+
 bool carm_copy_fork(struct carm_snapshot *s, struct carm_child *from, struct carm_child *to)
 {
+    *to = (struct carm_child){.pid = 0};
+    if (carm_seconds_now() > s->limit) {
+        return carm_snapshot_fails(s, "the time that a loop may take ended before it was timed");
+    }
     const int rc = carm_child_fork(from, to);
     if (rc) {
         return carm_snapshot_fails(s, "it cannot be copied (%s)", strerror(-rc));
@@ -66,7 +76,7 @@ const char *carm_copy_end(const struct carm_snapshot *s, const struct carm_child
         snprintf(text, size, "a fault (%s)", strsignal(o->number));
         break;
     case CARM_CHILD_LATE:
-        snprintf(text, size, "the limit of %.0f s", s->settings->copy);
+        snprintf(text, size, "the end of its time");
         break;
     default:
         snprintf(text, size, "its end");
@@ -91,20 +101,24 @@ uint64_t carm_snapshot_huge_area(const struct carm_snapshot *s, size_t i, uint64
 }
 
 /* Makes the pages of the data huge, in a copy. */
-static bool collapse(const struct carm_snapshot *s, struct carm_child *child)
+static bool collapse(struct carm_snapshot *s, struct carm_child *child)
 {
     uint64_t present = 0, huge = 0;
     int64_t rc = 0;
+    cpu_set_t was;
+    carm_child_go_beside(child, &was);
     for (size_t i = 0; i < s->ndata; i++) {
         uint64_t end = 0;
         for (uint64_t at = carm_snapshot_huge_area(s, i, &end); at < end && rc != -EINVAL;
              at += CARM_HUGE_PAGE) {
             const uint64_t a[6] = {at, CARM_HUGE_PAGE, MADV_COLLAPSE};
             if (carm_memory_present(child->pid, at, at + CARM_HUGE_PAGE)) {
-                rc = carm_child_call(child, SYS_madvise, a);
+                rc = carm_seconds_now() > s->limit ? -EINVAL
+                                                   : carm_child_call(child, SYS_madvise, a);
             }
         }
     }
+    carm_child_come_back(&was);
     carm_memory_huge(child->pid, s->data, s->ndata, &present, &huge);
     return present > 0 && (double)huge >= huge_least * (double)present;
 }
@@ -127,6 +141,12 @@ static bool write_list(struct carm_snapshot *s, struct carm_child *child)
     return good;
 }
 
+/* When a copy that begins to run is ended, as carm_seconds_now. */
+static double copy_ends(const struct carm_snapshot *s)
+{
+    return fmin(carm_seconds_now() + s->settings->copy, s->limit);
+}
+
 /* apart  writes each page that can be written, so that the copy has its own */
 static bool open_warm(struct carm_snapshot *s, bool huge, bool apart, struct carm_child *child)
 {
@@ -147,7 +167,7 @@ static bool open_warm(struct carm_snapshot *s, bool huge, bool apart, struct car
         child->regs.rip = s->region.touch_at;
         child->regs.rsi = s->list_at;
         child->regs.rcx = s->nlist;
-        carm_child_run(child, s->settings->copy, s->settings->stop, &outcome);
+        carm_child_run(child, copy_ends(s), s->settings->stop, &outcome);
         child->regs = regs;
         if (outcome.end != CARM_CHILD_ARRIVED) {
             char text[80];
@@ -197,7 +217,7 @@ size_t carm_copy_await(struct carm_snapshot *s, struct carm_child *child, double
     const double begin = (double)at_least_one(first);
     uint64_t left = 0;
     size_t began = 0;
-    carm_child_await(child, carm_seconds_now() + s->settings->copy, s->settings->stop, outcome);
+    carm_child_await(child, copy_ends(s), s->settings->stop, outcome);
     if (child->pid &&
         carm_child_read(child->pid, at + CARM_REGION_PHASES, phases, n * sizeof *phases) &&
         carm_child_read(child->pid, at + CARM_REGION_UNITS, &left, sizeof left)) {

@@ -20,7 +20,8 @@ enum {
 struct carm_trial_settings {
     uint64_t memory; /* bytes that copies may take; 0 = half of the free memory */
     double tsc_hz;
-    double seconds; /* for one snapshot */
+    double seconds; /* for one snapshot: what would take it longer is left out */
+    double limit;   /* seconds after which a snapshot ends, whatever it is at */
     double copy;    /* seconds after which a copy is ended */
     const volatile sig_atomic_t *stop;
 };
@@ -44,10 +45,13 @@ struct carm_trial {
     double iterations;  /* of a unit */
     double ticks, most; /* from the last snapshot: ticks of a unit; units that a copy can do */
     double inside;
-    double open_seconds;         /* to open a warm copy */
-    double spent;                /* seconds of all snapshots so far */
-    unsigned napart;             /* snapshots with copies of their own */
-    unsigned cpus;               /* copies of that trial */
+    double open_seconds; /* to open a warm copy */
+    struct carm_trial_stage {
+        unsigned n;     /* snapshots that measured it */
+        double seconds; /* that it took, at most */
+    } apart,
+        cores;     /* copies of their own for huge pages and streaming stores; copies on all CPUs */
+    unsigned cpus; /* copies of that trial */
     double speed[CARM_VARIANTS]; /* of the variants, relative to the unchanged code; an estimate */
     bool huge_already;           /* most of its data are in huge pages */
     bool l1_partly;              /* loads on which branches depend stay where they are */
@@ -58,15 +62,12 @@ struct carm_trial {
 };
 
 enum {
+    CARM_TRIAL_SNAPSHOTS = 3, /* from which an interval can be made */
     CARM_SNAPSHOT_DATA_MAX = 64,
     CARM_SNAPSHOT_UNITS_LEAST = 16,     /* a copy that can do fewer units is not timed */
     CARM_SNAPSHOT_LIST_BYTES = 8 << 20, /* of the list of pages to touch */
     CARM_HUGE_PAGE = 2 << 20,
 };
-
-/* For the copies that huge pages and streaming stores need at one time, and for those of all CPUs: with three snapshots,
- * 4 s for a loop. */
-static const double carm_copy_open_share = 0.3; /* of the limit of one copy */
 
 /* One stop of the program at the head of a loop. */
 struct carm_snapshot {
@@ -81,10 +82,10 @@ struct carm_snapshot {
     size_t nlist;
     uint64_t data[CARM_SNAPSHOT_DATA_MAX]; /* an address in each area of the loop's data */
     size_t ndata;
-    double ticks; /* of a unit */
-    double most;  /* units that a copy can do */
-    double until; /* end of the time for this snapshot, as carm_seconds_now */
-    char *why;    /* a phrase: why the snapshot failed */
+    double ticks;        /* of a unit */
+    double most;         /* units that a copy can do */
+    double until, limit; /* ends of settings->seconds and settings->limit, as carm_seconds_now */
+    char *why;           /* a phrase: why the snapshot failed */
     size_t why_size;
 };
 
@@ -100,10 +101,13 @@ bool carm_snapshot_too_few(struct carm_snapshot *s, double done,
 
 /* Whether the time for the snapshot is over, or the user wants to stop. */
 bool carm_snapshot_is_over(const struct carm_snapshot *s);
+/* Whether it has `seconds` left. */
+bool carm_snapshot_has(const struct carm_snapshot *s, double seconds);
 
 /* Whole huge pages of the area around data[i]: their begin and end; the area is unknown: 0 and 0. */
 uint64_t carm_snapshot_huge_area(const struct carm_snapshot *s, size_t i, uint64_t *end);
 
+/* Fails behind the limit of the snapshot. */
 bool carm_copy_fork(struct carm_snapshot *s, struct carm_child *from, struct carm_child *to);
 
 /* The event that ended a copy, in words: "a system call (1)". Returns text. */

@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
+#include "base/observer.h"
+
 enum {
     STEPS = 6000,       /* instructions that are observed, 4 us each */
     FLOW_UNITS = 20000, /* units whose control flow is compared */
@@ -84,9 +86,11 @@ static bool observe(struct carm_snapshot *s)
     struct carm_body *body = &s->trial->body;
     struct carm_child child;
     unsigned steps = 0, inside = 0;
+    cpu_set_t was;
     if (!carm_copy_fork(s, &s->origin, &child)) {
         return false;
     }
+    carm_child_go_beside(&child, &was);
     do {
         struct carm_body_op *op = carm_body_find(body, child.regs.rip);
         if (op) {
@@ -94,7 +98,8 @@ static bool observe(struct carm_snapshot *s)
             inside++;
         }
         steps++;
-    } while (steps < STEPS && carm_child_step(&child));
+    } while (steps < STEPS && carm_seconds_now() < s->limit && carm_child_step(&child));
+    carm_child_come_back(&was);
     carm_child_kill(&child);
     carm_body_observed(body);
     return inside > 0 || carm_snapshot_fails(s, "it was not executed");

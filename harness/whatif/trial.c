@@ -12,12 +12,12 @@
 enum {
     ROUNDS_PILOT = 6, /* turns that find how fast the variants are */
     SPEED_MOST = 32,
-    APART_LEAST = 3, /* snapshots from which an interval can be made */
 };
 
 static const double null_most =
     0.035; /* in turns; beyond it, copies of one stretch are tried; chosen by hand */
-static const double apart_seconds = 2.5; /* of the 4 s that a loop may take */
+/* Seconds that making a page huge takes: 1.1 to 2.6 ms for each MiB. */
+static const double huge_page_seconds = 10e-6;
 /* single streams are tried where all data in L1 gain more than this; chosen by hand */
 static const double stream_gain = 1.15;
 
@@ -85,8 +85,7 @@ static bool measure_variants(struct carm_snapshot *s, const struct carm_turns *p
     return good || copies;
 }
 
-/* Changes that turns of one copy do not show: huge pages, which take longest, so three snapshots have to do where time is
- * short; stores past the caches; all cores. */
+/* Changes that turns of one copy do not show: huge pages, stores past the caches. */
 static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan,
                           struct carm_trial_result *result)
 {
@@ -97,21 +96,18 @@ static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan
     int trials[2];
     size_t n = 0;
     const double ticks = s->ticks;
-    if (t->napart >= APART_LEAST && t->spent > apart_seconds) {
-        result->ratio[CARM_VARIANT_STREAMING] = NAN; /* turns would show too little */
-        return;
-    }
-    t->napart++;
-    if (4.0 * t->open_seconds > carm_copy_open_share * s->settings->copy) {
-        carm_trial_refuse(t, CARM_TRIAL_HUGE, "copies of its data take too long");
-        carm_trial_refuse(t, CARM_VARIANT_STREAMING, "copies of its data take too long");
-    }
-    if (!t->refused[CARM_TRIAL_HUGE][0]) {
+    const double begin = carm_seconds_now();
+    const double copies = 4.0 * t->open_seconds; /* with the two of the unchanged code */
+    if (!t->refused[CARM_TRIAL_HUGE][0] &&
+        carm_turns_has_time(s, CARM_TRIAL_HUGE, &t->apart,
+                            copies + huge_page_seconds * (double)s->nlist)) {
         trials[n++] = CARM_TRIAL_HUGE;
     }
     if (!t->refused[CARM_VARIANT_STREAMING][0] && result->in_turns) {
-        trials[n++] = CARM_VARIANT_STREAMING;
-        result->ratio[CARM_VARIANT_STREAMING] = NAN;
+        result->ratio[CARM_VARIANT_STREAMING] = NAN; /* turns would show too little */
+        if (n || carm_turns_has_time(s, CARM_VARIANT_STREAMING, &t->apart, copies)) {
+            trials[n++] = CARM_VARIANT_STREAMING;
+        }
     }
     s->why = text;
     if (n && carm_turns_measure_apart(s, plan, trials, n, &other)) {
@@ -128,8 +124,9 @@ static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan
     if (n && trials[0] == CARM_TRIAL_HUGE && isnan(result->ratio[CARM_TRIAL_HUGE]) && text[0]) {
         snprintf(t->refused[CARM_TRIAL_HUGE], sizeof t->refused[0], "%.150s", text);
     }
-    if (!t->refused[CARM_TRIAL_CORES][0]) {
-        carm_turns_measure_cores(s, plan, result);
+    if (n) {
+        t->apart.seconds = fmax(t->apart.seconds, carm_seconds_now() - begin);
+        t->apart.n++;
     }
 }
 
@@ -163,6 +160,9 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
     if (good) {
         measure_apart(s, &plan, result);
     }
+    if (good && !t->refused[CARM_TRIAL_CORES][0]) {
+        carm_turns_measure_cores(s, &plan, result);
+    }
     t->ticks = good ? s->ticks : t->ticks;
     t->most = 1e15; /* the next one may be elsewhere */
     result->seconds = s->ticks / s->settings->tsc_hz / t->iterations;
@@ -189,6 +189,7 @@ void carm_trial_measure(struct carm_trial *trial, pid_t thread,
     s->trial = trial;
     s->settings = settings;
     s->until = begin + settings->seconds;
+    s->limit = begin + settings->limit;
     s->why = result->why;
     s->why_size = sizeof result->why;
     if (trial->wrong[0]) {
@@ -206,5 +207,4 @@ void carm_trial_measure(struct carm_trial *trial, pid_t thread,
     carm_region_close(&s->region);
     free(s);
     result->spent = carm_seconds_now() - begin;
-    trial->spent += result->spent;
 }

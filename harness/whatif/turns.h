@@ -28,6 +28,12 @@ bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
 bool carm_turns_measure_apart(struct carm_snapshot *s, const struct carm_turns *p,
                               const int *trials, size_t n, struct carm_trial_result *result);
 
+/* Whether a stage can be measured in the time that the snapshot has left; if not, and too few snapshots have
+ * measured it, its change is refused.
+ * guess  seconds, where no snapshot has measured it */
+bool carm_turns_has_time(const struct carm_snapshot *s, int change,
+                         const struct carm_trial_stage *stage, double guess);
+
 /* Refuses a variant that makes the loop much slower: its turns would take the time of all others.
  * ratio  time of the unchanged code over the time of the variant; NaN = not known
  * returns whether it was refused */

@@ -31,6 +31,37 @@ TEST(spread_widens)
     assert_true(c.ci.lo < a.ci.lo && c.ci.hi > a.ci.hi);
 }
 
+/* However long each snapshot takes of what it may take, a loop's time is never exceeded, and all loops take less than
+ * half a minute. */
+TEST(snapshots_have_an_end)
+{
+    const double shares[] = {0.01, 0.1, 0.3, 0.45, 0.6, 1.0};
+    double seconds = 0.0, limit = 0.0;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        double spent = 0.0;
+        size_t n = 0;
+        while (carm_whatif_time(n, spent, &seconds, &limit)) {
+            assert_true(seconds > 0.0 && seconds <= limit && n < CARM_WHATIF_SNAPSHOTS);
+            spent += shares[i] * limit;
+            n++;
+        }
+        assert_true(n > 0 && spent < carm_whatif_loop_seconds);
+        assert_true(shares[i] > 0.5 ||
+                    n >= 3); /* a first one that takes half leaves two of a quarter */
+    }
+    /* three that keep to their times fit */
+    double spent = 0.0;
+    for (size_t n = 0; n < 3; n++) {
+        assert_true(carm_whatif_time(n, spent, &seconds, &limit));
+        spent += 0.99 * seconds;
+    }
+    assert_true(spent < carm_whatif_loop_seconds);
+    assert_false(carm_whatif_time(3, spent, &seconds, &limit));
+    assert_true(carm_whatif_time(3, 2.5, &seconds, &limit));
+    assert_false(carm_whatif_time(CARM_WHATIF_SNAPSHOTS, 0.1, &seconds, &limit));
+    assert_true(CARM_WHATIF_LOOPS * carm_whatif_loop_seconds <= 30.0);
+}
+
 /* Copies that take 0.8 times as long as the program: its time with the change may be theirs, or as much longer. */
 TEST(copies_unlike_the_program)
 {

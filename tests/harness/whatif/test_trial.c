@@ -29,6 +29,8 @@ void indices(double *to, const double *from, long index, long end);
 extern const uint8_t triad_head[], triad_end[], dot_head[], dot_end[], calls_head[], calls_end[];
 extern const uint8_t chase_head[], chase_end[], until_head[], until_end[];
 extern const uint8_t indices_head[], indices_end[];
+void slow(double *to, const double *from, long index, long end);
+extern const uint8_t slow_head[], slow_end[];
 void forks(double *to, const double *from, long index, long end);
 extern const uint8_t forks_head[], forks_way[], forks_end[];
 void stored(double *to, const double *from, long index, long end);
@@ -59,6 +61,11 @@ __asm__(".text\n"
         "indices_head: mov (%rsi,%rdx,8), %rax\n addsd (%rdi,%rax,8), %xmm1\n add $1, %rdx\n"
         " cmp %rcx, %rdx\n jl indices_head\n"
         "indices_end: ret\n"
+        /* 20 iterations of some 10 ms, which a unit has 16 of */
+        "slow: xor %edx, %edx\n"
+        "slow_head: mov $40000000, %eax\n"
+        "1: sub $1, %eax\n jnz 1b\n add $1, %rdx\n cmp $20, %rdx\n jl slow_head\n"
+        "slow_end: ret\n"
         /* two ways, which a branch takes in turns */
         "forks: xor %eax, %eax\n"
         "forks_head: test $1, %dl\n jz 1f\n"
@@ -177,6 +184,9 @@ static uint64_t unwatched(const struct what *what)
 
 static struct carm_stop stop;
 
+static struct carm_trial_settings settings = {
+    .tsc_hz = 2.6e9, .seconds = 0.5, .limit = 60.0, .copy = 60.0};
+
 static void measure(struct child *child, const uint8_t *head, const uint8_t *end, uint64_t memory,
                     int snapshots, struct carm_trial *trial, struct carm_trial_result *result)
 {
@@ -185,8 +195,7 @@ static void measure(struct child *child, const uint8_t *head, const uint8_t *end
         {(uint64_t)(uintptr_t)head, head, (size_t)(cut - head), 0.5},
         {(uint64_t)(uintptr_t)cut, cut, (size_t)(end - cut), -1.0},
     };
-    const struct carm_trial_settings settings = {
-        .memory = memory, .tsc_hz = 2.6e9, .seconds = 0.5, .copy = 60.0};
+    settings.memory = memory;
     const uint64_t at = pieces[0].at;
     stop = (struct carm_stop){.pid = child->pid};
     assert_ok(carm_trial_open(trial, at, pieces, cut < end ? 2 : 1, &err));
@@ -337,6 +346,34 @@ static void ways_are_known(void **state)
     assert_int_equal(x.t.changed[CARM_VARIANT_KNOWN], 1);
     assert_true(x.r.ratio[CARM_VARIANT_KNOWN] > 0.0);
     assert_true(end(&x) == sum);
+}
+
+/* Copies of a loop of 10 ms for an iteration take 10 s for their first 64 units: 60 s are allowed for each. Without time
+ * for copies of its own, none is made. */
+static void its_time_ends(void **state)
+{
+    const struct what long_one = {slow, NULL}, short_one = {triad, NULL};
+    struct tried x;
+    x.child = open_child(&long_one);
+    settings.limit = 0.5;
+    measure(&x.child, slow_head, slow_end, 0, 1, &x.t, &x.r);
+    settings.limit = 60.0;
+    assert_non_null(strstr(x.r.why, "the end of its time"));
+    assert_true(x.r.spent < 5.0); /* a tenth would do on an idle machine */
+    (void)end(&x);
+    settings.seconds = 0.0;
+    begin(&x, &short_one, triad_head, triad_end, 1);
+    settings.seconds = 0.5;
+    assert_non_null(strstr(x.t.refused[CARM_VARIANT_STREAMING], "take too long"));
+    assert_true(x.t.apart.n == 0 && x.t.cores.n == 0);
+    assert_true(x.r.ratio[CARM_VARIANT_STORES] > 0.0);
+    (void)end(&x);
+    settings.limit = 0.0;
+    x.child = open_child(&short_one);
+    measure(&x.child, triad_head, triad_end, 0, 1, &x.t, &x.r);
+    settings.limit = 60.0;
+    assert_non_null(strstr(x.r.why, "the time that a loop may take ended"));
+    (void)end(&x);
 }
 
 static void numbers_that_name_others(void **state)
@@ -720,6 +757,7 @@ int main(void)
         cmocka_unit_test(a_chain_inside_an_iteration),
         cmocka_unit_test(in_l1_nothing_is_elsewhere),
         cmocka_unit_test(copies_go_on_without_jumps),
+        cmocka_unit_test(its_time_ends),
         cmocka_unit_test(numbers_that_name_others),
         cmocka_unit_test(is_refused),
         cmocka_unit_test(address_space_is_reserved),
