@@ -408,10 +408,10 @@ static void run_code_names(const struct carm_symbols_module *module,
     promise(carm_symbols_name(text, sizeof text, module, function, at) == text && *text, "a name");
     promise(memchr(text, 0, sizeof text), "a name ends");
     memset(text, 'x', sizeof text);
-    carm_symbols_inlined(text, sizeof text, module, at);
+    carm_symbols_inlined(text, sizeof text, module, at, at + 64);
     promise(memchr(text, 0, sizeof text), "an inlined name ends");
     memset(text, 'x', sizeof text);
-    carm_symbols_source(text, sizeof text, module, at);
+    carm_symbols_source(text, sizeof text, module, at, at + 64);
     promise(memchr(text, 0, sizeof text), "a line of the source ends");
 }
 
