@@ -130,6 +130,34 @@ TEST(the_fastest_code_wins)
     }
 }
 
+/* Each code is the fastest one once, with all others close behind it. */
+TEST(wherever_the_fastest_code_is)
+{
+    for (size_t best = 0; best < CODES; best++) {
+        struct carm_shape shape;
+        double rates[CODES];
+        start();
+        for (size_t i = 0; i < CODES; i++) {
+            fake.rate[i] = 6e9 - 1e7 * (double)((i + CODES - best) % CODES);
+        }
+        assert_int_equal(
+            carm_measure_pick(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, &shape, NULL),
+            best);
+        assert_int_equal(fake.runs[best], 3); /* and goes on with the second and the third */
+        assert_int_equal(fake.runs[(best + 1) % CODES], 3);
+        assert_int_equal(fake.runs[(best + 2) % CODES], 3);
+        assert_int_equal(fake.runs[(best + 3) % CODES], 1);
+        start();
+        for (size_t i = 0; i < CODES; i++) {
+            fake.rate[i] = 6e9 - 1e7 * (double)((i + CODES - best) % CODES);
+        }
+        assert_int_equal(
+            carm_measure_best(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, rates), best);
+        assert_int_equal(fake.runs[(best + 2) % CODES], 10);
+        assert_int_equal(fake.runs[(best + 3) % CODES], 5);
+    }
+}
+
 /* The first of the ranking is half as fast in the rounds of the finalists: the second one wins. */
 TEST(the_last_rounds_decide)
 {
