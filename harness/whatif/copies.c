@@ -49,7 +49,7 @@ bool carm_copy_fork(struct carm_snapshot *s, struct carm_child *from, struct car
 {
     *to = (struct carm_child){.pid = 0};
     if (carm_seconds_now() > s->limit) {
-        return carm_snapshot_fails(s, "the time that a loop may take ended before it was timed");
+        return carm_snapshot_fails(s, "the end of its time came before it was timed");
     }
     const int rc = carm_child_fork(from, to);
     if (rc) {
