@@ -674,6 +674,22 @@ TEST(memory_domains_are_measured)
                                  .observer = host.observer,
                                  .last = UINT64_MAX,
                                  .reps = 256};
+    /* two layouts of threads, the second of which takes what runs on the same CPUs from the first */
+    assert_int_equal(m->nscaling, 2 * (LEVELS + 1));
+    for (size_t i = 0; i <= LEVELS; i++) {
+        const struct carm_scaling *a = &m->scaling[i], *z = &m->scaling[i + LEVELS + 1];
+        assert_string_equal(a->layout, CARM_SCALING_COMPACT);
+        assert_string_equal(z->layout, CARM_SCALING_SPREAD);
+        assert_string_equal(a->level, z->level);
+        assert_int_equal(a->points[0].threads, 1);
+        assert_int_equal(z->points[0].threads, 1);
+        const struct carm_scaling_point *x = &a->points[a->npoints - 1],
+                                        *y = &z->points[z->npoints - 1];
+        assert_memory_equal(&a->points[0], &z->points[0], sizeof *x);
+        assert_true(x->threads == THREADS && memcmp(x, y, sizeof *x) == 0);
+        assert_true(z->npoints > 2 &&
+                    z->points[1].threads == 2); /* measured anew: of both sockets */
+    }
     const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", THREADS);
     const struct carm_memory_roof *dram = carm_roofs_find_memory(r, "DRAM", "2:1");
     assert_non_null(dram);

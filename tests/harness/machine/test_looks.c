@@ -175,6 +175,40 @@ TEST(patience_ends)
     }
 }
 
+static volatile sig_atomic_t stop;
+static size_t stop_at;
+
+static void stop_later(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    pass_time(1e-6);
+    stop = fake.nwidths >= stop_at; /* looks: two before the first block, one after each */
+}
+
+/* A run that the deadline ended is cut where it has less than an eighth of its repetitions, or no look after the first
+ * block. */
+TEST(enough_repetitions_are_no_cut)
+{
+    static const struct {
+        size_t reps, looks, least, most;
+        bool cut;
+    } rows[] = {{1024, 6, 128, 128, false}, /* four blocks */
+                {1024, 5, 96, 96, true},
+                {64, 3, 32, 32, false},
+                {64, 2, 1, 31, true},
+                {64, 99, 64, 64, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        (void)one_of_width(4.02, 1024);
+        code.run = stop_later;
+        stop_at = rows[i].looks;
+        stop = 0;
+        called->deadline.stop = &stop;
+        const struct carm_measurement m = run(rows[i].reps, 0.0);
+        assert_in_range(m.seconds.n, rows[i].least, rows[i].most);
+        assert_int_equal(m.cut, rows[i].cut);
+        close_opened();
+    }
+}
+
 /* A code whose repetitions end on another processor than they began on. */
 static void wander(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
 {
