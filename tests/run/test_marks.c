@@ -93,6 +93,40 @@ TEST_BETWEEN(differences_that_differ, NULL, done)
     is(0, "a", 3, "not exact: calls with 30 iterations differ");
 }
 
+/* Two differences that agree within a millionth are told so, others are not exact. */
+TEST_BETWEEN(differences_that_agree, NULL, done)
+{
+    struct carm_mark marks[] = {mark("a", 1000, 2, 3007, 3007), mark("a", 2000, 2, 6007, 6007),
+                                mark("a", 10002000, 2, 30006017, 30006017)};
+    look(marks, 3);
+    is(0, "a", 3.000001,
+       "by difference of 1000, 2000 and 10002000 iterations, which agree within 3e-07; setup: 7 ins");
+    assert_null(strstr(rows[0].note, "exact"));
+    marks[2] = mark("a", 10002000, 2, 30006037, 30006037);
+    look(marks, 3);
+    is(0, "a", 3.000003, "which agree within 1e-06");
+    marks[2] = mark("a", 10002000, 2, 30006107, 30006107);
+    look(marks, 3);
+    is(0, "a", 3.00001,
+       "not exact: an iteration has 3 instructions between 1000 and 2000 iterations");
+}
+
+/* The first call is left out when three other numbers of iterations are there, if it is one call. */
+TEST_BETWEEN(first_calls_are_left_out, NULL, done)
+{
+    const struct carm_mark three[] = {mark("a", 10, 1, 90, 0), mark("a", 20, 1, 67, 0),
+                                      mark("a", 30, 1, 97, 0)};
+    look(three, 3);
+    is(0, "a", 3, "not exact: an iteration has -2.3 instructions between 10 and 20 iterations");
+    const struct carm_mark four[] = {mark("a", 40, 2, 999, 999), mark("a", 10, 1, 37, 0),
+                                     mark("a", 20, 1, 67, 0), mark("a", 30, 1, 97, 0)};
+    look(four, 4);
+    is(0, "a", 90.2, "between 30 and 40"); /* not one call */
+    const struct carm_mark twice[] = {mark("x", 7, 1, 40, 0), mark("x", 7, 1, 40, 0)};
+    look(twice, 1);
+    is(0, "x", 40.0 / 7, "one call of 7 iterations");
+}
+
 TEST_BETWEEN(nothing_marked, NULL, done)
 {
     look(NULL, 0);

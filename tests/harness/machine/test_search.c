@@ -158,6 +158,17 @@ TEST(wherever_the_fastest_code_is)
     }
 }
 
+/* One code has nothing to be compared with: the rate of its ranking stays. */
+TEST(one_code_is_the_fastest)
+{
+    double rate = 0.0;
+    start();
+    assert_int_equal(carm_measure_best(&team, all + 1, 1, 4096, 6e-6, CARM_SEARCH_MEMORY, &rate),
+                     0);
+    assert_near(rate, 6e9, 1e-3);
+    assert_int_equal(fake.runs[1], 5);
+}
+
 /* The first of the ranking is half as fast in the rounds of the finalists: the second one wins. */
 TEST(the_last_rounds_decide)
 {
