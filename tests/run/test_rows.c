@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run writes and advises, from runs made by hand: rows of each free run with its times, CPU time, the
  * work and time that place a row, and when its parts would say nothing. Nothing is executed. */
+#include <limits.h>
 #include <unistd.h>
 
 #include "base/csv.h"
 #include "models/place/points.h"
+#include "harness/place/place.h"
 #include "run/parts.h"
 #include "run/place.h"
 #include "run/regions.h"
@@ -255,6 +257,83 @@ TEST_BETWEEN(parts_have_the_times_of_each_run, set_up, tear_down)
     carm_profile_close(&profile);
     for (size_t r = 0; r < 3; r++) {
         carm_samples_close(of[r]);
+    }
+}
+
+/* Regions write their rows themselves: by translation this process tells them where, else the environment does. */
+TEST_BETWEEN(regions_are_told_where, set_up, tear_down)
+{
+    static const char *const names[] = {"CARM_OUT", "CARM_COUNTERS", "CARM_STEP_BUDGET"};
+    char full[PATH_MAX], cwd[PATH_MAX], wanted[PATH_MAX + 16], longest[PATH_MAX + 1];
+    for (size_t i = 0; i < 3; i++) {
+        (void)unsetenv(names[i]);
+    }
+    assert_non_null(getcwd(cwd, sizeof cwd));
+    (void)snprintf(wanted, sizeof wanted, "%s/p.csv", cwd);
+    run.provider = CARM_PROVIDER_TRANSLATE;
+    assert_ok(carm_run_rows_by_regions(&run, "/a/p.csv", "5", full, &err));
+    assert_string_equal(full, "/a/p.csv");
+    assert_ptr_equal(run.regions, full);
+    assert_int_equal(run.provider, CARM_PROVIDER_TRANSLATE);
+    assert_null(getenv("CARM_OUT"));
+    run.provider = CARM_PROVIDER_STEP;
+    assert_ok(carm_run_rows_by_regions(&run, "p.csv", NULL, full, &err));
+    assert_string_equal(full, wanted);
+    assert_string_equal(getenv("CARM_OUT"), wanted);
+    assert_string_equal(getenv("CARM_COUNTERS"), carm_provider_name(CARM_PROVIDER_STEP));
+    assert_null(getenv("CARM_STEP_BUDGET"));
+    assert_int_equal(run.provider, CARM_PROVIDER_NONE);
+    assert_ok(carm_run_rows_by_regions(&run, "p.csv", "7", full, &err));
+    assert_string_equal(getenv("CARM_STEP_BUDGET"), "7");
+    memset(longest, 'x', PATH_MAX);
+    longest[PATH_MAX] = '\0';
+    longest[0] = '/';
+    assert_refused(carm_run_rows_by_regions(&run, longest, NULL, full, &err), -CARM_EINVAL,
+                   "path of --output is too long");
+    longest[PATH_MAX - 1] = '\0'; /* as long as it may be */
+    assert_ok(carm_run_rows_by_regions(&run, longest, NULL, full, &err));
+    for (size_t i = 0; i < 3; i++) {
+        (void)unsetenv(names[i]);
+    }
+}
+
+/* Samples of a part by the kind of core that they were on. */
+TEST(kinds_of_cores_have_shares)
+{
+    struct carm_profile_row row = {.samples = 8};
+    struct carm_kind_shares of;
+    char text[128], wanted[128];
+    assert_string_equal(carm_run_kinds_text(text, sizeof text, &row), "");
+    carm_run_kinds(&row, &of);
+    assert_int_equal(of.n, 0);
+    row.on[0] = 6;
+    row.on[CARM_SAMPLE_KINDS - 1] = 2;
+    (void)snprintf(wanted, sizeof wanted, "75%% on %s cores, 25%% on %s cores", carm_kind_word(0),
+                   carm_kind_word(CARM_SAMPLE_KINDS - 1));
+    assert_string_equal(carm_run_kinds_text(text, sizeof text, &row), wanted);
+    carm_run_kinds(&row, &of);
+    assert_int_equal(of.n, 2);
+    assert_string_equal(of.word[0], carm_kind_word(0));
+    assert_string_equal(of.word[1], carm_kind_word(CARM_SAMPLE_KINDS - 1));
+    assert_near(of.share[0], 0.75, 1e-12);
+    assert_near(of.share[1], 0.25, 1e-12);
+    row.samples = 0;
+    assert_string_equal(carm_run_kinds_text(text, sizeof text, &row), "");
+}
+
+/* Company at a fifth of the looks at the core of one thread. */
+TEST(company_is_seen_often)
+{
+    static const struct {
+        double shared;
+        int threads;
+        bool company;
+    } rows[] = {{0.2, 1, true}, {0.19, 1, false}, {0.9, 2, false}, {0.0, 1, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_run r = {.has_samples = true};
+        const struct carm_looks_sum core = {.shared = rows[i].shared};
+        r.samples.threads = (__typeof__(r.samples.threads))rows[i].threads;
+        assert_int_equal(carm_run_has_company(&r, &core), rows[i].company);
     }
 }
 
