@@ -50,9 +50,8 @@ static void read_program(struct carm_job *job)
      * namespace alone is that of all ranks. srun's is the step in other words. */
     const char *start = get_plain("PMIX_NAMESPACE");
     start = start && strncmp(start, "slurm.", 6) != 0 ? start : get_plain("SLURM_STEP_ID");
-    const size_t used = strlen(job->program);
     if (start) {
-        snprintf(job->program + used, sizeof job->program - used, "%s%s", used ? "." : "", start);
+        carm_text_list(job->program, sizeof job->program, ".", "%s", start);
     }
 }
 
@@ -79,9 +78,7 @@ static void read_step(struct carm_job *job)
     bool known = false;
     for (size_t i = 0; i < sizeof names / sizeof *names && job->ranked; i++) {
         const char *value = get(names[i]);
-        const size_t used = strlen(job->step);
-        snprintf(job->step + used, sizeof job->step - used, "%s%s", i ? "/" : "",
-                 value ? value : "");
+        carm_text_append(job->step, sizeof job->step, "%s%s", i ? "/" : "", value ? value : "");
         known = known || value;
     }
     if (!known) {

@@ -246,13 +246,12 @@ static void put_overlay(const struct carm_published_machine *const *machines, si
                         struct carm_plot_sheet *sheet)
 {
     struct carm_plot_pane *pane = &sheet->panes[0];
-    size_t used = 0;
+    snprintf(pane->title, sizeof pane->title, "Rooflines of ");
     for (size_t i = 0; i < n; i++) {
         carm_published_ceilings(machines[i], CARM_BALANCE_TOP, &sheet->sets[i]);
         pane->sets[pane->n++] = &sheet->sets[i];
-        const int k = snprintf(pane->title + used, sizeof pane->title - used, "%s%s",
-                               i ? ", " : "Rooflines of ", machines[i]->title);
-        used += k > 0 && (size_t)k < sizeof pane->title - used ? (size_t)k : 0;
+        carm_text_append(pane->title, sizeof pane->title, "%s%s", i ? ", " : "",
+                         machines[i]->title);
     }
 }
 

@@ -109,17 +109,15 @@ static bool put_pane(const struct input *in, const struct carm_compare_set *set,
 
 static void put_title(const struct input *in, char *dst, size_t size)
 {
-    size_t used = 0;
-    *dst = '\0';
-    for (size_t i = 0; i < in->compare->n && used + 1 < size; i++) {
+    snprintf(dst, size, "Rooflines of ");
+    for (size_t i = 0; i < in->compare->n; i++) {
         char label[CARM_TEXT_MAX];
         char host[CARM_TEXT_MAX];
         make_label(in, i, label, sizeof label);
-        const int n =
-            snprintf(dst + used, size - used, "%s%s (%.40s)", i ? ", " : "Rooflines of ", label,
-                     carm_text_clean(host, sizeof host,
-                                     carm_machine_host(&in->compare->models[i]->machine), false));
-        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+        carm_text_append(dst, size, "%s%s (%.40s)", i ? ", " : "", label,
+                         carm_text_clean(host, sizeof host,
+                                         carm_machine_host(&in->compare->models[i]->machine),
+                                         false));
     }
 }
 

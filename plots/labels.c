@@ -201,8 +201,7 @@ static void name_point(const struct carm_scene *s, struct carm_scene_point *p,
         cut(p->label.text, sizeof p->label.text, p->from->name);
     }
     if (*p->binds && naming == CARM_SCENE_NAMES) {
-        const size_t used = strlen(p->label.text);
-        snprintf(p->label.text + used, sizeof p->label.text - used, ": %s", p->binds);
+        carm_text_append(p->label.text, sizeof p->label.text, ": %s", p->binds);
     }
     p->label.px = carm_plot_text_px(p->label.text);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assets.h"
+#include "base/text.h"
 #include "plots/labels.h"
 #include "plots/panel.h"
 #include "plots/roofline.h"
@@ -475,21 +476,21 @@ static int lay_out(const struct carm_plot_picture *page, struct layout *l, struc
 static void page_title(const struct carm_plot_picture *page, char *dst, size_t size)
 {
     const struct carm_plot_input *in = page->input;
-    size_t used = 0;
     if (page->title || in->nmodels == 1) {
         const struct carm_machine *m = &in->models[0]->machine;
         snprintf(dst, size, "%s%s%s", page->title ? page->title : m->hostname,
                  !page->title && *m->hostname && *m->cpu ? ": " : "", page->title ? "" : m->cpu);
         return;
     }
-    for (size_t i = 0; i < in->nmodels && used < size; i++) {
+    snprintf(dst, size, "Rooflines of ");
+    for (size_t i = 0; i < in->nmodels; i++) {
         char name[64];
         carm_plot_input_name(in, i, name, sizeof name);
-        used += (size_t)snprintf(dst + used, size - used, "%s%s",
-                                 i == 0                 ? "Rooflines of "
-                                 : i + 1 == in->nmodels ? " and "
-                                                        : ", ",
-                                 name);
+        carm_text_append(dst, size, "%s%s",
+                         i == 0                 ? ""
+                         : i + 1 == in->nmodels ? " and "
+                                                : ", ",
+                         name);
     }
 }
 
@@ -506,9 +507,8 @@ static void panel_title(const struct carm_scene *s, char *dst, size_t size)
     }
     snprintf(dst, size, "%s, %.24s %.24s, %d thread%s", what, r->isa, r->precision, r->threads,
              r->threads == 1 ? "" : "s");
-    const size_t used = strlen(dst);
-    if (s->view == CARM_SCENE_AWARE && used < size) {
-        snprintf(dst + used, size - used, ", %.24s loads:stores", s->input->models[0]->config.ldst);
+    if (s->view == CARM_SCENE_AWARE) {
+        carm_text_append(dst, size, ", %.24s loads:stores", s->input->models[0]->config.ldst);
     }
 }
 

@@ -551,8 +551,7 @@ static void put_summary(const struct carm_fleet_page *page)
         snprintf(more, sizeof more, "; %zu broken, left out", f->nbroken);
     }
     if (failed) {
-        snprintf(more + strlen(more), sizeof more - strlen(more), "; %zu failed row%s", failed,
-                 failed == 1 ? "" : "s");
+        carm_text_append(more, sizeof more, "; %zu failed row%s", failed, failed == 1 ? "" : "s");
     }
     carm_opt_print_wrapped("", 2, "%zu file%s: %zu model%s of %zu node%s in %zu group%s%s",
                            f->nfiles, f->nfiles == 1 ? "" : "s", f->nrows - failed,

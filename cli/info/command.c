@@ -140,8 +140,7 @@ static void print_precisions(const struct carm_cpu *cpu)
         if (has_precision(cpu, (enum carm_precision)p)) {
             printf(" %s", name);
         } else {
-            const size_t used = strlen(others);
-            snprintf(others + used, sizeof others - used, " %s", name);
+            carm_text_append(others, sizeof others, " %s", name);
         }
     }
     printf("%s%s\n", *others ? "; this CPU has no" : "", others);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/opt.h"
 #include "harness/count/counters.h"
 #include "harness/count/step/trap.h"
@@ -28,13 +29,10 @@ static void probe_step(struct carm_probe *p)
     const bool traces = carm_trace_check(&trace) == 0;
     *p = (struct carm_probe){.provider = CARM_PROVIDER_STEP, .works = steps && traces};
     if (!steps) {
-        snprintf(p->reason, sizeof p->reason, "no regions: %.170s%s", flag.text,
-                 traces ? "" : "; ");
+        snprintf(p->reason, sizeof p->reason, "no regions: %.170s", flag.text);
     }
     if (!traces) {
-        const size_t used = strlen(p->reason);
-        snprintf(p->reason + used, sizeof p->reason - used, "no whole programs: %.170s",
-                 trace.text);
+        carm_text_list(p->reason, sizeof p->reason, "; ", "no whole programs: %.170s", trace.text);
     }
 }
 

@@ -121,7 +121,6 @@ static void report_mix(const struct carm_counts *c)
 static void report_totals(const struct carm_totals *totals)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], text[512] = "";
-    size_t used = 0;
     for (size_t i = 0; i < totals->n; i++) {
         const struct carm_total *t = &totals->of[i];
         char percent[32] = "";
@@ -134,13 +133,13 @@ static void report_totals(const struct carm_totals *totals)
             const char *unit = t->quantity == CARM_Q_FLOPS   ? "flop"
                                : t->quantity == CARM_Q_BYTES ? "B"
                                                              : carm_quantity_name(t->quantity);
-            used += (size_t)snprintf(text, sizeof text, "%s counted %s, translation %s: %s",
-                                     totals->provider == CARM_PROVIDER_PAPI ? "PAPI" : "likwid",
-                                     carm_text_si(a, sizeof a, t->counter, unit),
-                                     carm_text_si(b, sizeof b, t->counted, unit), percent);
+            snprintf(text, sizeof text, "%s counted %s, translation %s: %s",
+                     totals->provider == CARM_PROVIDER_PAPI ? "PAPI" : "likwid",
+                     carm_text_si(a, sizeof a, t->counter, unit),
+                     carm_text_si(b, sizeof b, t->counted, unit), percent);
         } else {
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %s",
-                                     i == 1 ? ";" : ",", carm_quantity_name(t->quantity), percent);
+            carm_text_append(text, sizeof text, "%s %s %s", i == 1 ? ";" : ",",
+                             carm_quantity_name(t->quantity), percent);
         }
     }
     carm_run_say("check", "%s", text);

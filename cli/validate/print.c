@@ -107,19 +107,17 @@ static void distrust(const struct carm_model *m, const struct carm_validation_se
             if (bad == 0 || 4 * bad < all) {
                 continue;
             }
-            const size_t used = strlen(note);
-            snprintf(note + used, size - used, "%s%s",
-                     listed ? ", "
-                     : any  ? "; "
-                            : ": do not trust ",
-                     m->levels[l].level);
+            carm_text_append(note, size, "%s%s",
+                             listed ? ", "
+                             : any  ? "; "
+                                    : ": do not trust ",
+                             m->levels[l].level);
             listed++;
             any = true;
         }
-        const size_t used = strlen(note);
         if (listed) {
-            snprintf(note + used, size - used, " with %d thread%s", sets[i].threads,
-                     sets[i].threads == 1 ? "" : "s");
+            carm_text_append(note, size, " with %d thread%s", sets[i].threads,
+                             sets[i].threads == 1 ? "" : "s");
         }
     }
 }
@@ -280,9 +278,8 @@ static void print_original(const struct carm_model *m, const struct carm_validat
         const struct carm_memory_roof *r =
             carm_roofs_find_memory(roofs, m->levels[m->nlevels - 1].level, mixes[i]);
         if (r) {
-            const size_t used = strlen(best);
-            snprintf(best + used, sizeof best - used, "%s%s %s", shown++ ? ", " : "best of ",
-                     mixes[i], carm_text_si(b, sizeof b, r->bandwidth, "B/s"));
+            carm_text_append(best, sizeof best, "%s%s %s", shown++ ? ", " : "best of ", mixes[i],
+                             carm_text_si(b, sizeof b, r->bandwidth, "B/s"));
         }
     }
     carm_opt_print_wrapped("  ", 4, "original model: DRAM peak %s (%s) from test code %s",

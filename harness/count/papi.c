@@ -16,6 +16,7 @@ const char carm_papi_remedy[] = "install PAPI (Debian: libpapi7.0 and libpapi-de
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 /* clang-format off */
 #define FUNCTIONS(X) \
@@ -134,8 +135,7 @@ static bool event_name(const struct carm_counters *c, const struct carm_event *e
         return false;
     }
     if (e->scope == CARM_EVENT_SOFTWARE && kernel && !said) {
-        const size_t used = strlen(name);
-        snprintf(name + used, 128 - used, ":u=1:k=1");
+        carm_text_append(name, 128, ":u=1:k=1");
     }
     return true;
 }

@@ -151,16 +151,15 @@ static void describe(const struct carm_topo *topo, enum carm_place_unit unit,
 static void note_l2(const struct carm_topo *topo, hwloc_const_bitmap_t set, char *note, size_t size)
 {
     char bytes[CARM_TEXT_NUMBER_MAX];
-    const size_t used = strlen(note);
     const hwloc_obj_t pu =
         hwloc_get_pu_obj_by_os_index(topo->hwloc, (unsigned)hwloc_bitmap_first(set));
     const hwloc_obj_t l2 =
         pu ? hwloc_get_ancestor_obj_by_type(topo->hwloc, HWLOC_OBJ_L2CACHE, pu) : NULL;
     const int sharers = l2 ? hwloc_bitmap_weight(l2->cpuset) : 0;
     if (l2) {
-        snprintf(note + used, size - used, "L2 %s for %d hardware thread%s",
-                 carm_text_bytes(bytes, sizeof bytes, l2->attr->cache.size), sharers,
-                 sharers == 1 ? "" : "s");
+        carm_text_append(note, size, "L2 %s for %d hardware thread%s",
+                         carm_text_bytes(bytes, sizeof bytes, l2->attr->cache.size), sharers,
+                         sharers == 1 ? "" : "s");
     }
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/text.h"
 #include "harness/place/place.h"
 
 #include <ctype.h>
@@ -319,12 +320,10 @@ void carm_topo_usual(const struct carm_topo *topo, char words[CARM_TOPO_PLACE_MA
     qsort(counts, sizeof counts / sizeof *counts, sizeof *counts, ascending);
     snprintf(words, CARM_TOPO_PLACE_MAX, "1");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        const size_t used = strlen(words);
         if (counts[i] > last) {
-            snprintf(words + used, CARM_TOPO_PLACE_MAX - used, ",%d", counts[i]);
+            carm_text_append(words, CARM_TOPO_PLACE_MAX, ",%d", counts[i]);
             last = counts[i];
         }
     }
-    const size_t used = strlen(words);
-    snprintf(words + used, CARM_TOPO_PLACE_MAX - used, ",cores");
+    carm_text_append(words, CARM_TOPO_PLACE_MAX, ",cores");
 }

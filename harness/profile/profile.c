@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "harness/count/step/counts.h"
 #include "harness/profile/flow.h"
 #include "harness/profile/symbols.h"
@@ -159,7 +160,7 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
         carm_symbols_name(name, sizeof name, m->symbols, f, at);
         if (row->kind == CARM_PROFILE_LOOP &&
             *carm_symbols_inlined(inlined, sizeof inlined, m->symbols, at, last)) {
-            snprintf(inlined + strlen(inlined), sizeof inlined - strlen(inlined), " in ");
+            carm_text_append(inlined, sizeof inlined, " in ");
         }
         if (m->lines || row->kind == CARM_PROFILE_LOOP) {
             carm_symbols_source(row->source, sizeof row->source, m->symbols, at, last);
@@ -234,10 +235,9 @@ static void tell_apart(struct carm_profile *p, const struct module *m)
                     strcmp(p->rows[m->loops[k]].source, row->source) == 0;
         }
         if (twice) {
-            const size_t used = strlen(row->name);
             const uint64_t begin = begins((void *)(uintptr_t)m, loop->function);
-            snprintf(row->name + used, sizeof row->name - used, " +0x%llx",
-                     (unsigned long long)(loop->at - begin));
+            carm_text_append(row->name, sizeof row->name, " +0x%llx",
+                             (unsigned long long)(loop->at - begin));
         }
     }
 }

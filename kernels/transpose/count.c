@@ -37,15 +37,10 @@ int carm_transpose_count(struct carm_dwarf_case *base, struct carm_dwarf_work *w
         return 0;
     }
     const double factor = work->operations / ((double)part.last * (double)t->n);
-    double flops = (double)counts.flops_other;
-    for (int w = 0; w < CARM_WIDTH_COUNT; w++) {
-        flops += (double)(counts.flops[CARM_DP][w] + counts.flops[CARM_SP][w]);
-    }
-    work->core_by = CARM_COUNTED_STEPPED;
-    work->core_flops = flops * factor;
-    work->core_bytes = (double)(counts.load_bytes + counts.store_bytes) * factor;
+    carm_dwarf_scale(work, &counts, factor);
     snprintf(work->core_note, sizeof work->core_note,
-             "%zu rows of a plane stepped, x %.6g; %.0f flops", part.last, factor, flops);
+             "%zu rows of a plane stepped, x %.6g; %.0f flops", part.last, factor,
+             work->core_flops / factor);
     return 0;
 }
 

@@ -195,7 +195,6 @@ int carm_kinds_mix(const struct carm_model *model, const struct carm_kind_shares
                    struct carm_model **mixed, char note[CARM_TEXT_MAX], struct carm_err *err)
 {
     const struct carm_model *kinds[CARM_KINDS_MAX];
-    size_t used = 0;
     *mixed = NULL;
     note[0] = '\0';
     for (size_t k = 0; k < shares->n; k++) {
@@ -226,11 +225,10 @@ int carm_kinds_mix(const struct carm_model *model, const struct carm_kind_shares
                        "the kinds of cores that the program ran on have no set of roofs in common");
         return 0;
     }
-    for (size_t k = 0; k < shares->n && used < CARM_TEXT_MAX; k++) {
-        const int n =
-            snprintf(note + used, CARM_TEXT_MAX - used, "%s%.0f%% of %s cores",
-                     k ? " and " : "roofs mixed of ", 100.0 * shares->share[k], shares->word[k]);
-        used += n > 0 ? (size_t)n : 0;
+    (void)snprintf(note, CARM_TEXT_MAX, "roofs mixed of ");
+    for (size_t k = 0; k < shares->n; k++) {
+        carm_text_append(note, CARM_TEXT_MAX, "%s%.0f%% of %s cores", k ? " and " : "",
+                         100.0 * shares->share[k], shares->word[k]);
     }
     (void)snprintf(m->changed, sizeof m->changed, "%s", note);
     *mixed = m;
