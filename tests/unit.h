@@ -4,7 +4,9 @@
  *
  *     TEST(name) { ... }                              a test; cmocka's parameter `state` is there
  *     TEST_BETWEEN(name, set_up, tear_down) { ... }   each NULL or a function of `void **state`
- *     RUN_TESTS(set_up, tear_down)                    main: set_up, the tests in the order of the file, tear_down
+ *     RUN_TESTS(set_up, tear_down)                    set_up before all tests, tear_down behind them; without it there are none
+ *
+ * main runs the tests in the order of the file. A suite with a main of its own defines OWN_MAIN before this header.
  *
  * Helpers give what they open to closed_later, so that tests close nothing:
  *
@@ -98,11 +100,20 @@ static inline int run_suite(CMFixtureFunction set_up, CMFixtureFunction tear_dow
 #define TEST_BETWEEN(name, set_up, tear_down) \
     TEST_ADDED(name, add_test((struct CMUnitTest){#name, test_##name, set_up, tear_down, NULL}))
 #define TEST(name) TEST_BETWEEN(name, NULL, NULL)
-#define RUN_TESTS(set_up, tear_down)         \
-    int main(void)                           \
-    {                                        \
-        return run_suite(set_up, tear_down); \
+#define RUN_TESTS(set_up, tear_down)                           \
+    __attribute__((constructor)) static void set_fixture(void) \
+    {                                                          \
+        suite_set_up = (set_up);                               \
+        suite_tear_down = (tear_down);                         \
     }
+#ifndef OWN_MAIN
+static CMFixtureFunction suite_set_up, suite_tear_down;
+
+int main(void)
+{
+    return run_suite(suite_set_up, suite_tear_down);
+}
+#endif
 
 #define fail_if(condition, ...)    \
     do {                           \

@@ -365,5 +365,3 @@ TEST(cycle_checker)
     t.k[1].dp = t.k[0].dp; /* grows too slowly to overflow: no cycle within the limit */
     assert_int_equal(find_cycle(CARM_DP, CARM_ADD, &t, constant(CARM_DP, 0, 0), 1000000), 0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -425,5 +425,3 @@ TEST(constants)
         }
     }
 }
-
-RUN_TESTS(NULL, NULL)

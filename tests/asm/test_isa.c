@@ -152,5 +152,3 @@ TEST(schema)
     assert_true(check_schema(schema) > 20);
     json_decref(schema);
 }
-
-RUN_TESTS(NULL, NULL)

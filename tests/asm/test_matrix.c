@@ -418,5 +418,3 @@ TEST(out_of_reach)
     assert_refused(carm_code_set_intensity(&spec, 500, &err), -CARM_EINVAL,
                    "needs a loop of more than 4096 instructions");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -64,5 +64,3 @@ TEST(equal_hashes_are_not_equal_names)
     }
     carm_names_close(&names);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -194,5 +194,3 @@ TEST(clean)
     carm_clean_name(name);
     assert_string_equal(name, "_.a_b_c_.d");
 }
-
-RUN_TESTS(NULL, NULL)

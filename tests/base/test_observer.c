@@ -118,5 +118,3 @@ TEST(the_second_interrupt_ends)
     assert_int_equal(ended_by(SIGINT, SIGTERM, 200000000), 0);
     assert_int_equal(ended_by(SIGTERM, SIGTERM, 200000000), 0);
 }
-
-RUN_TESTS(NULL, NULL)

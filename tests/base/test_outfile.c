@@ -150,5 +150,3 @@ TEST_BETWEEN(dangling_link, set_up, tear_down)
     assert_int_equal(unlink("target"), 0);
     assert_int_equal(rmdir("a"), 0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -42,8 +42,3 @@ TEST(items_of_lists)
     assert_true(carm_text_list_whole(list, sizeof list, ", ", "%s", "four"));
     assert_string_equal(list, "1, four");
 }
-
-int main(void)
-{
-    return run_suite(NULL, NULL);
-}

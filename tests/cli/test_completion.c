@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Completion scripts of a table whose names, words and help have every character that could break
  * them: bash and zsh read them, and run nothing of it. */
+#define OWN_MAIN
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -340,5 +340,3 @@ TEST(knows_the_job)
     (void)unsetenv("SLURM_ARRAY_JOB_ID");
     (void)unsetenv("SLURM_ARRAY_TASK_ID");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -240,5 +240,3 @@ TEST_BETWEEN(text_is_quoted, set_up, tear_down)
     assert_string_equal(fields[1][COUNTED_BY], "unavailable: no, \"really\"");
     assert_string_equal(fields[1][CODE], "C,\r\tx");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every reader on every seed and on every input that `make fuzz` has found (tests/fuzz/inputs/TARGET/): none
  * crashes, and none breaks a promise. */
+#define OWN_MAIN
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -254,5 +254,3 @@ TEST(every_iteration_is_run)
     carm_team_close(team);
     carm_topo_close(topo);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -469,5 +469,3 @@ TEST(bytes_of_a_library)
     const double falling[CARM_BLAS_PARTS] = {8e6, 8e6};
     assert_true(carm_blas_scale(carm_blas_parts, falling, 192) == 0.0);
 }
-
-RUN_TESTS(NULL, NULL)

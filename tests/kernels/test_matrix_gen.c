@@ -80,5 +80,3 @@ TEST(threads_get_as_much)
         }
     }
 }
-
-RUN_TESTS(NULL, NULL)

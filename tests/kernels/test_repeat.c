@@ -55,5 +55,3 @@ TEST(an_error_ends_it)
     assert_int_equal(repeat(&calls, 1e6, &times), -CARM_ENOTSUP);
     assert_int_equal(calls.n, 2);
 }
-
-RUN_TESTS(NULL, NULL)

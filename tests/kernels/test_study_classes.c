@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* carm study classes without the measuring: counts by construction, levels and choices, words, rows
  * written and read again, and what the report says of made-up points. */
+#define OWN_MAIN
 #include <unistd.h>
 
 #include "asm/image.h"

@@ -586,5 +586,3 @@ TEST(without_ceilings)
     assert_int_equal(carm_ceilings_gains(&l, 4.1, 0, &region, g), 0);
     assert_int_equal(region, CARM_REGION_COMPUTE);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -364,5 +364,3 @@ TEST(a_model_without_ceilings)
     assert_string_equal(err.text, "the model has no ceilings for avx2 dp with 4 threads; `carm "
                                   "build --ceilings` measures them");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -548,5 +548,3 @@ TEST(roofs_adopt_an_isa)
     assert_null(carm_compare_adopt(&model, &other));
     assert_string_equal(mine.isa, "unknown");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models from rounds against a baseline: pairs of models of one machine that drifts, and machines that
  * became slower. How many alarms are false, and which drops are found. Nothing is measured. */
+#define OWN_MAIN
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 

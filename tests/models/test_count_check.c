@@ -73,5 +73,3 @@ TEST(through_a_file)
                   1);
     free(m.checks);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -159,5 +159,3 @@ TEST(file)
     pairs[0].bandwidth_ci95 = pairs[0].seconds_ci95 = (struct carm_ci){0.0, 0.0};
     refuse_model(&m, "m.json: numa[0].note is empty");
 }
-
-RUN_TESTS(NULL, NULL)

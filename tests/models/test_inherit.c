@@ -122,5 +122,3 @@ TEST(bad_days_harm_nothing)
     assert_true(m->roofs->memory[2].disturbed && m->roofs->memory[2].bandwidth < 30e9);
     assert_true(m->roofs->compute->rate == 50e9);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -113,5 +113,3 @@ TEST(loads_beside_instructions)
     model.nin_flight = 0;
     assert_near(carm_in_flight_beside(&model, 46), 0.0, 0.0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -214,5 +214,3 @@ TEST(survives_odd_curves)
     assert_true(r[0].resolved);
     assert_false(r[1].resolved);
 }
-
-RUN_TESTS(NULL, NULL)

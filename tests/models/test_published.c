@@ -259,5 +259,3 @@ TEST(names)
     assert_refused(recompute(p, &found, &n, &err), -CARM_EINVAL, "Sort");
     assert_null(found);
 }
-
-RUN_TESTS(NULL, NULL)

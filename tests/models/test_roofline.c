@@ -167,5 +167,3 @@ TEST(the_original_model_moves_its_verdict)
     assert_near(carm_roofline_eval(original_intensity(1, 1), bandwidth, peak), 6.4e9, 1e-3);
     assert_near(carm_roofline_eval(original_intensity(1, 64), bandwidth, peak), peak, 0.0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One figure from rounds, against series whose truth is known: does one build's interval contain
  * what other builds find, is the estimate right beside disturbances, does merging runs help. */
+#define OWN_MAIN
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort_double.h>

@@ -311,5 +311,3 @@ TEST(sentences)
     assert_string_equal(lines[3], "L1, peak: no saturation up to 16 threads");
     assert_int_equal(carm_scaling_say(m, lines, 2), 2);
 }
-
-RUN_TESTS(NULL, NULL)

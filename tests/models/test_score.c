@@ -97,5 +97,3 @@ TEST(refuses_values_by_name)
     assert_refused(carm_score_eval(NULL, NULL, 0, &s, &err), -CARM_EINVAL, "no points");
     assert_memory_equal(&s, &before, sizeof s);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -158,5 +158,3 @@ TEST(long_list_of_names)
     assert_ok(carm_theory_find_name(&many, entries[199].name, &found, &err));
     assert_ptr_equal(found, &entries[199]);
 }
-
-RUN_TESTS(NULL, NULL)

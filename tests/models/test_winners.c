@@ -120,5 +120,3 @@ TEST(own_file_is_sound)
     carm_theory_close(table);
     carm_winners_close(&all);
 }
-
-RUN_TESTS(NULL, NULL)

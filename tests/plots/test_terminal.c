@@ -117,5 +117,3 @@ TEST(largest)
     check_size(text, CARM_DRAW_COLUMNS_MAX, CARM_DRAW_ROWS_MAX);
     free(text);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The kernel's software events through the real PAPI: they need no counters, so start, read, stop,
  * threads, other processes and too many events are tried on every machine that lets them be counted. */
+#define OWN_MAIN
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

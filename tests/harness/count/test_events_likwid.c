@@ -408,5 +408,3 @@ TEST(names_codes_counters)
     print_message("# %zu names of %zu processors in %zu recipes are in likwid's tables\n", checked,
                   models, nknown);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* likwid's provider against a library that stands in for likwid, and the choice between providers. */
+#define OWN_MAIN
 #include <pthread.h>
 #include <sched.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* PAPI's provider against a library that stands in for PAPI: groups, conflicts, multiplexing, targets
  * and failures with known counts. */
+#define OWN_MAIN
 #include <pthread.h>
 
 #include "tests/harness/count/hand_recipe.h"

@@ -207,5 +207,3 @@ TEST(this_machine_s_are_consistent)
     carm_pmu_judge_msr(&f, &v);
     assert_int_equal(v.works, v.reason[0] == '\0');
 }
-
-RUN_TESTS(NULL, NULL)

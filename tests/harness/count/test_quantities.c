@@ -34,5 +34,3 @@ TEST(sums_and_names)
     assert_string_equal(carm_counted_name(CARM_COUNTED_NOT), "unavailable");
     assert_string_equal(carm_counted_name(CARM_COUNTED_CONSTRUCTED), "constructed");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -428,5 +428,3 @@ TEST(width_mix)
     evaluate();
     assert_non_null(strstr(counts.note, "upper bounds: flops"));
 }
-
-RUN_TESTS(NULL, NULL)

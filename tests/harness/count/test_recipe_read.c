@@ -218,5 +218,3 @@ TEST(papi_names)
     assert_false(carm_event_papi_name(recipe, loads, 1, name, sizeof name));
     carm_recipe_free(recipe);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -520,5 +520,3 @@ TEST(jobs_are_the_launchers)
     assert_job("");
     forget_jobs();
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bytes to and from memory by a made-up processor's memory controllers, and around the repetitions of a
  * matrix multiplication. */
+#define OWN_MAIN
 #include "harness/machine/dram.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/gemm/run.h"

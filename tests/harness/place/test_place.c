@@ -111,5 +111,3 @@ TEST(this_machine_is_bound)
     }
     assert_int_equal(sched_getcpu(), cpu);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -531,5 +531,3 @@ TEST(strays)
         pieces[1].executions = 500;
     }
 }
-
-RUN_TESTS(NULL, NULL)

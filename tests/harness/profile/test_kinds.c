@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Kinds of cores of a hybrid CPU: which the kernel names, and which executed the samples of a program. */
+#define OWN_MAIN
 #include <sched.h>
 #include <spawn.h>
 #include <sys/stat.h>

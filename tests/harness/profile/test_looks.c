@@ -43,8 +43,3 @@ TEST(long_runs_have_a_bounded_number)
     assert_true(sum.clock_hz > 0.3e9 && sum.clock_hz < 8e9);
     assert_true(sum.slowest <= sum.clock_hz && sum.clock_hz <= sum.fastest);
 }
-
-int main(void)
-{
-    return run_suite(NULL, NULL);
-}

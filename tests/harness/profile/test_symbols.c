@@ -103,5 +103,3 @@ TEST(names_lose_their_arguments)
         assert_string_equal(name, expected);
     }
 }
-
-RUN_TESTS(NULL, NULL)

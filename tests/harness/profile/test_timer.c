@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The ring of the preloaded timer: a program that writes more than it holds, and slots that were never written. */
+#define OWN_MAIN
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -394,5 +394,3 @@ TEST_OF_REGIONS(handlers_have_regions)
     assert_number("handler", "flops", 100);
     assert_string_equal(said, "");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -206,5 +206,3 @@ TEST_OF_REGIONS(each_flush_has_its_own_sample)
     assert_string_equal(field("r", 1, "flops"), "10");
     assert_string_equal(field("r", 1, "flops_low"), "10");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -264,5 +264,3 @@ TEST_OF_REGIONS(forks_beside_threads_do_no_harm)
     assert_true(sum_rows("short", "flops") == 20);
     assert_false(csv_find(&csv, "shared", 1)); /* of the children none */
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counting by translation against stepping, and against what is known: tests/run/traced.c,
  * test codes, random blocks. */
+#define OWN_MAIN
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>

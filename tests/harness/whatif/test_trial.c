@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Loops of a child, stopped, copied and changed: what is tried, what is refused, and that the child does as it would
  * have without. Times decide nothing. */
+#define OWN_MAIN
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -642,5 +642,3 @@ TEST(larger_ones_never_miss_more)
         before = c.levels[0].fills;
     }
 }
-
-RUN_TESTS(NULL, NULL)

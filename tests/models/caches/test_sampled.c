@@ -296,5 +296,3 @@ TEST(refusals)
     config.nlevels = 1;
     assert_int_equal(carm_sampled_open(&s, &config, NULL, 0.01, 0, &plan, &err), -CARM_ENOTSUP);
 }
-
-RUN_TESTS(NULL, NULL)

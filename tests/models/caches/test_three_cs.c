@@ -270,5 +270,3 @@ TEST(names_are_plain)
     assert_string_equal(carm_three_cs_step_name(CARM_STEP_NO_CONFLICT), "without conflict misses");
     assert_string_equal(carm_three_cs_step_name(CARM_THREE_CS_STEPS), "");
 }
-
-RUN_TESTS(NULL, NULL)

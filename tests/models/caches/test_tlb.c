@@ -92,5 +92,3 @@ TEST(sample)
     }
     carm_sampled_close(s);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -137,5 +137,3 @@ TEST(estimates)
     assert_true(figure == 3.0 && ci.hi == 3.7);
     assert_true(carm_core_estimate(apart, 6, 0.5, 1e-3, &figure, &ci));
 }
-
-RUN_TESTS(NULL, NULL)

@@ -395,5 +395,3 @@ TEST(fits_schema)
     (void)close(fds[1]);
     assert_int_equal(status, 0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -613,5 +613,3 @@ TEST_BETWEEN(merges_operations_and_mix, set_up, tear_down)
     assert_false(carm_runmix_has(&sum.point.mix, CARM_RUNMIX_MULS));
     carm_merge_close(m);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -253,5 +253,3 @@ TEST(differences_are_found)
         json_decref(w.schema);
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -194,5 +194,3 @@ TEST(refuses_what_has_no_rate)
     const double scattered[] = {3, 1, 4, 1, 5};
     refuse(work, scattered, 5, "do not grow");
 }
-
-RUN_TESTS(NULL, NULL)

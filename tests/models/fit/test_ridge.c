@@ -466,5 +466,3 @@ TEST(criterion_finds_the_form)
         }
     }
 }
-
-RUN_TESTS(NULL, NULL)

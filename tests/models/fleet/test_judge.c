@@ -639,5 +639,3 @@ TEST(p_values_hold)
         assert_true(low > 200); /* and it is no wall */
     }
 }
-
-RUN_TESTS(NULL, NULL)

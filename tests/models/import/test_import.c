@@ -483,5 +483,3 @@ TEST(work)
     assert_true(near(carm_work_find(w, "solve")->bytes, 1.6e10));
     carm_work_close(w);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -107,5 +107,3 @@ TEST(memory_of_nodes_bounds_the_original_model)
     free(place);
     free(set);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -169,5 +169,3 @@ TEST(refused)
     m->kinds = NULL;
     m->nkinds = 0;
 }
-
-RUN_TESTS(NULL, NULL)

@@ -228,5 +228,3 @@ TEST(no_caches)
     assert_string_equal(err.text, "the model has no cache whose size is known, so nothing can be "
                                   "simulated: carm build measures the levels");
 }
-
-RUN_TESTS(NULL, NULL)

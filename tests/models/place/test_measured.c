@@ -307,5 +307,3 @@ TEST_BETWEEN(regions_and_gains_are_printed, set_up, NULL)
     assert_near(json_number_value(json_object_get(g, "times")), 2.08333, 1e-5);
     json_decref(all);
 }
-
-RUN_TESTS(NULL, NULL)

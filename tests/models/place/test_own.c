@@ -373,5 +373,3 @@ TEST_BETWEEN(places, set_up, NULL)
     assert_true(carm_own_place(&own, &set, CARM_PLACE_CACHE_AWARE, &place, &roof));
     assert_non_null(strstr(carm_own_text(text, sizeof text, &roof, &place), "above its own roof"));
 }
-
-RUN_TESTS(NULL, NULL)

@@ -508,5 +508,3 @@ TEST(chooses_roofs)
     assert_ptr_equal(carm_place_roofs_of(&model, "sse", "dp", 1, note), &sets[0]);
     assert_non_null(strstr(note, "no sse roofs, so those of avx512 are used"));
 }
-
-RUN_TESTS(NULL, NULL)

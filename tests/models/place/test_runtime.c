@@ -326,5 +326,3 @@ TEST_BETWEEN(advice_has_the_dearest_one, set_up, NULL)
     assert_int_equal(p.advice[0], 'x');
     assert_int_equal(strlen(p.advice), sizeof p.advice - 1);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -242,5 +242,3 @@ TEST(gains)
     near(after, 14.0);
     assert_int_equal(limit, CARM_LIMIT_L3);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -142,5 +142,3 @@ TEST(few_and_equal_values_have_none)
     assert_int_equal(steps(values, 16, out), 1);
     assert_int_equal(out[0].at, 8);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -366,5 +366,3 @@ TEST(one_sentence_says_it)
         "would take <1% of its time");
     assert_string_equal(carm_hot_advice(text, 9, &hot, 0.2), "computes");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -402,5 +402,3 @@ TEST(the_sample_model)
     assert_int_equal(a.levels[2].capacity, 109051904);
     carm_model_free(model);
 }
-
-RUN_TESTS(NULL, NULL)

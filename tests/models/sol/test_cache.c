@@ -253,5 +253,3 @@ TEST(sums_past_the_end_are_refused)
     sol_op(g, 1, IN(1, INT64_MAX), OUT(2, 1));
     refuse(g, CARM_SOL_INT8, "intermediates spill");
 }
-
-RUN_TESTS(NULL, NULL)

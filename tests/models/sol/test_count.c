@@ -358,5 +358,3 @@ TEST(graphs_of_solar)
         carm_sol_input_close(&input);
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -372,5 +372,3 @@ TEST(products_are_exact)
     assert_int_equal(carm_sol_product(zero, 3, &product), 0);
     assert_true(product == 0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -397,5 +397,3 @@ TEST(worked_example_contradicts_itself)
         assert_int_equal((int64_t)r.models[CARM_SOL_FUSED].cycles, rows[i].fused);
     }
 }
-
-RUN_TESTS(NULL, NULL)

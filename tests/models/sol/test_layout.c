@@ -234,5 +234,3 @@ TEST(slices_by_their_calls)
         }
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -499,5 +499,3 @@ TEST(estimates)
         close_opened();
     }
 }
-
-RUN_TESTS(NULL, NULL)

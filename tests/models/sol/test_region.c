@@ -591,5 +591,3 @@ TEST(squares_are_no_trap)
         carm_sol_graph_close(graph);
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -57,5 +57,3 @@ TEST(a_million_layers)
     assert_true(r.peak_bytes > arch.levels[0].capacity);
     assert_true(r.models[CARM_SOL_PREFETCHED].cycles >= 250.0 * MILLION);
 }
-
-RUN_TESTS(NULL, NULL)

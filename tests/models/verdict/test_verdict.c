@@ -198,5 +198,3 @@ TEST(gains)
     assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
     assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_ATOMICS);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What single instructions do: a table of them, assembled here and decoded with made-up registers, so
  * that it works on any x86-64 CPU. */
+#define OWN_MAIN
 #include "harness/count/step/counts.h"
 #include "harness/count/step/instruction.h"
 #include "harness/count/step/xstate.h"

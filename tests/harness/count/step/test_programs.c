@@ -279,5 +279,3 @@ TEST(dgemm)
     check_dgemm(f.multiply, exact, 48, 2);
     check_dgemm(f.multiply, false, 33, 0);
 }
-
-RUN_TESTS(NULL, NULL)

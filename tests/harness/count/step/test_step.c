@@ -470,5 +470,3 @@ TEST(misuse)
     assert_int_equal(again, -CARM_EINVAL);
     assert_string_equal(err.text, "this thread is already being stepped");
 }
-
-RUN_TESTS(NULL, NULL)

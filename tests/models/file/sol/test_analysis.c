@@ -283,5 +283,3 @@ TEST(damaged_files)
         }
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -406,5 +406,3 @@ TEST(carried_examples_are_yaml)
     assert_int_equal(n, 5);
     assert_null(carm_sol_example_text("b200", NULL));
 }
-
-RUN_TESTS(NULL, NULL)

@@ -473,5 +473,3 @@ TEST(readers_of_a_split_get_a_piece_each)
                       OP("b", "p", "[4]", "b.o"));
     assert_int_equal(read_by(g, 1), read_by(g, 2));
 }
-
-RUN_TESTS(NULL, NULL)

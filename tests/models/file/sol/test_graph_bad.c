@@ -361,5 +361,3 @@ TEST(shuffled_graphs_do_no_harm)
     }
     free(text);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -376,5 +376,3 @@ TEST(a_file_reads_like_text)
     assert_int_equal(carm_yaml_root(yaml)->kind, CARM_YAML_MAP);
     carm_yaml_close(yaml);
 }
-
-RUN_TESTS(NULL, NULL)
