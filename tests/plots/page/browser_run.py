@@ -23,6 +23,11 @@ def caught(b, check):
     raise AssertionError("the planted fault was not caught")
 
 
+def on(page, check):
+    """A test of one of the pages, such as "sample"."""
+    return lambda b, pages: check(b, getattr(pages, page)(), pages)
+
+
 def plain(text):
     """A text of any origin in one line of ASCII."""
     return " ".join(text.replace("#", "").split()).encode("ascii", "backslashreplace").decode()[:200]

@@ -2,15 +2,13 @@
 """Tests of `carm fleet report` in a headless Chromium without network. Prints TAP.
 
 usage: fleet_browser.py CARM TOP [WORD]  (WORD: only the tests whose names have it)"""
-import functools
 import sys
 
 import fleet_checks as checks
-from browser_run import caught, main
+from browser_run import main, on
 from fleet_page import FleetPages
-from report_faults import READY
-from report_hostile import AS_MARKUP, policy_stops_script
-from report_page import unescaped
+from report_faults import fails
+from report_hostile import names_are_text
 
 # Each is a script that runs before the page's own, and that the check beside it must catch.
 FAULTS = [
@@ -35,26 +33,6 @@ FAULTS = [
 
 def tests():
     """(name, function of a browser and pages)"""
-    def on(page, check):
-        return lambda b, pages: check(b, getattr(pages, page)(), pages)
-
-    def fails(check, number, script):
-        def run(b, pages):
-            url = pages.sabotaged(pages.sample(), "fault%d" % number, READY + script)
-            return caught(b, functools.partial(check, b, url, pages))
-        return run
-
-    def careless(name, make, check=checks.hostile_names):
-        def run(b, pages):
-            url = make(pages, pages.nasty(), name)
-            note = caught(b, functools.partial(check, b, url, pages))
-            assert b.js("return window.pwned") == 1, "the names' script did not run"
-            return note
-        return run
-
-    def guarded(b, pages):
-        policy_stops_script(b, pages.altered(pages.nasty(), "guarded", unescaped, policy=True), pages)
-
     yield "loads without network, errors or requests", on("sample", checks.loads)
     yield "counts, outliers, changes and what failed", on("sample", checks.counts)
     yield "the planted nodes stand out on the map", on("sample", checks.planted_node_stands_out)
@@ -72,14 +50,9 @@ def tests():
     yield "two nodes", on("few", checks.few)
     yield "failed nodes alone", on("only_failed", checks.only_failed)
     yield "10000 nodes", on("crowded", checks.crowd)
-    yield "hostile names are text", on("nasty", checks.hostile_names)
-    yield "... which fails with data that is not escaped", careless(
-        "unescaped", lambda pages, url, name: pages.altered(url, name, unescaped))
-    yield "... which fails with texts as markup", careless(
-        "markup", lambda pages, url, name: pages.sabotaged(url, name, AS_MARKUP))
-    yield "the page's policy stops script in data that is not escaped", guarded
+    yield from names_are_text(checks.hostile_names)
     for i, (check, name, script) in enumerate(FAULTS):
-        yield "%s fails with %s" % (check.__name__, name), fails(check, i, script)
+        yield "%s fails with %s" % (check.__name__, name), fails("sample", check, i, script)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 """Tests of `carm report` in a headless Chromium without network. Prints TAP.
 
 usage: report_browser.py CARM TOP [WORD]  (WORD: only the tests whose names have it)"""
-import functools
 import json
 import os
 import sys
@@ -12,10 +11,10 @@ import report_hands as hands
 import report_keys as keys
 import report_media as media
 import report_table as table
-from browser_run import caught, main
-from report_faults import CROWD_FAULTS, FAULTS, NASTY_FAULTS, READY
-from report_hostile import AS_MARKUP, hostile_names_are_text, policy_stops_script
-from report_page import HOSTILE, POINTS, Pages, many, scaled, unescaped
+from browser_run import main, on
+from report_faults import CROWD_FAULTS, FAULTS, NASTY_FAULTS, fails
+from report_hostile import hostile_names_are_text, names_are_text
+from report_page import HOSTILE, POINTS, Pages, many, scaled
 
 
 def bare(b, _url, pages):
@@ -209,26 +208,6 @@ def narrower(b, _url, pages):
 
 def tests():
     """(name, function of a browser and pages)"""
-    def on(page, check):
-        return lambda b, pages: check(b, getattr(pages, page)(), pages)
-
-    def fails(page, check, number, script):
-        def run(b, pages):
-            url = pages.sabotaged(getattr(pages, page)(), "fault%d" % number, READY + script)
-            return caught(b, functools.partial(check, b, url, pages))
-        return run
-
-    def careless(name, make, check=hostile_names_are_text):
-        def run(b, pages):
-            url = make(pages, pages.nasty(), name)
-            note = caught(b, functools.partial(check, b, url, pages))
-            assert b.js("return window.pwned") == 1, "the names' script did not run"
-            return note
-        return run
-
-    def guarded(b, pages):
-        policy_stops_script(b, pages.altered(pages.nasty(), "guarded", unescaped, policy=True), pages)
-
     yield "loads without network, errors or requests", on("sample", drawn.loads)
     yield "a bare model without points", lambda b, pages: bare(b, None, pages)
     yield "at most 1.5 MB without data", on("sample", drawn.size)
@@ -269,14 +248,7 @@ def tests():
     yield "the table sorts", on("sample", table.table_sorts)
     yield "the table's rows mark their points", on("sample", table.table_is_linked)
     yield "10000 points stay interactive", on("crowded", hands.crowd)
-    yield "hostile names are text", on("nasty", hostile_names_are_text)
-    yield "... which fails with data that is not escaped", careless(
-        "unescaped", lambda pages, url, name: pages.altered(url, name, unescaped))
-    yield "... which fails with texts as markup", careless(
-        "markup", lambda pages, url, name: pages.sabotaged(url, name, AS_MARKUP))
-    yield "the page's policy stops script in data that is not escaped", guarded
-    yield "... which fails without the policy", careless(
-        "unguarded", lambda pages, url, name: pages.altered(url, name, unescaped), policy_stops_script)
+    yield from names_are_text(hostile_names_are_text)
     faults = [(page, *fault) for page, some in (
         ("sample", FAULTS), ("nasty", NASTY_FAULTS), ("crowded", CROWD_FAULTS)) for fault in some]
     for i, (page, check, name, script) in enumerate(faults):

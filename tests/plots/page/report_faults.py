@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Faults planted in a report: each is a script that runs before the page's own and that the check
 beside it must catch."""
+import functools
+
 import report_drawn as drawn
 import report_hands as hands
 import report_keys as keys
 import report_media as media
 import report_table as table
+from browser_run import caught
 from report_hostile import hostile_names_are_text
 
 # what runs when the page says that it is ready, before anyone can look at it
@@ -87,3 +90,11 @@ CROWD_FAULTS = [
     (hands.crowd, "an empty canvas", "const p = CanvasRenderingContext2D.prototype;"
      "p.fill = p.stroke = p.fillRect = p.drawImage = p.putImageData = p.fillText = () => {}"),
 ]
+
+
+def fails(page, check, number, script):
+    """A test that the check catches a script that runs before the page's own."""
+    def run(b, pages):
+        url = pages.sabotaged(getattr(pages, page)(), "fault%d" % number, READY + script)
+        return caught(b, functools.partial(check, b, url, pages))
+    return run

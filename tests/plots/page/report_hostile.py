@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Names that do harm are text in the report, and nothing of them runs. The faults at the end are what
 a careless build of the page would be; they must fail the check."""
+import functools
 import re
 import time
 
+from browser_run import caught, on
 from report_drawn import all_on, quiet
 from report_hands import tip_after_move
-from report_page import HOSTILE, look, read, shown_as
+from report_page import HOSTILE, look, read, shown_as, unescaped
 
 
 def nothing_ran(b):
@@ -103,3 +105,26 @@ Element.prototype.append = function (...children) {
     }
 };
 """
+
+
+def names_are_text(check):
+    """Tests that the check holds for hostile names, and fails for a page made with less care."""
+    def careless(name, make, check=check):
+        def run(b, pages):
+            url = make(pages, pages.nasty(), name)
+            note = caught(b, functools.partial(check, b, url, pages))
+            assert b.js("return window.pwned") == 1, "the names' script did not run"
+            return note
+        return run
+
+    def guarded(b, pages):
+        policy_stops_script(b, pages.altered(pages.nasty(), "guarded", unescaped, policy=True), pages)
+
+    yield "hostile names are text", on("nasty", check)
+    yield "... which fails with data that is not escaped", careless(
+        "unescaped", lambda pages, url, name: pages.altered(url, name, unescaped))
+    yield "... which fails with texts as markup", careless(
+        "markup", lambda pages, url, name: pages.sabotaged(url, name, AS_MARKUP))
+    yield "the page's policy stops script in data that is not escaped", guarded
+    yield "... which fails without the policy", careless(
+        "unguarded", lambda pages, url, name: pages.altered(url, name, unescaped), policy_stops_script)
