@@ -71,30 +71,36 @@ double carm_clock_overhead(void)
     return carm_stats_median(ticks, sizeof ticks / sizeof *ticks);
 }
 
-/* The counter's quantum, ticks. Durations of growing stretches come in clusters, whose values
- * differ by at most 1 (rounding of a scaled TSC). The quantum is the median gap between
- * clusters. */
+double carm_clock_quantum(double *durations, size_t n)
+{
+    double *const gaps =
+        durations; /* of those that were looked at: never more than there were durations */
+    size_t ngaps = 0;
+    carm_stats_median(durations, n); /* sorts */
+    double cluster = durations[0], before = durations[0];
+    for (size_t i = 1; i < n * 9 / 10; i++) { /* the longest were interrupted */
+        const double duration = durations[i];
+        if (duration - before > 1.0) {
+            gaps[ngaps++] = duration - cluster;
+            cluster = duration;
+        }
+        before = duration;
+    }
+    return ngaps >= 4 ? carm_stats_median(gaps, ngaps) : 1.0;
+}
+
 static double find_quantum(void)
 {
     enum { SAMPLES = 4096 };
-    static double durations[SAMPLES], gaps[SAMPLES]; /* 32 KiB each */
-    size_t n = 0;
+    static double durations[SAMPLES]; /* 32 KiB */
     uint32_t cpu = 0;
-    for (size_t i = 0; i < SAMPLES; i++) {
+    for (size_t i = 0; i < SAMPLES; i++) { /* growing stretches */
         uint64_t begin = carm_clock_start();
         for (volatile size_t spin = i % 257; spin > 0; spin--) {
         }
         durations[i] = (double)(carm_clock_stop(&cpu) - begin);
     }
-    carm_stats_median(durations, SAMPLES); /* sorts */
-    double cluster = durations[0];
-    for (size_t i = 1; i < SAMPLES * 9 / 10; i++) { /* the longest were interrupted */
-        if (durations[i] - durations[i - 1] > 1.0) {
-            gaps[n++] = durations[i] - cluster;
-            cluster = durations[i];
-        }
-    }
-    return n >= 4 ? carm_stats_median(gaps, n) : 1.0;
+    return carm_clock_quantum(durations, SAMPLES);
 }
 
 /* Linux lists "tsc" among the clock sources only while it finds the TSC stable and in step on
@@ -151,6 +157,16 @@ double carm_clock_rate(const struct carm_clock_stamp (*stretches)[2], size_t n, 
     return s.median;
 }
 
+void carm_clock_settle(struct carm_clock *clock, double imul, double add)
+{
+    clock->chain_ratio = IMUL_CYCLES * add / imul;
+    /* a whole number of cycles, or the clock moved between the chains and the known value is kept */
+    const double whole = round(clock->chain_ratio);
+    const bool plain = whole >= 1.0 && fabs(clock->chain_ratio - whole) < 0.1;
+    clock->imul_cycles = plain ? (int)whole : IMUL_CYCLES;
+    clock->core_hz = imul * clock->tsc_hz * clock->imul_cycles / IMUL_CYCLES;
+}
+
 int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
 {
     enum { ROUNDS = 5 };
@@ -188,12 +204,6 @@ int carm_clock_open(struct carm_clock *clock, struct carm_err *err)
         adds[i] =
             (double)(IMUL_CYCLES * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)add_ticks() - overhead);
     }
-    const double imul = carm_stats_median(ratios, 31);
-    clock->chain_ratio = IMUL_CYCLES * carm_stats_median(adds, 31) / imul;
-    /* a whole number of cycles, or the clock moved between the chains and the known value is kept */
-    const double whole = round(clock->chain_ratio);
-    const bool plain = whole >= 1.0 && fabs(clock->chain_ratio - whole) < 0.1;
-    clock->imul_cycles = plain ? (int)whole : IMUL_CYCLES;
-    clock->core_hz = imul * clock->tsc_hz * clock->imul_cycles / IMUL_CYCLES;
+    carm_clock_settle(clock, carm_stats_median(ratios, 31), carm_stats_median(adds, 31));
     return 0;
 }

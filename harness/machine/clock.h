@@ -88,6 +88,15 @@ struct carm_clock_stamp {
  * returns Hz */
 double carm_clock_rate(const struct carm_clock_stamp (*stretches)[2], size_t n, double *error);
 
+/* The counter's quantum, ticks. Durations of growing stretches come in clusters, whose values differ by at most 1 (rounding
+ * of a scaled TSC). The quantum is the median gap between clusters; 1 where there are fewer than 4 gaps.
+ * durations  [n] ticks, n >= 1; overwritten. The longest tenth does not count */
+double carm_clock_quantum(double *durations, size_t n);
+
+/* Fills in chain_ratio, imul_cycles and core_hz.
+ * imul, add  cycles for each tick by chains of both, if imul takes 3 cycles and add 1 */
+void carm_clock_settle(struct carm_clock *clock, double imul, double add);
+
 /* One sample of the core clock as core cycles per TSC tick: a chain of dependent 32-bit `imul`,
  * some 6 us long. Newer cores execute a chain of `add` with an immediate in no time. `imul` takes 3
  * cycles on every x86-64 core since 2008 (uops.info). carm_clock_open compares imul with adds of a

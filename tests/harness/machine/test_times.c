@@ -493,6 +493,61 @@ TEST(stamps_become_a_frequency)
     assert_near(error, 0.01, 1e-9);
 }
 
+/* Stretches that end at any tick, read by a counter of steps of 26 ticks whose values are rounded up or down; a tenth of
+ * them were interrupted. */
+TEST(durations_have_a_quantum)
+{
+    enum { N = 1000 };
+    double durations[N];
+    for (int quantum = 1; quantum <= 26; quantum += 5) {
+        for (size_t i = 0; i < N; i++) {
+            const size_t steps = 3 + i * 7 % 100 / 3;
+            durations[i] = (double)(steps * (size_t)quantum + (quantum > 5 ? i % 2 : 0));
+            durations[i] += i % 10 == 0 ? 1e6 * (double)i : 0.0;
+        }
+        assert_near(carm_clock_quantum(durations, N), quantum, quantum > 5 ? 1.0 : 0.0);
+    }
+    static const struct {
+        double durations[10], quantum;
+    } rows[] = {{{60, 10, 20, 30, 40, 50, 70, 80, 90, 999}, 10.0},
+                {{10, 20, 30, 40, 40, 40, 40, 40, 40, 999}, 1.0}, /* three gaps are too few */
+                {{10, 20, 30, 40, 50, 50, 50, 50, 50, 999}, 10.0},
+                {{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, 1.0},
+                {{10, 12, 14, 16, 18, 20, 22, 24, 26, 99}, 2.0},
+                /* from the first of a cluster to the first of the next */
+                {{10, 11, 30, 31, 50, 51, 70, 71, 90, 999}, 20.0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        memcpy(durations, rows[i].durations, sizeof rows[i].durations);
+        assert_near(carm_clock_quantum(durations, 10), rows[i].quantum, 0.0);
+    }
+    durations[0] = 5.0;
+    assert_near(carm_clock_quantum(durations, 1), 1.0, 0.0);
+}
+
+/* A core of 3 GHz beside a counter of 2 GHz, whose imul takes 3 cycles, 4, a part of one, or is disturbed. */
+TEST(chains_become_a_clock)
+{
+    static const struct {
+        double cycles; /* of imul */
+        int found;
+        double core_hz;
+    } rows[] = {{3.0, 3, 3e9},
+                {4.0, 4, 3e9},
+                {3.09, 3, 3e9 * 3 / 3.09},
+                {2.91, 3, 3e9 * 3 / 2.91},
+                {3.5, 3, 3e9 * 3 / 3.5},
+                {1.0, 1, 3e9},
+                {0.4, 3, 3e9 * 3 / 0.4},
+                {4.95, 5, 3e9 * 5 / 4.95}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_clock c = {.tsc_hz = 2e9};
+        carm_clock_settle(&c, 1.5 * 3 / rows[i].cycles, 1.5);
+        assert_near(c.chain_ratio, rows[i].cycles, 1e-12);
+        assert_int_equal(c.imul_cycles, rows[i].found);
+        assert_near(c.core_hz, rows[i].core_hz, 1.0);
+    }
+}
+
 /* The middle of the tightest of several brackets of the wall time. */
 static void look(double *ticks, double *ns)
 {
