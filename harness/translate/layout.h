@@ -165,7 +165,7 @@ struct carm_ready_run {
     uint32_t line, n; /* from the file's begin */
 };
 struct carm_ready_entry {
-    uint64_t entry;
+    uint64_t entry, chain; /* for another target, it leads to chain */
     uint32_t place, block;
 };
 

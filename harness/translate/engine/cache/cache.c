@@ -228,7 +228,7 @@ static void enter_all(const struct carm_ready_file *f)
     const struct carm_ready_entry *e = carm_ready_at(carm_ready, &f->entries);
     for (uint64_t i = 0; i < f->entries.bytes / sizeof *e; i++) {
         void **slot = &carm_table[e[i].place & TABLE_MASK];
-        if (*slot == (void *)(uintptr_t)carm_entry_miss) {
+        if (*slot == (void *)e[i].chain) {
             __atomic_store_n(slot, (void *)e[i].entry, __ATOMIC_RELEASE);
         } else { /* its chain cannot be written: it gets another entry when a branch misses it */
             carm_blocks[e[i].block].entered = false;
@@ -259,9 +259,17 @@ bool carm_cache_wake(const struct carm_range *range)
     return true;
 }
 
-void carm_cache_leave(const struct carm_block *block)
+void carm_cache_leave_all(void)
 {
-    carm_table[block->pc & TABLE_MASK] = (void *)(uintptr_t)carm_entry_miss;
+    for (uint32_t i = 0; i <= TABLE_MASK; i++) {
+        carm_table[i] = (void *)(uintptr_t)carm_entry_miss;
+    }
+}
+
+void carm_cache_enter_again(struct carm_block *block)
+{
+    block->entered = false;
+    carm_cache_enter(block);
 }
 
 void *carm_ready_room(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part, uint64_t n)

@@ -225,8 +225,9 @@ extern const struct carm_ready *carm_ready; /* NULL: none */
 extern uint64_t carm_ready_bytes; /* mapped there, without the pages of the engine's (memory.c) */
 /* Takes the blocks of a range that begins to be executed into use. returns whether there are any */
 bool carm_cache_wake(const struct carm_range *range);
-/* In carm: the table of indirect branches forgets the block, whose entry then leads to no other block. */
-void carm_cache_leave(const struct carm_block *block);
+/* In carm: the table of indirect branches is empty; a block enters it once more. */
+void carm_cache_leave_all(void);
+void carm_cache_enter_again(struct carm_block *block);
 /* In carm: links the blocks of each file, and fills in regions and the table of blocks. at: where the next part begins,
  * in and out. returns false: no room */
 bool carm_cache_store(struct carm_ready *to, uint64_t *at);
