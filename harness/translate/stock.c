@@ -25,8 +25,9 @@
 enum {
     PROGRAMS = 128,
     PAGE = 4096,
-    PART = 8,     /* of a program's blocks: so many new ones, and its code on disk is made again */
-    AHEAD = 2000, /* new blocks: the builder works beside a program whose code is kept */
+    PART = 8, /* of a program's blocks: so many new ones, and its code on disk is made again */
+    READY_MOST = 512 << 20, /* bytes: of cc1 30 MB, of a short program 1 */
+    AHEAD = 2000,           /* new blocks: the builder works beside a program whose code is kept */
 };
 enum { WORTH = 64 }; /* new blocks: the builder takes 1 ms to begin, 400 blocks' time */
 static const uint64_t code_most = UINT64_C(1) << 30; /* of one mapping */
@@ -310,9 +311,20 @@ void carm_stock_go_on(struct carm_stock_keeper *keeper, const struct carm_engine
     }
 }
 
+/* Whether the memory of all ready code may grow. */
+static bool has_room(const struct carm_stock_keeper *keeper)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < keeper->n; i++) {
+        const struct program *p = &keeper->programs[i];
+        bytes += p->ready && p != keeper->making ? p->ready->bytes : 0;
+    }
+    return bytes < READY_MOST;
+}
+
 static void load_ready(const struct carm_stock_keeper *keeper, struct program *p)
 {
-    if (!keeper->keeps || !p->key || !open_ready(p, p->key ^ keeper->seed)) {
+    if (!keeper->keeps || !p->key || !has_room(keeper) || !open_ready(p, p->key ^ keeper->seed)) {
         return;
     }
     p->loaded = p->tried = p->ready->bytes > 0;
@@ -342,7 +354,7 @@ int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine 
             return -1;
         }
     }
-    p->wanted |= !p->tried;
+    p->wanted |= !p->tried && has_room(keeper);
     p->tried = true;
     if (wait) {
         carm_stock_go_on(keeper, image, sums);
@@ -442,6 +454,7 @@ void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine 
         }
         if (p->key && p->ready) {
             carm_kept_write(p->ready, p->key ^ keeper->seed);
+            drop(p);
         }
     }
 }

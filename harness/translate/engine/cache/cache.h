@@ -38,7 +38,7 @@ void carm_pages_free(void *pages, uint64_t bytes);
 bool carm_pages_move(uint64_t from, void *to, uint64_t bytes);
 /* Memory that fills up from its begin: pages come up to 16 at a time, as page faults would take three times as long. A
  * third of the pages so far come next, since each takes 1 to 2 us, and a short process has hundreds. Most forked
- * children need 2. */
+ * children and programs with ready code need 2. */
 struct carm_ahead {
     uint64_t until; /* pages are there; 0 = none yet */
     uint64_t pages; /* that came so far */

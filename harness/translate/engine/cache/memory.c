@@ -225,6 +225,7 @@ static struct {
 static bool own_lost; /* the table was full */
 bool carm_pages_shared;
 bool carm_cache_forked;
+const struct carm_ready *carm_ready;
 uint64_t carm_tally_end;
 
 /* Notes a mapping, and keeps hundreds of MB out of a core file. */
@@ -351,7 +352,9 @@ void carm_pages_ahead(struct carm_ahead *ahead, const void *used)
     enum { FIRST = 8, LEAST = 4, CHILD = 2, PART = 3, MOST = 16 }; /* pages */
     const uint64_t at = (uint64_t)used & ~(uint64_t)(CARM_PAGE - 1);
     if (at + 2 * CARM_PAGE > ahead->until) {
-        const uint64_t least = carm_cache_forked ? CHILD : ahead->pages ? LEAST : FIRST;
+        const uint64_t least = carm_cache_forked || carm_ready ? CHILD
+                               : ahead->pages                  ? LEAST
+                                                               : FIRST;
         const uint64_t part = ahead->pages / PART;
         const uint64_t more = part < least ? least : part > MOST ? MOST : part;
         ahead->until = ahead->until > at ? ahead->until : at;

@@ -8,7 +8,6 @@
 #include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
 
-const struct carm_ready *carm_ready;
 struct carm_boot carm_boot __attribute__((visibility("default")));
 
 static uint64_t get_fs(void)
