@@ -540,12 +540,12 @@ static void measure_lacking(const struct carm_run *run, const struct carm_profil
     }
 }
 
-/* Whether a part that takes a hundredth of the time or more has a verdict. */
+/* Whether a part has a row of the answer. */
 static bool is_answered(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
 {
     bool answered = false;
     for (size_t i = 0; i < profile->nrows && verdicts; i++) {
-        answered = answered || (verdicts[i].has && profile->rows[i].share >= 0.01);
+        answered = answered || carm_run_verdict_has_row(&profile->rows[i], &verdicts[i]);
     }
     return answered;
 }

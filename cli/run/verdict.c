@@ -159,6 +159,13 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             time, 100.0 * row->share);
         return;
     }
+    if (!of->has) {
+        carm_say_line("",
+                      "%s. %.0f%%%s in %s, made while it ran (by a JIT compiler, say): there is no "
+                      "verdict on it",
+                      time, 100.0 * row->share, of_time, name);
+        return;
+    }
     const char *for_program = v->measured ? " for the program, measured" : " for the program";
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
     if (unknown && (v->second == CARM_LIMIT_UNKNOWN || v->explains < CARM_VERDICT_PATTERN)) {
@@ -214,8 +221,11 @@ static void show_causes(const struct carm_profile *profile, const struct carm_ru
     }
 }
 
-/* Less of the time is no row of the table. */
-static const double worth_a_row = 0.01;
+bool carm_run_verdict_has_row(const struct carm_profile_row *row, const struct carm_run_verdict *of)
+{
+    static const double worth = 0.01; /* of the time */
+    return (of->has || row->kind == CARM_PROFILE_UNKNOWN) && row->share >= worth;
+}
 
 /* Columns of the limits in the table. */
 static int limit_width(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
@@ -224,7 +234,7 @@ static int limit_width(const struct carm_profile *profile, const struct carm_run
     for (size_t i = 0; i < profile->nrows; i++) {
         char limit[128];
         const struct carm_verdict_kept kept = carm_verdict_keep(&verdicts[i].verdict);
-        if (verdicts[i].has && profile->rows[i].share >= worth_a_row) {
+        if (carm_run_verdict_has_row(&profile->rows[i], &verdicts[i])) {
             const size_t wide = strlen(carm_verdict_limited_by(limit, sizeof limit, &kept));
             width = wide > width ? wide : width;
         }
@@ -243,7 +253,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         const struct carm_verdict *v = &verdicts[i].verdict;
         const struct carm_verdict_kept kept = carm_verdict_keep(v);
         char limit[128], gain[32], text[512], name[256];
-        if (!verdicts[i].has || row->share < worth_a_row) {
+        if (!carm_run_verdict_has_row(row, &verdicts[i])) {
             continue;
         }
         if (!answered) {
@@ -257,8 +267,14 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         carm_verdict_gain_text(gain, sizeof gain, &v->loop);
         snprintf(gain + strlen(gain), sizeof gain - strlen(gain), "%s", v->measured ? " *" : "");
         starred = starred || v->measured;
-        snprintf(text, sizeof text, "%5.1f%%  %-*s %7.0f%%  %-8s", 100.0 * row->share, width,
-                 carm_verdict_limited_by(limit, sizeof limit, &kept), 100.0 * v->explains, gain);
+        if (verdicts[i].has) {
+            carm_verdict_limited_by(limit, sizeof limit, &kept);
+            snprintf(text, sizeof text, "%5.1f%%  %-*s %7.0f%%  %-8s", 100.0 * row->share, width,
+                     limit, 100.0 * v->explains, gain);
+        } else {
+            snprintf(text, sizeof text, "%5.1f%%  %-*s %8s  %-8s", 100.0 * row->share, width,
+                     carm_limit_words(CARM_LIMIT_UNKNOWN), "-", "-");
+        }
         carm_run_say_row(text, carm_run_name_cut(name, sizeof name, row, 64));
     }
     if (spread) {

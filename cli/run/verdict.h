@@ -10,6 +10,10 @@
 /* A row's name in so many columns: a long name is cut in the middle, its file and line never. returns dst */
 char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *row, size_t columns);
 
+/* Whether a part has a row of the table: 1% of the time, and a verdict. Code that the program made has a row without one. */
+bool carm_run_verdict_has_row(const struct carm_profile_row *row,
+                              const struct carm_run_verdict *of);
+
 /* Prints a row of a table whose last column is the name of a part: below the row where the terminal is too narrow. */
 void carm_run_say_row(const char *row, const char *name);
 

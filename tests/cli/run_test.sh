@@ -180,6 +180,13 @@ elif ${CC:-cc} -g -O1 -o once once.c 2>err; then
     run -m "$model" --name row --counters translate -o once.csv -- ./once
     grep -q '^row: main loop' once.csv && ! grep -q '^row: code of no known file' once.csv
     ok 'code of no file in which no sample fell is no row'
+    # dec rdi; jnz; ret: a loop of a GHz or two
+    sed 's/"\\xb8\\1\\0\\0\\0\\xc3", 6); .*/"\\x48\\xff\\xcf\\x75\\xfb\\xc3", 6);/; s/int (\*f)(void)/int (*f)(long)/; s/= f()/= 0; f(600000000)/; s/50000000/1/' \
+        once.c >jit.c
+    ${CC:-cc} -g -O1 -o jit jit.c 2>err && run -m "$model" -- ./jit &&
+        grep -q '^carm: jit: .*% .*in code of no known file, made while it ran (by a JIT compiler, say):' err &&
+        grep -q '^carm:  *[0-9.]*%  not known  *-  -  *code of no known file$' err
+    ok 'code that the program has made is named, and has no verdict'
     if grep -q __asan_init "$carm"; then
         skip 'small stacks' 'a sanitizer needs more'
     else

@@ -658,6 +658,28 @@ static void libraries(void)
     printf("%.12g\n", sum);
 }
 
+/* Code in the middle of reserved memory, which leaves 32 MiB at no multiple of 64 MiB, as Java's heap and the C library's
+ * memory for threads do. */
+static void crowded(void)
+{
+    static const unsigned char code[] = {0x8d, 0x47, 0x01, 0xc3}; /* lea eax, [rdi + 1]; ret */
+    const uint64_t middle = UINT64_C(0x100000000000), around = UINT64_C(3) << 29,
+                   hole = UINT64_C(32) << 20;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    char *all = mmap((void *)(middle - around), 2 * around, PROT_NONE, flags, -1, 0);
+    if (all != (char *)(middle - around) || munmap(all + around + 3 * hole, hole) != 0 ||
+        mprotect(all + around, sizeof code, PROT_READ | PROT_WRITE) != 0) {
+        printf("there is other memory\n");
+        return;
+    }
+    memcpy(all + around, code, sizeof code);
+    int (*f)(int) = NULL;
+    char *begin = all + around;
+    memcpy(&f, &begin, sizeof f);
+    const int executable = mprotect(begin, sizeof code, PROT_READ | PROT_EXEC);
+    printf("%d %d\n", executable, f(41));
+}
+
 /* ---- what is refused ---- */
 
 static void old_call(void)
@@ -1106,6 +1128,7 @@ int main(int argc, char **argv)
         {"contexts", switch_contexts},
         {"branches", branches},
         {"libraries", libraries},
+        {"crowded", crowded},
         {"int80", old_call},
         {"gs", segment},
         {"seccomp", restricted},

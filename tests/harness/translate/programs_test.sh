@@ -57,7 +57,7 @@ names() {
 # shellcheck disable=SC2086 # words
 if ${CC:-cc} -O1 -D_GNU_SOURCE -pthread -o hostile "$top/tests/harness/translate/hostile.c" -ldl 2>err; then
     for task in rewrite remap jit alias cross middle edge overflow resume divide storm storm-of-code flags crossfire \
-        nested interrupted children contexts branches libraries forks divided stops space wx where vsyscall x87; do
+        nested interrupted children contexts branches libraries crowded forks divided stops space wx where vsyscall x87; do
         counts "$task" ./hostile $task
     done
     counts 'a chain of execs' ./hostile chain 20

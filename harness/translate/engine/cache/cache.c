@@ -455,22 +455,20 @@ static struct carm_region *find_room(uint64_t pc)
         region = region ? region : latest(pc, true);
         return !region ? new_region(0) : own(region) ? region : NULL;
     }
-    /* Tries addresses below the code first: above a program grows its heap; below the libraries
-     * a GiB is usually free */
-    const uint64_t page = pc & ~(STEP - 1);
-    for (uint64_t off = UINT64_C(1) << 30; off < REACH - STEP; off += STEP) {
+    /* Tries addresses below the code first: above a program grows its heap. A GiB around it is left to the program, unless
+     * that has reserved what is beyond, as Java does, whose C library has reserved each STEP for a thread, too */
+    const uint64_t page = pc & ~(STEP - 1), far = UINT64_C(1) << 30;
+    for (uint64_t off = far; off < REACH - STEP && !region; off += STEP) {
         region = page > off + STEP ? new_region(page - off) : NULL;
-        if (region) {
-            return region;
-        }
     }
-    for (uint64_t off = UINT64_C(1) << 30; off < REACH - STEP; off += STEP) {
+    for (uint64_t off = far; off < REACH - STEP && !region; off += STEP) {
         region = new_region(page + off);
-        if (region) {
-            return region;
-        }
     }
-    return NULL;
+    for (uint64_t off = far; off > REGION_BYTES && !region; off -= REGION_BYTES) {
+        region = page > off + STEP ? new_region(page - off) : NULL;
+        region = region ? region : new_region(page + off);
+    }
+    return region;
 }
 
 struct carm_region *carm_cache_room(uint64_t pc)
