@@ -497,6 +497,49 @@ static void check_validation(struct carm_model *m, const struct carm_host *host)
     assert_int_equal(scores, 2 * (LEVELS + 1));
 }
 
+/* A build goes on with a model of this machine, place and mix that has rounds, and with no other. */
+static void check_inherits(const struct carm_build_config *config, const struct carm_host *host,
+                           struct carm_model *before)
+{
+    struct carm_machine *const m = &before->machine;
+    char *const words[] = {m->hostname, m->cpu, m->on, m->layout, before->config.ldst};
+    int *const numbers[] = {&m->cores, &m->threads, &m->caches[1].level};
+    assert_true(carm_build_inherits(config, host, before));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char first = *words[i];
+        *words[i] = '!';
+        fail_if(carm_build_inherits(config, host, before), "word %zu", i);
+        *words[i] = first;
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        ++*numbers[i];
+        fail_if(carm_build_inherits(config, host, before), "number %zu", i);
+        --*numbers[i];
+    }
+    m->ncaches--;
+    assert_false(carm_build_inherits(config, host, before));
+    m->ncaches++;
+    m->caches[2].size_bytes /= 2;
+    assert_false(carm_build_inherits(config, host, before));
+    m->caches[2].size_bytes *= 2;
+    struct carm_model some = *before;
+    struct carm_memory_roof slope = {.nrounds = 0};
+    struct carm_compute_roof flat = {.nrounds = 0};
+    struct carm_roofs roofs = {.memory = &slope, .nmemory = 1, .compute = &flat, .ncompute = 1};
+    some.roofs = &roofs;
+    some.nroofs = 1;
+    assert_false(carm_build_inherits(config, host, &some));
+    slope.nrounds = 1;
+    assert_true(carm_build_inherits(config, host, &some));
+    roofs.nmemory = 0;
+    assert_false(carm_build_inherits(config, host, &some));
+    flat.nrounds = 1;
+    assert_true(carm_build_inherits(config, host, &some));
+    roofs.ncompute = 0;
+    assert_false(carm_build_inherits(config, host, &some));
+    assert_true(carm_build_inherits(config, host, before));
+}
+
 /* A build that goes on with a model has the same figures, from its rounds and the model's. */
 static void check_continued(const struct carm_build_config *config, const struct carm_host *host,
                             struct carm_model *before)
@@ -505,7 +548,7 @@ static void check_continued(const struct carm_build_config *config, const struct
     struct carm_build_done done = {.reps = 0};
     struct carm_model *m = NULL;
     size_t more = 0;
-    assert_true(carm_build_inherits(config, host, before));
+    check_inherits(config, host, before);
     /* of more than half of the rounds that are kept, the latest stay */
     const size_t half = CARM_ROUNDS_MAX / 2;
     struct carm_memory_roof *many = &before->roofs[0].memory[0];
