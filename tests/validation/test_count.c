@@ -154,6 +154,27 @@ TEST(deviations_reach_the_model)
         assert_true(d > -1e-9 && d < 1e-9);
         assert_int_equal(strstr(model.checks[0].note, "stores +25.0%") != NULL, off);
     }
+    /* codes of roofs of memory, of ceilings and of points, too */
+    struct carm_memory_roof memory = {.level = "L1"};
+    struct carm_ceiling_roof ceiling = {.group = CARM_CEILING_IN_CORE};
+    struct carm_validation_point point = {.level = "L1"};
+    char *const codes[] = {memory.code, compute.code, ceiling.code, point.code};
+    for (size_t i = 0; i < 4; i++) {
+        compute.code[0] = '\0';
+        (void)strcpy(codes[i], image->codes[2].name);
+        roofs = (struct carm_roofs){.memory = &memory,
+                                    .nmemory = i == 0,
+                                    .compute = &compute,
+                                    .ncompute = 1,
+                                    .ceilings = &ceiling,
+                                    .nceilings = i == 2};
+        model.validation_points = &point;
+        model.nvalidation_points = i == 3;
+        model.nchecks = 0;
+        assert_ok(carm_code_counter_check(&counter, image, topo, &tsc, &model, &err));
+        assert_int_equal(model.nchecks, 1);
+        assert_string_equal(model.checks[0].code, image->codes[2].name);
+    }
     counter.recipe = NULL; /* not of the heap */
     carm_code_counter_close(&counter);
     free(model.checks);
