@@ -21,7 +21,7 @@ static const struct item environment[] = {
      "Folder below which carm keeps what another run may use again, instead of ~/.cache."},
     {"CARM_KEEP_CODE",
      "If it is set, carm run keeps translated code of counted programs in $XDG_CACHE_HOME/carm, at most "
-     "256 MiB, which may be removed at any time. The first count of a program takes up to twice as long, "
+     "256 MiB, which may be removed at any time. The first count of a program takes about twice as long, "
      "later ones half."},
     {"NO_COLOR", "If it is set, output on terminals has no colour."},
     {"TMPDIR",
