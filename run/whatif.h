@@ -114,6 +114,14 @@ void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct ca
  * returns false: none is to be taken */
 bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit);
 
+/* Widens the interval of a gain by what code by hand may take more or less than the copies. Pure; for tests.
+ * seconds     of an iteration, unchanged
+ * iterations  of a unit, which the copies count
+ * entered     for most units the loop is entered from the code around it
+ * rewritten   code by hand has other instructions, which may lie worse in memory */
+void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, double iterations,
+                         bool entered, bool rewritten);
+
 /* Of a method: a part of the gain's logarithm, and the least of it. */
 struct carm_whatif_error {
     double share, least;

@@ -17,6 +17,7 @@ static void put(const char *text)
     fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
 }
 
+static const double gains_least = 1.05;   /* a gain whose interval begins below is no advice */
 static const char margin[] = "         "; /* what a sentence below a row begins with */
 
 /* "1.8x" */
@@ -64,8 +65,8 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
     const double below = 1.0 - change->ci.lo / change->gain;
     const double half =
         100.0 * (change->at_least ? below : fmax(change->ci.hi / change->gain - 1.0, below));
-    const bool says_little = change->ci.lo < 1.05;
-    snprintf(sure, sizeof sure, half < 999.0 ? "\xc2\xb1%.0f%%" : "-", half);
+    const bool says_little = change->ci.lo < gains_least;
+    snprintf(sure, sizeof sure, half < 99.5 ? "\xc2\xb1%.0f%%" : "no", half);
     put_words(words, sizeof words, loop, kind);
     times(gain + change->at_least, sizeof gain - 1, change->gain);
     gain[0] = change->at_least ? '>' : gain[0];
@@ -79,7 +80,7 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
                  kind == CARM_WHATIF_L1 ? ", without the loads on which branches depend"
                                         : "; unrolled as well it gains more");
     }
-    if (is_stream(kind)) {
+    if (is_stream(kind) && loop->streams[kind - CARM_WHATIF_STREAM].source[0]) {
         snprintf(advice, sizeof advice, "%s (%s)", carm_whatif_advice(kind),
                  loop->streams[kind - CARM_WHATIF_STREAM].source);
     }
@@ -119,6 +120,39 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
     }
 }
 
+/* The change that gains most for the program, before the table: the least that its interval holds decides. */
+static void show_answer(const struct carm_run_whatif *whatif, const struct carm_profile *profile)
+{
+    const struct carm_whatif_loop *loop = NULL;
+    double most = 1.0;
+    size_t tried = 0;
+    int best = 0;
+    for (size_t i = 0; i < whatif->nloops; i++) {
+        const struct carm_whatif_loop *l = &whatif->loops[i];
+        tried += !l->why[0];
+        for (int k = 0; k < CARM_WHATIF_KINDS && !l->why[0]; k++) {
+            const struct carm_whatif_change *c = &l->changes[k];
+            if (c->measured && c->ci.lo >= gains_least && c->program > most) {
+                most = c->program;
+                loop = l;
+                best = k;
+            }
+        }
+    }
+    if (loop) {
+        char name[256], faster[16];
+        carm_say_line("", "what if: the program would be %s as fast if of %s %s: %s",
+                      times(faster, sizeof faster, most),
+                      carm_run_name_cut(name, sizeof name, &profile->rows[loop->row], 60),
+                      carm_whatif_words((enum carm_whatif_kind)best),
+                      carm_whatif_advice((enum carm_whatif_kind)best));
+    } else if (tried) {
+        put("what if: no change that could be tried makes the program surely faster");
+    } else {
+        put("what if: none of the hottest loops could be tried:");
+    }
+}
+
 void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct carm_profile *profile)
 {
     char text[512];
@@ -127,16 +161,19 @@ void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct car
         put(text);
         return;
     }
+    show_answer(whatif, profile);
     snprintf(text, sizeof text, "%5s  %-42s %6s  %7s  %5s", "time", "loop, and if ...", "faster",
              "program", "sure");
     put(text);
     for (size_t i = 0; i < whatif->nloops; i++) {
         show_loop(&whatif->loops[i], &profile->rows[whatif->loops[i].row]);
     }
-    snprintf(text, sizeof text,
-             "measured in copies of the running program, which was stopped for %.1f s",
-             whatif->seconds);
-    put(text);
+    if (whatif->seconds >= 0.05) {
+        snprintf(text, sizeof text,
+                 "measured in copies of the running program, which was stopped for %.1f s",
+                 whatif->seconds);
+        put(text);
+    }
 }
 
 static bool stream_json(json_t *o, const struct carm_whatif_loop *loop, size_t kind)

@@ -40,11 +40,6 @@ bool carm_snapshot_is_over(const struct carm_snapshot *s)
     return carm_seconds_now() > s->until || (s->settings->stop && *s->settings->stop);
 }
 
-bool carm_snapshot_has(const struct carm_snapshot *s, double seconds)
-{
-    return carm_seconds_now() + seconds <= s->until;
-}
-
 bool carm_copy_fork(struct carm_snapshot *s, struct carm_child *from, struct carm_child *to)
 {
     *to = (struct carm_child){.pid = 0};
@@ -160,7 +155,10 @@ static bool open_warm(struct carm_snapshot *s, bool huge, bool apart, struct car
     }
     if ((huge || s->trial->huge_already) && !collapse(s, child)) {
         carm_child_kill(child);
-        return carm_snapshot_fails(s, "the kernel did not make its pages huge");
+        return carm_snapshot_fails(
+            s, s->trial->huge_already
+                   ? "its pages are huge, and those of its copies were not made so"
+                   : "the kernel did not make its pages huge");
     }
     if (s->nlist) {
         const struct user_regs_struct regs = child->regs;

@@ -20,7 +20,7 @@ enum {
 struct carm_trial_settings {
     uint64_t memory; /* bytes that copies may take; 0 = half of the free memory */
     double tsc_hz;
-    double seconds; /* for one snapshot: what would take it longer is left out */
+    double seconds; /* for one snapshot; it may take longer */
     double limit;   /* seconds after which a snapshot ends, whatever it is at */
     double copy;    /* seconds after which a copy is ended */
     const volatile sig_atomic_t *stop;
@@ -50,8 +50,11 @@ struct carm_trial {
         unsigned n;     /* snapshots that measured it */
         double seconds; /* that it took, at most */
     } apart,
-        cores;     /* copies of their own for huge pages and streaming stores; copies on all CPUs */
-    unsigned cpus; /* copies of that trial */
+        cores; /* copies of their own for huge pages and streaming stores; copies on all CPUs */
+    unsigned snapshots; /* so far */
+    double
+        variants_seconds; /* that a later snapshot takes without copies of its own; an estimate */
+    unsigned cpus;        /* copies of that trial */
     double speed[CARM_VARIANTS]; /* of the variants, relative to the unchanged code; an estimate */
     bool huge_already;           /* most of its data are in huge pages */
     bool l1_partly;              /* loads on which branches depend stay where they are */
@@ -101,8 +104,6 @@ bool carm_snapshot_too_few(struct carm_snapshot *s, double done,
 
 /* Whether the time for the snapshot is over, or the user wants to stop. */
 bool carm_snapshot_is_over(const struct carm_snapshot *s);
-/* Whether it has `seconds` left. */
-bool carm_snapshot_has(const struct carm_snapshot *s, double seconds);
 
 /* Whole huge pages of the area around data[i]: their begin and end; the area is unknown: 0 and 0. */
 uint64_t carm_snapshot_huge_area(const struct carm_snapshot *s, size_t i, uint64_t *end);

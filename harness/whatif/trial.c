@@ -153,7 +153,10 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
     const bool first = !t->prepared;
     t->prepared = true;
     t->ticks = s->ticks;
+    const double begin = carm_seconds_now();
     const bool good = measure_variants(s, &plan, result);
+    /* its pages are listed by a cold copy, too */
+    t->variants_seconds = 2.0 * (carm_seconds_now() - begin + t->open_seconds);
     if (good && first) {
         choose_streams(t, result->ratio[CARM_VARIANT_L1]);
     }
@@ -163,6 +166,7 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
     if (good && !t->refused[CARM_TRIAL_CORES][0]) {
         carm_turns_measure_cores(s, &plan, result);
     }
+    t->snapshots++;
     t->ticks = good ? s->ticks : t->ticks;
     t->most = 1e15; /* the next one may be elsewhere */
     result->seconds = s->ticks / s->settings->tsc_hz / t->iterations;

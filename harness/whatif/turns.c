@@ -33,7 +33,11 @@ static const double own_page_seconds = 5e-6;
 bool carm_turns_has_time(const struct carm_snapshot *s, int change,
                          const struct carm_trial_stage *stage, double guess)
 {
-    const bool has = carm_snapshot_has(s, stage->seconds > 0.0 ? stage->seconds : guess);
+    const struct carm_trial *t = s->trial;
+    const double each = stage->seconds > 0.0 ? stage->seconds : guess;
+    const double later =
+        t->snapshots + 1 < CARM_TRIAL_SNAPSHOTS ? CARM_TRIAL_SNAPSHOTS - 1.0 - t->snapshots : 0.0;
+    const bool has = carm_seconds_now() + each + later * (each + t->variants_seconds) <= s->limit;
     if (!has && stage->n < CARM_TRIAL_SNAPSHOTS) {
         carm_trial_refuse(s->trial, change, "three times copies of its data take too long");
     }

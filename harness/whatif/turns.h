@@ -28,8 +28,8 @@ bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
 bool carm_turns_measure_apart(struct carm_snapshot *s, const struct carm_turns *p,
                               const int *trials, size_t n, struct carm_trial_result *result);
 
-/* Whether a stage can be measured in the time that the snapshot has left; if not, and too few snapshots have
- * measured it, its change is refused.
+/* Whether a stage can be measured in this snapshot and in those that are still needed, in the time that the loop has
+ * left; if not, and too few snapshots have measured it, its change is refused.
  * guess  seconds, where no snapshot has measured it */
 bool carm_turns_has_time(const struct carm_snapshot *s, int change,
                          const struct carm_trial_stage *stage, double guess);

@@ -15,8 +15,10 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include "base/observer.h"
 #include "harness/whatif/stop.h"
 #include "harness/whatif/trial.h"
+#include "harness/whatif/turns.h"
 #include "harness/whatif/turns.h"
 #include "tests/unit.h"
 
@@ -349,8 +351,7 @@ static void ways_are_known(void **state)
     assert_true(end(&x) == sum);
 }
 
-/* Copies of a loop of 10 ms for an iteration take 10 s for their first 64 units: 60 s are allowed for each. Without time
- * for copies of its own, none is made. */
+/* Copies of a loop of 10 ms for an iteration take 10 s for their first 64 units: 60 s are allowed for each. */
 static void its_time_ends(void **state)
 {
     const struct what long_one = {slow, NULL}, short_one = {triad, NULL};
@@ -362,19 +363,29 @@ static void its_time_ends(void **state)
     assert_non_null(strstr(x.r.why, "the end of its time"));
     assert_true(x.r.spent < 5.0); /* a tenth would do on an idle machine */
     (void)end(&x);
-    settings.seconds = 0.0;
-    begin(&x, &short_one, triad_head, triad_end, 1);
-    settings.seconds = 60.0;
-    assert_non_null(strstr(x.t.refused[CARM_VARIANT_STREAMING], "take too long"));
-    assert_true(x.t.apart.n == 0 && x.t.cores.n == 0);
-    assert_true(x.r.ratio[CARM_VARIANT_STORES] > 0.0);
-    (void)end(&x);
     settings.limit = 0.0;
     x.child = open_child(&short_one);
     measure(&x.child, triad_head, triad_end, 0, 1, &x.t, &x.r);
     settings.limit = 60.0;
     assert_non_null(strstr(x.r.why, "the end of its time came before"));
     (void)end(&x);
+}
+
+/* What three snapshots have no time for is not begun: 1000 s are left, of which a snapshot takes 100. */
+static void copies_take_too_long(void **state)
+{
+    struct carm_trial t = {.variants_seconds = 100.0};
+    const struct carm_snapshot s = {.trial = &t, .limit = carm_seconds_now() + 1000.0};
+    struct carm_trial_stage stage = {.n = 0};
+    assert_true(carm_turns_has_time(&s, CARM_TRIAL_HUGE, &stage, 250.0));
+    stage.seconds = 280.0; /* measured: counts before the guess */
+    assert_false(carm_turns_has_time(&s, CARM_TRIAL_HUGE, &stage, 250.0));
+    assert_non_null(strstr(t.refused[CARM_TRIAL_HUGE], "take too long"));
+    t.snapshots = 2;
+    assert_true(carm_turns_has_time(&s, CARM_TRIAL_CORES, &stage, 250.0));
+    stage = (struct carm_trial_stage){.n = 3, .seconds = 1001.0}; /* enough have measured it */
+    assert_false(carm_turns_has_time(&s, CARM_TRIAL_CORES, &stage, 250.0));
+    assert_string_equal(t.refused[CARM_TRIAL_CORES], "");
 }
 
 static void numbers_that_name_others(void **state)
@@ -759,6 +770,7 @@ int main(void)
         cmocka_unit_test(in_l1_nothing_is_elsewhere),
         cmocka_unit_test(copies_go_on_without_jumps),
         cmocka_unit_test(its_time_ends),
+        cmocka_unit_test(copies_take_too_long),
         cmocka_unit_test(numbers_that_name_others),
         cmocka_unit_test(is_refused),
         cmocka_unit_test(address_space_is_reserved),
