@@ -83,7 +83,7 @@ static void open_picks(void)
     for (int64_t i = 0; i < m; i++)
         x[i] = 0.5f;
     for (int64_t i = 0; i < n; i++)
-        ix[i] = (uint32_t)(rnd() % (uint64_t)m);
+        ix[i] = (uint32_t)(next_random() % (uint64_t)m);
 }
 static NOINLINE void pick(void)
 {
@@ -106,12 +106,12 @@ static void open_probes(void)
     c = get((size_t)n * 8 + 4096);
     uint64_t *keys = (uint64_t *)c;
     for (int64_t i = 0; i < m / 2; i++) {
-        const uint64_t key = rnd() | 1;
+        const uint64_t key = next_random() | 1;
         uint64_t at = key * 0x9e3779b97f4a7c15u >> 8 & (uint64_t)(m - 1);
         while (words[at])
             at = (at + 1) & (uint64_t)(m - 1);
         words[at] = key;
-        keys[rnd() % (uint64_t)n] = key;
+        keys[next_random() % (uint64_t)n] = key;
     }
     for (int64_t i = 0; i < n; i++)
         keys[i] = keys[i] ? keys[i] : keys[0] ? keys[0] : words[0] | 1;
@@ -342,7 +342,7 @@ static void open_marks(void)
     n = 6 << 20; /* the ways of 60000 are learned */
     x = get((size_t)n * 4 + 4096);
     for (int64_t i = 0; i < n; i++)
-        x[i] = sorted ? (i > n / 3 ? 0.9f : 0.1f) : rnd() % 3 ? 0.9f : 0.1f;
+        x[i] = sorted ? (i > n / 3 ? 0.9f : 0.1f) : next_random() % 3 ? 0.9f : 0.1f;
 }
 static NOINLINE void clip(void)
 {

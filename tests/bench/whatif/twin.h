@@ -69,13 +69,13 @@ static inline void make_table(int64_t count, int64_t entries)
         ix[i] = (uint32_t)(next_random() % (uint64_t)m);
 }
 
-static int by_value(const void *x, const void *y)
+static inline int by_value(const void *x, const void *y)
 {
     return *(const uint32_t *)x < *(const uint32_t *)y
                ? -1
                : *(const uint32_t *)x > *(const uint32_t *)y;
 }
-static void sort_indices(void)
+static inline void sort_indices(void)
 {
     qsort(ix, (size_t)n, sizeof *ix, by_value);
 }
