@@ -144,6 +144,9 @@ TEST(instructions_have_their_cycles)
         assert_false(f->disturbed);
     }
     assert_true(compared > 50);
+    /* by the real clock: a first write that the kernel makes a page for, not a write to L1 */
+    const struct carm_core_figure *fault = carm_core_find(&model, CARM_CORE_PAGE_FAULT, "", "");
+    assert_true(fault && fault->latency > 50.0);
     /* 12 us, which the steps of a counter of 10 ns disturb by 0.08% */
     assert_true(fake.longest > 10e-6 && fake.longest < 14e-6);
     for (size_t i = 1; i < model.ncore; i++) {
@@ -322,6 +325,29 @@ TEST(accesses_side_by_side_have_their_rates)
     }
 }
 
+/* Of four cores, each stream has two thirds of the last cache, in whole pages, and a page: 128 MiB for the chase, 3 x 2
+ * for the streams, 8 for the order. */
+TEST(streams_need_memory)
+{
+    const int cores = machine.cores;
+    machine.cores = 4;
+    run.options.memory_bytes = 142 * MIB - 1;
+    assert_ok(carm_latency_loaded(&run, &err));
+    assert_int_equal(model.nloaded, 0);
+    machine.cores = 1;
+    run.options.memory_bytes = 512 * MIB;
+    assert_ok(carm_latency_loaded(&run, &err));
+    assert_int_equal(model.nloaded, 0);
+    if (machine.pus < 4) { /* enough for four threads, of which there are fewer */
+        machine.cores = 4;
+        run.options.memory_bytes = 142 * MIB;
+        assert_int_equal(carm_latency_loaded(&run, &err), -CARM_EINVAL);
+        free(model.loaded);
+        model.loaded = NULL;
+    }
+    machine.cores = cores;
+}
+
 TEST(a_load_beside_streams_has_its_latency)
 {
     if (real->cores < 2) {
@@ -339,7 +365,8 @@ TEST(a_load_beside_streams_has_its_latency)
             assert_false(l->points[k].disturbed);
             assert_true(k == 0 || l->points[k - 1].bandwidth <= l->points[k].bandwidth);
         }
-        /* without streams the chase alone moves bytes */
+        /* streams move several times as much; without them the chase alone moves bytes */
+        assert_true(l->points[l->npoints - 1].bandwidth > 2.0 * l->points[0].bandwidth);
         assert_near(l->points[0].bandwidth, CARM_LINE_BYTES * hz / 300.0, 1.0);
     }
 }
