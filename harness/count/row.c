@@ -379,12 +379,15 @@ struct target {
     off_t size; /* before; 0 unless the path is a regular file */
 };
 
-/* Opens and locks path. */
+/* Opens and locks path. Of a pipe (/dev/stdout), the writing end alone: with the reading one, too, a write would wait for
+ * itself when the reader has gone. */
 static int open_target(struct target *t, const char *path, struct carm_err *err)
 {
     struct stat st;
-    t->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    if (t->fd < 0) {
+    const bool pipe = stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+    t->fd =
+        open(path, (pipe ? O_WRONLY | O_NONBLOCK : O_RDWR | O_CREAT) | O_APPEND | O_CLOEXEC, 0666);
+    if (t->fd < 0 || (pipe && fcntl(t->fd, F_SETFL, O_APPEND) != 0)) {
         return fail_errno(err, path, "written");
     }
     do {

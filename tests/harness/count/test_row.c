@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of points.csv: what is written can be read back, and other files are left alone. */
 #include <locale.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/job.h"
 #include "harness/count/recipe.h"
@@ -519,4 +521,20 @@ TEST(jobs_are_the_launchers)
     (void)setenv("LSB_JOBID", "", 1);
     assert_job("");
     forget_jobs();
+}
+
+/* /dev/stdout of `carm run -o /dev/stdout | head`. */
+TEST(a_pipe_gets_rows_and_its_end_is_an_error)
+{
+    const struct carm_row row = make_row("solve");
+    int ends[2];
+    char name[64], text[4096] = "";
+    assert_int_equal(pipe(ends), 0);
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", ends[1]);
+    assert_ok(carm_row_append(name, &row, 1, &err));
+    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    assert_non_null(strstr(text, "\nsolve,"));
+    (void)close(ends[0]);
+    assert_refused(carm_row_append(name, &row, 1, &err), -CARM_EIO, "cannot be written");
+    (void)close(ends[1]);
 }
