@@ -315,6 +315,7 @@ static void choose(struct session *s, const struct carm_run *run,
             why = "there are too many loops inside it";
         }
         loop->nest = c->ncodes > 1;
+        loop->share = why ? row->share : c->share;
         snprintf(loop->why, sizeof loop->why, "%s", why ? why : "");
     }
 }

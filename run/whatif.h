@@ -71,6 +71,7 @@ struct carm_whatif_stream {
 struct carm_whatif_loop {
     size_t row;    /* of the profile */
     bool nest;     /* with the loops inside it */
+    double share;  /* of the program's time, with those of a nest */
     char why[200]; /* nothing was measured: a phrase; "" = something was */
     unsigned snapshots;
     double

@@ -95,7 +95,7 @@ static void show_change(const struct carm_whatif_loop *loop, enum carm_whatif_ki
 static void show_loop(const struct carm_whatif_loop *loop, const struct carm_profile_row *row)
 {
     char time[16], name[256], text[512];
-    snprintf(time, sizeof time, "%.0f%%", 100.0 * row->share);
+    snprintf(time, sizeof time, "%.0f%%", 100.0 * loop->share);
     snprintf(text, sizeof text, "%5s  %s%s", time, carm_run_name_cut(name, sizeof name, row, 60),
              loop->nest ? " nest" : "");
     put(text);
