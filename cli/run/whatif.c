@@ -141,10 +141,10 @@ static void show_answer(const struct carm_run_whatif *whatif, const struct carm_
     }
     if (loop) {
         char name[256], faster[16];
-        carm_say_line("", "what if: the program would be %s as fast if of %s %s: %s",
-                      times(faster, sizeof faster, most),
+        carm_say_line("", "what if: %s: if %s, the program would be %s as fast: %s",
                       carm_run_name_cut(name, sizeof name, &profile->rows[loop->row], 60),
                       carm_whatif_words((enum carm_whatif_kind)best),
+                      times(faster, sizeof faster, most),
                       carm_whatif_advice((enum carm_whatif_kind)best));
     } else if (tried) {
         put("what if: no change that could be tried makes the program surely faster");
