@@ -102,7 +102,7 @@ static long copy_maps(const char *path)
 /* A path with a number in it, without leading zeros. room: [PATH_ROOM]. returns room, or a place in it */
 static const char *path_of(char *room, const char *head, uint64_t number, const char *tail)
 {
-    char *at = room + PATH_ROOM - strlen(tail) - 1;
+    char *at = &room[PATH_ROOM - 1 - strlen(tail)];
     memcpy(at, tail, strlen(tail) + 1);
     do {
         *--at = (char)('0' + number % 10);
