@@ -268,7 +268,7 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
 /* A round's rate, at the clock of the others where it wanders. */
 static double rate_of(const struct carm_series *p, size_t i)
 {
-    return carm_round_rate_at(&p->rounds[i], p->shared, *p->clock_hz);
+    return carm_round_rate_at(&p->rounds[i], p->shared, p->clock_hz ? *p->clock_hz : 0.0);
 }
 
 /* The value of a point. A level is found by the curve's shape, so all points should be in the
