@@ -239,20 +239,26 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
     return 0;
 }
 
-int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_bytes,
-                       struct carm_err *err)
+int carm_outfile_write_all(int fd, const void *data, size_t size_bytes)
 {
     const char *p = data;
     while (size_bytes > 0) {
-        ssize_t n = write(file->fd, p, size_bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail(err, file->name, errno);
-        p += n;
-        size_bytes -= (size_t)n;
+        const ssize_t n = write(fd, p, size_bytes);
+        if (n < 0 && errno != EINTR) {
+            return -1;
+        }
+        if (n > 0) {
+            p += n;
+            size_bytes -= (size_t)n;
+        }
     }
     return 0;
+}
+
+int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_bytes,
+                       struct carm_err *err)
+{
+    return carm_outfile_write_all(file->fd, data, size_bytes) ? fail(err, file->name, errno) : 0;
 }
 
 /* A rename is on the disk only when its folder is. Some file systems cannot do that: no failure. */

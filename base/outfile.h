@@ -24,6 +24,9 @@ int carm_outfile_check(const char *path, struct carm_err *err);
  * carm_outfile_open. */
 int carm_outfile_folders(const char *path, struct carm_err *err);
 
+/* Writes all bytes to a descriptor, also where signals interrupt. returns 0, or -1 with errno */
+int carm_outfile_write_all(int fd, const void *data, size_t size_bytes);
+
 /* Appends size_bytes bytes. returns 0 or -CARM_EIO */
 int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_bytes,
                        struct carm_err *err);

@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/text.h"
-
 enum { CARM_TEXT_NUMBER_MAX = 32 }; /* any text below that is one number */
 
 /* Length in bytes of the printable ASCII text that s begins with, which needs no cleaning. */

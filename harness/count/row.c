@@ -15,6 +15,7 @@
 
 #include "base/csv.h"
 #include "base/job.h"
+#include "base/outfile.h"
 #include "base/text.h"
 
 static const char first_columns[] =
@@ -419,21 +420,6 @@ static int check_target(const struct target *t, const char *path, const char *he
     return rc;
 }
 
-static int write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        const ssize_t n = write(fd, text, size);
-        if (n < 0 && errno != EINTR) {
-            return -1;
-        }
-        if (n > 0) {
-            text += n;
-            size -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 /* A writer that was killed may have left half a line: the next row begins on its own. */
 static bool ends_in_a_line(int fd, off_t size)
 {
@@ -443,10 +429,10 @@ static bool ends_in_a_line(int fd, off_t size)
 
 static int write_target(const struct target *t, const char *text, size_t size)
 {
-    if (t->size > 0 && !ends_in_a_line(t->fd, t->size) && write_all(t->fd, "\n", 1)) {
+    if (t->size > 0 && !ends_in_a_line(t->fd, t->size) && carm_outfile_write_all(t->fd, "\n", 1)) {
         return -1;
     }
-    return write_all(t->fd, text, size);
+    return carm_outfile_write_all(t->fd, text, size);
 }
 
 /* text [size]: the header and then rows. Without rows, an empty file gets the header alone, so that whoever is killed

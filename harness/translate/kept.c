@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/job.h"
+#include "base/outfile.h"
 #include "harness/translate/tally.h"
 
 enum { NAME = 32, PAGE = 4096, CHUNK = 128 << 10 };
@@ -94,20 +95,6 @@ static bool fits(const struct carm_ready *r, uint64_t bytes)
     return good && files_fit(r);
 }
 
-static bool write_all(int fd, const void *from, size_t n)
-{
-    const char *at = from;
-    while (n) {
-        const ssize_t put = write(fd, at, n);
-        if (put <= 0) {
-            return false;
-        }
-        at += put;
-        n -= (size_t)put;
-    }
-    return true;
-}
-
 /* Copies n bytes between the files' positions. A pass through a small buffer takes a third of the time that reading
  * into the memory file's pages takes, each of which would fault.
  * hash  in: its seed; out: of the bytes */
@@ -125,7 +112,7 @@ static bool copy(int from, int to, uint64_t n, uint64_t *hash)
             got += (size_t)some;
         }
         *hash = carm_hash_bytes(*hash, chunk, want);
-        if (!write_all(to, chunk, want)) {
+        if (carm_outfile_write_all(to, chunk, want)) {
             return false;
         }
         n -= want;
@@ -214,7 +201,8 @@ void carm_kept_write(const struct carm_ready *ready, uint64_t key)
                               : openat(folder, whole,
                                        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
-        const bool good = write_all(fd, &h, sizeof h) && write_all(fd, ready, h.bytes);
+        const bool good = carm_outfile_write_all(fd, &h, sizeof h) == 0 &&
+                          carm_outfile_write_all(fd, ready, h.bytes) == 0;
         if (close(fd) != 0 || !good || renameat(folder, whole, folder, name) != 0) {
             (void)unlinkat(folder, whole, 0);
         }

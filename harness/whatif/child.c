@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,11 +275,6 @@ void carm_child_run(struct carm_child *child, double until, const volatile sig_a
     if (carm_child_go(child)) {
         carm_child_await(child, until, stop, outcome);
     }
-}
-
-double carm_child_waited(const struct carm_child *child)
-{
-    return carm_seconds_queued(child->pid);
 }
 
 unsigned carm_child_sample(struct carm_child *child, double each, unsigned most, uint64_t begin,

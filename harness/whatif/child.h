@@ -74,9 +74,6 @@ void carm_child_run(struct carm_child *child, double until, const volatile sig_a
 unsigned carm_child_sample(struct carm_child *child, double each, unsigned most, uint64_t begin,
                            uint64_t end, unsigned *inside);
 
-/* Seconds that it was ready to run and had no CPU; NaN = not known */
-double carm_child_waited(const struct carm_child *child);
-
 /* The calling thread goes to the child's CPU, and back: where they take turns, a step takes 4 us on one CPU and 25 to 70
  * on two. */
 void carm_child_go_beside(const struct carm_child *child, cpu_set_t *was);

@@ -277,9 +277,9 @@ static bool take_turn(struct carm_snapshot *s, const struct carm_turns *p, struc
     struct carm_child_outcome outcome;
     double waited = 0.0;
     if (carm_copy_start(s, &r->child, code, 0.5 * p->apart, &last, 1, &outcome, NULL) == 1) {
-        waited = carm_child_waited(&r->child);
+        waited = carm_seconds_queued(r->child.pid);
         if (carm_copy_start(s, &r->child, code, 1.0, phases, 2, &outcome, NULL) == 2) {
-            *ticks = ticks_of(s, phases, carm_child_waited(&r->child) - waited);
+            *ticks = ticks_of(s, phases, carm_seconds_queued(r->child.pid) - waited);
             return true;
         }
     }
@@ -426,7 +426,7 @@ static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
         phases[i][1] = carm_copy_phase(code, p->apart);
         phases[i][2] = carm_copy_phase(code, 0.5 * p->apart);
         phases[i][3] = carm_copy_last_phase(s);
-        waited[i] = carm_child_waited(&all[i]);
+        waited[i] = carm_seconds_queued(all[i].pid);
         if (!carm_copy_go(s, &all[i], code, 1.0, phases[i], 4)) {
             carm_child_kill(&all[i]);
         }
@@ -443,7 +443,7 @@ static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
         end = x[3].tsc < end ? x[3].tsc : end;
         /* waiting is taken off as if it was spread evenly over the turn */
         const double all_ticks = (double)(x[3].tsc - x[0].tsc);
-        const double wait = (carm_child_waited(&all[i]) - waited[i]) * s->settings->tsc_hz;
+        const double wait = (carm_seconds_queued(all[i].pid) - waited[i]) * s->settings->tsc_hz;
         const double ran = wait > 0.0 ? fmax(0.0, 1.0 - wait / all_ticks) : 1.0;
         sum += ran * (double)(x[2].tsc - x[1].tsc);
         good = good && ran > 1.0 - waited_most;

@@ -31,8 +31,7 @@ TEST(spread_widens)
     assert_true(c.ci.lo < a.ci.lo && c.ci.hi > a.ci.hi);
 }
 
-/* However long each snapshot takes of what it may take, a loop's time is never exceeded, and all loops take less than
- * half a minute. */
+/* Snapshots that take 1% to all of their limit never exceed a loop's time, and all loops take less than half a minute. */
 TEST(snapshots_have_an_end)
 {
     const double shares[] = {0.01, 0.1, 0.3, 0.45, 0.6, 1.0};

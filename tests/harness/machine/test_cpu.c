@@ -167,7 +167,7 @@ TEST(tiles_have_their_size)
     static const uint32_t palette[4] = {1024U << 16 | 8192, 8U << 16 | 64, 16, 0};
     static const uint32_t multiplier[4] = {0, 64U << 8 | 16, 0, 0};
     assert_true(carm_cpu_fits_tiles(palette, multiplier));
-    for (int i = 0; i < 6; i++) { /* one of the sizes is one less than what codes set up */
+    for (int i = 0; i < 6; i++) { /* rows, bytes of a row or number of tiles too small by one */
         uint32_t p[4] = {palette[0], palette[1], palette[2], 0};
         uint32_t t[4] = {0, multiplier[1], 0, 0};
         uint32_t *const one[] = {&p[0], &p[1], &p[1], &p[2], &t[1], &t[1]};
