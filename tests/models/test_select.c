@@ -283,5 +283,3 @@ TEST(gains_of_a_part)
     assert_non_null(strstr(carm_hot_advice(text, sizeof text, &h, 0.5),
                            "; how much is left is not known: no integers"));
 }
-
-RUN_TESTS(NULL, NULL)

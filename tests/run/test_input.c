@@ -89,5 +89,3 @@ TEST_BETWEEN(no_input_is_the_same_for_all, keep, give_back)
     assert_true(carm_input_rewind(&in));
     assert_true(carm_input_end(&in));
 }
-
-RUN_TESTS(NULL, NULL)

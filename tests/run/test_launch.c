@@ -300,5 +300,3 @@ TEST(a_placed_one_has_the_same_addresses)
         carm_launch_close(&l);
     }
 }
-
-RUN_TESTS(NULL, NULL)

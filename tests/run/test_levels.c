@@ -697,5 +697,3 @@ TEST(rows_without_bounds)
     free(codes[0].ops);
     free(codes[1].ops);
 }
-
-RUN_TESTS(NULL, NULL)

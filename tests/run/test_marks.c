@@ -132,5 +132,3 @@ TEST_BETWEEN(nothing_marked, NULL, done)
     look(NULL, 0);
     assert_int_equal(nrows, 0);
 }
-
-RUN_TESTS(NULL, NULL)

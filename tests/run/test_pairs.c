@@ -127,5 +127,3 @@ TEST(commands_run_in_pairs)
     assert_int_equal(carm_pairs_run(&how, &p, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "3"));
 }
-
-RUN_TESTS(NULL, NULL)

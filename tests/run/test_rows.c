@@ -336,5 +336,3 @@ TEST(company_is_seen_often)
         assert_int_equal(carm_run_has_company(&r, &core), rows[i].company);
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -125,5 +125,3 @@ TEST_BETWEEN(nothing_and_little, reset, NULL)
     counters.q[CARM_Q_FLOPS] = (struct carm_count){.by = CARM_COUNTED_NOT};
     assert_int_equal(compare().n, 1);
 }
-
-RUN_TESTS(NULL, NULL)

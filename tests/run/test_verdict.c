@@ -899,5 +899,3 @@ TEST(causes)
     assert_int_equal(causes[2].limit, CARM_LIMIT_L1);
     assert_near(causes[2].share, 0.15, 1e-9);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -189,5 +189,3 @@ TEST(verdicts_take_measured_gains)
     assert_true(of->nadvice == 0 && !of->measured);
     assert_true(fabs(of->loop.high - 1.0) < 1e-9 && fabs(of->program.high - 1.0) < 1e-9);
 }
-
-RUN_TESTS(NULL, NULL)

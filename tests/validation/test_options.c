@@ -101,5 +101,3 @@ TEST(budgets)
         assert_true(rc || seconds == rows[i].seconds);
     }
 }
-
-RUN_TESTS(NULL, NULL)

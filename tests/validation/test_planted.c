@@ -797,5 +797,3 @@ TEST(memory_domains_are_measured)
     carm_build_plan_close(&plan);
     carm_topo_close(host.topo);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -414,5 +414,3 @@ TEST(faults_have_a_remedy)
         assert_true(strcmp(note, wanted) == 0 || strstr(note, "carm runs with nice"));
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -198,5 +198,3 @@ TEST(limits_of_the_process_count)
         fail_if(status != 0, "%s", rows[i].key);
     }
 }
-
-RUN_TESTS(NULL, NULL)

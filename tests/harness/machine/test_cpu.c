@@ -177,5 +177,3 @@ TEST(tiles_have_their_size)
         assert_false(carm_cpu_fits_tiles(p, t));
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -377,5 +377,3 @@ TEST(nice_is_told)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -55,5 +55,3 @@ TEST(more_threads_are_seen_anew)
     note(&seen, 16, 1, false);
     assert_true(carm_paired_is(&seen, 16));
 }
-
-RUN_TESTS(NULL, NULL)

@@ -410,5 +410,3 @@ TEST(a_round_has_its_spread)
     assert_near(s.spread.p95, 6.25e9, 1e-3);
     assert_near(s.spread.max, 10e9, 1e-3);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -71,5 +71,3 @@ TEST(interval_has_its_ranks)
     assert_near(s.ci_lo, 469.0, 0.0);
     assert_near(s.ci_hi, 531.0, 0.0);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -317,5 +317,3 @@ TEST(reads_this_machine)
     }
     assert_ok(carm_topo_pin(t, t->order[0], &err));
 }
-
-RUN_TESTS(NULL, NULL)

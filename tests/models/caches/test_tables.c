@@ -102,5 +102,3 @@ TEST(a_cache_forgets_the_eldest)
         carm_lru_close(&s);
     }
 }
-
-RUN_TESTS(NULL, NULL)

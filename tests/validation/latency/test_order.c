@@ -198,5 +198,3 @@ TEST(one_cycle)
     assert_int_equal(steps, N);
     free(base);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -250,5 +250,3 @@ TEST(refused)
         configure(&(struct carm_build_words){.precision = "int8,sp", .ceilings = ""}, &cpu);
     assert_int_equal(carm_build_ceilings_precision(&c), CARM_SP);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -26,5 +26,3 @@ TEST(lacking_sets_are_found)
     assert_false(carm_build_lacks(&model, "sse", "mixed", 1, &cpu, &topo, &l));
     assert_false(carm_build_lacks(&model, "sse", "int8", 1, &cpu, &topo, &l));
 }
-
-RUN_TESTS(NULL, NULL)

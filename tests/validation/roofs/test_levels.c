@@ -310,5 +310,3 @@ TEST(a_step_at_the_reported_size_is_a_cache)
         }
     }
 }
-
-RUN_TESTS(NULL, NULL)

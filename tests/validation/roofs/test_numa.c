@@ -121,5 +121,3 @@ TEST(nodes_of_machines)
     t = topo_of("pack:1 [numa(memory=1GB)] core:4 pu:1", NULL);
     assert_true(carm_build_numa_seconds(t) == 0.0);
 }
-
-RUN_TESTS(NULL, NULL)

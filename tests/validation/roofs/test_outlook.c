@@ -233,5 +233,3 @@ TEST(sweeps_have_four_rounds)
         assert_int_equal(each, rows[i].each);
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -198,5 +198,3 @@ TEST(winners)
         }
     }
 }
-
-RUN_TESTS(NULL, NULL)

@@ -73,5 +73,3 @@ TEST(no_point_of_a_time_below_zero)
     assert_true(curve.points[0].x == 1.0 && curve.points[0].value == 50.0);
     free(curve.points);
 }
-
-RUN_TESTS(NULL, NULL)

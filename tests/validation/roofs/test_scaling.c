@@ -78,5 +78,3 @@ TEST(sets_fill_caches_alike)
     t = topo_of(no_cache, NULL);
     assert_int_equal(carm_scaling_set(t, t, 0, 8 * MIB, 4, 2), 16 * MIB);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -295,5 +295,3 @@ TEST_BETWEEN(a_model_belongs_to_a_machine, set_up, tear_down)
     model.ncaches = 1;
     assert_int_equal(carm_machine_check(&here, &model, &f.err), -CARM_EINVAL);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -173,5 +173,3 @@ TEST(levels_are_fitted_apart)
     assert_string_equal(m.validation_fits[3].level, "L2");
     release(&m);
 }
-
-RUN_TESTS(NULL, NULL)

@@ -268,5 +268,3 @@ TEST(refuses_what_no_carm_knows)
     assert_refused(refuse(&f, many, CARM_PLAN_TARGETS_MAX + 1, &err), -CARM_EINVAL,
                    "65 combinations");
 }
-
-RUN_TESTS(NULL, NULL)

@@ -343,5 +343,3 @@ TEST(machines_of_the_paper)
     }
     json_decref(root);
 }
-
-RUN_TESTS(NULL, NULL)
