@@ -129,7 +129,9 @@ bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t rep
         return false;
     }
     clock_gettime(CLOCK_REALTIME, &now);
-    s->work = s->code->account.stride_bytes ? m->bytes : m->flops;
+    /* lines at random have no stride */
+    const bool memory = s->code->account.stride_bytes || s->code->spec.kind == CARM_KIND_R;
+    s->work = memory ? m->bytes : m->flops;
     const enum carm_state state = find_state(s, team, m);
     s->shared = s->shared || carm_paired_is(&team->paired, team->n);
     if (s->n == CARM_ROUNDS_MAX) {

@@ -7,7 +7,7 @@
 enum { THREADS = 4 };
 
 static struct carm_code code = {.account = {.stride_bytes = 64}};
-static struct carm_code peak;
+static struct carm_code peak = {.spec = {.kind = CARM_KIND_B}};
 static struct carm_topo topo = {.cores = THREADS};
 static const struct carm_clock ticks = {.tsc_hz = 1e9};
 static struct carm_worker workers[THREADS];
@@ -25,8 +25,6 @@ static struct {
 void carm_measure_shape(struct carm_team *t, const struct carm_code *c, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape)
 {
-    (void)t;
-    (void)c;
     assert_near(target_seconds, 6e-6, 0.0);
     *shape = (struct carm_shape){.iterations = set_bytes / 64, .passes = 1, .windows = 1};
 }
@@ -35,7 +33,6 @@ void carm_measure_run(struct carm_team *t, const struct carm_code *c,
                       const struct carm_shape *shape, size_t reps, struct carm_measurement *m)
 {
     const double rate = fake.runs < 64 ? fake.rates[fake.runs] : 0.0;
-    (void)shape;
     *m = fake.m;
     m->code = c;
     m->seconds.median = rate > 0.0 ? m->bytes / rate : m->seconds.median;
@@ -52,7 +49,6 @@ double carm_measure_rate(const struct carm_measurement *m, double work)
 
 int carm_measure_own_alone(struct carm_team *t)
 {
-    (void)t;
     fake.alone_looks++;
     return fake.alone;
 }
@@ -241,10 +237,16 @@ TEST(spread_of_sound_rounds)
     assert_near(s.spread.max, 1e9 / 0.9, 1.0);
 }
 
-/* A code without memory works in flops; without a repetition there is no round. */
+/* A code without memory works in flops, one of lines at random in bytes; without a repetition there is no round. */
 TEST(work_of_a_round)
 {
+    static struct carm_code random = {.spec = {.kind = CARM_KIND_R}};
     struct carm_measurement m;
+    start(1, true);
+    s.code = &random;
+    assert_true(carm_series_round(&s, &team, 7, &m));
+    assert_near(s.work, 1000.0, 0.0);
+    assert_near(s.rounds[0].rate, 1e9, 1e-3);
     start(1, false);
     s.code = &peak;
     assert_true(carm_series_round(&s, &team, 7, &m));
