@@ -221,25 +221,26 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
 
 /* At most: the largest bound that the change leaves, with the machine's widest vectors where the code has
  * narrower ones. At least: the next bound stays as it is, the work in place of the limit's costs as much again, and
- * time that no bound explains stays; a chain becomes a few that overlap. */
+ * time that no bound explains stays; a chain becomes a few that overlap.
+ * seconds  without the time that another hardware thread takes */
 static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *first,
-                      const struct carm_verdict_code *code, double share)
+                      const struct carm_verdict_code *code, double seconds, double share)
 {
     const struct carm_lower_bound *next = largest(&v->bounds, false, v->limit);
-    const double rest = v->seconds - fmin(v->seconds, first->seconds);
+    const double rest = seconds - fmin(seconds, first->seconds);
     /* accumulators, elements of a vector, or lists side by side: compilers make vectors of 4 numbers from AVX2 on */
     static const double few = 4.0;
     const bool overlap = v->limit == CARM_LIMIT_CHAIN || advises(v, CARM_ADVICE_PREFETCH);
     const double stays = rest + fmax(2.0 * (next ? next->seconds : 0.0),
-                                     overlap ? fmin(v->seconds, first->seconds) / few : 0.0);
+                                     overlap ? fmin(seconds, first->seconds) / few : 0.0);
     double left = 0.0;
     for (size_t i = 0; i < v->bounds.n; i++) {
         const struct carm_lower_bound *b = &v->bounds.of[i];
         left = b->refuted || b->estimate ? left : fmax(left, remains(v, b, code));
     }
-    v->loop.high = left > 0.0 ? fmax(1.0, v->seconds / left) : INFINITY;
-    v->loop.low = stays > 0.0 ? fmin(v->loop.high, fmax(1.0, v->seconds / stays)) : 1.0;
-    const bool over = first->estimate && first->seconds > v->seconds;
+    v->loop.high = left > 0.0 ? fmax(1.0, seconds / left) : INFINITY;
+    v->loop.low = stays > 0.0 ? fmin(v->loop.high, fmax(1.0, seconds / stays)) : 1.0;
+    const bool over = first->estimate && first->seconds > seconds;
     if (v->limit == CARM_LIMIT_KERNEL || v->limit == CARM_LIMIT_WAITING || first->at_most ||
         first->refuted || over) {
         v->loop.low = 1.0; /* the removable part is not known */
@@ -255,22 +256,23 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
 }
 
 /* Huge pages: at most, their bounds are what is left; at least, the walks alone are shorter. */
-static void gain_of_pages(struct carm_verdict *v, const struct carm_lower_bound *first)
+static void gain_of_pages(struct carm_verdict *v, const struct carm_lower_bound *first,
+                          double seconds)
 {
     double left = 0.0;
     for (size_t i = 0; i < v->bounds.n; i++) {
         const struct carm_lower_bound *b = &v->bounds.of[i];
-        const double seconds = b->small_pages ? b->huge_seconds : b->seconds;
-        left = b->refuted || b->estimate ? left : fmax(left, seconds);
+        const double stays = b->small_pages ? b->huge_seconds : b->seconds;
+        left = b->refuted || b->estimate ? left : fmax(left, stays);
     }
     const double saved =
-        first->huge_seconds > 0.0 ? fmin(v->seconds, first->seconds) - first->huge_seconds : 0.0;
+        first->huge_seconds > 0.0 ? fmin(seconds, first->seconds) - first->huge_seconds : 0.0;
     for (size_t i = 0; i < v->nadvice; i++) {
         if (v->advice[i].code == CARM_ADVICE_HUGE_PAGES && left > 0.0 &&
             first->huge_seconds > 0.0) {
-            const double high = fmax(1.0, v->seconds / left);
+            const double high = fmax(1.0, seconds / left);
             v->advice[i].gain = (struct carm_verdict_gain){
-                fmin(high, fmax(1.0, v->seconds / (v->seconds - fmax(0.0, saved)))), high};
+                fmin(high, fmax(1.0, seconds / (seconds - fmax(0.0, saved)))), high};
         }
     }
 }
@@ -314,10 +316,11 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const double stretched = part ? part->seconds * (1.0 + code->company) : 0.0;
     const bool company =
         explained < CARM_VERDICT_EXPLAINS * seconds && stretched >= CARM_VERDICT_EXPLAINS * seconds;
+    double alone = seconds; /* without the company */
     if (company) {
         first = part;
         explained = fmin(seconds, stretched);
-        out->seconds = fmax(part->seconds, seconds / (1.0 + code->company)); /* for gains */
+        alone = fmax(part->seconds, seconds / (1.0 + code->company));
     }
     const struct carm_lower_bound *over =
         explained < CARM_VERDICT_EXPLAINS * seconds ? nearly_refuted(&out->bounds, seconds) : NULL;
@@ -349,8 +352,8 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
             if (first->small_pages) {
                 advise(out, CARM_ADVICE_HUGE_PAGES);
             }
-            find_gain(out, first, code, share);
-            gain_of_pages(out, first);
+            find_gain(out, first, code, alone, share);
+            gain_of_pages(out, first, alone);
             out->limit = CARM_LIMIT_UNKNOWN;
         }
         return;
@@ -383,9 +386,8 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     if (first->small_pages) {
         advise(out, CARM_ADVICE_HUGE_PAGES);
     }
-    find_gain(out, first, code, share);
-    gain_of_pages(out, first);
-    out->seconds = seconds;
+    find_gain(out, first, code, alone, share);
+    gain_of_pages(out, first, alone);
 }
 
 void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, struct carm_ci ci,
