@@ -559,10 +559,13 @@ double carm_core_to_core_seconds(struct carm_team *team)
     const int pairs = team->n - 1 < PAIRS_MAX ? team->n - 1 : PAIRS_MAX;
     double sum = 0.0;
     int known = 0;
-    for (int i = 1; i <= pairs && !carm_team_is_over(team); i++) {
-        const double seconds = run_pair(team, i, RUNS, ROUNDS);
+    while (known < pairs) {
+        const double seconds = run_pair(team, known + 1, RUNS, ROUNDS);
+        if (!(seconds > 0.0)) {
+            break; /* the deadline is over */
+        }
         sum += seconds;
-        known += seconds > 0.0 ? 1 : 0;
+        known++;
     }
     return known > 0 ? sum / known : 0.0;
 }

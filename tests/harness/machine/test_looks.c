@@ -105,6 +105,19 @@ TEST(widths_are_of_the_highest_clock)
     assert_near(w->widths[0], 3.0, 1e-12);
     assert_near(w->widths[1], 4.0, 1e-12);
     assert_int_equal(fake.nratios, 3);
+    /* a clock that rises with each look: the two before the first block count as one */
+    clear();
+    for (size_t i = 0; i < LOOKS_MOST; i++) {
+        fake.ratios[i] = 1.0 + 0.01 * (double)i;
+    }
+    (void)run(128, 0.0);
+    static const double rising[] = {1.01, 1.02, 1.02, 1.03, 1.03, 1.04, 1.04, 1.05};
+    /* the mean of the middle half of up to nine neighbours */
+    const double smoothed[] = {3.07 / 3, 1.025, 1.028, 1.032, 1.032, 1.032, 1.035, 3.11 / 3};
+    for (size_t i = 0; i < 8; i++) {
+        assert_near(w->ratios[i], smoothed[i], 1e-12);
+        assert_near(w->widths[i], 4.0 / rising[i], 1e-12);
+    }
 }
 
 /* Nine looks at a shared core, then the core is the thread's own: a patient run waits for it, another one does not. */
@@ -220,9 +233,7 @@ static void wander(void *window, uint64_t iterations, uint64_t passes, uint64_t 
 
 TEST(threads_that_move_are_counted)
 {
-    if (topo->pus < 2) {
-        skip();
-    }
+    skip_if(topo->pus < 2, "no two hardware threads");
     (void)one_of_width(4.02, 64);
     code.run = wander;
     const struct carm_measurement m = run(40, 0.0);
@@ -289,6 +300,103 @@ TEST(the_least_of_three_calibrations_counts)
     }
 }
 
+/* The empty code has 2048 repetitions, or as many as the team has room for. */
+static void count_slowly(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    calls++;
+    pass_time(110e-6); /* one call warms */
+}
+
+TEST(repetitions_of_a_calibration)
+{
+    static const size_t room[][2] = {{100, 100}, {2100, 2048}};
+    for (size_t i = 0; i < 2; i++) {
+        (void)one_of_width(4.02, room[i][0]);
+        code.run = count_slowly;
+        calls = 0;
+        called->patience_seconds = 0.0;
+        carm_measure_calibrate(called, &code);
+        assert_true(calls > 0 && calls % (room[i][1] + 1) == 0); /* of each attempt */
+        close_opened();
+    }
+}
+
+static char *lowest, *highest;
+
+static void note_window(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    count_slowly(window, iterations, passes, extra);
+    lowest = calls == 1 || (char *)window < lowest ? window : lowest;
+    highest = calls == 1 || (char *)window > highest ? window : highest;
+}
+
+/* A set of up to twice the largest cache, or 128 MiB, is called once before the repetitions; of a stride, in as many laps;
+ * lines at random are read instead. A larger set goes on at its cursor. */
+TEST(sets_that_fit_are_warmed)
+{
+    enum { REPS = 8, WINDOWS = 4 };
+    static const struct {
+        uint64_t set, largest; /* of a cache */
+        unsigned stride;
+        enum carm_kind kind;
+        size_t warm;
+    } rows[] = {{128 * MIB, MIB, 1, CARM_KIND_A, WINDOWS},
+                {128 * MIB + 4096, MIB, 1, CARM_KIND_A, 1},
+                {128 * MIB + 4096, 64 * MIB + 2048, 1, CARM_KIND_A, WINDOWS},
+                {MIB, MIB, 8, CARM_KIND_A, 8 * WINDOWS},
+                {128 * MIB, MIB, 1, CARM_KIND_R, 1}};
+    struct carm_topo other = *topo;
+    other.ncaches = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_measurement m;
+        struct carm_code of = code;
+        (void)one_of_width(4.02, REPS);
+        const uint64_t each = rows[i].set / WINDOWS;
+        const struct carm_shape shape = {.iterations = 1,
+                                         .passes = 1,
+                                         .windows = rows[i].kind == CARM_KIND_R ? 1 : WINDOWS,
+                                         .window_bytes =
+                                             rows[i].kind == CARM_KIND_R ? rows[i].set : each};
+        of.spec.kind = rows[i].kind;
+        of.spec.stride = rows[i].stride;
+        of.run = count_slowly;
+        other.caches[0].size_bytes = rows[i].largest;
+        called->topo = &other;
+        carm_buffer_close(&called->workers[0].buffer);
+        assert_ok(carm_buffer_open(&called->workers[0].buffer, rows[i].set, &err));
+        calls = 0;
+        called->patience_seconds = 0.0;
+        carm_measure_run(called, &of, &shape, REPS, &m);
+        fail_if(calls != rows[i].warm + REPS, "row %zu: %zu calls", i, calls);
+        called->topo = topo;
+        close_opened();
+    }
+}
+
+/* Small sets lie at the thread's place where they fit behind it. */
+TEST(sets_lie_at_their_place)
+{
+    static const struct {
+        uint64_t place, set, at;
+    } rows[] = {{6 * MIB, 2 * MIB, 6 * MIB}, {6 * MIB, 2 * MIB + 128, 0}, {0, 8 * MIB, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_measurement m;
+        struct carm_worker *w = one_of_width(4.02, 8);
+        const struct carm_shape shape = {
+            .iterations = 1, .passes = 1, .windows = 2, .window_bytes = rows[i].set / 2};
+        carm_buffer_close(&w->buffer);
+        assert_ok(carm_buffer_open(&w->buffer, 8 * MIB, &err));
+        carm_team_touch(called, 8 * MIB);
+        w->place = rows[i].place;
+        code.run = note_window;
+        calls = 0;
+        carm_measure_run(called, &code, &shape, 8, &m);
+        assert_int_equal(lowest - (char *)w->buffer.start, rows[i].at);
+        assert_int_equal(highest - lowest, rows[i].set / 2);
+        close_opened();
+    }
+}
+
 /* 50 ns for each iteration. */
 static void by_iterations(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
 {
@@ -347,9 +455,7 @@ static struct carm_team *team_of_two(struct carm_topo *two, size_t bytes, size_t
 TEST(each_thread_has_its_best_place)
 {
     static struct carm_topo two;
-    if (topo->pus < 2) {
-        skip();
-    }
+    skip_if(topo->pus < 2, "no two hardware threads");
     called = team_of_two(&two, 8 * MIB, 96);
     clear();
     code.run = by_page;
@@ -359,6 +465,50 @@ TEST(each_thread_has_its_best_place)
     assert_int_equal(called->workers[1].place, 4 * MIB);
     assert_false(called->separate);
     code.account.stride_bytes = 0;
+}
+
+static double of_page[8]; /* seconds of the pages in turn */
+static bool on_page[8];
+
+static void by_planted_page(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    const size_t page =
+        (size_t)((char *)window - (char *)called->workers[0].buffer.start) / (2 * MIB);
+    calls++;
+    assert_in_range(page, 0, 7);
+    on_page[page] = true;
+    pass_time(of_page[page]);
+}
+
+/* Another page must be faster by 1%; pages beyond the buffer are not tried. */
+TEST(a_place_is_clearly_faster)
+{
+    static const struct {
+        double seconds[4];
+        size_t places, best;
+    } rows[] = {{{60e-6, 59.7e-6, 59.7e-6, 59.7e-6}, 4, 0},
+                {{60e-6, 58e-6, 57.8e-6, 60e-6}, 4, 1},
+                {{60e-6, 58e-6, 60e-6, 40e-6}, 9, 3},
+                {{60e-6, 58e-6, 60e-6, 40e-6}, 3, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        (void)one_of_width(4.02, 96);
+        code.run = by_planted_page;
+        code.account.stride_bytes = 64;
+        memset(on_page, 0, sizeof on_page);
+        for (size_t k = 0; k < 8; k++) {
+            of_page[k] = k < 4 ? rows[i].seconds[k] : 1e-6;
+        }
+        struct carm_buffer *b = &called->workers[0].buffer;
+        carm_buffer_close(b);
+        assert_ok(carm_buffer_open(b, 8 * MIB, &err));
+        carm_measure_place(called, &code, 32 << 10, rows[i].places);
+        assert_int_equal(called->workers[0].place, rows[i].best * 2 * MIB);
+        for (size_t k = 0; k < 8; k++) {
+            assert_int_equal(on_page[k], k < 4 && k < rows[i].places);
+        }
+        code.account.stride_bytes = 0;
+        close_opened();
+    }
 }
 
 /* Nothing is tried with a set larger than a page, one page, or a team of too few repetitions. */
@@ -407,9 +557,7 @@ static void leave(struct carm_worker *w, void *arg)
 TEST(threads_leave_at_one_instant)
 {
     static struct carm_topo two;
-    if (topo->pus < 2 || !tsc.synchronous) {
-        skip();
-    }
+    skip_if(topo->pus < 2 || !tsc.synchronous, "no two hardware threads with synchronous clocks");
     struct carm_team *team = team_of_two(&two, MIB, 64);
     const double ahead = (1e-6 + 2 * 20e-9) * tsc.tsc_hz;
     double least = INFINITY;
