@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Words of options that a build and a validation share, at the ends of what is taken. */
-#include "tests/unit.h"
+/* Words of options that a build and a validation share, at the ends of what is taken; whether a model is of this
+ * machine. */
+#include <unistd.h>
+
+#include "tests/topo.h"
+#include "validation/machine.h"
 #include "validation/options.h"
 
 static char joined[600];
@@ -99,5 +103,76 @@ TEST(budgets)
             carm_budget_parse(rows[i].word, 60.0, rows[i].quick, rows[i].reps, &seconds, &err);
         assert_int_equal(rc, rows[i].seconds < 0.0 ? -CARM_EINVAL : 0);
         assert_true(rc || seconds == rows[i].seconds);
+    }
+}
+
+TEST(a_machine_is_described)
+{
+    struct carm_topo *t =
+        topo_of("pack:1 l3:1(size=4194304) core:2 l2:1(size=262144) l1:1(size=32768) pu:2", NULL);
+    const struct carm_cpu cpu = {.brand = "A CPU", .hypervisor = "KVM"};
+    const struct carm_clock clock = {.tsc_hz = 2.5e9};
+    struct carm_machine m;
+    char host[64] = "";
+    (void)strcpy(t->on, "l3:0");
+    (void)strcpy(t->layout, "1/core");
+    t->quota = 1.5;
+    carm_machine_describe(&m, &cpu, t, &clock);
+    assert_int_equal(gethostname(host, sizeof host - 1), 0);
+    assert_string_equal(m.hostname, host);
+    assert_string_equal(m.cpu, "A CPU");
+    assert_string_equal(m.hypervisor, "KVM");
+    assert_string_equal(m.on, "l3:0");
+    assert_string_equal(m.layout, "1/core");
+    assert_true(m.cores == 2 && m.threads == 4 && m.ncaches == 3);
+    assert_true(m.cpu_quota == 1.5 && m.tsc_hz == 2.5e9 && m.memory_bytes > 0);
+    const uint64_t sizes[] = {32768, 262144, 4194304};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(m.caches[i].level, i + 1);
+        assert_int_equal(m.caches[i].size_bytes, sizes[i]);
+        assert_int_equal(m.caches[i].shared_by, i < 2 ? 2 : 4);
+    }
+    free(m.caches);
+}
+
+TEST(a_model_of_another_machine)
+{
+    struct carm_cache caches[] = {{1, 32768, 1}, {2, 262144, 1}},
+                      larger[] = {{1, 32768, 1}, {2, 9, 1}},
+                      others[] = {{1, 32768, 1}, {3, 262144, 1}};
+    const struct carm_machine here = {
+        .hostname = "a", .cpu = "c", .caches = caches, .ncaches = 2, .threads = 4};
+    const struct {
+        struct carm_machine here, model;
+        const char *says; /* NULL = the same */
+    } rows[] = {
+        {here, here, NULL},
+        {here,
+         {.hostname = "b", .cpu = "c", .caches = caches, .ncaches = 2},
+         "the model is of host b, this is a"},
+        {here,
+         {.hostname = "a", .cpu = "d", .caches = caches, .ncaches = 2},
+         "the model is of a CPU \"d\", this is \"c\""},
+        {here,
+         {.hostname = "a", .cpu = "c", .on = "l3:0", .caches = caches, .ncaches = 2},
+         "the model was measured on l3:0, not on the whole machine: give --on l3:0"},
+        {{.hostname = "a", .cpu = "c", .on = "l3:1", .caches = caches, .ncaches = 2},
+         {.hostname = "a", .cpu = "c", .on = "l3:0", .caches = caches, .ncaches = 2},
+         "the model was measured on l3:0, not on l3:1: give --on l3:0"},
+        {{.hostname = "a", .cpu = "c", .on = "l3:1", .caches = caches, .ncaches = 2},
+         here,
+         "the model is of the whole machine, not of l3:1: `carm build --on l3:1` measures that place"},
+        {here, {.hostname = "a", .cpu = "c", .caches = caches, .ncaches = 1}, "other caches"},
+        {here, {.hostname = "a", .cpu = "c", .caches = larger, .ncaches = 2}, "other caches"},
+        {here, {.hostname = "a", .cpu = "c", .caches = others, .ncaches = 2}, "other caches"},
+        {here, {.hostname = "a", .cpu = "c", .caches = caches, .ncaches = 2, .threads = 8}, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].says) {
+            assert_refused(carm_machine_check(&rows[i].here, &rows[i].model, &err), -CARM_EINVAL,
+                           rows[i].says);
+        } else {
+            assert_ok(carm_machine_check(&rows[i].here, &rows[i].model, &err));
+        }
     }
 }

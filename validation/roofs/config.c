@@ -424,6 +424,16 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     return rc ? rc : configure_memory(c, words->memory, err);
 }
 
+bool carm_build_wants_level(const struct carm_build_config *config, const struct carm_topo *topo,
+                            size_t level)
+{
+    char name[8] = "DRAM";
+    if (level < topo->ncaches) {
+        snprintf(name, sizeof name, "L%d", topo->caches[level].level);
+    }
+    return carm_level_list_has(&config->levels, name);
+}
+
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n)
 {

@@ -70,6 +70,10 @@ int carm_build_configure_codes(struct carm_build_config *config,
                                const struct carm_build_words *words, const struct carm_cpu *cpu,
                                struct carm_err *err);
 
+/* Whether a level of the machine is asked for (--levels): a place in topo->caches; behind them memory. */
+bool carm_build_wants_level(const struct carm_build_config *config, const struct carm_topo *topo,
+                            size_t level);
+
 /* Whether an ISA (by its place in the list) gets roofs of a mix on a level (0 = L1, of n).
  * Non-temporal stores bypass the caches and have roofs only in memory. The ISAs beyond nwhole get
  * roofs of the model's mix on all levels. Those of 32 bytes and more get the other mixes, too, but

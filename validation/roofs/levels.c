@@ -38,11 +38,9 @@ static double last_cache(const struct carm_build *build, int threads, bool *dram
     double sizes[CARM_LEVELS_MAX] = {0.0};
     size_t n = os_sizes(build->topo, threads, sizes);
     double last = 0.0;
-    *dram = carm_level_list_has(&build->config->levels, "DRAM");
+    *dram = carm_build_wants_level(build->config, build->topo, build->topo->ncaches);
     for (size_t i = 0; i < n; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "L%d", build->topo->caches[i].level);
-        if (*dram || carm_level_list_has(&build->config->levels, name)) {
+        if (*dram || carm_build_wants_level(build->config, build->topo, i)) {
             last = sizes[i] > 0.0 ? sizes[i] : last;
         }
     }

@@ -807,7 +807,9 @@ static int add(struct carm_build_job *j, const struct carm_build_roof *roof, str
         j->n--;
         j->dropped++;
     }
-    carm_observer_advance(j->build->observer, SEARCH_REPS * (target_of(roof) + 1e-6));
+    /* as carm_build_roofs_seconds has it */
+    const double searched = is_beside_precision(roof) ? 0.0 : is_beside(roof) ? 0.5 : 1.0;
+    carm_observer_advance(j->build->observer, searched * SEARCH_REPS * (target_of(roof) + 1e-6));
     return 0;
 }
 
@@ -905,7 +907,8 @@ double carm_build_roofs_seconds(const struct carm_build *build)
         }
         for (size_t k = 0; k < levels * c->nmixes; k++) {
             const size_t level = k / c->nmixes;
-            all += carm_build_wants_roof(c, i, &c->mixes[k % c->nmixes], level, levels)
+            all += carm_build_wants_level(c, build->topo, level) &&
+                           carm_build_wants_roof(c, i, &c->mixes[k % c->nmixes], level, levels)
                        ? (double)c->nleading * reps * (carm_level_target(level, levels) + 1e-6)
                        : 0.0;
         }

@@ -287,8 +287,9 @@ static int measure(const struct carm_build *build, struct carm_model *model,
 
 /* Roofs of one number of threads that this CPU can have. */
 static size_t count_roofs(const struct carm_build_config *c, const struct carm_cpu *cpu,
-                          size_t levels)
+                          const struct carm_topo *topo)
 {
+    const size_t levels = topo->ncaches + 1;
     size_t n = 0;
     for (size_t i = 0; i < c->nisas * c->nprecisions; i++) {
         const size_t isa = i / c->nprecisions;
@@ -301,7 +302,8 @@ static size_t count_roofs(const struct carm_build_config *c, const struct carm_c
             n += carm_build_wants_op(c, cpu, isa, i % c->nprecisions, c->ops[o]) ? 1 : 0;
         }
         for (size_t k = 0; k < levels * c->nmixes && i % c->nprecisions < c->nleading; k++) {
-            n += carm_build_wants_roof(c, isa, &c->mixes[k % c->nmixes], k / c->nmixes, levels);
+            n += carm_build_wants_level(c, topo, k / c->nmixes) &&
+                 carm_build_wants_roof(c, isa, &c->mixes[k % c->nmixes], k / c->nmixes, levels);
         }
     }
     return n;
@@ -435,7 +437,7 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
         .seconds = estimate(&build) + latency + numa,
         .most_seconds = fmax(config->budget_seconds, CARM_BUDGET_LEAST),
         .reps = build.reps,
-        .roofs = config->nthreads * count_roofs(config, &host->cpu, host->topo->ncaches + 1)};
+        .roofs = config->nthreads * count_roofs(config, &host->cpu, host->topo)};
     if (config->scaling) {
         carm_build_plan_scaling(&build, &out->scaling);
     }

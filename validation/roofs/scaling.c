@@ -68,7 +68,9 @@ void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling
     free(order);
     double run = reps * (CARM_TARGET_CORE + 1e-6); /* the peak */
     for (size_t i = 0; i < levels; i++) {
-        run += reps * (carm_level_target(i, levels) + 1e-6);
+        run += carm_build_wants_level(c, build->topo, i)
+                   ? reps * (carm_level_target(i, levels) + 1e-6)
+                   : 0.0;
     }
     for (size_t i = 0; i < out->n; i++) {
         out->seconds +=

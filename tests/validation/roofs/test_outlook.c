@@ -62,6 +62,29 @@ TEST(one_roof_of_each_level)
     assert_int_equal(o.scaling.n, 0);
 }
 
+/* Of --levels, the roofs, the scaling and the sweep, which ends at 2.5 times the last of the caches, or in memory. */
+TEST(levels_that_are_asked_for)
+{
+    static const struct {
+        const char *levels;
+        size_t roofs;
+        double mib, each; /* end of the sweep; seconds of a repetition of all levels */
+    } rows[] = {{"L1", 2, 0.1171875, 7e-6}, {"L1,L2", 3, 2.5, 14e-6}, {"L2", 2, 2.5, 7e-6},
+                {"L3", 2, 80.0, 10e-6},     {"DRAM", 2, 1024, 21e-6}, {"L3,DRAM", 3, 1024, 31e-6},
+                {NULL, 5, 1024, 45e-6}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct carm_build_outlook o = foresee((struct carm_build_words){
+            .isa = "avx2", .precision = "dp", .levels = rows[i].levels, .scaling = "yes"});
+        assert_int_equal(o.roofs, rows[i].roofs);
+        const double scaling = 2048 * (core + rows[i].each) + rows[i].mib * (1 << 20) / 2e9;
+        assert_near(o.scaling.seconds, scaling, 1e-9);
+        assert_near(o.seconds,
+                    log2(rows[i].mib * 512) * 3 * (4 * 512) * curve_point +
+                        (8192 + SEARCH) * (core + rows[i].each) + scaling,
+                    1e-6);
+    }
+}
+
 /* Narrower ISAs beside the widest: 4 rounds of 512, half of the search, and no updates; non-temporal stores for the
  * widest alone, in memory. A precision beside the leading one has computation alone, and of that mad only without fma. */
 TEST(less_beside_the_widest)

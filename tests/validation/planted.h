@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A fake machine for whole builds and validations: the functions of harness/machine/measure.h and team.h stand here,
+ * with a bandwidth for each level, a peak for each operation and a speed for each code. */
+#pragma once
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/place/host.h"
+#include "harness/machine/measure.h"
+#include "models/roofline.h"
+#include "tests/unit.h"
+#include "validation/count.h"
+#include "validation/latency/latency.h"
+#include "validation/roofs/ceilings.h"
+#include "validation/roofs/run.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+
+enum { THREADS = 4, LEVELS = 4 };
+
+static const char machine[] = "pack:1 numa:1 l3:1(size=8388608) core:4 l2:1(size=1048576) "
+                              "l1:1(size=49152) pu:1";
+static const char two_nodes[] = "pack:2 [numa(memory=1GB)] l3:1(size=8388608) core:2 "
+                                "l2:1(size=1048576) l1:1(size=49152) pu:1";
+static const char *const names[LEVELS] = {"L1", "L2", "L3", "DRAM"};
+/* byte/s of one thread and of all four; the last cache and memory are shared */
+static const double bandwidth[2][LEVELS] = {{200e9, 100e9, 40e9, 20e9},
+                                            {800e9, 400e9, 120e9, 30e9}};
+static const double clock_hz = 3e9;
+
+/* byte/s of any number of threads: each adds one's rate up to that of all */
+static double bandwidth_of(size_t level, int threads)
+{
+    return fmin(threads * bandwidth[0][level], bandwidth[1][level]);
+}
+
+/* Relative speed of a code, 0.80 to 1: no two that are candidates for one roof are alike. */
+static double speed_of(const char *name)
+{
+    uint32_t h = 2166136261U;
+    for (const char *c = name; *c; c++) {
+        h = (h ^ (unsigned char)*c) * 16777619U;
+    }
+    return 0.80 + 0.20 * (double)(h >> 8) / (double)(1U << 24);
+}
+
+static double speed(const struct carm_code *code)
+{
+    return speed_of(code->name);
+}
+
+static double peak(const struct carm_code *code)
+{
+    const double each = code->spec.op == CARM_FMA ? 96e9 : 48e9;
+    return each * carm_isa_vector_bytes(code->spec.isa, code->spec.precision) / 32.0;
+}
+
+static size_t level_of(uint64_t set_bytes, int threads)
+{
+    if (set_bytes <= 48 * KIB) {
+        return 0;
+    }
+    return set_bytes <= MIB ? 1 : set_bytes * (uint64_t)threads <= 8 * MIB ? 2 : 3;
+}
+
+/* Seconds of an iteration of one of so many threads. near: share of memory's bandwidth */
+static double seconds_of(const struct carm_code *code, size_t level, int threads, double near)
+{
+    const double bytes = (double)(code->account.load_bytes + code->account.store_bytes);
+    return fmax(bytes / (bandwidth_of(level, threads) * near),
+                (double)code->account.flops / (peak(code) * threads)) /
+           speed(code);
+}
+
+/* Pages of the two nodes: those of the buffers that were bound last. */
+static struct {
+    int bound;      /* node; 2 = both in turn, -1 = not bound */
+    int elsewhere;  /* of 64 pages, how many are on another node */
+    bool forbidden; /* to bind memory */
+    int only_first; /* node whose latency is not known; -1 = none */
+} pages = {.bound = -1, .only_first = -1};
+
+/* In place of the library's: the calls about pages. */
+long syscall(long number, ...)
+{
+    long a[6];
+    va_list args;
+    va_start(args, number);
+    for (int i = 0; i < 6; i++) {
+        a[i] = va_arg(args, long);
+    }
+    va_end(args);
+    if (number == SYS_mbind) {
+        const unsigned long mask = *(const unsigned long *)a[3]; // NOLINT: the call's own address
+        if (pages.forbidden) {
+            errno = EPERM;
+            return -1;
+        }
+        assert_int_equal(a[2], mask == 3 ? MPOL_INTERLEAVE : MPOL_BIND);
+        pages.bound = (int)mask - 1;
+        return 0;
+    }
+    if (number == SYS_move_pages) {
+        assert_int_equal(a[1], 64);
+        for (int i = 0; i < 64; i++) {
+            ((int *)a[4])[i] = i < pages.elsewhere ? 1 - pages.bound : pages.bound; // NOLINT
+        }
+        return 0;
+    }
+    static long (*real)(long, ...);
+    void *const found = dlsym(RTLD_NEXT, "syscall");
+    memcpy(&real, &found, sizeof real);
+    return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* Memory of the other node is half as fast, of both three quarters. */
+static double nearness(const struct carm_team *team)
+{
+    const int node = carm_topo_node_of(team->topo, team->topo->order[0]);
+    return pages.bound < 0 ? 1.0 : pages.bound == 2 ? 0.75 : pages.bound == node ? 1.0 : 0.5;
+}
+
+int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency *out,
+                    struct carm_err *failure)
+{
+    const bool near = carm_topo_node_of(run->host->topo, run->host->topo->order[0]) == node;
+    assert_int_equal(run->team->n, 1);
+    assert_true(run->options.quick && run->options.memory_bytes == UINT64_C(1) << 30);
+    const double s = near ? 100e-9 : 180e-9;
+    *out = (struct carm_latency){.seconds = s,
+                                 .ci95 = {0.9 * s, 1.1 * s},
+                                 .page_bytes = 2 * MIB,
+                                 .disturbed = near && node == pages.only_first};
+    if (node == pages.only_first) {
+        out->seconds = near ? s : 0.0;
+        (void)snprintf(out->note, sizeof out->note, "a note of node %d", node);
+    }
+    return 0;
+}
+
+static struct {
+    size_t runs, teams;
+    size_t stop_at; /* run that ends the time; 0 = none */
+    size_t shared; /* of so many runs, one meets a shared core and takes a third longer; 0 = none */
+    double slow;   /* share of its rate that a team of two has; 0 = all */
+    uint64_t largest; /* working set of all threads together */
+    bool below_room;  /* no set was larger than a thread's buffer */
+} seen;
+
+static volatile sig_atomic_t over;
+
+void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        double target_seconds, struct carm_shape *shape)
+{
+    carm_measure_shape_of(code, set_bytes, 1024, shape);
+}
+
+void carm_measure_run(struct carm_team *team, const struct carm_code *code,
+                      const struct carm_shape *shape, size_t reps, struct carm_measurement *m)
+{
+    const double work = (double)(shape->iterations * shape->passes) * team->n;
+    const uint64_t set = carm_measure_set_bytes(code, shape);
+    const double bytes = (double)(code->account.load_bytes + code->account.store_bytes);
+    *m = (struct carm_measurement){.code = code, .threads = team->n, .shape = *shape};
+    m->bytes = work * bytes;
+    m->flops = work * (double)code->account.flops;
+    const size_t level = level_of(set, team->n);
+    const bool meets = seen.shared && seen.runs % seen.shared == 0;
+    const double factor =
+        (meets ? 4.0 / 3 : 1.0) / (seen.slow > 0.0 && team->n == 2 ? seen.slow : 1.0);
+    const double s =
+        factor * work * seconds_of(code, level, team->n, level == 3 ? nearness(team) : 1.0);
+    m->seconds = (struct carm_stats){
+        .n = reps, .median = s, .ci_lo = s, .ci_hi = s, .min = s, .p5 = s, .p95 = s, .max = s};
+    m->cycles = s * clock_hz;
+    m->clock_hz = clock_hz;
+    m->own_share = meets ? 0.0 : 1.0;
+    m->width_share = 1.0;
+    m->disturbance = meets ? CARM_CORE_SHARED : CARM_UNDISTURBED;
+    over = ++seen.runs == seen.stop_at;
+    seen.largest = set * (uint64_t)team->n > seen.largest ? set * (uint64_t)team->n : seen.largest;
+    seen.below_room = seen.below_room && carm_window_span(code, shape) <= carm_team_room(team);
+}
+
+void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty)
+{
+}
+
+int carm_measure_own_alone(struct carm_team *team)
+{
+    return team->n;
+}
+
+void carm_measure_watch(struct carm_team *team, double seconds)
+{
+}
+
+void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                        size_t places)
+{
+    assert_true(places > 0);
+}
+
+double carm_measure_rate(const struct carm_measurement *m, double work)
+{
+    return m->seconds.n > 0 ? work / m->seconds.median : 0.0;
+}
+
+enum carm_disturbance carm_measure_judge(const struct carm_measurement *m)
+{
+    return CARM_UNDISTURBED;
+}
+
+int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
+                         const struct carm_clock *clock, int n, const size_t *bytes,
+                         size_t max_reps, struct carm_err *failure)
+{
+    struct carm_team *team = calloc(1, sizeof *team);
+    assert_non_null(team);
+    assert_true(n >= 1 && n <= THREADS);
+    *team =
+        (struct carm_team){.topo = topo, .clock = clock, .n = n, .size = n, .max_reps = max_reps};
+    team->workers = calloc((size_t)n, sizeof *team->workers);
+    assert_non_null(team->workers);
+    for (int i = 0; i < n; i++) {
+        team->workers[i] =
+            (struct carm_worker){.team = team, .buffer = {.bytes = bytes[i], .touched = bytes[i]}};
+    }
+    seen.teams++;
+    *out = team;
+    return 0;
+}
+
+int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
+                   const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
+                   struct carm_err *failure)
+{
+    size_t bytes[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        bytes[i] = bytes_per_thread;
+    }
+    return carm_team_open_sized(out, topo, clock, n, bytes, max_reps, failure);
+}
+
+void carm_team_close(struct carm_team *team)
+{
+    if (team) {
+        seen.teams--;
+        free(team->workers);
+        free(team);
+    }
+}
+
+bool carm_team_is_over(const struct carm_team *team)
+{
+    return carm_deadline_over(&team->deadline);
+}
+
+void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg)
+{
+    fail_msg("nothing is executed here");
+}
+
+void carm_team_use(struct carm_team *team, int n)
+{
+    assert_true(n >= 1 && n <= team->size);
+    team->n = n;
+}
+
+bool carm_team_shares(const struct carm_team *team)
+{
+    return team->n > team->topo->cores;
+}
+
+void carm_team_separate(struct carm_team *team, bool separate)
+{
+    team->separate = separate;
+}
+
+size_t carm_team_room(const struct carm_team *team)
+{
+    size_t room = SIZE_MAX;
+    for (int i = 0; i < team->n; i++) {
+        room = team->workers[i].buffer.bytes < room ? team->workers[i].buffer.bytes : room;
+    }
+    return room;
+}
+
+bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
+{
+    assert_true(bytes_per_thread <= carm_team_room(team));
+    return true;
+}
+
+void carm_team_line_reset(struct carm_team *team)
+{
+}
+
+bool carm_team_line_wait(struct carm_team *team, uint64_t repetition)
+{
+    return true;
+}
+
+int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
+                         struct carm_err *failure)
+{
+    assert_true(bytes_per_thread <= carm_team_room(team));
+    return 0;
+}
+
+double carm_core_to_core_seconds(struct carm_team *team)
+{
+    return team->n > 1 ? 50e-9 : 0.0;
+}
+
+double carm_core_to_core_once(struct carm_team *team, int other)
+{
+    return team->n > 1 ? 50e-9 : 0.0;
+}
+
+double carm_contended_add_seconds(struct carm_team *team, int other)
+{
+    return team->n > other ? 10e-9 : 0.0;
+}
+
+static struct carm_model *build_on(const char *of, struct carm_build_config *config,
+                                   struct carm_build_words words, struct carm_host *host)
+{
+    struct carm_build_outlook outlook;
+    const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_build_done done = {.reps = 0};
+    struct carm_model *model = NULL;
+    seen.runs = seen.teams = 0;
+    seen.largest = 0;
+    seen.below_room = true;
+    static struct carm_observer observer; /* shows nothing */
+    *host = (struct carm_host){.clock = {.tsc_hz = clock_hz, .synchronous = true},
+                               .observer = &observer};
+    assert_ok(carm_topo_open(&host->topo, of, NULL, &err));
+    for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
+        host->cpu.isa[i] = i != CARM_AVX512;
+    }
+    host->cpu.fma = true;
+    words.isa = "avx2";
+    words.threads = "1,4";
+    words.memory = "1G";
+    words.budget = "600";
+    words.reps = "256";
+    words.latency = "no";
+    words.scaling = "yes";
+    assert_ok(carm_build_configure(config, &words, &host->cpu, host->topo, &err));
+    carm_build_foresee(config, host, &outlook);
+    assert_ok(carm_build_run(config, host, &counter, NULL, &model, &done, &err));
+    /* as was foreseen: the roofs, and the time by what each step is said to take */
+    size_t roofs = 0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        roofs += model->roofs[i].nmemory + model->roofs[i].ncompute;
+    }
+    assert_int_equal(roofs, outlook.roofs);
+    assert_near(observer.total, outlook.seconds, 1e-9);
+    assert_near(observer.done / observer.total, 1.0, 0.05);
+    assert_int_equal(seen.teams, 0);
+    assert_true(seen.below_room);
+    assert_int_equal(done.missing, 0);
+    assert_int_equal(done.reps, 256);
+    return model;
+}
+
+static struct carm_model *build(struct carm_build_config *config, struct carm_build_words words,
+                                struct carm_host *host)
+{
+    return build_on(machine, config, words, host);
+}
+
+/* The highest speed of the candidates for a roof. */
+static double best_speed(const struct carm_build_plan *plan, const struct carm_mix *mix, bool first)
+{
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    double best = 0.0;
+    const size_t n = carm_build_plan_memory(plan, CARM_AVX2, CARM_DP, mix, first, codes);
+    assert_true(n > 3);
+    for (size_t i = 0; i < n; i++) {
+        best = fmax(best, speed(codes[i]));
+    }
+    return best;
+}
