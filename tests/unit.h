@@ -122,6 +122,16 @@ int main(void)
         }                          \
     } while (0)
 
+#define skip_if(condition, ...)         \
+    do {                                \
+        if (condition) {                \
+            print_message("skipped: "); \
+            print_message(__VA_ARGS__); \
+            print_message("\n");        \
+            skip();                     \
+        }                               \
+    } while (0)
+
 /* A call that fills err must return 0. */
 #define assert_ok(call) fail_if((call) != 0, "%s: %s", #call, err.text)
 

@@ -71,10 +71,7 @@ static inline bool can_run(const struct carm_code_spec *spec)
 static inline enum carm_isa isa_of(void **state)
 {
     const enum carm_isa isa = *(const enum carm_isa *)*state;
-    if (!cpu_has(isa)) {
-        print_message("this CPU has no %s\n", carm_isa_name(isa));
-        skip();
-    }
+    skip_if(!cpu_has(isa), "this CPU has no %s", carm_isa_name(isa));
     return isa;
 }
 

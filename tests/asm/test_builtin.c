@@ -119,10 +119,7 @@ TEST(both)
         assert_int_equal(carm_code_parse(names[i], &specs[i], NULL), 0);
     }
     const int rc = carm_image_open(&image, specs, 3, &err);
-    if (rc == -CARM_ENOTSUP) {
-        print_message("skipped: %s\n", err.text);
-        skip();
-    }
+    skip_if(rc == -CARM_ENOTSUP, "%s", err.text);
     assert_int_equal(rc, 0);
     for (size_t i = 0; i < 3; i++) {
         const struct carm_code *c = &image->codes[i];
@@ -228,8 +225,7 @@ TEST(fresh)
     free(accounts);
     if (rc == -CARM_ENOTSUP) {
         free(chosen);
-        print_message("skipped: %s\n", err.text);
-        skip();
+        skip_if(true, "%s", err.text);
     }
     assert_int_equal(rc, 0);
     assert_int_equal(carm_code_table_open(&table, bytes, size, NULL), 0);

@@ -2,14 +2,13 @@
 /* Integers, dot products and half precision, whether this CPU has them or not: all codes are
  * generated, recounted, and executed by an interpreter of what the disassembler finds. Where the
  * CPU has the instructions, its registers are held against the interpreter's. */
-#include "tests/asm/call_shim.h"
+#include "tests/asm/counted.h"
 
 #include <sys/mman.h>
 
 #include <Zydis/Zydis.h>
 
 #include "asm/decode.h"
-#include "harness/count/step/instruction.h"
 
 struct machine {
     uint8_t v[32][64];
@@ -340,21 +339,10 @@ TEST(counting)
     assert_ok(carm_accounts_open(&accounts, NULL, &err));
     for (size_t i = 0; i < all.n; i++) {
         const struct carm_code_spec *s = &all.specs[i];
-        const struct carm_code_layout *l = &all.layouts[i];
-        struct carm_step_counts counts = {.instructions = 0};
-        struct carm_insn *insns = NULL;
-        size_t n = 0;
+        const struct carm_step_counts counts =
+            counts_of(accounts, &all.layouts[i], all.bytes, all.size);
         char name[CARM_CODE_NAME_MAX];
         carm_code_name(s, name);
-        assert_ok(carm_decode(all.bytes, all.size, l->begin, l->end, &insns, &n, &err));
-        for (size_t k = 0; k < n; k++) {
-            const struct carm_registers regs = {.rip = insns[k].offset};
-            if (insns[k].offset >= l->loop_begin && insns[k].offset < l->loop_end) {
-                carm_accounts_count(accounts, all.bytes + insns[k].offset, insns[k].length, &regs,
-                                    &counts);
-            }
-        }
-        free(insns);
         const uint64_t due = carm_precisions[s->precision].integer ? 0 : all.accounts[i].flops;
         const bool ifma = s->isa == CARM_AVX2 && s->op == CARM_IFMA && !knows_ifma();
         fail_if(counts.flops_other != due || counts.loads != all.accounts[i].loads ||

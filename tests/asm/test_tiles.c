@@ -2,14 +2,13 @@
 /* Codes with tiles (AMX), whether this CPU has them or not: all are generated, recounted, executed by an
  * interpreter of what the disassembler finds, held against products of plain matrices and against
  * objdump. Where the CPU has tiles, its registers and its memory are held against the interpreter's. */
-#include "tests/asm/call_shim.h"
+#include "tests/asm/counted.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "asm/decode.h"
 #include "asm/gen.h"
-#include "harness/count/step/instruction.h"
 
 enum { TILES = 8, ROWS = 16, COLUMNS = 16, ROW_BYTES = 64, TILE_BYTES = ROWS * ROW_BYTES };
 
@@ -408,10 +407,7 @@ TEST(objdump)
         free(lines[i]);
     }
     free(lines);
-    if (!installed) {
-        print_message("objdump is not installed (package binutils)\n");
-        skip();
-    }
+    skip_if(!installed, "objdump is not installed (package binutils)");
     print_message("%zu instructions are objdump's, too\n", compared);
 }
 
@@ -484,10 +480,7 @@ TEST(registers)
     free(due);
     free(window);
     (void)munmap(text, size);
-    if (!ran) {
-        print_message("this CPU has no tiles: all codes are decoded alone\n");
-        skip();
-    }
+    skip_if(!ran, "this CPU has no tiles: all codes are decoded alone");
 }
 
 /* Stepping counts each load, store and product of tiles as the codes' own accounts do; fp16 products, which
@@ -497,21 +490,10 @@ TEST(counting)
     struct carm_accounts *accounts = NULL;
     assert_ok(carm_accounts_open(&accounts, NULL, &err));
     for (size_t i = 0; i < all.n; i++) {
-        const struct carm_code_layout *l = &all.layouts[i];
         const struct carm_account *a = &all.accounts[i];
         const bool is_known = all.specs[i].precision != CARM_FP16;
-        struct carm_step_counts counts = {.instructions = 0};
-        struct carm_insn *insns = NULL;
-        size_t n = 0;
-        decode(i, &insns, &n);
-        for (size_t k = 0; k < n; k++) {
-            const struct carm_registers regs = {.rip = insns[k].offset};
-            if (insns[k].offset >= l->loop_begin && insns[k].offset < l->loop_end) {
-                carm_accounts_count(accounts, all.bytes + insns[k].offset, insns[k].length, &regs,
-                                    &counts);
-            }
-        }
-        free(insns);
+        const struct carm_step_counts counts =
+            counts_of(accounts, &all.layouts[i], all.bytes, all.size);
         if (!has_tiles(i)) {
             continue;
         }

@@ -57,9 +57,7 @@ TEST_BETWEEN(mode, set_up, tear_down)
 
 TEST_BETWEEN(owner, set_up, tear_down)
 {
-    if (getuid() != 0) {
-        skip(); /* only root makes files of others */
-    }
+    skip_if(getuid() != 0, "only root makes files of others");
     make_file("file", 0640);
     assert_int_equal(chown("file", OTHER_USER, OTHER_GROUP), 0);
     struct stat st = put("file");

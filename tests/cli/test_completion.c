@@ -80,10 +80,7 @@ static int close_folder(void **state)
 
 TEST(bash)
 {
-    if (!has("bash")) {
-        print_message("skipped: no bash\n");
-        skip();
-    }
+    skip_if(!has("bash"), "no bash");
     print_script("bash");
     assert_int_equal(sh("bash -n bash"), 0);
     /* every place of the line is asked for; the words come quoted, so that readline inserts no code */
@@ -105,10 +102,7 @@ TEST(bash)
 
 TEST(zsh)
 {
-    if (!has("zsh")) {
-        print_message("skipped: no zsh\n");
-        skip();
-    }
+    skip_if(!has("zsh"), "no zsh");
     print_script("zsh");
     assert_int_equal(sh("zsh -fn zsh"), 0);
     assert_int_equal(sh("zsh -fc 'compdef() { :; }; . ./zsh; compadd() { print -rl -- \"$@\"; };"

@@ -30,10 +30,7 @@ static inline int open_machine(void **state)
 /* The test is skipped where there are fewer hardware threads. */
 static inline struct carm_team *team_of(int threads)
 {
-    if (!teams[threads]) {
-        print_message("needs %d hardware threads\n", threads);
-        skip();
-    }
+    skip_if(!teams[threads], "needs %d hardware threads", threads);
     return teams[threads];
 }
 

@@ -34,11 +34,8 @@ static inline int check(struct carm_dwarf_case *c)
 #endif
 
 /* Stepped counts are exact; with tests/harness/count/step/stepping.h. */
-#define NEEDS_EXACT()                                                          \
-    do {                                                                       \
-        NEEDS_STEPPING();                                                      \
-        if (!EXACT) {                                                          \
-            print_message("this compiler adds loads and stores of its own\n"); \
-            skip();                                                            \
-        }                                                                      \
+#define NEEDS_EXACT()                                                      \
+    do {                                                                   \
+        needs_stepping();                                                  \
+        skip_if(!EXACT, "this compiler adds loads and stores of its own"); \
     } while (0)

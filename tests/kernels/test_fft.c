@@ -13,10 +13,7 @@ static const double pi = 3.14159265358979323846;
 static void needs_fftw(void)
 {
     struct carm_fftw fftw;
-    if (carm_fftw_open(&fftw, &err)) {
-        print_message("%s\n", err.text);
-        skip();
-    }
+    skip_if(carm_fftw_open(&fftw, &err), "%s", err.text);
     carm_fftw_close(&fftw);
 }
 
@@ -245,7 +242,7 @@ static double whole_flops(const struct carm_dwarf_case *c)
 
 TEST(counts_are_stepped)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     needs_fftw();
     struct carm_team *team = team_of(1);
     for (int version = 0; version < 2; version++) {

@@ -231,7 +231,7 @@ static void step_one(const struct carm_gemm_tiles *t, void *arg)
 
 TEST(accounts_are_what_is_stepped)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     for (const struct carm_gemm_kernel *k = carm_gemm_kernels; k->name; k++) {
         if (runs_here(k)) {
             each_block(k->strided, step_one, (void *)(uintptr_t)k);
@@ -303,7 +303,7 @@ __attribute__((noinline)) static struct carm_step_counts step_copy(bool transpos
 /* What surrounds the loops is the same for two sizes: the difference is the loops'. */
 TEST(copies_are_what_is_stepped)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     for (int transpose = 0; transpose < 2; transpose++) {
         struct carm_gemm_account small = {0};
         struct carm_gemm_account large = {0};

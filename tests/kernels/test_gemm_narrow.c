@@ -95,8 +95,7 @@ TEST(onednn_multiplies)
     struct carm_onednn lib;
     if (carm_onednn_open(&lib, &err)) {
         assert_non_null(strstr(err.text, "apt-get install libdnnl-dev"));
-        print_message("skipped: %s\n", err.text);
-        skip();
+        skip_if(true, "%s", err.text);
     }
     assert_memory_equal(lib.name, "oneDNN ", 7);
     for (size_t p = 0; p < 2; p++) {
@@ -128,10 +127,8 @@ TEST(onednn_is_counted)
     const bool opened = !carm_onednn_open(&lib, &err) && !carm_step_check(&err);
     const bool dots = opened && (strcmp(lib.isa, "avx512_core_vnni") == 0 ||
                                  strcmp(lib.isa, "avx512_core_bf16") == 0);
-    if (!opened || (!dots && strcmp(lib.isa, "avx2") != 0)) {
-        print_message("skipped: no oneDNN with AVX2 or dot products, or no stepping here\n");
-        skip();
-    }
+    skip_if(!opened || (!dots && strcmp(lib.isa, "avx2") != 0),
+            "no oneDNN with AVX2 or dot products, or no stepping here");
     assert_ok(carm_narrow_count(&lib, CARM_INT8, 48, 64, &s, &err));
     const uint64_t products = 48UL * 48 * 64;
     assert_int_equal(s.unknown, 0);

@@ -246,10 +246,7 @@ TEST(libraries_agree_with_plain_loops)
         carm_gemm_close(&g);
         carm_blas_close(&blas);
     }
-    if (found == 0) {
-        print_message("no tuned BLAS is installed\n");
-        skip();
-    }
+    skip_if(found == 0, "no tuned BLAS is installed");
 }
 
 __attribute__((noinline)) static struct carm_step_counts step_all(const struct carm_gemm_plan *plan,
@@ -312,7 +309,7 @@ static void check_driver(int v, size_t n, const struct carm_gemm_kernels *k)
 
 TEST(accounts_of_versions)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     const struct carm_gemm_kernels k = kernels_of(carm_cpu_best_isa(&cpu));
     check_driver(1, 24, &k);
     for (int v = 2; v <= CARM_GEMM_VERSIONS; v++) {

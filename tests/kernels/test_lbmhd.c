@@ -99,7 +99,6 @@ TEST(versions_agree_on_two_threads)
 
 static void uniform(void *context, const size_t at[3], struct carm_lbmhd_state *s)
 {
-    (void)context;
     (void)at;
     *s = (struct carm_lbmhd_state){1.0, {0.03, -0.02, 0.01}, {0.02, 0.04, -0.05}};
 }
@@ -346,7 +345,7 @@ static struct carm_dwarf_work counted(struct carm_dwarf_case *c)
 
 TEST(flops_are_what_is_stepped)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     struct carm_team *team = team_of(1);
     struct carm_lbmhd_params p = {.n = {11, 5, 4}, .steps = 2, .cpu = &cpu, .team = team};
     struct carm_dwarf_case *c = open_case(&p);
@@ -478,7 +477,6 @@ struct totals {
 static void add_access(void *context, uint64_t address, unsigned bytes, bool store, bool nt)
 {
     struct totals *t = context;
-    (void)address;
     *(store ? &t->stores : &t->loads) += bytes;
     t->nt_bytes += nt ? bytes : 0;
 }
@@ -487,7 +485,7 @@ static void add_access(void *context, uint64_t address, unsigned bytes, bool sto
  * and stores the compiler adds some (stack, tables), never leaves one out. */
 TEST(traces_are_what_is_stepped)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     struct carm_team *team = team_of(1);
     for (int version = 0; version < 2; version++) {
         const struct carm_lbmhd_params p = {.n = {19, 1, 1},

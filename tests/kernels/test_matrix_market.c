@@ -251,10 +251,8 @@ TEST(beyond_memory)
                    ":2: 9000000000 stored entries are too many");
     assert_int_equal(read_text(HEAD "real general\n2000000000 2 4000000000\n1 1 1\n", &a),
                      -CARM_EFORMAT);
-    if ((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) > takes) {
-        print_message("this machine has the memory\n");
-        skip();
-    }
+    skip_if((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) > takes,
+            "this machine has the memory");
     assert_int_equal(truncate(path, (off_t)1 << 36), 0);
     assert_refused(carm_matrix_market_read(path, &a, &err), -CARM_ENOMEM, "takes ");
 }

@@ -290,7 +290,7 @@ TEST(counts)
 
 TEST(counting_a_case)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     struct carm_spmv *s = open_case(large(1), CARM_SSE, 1);
     struct carm_dwarf_work work;
     assert_ok(s->base.ops->count(&s->base, &work, &err));

@@ -278,7 +278,7 @@ TEST(trace_is_what_is_executed)
 /* As studies call it: what cannot be stepped is said, never zero without a word. */
 TEST(counting_a_case)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     struct carm_stencil_params p = {.n = 40, .optimised = true};
     struct carm_stencil *s = open_case(p, CARM_SSE, 1);
     struct carm_dwarf_work work;

@@ -176,7 +176,7 @@ TEST(traces_cover_everything)
  * but the moves, in registers, if only the compiler optimises. */
 TEST(plain_traces_are_what_is_stepped)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     struct carm_team *team = team_of(1);
     for (size_t i = 0; i < 8; i++) {
         struct carm_dwarf_case *c = open_case(sizes[i], CARM_TRANSPOSE_PLAIN, &cpu, team);
@@ -199,7 +199,7 @@ TEST(plain_traces_are_what_is_stepped)
 
 TEST(vector_traces_are_what_is_stepped)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     struct carm_team *team = team_of(1);
     for (size_t i = 0; i < 12; i++) {
         struct carm_dwarf_case *c = open_case(sizes[i], CARM_TRANSPOSE_OPTIMISED, &cpu, team);
@@ -232,7 +232,7 @@ static void counts_on(const struct carm_cpu *on, struct carm_team *team)
 
 TEST(counts_have_no_flops)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     struct carm_team *team = team_of(1);
     for (int isa = CARM_SSE; isa < CARM_VECTOR_ISAS; isa++) {
         const struct carm_cpu on = up_to((enum carm_isa)isa);

@@ -282,10 +282,7 @@ TEST(codes_are_assembled_and_recounted)
                                                .ceilings = ""};
         assert_ok(configure(&f, words, &err));
         const int rc = carm_build_plan_open(&plan, &f.config, &f.cpu, &err);
-        if (rc == -CARM_ENOTSUP) {
-            print_message("skipped: %s\n", err.text);
-            skip();
-        }
+        skip_if(rc == -CARM_ENOTSUP, "%s", err.text);
         fail_if(rc, "%s", err.text);
         const size_t n = carm_ceilings_plan(&f.config, &f.cpu, points);
         for (size_t k = 0; k < n; k++) {

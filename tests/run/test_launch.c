@@ -110,38 +110,8 @@ TEST(programs_that_do_not_start)
     }
 }
 
-TEST(quiet_throws_output_away)
-{
-    char path[] = "/tmp/carm-launch-XXXXXX";
-    const int fd = mkstemp(path);
-    struct carm_launch l;
-    struct stat st;
-    int status = 0;
-    assert_true(fd >= 0);
-    for (int quiet = 0; quiet < 2; quiet++) {
-        char *argv[] = {"sh", "-c", "echo out; echo err >&2", NULL};
-        const int out = dup(STDOUT_FILENO);
-        const int error = dup(STDERR_FILENO);
-        (void)fflush(stdout);
-        assert_int_equal(ftruncate(fd, 0), 0);
-        assert_true(dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0);
-        const int rc = carm_launch_open(&l, argv, NULL, quiet == 1 ? CARM_LAUNCH_QUIET : 0, &err);
-        assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(error, STDERR_FILENO) >= 0);
-        (void)close(out);
-        (void)close(error);
-        assert_int_equal(rc, 0);
-        assert_ok(carm_launch_go(&l, "sh", &err));
-        assert_ok(carm_launch_wait(&l, &status, NULL, &err));
-        carm_launch_close(&l);
-        assert_int_equal(fstat(fd, &st), 0);
-        assert_int_equal(st.st_size != 0, quiet == 0);
-    }
-    (void)close(fd);
-    (void)unlink(path);
-}
-
-/* The program's exit status for the caller's standard output and error given, in a discarded run. */
-static int status_with(int out_fd, int error_fd, const char *command)
+/* The program's exit status for the caller's standard output and error given. */
+static int status_with(int out_fd, int error_fd, const char *command, unsigned flags)
 {
     char *argv[] = {"sh", "-c", (char *)command, NULL};
     struct carm_launch l;
@@ -150,7 +120,7 @@ static int status_with(int out_fd, int error_fd, const char *command)
     const int error = dup(STDERR_FILENO);
     (void)fflush(stdout);
     assert_true(dup2(out_fd, STDOUT_FILENO) >= 0 && dup2(error_fd, STDERR_FILENO) >= 0);
-    const int rc = carm_launch_open(&l, argv, NULL, CARM_LAUNCH_QUIET, &err);
+    const int rc = carm_launch_open(&l, argv, NULL, flags, &err);
     assert_true(dup2(out, STDOUT_FILENO) >= 0 && dup2(error, STDERR_FILENO) >= 0);
     (void)close(out);
     (void)close(error);
@@ -159,6 +129,23 @@ static int status_with(int out_fd, int error_fd, const char *command)
     assert_ok(carm_launch_wait(&l, &status, NULL, &err));
     carm_launch_close(&l);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(quiet_throws_output_away)
+{
+    char path[] = "/tmp/carm-launch-XXXXXX";
+    const int fd = mkstemp(path);
+    struct stat st;
+    assert_true(fd >= 0);
+    for (int quiet = 0; quiet < 2; quiet++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(
+            status_with(fd, fd, "echo out; echo err >&2", quiet == 1 ? CARM_LAUNCH_QUIET : 0), 0);
+        assert_int_equal(fstat(fd, &st), 0);
+        assert_int_equal(st.st_size != 0, quiet == 0);
+    }
+    (void)close(fd);
+    (void)unlink(path);
 }
 
 /* Discarded output is of the caller's kind, takes more than a pipe or a terminal holds, and reaches nobody. */
@@ -193,7 +180,8 @@ TEST(quiet_output_is_of_the_same_kind)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         snprintf(test, sizeof test, "{ %s; }%s", rows[i].test, more);
-        fail_if(status_with(rows[i].out, rows[i].error, test) != 0, "%s", rows[i].test);
+        fail_if(status_with(rows[i].out, rows[i].error, test, CARM_LAUNCH_QUIET) != 0, "%s",
+                rows[i].test);
     }
     struct stat st;
     assert_true(fstat(file, &st) == 0 && st.st_size == 0);
@@ -268,8 +256,7 @@ TEST(a_traced_one_stops_before_its_exec)
     assert_int_equal(waitpid(l.pid, &status, 0), l.pid);
     if (!WIFSTOPPED(status)) {
         carm_launch_close(&l);
-        print_message("skipped: ptrace does not work here\n");
-        skip();
+        skip_if(true, "ptrace does not work here");
     }
     assert_int_equal(WSTOPSIG(status), SIGSTOP);
     assert_int_equal(ptrace(PTRACE_CONT, l.pid, NULL, NULL), 0);
@@ -288,10 +275,7 @@ TEST(a_placed_one_has_the_same_addresses)
     char *argv[] = {"sh", "-c", "grep -q '4[0-9a-f]\\{4\\}$' /proc/self/personality", NULL};
     struct carm_launch l;
     int status = 0;
-    if (system("setarch -R true 2>/dev/null") != 0) {
-        print_message("skipped: addresses cannot be fixed here\n");
-        skip();
-    }
+    skip_if(system("setarch -R true 2>/dev/null") != 0, "addresses cannot be fixed here");
     for (unsigned flags = 0; flags <= CARM_LAUNCH_PLACED; flags += CARM_LAUNCH_PLACED) {
         assert_ok(carm_launch_open(&l, argv, NULL, flags, &err));
         assert_ok(carm_launch_go(&l, "sh", &err));

@@ -68,7 +68,6 @@ static bool handles_term(pid_t pid)
 
 static void send_term(uint64_t instructions, void *pid)
 {
-    (void)instructions;
     if (handles_term(*(const pid_t *)pid)) {
         (void)kill(*(const pid_t *)pid, SIGTERM);
     }
@@ -76,7 +75,7 @@ static void send_term(uint64_t instructions, void *pid)
 
 TEST(loop)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_trace few = trace_of("loop", "107", PLENTY);
     const struct carm_trace more = trace_of("loop", "800", PLENTY);
     assert_true(few.cut == CARM_TRACE_WHOLE && more.cut == CARM_TRACE_WHOLE);
@@ -104,7 +103,7 @@ static void adds(const char *task, const char *arg, uint64_t flops, int status)
 TEST(tiny)
 {
     struct carm_trace t = {.budget = PLENTY};
-    NEEDS_TRACING();
+    needs_tracing();
     assert_int_equal(carm_trace_run(launch(tiny, NULL, NULL), &t, NULL), 0);
     assert_true(t.cut == CARM_TRACE_WHOLE && WIFEXITED(t.status));
     assert_int_equal(t.counts.instructions, 4);
@@ -115,7 +114,7 @@ TEST(tiny)
 
 TEST(threads)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_trace many = trace_of("threads", "50", PLENTY);
     assert_int_equal(many.threads, THREADS + 1);
     assert_int_equal(many.processes, 1);
@@ -125,7 +124,7 @@ TEST(threads)
 
 TEST(processes)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     adds("fork-flop", NULL, 2, 0);
     adds("exec", NULL, 200, 0);
     adds("exec-thread", NULL, 300, 0);
@@ -139,7 +138,7 @@ TEST(processes)
 
 TEST(signals)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     adds("signals", NULL, 4 * 7 + 100, 0);
     adds("faults", NULL, 20, 0);
     adds("stop", NULL, 300, 0);
@@ -149,7 +148,7 @@ TEST(signals)
  * would be handler; the budget ends such a run. */
 TEST(timer)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_trace t = trace_of("timer", NULL, 200000);
     assert_int_equal(t.cut, CARM_TRACE_WHOLE);
     assert_int_equal(exit_of(&t), 0);
@@ -161,7 +160,7 @@ TEST(timer)
 TEST(outside)
 {
     struct carm_trace t = {.budget = PLENTY, .progress = send_term};
-    NEEDS_TRACING();
+    needs_tracing();
     const pid_t pid = launch(myself, "term", NULL);
     t.progress_arg = (void *)&pid;
     assert_int_equal(carm_trace_run(pid, &t, NULL), 0);
@@ -173,7 +172,7 @@ TEST(outside)
 
 TEST(ends)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_trace crash = trace_of("crash", NULL, PLENTY);
     assert_true(crash.cut == CARM_TRACE_WHOLE && WIFSIGNALED(crash.status));
     assert_int_equal(WTERMSIG(crash.status), SIGSEGV);
@@ -190,7 +189,7 @@ TEST(ends)
 /* Past the budget all runs free, also what waits in the kernel; the status is kept. */
 TEST(budget)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     cpu_set_t before;
     cpu_set_t after;
     (void)sched_getaffinity(0, sizeof before, &before);
@@ -210,7 +209,7 @@ TEST(budget)
 /* A budget that ends anywhere while threads come and go. */
 TEST(budget_in_threads)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_trace whole = trace_of("threads", "5", PLENTY);
     const uint64_t all = whole.counts.instructions;
     for (uint64_t part = 1; part <= 2; part++) {
@@ -221,7 +220,7 @@ TEST(budget_in_threads)
 
 TEST(outlived)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_trace t = trace_of("daemon", NULL, PLENTY);
     assert_int_equal(exit_of(&t), 0);
     assert_int_equal(t.cut, CARM_TRACE_OUTLIVED);
@@ -229,7 +228,6 @@ TEST(outlived)
 
 static void count_calls(uint64_t instructions, void *arg)
 {
-    (void)instructions;
     ++*(int *)arg;
 }
 
@@ -237,7 +235,7 @@ TEST(interrupt)
 {
     static const volatile sig_atomic_t yes = 1;
     int calls = 0;
-    NEEDS_TRACING();
+    needs_tracing();
     struct carm_trace t = {.budget = PLENTY, .interrupted = &yes};
     assert_ok(carm_trace_run(launch(myself, "loop", "5"), &t, &err));
     assert_int_equal(t.cut, CARM_TRACE_INTERRUPTED);
@@ -251,7 +249,7 @@ TEST(interrupt)
 TEST(affinity)
 {
     cpu_set_t mine;
-    NEEDS_TRACING();
+    needs_tracing();
     (void)sched_getaffinity(0, sizeof mine, &mine);
     const struct carm_trace t = trace_of("affinity", NULL, PLENTY);
     assert_int_equal(exit_of(&t), CPU_COUNT(&mine));

@@ -757,7 +757,6 @@ TEST(walks)
     struct carm_verdict_code code = {.strided = true, .used = 0.125};
     struct carm_bounds bounds;
     struct carm_verdict v;
-    (void)state;
     carm_bounds_find(&in, &bounds);
     const struct carm_lower_bound *walks = bound_of(&bounds, CARM_LIMIT_TLB, "walks");
     assert_non_null(walks);
@@ -809,7 +808,6 @@ TEST(aliased)
     const struct carm_verdict_code code = {.strided = true, .used = 0.125};
     struct carm_bounds bounds;
     struct carm_verdict v;
-    (void)state;
     carm_bounds_find(&in, &bounds);
     assert_true(bounds.of[0].aliased);
     assert_near(bounds.of[0].seconds, 17e-9, 1e-15);

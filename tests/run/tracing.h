@@ -7,18 +7,8 @@
 
 static bool compiled;
 
-static inline bool tracing_works(void)
+static inline void needs_tracing(void)
 {
-    if (!compiled || carm_trace_check(&err) != 0) {
-        print_message("%s\n", compiled ? err.text : "no compiler or no static C library");
-        return false;
-    }
-    return true;
+    skip_if(!compiled, "no compiler or no static C library");
+    skip_if(carm_trace_check(&err) != 0, "%s", err.text);
 }
-
-#define NEEDS_TRACING()         \
-    do {                        \
-        if (!tracing_works()) { \
-            skip();             \
-        }                       \
-    } while (0)

@@ -33,10 +33,7 @@ static _Alignas(64) char window[1 << 17];
 
 TEST(stepping_is_exact)
 {
-    if (carm_step_check(&err) != 0) {
-        print_message("skipped: %s\n", err.text);
-        skip();
-    }
+    skip_if(carm_step_check(&err) != 0, "%s", err.text);
     for (size_t i = 0; i < CODES; i++) {
         const bool integer = carm_precisions[image->codes[i].spec.precision].integer;
         const enum carm_quantity same[] = {integer ? CARM_Q_INT_OPS : CARM_Q_FLOPS,
@@ -95,8 +92,7 @@ static struct carm_recipe made_up(void)
 static void need_papi(void)
 {
 #if !__has_include(<papi.h>)
-    print_message("skipped: built without papi.h\n");
-    skip();
+    skip_if(true, "built without papi.h");
 #endif
 }
 

@@ -278,10 +278,7 @@ TEST(many_events_fit_or_are_refused)
     struct carm_counters *c = NULL;
     struct carm_counter_set *s = NULL;
     struct carm_reading readings[MANY];
-    if (!kernel) {
-        print_message("skipped: kernel.perf_event_paranoid forbids kernel mode\n");
-        skip();
-    }
+    skip_if(!kernel, "kernel.perf_event_paranoid forbids kernel mode");
     for (int i = 0; i < MANY; i++) {
         many[i] = events[CLOCK];
         (void)snprintf(many[i].papi, sizeof many[i].papi, "perf::%s%s", names[i / MODES],

@@ -43,10 +43,7 @@ static int load_libpfm(void **state)
 
 static void skip_without_libpfm(void)
 {
-    if (skip_reason[0]) {
-        print_message("skipped: %s\n", skip_reason);
-        skip();
-    }
+    skip_if(skip_reason[0], "%s", skip_reason);
 }
 
 #if __has_include(<perfmon/pfmlib.h>)

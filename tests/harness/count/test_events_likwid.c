@@ -380,10 +380,7 @@ TEST(names_codes_counters)
     (void)fclose(report);
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (skipped[0]) {
-        print_message("skipped: %s\n", skipped);
-        skip();
-    }
+    skip_if(skipped[0], "%s", skipped);
     fail_if(bad[0], "%s", bad);
     assert_int_equal(status, 0);
     assert_true(ended);

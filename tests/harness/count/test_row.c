@@ -311,10 +311,7 @@ TEST_BETWEEN(decimal_points_are_points, set_path, remove_folder)
     for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) {
         set = setlocale(LC_ALL, names[i]);
     }
-    if (!set) {
-        print_message("skipped: no locale with a decimal comma is installed\n");
-        skip();
-    }
+    skip_if(!set, "no locale with a decimal comma is installed");
     struct carm_row row = make_row("x");
     append(&row, 1);
     read_rows(path);

@@ -69,9 +69,7 @@ TEST(hypervisors_have_names)
     unsigned eax = 0, words[3] = {0};
     const char *name = "unknown";
     carm_cpu_read(&cpu);
-    if (!*cpu.hypervisor) {
-        skip();
-    }
+    skip_if(!*cpu.hypervisor, "no hypervisor");
     __cpuid(0x40000000, eax, words[0], words[1], words[2]);
     memcpy(letters, words, 12);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {

@@ -36,8 +36,7 @@ static int reset(void **state)
     fake->units = 2;
     fake->each_run = 10;
 #if !__has_include(<papi.h>)
-    print_message("skipped: built without papi.h\n");
-    skip();
+    skip_if(true, "built without papi.h");
 #endif
     return 0;
 }

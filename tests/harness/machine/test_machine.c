@@ -228,10 +228,7 @@ TEST(lines_change_hands)
     struct carm_team *team = open_team(1, MIB, 16);
     assert_near(carm_core_to_core_seconds(team), 0.0, 0.0);
     close_opened();
-    if (topo->pus < 2) {
-        print_message("skipped: one hardware thread has no other to hand a line to\n");
-        skip();
-    }
+    skip_if(topo->pus < 2, "one hardware thread has no other to hand a line to");
     team = open_team(2, MIB, 16);
     const double seconds = carm_core_to_core_seconds(team);
     assert_true(seconds > 1e-10 && seconds < 1e-3);
@@ -358,9 +355,7 @@ TEST(notices_a_shared_core)
  * other thread's core was at that time. A thread that never had its core marks them all. */
 TEST(threads_count_by_themselves)
 {
-    if (topo->cores < 2) {
-        skip();
-    }
+    skip_if(topo->cores < 2, "no two cores");
     struct carm_team *team = open_team(2, MIB, 1024);
     struct carm_shape s;
     struct carm_measurement m;
@@ -425,9 +420,7 @@ TEST(widths_that_repeat_count)
 /* A team of two in which one works, then both: the other sleeps and is not waited for. */
 TEST(a_team_works_in_part)
 {
-    if (topo->pus < 2) {
-        skip();
-    }
+    skip_if(topo->pus < 2, "no two hardware threads");
     const size_t bytes[] = {4 * MIB, 2 * MIB};
     struct carm_team *team = NULL;
     struct carm_shape s;
@@ -496,7 +489,6 @@ int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 
 static void check_arg(struct carm_worker *w, void *arg)
 {
-    (void)w;
     atomic_fetch_add(&stale, *(const int *)arg != atomic_load(&current));
 }
 
@@ -512,9 +504,7 @@ static void be_late(struct carm_worker *w, void *arg)
  * job that has ended meanwhile, whose argument is gone. */
 TEST(late_threads_run_no_old_job)
 {
-    if (topo->pus < 2) {
-        skip();
-    }
+    skip_if(topo->pus < 2, "no two hardware threads");
     const struct timespec nap = {0, 50000000};
     for (int waits = 0; waits < 2; waits++) {
         struct carm_team *team = NULL;
@@ -701,7 +691,6 @@ TEST(chooses_the_better_code)
 
 static void nap(struct carm_worker *w, void *arg)
 {
-    (void)w;
     nanosleep(arg, NULL);
 }
 

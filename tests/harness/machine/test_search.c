@@ -36,9 +36,6 @@ static size_t index_of(const struct carm_code *code)
 void carm_measure_shape(struct carm_team *t, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape)
 {
-    (void)t;
-    (void)code;
-    (void)target_seconds;
     *shape = (struct carm_shape){
         .iterations = set_bytes / 64, .passes = 1, .windows = 1, .window_bytes = set_bytes};
 }
@@ -85,7 +82,6 @@ void carm_measure_run(struct carm_team *t, const struct carm_code *code,
 
 int carm_measure_own_alone(struct carm_team *t)
 {
-    (void)t;
     return 0;
 }
 

@@ -408,7 +408,6 @@ static volatile sig_atomic_t stop;
 static void *stop_later(void *arg)
 {
     const struct timespec nap = {0, 50000000};
-    (void)arg;
     nanosleep(&nap, NULL);
     stop = 1;
     return NULL;

@@ -105,9 +105,6 @@ TEST(this_machine_is_bound)
     const int cpu = t->order[t->pus - 1];
     snprintf(on, sizeof on, "cpu:%d", cpu);
     assert_ok(carm_topo_on(t, on, &err));
-    if (carm_topo_bind(t, &err)) {
-        print_message("%s\n", err.text);
-        skip();
-    }
+    skip_if(carm_topo_bind(t, &err), "%s", err.text);
     assert_int_equal(sched_getcpu(), cpu);
 }

@@ -35,7 +35,6 @@ static void block(uint64_t at, unsigned n, enum carm_tally_end end, uint64_t tar
 
 static uint64_t begin_at_0(void *arg, uint32_t function)
 {
-    (void)arg;
     return 1000 * (uint64_t)function;
 }
 

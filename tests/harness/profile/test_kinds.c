@@ -74,10 +74,7 @@ TEST(samples_have_their_kind)
     CPU_SET((size_t)cpu, &one);
     memset(kinds, 0, sizeof kinds);
     kinds[cpu] = 1;
-    if (carm_sampler_open(&sampler, 997, &err)) {
-        print_message("%s\n", err.text);
-        skip();
-    }
+    skip_if(carm_sampler_open(&sampler, 997, &err), "%s", err.text);
     carm_sampler_kinds(sampler, kinds, CPUS);
     assert_int_equal(pipe(gate), 0);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
@@ -96,10 +93,7 @@ TEST(samples_have_their_kind)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(rc, 0);
     assert_int_equal(status, 0);
-    if (carm_sampler_close(sampler, &samples, &err)) {
-        print_message("%s\n", err.text);
-        skip();
-    }
+    skip_if(carm_sampler_close(sampler, &samples, &err), "%s", err.text);
     uint64_t on[CARM_SAMPLE_KINDS] = {0};
     for (size_t i = 0; i < samples.nsamples; i++) {
         for (int k = 0; k < CARM_SAMPLE_KINDS; k++) {

@@ -256,8 +256,7 @@ static int fork_beside_threads(void)
 TEST_OF_REGIONS(forks_beside_threads_do_no_harm)
 {
 #ifdef __SANITIZE_ADDRESS__
-    print_message("skipped: ASan's allocator may be locked in a child of many threads\n");
-    skip();
+    skip_if(true, "ASan's allocator may be locked in a child of many threads");
 #endif
     fake_run(FAKE_COUNTERS, fork_beside_threads);
     assert_number("shared", "calls", CALLS * THREADS);

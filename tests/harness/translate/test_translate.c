@@ -110,8 +110,6 @@ static void add_access(void *arg, uint32_t thread, uint64_t address, uint32_t by
                        enum carm_address_kind kind, const struct carm_address_by *by)
 {
     struct sums *sums = arg;
-    (void)address;
-    (void)by;
     sums->bytes[kind] += bytes;
     sums->threads = thread >= sums->threads ? thread + 1 : sums->threads;
 }
@@ -153,7 +151,6 @@ static void note_access(void *arg, uint32_t thread, uint64_t address, uint32_t b
                         enum carm_address_kind kind, const struct carm_address_by *by)
 {
     struct places *seen = arg;
-    (void)by;
     assert_int_equal(thread, 0);
     if (seen->n < SEEN_MAX) {
         seen->of[seen->n++] = (struct place){address - AREA, bytes, kind};
@@ -209,7 +206,7 @@ TEST(places)
     };
     struct places seen = {.n = 0};
     const struct carm_address_sink sink = {.take = note_access, .arg = &seen};
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_translation got = translate_to((char *[]){places, NULL}, NULL, &sink);
     assert_string_equal(got.incomplete, "");
     assert_int_equal(got.status, 0);
@@ -247,14 +244,12 @@ static void restore(const struct surroundings *before)
 
 /* A default container's seccomp filter refuses it. How many instructions the dynamic linker and string functions
  * execute depends on where things lie, so that two runs at random addresses have different counts. */
-#define NEEDS_FIXED_ADDRESSES()                                          \
-    do {                                                                 \
-        const int was = personality(0xffffffff);                         \
-        if (personality((unsigned long)was | ADDR_NO_RANDOMIZE) == -1) { \
-            print_message("skipped: addresses cannot be fixed here\n");  \
-            skip();                                                      \
-        }                                                                \
-        (void)personality((unsigned long)was);                           \
+#define NEEDS_FIXED_ADDRESSES()                                            \
+    do {                                                                   \
+        const int was = personality(0xffffffff);                           \
+        skip_if(personality((unsigned long)was | ADDR_NO_RANDOMIZE) == -1, \
+                "addresses cannot be fixed here");                         \
+        (void)personality((unsigned long)was);                             \
     } while (0)
 
 /* returns its instructions */
@@ -279,7 +274,7 @@ static uint64_t equal_to_stepping(char *const *argv)
 
 TEST(equal)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     equal_to_stepping((char *[]){tiny, NULL});
     NEEDS_FIXED_ADDRESSES();
     equal_to_stepping(
@@ -291,7 +286,7 @@ TEST(equal)
 
 TEST(rewrites)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     equal_to_stepping((char *[]){rewrites, NULL});
     const struct carm_translation got = translate((char *[]){rewrites, NULL}, NULL);
     assert_int_equal(got.status, 0); /* it checks what its code does */
@@ -326,7 +321,7 @@ TEST(programs)
     };
     const char *soak = getenv("CARM_SOAK"); // NOLINT(concurrency-mt-unsafe)
     size_t i = 0;
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
     while (soak && i < sizeof programs / sizeof *programs && strcmp(soak, programs[i].name) != 0) {
         i++;
@@ -334,10 +329,7 @@ TEST(programs)
     assert_true(i < sizeof programs / sizeof *programs);
     char *argv[8] = {NULL};
     memcpy(argv, programs[i].argv, sizeof programs[i].argv);
-    if (access(argv[0], X_OK) != 0) {
-        print_message("no %s here\n", argv[0]);
-        skip();
-    }
+    skip_if(access(argv[0], X_OK) != 0, "no %s here", argv[0]);
     FILE *f = fopen(data, "we");
     assert_non_null(f);
     for (int line = 0; line < (soak ? programs[i].lines : 100); line++) {
@@ -405,7 +397,7 @@ static size_t write_codes(void)
 
 TEST(codes)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const size_t n = write_codes();
     assert_true(n > 50);
     equal_to_stepping((char *[]){codes, data, NULL});
@@ -436,7 +428,7 @@ TEST(tasks)
         {"timer-wait", NULL, 3000, 1, 1, 0},     {"term-itself", NULL, 7, 1, 1, 0},
         {"budget", NULL, 50000000, 2, 2, 2},
     };
-    NEEDS_TRACING();
+    needs_tracing();
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
         char *const argv[] = {traced, (char *)(uintptr_t)tasks[i].name,
                               (char *)(uintptr_t)tasks[i].arg, NULL};
@@ -459,7 +451,7 @@ TEST(tasks)
 
 TEST(ends)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     const struct carm_translation crash = task("crash", NULL);
     assert_true(WIFSIGNALED(crash.status) && WTERMSIG(crash.status) == SIGSEGV);
     const struct carm_translation killed = task("killed", NULL);
@@ -488,7 +480,7 @@ TEST(interrupt)
     struct carm_translation got = {.interrupted = &yes};
     struct carm_launch launch;
     char *const argv[] = {traced, (char *)(uintptr_t) "timer", NULL};
-    NEEDS_TRACING();
+    needs_tracing();
     assert_ok(carm_translator_open(&translator, NULL, &err));
     assert_ok(carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_QUIET, &err));
     assert_ok(carm_translator_attach(translator, launch.pid, argv[0], &err));
@@ -506,11 +498,8 @@ TEST(interrupt)
 TEST(random)
 {
     static const char *const seeds[] = {"1", "77", "12345"};
-    NEEDS_TRACING();
-    if (!with_random) {
-        print_message("no Zydis to compile with\n");
-        skip();
-    }
+    needs_tracing();
+    skip_if(!with_random, "no Zydis to compile with");
     for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         char command[512];
         char *const argv[] = {random_blocks, (char *)(uintptr_t)seeds[i], (char *)(uintptr_t) "800",
@@ -534,7 +523,7 @@ TEST(random)
  * differ would have other sums. */
 TEST(stock)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
     /* The code of the shell, and of the first of three, is not shared. Random code is written while it runs; masks,
      * places and rewrites have little. */
@@ -577,12 +566,9 @@ TEST(stock)
  * another one with as many bytes, at the same place. */
 TEST(ready)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
-    if (!with_library) {
-        print_message("no compiler for a program with a library\n");
-        skip();
-    }
+    skip_if(!with_library, "no compiler for a program with a library");
     char command[1024];
     char *const argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", command, NULL};
     const struct surroundings before = same_each_time();
@@ -623,12 +609,9 @@ TEST(ready)
 /* A program with fixed low addresses: its code reaches its data from the place where the stock's code goes. */
 TEST(stock_low)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
-    if (!with_fixed) {
-        print_message("no compiler for programs with fixed addresses\n");
-        skip();
-    }
+    skip_if(!with_fixed, "no compiler for programs with fixed addresses");
     struct carm_translation got[2];
     for (int i = 0; i < 2; i++) {
         char command[512];
@@ -700,7 +683,7 @@ static void write_kept(const char *path, const char *file, size_t size, size_t a
  * no more of the program's million. */
 TEST(counters_of_forks)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
     uint64_t counters[2];
     for (int i = 0; i < 2; i++) {
@@ -749,7 +732,7 @@ static double faults_of_child(bool counted)
  * page faults in place of 31. */
 TEST(faults_of_forks)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
     const double own = faults_of_child(false);
     const double counted = faults_of_child(true);
@@ -761,7 +744,7 @@ TEST(faults_of_forks)
  * looked at; the count is the same. */
 TEST(kept)
 {
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
     char home[96], path[512], moved[600];
     struct stat s;
@@ -851,7 +834,6 @@ static void hash_access(void *arg, uint32_t thread, uint64_t address, uint32_t b
 {
     struct hashes *h = arg;
     const uint64_t last = address + (bytes ? bytes - 1 : 0);
-    (void)thread;
     if (!by->repeated && (h->classes[address >> CARM_CLASS_AT & (CARM_CLASSES - 1)] ||
                           h->classes[last >> CARM_CLASS_AT & (CARM_CLASSES - 1)])) {
         uint64_t x = (address << 12 | bytes << 3 | kind) * UINT64_C(0x9e3779b97f4a7c15);
@@ -869,12 +851,9 @@ TEST(looks)
                                      {places, NULL},
                                      {traced, (char *)"loop", (char *)"107"}};
     uint8_t classes[CARM_CLASSES];
-    NEEDS_TRACING();
+    needs_tracing();
     NEEDS_FIXED_ADDRESSES();
-    if (!__builtin_cpu_supports("bmi2")) {
-        print_message("no BMI2 here\n");
-        skip();
-    }
+    skip_if(!__builtin_cpu_supports("bmi2"), "no BMI2 here");
     for (size_t i = 0; i < sizeof argvs / sizeof *argvs; i++) {
         for (unsigned every = 1; every <= 16; every *= 4) {
             for (unsigned c = 0; c < sizeof classes; c++) {
@@ -905,12 +884,10 @@ TEST(looks)
 TEST(masks)
 {
     char *const argv[] = {masks, NULL};
-    NEEDS_TRACING();
-    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
-        !__builtin_cpu_supports("avx512dq")) {
-        print_message("no AVX-512 here\n");
-        skip();
-    }
+    needs_tracing();
+    skip_if(!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl") ||
+                !__builtin_cpu_supports("avx512dq"),
+            "no AVX-512 here");
     equal_to_stepping(argv);
     const struct carm_translation plain = translate(argv, NULL);
     assert_int_equal(plain.status, 0); /* it looks at its flags */
@@ -936,12 +913,9 @@ TEST(sampled)
     static char *const argvs[][4] = {{traced, (char *)"signals", (char *)"128", NULL},
                                      {places, NULL, NULL, NULL}};
     struct carm_cpu cpu;
-    NEEDS_TRACING();
+    needs_tracing();
     carm_cpu_read(&cpu);
-    if (!__builtin_cpu_supports("bmi2")) {
-        print_message("no BMI2 here\n");
-        skip();
-    }
+    skip_if(!__builtin_cpu_supports("bmi2"), "no BMI2 here");
     for (size_t i = 0; i < sizeof argvs / sizeof *argvs; i++) {
         struct sums sums = {{0}, 0};
         struct carm_address_sink sink = {.take = add_access, .arg = &sums};
@@ -966,7 +940,6 @@ TEST(sampled)
 static void simulate(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
                      enum carm_address_kind kind, const struct carm_address_by *by)
 {
-    (void)by;
     assert_int_equal(thread, 0);
     carm_hierarchy_access(arg, 0, address, bytes, (enum carm_access_kind)kind);
 }
@@ -1021,12 +994,9 @@ TEST(cachegrind)
     char text[4096] = "";
     struct both h = {NULL, NULL};
     struct carm_cpu cpu;
-    NEEDS_TRACING();
+    needs_tracing();
     carm_cpu_read(&cpu);
-    if (!cpu.isa[CARM_AVX2]) {
-        print_message("no AVX2 here\n");
-        skip();
-    }
+    skip_if(!cpu.isa[CARM_AVX2], "no AVX2 here");
     (void)snprintf(command, sizeof command,
                    "valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 "
                    "--LL=524288,8,64 --cachegrind-out-file=/dev/null %s 2>&1",
@@ -1034,10 +1004,8 @@ TEST(cachegrind)
     FILE *f = popen(command, "r"); /* NOLINT(cert-env33-c) */
     assert_non_null(f);
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    if (pclose(f) != 0 || number_behind(text, "D1  misses:") == 0.0) {
-        print_message("valgrind is not installed or does not run here (package valgrind)\n");
-        skip();
-    }
+    skip_if(pclose(f) != 0 || number_behind(text, "D1  misses:") == 0.0,
+            "valgrind is not installed or does not run here (package valgrind)");
     planted.tree_lru = true;
     assert_ok(carm_hierarchy_open(&h.right, &config, &err));
     assert_ok(carm_hierarchy_open(&h.planted, &planted, &err));

@@ -102,7 +102,6 @@ static volatile sig_atomic_t alarms;
 
 static void on_alarm(int sig)
 {
-    (void)sig;
     alarms++;
 }
 
@@ -541,7 +540,6 @@ static void under_seccomp(double **to)
 {
     struct sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
     const struct sock_fprog filter = {1, &allow};
-    (void)to;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
@@ -549,20 +547,17 @@ static void under_seccomp(double **to)
 static void without_fork(double **to)
 {
     char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    (void)to;
     madvise(p, 4096, MADV_DONTFORK);
 }
 
 static void wiped_by_fork(double **to)
 {
     char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    (void)to;
     madvise(p, 4096, MADV_WIPEONFORK);
 }
 
 static void without_traps(double **to)
 {
-    (void)to;
     (void)signal(SIGTRAP, SIG_IGN);
 }
 
@@ -590,7 +585,6 @@ static void is_refused(void **state)
 /* Tebibytes of address space, as sanitizers and runtimes of languages have: nobody may walk through all of it. */
 static void reserving(double **to)
 {
-    (void)to;
     (void)mmap(NULL, (size_t)4 << 40, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
@@ -608,7 +602,6 @@ static void address_space_is_reserved(void **state)
 static void with_alarms(double **to)
 {
     const struct itimerval each = {{0, 500}, {0, 500}};
-    (void)to;
     (void)signal(SIGALRM, on_alarm);
     setitimer(ITIMER_REAL, &each, NULL);
 }
@@ -674,7 +667,6 @@ static void traps_are_ignored(void **state)
 /* As debuggers are kept away: carm becomes its tracer, and lets it go on. */
 static void asks_to_be_traced(double **to)
 {
-    (void)to;
     ptrace(PTRACE_TRACEME, 0, NULL, NULL);
     raise(SIGUSR2);
 }

@@ -384,10 +384,7 @@ TEST(read_only_folder)
 /* Python's jsonschema checks the written file and the sample against data/model.schema.json. */
 TEST(fits_schema)
 {
-    if (system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
-        print_message("skipped: no python3-jsonschema\n");
-        skip();
-    }
+    skip_if(system("python3 -c 'import jsonschema' 2>/dev/null") != 0, "no python3-jsonschema");
     static const char script[] =
         "import json, sys, jsonschema\n"
         "s = json.load(open(sys.argv[1]))\n"
@@ -399,10 +396,7 @@ TEST(fits_schema)
     struct carm_model *m = make_model();
     char command[8192];
     assert_ok(carm_model_write(m, path_of("schema.json"), &err));
-    FILE *f = fopen(path_of("check.py"), "w");
-    assert_non_null(f);
-    assert_true(fputs(script, f) >= 0);
-    assert_int_equal(fclose(f), 0);
+    put_file("check.py", script);
     (void)snprintf(
         command, sizeof command,
         "cd '%s' && python3 '%s' data/model.schema.json '%s/schema.json' tests/data/sample-model.json",

@@ -2,9 +2,8 @@
 /* What `carm validate` leaves in a model file: all of it is read back, what is wrong is refused
  * with its place and reason, files from before it still read, and one set replaces the same set
  * only. */
-#include <unistd.h>
-
 #include "models/validation.h"
+#include "tests/folder.h"
 #include "tests/models/model_text.h"
 
 static const struct carm_validation_set one = {"avx512", "dp", "fma", 1};
@@ -356,12 +355,9 @@ TEST(drops_one_level)
 }
 
 /* Python's jsonschema takes the file, with and without what may lack, and sees faults in it. */
-TEST(fits_schema)
+TEST_BETWEEN(fits_schema, make_folder, remove_folder)
 {
-    if (system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
-        print_message("skipped: no python3-jsonschema\n");
-        skip();
-    }
+    skip_if(system("python3 -c 'import jsonschema' 2>/dev/null") != 0, "no python3-jsonschema");
     static const char script[] =
         "import copy, json, sys, jsonschema\n"
         "s = json.load(open(sys.argv[1]))\n"
@@ -379,19 +375,10 @@ TEST(fits_schema)
         "    for e in m[key] if isinstance(m[key], list) else []:\n"
         "        known = s['properties'][key]['items']['properties']\n"
         "        if set(e) != set(known): sys.exit(key + ': ' + str(set(e) ^ set(known)))\n";
-    char model[] = "/tmp/carm-validation-XXXXXX", check[] = "/tmp/carm-check-XXXXXX";
-    int fds[] = {mkstemp(model), mkstemp(check)};
-    assert_true(fds[0] >= 0 && fds[1] >= 0);
-    struct carm_model *m = full_model();
     char command[8192];
-    assert_ok(carm_model_write(m, model, &err));
-    assert_int_equal(write(fds[1], script, sizeof script - 1), (int)sizeof script - 1);
-    (void)snprintf(command, sizeof command, "python3 %s '%s' %s", check,
-                   source_file("data/model.schema.json"), model);
-    int status = system(command);
-    (void)unlink(model);
-    (void)unlink(check);
-    (void)close(fds[0]);
-    (void)close(fds[1]);
-    assert_int_equal(status, 0);
+    put_file("check.py", script);
+    assert_ok(carm_model_write(full_model(), path_of("m.json"), &err));
+    (void)snprintf(command, sizeof command, "python3 %s/check.py '%s' %s/m.json", folder,
+                   source_file("data/model.schema.json"), folder);
+    assert_int_equal(system(command), 0);
 }

@@ -162,9 +162,7 @@ TEST(instructions_have_their_cycles)
 TEST(threads_that_share_a_unit_are_seen)
 {
     size_t divisions = 0, others = 0;
-    if (machine.pus < 2) {
-        skip();
-    }
+    skip_if(machine.pus < 2, "no two hardware threads");
     for (size_t i = 0; i < model.ncore; i++) {
         const struct carm_core_figure *f = &model.core[i];
         const struct carm_core_together *t = &f->together;
@@ -350,9 +348,7 @@ TEST(streams_need_memory)
 
 TEST(a_load_beside_streams_has_its_latency)
 {
-    if (real->cores < 2) {
-        skip();
-    }
+    skip_if(real->cores < 2, "no two cores");
     fake.load = 300.0;
     run.options.memory_bytes = 512 * MIB;
     assert_ok(carm_latency_loaded(&run, &err));
@@ -380,10 +376,7 @@ TEST(memory_of_a_node_has_its_latency)
     assert_true(!(l.seconds > 0.0));
     assert_non_null(strstr(l.note, "cannot ask for memory of NUMA node 900"));
     assert_ok(carm_latency_at(&run, 0, &l, &err));
-    if (strstr(l.note, "cannot ask")) {
-        print_message("%s\n", l.note);
-        skip();
-    }
+    skip_if(strstr(l.note, "cannot ask"), "%s", l.note);
     assert_near(l.seconds, 300.0 / hz, 1e-15);
     assert_true(l.working_set_bytes >= 8 * MIB && l.page_bytes >= PAGE);
     assert_true(l.disturbed == (l.note[0] != '\0')); /* this thread may be of another node */

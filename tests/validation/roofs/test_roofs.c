@@ -178,10 +178,7 @@ static int tear_down(void **state)
 
 static void need_a_machine(void)
 {
-    if (why_not[0]) {
-        print_message("skipped: %s\n", why_not);
-        skip();
-    }
+    skip_if(why_not[0], "%s", why_not);
 }
 
 TEST(rounds_are_noted)

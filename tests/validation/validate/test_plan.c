@@ -39,12 +39,8 @@ static void open_plan(struct carm_validate_plan *plan, const char *ldst,
     static struct fixture f;
     set_up_model(&f, ldst);
     const int rc = carm_validate_plan_open(plan, &f.model, targets, n, quick, &err);
-    if (rc == -CARM_ENOTSUP) {
-        print_message("skipped: %s\n", err.text);
-        skip();
-    } else if (rc) {
-        fail_msg("%s", err.text);
-    }
+    skip_if(rc == -CARM_ENOTSUP, "%s", err.text);
+    fail_if(rc, "%s", err.text);
 }
 
 TEST(the_grid_is_half_octaves)

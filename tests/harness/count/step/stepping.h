@@ -34,22 +34,11 @@ static inline uint64_t flops(const struct carm_step_counts *c, enum carm_precisi
     return sum;
 }
 
-static inline bool works(void **state)
+static inline void needs_stepping(void)
 {
     struct carm_err why = {""};
-    if (carm_step_check(&why) != 0) {
-        print_message("%s\n", why.text);
-        return false;
-    }
-    return true;
+    skip_if(carm_step_check(&why) != 0, "%s", why.text);
 }
-
-#define NEEDS_STEPPING()     \
-    do {                     \
-        if (!works(state)) { \
-            skip();          \
-        }                    \
-    } while (0)
 
 static volatile double sink = 1;
 

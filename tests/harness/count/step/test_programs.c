@@ -23,7 +23,7 @@ static void on_alarm(int signo)
 
 TEST(signal_handler)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     (void)signal(SIGALRM, on_alarm);
     begin(PLENTY);
     add_ten();
@@ -41,7 +41,7 @@ TEST(blocked_signals)
     sigset_t all;
     sigset_t old;
     sigset_t now;
-    NEEDS_STEPPING();
+    needs_stepping();
     (void)sigfillset(&all);
     begin(PLENTY);
     const int rc = pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -100,7 +100,7 @@ TEST(starts)
     int forked = 0;
     int status = 0;
     char *const argv[] = {"sh", "-c", "exit 5", NULL};
-    NEEDS_STEPPING();
+    needs_stepping();
     begin(PLENTY);
     const int made = pthread_create(&t, NULL, thread, NULL);
     const int joined = made ? made : pthread_join(t, NULL);
@@ -138,7 +138,7 @@ TEST(starts)
 TEST(two_threads)
 {
     pthread_t t[2];
-    NEEDS_STEPPING();
+    needs_stepping();
     for (int i = 0; i < 2; i++) {
         assert_int_equal(pthread_create(&t[i], NULL, thread, &t), 0);
     }
@@ -160,7 +160,7 @@ static void *forgetful(void *arg)
 TEST(never_ended)
 {
     pthread_t t;
-    NEEDS_STEPPING();
+    needs_stepping();
     assert_int_equal(pthread_create(&t, NULL, forgetful, NULL), 0);
     assert_int_equal(pthread_join(t, NULL), 0);
 }
@@ -170,7 +170,7 @@ TEST(saved_flags)
 {
     uint64_t stepped = 0;
     uint64_t before = 0;
-    NEEDS_STEPPING();
+    needs_stepping();
     __asm__ volatile("pushfq\n\tpop %0" : "=r"(before));
     begin(PLENTY);
     __asm__ volatile("pushfq\n\tpop %0" : "=r"(stepped));
@@ -191,7 +191,7 @@ static void on_foreign(int signo)
 TEST(foreign_handler)
 {
     struct sigaction old;
-    NEEDS_STEPPING();
+    needs_stepping();
     const struct sigaction foreign = {.sa_handler = on_foreign};
     assert_int_equal(sigaction(SIGTRAP, &foreign, &old), 0);
     assert_refused(carm_step_begin(PLENTY, &err), -CARM_ENOTSUP, "SIGTRAP");
@@ -208,7 +208,7 @@ TEST(foreign_handler)
 TEST(foreign_trap)
 {
     int status = 0;
-    NEEDS_STEPPING();
+    needs_stepping();
     const pid_t pid = fork();
     if (pid == 0) {
         (void)carm_step_begin(PLENTY, NULL);
@@ -262,13 +262,10 @@ TEST(dgemm)
         dgemm *multiply;
         const char *(*name)(void);
     } f;
-    NEEDS_STEPPING();
+    needs_stepping();
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 1);
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        print_message("no OpenBLAS: %s\n", dlerror());
-        skip();
-    }
+    skip_if(!library, "no OpenBLAS: %s", dlerror());
     f.object = dlsym(library, "openblas_get_corename");
     const char *core = f.object ? f.name() : "";
     const bool exact = strcmp(core, "SkylakeX") == 0 || strcmp(core, "Cooperlake") == 0;

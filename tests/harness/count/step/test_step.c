@@ -104,7 +104,7 @@ TEST_OF_ISAS(codes)
     static struct carm_code_spec specs[256];
     const enum carm_isa isa = isa_of(state);
     size_t n = 0;
-    NEEDS_STEPPING();
+    needs_stepping();
     for (int p = 0; p < CARM_FLOATS; p++) {
         const struct carm_code_spec base = {
             .isa = isa, .precision = (enum carm_precision)p, .units = 4, .fps = 0};
@@ -166,7 +166,7 @@ TEST(loop)
     enum { N = 1000 };
     static double x[N];
     static double y[N];
-    NEEDS_STEPPING();
+    needs_stepping();
     __asm__ volatile("" ::"r"(x), "r"(y) : "memory"); /* no compiler knows that they are zero */
     struct carm_step_counts whole = {.instructions = 0};
     struct carm_step_counts half = whole;
@@ -187,7 +187,7 @@ TEST(loop)
 
 TEST(x87)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     begin(PLENTY);
     __asm__ volatile("fld1\n\tfld1\n\tfaddp\n\tfsqrt\n\tfstp %%st(0)" ::: "st", "st(1)");
     const struct carm_step_counts c = end(true);
@@ -227,7 +227,7 @@ __asm__(".pushsection .text\n"
 
 TEST(strings)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     for (uint64_t n = 0; n <= 5; n += 5) {
         const struct carm_step_counts none = step_code(only_return, n, 1);
         const struct carm_step_counts got = step_code(copy_bytes, n, 1);
@@ -242,11 +242,8 @@ TEST(strings)
 /* The frame of a signal has the masks where we look for them. */
 TEST(masks)
 {
-    NEEDS_STEPPING();
-    if (!cpu_has(CARM_AVX512)) {
-        print_message("this CPU has no avx512\n");
-        skip();
-    }
+    needs_stepping();
+    skip_if(!cpu_has(CARM_AVX512), "this CPU has no avx512");
     const struct carm_step_counts none = step_code(only_return, 0, 0);
     const struct carm_step_counts got = step_code(masked, 0, 0);
     assert_int_equal(got.flops[0][3], 12);
@@ -260,11 +257,8 @@ TEST(masks)
 TEST(gather)
 {
     static const int64_t mask[4] = {-1, 0, -1, -1};
-    NEEDS_STEPPING();
-    if (!cpu_has(CARM_AVX2)) {
-        print_message("this CPU has no avx2\n");
-        skip();
-    }
+    needs_stepping();
+    skip_if(!cpu_has(CARM_AVX2), "this CPU has no avx2");
     memset(window, 0, sizeof window);
     memcpy(window + 64, mask, sizeof mask);
     const struct carm_step_counts none = step_code(only_return, 0, 0);
@@ -277,7 +271,7 @@ TEST(gather)
 
 TEST(empty)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     begin(PLENTY);
     const struct carm_step_counts c = end(true);
     assert_int_equal(flops(&c, CARM_DP) + flops(&c, CARM_SP) + c.flops_other, 0);
@@ -321,7 +315,7 @@ TEST(read)
     struct carm_step_counts b;
     struct carm_step_counts c;
     struct carm_step_counts d;
-    NEEDS_STEPPING();
+    needs_stepping();
     assert_int_equal(carm_step_read(&a, &(bool){false}, NULL), -CARM_EINVAL);
     begin(PLENTY);
     add_ten();
@@ -386,7 +380,7 @@ __asm__(".pushsection .text\n"
 
 TEST(ways_in)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     nlooks = 0;
     (void)step_code(calls, 0, 0);
     assert_int_equal(nlooks, 4);
@@ -416,7 +410,7 @@ __asm__(".pushsection .text\n"
 
 TEST(system_calls)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     const struct carm_step_counts none = step_code(only_return, 0, 0);
     const struct carm_step_counts got = step_code(system_calls, 0, 0);
     assert_int_equal(flops(&got, CARM_DP), 2);
@@ -425,7 +419,7 @@ TEST(system_calls)
 
 TEST(pause)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     carm_step_pause(); /* nothing to pause */
     carm_step_resume();
     begin(PLENTY);
@@ -448,7 +442,7 @@ TEST(pause)
 
 TEST(budget)
 {
-    NEEDS_STEPPING();
+    needs_stepping();
     begin(100);
     for (int i = 0; i < 1000 * 1000; i++) {
         sink = sink + 1;
@@ -461,7 +455,7 @@ TEST(misuse)
 {
     struct carm_step_counts c;
     bool complete = false;
-    NEEDS_STEPPING();
+    needs_stepping();
     assert_int_equal(carm_step_end(&c, &complete, &err), -CARM_EINVAL);
     assert_string_equal(err.text, "this thread is not being stepped");
     begin(PLENTY);
