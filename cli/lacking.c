@@ -32,6 +32,18 @@ static size_t find_lacks(const struct carm_model *model, const struct carm_host 
     return found;
 }
 
+/* Whether the model has the sets of all points, so that there is no need to look at this machine. */
+static bool has_all(const struct carm_model *model, const struct carm_lacking *points, size_t n)
+{
+    bool all = true;
+    for (size_t i = 0; i < n && all; i++) {
+        const struct carm_lacking *p = &points[i];
+        all = !*p->isa || !*p->precision ||
+              carm_model_find_roofs(model, p->isa, p->precision, p->threads) != NULL;
+    }
+    return all;
+}
+
 static int measure(struct carm_model *model, const char *path, struct carm_host *host,
                    const struct carm_build_lack *lacks, size_t n, struct carm_err *err)
 {
@@ -67,7 +79,8 @@ bool carm_lacking_measure(const char *given, const struct carm_model *known,
     int rc = given ? 0 : carm_default_model_path(path, sizeof path, &err);
     rc = rc || known ? rc : carm_model_read(path, &m, &err);
     known = known ? known : m;
-    if (rc) {
+    if (rc || has_all(known, points, n)) {
+        carm_model_free(m);
         return false;
     }
     if (carm_host_open(&host, *known->machine.on ? known->machine.on : NULL, &observer, &err) ==

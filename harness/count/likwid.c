@@ -286,20 +286,20 @@ static void likwid_finalize(struct carm_counters *c)
     likwid_close(c);
 }
 
-/* Loads the library and tells whether it can work, before any function of it runs: its
+/* Tells whether the library can work, and loads it, before any function of it runs: its
  * initialisation takes a second and ends the process where it finds no access (access_client.c). */
 static int prepare(struct carm_counters *c, struct carm_err *err)
 {
     struct carm_pmu_verdict v;
     char reason[384];
     size_t found = 0;
+    carm_pmu_judge_msr(&c->facts, &v);
+    if (!v.works) { /* the library alone takes 10 ms to load */
+        return carm_counters_refuse(err, "likwid", v.reason, v.remedy);
+    }
     void *handle = load(NULL, reason, sizeof reason);
     if (!handle) {
         return carm_counters_refuse(err, "likwid", reason, carm_likwid_remedy);
-    }
-    carm_pmu_judge_msr(&c->facts, &v);
-    if (!v.works) {
-        return carm_counters_refuse(err, "likwid", v.reason, v.remedy);
     }
     for (size_t i = 0; i < c->recipe->nevents; i++) {
         const struct carm_event *e = &c->recipe->events[i];

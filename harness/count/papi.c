@@ -10,6 +10,7 @@ const char carm_papi_remedy[] = "install PAPI (Debian: libpapi7.0 and libpapi-de
 #if __has_include(<papi.h>)
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <papi.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -243,13 +244,34 @@ static int refuse_events(const struct carm_counters *c, const char *why, struct 
     return carm_counters_refuse(err, "PAPI", reason, "");
 }
 
+/* The recipe's events of the processor itself. */
+static size_t count_own(const struct carm_recipe *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->nevents; i++) {
+        n += r->events[i].scope == CARM_EVENT_THREAD;
+    }
+    return n;
+}
+
+/* Whether the kernel opens none of the processor's events: the usual library would say so after 15 ms. */
+static bool is_hopeless(const struct carm_counters *c)
+{
+    const int e = c->facts.hardware_errno;
+    return (c->facts.open_errno || e == ENOENT || e == ENODEV || e == EOPNOTSUPP) &&
+           count_own(c->recipe) > 0 &&
+           !getenv("CARM_PAPI_LIBRARY"); // NOLINT(concurrency-mt-unsafe)
+}
+
 static int papi_open(struct carm_counters *c, struct carm_err *err)
 {
     const size_t n = c->recipe->nevents;
     char why[256] = "";
     char reason[384];
-    size_t wanted = 0;
     size_t own = 0;
+    if (is_hopeless(c)) {
+        return refuse_events(c, why, err);
+    }
     struct papi *p = calloc(1, sizeof *p);
     long long *values = calloc(n ? n : 1, sizeof *values);
     int rc = 0;
@@ -277,11 +299,9 @@ static int papi_open(struct carm_counters *c, struct carm_err *err)
     p->opener = thread_number();
     const size_t found = find_events(c, values, why, sizeof why);
     for (size_t i = 0; i < n; i++) {
-        const bool thread = c->recipe->events[i].scope == CARM_EVENT_THREAD;
-        wanted += thread;
-        own += thread && c->have[i];
+        own += c->recipe->events[i].scope == CARM_EVENT_THREAD && c->have[i];
     }
-    if (found == 0 || (wanted > 0 && own == 0)) {
+    if (found == 0 || (count_own(c->recipe) > 0 && own == 0)) {
         rc = refuse_events(c, why, err);
         goto out;
     }

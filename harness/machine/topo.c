@@ -214,13 +214,28 @@ bool carm_topo_is_whole(const void *object)
     return (uint64_t)(uintptr_t)obj->userdata >> 32 == (uint64_t)hwloc_bitmap_weight(obj->cpuset);
 }
 
+/* hwloc's plugins find graphics cards and buses, for which it loads 20 libraries, twice as long as the rest takes. Files
+ * of hwloc are read by its plugin for XML. The program that carm starts must not see the variable. */
+static int init_without_plugins(hwloc_topology_t *hw)
+{
+    static const char path[] = "HWLOC_PLUGINS_PATH";
+    /* NOLINTBEGIN(concurrency-mt-unsafe) */
+    const bool own = !getenv(path) && !getenv("HWLOC_XMLFILE") && setenv(path, "", 0) == 0;
+    const int rc = hwloc_topology_init(hw);
+    if (own) {
+        (void)unsetenv(path);
+    }
+    /* NOLINTEND(concurrency-mt-unsafe) */
+    return rc;
+}
+
 int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cpuset,
                    struct carm_err *err)
 {
     hwloc_topology_t hw = NULL;
     struct carm_topo *topo = calloc(1, sizeof *topo);
     int rc = 0;
-    if (!topo || hwloc_topology_init(&hw) != 0) {
+    if (!topo || init_without_plugins(&hw) != 0) {
         free(topo);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the topology");
     }

@@ -2,6 +2,7 @@
 /* PAPI's provider against a library that stands in for PAPI: groups, conflicts, multiplexing, targets
  * and failures with known counts. */
 #define OWN_MAIN
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "tests/harness/count/hand_recipe.h"
@@ -194,6 +195,10 @@ TEST_BETWEEN(failures_are_explained, reset, NULL)
     (void)setenv("CARM_PAPI_LIBRARY", "/nonexistent/libpapi.so", 1);
     check_refused(&r, &facts, "PAPI cannot be loaded (/nonexistent/libpapi.so: cannot open");
     check_refused(&r, &facts, "; install PAPI");
+    /* the usual library is not loaded where the kernel has told the reason */
+    (void)unsetenv("CARM_PAPI_LIBRARY");
+    check_refused(&r, &facts, "PAPI cannot count here: the hypervisor (KVM) does not expose");
+    assert_null(dlopen("libpapi.so.7.0", RTLD_LAZY | RTLD_NOLOAD));
     (void)setenv("CARM_PAPI_LIBRARY", path, 1);
     free(path);
 }
