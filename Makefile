@@ -389,7 +389,7 @@ $(B)/tests/lib%.so: tests/harness/count/fake_%.c tests/harness/count/fake_counte
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -shared -o $@ $<
-$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count harness/machine/test_dram): \
+$(addprefix $(B)/tests/,harness/count/test_papi harness/count/test_likwid validation/test_count harness/machine/test_dram run/test_count): \
   $(B)/tests/libpapi.so $(B)/tests/liblikwid.so
 
 # The suites of readers under ASan and UBSan, which make check runs beside the others: they take what those of

@@ -127,3 +127,34 @@ TEST(commands_run_in_pairs)
     assert_int_equal(carm_pairs_run(&how, &p, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "3"));
 }
+
+/* Without a threshold a narrow interval is an answer; commands that end at once, or by a signal, have none. The pairs go on
+ * until both times are decided or the budget ends. */
+TEST(pairs_have_an_end)
+{
+    struct carm_pairs p;
+    struct carm_pairs_how how = {
+        .command = {"sleep 0.003", "sleep 0.003"}, .budget = 60.0, .narrow = 1e9};
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_int_equal(p.n, CARM_PAIRS_LEAST);
+    assert_int_equal(p.wall.verdict, CARM_PAIRS_WITHIN);
+    assert_int_equal(p.part.verdict, CARM_PAIRS_WITHIN);
+    how.narrow = 0.0;
+    how.budget = 0.2;
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_int_equal(p.wall.verdict, CARM_PAIRS_UNDECIDED);
+    how = (struct carm_pairs_how){
+        .command = {"sleep 0.002", "sleep 0.1"}, .budget = 60.0, .threshold = 0.5};
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_int_equal(p.wall.verdict, CARM_PAIRS_SLOWER);
+    assert_true(p.wall.low > 0.5 && p.wall.change > 1.0);
+    how.command[0] = "kill -9 $$";
+    assert_refused(carm_pairs_run(&how, &p, &err), -CARM_EINVAL,
+                   "'kill -9 $$' is ended by signal 9: times of failures say nothing");
+    how.command[0] = "exit 7";
+    assert_refused(carm_pairs_run(&how, &p, &err), -CARM_EINVAL, "'exit 7' ends with status 7");
+    how.command[0] = "read line && exit 5; sleep 0.002"; /* its input is empty */
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_string_equal(carm_pairs_verdict_name(CARM_PAIRS_WITHIN), "within");
+    assert_string_equal(carm_pairs_verdict_name(CARM_PAIRS_FASTER), "faster");
+}

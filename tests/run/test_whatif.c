@@ -189,3 +189,225 @@ TEST(verdicts_take_measured_gains)
     assert_true(of->nadvice == 0 && !of->measured);
     assert_true(fabs(of->loop.high - 1.0) < 1e-9 && fabs(of->program.high - 1.0) < 1e-9);
 }
+
+/* 97.5% quantiles of Student's t for n snapshots, as tabulated; then 2. Two alternating ratios e^0.3 and e^0.5 of as many. */
+TEST(intervals_of_few_snapshots)
+{
+    static const double t[] = {4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+                               2.306, 2.262, 2.228, 2.0,   2.0};
+    static const struct carm_whatif_error errors[] = {{0.0, 0.0}, {0.1, 0.01}, {0.1, 0.04}};
+    double ratios[16], nulls[16];
+    for (size_t n = 3; n < 3 + sizeof t / sizeof *t; n++) {
+        double mean = 0.0, squares = 0.0;
+        struct carm_whatif_change c;
+        for (size_t i = 0; i < n; i++) {
+            ratios[i] = exp(i % 2 ? 0.5 : 0.3);
+            nulls[i] = 1.02;
+            mean += (i % 2 ? 0.5 : 0.3) / (double)n;
+        }
+        for (size_t i = 0; i < n; i++) {
+            squares += (log(ratios[i]) - mean) * (log(ratios[i]) - mean);
+        }
+        const double middle = n % 2 ? 0.3 : 0.4;
+        const double spread = t[n - 3] * sqrt(squares / (double)((n - 1) * n));
+        for (size_t k = 0; k < 3; k++) {
+            const double half =
+                spread + log(1.02) + fmax(errors[k].least, errors[k].share * middle);
+            assert_true(carm_whatif_combine(ratios, nulls, n, 1.0, NAN, &errors[k], &c));
+            assert_near(c.gain, exp(middle), 1e-9);
+            assert_near(c.ci.lo, exp(middle - half), 1e-9);
+            assert_near(c.ci.hi, exp(middle + half), 1e-9);
+        }
+    }
+    /* snapshots that did not measure it, or nothing, do not count; 10% between copies of unchanged code is too much */
+    const double some[] = {2.0, NAN, 2.0, 0.0, 2.0}, alike[] = {NAN, 0.91, 0.91, 0.91, NAN},
+                 apart[] = {1.0, 1.11, 1.11, 1.11, 1.0};
+    struct carm_whatif_change c;
+    assert_true(carm_whatif_combine(some, alike, 5, 0.98, NAN, &errors[0], &c)); /* 98% are all */
+    assert_near(c.gain, 2.0, 1e-9);
+    assert_near(c.ci.hi, 2.0 / 0.91, 1e-9);
+    assert_false(carm_whatif_combine(some, apart, 5, 1.0, NAN, &errors[0], &c));
+    assert_non_null(strstr(c.why, "differs from itself by 11%"));
+    assert_true(carm_whatif_combine(some, alike, 5, 0.97, NAN, &errors[0], &c)); /* 97% are not */
+    assert_near(c.gain, 0.97 / (0.5 - 0.03), 1e-9);
+    assert_false(carm_whatif_combine(some, alike, 2, 1.0, NAN, &errors[0], &c));
+}
+
+TEST(times_of_snapshots)
+{
+    static const struct {
+        size_t n;
+        double spent;
+        bool due;
+        double seconds, limit;
+    } cases[] = {{0, 0.0, true, 0.45 * 3.9, 3.9}, {1, 1.0, true, 1.45, 2.9},
+                 {2, 1.0, true, 2.9, 2.9},        {2, 3.79, true, 0.11, 0.11},
+                 {2, 3.81, false, 0.09, 0.09},    {3, 2.9, true, 1.0, 1.0},
+                 {3, 2.93, false, 0.97, 0.97},    {4, 3.0, true, 0.9, 0.9},
+                 {4, 3.13, false, 0.77, 0.77},    {5, 1.0, false, 2.9, 2.9}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double seconds = 0.0, limit = 0.0;
+        assert_int_equal(carm_whatif_time(cases[i].n, cases[i].spent, &seconds, &limit),
+                         cases[i].due);
+        assert_near(seconds, cases[i].seconds, 1e-9);
+        assert_near(limit, cases[i].limit, 1e-9);
+    }
+}
+
+/* A gain of 2 of 1 ns: half of the time may hide another limit. Interval 1.5 .. 3. */
+TEST(by_hand_in_numbers)
+{
+    static const struct {
+        double seconds, iterations;
+        bool entered, rewritten;
+        double lo, hi;
+    } cases[] = {
+        {1e-9, 10.0, false, false, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.12 * 0.25)},
+        {1e-9, 10.0, true, false, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.52 * 0.25)},
+        {1e-9, 0.0, false, false, 1.5 * 0.5 / 0.625, 6.0}, /* at most twice */
+        {1e-9, 2.0, false, true, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.6 * 0.25)},
+        {0.5e-9, 10.0, false, true, 0.5 / 0.67, 3.0 * 0.25 / (0.25 - 0.12 * 0.25)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_whatif_change c = {.gain = 2.0, .ci = {1.5, 3.0}};
+        carm_whatif_by_hand(&c, cases[i].seconds, cases[i].iterations, cases[i].entered,
+                            cases[i].rewritten);
+        assert_near(c.ci.lo, cases[i].lo, 1e-9);
+        assert_near(c.ci.hi, cases[i].hi, 1e-9);
+        assert_near(c.gain, 2.0, 0.0);
+    }
+    /* 100 samples: 19.6%; with 80% inside also a quarter of 1/40 */
+    assert_near(carm_whatif_surely(0.5, 100, 1.0), 0.5 * exp(0.196), 1e-9);
+    assert_near(carm_whatif_surely(2.0, 100, 0.98), 2.0 * exp(-0.196), 1e-9);
+    assert_near(carm_whatif_surely(4.0, 100, 0.8), 4.0 * exp(-1.96 * sqrt(0.01 + 0.25 / 40)), 1e-9);
+}
+
+/* A nest gains as its rows do: 1.25 of the program by 2 of the loop are 40% of the time. Of two changes of one advice, the
+ * better one counts; the others keep an advice if they may gain. */
+TEST(best_of_two_changes)
+{
+    struct carm_profile_row rows[] = {{.share = 0.1}, {.share = 0.5}};
+    const struct carm_profile profile = {.rows = rows, .nrows = 2};
+    struct carm_run_verdict v[2] = {{.has = false}, {.has = true}};
+    struct carm_verdict *of = &v[1].verdict;
+    struct carm_run_whatif w = {.nloops = 1};
+    struct carm_whatif_change *changes = w.loops[0].changes;
+    w.loops[0].row = 1;
+    of->loop = (struct carm_verdict_gain){1.0, 9.0};
+    of->advice[0].code = CARM_ADVICE_PREFETCH;
+    of->advice[1].code = CARM_ADVICE_NO_BRANCH;
+    of->nadvice = 2;
+    changes[CARM_WHATIF_PREFETCH] = change(1.5, 0.1, 1.2);
+    changes[CARM_WHATIF_INDIRECT] = change(2.0, 0.1, 1.25);
+    changes[CARM_WHATIF_KNOWN] = change(1.2, 0.1, 1.1);
+    carm_run_whatif_judge(&w, &profile, v);
+    assert_int_equal(of->nadvice, 2);
+    assert_int_equal(of->advice[0].code, CARM_ADVICE_PREFETCH);
+    assert_near(of->loop.low, 1.9, 1e-9);
+    assert_near(of->loop.high, 2.1, 1e-9);
+    assert_near(of->program.low, 1.0 / (0.6 + 0.4 / 1.9), 1e-9);
+    assert_near(of->program.high, 1.0 / (0.6 + 0.4 / 2.1), 1e-9);
+    assert_int_equal(of->advice[1].code, CARM_ADVICE_NO_BRANCH);
+    /* a row without a verdict gets none */
+    w.loops[0].row = 0;
+    carm_run_whatif_judge(&w, &profile, v);
+    assert_true(!v[0].verdict.measured && v[0].verdict.nadvice == 0);
+}
+
+CLOSED_BY(carm_modules_close)
+
+/* Which loops are tried: of 5% of the time or more, of known code in a file, entered at one place; with all loops inside
+ * them, of which a program of nothing is left before any is reached. */
+TEST(loops_to_try)
+{
+    enum { MANY = 17 };
+    char *argv[] = {"true", NULL};
+    struct carm_flow_code codes[2] = {{.npieces = 1, .nops = 1, .module = 0},
+                                      {.npieces = 1, .nops = 1, .module = 1}};
+    struct carm_profile_row rows[5 + MANY] = {
+        {.kind = CARM_PROFILE_LOOP, .share = 0.3, .samples = 30, .samples_inside = 60, .code = 1},
+        {.kind = CARM_PROFILE_FUNCTION, .share = 0.3, .code = 1},
+        {.kind = CARM_PROFILE_LOOP,
+         .share = 0.2,
+         .parent = 1,
+         .samples = 20,
+         .samples_inside = 20,
+         .code = 1},
+        {.kind = CARM_PROFILE_LOOP, .share = 0.05, .code = 1, .samples = 1, .samples_inside = 40},
+        {.kind = CARM_PROFILE_LOOP, .share = 0.049, .code = 1}};
+    struct carm_profile profile = {
+        .rows = rows, .nrows = 5, .codes = codes, .ncodes = 2, .has_time = true};
+    struct carm_run run = {
+        .argv = argv, .has_blocks = true, .row.seconds = 0.1, .user_seconds = 1.0};
+    struct carm_run_whatif w;
+    uint32_t number = 0;
+    carm_modules_open(&run.blocks.modules);
+    (void)closed_later(by_carm_modules_close, &run.blocks.modules);
+    assert_ok(carm_modules_add(&run.blocks.modules, "/nonexistent", 12, 1, -1, &number));
+    assert_ok(carm_modules_add(&run.blocks.modules, "", 0, 2, -1, &number));
+    assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+    assert_int_equal(w.nloops, 3);
+    static const struct {
+        size_t row;
+        double share;
+        bool nest;
+    } tried[] = {{0, 0.6, true}, {2, 0.2, false}, {3, 1.0, false}};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(w.loops[i].row, tried[i].row);
+        assert_near(w.loops[i].share, tried[i].share, 1e-9);
+        assert_int_equal(w.loops[i].nest, tried[i].nest);
+        assert_string_equal(w.loops[i].why, "it was not reached in the program's first process");
+        assert_true(isnan(w.loops[i].null) && isnan(w.loops[i].copied) && isnan(w.loops[i].inside));
+        assert_int_equal(w.loops[i].snapshots, 0);
+        assert_false(w.loops[i].changes[CARM_WHATIF_L1].measured);
+    }
+    assert_string_equal(w.why, "");
+    assert_near(w.seconds, 0.0, 0.0);
+    /* why a loop is not tried; four at most */
+    rows[0].irreducible = true;
+    rows[2] = (struct carm_profile_row){.kind = CARM_PROFILE_LOOP, .share = 0.2};
+    rows[3] = (struct carm_profile_row){.kind = CARM_PROFILE_LOOP, .share = 0.2, .code = 2};
+    rows[4] = (struct carm_profile_row){.kind = CARM_PROFILE_LOOP, .share = 0.1, .code = 1};
+    for (size_t i = 0; i < MANY; i++) {
+        rows[5 + i] = (struct carm_profile_row){
+            .kind = CARM_PROFILE_LOOP, .share = 0.05, .code = 1, .parent = 5};
+    }
+    static const char *const whys[] = {"it is entered at several places", "its code is not known",
+                                       "its code was made at run time"};
+    for (size_t inside = 15; inside <= 16; inside++) {
+        profile.nrows = 5 + inside;
+        assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+        assert_int_equal(w.nloops, 4);
+        for (size_t i = 0; i < 3; i++) {
+            assert_string_equal(w.loops[i].why, whys[i]);
+        }
+        assert_string_equal(w.loops[3].why,
+                            inside == 15 ? "it was not reached in the program's first process"
+                                         : "there are too many loops inside it");
+        assert_near(w.loops[3].share, 0.1, 1e-9);
+    }
+    codes[0].nops = 0;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+    assert_string_equal(w.loops[3].why, "its code is not known");
+    /* no loop at all, too short a run, and what is not known */
+    profile.nrows = 0;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+    assert_string_equal(w.why, "no loop takes 5% of the time");
+    run.row.seconds = 0.0999;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+    assert_string_equal(w.why, "the program runs 0.0999 s: snapshots of it need 0.1 s");
+    profile.has_time = false;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+    assert_string_equal(w.why, "the loops' counts and shares of time are not known");
+    profile.has_time = true;
+    run.has_blocks = false;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+    assert_string_equal(w.why, "the loops' counts and shares of time are not known");
+}
+
+TEST(words_of_changes)
+{
+    assert_string_equal(carm_whatif_word(CARM_WHATIF_STREAM4), "stream_in_l1");
+    assert_string_equal(carm_whatif_words(CARM_WHATIF_HUGE_PAGES), "its pages were huge");
+    assert_string_equal(carm_whatif_advice(CARM_WHATIF_PREFETCH), "__builtin_prefetch");
+}

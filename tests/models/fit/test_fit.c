@@ -4,6 +4,7 @@
 #include <gsl/gsl_randist.h>
 
 #include "models/fit/line.h"
+#include "models/fit/robust.h"
 #include "tests/random.h"
 
 enum { SIZES = 29, SEEDS = 1000 };
@@ -193,4 +194,60 @@ TEST(refuses_what_has_no_rate)
     refuse(work, falling, 5, "do not grow");
     const double scattered[] = {3, 1, 4, 1, 5};
     refuse(work, scattered, 5, "do not grow");
+}
+
+/* Numbers worked out by hand. Absolute values 1 2 3 4 5: their median 3, without the least two 4. */
+TEST(robust_statistics)
+{
+    const double u[] = {-3, 1, 5, -2, 4}, same[] = {2, 2, 2, -2}, limit = 6.07;
+    double scratch[5];
+    assert_near(carm_robust_scale(u, 5, 0, scratch), 1.482602218505602 * 3, 1e-12);
+    assert_near(carm_robust_scale(u, 5, 2, scratch), 1.482602218505602 * 4, 1e-12);
+    assert_near(carm_robust_scale(u, 5, 1, scratch), 1.482602218505602 * 3.5, 1e-12);
+    assert_near(carm_robust_weight(0.0), 1.0, 0.0);
+    assert_near(carm_robust_weight(-0.5 * limit), 0.75 * 0.75, 1e-12);
+    assert_near(carm_robust_weight(limit), 0.0, 0.0);
+    assert_near(carm_robust_weight(-2.0 * limit), 0.0, 0.0);
+    /* residuals of half and of twice the limit: psi 0.75^2 / 2 and 0, its derivative 0.75 (0.75 - 1) and 0, whose mean is
+     * below the least; both of a tenth of the limit: 0.99 (0.99 - 0.04) */
+    const double far_[] = {0.5, 2.0}, near_[] = {0.1, -0.1};
+    const double psi = 0.28125 * limit, of_far = 0.75 * (0.75 - 1.0),
+                 variance = 0.5 * of_far * of_far - 0.01;
+    assert_near(carm_robust_sigma(far_, 2, 1, 1.0 / limit),
+                (1.0 + 0.5 * variance / 0.01) / limit * psi / 0.1, 1e-9);
+    assert_near(carm_robust_sigma(near_, 2, 1, 1.0 / limit),
+                0.1 * 0.99 * 0.99 * sqrt(2.0) / (0.99 * 0.95), 1e-9);
+    /* of residuals that are all 2 the scale is 2: 8 log 2 + 4 * 5 log 1.25; of zeros it is the floor */
+    assert_near(carm_robust_deviance(same, 4, 1e-9), 8.0 * log(2.0) + 20.0 * log(1.25), 1e-9);
+    assert_near(carm_robust_deviance((double[]){0.0, 0.0}, 2, 1e-3), 4.0 * log(1e-3), 1e-9);
+    assert_near(carm_robust_deviance((double[]){1e-9, 1e-9}, 2, 1e-3), 4.0 * log(1e-3), 1e-6);
+}
+
+/* The least number of points and of sizes; one that is far out does not count, two that leave one size alone do. */
+TEST(few_points)
+{
+    struct carm_fit_line f = fit((double[]){1, 2, 2, 2}, (double[]){3, 5, 5, 5}, 4);
+    assert_near(f.rate.value, 0.5, 1e-12);
+    assert_near(f.t0.value, 1.0, 1e-12);
+    /* residuals 0.01 to and fro: bisquare weights are all but 1, so nearly least squares of seconds / fitted */
+    const double work[] = {1, 2, 3, 4, 5, 6}, off[] = {0.01, -0.01, -0.01, 0.01, 0.01, -0.01};
+    double seconds[6], a = 0.0, b = 0.0, c = 0.0;
+    for (size_t i = 0; i < 6; i++) {
+        const double t = 1.0 + 2.0 * work[i];
+        seconds[i] = t * (1.0 + off[i]);
+        a += 1.0 / (t * t);
+        b += work[i] / (t * t);
+        c += work[i] * work[i] / (t * t);
+    }
+    f = fit(work, seconds, 6);
+    const double t = gsl_cdf_tdist_Pinv(0.975, 4);
+    assert_near(f.rate.value, 0.5, 0.01);
+    assert_near((f.t0.hi - f.t0.lo) / 2.0 / f.t0.se, t, 1e-9);
+    assert_near((f.t0.hi + f.t0.lo) / 2.0, f.t0.value, 1e-9);
+    assert_near(f.rate.value / f.rate.lo - 1.0, t * f.rate.se / f.rate.value, 1e-9);
+    /* standard errors by the textbook: residuals' variance of n - 2, within what bisquare leaves */
+    const double sigma = 0.01 * sqrt(6.0 / 4.0);
+    assert_near(f.t0.se / (sigma * sqrt(c / (a * c - b * b))), 1.0, 0.25);
+    assert_near(f.rate.se / (sigma * sqrt(a / (a * c - b * b)) * 0.25), 1.0, 0.25);
+    assert_near(f.rrmse, 0.01, 0.002);
 }

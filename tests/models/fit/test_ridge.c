@@ -466,3 +466,181 @@ TEST(criterion_finds_the_form)
         }
     }
 }
+
+/* Log performance at an estimate moved by h on the scales of log bandwidth, log peak and q = 1 / p. */
+static double moved(enum carm_ridge form, const struct carm_ridge_params *at,
+                    const struct carm_ridge_point *point, const double h[3])
+{
+    struct carm_ridge_params t = *at;
+    t.bandwidth *= exp(h[0]);
+    t.peak *= exp(h[1]);
+    t.p = isinf(t.p) && h[2] == 0.0 ? t.p : 1.0 / (1.0 / t.p + h[2]);
+    return log(carm_ridge_eval(form, &t, point->intensity, point->slots));
+}
+
+/* Errors of a fit, by the definitions: residuals times the square root of weights of mean 1, bisquare weights at 6.07 scales, a
+ * scale of the residuals but the k least, Huber's equation 7.6.5 with 7.6.6, derivatives by differences. */
+struct reference {
+    size_t n, k;
+    double weight[POINTS], residual[POINTS], robust[POINTS], derivative[POINTS][3];
+    double sigma, squares, per_square, t, deviance;
+    double cov[9];
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void refer(enum carm_ridge form, const struct carm_ridge_params *at, size_t k,
+                  const struct carm_ridge_point *points, struct reference *r)
+{
+    double all = 0.0, sizes[POINTS], psi2 = 0.0, slope = 0.0, slope2 = 0.0, weights = 0.0,
+           s2 = 1e-4;
+    *r = (struct reference){.k = k};
+    for (size_t i = 0; i < POINTS; i++) {
+        all += 1.0 / (points[i].sigma * points[i].sigma) / POINTS;
+    }
+    for (size_t i = 0; i < POINTS; i++) {
+        r->weight[i] = 1.0 / (points[i].sigma * points[i].sigma) / all;
+        r->residual[i] = moved(form, at, &points[i], (double[3]){0.0}) - log(points[i].performance);
+        sizes[i] = sqrt(r->weight[i]) * fabs(r->residual[i]);
+        for (size_t j = 0; j < k; j++) {
+            double h[3] = {0.0};
+            h[j] = 1e-6;
+            r->derivative[i][j] = moved(form, at, &points[i], h);
+            h[j] = -1e-6;
+            r->derivative[i][j] = (r->derivative[i][j] - moved(form, at, &points[i], h)) / 2e-6;
+        }
+    }
+    qsort(sizes, POINTS, sizeof *sizes, by_size);
+    const size_t left = POINTS - k, middle = k + left / 2;
+    const double scale =
+        1.4826022185 * (left % 2 ? sizes[middle] : 0.5 * (sizes[middle - 1] + sizes[middle]));
+    for (size_t i = 0; i < POINTS; i++) {
+        const double z = sqrt(r->weight[i]) * r->residual[i] / scale, a = z * z / (6.07 * 6.07);
+        r->robust[i] = a < 1.0 ? (1.0 - a) * (1.0 - a) : 0.0;
+        if (r->robust[i] > 0.0) {
+            const double d = (1.0 - a) * (1.0 - 5.0 * a);
+            r->n++;
+            weights += r->robust[i];
+            psi2 += z * z * r->robust[i] * r->robust[i];
+            slope += d;
+            slope2 += d * d;
+            r->squares += r->robust[i] * z * z * scale * scale;
+        }
+    }
+    const double n = (double)r->n;
+    slope /= n;
+    r->sigma = (1.0 + (double)k / n * (slope2 / n - slope * slope) / (slope * slope)) * scale *
+               sqrt(psi2 / (n - (double)k)) / slope;
+    r->per_square = r->sigma * r->sigma * weights / n;
+    r->t = gsl_cdf_tdist_Pinv(0.975, n - (double)k);
+    for (size_t i = 0; i < POINTS; i++) {
+        for (size_t j = 0; j < k * k && r->robust[i] > 0.0; j++) {
+            r->cov[j] += r->weight[i] * r->derivative[i][j / k] * r->derivative[i][j % k];
+        }
+    }
+    gsl_matrix_view m = gsl_matrix_view_array(r->cov, k, k);
+    gsl_linalg_cholesky_decomp1(&m.matrix);
+    gsl_linalg_cholesky_invert(&m.matrix);
+    for (int pass = 0; pass < 3000; pass++) { /* likelihood of Student's t with 4 degrees, by EM */
+        double sum = 0.0;
+        for (size_t i = 0; i < POINTS; i++) {
+            const double u2 = r->weight[i] * r->residual[i] * r->residual[i];
+            sum += 5.0 * u2 / (4.0 + u2 / s2) / POINTS;
+        }
+        s2 = sum;
+    }
+    r->deviance = POINTS * log(s2);
+    for (size_t i = 0; i < POINTS; i++) {
+        r->deviance += 5.0 * log1p(r->weight[i] * r->residual[i] * r->residual[i] / (4.0 * s2));
+    }
+}
+
+/* Least squares with a held p, by Newton's steps: how far their root has risen above the best fit's, in standard errors. */
+static double rise_at(enum carm_ridge form, const struct carm_ridge_fit *f, double p,
+                      const struct carm_ridge_point *points, const struct reference *best)
+{
+    struct carm_ridge_params at = f->at;
+    double squares = 0.0;
+    at.p = p;
+    for (int step = 0; step < 50; step++) {
+        double a[3] = {0.0}, b[2] = {0.0};
+        squares = 0.0;
+        for (size_t i = 0; i < POINTS; i++) {
+            const double w = best->weight[i] * best->robust[i];
+            const double r =
+                moved(form, &at, &points[i], (double[3]){0.0}) - log(points[i].performance);
+            double d[2];
+            for (size_t j = 0; j < 2; j++) {
+                double up[3] = {0.0}, down[3] = {0.0};
+                up[j] = 1e-6;
+                down[j] = -1e-6;
+                d[j] =
+                    (moved(form, &at, &points[i], up) - moved(form, &at, &points[i], down)) / 2e-6;
+                b[j] += w * r * d[j];
+            }
+            a[0] += w * d[0] * d[0];
+            a[1] += w * d[0] * d[1];
+            a[2] += w * d[1] * d[1];
+            squares += w * r * r;
+        }
+        const double det = a[0] * a[2] - a[1] * a[1];
+        at.bandwidth *= exp((a[1] * b[1] - a[2] * b[0]) / det);
+        at.peak *= exp((a[1] * b[0] - a[0] * b[1]) / det);
+    }
+    return sqrt((squares - best->squares) / best->per_square);
+}
+
+/* Two sigmas, noise of a few percent that is the same each time, an outlier. */
+TEST(errors_by_their_definitions)
+{
+    static const enum carm_ridge forms[] = {CARM_RIDGE_SHARP, CARM_RIDGE_ISSUE, CARM_RIDGE_ROUNDED,
+                                            CARM_RIDGE_ROUNDED_ISSUE};
+    for (size_t k = 0; k < 4; k++) {
+        const enum carm_ridge form = forms[k];
+        const bool rounded = k >= 2;
+        const size_t free_ones = rounded ? 3 : 2;
+        struct carm_ridge_point points[POINTS];
+        struct reference r;
+        const struct carm_ridge_params made = sharpness(rounded ? 2.0 : INFINITY);
+        make_points(NULL, form, made.p, 1.0, points);
+        for (size_t i = 0; i < POINTS; i++) {
+            points[i].intensity *= 1.2; /* no point at the ridge, where there is no derivative */
+            points[i].performance =
+                carm_ridge_eval(form, &made, points[i].intensity, points[i].slots);
+            points[i].sigma = i % 3 ? 0.02 : 0.01;
+            points[i].performance *= exp(points[i].sigma * 1.5 * sin(7.3 * (double)(i * i)));
+        }
+        points[3].performance *= 0.2;
+        const struct carm_ridge_fit f = fit(form, points, POINTS);
+        refer(form, &f.at, free_ones, points, &r);
+        assert_int_equal(r.n, POINTS - 1);
+        for (size_t j = 0; j < free_ones;
+             j++) { /* the fit is where the weighted derivatives are 0 */
+            double sum = 0.0, sizes = 0.0;
+            for (size_t i = 0; i < POINTS; i++) {
+                const double each = r.weight[i] * r.robust[i] * r.residual[i] * r.derivative[i][j];
+                sum += each;
+                sizes += fabs(each);
+            }
+            assert_near(sum / sizes, 0.0, 1e-3);
+        }
+        const struct carm_estimate *e[] = {&f.bandwidth, &f.peak};
+        for (size_t j = 0; j < 2; j++) {
+            const double se = r.sigma * sqrt(r.cov[j * free_ones + j]);
+            assert_near(e[j]->se / e[j]->value / se, 1.0, 2e-3);
+            assert_near(log(e[j]->value / e[j]->lo) / (r.t * se), 1.0, 2e-3);
+            assert_near(log(e[j]->hi / e[j]->value) / (r.t * se), 1.0, 2e-3);
+        }
+        assert_near(f.correlation, r.cov[1] / sqrt(r.cov[0] * r.cov[free_ones + 1]), 2e-3);
+        assert_near(f.aicc, r.deviance + (rounded ? 8.0 + 40.0 / 24.0 : 6.0 + 24.0 / 25.0), 1e-6);
+        if (rounded) {
+            assert_near(f.p.se / (f.p.value * f.p.value) / (r.sigma * sqrt(r.cov[8])), 1.0, 2e-3);
+            assert_near(rise_at(form, &f, f.p.lo, points, &r) / r.t, 1.0, 2e-3);
+            assert_near(rise_at(form, &f, f.p.hi, points, &r) / r.t, 1.0, 2e-3);
+        }
+    }
+}

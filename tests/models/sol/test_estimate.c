@@ -397,3 +397,92 @@ TEST(worked_example_contradicts_itself)
         assert_int_equal((int64_t)r.models[CARM_SOL_FUSED].cycles, rows[i].fused);
     }
 }
+
+/* The view: names, words, remarks, what works. */
+TEST(views)
+{
+    static const struct {
+        enum carm_sol_bound bound;
+        int level;
+        const char *word;
+    } words[] = {{CARM_SOL_BY_COMPUTE, 0, "compute"}, {CARM_SOL_BY_MEMORY, 0, "memory"},
+                 {CARM_SOL_BY_LEVEL, 1, "L2"},        {CARM_SOL_BY_LEVEL, -1, "storage"},
+                 {CARM_SOL_BY_LEVEL, 2, "storage"},   {CARM_SOL_BY_NOTHING, 0, "nothing"}};
+    struct carm_sol_arch arch = make_arch();
+    assert_null(carm_sol_last_level(&arch));
+    add_level(&arch, "L1", 100, 1.0);
+    add_level(&arch, "L2", 0, 1.0);
+    assert_ptr_equal(carm_sol_last_level(&arch), &arch.levels[0]);
+    arch.levels[1].capacity = 1;
+    assert_ptr_equal(carm_sol_last_level(&arch), &arch.levels[1]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const struct carm_sol_estimate e = {.bound = words[i].bound, .level = words[i].level};
+        assert_string_equal(carm_sol_bound_word(&arch, &e), words[i].word);
+    }
+    const struct carm_sol_estimate none = {.cycles = 0}, two = {.cycles = 2}, six = {.cycles = 6};
+    assert_near(carm_sol_speedup(&six, &two), 3.0, 0.0);
+    assert_near(carm_sol_speedup(&none, &two), 0.0, 0.0);
+    assert_near(carm_sol_speedup(&none, &none), 1.0, 0.0);
+    assert_true(isinf(carm_sol_speedup(&two, &none)));
+    assert_near(carm_sol_flops(&(struct carm_sol_counts){.macs = 3, .other = 4}), 10.0, 0.0);
+    /* each of what an operation does or moves is work */
+    struct carm_sol_counts counts[] = {{.macs = 1}, {.other = 1}, {.unfused = 1}, {.external = 1}};
+    char *ids[] = {(char[]){"one"}, NULL, NULL, NULL};
+    struct carm_sol_analysis analysis = {.layers = counts, .n = 4, .ids = ids};
+    struct carm_sol_result result = {.n = 4, .models = {two}, .cached = {six}};
+    struct carm_sol_view view = {.analysis = &analysis, .result = &result};
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(carm_sol_view_works(&view, i), i < 3);
+    }
+    assert_string_equal(carm_sol_view_layer_name(&view, 0), "one");
+    assert_string_equal(carm_sol_view_layer_name(&view, 1), "");
+    assert_string_equal(carm_sol_view_layer_type(&view, 0), "");
+    analysis.ids = NULL;
+    assert_string_equal(carm_sol_view_layer_name(&view, 0), "");
+    assert_int_equal(carm_sol_view_layers(&view), 0);
+    result.has_layers = true;
+    assert_int_equal(carm_sol_view_layers(&view), 4);
+    assert_near(carm_sol_view_graph(&view, CARM_SOL_UNFUSED)->cycles, 2.0, 0.0);
+    result.has_cached = true;
+    assert_near(carm_sol_view_graph(&view, CARM_SOL_UNFUSED)->cycles, 6.0, 0.0);
+    assert_string_equal(carm_sol_model_name(CARM_SOL_PREFETCHED), "fused_prefetched");
+}
+
+TEST(remarks_of_a_view)
+{
+    char text[256];
+    struct carm_sol_analysis analysis = {.counted_twice = 0};
+    struct carm_sol_graph graph = {.one_sided = 1};
+    struct carm_sol_view view = {.analysis = &analysis, .precision = CARM_SOL_FP16};
+    assert_null(carm_sol_view_remark(&view, 0, text, sizeof text));
+    analysis.counted_twice = 5;
+    assert_non_null(
+        strstr(carm_sol_view_remark(&view, 0, text, sizeof text), "fused_elements was 5 too high"));
+    assert_null(carm_sol_view_remark(&view, 1, text, sizeof text));
+    view.graph = &graph;
+    assert_non_null(strstr(carm_sol_view_remark(&view, 0, text, sizeof text),
+                           "1 connection is named by only one"));
+    assert_null(carm_sol_view_remark(&view, 1, text, sizeof text));
+    /* most tensors are of another type: of two as many, the first */
+    static const struct {
+        enum carm_sol_precision as;
+        uint32_t floats, halves;
+        const char *most; /* NULL = as they are */
+    } cases[] = {{CARM_SOL_FP16, 3, 2,
+                  "most tensors are fp32, but all are taken as fp16; --precision fp32 takes"},
+                 {CARM_SOL_FP16, 3, 3, "most tensors are fp32, "},
+                 {CARM_SOL_FP16, 2, 3, NULL},
+                 {CARM_SOL_FP32, 3, 2, NULL},
+                 {CARM_SOL_TF32, 3, 2, NULL},
+                 {CARM_SOL_TF32, 2, 3, "most tensors are fp16, but all are taken as tf32"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        view.precision = cases[i].as;
+        graph.dtypes[CARM_SOL_FLOAT32] = cases[i].floats;
+        graph.dtypes[CARM_SOL_FLOAT16] = cases[i].halves;
+        const char *first = carm_sol_view_remark(&view, 0, text, sizeof text);
+        assert_non_null(strstr(first, cases[i].most ? cases[i].most : "connection is named"));
+        assert_int_equal(carm_sol_view_remark(&view, 1, text, sizeof text) != NULL,
+                         cases[i].most != NULL);
+        assert_null(carm_sol_view_remark(&view, 2, text, sizeof text));
+    }
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which roofs a point is placed under, and what is said about it: words of the command line, notes, refusals. */
+#include "models/place/placed.h"
+#include "tests/unit.h"
+
+/* L1 1000, L2 500, DRAM 100 byte/s; fma 400 flop/s, with sp twice as much, of bytes 40. */
+static struct carm_memory_roof memory[] = {{.level = "L1", .ldst = "2:1", .bandwidth = 1000},
+                                           {.level = "L2", .ldst = "2:1", .bandwidth = 500},
+                                           {.level = "DRAM", .ldst = "2:1", .bandwidth = 100}};
+static struct carm_compute_roof dp[] = {{.op = "fma", .rate = 400}},
+                                sp[] = {{.op = "fma", .rate = 800}},
+                                bytes[] = {{.op = "add", .rate = 40}};
+#define ROOFS(isa_, precision_, threads_, compute_)                                                \
+    {                                                                                              \
+        .isa = isa_, .precision = precision_, .threads = threads_, .memory = memory, .nmemory = 3, \
+        .compute = compute_, .ncompute = 1, .dram_peak = {                                         \
+            .bandwidth = 200,                                                                      \
+            .code = "A"                                                                            \
+        }                                                                                          \
+    }
+static struct carm_roofs roofs[] = {ROOFS("avx2", "dp", 1, dp), ROOFS("avx2", "sp", 1, sp),
+                                    ROOFS("avx2", "dp", 2, dp), ROOFS("avx2", "int8", 1, bytes)};
+static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}, {.level = "DRAM"}};
+static struct carm_model model = {.config = {.ldst = "2:1", .precision = "dp,sp,int8"},
+                                  .machine = {.hostname = "here.example"},
+                                  .levels = levels,
+                                  .nlevels = 3,
+                                  .roofs = roofs,
+                                  .nroofs = 4};
+
+CLOSED_BY(carm_place_choices_close)
+static struct carm_place_choices *choices_of(struct carm_place_words words)
+{
+    struct carm_place_choices *c = NULL;
+    assert_ok(carm_place_choices_open(&c, &model, &words, &err));
+    return closed_later(by_carm_place_choices_close, c);
+}
+
+TEST(refused_words)
+{
+    static const struct {
+        struct carm_place_words words;
+        int code;
+        const char *says;
+    } cases[] = {
+        {{.isa = "avx2,sse"}, -CARM_EINVAL, "--isa and --threads take one value each"},
+        {{.threads = "1,2"}, -CARM_EINVAL, "--isa and --threads take one value each"},
+        {{.threads = "x"}, -CARM_EINVAL, "--threads needs numbers"},
+        {{.isa = "avx512"},
+         -CARM_ENOTSUP,
+         "the model has avx2 dp with 1 thread, avx2 sp with 1 thread, avx2 dp with 2 threads, avx2 int8 with 1 thread"},
+        {{.threads = "3"}, -CARM_ENOTSUP, "no roofs match"},
+        {{.precision = "sp", .threads = "2"}, -CARM_ENOTSUP, "no roofs match"},
+        {{.balance = "middle"}, -CARM_EINVAL, "--balance is top or bottom, not 'middle'"},
+        {{.metric = ""}, -CARM_EINVAL, "1 to 32 bytes"},
+        {{.metric = "123456789012345678901234567890123"}, -CARM_EINVAL, "1 to 32 bytes"},
+        {{.peak = "1e9"}, -CARM_EINVAL, "--peak needs --metric: the peak of flops is in the model"},
+        {{.metric = "flops", .peak = "1e9"}, -CARM_EINVAL, "the peak of flops is in the model"},
+        {{.precision = "int8", .peak = "1e9"},
+         -CARM_EINVAL,
+         "the peak of integer operations is in the model"},
+        {{.metric = "swaps", .peak = "0"}, -CARM_EINVAL, "not '0'"},
+        {{.metric = "swaps", .peak = "-1"}, -CARM_EINVAL, "not '-1'"},
+        {{.metric = "swaps", .peak = "1e9x"}, -CARM_EINVAL, "not '1e9x'"},
+        {{.metric = "swaps", .peak = "1e999"}, -CARM_EINVAL, "not '1e999'"},
+        {{.metric = "swaps", .peak = "inf"}, -CARM_EINVAL, "not 'inf'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_place_choices *c = (struct carm_place_choices *)&model;
+        assert_refused(carm_place_choices_open(&c, &model, &cases[i].words, &err), cases[i].code,
+                       cases[i].says);
+        assert_null(c);
+    }
+    struct carm_place_choices *c = NULL;
+    const struct carm_model none = {.nroofs = 0};
+    assert_refused(carm_place_choices_open(&c, &none, &(struct carm_place_words){NULL}, &err),
+                   -CARM_ENOTSUP, "the model has no roofs");
+    static const struct {
+        struct carm_place_words words;
+        const char *metric;
+    } metrics[] = {
+        {{NULL}, ""},
+        {{.metric = "flop"}, ""},
+        {{.metric = "12345678901234567890123456789012"}, "12345678901234567890123456789012"},
+        {{.precision = "int8"}, "op"},
+        {{.precision = "sp", .balance = "top"}, ""}};
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        assert_string_equal(carm_place_choices_metric(choices_of(metrics[i].words)),
+                            metrics[i].metric);
+    }
+}
+
+/* Which roofs: by their number in the model. */
+TEST(choices)
+{
+    static const char other_threads[] =
+        "threads not known: placed under the roofs of 1 (--threads N chooses others)";
+    static const char of_two[] =
+        "threads not known: placed under the roofs of 2 (--threads N chooses others)";
+    static const struct {
+        struct carm_place_words words;
+        const char *isa, *precision, *metric;
+        int threads;
+        size_t roofs;
+        const char *note, *set_metric;
+    } cases[] = {
+        {{NULL}, "", "", "", 1, 0, "", ""},
+        {{NULL}, "avx2", "sp", "", 1, 1, "", ""},
+        {{NULL}, "", "", "", 2, 2, "", ""},
+        {{NULL}, "", "dp", "", 0, 2, of_two, ""},
+        {{.threads = "1"}, "", "dp", "", 0, 0, "", ""},
+        {{.threads = "1"}, "", "dp", "", 2, 0, "", ""},
+        {{.precision = "sp"}, "", "dp", "", 1, 1, "", ""},
+        {{NULL}, "", "int8", "op", 1, 3, "", "op"},
+        {{.precision = "int8"}, "", "", "", 1, 3, "", "op"},
+        {{.metric = "swaps", .peak = "8"}, "", "mixed", "", 1, 0, "", "swaps"},
+        {{.metric = "swaps", .peak = "8"}, "", "", "", 0, 2, of_two, "swaps"},
+        {{.precision = "sp"}, "", "", "", 0, 1, other_threads, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_place_choices *c = choices_of(cases[i].words);
+        struct carm_place_choice choice, again;
+        struct carm_point p = carm_point_blank();
+        p.isa = cases[i].isa;
+        p.precision = cases[i].precision;
+        p.metric = cases[i].metric;
+        p.threads = cases[i].threads;
+        carm_place_choose(c, &p, &choice);
+        assert_ptr_equal(choice.set->roofs, &roofs[cases[i].roofs]);
+        assert_string_equal(choice.note, cases[i].note);
+        assert_string_equal(choice.set->metric, cases[i].set_metric);
+        assert_ptr_equal(choice.model, &model);
+        assert_false(*choice.told);
+        /* another kind, then this one again */
+        *choice.told = true;
+        p.threads += 5;
+        carm_place_choose(c, &p, &again);
+        assert_false(*again.told);
+        p.threads -= 5;
+        carm_place_choose(c, &p, &again);
+        assert_ptr_equal(again.set, choice.set);
+        assert_ptr_equal(again.told, choice.told);
+        assert_true(*again.told);
+    }
+}
+
+/* More kinds of points than are kept, in turn: each has its own roofs. */
+TEST(many_kinds)
+{
+    struct carm_place_choices *c = choices_of((struct carm_place_words){NULL});
+    for (int round = 0; round < 3; round++) {
+        for (int k = 0; k < 40; k++) {
+            struct carm_place_choice choice;
+            struct carm_point p = carm_point_blank();
+            p.precision = k % 2 ? "sp" : "dp";
+            p.threads = 1 + k;
+            carm_place_choose(c, &p, &choice);
+            assert_ptr_equal(choice.set->roofs, &roofs[k % 2 ? 1 : k ? 2 : 0]);
+            assert_int_equal(strstr(choice.note, "the model has no roofs for") != NULL,
+                             k % 2 ? k + 1 != 1 : k > 0);
+        }
+    }
+}
+
+/* A balanced mix goes under the balance at the bottom, where the model has measured ceilings. */
+TEST(balance)
+{
+    static struct carm_compute_roof both[] = {
+        {.op = "fma", .rate = 400}, {.op = "mad", .rate = 300}, {.op = "add", .rate = 200}};
+    struct carm_place_choice plain, balanced;
+    struct carm_point p = carm_point_blank(), even = p;
+    even.mix.q[CARM_RUNMIX_ADDS] = even.mix.q[CARM_RUNMIX_MULS] = 1.0;
+    p.threads = even.threads = 1;
+    roofs[0].compute = both;
+    roofs[0].ncompute = 3;
+    for (int i = 0; i < 3; i++) {
+        struct carm_place_choices *c =
+            choices_of((struct carm_place_words){.balance = i == 2 ? "bottom" : NULL});
+        carm_place_choose(c, &p, &plain);
+        carm_place_choose(c, &even, &balanced);
+        assert_ptr_equal(plain.set, balanced.set);
+    }
+    roofs[0].compute = dp;
+    roofs[0].ncompute = 1;
+    assert_false(carm_place_has_ceilings(&model));
+    roofs[3].nceilings = 1;
+    assert_true(carm_place_has_ceilings(&model));
+    roofs[3].nceilings = 0;
+}
+
+static struct carm_placed placed;
+
+static const struct carm_placed *fill_with(struct carm_place_choices *c, const struct carm_point *p,
+                                           const char *unplaced, const char *host)
+{
+    struct carm_place_choice choice;
+    carm_place_choose(c, p, &choice);
+    memset(&placed, 0x5a, sizeof placed);
+    carm_placed_fill(&placed, p, &choice, unplaced, host);
+    return &placed;
+}
+
+/* 45 flops, 450 bytes, 160 from memory and 225 from L2, in a second: 0.45 of L1's roof, 0.8 of memory's peak. */
+TEST(places_of_a_point)
+{
+    struct carm_place_choices *c = choices_of((struct carm_place_words){NULL});
+    struct carm_point p = carm_point_blank();
+    p.flops = 45;
+    p.bytes = 450;
+    p.dram_bytes = 160;
+    p.level_bytes[0] = 225;
+    p.seconds = 1.0;
+    p.threads = 1;
+    const struct carm_placed *d = fill_with(c, &p, NULL, "");
+    assert_true(d->has[0] && d->has[1] && d->has_levels && !d->has_own[0] && !d->has_runtime &&
+                d->fresh);
+    assert_ptr_equal(d->point, &p);
+    assert_ptr_equal(d->roofs, &roofs[0]);
+    assert_int_equal(d->rows, 1);
+    assert_near(d->imbalance, 0.0, 0.0);
+    assert_true(!d->view && !d->whole && !d->unplaced);
+    assert_near(d->place[0].share, 0.45, 1e-9);
+    assert_near(d->place[1].share, 0.8, 1e-9);
+    assert_near(d->levels.at[0].share, 0.45, 1e-9);
+    assert_near(carm_placed_explains(d), 0.8, 1e-9);
+    p.level_bytes[0] = 0.0; /* nothing of the levels between */
+    d = fill_with(c, &p, NULL, "");
+    assert_false(d->has_levels || d->fresh);
+    p.level_bytes[1] = 200;
+    assert_true(fill_with(c, &p, NULL, "")->has_levels);
+    /* a program that waits has the rates of the time on processors */
+    p.task_seconds = 0.5;
+    assert_near(fill_with(c, &p, NULL, "")->place[0].performance, 90.0, 1e-9);
+    p.seconds = 0.01; /* beyond all roofs */
+    assert_near(carm_placed_explains(fill_with(c, &p, NULL, "")), 1.0, 0.0);
+    p.dram_bytes = p.bytes = CARM_POINT_UNKNOWN;
+    d = fill_with(c, &p, NULL, "");
+    assert_false(d->has[0] || d->has[1]);
+    assert_string_equal(d->why[0].text, "its bytes were not counted");
+    assert_string_equal(d->why[1].text, "its DRAM bytes were not counted");
+    d = fill_with(c, &p, "no reason", "");
+    assert_string_equal(d->unplaced, "no reason");
+    assert_string_equal(d->notes[0], "");
+    assert_false(d->fresh || d->has_levels || d->has[0]);
+    assert_near(carm_placed_explains(d), 0.0, 0.0);
+}
+
+/* Intervals of flops and bytes; a loop of 30 flops by additions, whose own roof is at 0.5 of the peak of fma. */
+TEST(intervals)
+{
+    struct carm_place_choices *c = choices_of((struct carm_place_words){NULL});
+    struct carm_point p = carm_point_blank();
+    p.flops = 40;
+    p.bytes = p.dram_bytes = 400;
+    p.seconds = 1.0;
+    p.threads = 1;
+    p.flops_low = 30;
+    p.flops_high = 50;
+    p.bytes_low = 200;
+    p.bytes_high = 500;
+    p.level_low[2] = 100;
+    p.level_high[2] = 800;
+    const struct carm_placed *d = fill_with(c, &p, NULL, "elsewhere");
+    assert_near(d->place[0].intensity_low, 30.0 / 500, 1e-9);
+    assert_near(d->place[0].intensity_high, 50.0 / 200, 1e-9);
+    assert_near(d->place[1].intensity_low, 30.0 / 800, 1e-9);
+    assert_near(d->place[1].intensity_high, 50.0 / 100, 1e-9);
+    assert_string_equal(d->notes[1], "elsewhere");
+}
+
+/* Operations of another metric in place of flops. */
+TEST(counted_operations)
+{
+    struct carm_place_choice choice;
+    struct carm_point p = carm_point_blank(), counted;
+    p.flops = 5;
+    p.flops_low = 4;
+    p.flops_high = 6;
+    p.seconds = 1.0;
+    carm_place_choose(choices_of((struct carm_place_words){NULL}), &p, &choice);
+    assert_null(carm_placed_count(&counted, &p, &choice));
+    assert_near(counted.flops_low, 4.0, 0.0);
+    carm_place_choose(choices_of((struct carm_place_words){.metric = "swaps", .peak = "8"}), &p,
+                      &choice);
+    assert_string_equal(carm_placed_count(&counted, &p, &choice), "its operations are flops");
+    p.metric = "swaps";
+    p.operations = 7;
+    assert_null(carm_placed_count(&counted, &p, &choice));
+    assert_near(counted.flops, 7.0, 0.0);
+    assert_near(counted.flops_low, CARM_POINT_UNKNOWN, 0.0);
+    assert_near(counted.flops_high, CARM_POINT_UNKNOWN, 0.0);
+}
+
+TEST(hosts)
+{
+    static const struct {
+        const char *point, *model;
+        bool other;
+    } cases[] = {{"here", "here.example", false},
+                 {"here.example", "here", false},
+                 {"there", "here.example", true},
+                 {"", "here.example", false},
+                 {"there", "", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_point p = carm_point_blank();
+        struct carm_model m = {.nroofs = 0};
+        char note[200] = "x";
+        p.host = cases[i].point;
+        (void)snprintf(m.machine.hostname, sizeof m.machine.hostname, "%s", cases[i].model);
+        assert_int_equal(carm_place_other_host(&p, &m, note, sizeof note), cases[i].other);
+        assert_string_equal(note, cases[i].other
+                                      ? "it was measured on there, but the model is of here.example"
+                                      : "");
+    }
+}
+
+TEST(notes)
+{
+    static const struct {
+        const char *note, *counted_by;
+        double share, task_seconds, samples, time_share, performance, intensity;
+        bool fresh, unplaced;
+        const char *text;
+    } cases[] = {
+        {"", "pmu", -1, -1, -1, -1, 0.5, 1, true, false, "roofs; host"},
+        {"", "pmu", -1, -1, -1, -1, 0.5, 1, false, false, "host"},
+        {"own", "pmu", 0.9995, -1, -1, -1, 0.5, 1, false, false, "own; host"},
+        {"", "pmu", 0.5, -1, -1, -1, 0.5, 1, false, false,
+         "scaled: 50% of its time or calls was counted; host"},
+        {"", "pmu", 0.9994, -1, -1, -1, 0.5, 1, false, true,
+         "scaled: 99.9% of its time or calls was counted; host"},
+        {"", "pmu", -1, 1.7, -1, -1, 0.5, 1, false, false,
+         "it waits: on CPUs for 1.7 s of 2 s, and rates are over these; host"},
+        {"", "pmu", -1, 1.7, -1, -1, 0.5, 1, false, true, "host"},
+        {"host", "pmu", -1, -1, -1, -1, 0.5, 1, true, false,
+         "host; roofs"}, /* a row that has the note already */
+        /* 100 samples: 1 and 2 x 10 of 100; of 36% of the time 2 x 8; 420: 1 and 2 x 20.5 of 420 */
+        {"", "pmu", -1, -1, 100, -1, 0.5, 1, false, false,
+         "its time comes from 100 samples, so it can be off by 21%: run longer, or carm run --repeat; host"},
+        {"", "pmu", -1, -1, 100, 0.36, 0.5, 1, false, false,
+         "its time comes from 100 samples, so it can be off by 17%: run longer, or carm run --repeat; host"},
+        {"", "pmu", -1, -1, 1, 0.0, 0.5, 1, false, false,
+         "its time comes from 1 sample, so it can be off by 300%: run longer, or carm run --repeat; host"},
+        {"", "pmu", -1, -1, 440, 0.0, 0.5, 1, false, false, "host"},
+        {"", "pmu", -1, -1, 100, 0.36, 0.5, 1, false, true, "host"},
+        {"", "", -1, -1, -1, -1, 1.1e-6, 1, false, false, "host"},
+        {"", "", -1, -1, -1, -1, 0.9e-6, 1, false, false, "odd; host"},
+        {"", "", -1, -1, -1, -1, 0.9e3, 1, false, false, "host"},
+        {"", "", -1, -1, -1, -1, 1.1e3, 1, false, false, "odd; host"},
+        {"", "", -1, -1, -1, -1, 0.5, 0.9e-8, false, false, "odd; host"},
+        {"", "", -1, -1, -1, -1, 0.5, 1.1e-8, false, false, "host"},
+        {"", "", -1, -1, -1, -1, 0.5, 1.1e6, false, false, "odd; host"},
+        {"", "", -1, -1, -1, -1, 0.5, INFINITY, false, false, "host"},
+        {"", "pmu", -1, -1, -1, -1, 1.1e3, 1, false, false, "host"},
+    };
+    static const char odd[] =
+        "beyond any machine: are these flops, bytes and seconds, not Gflop, GB or ms?";
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const size_t k = i / 2;
+        struct carm_point p = carm_point_blank();
+        char text[1024];
+        p.note = cases[k].note;
+        p.counted_by = cases[k].counted_by;
+        p.share = cases[k].share;
+        p.threads = 1;
+        p.seconds = 2.0;
+        p.task_seconds = cases[k].task_seconds;
+        p.samples = cases[k].samples;
+        p.time_share = cases[k].time_share;
+        struct carm_placed d = {.point = &p,
+                                .unplaced = cases[k].unplaced ? "why" : NULL,
+                                .notes = {"roofs", "host", "", ""},
+                                .fresh = cases[k].fresh};
+        d.has[i % 2] = true;
+        d.place[i % 2].share = cases[k].performance;
+        d.place[i % 2].intensity = cases[k].intensity;
+        char wanted[1024];
+        (void)snprintf(wanted, sizeof wanted, "%s%s",
+                       strncmp(cases[k].text, "odd", 3) == 0 ? odd : "",
+                       cases[k].text + (strncmp(cases[k].text, "odd", 3) == 0 ? 3 : 0));
+        assert_string_equal(carm_place_notes(text, sizeof text, &d, true), wanted);
+        d.fresh = false;
+        d.notes[3] = "last";
+        assert_non_null(strstr(carm_place_notes(text, sizeof text, &d, false), "roofs"));
+        assert_non_null(strstr(text, "last"));
+    }
+}

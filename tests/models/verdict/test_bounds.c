@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All bounds of an iteration, with their origins: rates are round, and the clock is 1 GHz, so that ns are cycles. */
+#include "models/latency.h"
+#include "models/verdict/bounds.h"
+#include "tests/unit.h"
+
+static const struct carm_microarchitecture theory = {
+    .issue = 4.0,
+    .reorder = 100,
+    .vector_queue = 50,
+    .widths = {{.loads = 2, .stores = 1, .accesses = 4},
+               {.loads = 2, .stores = 1, .accesses = 4},
+               {.loads = 2, .stores = 1, .accesses = 2},
+               {.loads = 1, .stores = 0.5, .accesses = 1}},
+    .core = {{"add", "scalar", "dp", 3, 0.5},
+             {"mul", "", "", 4, 0.25},
+             {"div", "scalar", "dp", 13, 4},
+             {"int-add", "", "", 1, 0.25},
+             {"int-mul", "", "", 3, 1},
+             {"int-div", "", "", 20, 10},
+             {"branch-taken", "", "", 0, 2},
+             {"branch-mispredicted", "", "", 16, 0},
+             {"forward-straddling", "", "", 19, 0},
+             {"logic", "", "", 1, 0.5},
+             {"shuffle", "", "", 1, 1}},
+    .ncore = 11};
+/* add and issue are measured, and a conversion there and back; a division by the model is of no time */
+static struct carm_core_figure core[] = {
+    {.kind = CARM_CORE_FP_ADD, .isa = "avx2", .precision = "dp", .throughput = 0.4},
+    {.kind = CARM_CORE_ISSUE, .throughput = 0.2},
+    {.kind = CARM_CORE_CONVERT_INT, .throughput = 3.0, .latency = 8.0},
+    {.kind = CARM_CORE_LOCK_ADD, .latency = 18.0},
+    {.kind = CARM_CORE_LINE_SPLIT, .isa = "avx2", .precision = "dp", .throughput = 2.0},
+    {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "avx2", .precision = "dp", .throughput = 5.0},
+    {.kind = CARM_CORE_ALIAS_4K, .throughput = 6.0},
+    {.kind = CARM_CORE_INDIRECT_MISPREDICTED, .latency = 20.0}};
+/* bandwidths in byte/s: L2 1:0 64, 0:1 16; DRAM 1:0 8, 1:1 6, update 5 */
+static struct carm_memory_roof memory[] = {{.level = "L1", .ldst = "1:0", .bytes_per_cycle = 64.0},
+                                           {.level = "L1", .ldst = "0:1", .bytes_per_cycle = 8.0},
+                                           {.level = "L2", .ldst = "1:0", .bandwidth = 64e9},
+                                           {.level = "L2", .ldst = "0:1", .bandwidth = 16e9},
+                                           {.level = "L3", .ldst = "1:0", .bandwidth = 32e9},
+                                           {.level = "DRAM", .ldst = "1:0", .bandwidth = 8e9},
+                                           {.level = "DRAM", .ldst = "1:1", .bandwidth = 6e9},
+                                           {.level = "DRAM", .ldst = "update", .bandwidth = 5e9},
+                                           {.level = "DRAM", .ldst = "odd", .bandwidth = 99e9}};
+static struct carm_compute_roof mixed[] = {
+    {.op = "mad", .rate = 3.0}, {.op = "add", .rate = 2.0}, {.op = "mul", .rate = 2.0}};
+static struct carm_roofs roofs[] = {
+    {.isa = "avx2",
+     .precision = "dp",
+     .threads = 2,
+     .memory = memory,
+     .nmemory = 9,
+     .compute = mixed,
+     .ncompute = 3},
+    {.isa = "avx2", .precision = "sp", .threads = 1, .memory = memory, .nmemory = 2}};
+static const struct carm_model model = {.core = core, .ncore = 8, .roofs = roofs, .nroofs = 2};
+
+/* "limit cycles flags: origin", a line for each bound, from the largest. */
+static const char *told(const struct carm_bounds *b)
+{
+    static char text[4096];
+    text[0] = '\0';
+    for (size_t i = 0; i < b->n; i++) {
+        const struct carm_lower_bound *l = &b->of[i];
+        const struct {
+            bool is;
+            const char *word;
+        } flags[] = {
+            {l->estimate, " estimate"}, {l->at_most, " at-most"},   {l->small_pages, " small"},
+            {l->aliased, " aliased"},   {l->apart, " apart"},       {l->saturated, " saturated"},
+            {l->locked, " locked"},     {l->indirect, " indirect"}, {l->offset, " offset"},
+            {l->unrolls, " unrolls"},   {l->refuted, " refuted"}};
+        size_t used = strlen(text);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %.5g",
+                                 carm_limit_name(l->limit), 1e9 * l->seconds);
+        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s",
+                                     flags[k].is ? flags[k].word : "");
+        }
+        (void)snprintf(text + used, sizeof text - used, ": %s\n", l->origin);
+    }
+    return text;
+}
+
+#define PUBLISHED "published for the microarchitecture\n"
+#define MEASURED  "measured\n"
+
+static const struct carm_bounds_unit units[] = {
+    {CARM_CORE_FP_ADD, "avx2", "dp", 4},   {CARM_CORE_FP_MUL, "avx2", "dp", 4},
+    {CARM_CORE_FP_ADD, "scalar", "dp", 2}, /* 1.6, 1, 1 cycles */
+    {CARM_CORE_FP_DIV, "scalar", "dp", 3}, {CARM_CORE_INT_DIV, "", "int64", 2}, /* 12, 20 */
+    {CARM_CORE_CONVERT_INT, "", "", 2},    {CARM_CORE_FP_LOGIC, "", "", 4},     /* 3, 2 */
+    {CARM_CORE_INT_ADD, "", "int64", 6},   {CARM_CORE_INT_MUL, "", "int64", 2}, /* 1.5, 2 */
+    {CARM_CORE_FP_MAX, "sse", "dp", 100},                                       /* not known */
+};
+
+TEST(units_and_issue)
+{
+    static const struct {
+        struct carm_bounds_input in;
+        const char *told;
+    } cases[] = {
+        {{.rates = {&model, &theory, 0, 0}, .clock_hz = 1e9, .units = units, .nunits = 2},
+         "fp 1.6: 4 additions and 4 multiplications or FMAs, 1.6 cycles of their units: " PUBLISHED},
+        {{.rates = {&model, &theory, 0, 0}, .clock_hz = 1e9, .units = units, .nunits = 1},
+         "fp 1.6: 4 additions and 0 multiplications or FMAs, 1.6 cycles of their units: " MEASURED},
+        /* mad in 1/3, additions and multiplications apart in 1/2 each: both together in 2/3 of both */
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .units = units,
+          .nunits = 2,
+          .roofs = roofs},
+         "fp 1.7333: 4 additions and 4 multiplications or FMAs, 1.73 cycles of their units: " PUBLISHED},
+        {{.rates = {&model, &theory, 0, 0}, .clock_hz = 2e9, .units = units, .nunits = 10},
+         "divider 10: 2 integer divisions, 20 cycles of the divider: " PUBLISHED
+         "divider 6: 3 divisions and square roots, 12 cycles of the divider: " PUBLISHED
+         "fp 1.5: 3 cycles of the unit for convert-int: " PUBLISHED
+         "fp 1.3: 6 additions and 4 multiplications or FMAs, 2.6 cycles of their units: " PUBLISHED
+         "integer 1: 8 integer instructions, 2 cycles of their units: " PUBLISHED},
+        {{.rates = {&model, &theory, 0, 0}, .clock_hz = 1e9, .units = units + 5, .nunits = 1},
+         "fp 3: 3 cycles of the unit for convert-int: " MEASURED},
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .units = units + 7, .nunits = 1},
+         "integer 1.5: 6 integer instructions, 1.5 cycles of their units: " PUBLISHED},
+        {{.rates = {NULL, NULL, 0, 0},
+          .clock_hz = 1e9,
+          .units = units,
+          .nunits = 10,
+          .slots = 9,
+          .taken = 9},
+         ""},
+        {{.rates = {&model, &theory, 0, 0}, .units = units, .nunits = 10}, ""}, /* no clock */
+        {{.rates = {&model, &theory, 0, 0}, .clock_hz = 1e9, .slots = 10, .taken = 2},
+         "issue 4 unrolls: 2 taken branches of 2 cycles: " PUBLISHED
+         "issue 2: 10 instructions at 5 in a cycle: " MEASURED},
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .slots = 10},
+         "issue 2.5: 10 instructions at 4 in a cycle: " PUBLISHED},
+        /* chains */
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .chain_cycles = 8,
+          .forward_cycles = 4,
+          .chain = "3 of add",
+          .locked = 2,
+          .straddles = 3},
+         "forwarding 57 estimate: 3 loads of bytes of two stores, 19 cycles each: " PUBLISHED
+         "chain 36 locked: 2 instructions with a lock, one after the other, 18 cycles each: " MEASURED
+         "chain 8: 8 cycles from one iteration to the next: 3 of add\n"},
+        {{.rates = {NULL, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .chain_cycles = 8,
+          .forward_cycles = 4.1,
+          .counter = true},
+         "forwarding 8 unrolls: 8 cycles from one iteration to the next: \n"},
+        {{.rates = {NULL, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .chain_cycles = 5,
+          .window_cycles = 5.09,
+          .missing_cycles = 5,
+          .window_missing_cycles = 5.19},
+         "chain 5: 5 cycles from one iteration to the next: \n"},
+        {{.rates = {NULL, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .chain_cycles = 5,
+          .window_cycles = 5.2,
+          .missing_cycles = 6,
+          .window_missing_cycles = 7,
+          .border_cycles = 9},
+         "latency 9 estimate at-most: a chain of loads, each with the address of the next: 6 to 9 cycles, as its data is about as large as a cache "
+         "that others may share\n"
+         "latency 7: 7 cycles by simulated misses at scattered addresses and their latencies, as many at a time as 100 instructions in flight have\n"
+         "latency 6: a chain of loads, each with the address of the next: 6 cycles by the simulated misses and their latencies\n"
+         "chain 5.2: 5.2 cycles by dependences within iterations, of which a window of 100 instructions (50 waiting on vectors) overlaps a few\n"
+         "chain 5: 5 cycles from one iteration to the next: \n"},
+        /* branches: 16 cycles, and 20 of an indirect jump, and those until the outcome */
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .mispredicted = 0.5,
+          .astray = 0.25,
+          .resolve_cycles = 7,
+          .resolve_missing = 4},
+         "branches 16.5 estimate: 0.5 mispredictions if outcomes are independent, 25 cycles each (7 until the condition is known, and 8 by its "
+         "misses): " PUBLISHED},
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .mispredicted = 0.5,
+          .astray = 0.3,
+          .resolve_missing = 9.3},
+         "branches 18.5 estimate at-most indirect: 0.5 mispredictions if outcomes are independent, 18.4 cycles each (0 until the condition is known, "
+         "and 18.6 by its misses): " PUBLISHED},
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .mispredicted = 0.5, .astray = 0.5},
+         "branches 8 estimate: 0.5 mispredictions if outcomes are independent, 16 cycles each (0 until the condition is known, and 0 by its "
+         "misses): " PUBLISHED},
+        /* what else waits */
+        {{.rates = {NULL, NULL, 0, 0},
+          .clock_hz = 1e9,
+          .contended = 2,
+          .transfer_seconds = 50e-9,
+          .locked = 0.9,
+          .gathered = 8,
+          .gather_seconds = 2e-9},
+         "latency 100 estimate at-most apart: 2 accesses to lines that other threads write, which may wait 50 ns for the other core: " MEASURED
+         "loads 16: 8 elements of gathers, 2 ns each in L1: " MEASURED},
+        {{.rates = {NULL, NULL, 0, 0},
+          .clock_hz = 1e9,
+          .contended = 2,
+          .transfer_seconds = 50e-9,
+          .locked = 1.0},
+         "latency 100 estimate at-most locked: 2 accesses to lines that other threads write, which may wait 50 ns for the other core: " MEASURED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_bounds b;
+        carm_bounds_find(&cases[i].in, &b);
+        assert_string_equal(told(&b), cases[i].told);
+    }
+    struct carm_microarchitecture lines = theory;
+    struct carm_bounds_input in = {
+        .rates = {NULL, &lines, 0, 0}, .clock_hz = 1e9, .taken = 1, .fetched = 3};
+    struct carm_bounds b;
+    lines.code_line = 64;
+    carm_bounds_find(&in, &b);
+    assert_string_equal(
+        told(&b),
+        "issue 3 unrolls: 3 lines of code of 64 bytes entered, one in a cycle: measured on the microarchitecture\n"
+        "issue 2 unrolls: 1 taken branches of 2 cycles: " PUBLISHED);
+    in.fetched = 1;
+    carm_bounds_find(&in, &b);
+    assert_int_equal(b.n, 1);
+}
+
+/* Widths: general registers, scalar, sse, avx2, avx512. By the model's roofs avx2 loads 2 and stores 1/4 in a cycle. */
+TEST(ports)
+{
+    static const struct {
+        struct carm_bounds_input in;
+        const char *told;
+    } cases[] = {
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .loads = {2, 4, 0, 6, 2}},
+         "loads 8: 14 loads, 0 of them across two lines, 8 cycles of the load ports: " PUBLISHED},
+        {{.rates = {NULL, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .loads = {0, 0, 0, 2, 0},
+          .stores = {0, 0, 0, 1, 0}},
+         "l1 1.5: 2 loads and 1 stores, 1.5 cycles of address generation: " PUBLISHED
+         "loads 1: 2 loads, 0 of them across two lines, 1 cycles of the load ports: " PUBLISHED
+         "stores 1: 1 stores, 0 of them across two lines, 1 cycles of the store ports: " PUBLISHED},
+        {{.rates = {NULL, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .loads = {0, 2, 0, 0, 0},
+          .stores = {3, 0, 1, 0, 1}},
+         "stores 6: 5 stores, 0 of them across two lines, 6 cycles of the store ports: " PUBLISHED
+         "loads 1: 2 loads, 0 of them across two lines, 1 cycles of the load ports: " PUBLISHED},
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .loads = {0, 0, 0, 4, 0},
+          .stores = {0, 0, 0, 1, 0}},
+         "stores 4: 1 stores, 0 of them across two lines, 4 cycles of the store ports: " MEASURED
+         "loads 2: 4 loads, 0 of them across two lines, 2 cycles of the load ports: " MEASURED},
+        {{.rates = {&model, &theory, 0, 0}, .clock_hz = 1e9, .loads = {1, 0, 0, 4, 0}},
+         "loads 2.5: 5 loads, 0 of them across two lines, 2.5 cycles of the load ports: " PUBLISHED},
+        /* an avx2 load across two lines takes 2 cycles in place of 1/2, another twice as long; a store 5 in place of 4, or as long */
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .loads = {2, 0, 0, 4, 0},
+          .split_loads = {1, 0, 0, 2, 0}},
+         "loads 6.5: 6 loads, 3 of them across two lines, 6.5 cycles of the load ports: " PUBLISHED},
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .stores = {1, 0, 0, 2, 0},
+          .split_stores = {1, 0, 0, 1, 0}},
+         "stores 10: 3 stores, 1 of them across two lines, 10 cycles of the store ports: " PUBLISHED},
+        /* half of the loads behind stores of another page */
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .loads = {0, 0, 0, 4, 0},
+          .behind = {0, 0, 0, 2, 0}},
+         "forwarding 12 estimate offset: 2 loads behind stores a multiple of 4096 bytes apart, 12 cycles with the stores: " MEASURED
+         "loads 2: 4 loads, 0 of them across two lines, 2 cycles of the load ports: " MEASURED},
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .loads = {0, 0, 0, 4, 0},
+          .behind = {0, 0, 0, 1.9, 0}},
+         "loads 2: 4 loads, 0 of them across two lines, 2 cycles of the load ports: " MEASURED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_bounds b;
+        carm_bounds_find(&cases[i].in, &b);
+        assert_string_equal(told(&b), cases[i].told);
+    }
+}
+
+/* Seconds of a byte at a written share, between the mixes that were measured. Two threads share a roof. */
+TEST(bandwidths)
+{
+    static const struct {
+        double written, bytes[3];
+        bool victims;
+        const char *told;
+    } cases[] = {
+        /* L2 1:0 64 GB/s, 0:1 32 as two bytes cross for one: half of both at 0.25 */
+        {0.0,
+         {64, 0, 0},
+         false,
+         "l2 2: 64 bytes, simulated, at 32 GB/s of L2 for a mix with 0% written: " MEASURED},
+        {0.25,
+         {64, 0, 0},
+         false,
+         "l2 3: 64 bytes, simulated, at 21.33 GB/s of L2 for a mix with 25% written: " MEASURED},
+        {0.5,
+         {64, 0, 0},
+         false,
+         "l2 4: 64 bytes, simulated, at 16 GB/s of L2 for a mix with 50% written: " MEASURED},
+        /* L3 has loads alone; as a cache of victims each line that comes sends one */
+        {0.5,
+         {0, 64, 0},
+         false,
+         "l3 4: 64 bytes, simulated, at 16 GB/s of L3 for a mix with 50% written: " MEASURED},
+        {0.5,
+         {0, 64, 0},
+         true,
+         "l3 2: 64 bytes, simulated, at 32 GB/s of L3 for a mix with 50% written: " MEASURED},
+        /* DRAM 1:1 9 GB/s at 1/3, 1:0 8 at 0, update 5 at 1/2 */
+        {0.0,
+         {0, 0, 72},
+         true,
+         "dram 18: 72 bytes, simulated, at 4 GB/s of DRAM for a mix with 0% written: " MEASURED},
+        {1.0 / 3.0,
+         {0, 0, 72},
+         false,
+         "dram 16: 72 bytes, simulated, at 4.5 GB/s of DRAM for a mix with 33% written: " MEASURED},
+        {5.0 / 12.0,
+         {0, 0, 90},
+         false,
+         "dram 28: 90 bytes, simulated, at 3.214 GB/s of DRAM for a mix with 42% written: " MEASURED},
+        {1.0 / 6.0,
+         {0, 0, 72},
+         false,
+         "dram 17: 72 bytes, simulated, at 4.235 GB/s of DRAM for a mix with 17% written: " MEASURED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_bounds b;
+        struct carm_bounds_input in = {.rates = {&model, NULL, 0, 0},
+                                       .clock_hz = 1e9,
+                                       .roofs = roofs,
+                                       .written = cases[i].written,
+                                       .victims = cases[i].victims};
+        memcpy(in.bytes, cases[i].bytes, sizeof in.bytes);
+        carm_bounds_find(&in, &b);
+        assert_string_equal(told(&b), cases[i].told);
+    }
+    /* by the faster roofs of as many threads; others do not count */
+    static struct carm_memory_roof fast = {.level = "DRAM", .ldst = "1:0", .bandwidth = 16e9};
+    struct carm_roofs three[] = {roofs[0],
+                                 {.isa = "sse", .threads = 2, .memory = &fast, .nmemory = 1},
+                                 {.isa = "sse", .threads = 1, .memory = &fast, .nmemory = 1}};
+    const struct carm_model wide = {.roofs = three, .nroofs = 3};
+    struct carm_bounds_input in = {
+        .rates = {&wide, NULL, 0, 0}, .clock_hz = 1e9, .roofs = &three[0], .bytes = {0, 0, 64}};
+    struct carm_bounds b;
+    carm_bounds_find(&in, &b);
+    assert_near(1e9 * b.of[0].seconds, 8.0, 1e-9);
+    in.roofs = NULL;
+    carm_bounds_find(&in, &b);
+    assert_int_equal(b.n, 0);
+}
+
+/* The widest vectors of the model have 32 bytes. */
+TEST(widening)
+{
+    static const struct {
+        struct carm_bounds_unit units[2];
+        size_t n;
+        double times;
+    } cases[] = {{{{CARM_CORE_FP_ADD, "scalar", "dp", 2}}, 1, 4.0},
+                 {{{CARM_CORE_FP_ADD, "scalar", "sp", 2}}, 1, 8.0},
+                 {{{CARM_CORE_FP_ADD, "sse", "sp", 2}}, 1, 2.0},
+                 {{{CARM_CORE_FP_ADD, "avx", "dp", 2}}, 1, 1.0},
+                 {{{CARM_CORE_FP_ADD, "avx512", "dp", 2}}, 1, 1.0},
+                 {{{CARM_CORE_FP_ADD, "scalar", "dp", 1}, {CARM_CORE_FP_MUL, "avx2", "dp", 3}},
+                  2,
+                  32.0 * 4 / (8 + 96)},
+                 {{{CARM_CORE_INT_ADD, "", "int64", 9}, {CARM_CORE_FP_ADD, "", "", 9}}, 2, 0.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_bounds_input in = {
+            .rates.model = &model, .units = cases[i].units, .nunits = cases[i].n};
+        assert_near(carm_bounds_widening(&in), cases[i].times, 1e-9);
+        in.rates.model = NULL;
+        assert_near(carm_bounds_widening(&in), 0.0, 0.0);
+    }
+}
+
+/* From the largest, the earlier one first of two equal ones; nothing of no time; no more than there is room for. */
+TEST(order)
+{
+    struct carm_bounds b = {.n = 0};
+    assert_null(carm_bounds_add(&b, CARM_LIMIT_FP, 0.0, false, "x"));
+    assert_null(carm_bounds_add(&b, CARM_LIMIT_FP, NAN, false, "x"));
+    assert_null(carm_bounds_add(&b, CARM_LIMIT_FP, INFINITY, false, "x"));
+    (void)carm_bounds_add(&b, CARM_LIMIT_FP, 2e-9, false, "a %d", 1);
+    (void)carm_bounds_add(&b, CARM_LIMIT_L1, 3e-9, true, "b");
+    (void)carm_bounds_add(&b, CARM_LIMIT_L2, 2e-9, false, "c");
+    assert_string_equal(told(&b), "l1 3 estimate: b\nfp 2: a 1\nl2 2: c\n");
+    assert_string_equal(b.of[1].form, "a %d");
+    while (b.n < CARM_BOUNDS_MAX) {
+        assert_non_null(carm_bounds_add(&b, CARM_LIMIT_L2, 1e-9, false, "x"));
+    }
+    assert_null(carm_bounds_add(&b, CARM_LIMIT_L2, 9e-9, false, "x"));
+    static const enum carm_limit of_memory[] = {CARM_LIMIT_L2, CARM_LIMIT_L3, CARM_LIMIT_DRAM,
+                                                CARM_LIMIT_LATENCY, CARM_LIMIT_TLB};
+    for (int k = 0, n = 0; k < CARM_LIMITS; k++) {
+        const bool is = n < 5 && of_memory[n] == (enum carm_limit)k;
+        assert_int_equal(carm_limit_is_memory((enum carm_limit)k), is);
+        n += is;
+    }
+}
