@@ -15,13 +15,13 @@
 enum {
     SEARCH_REPS = 3000, /* repetitions of the search before a roof, for the progress line */
     FINALISTS = 3,
-    FINALISTS_BESIDE = 2, /* of an ISA beside the widest */
+    FINALISTS_BESIDE = 2, /* of an ISA beside the widest, and of a shared level's other mixes */
     FIRST_CUT = 3,        /* rounds after which hopeless finalists go ... */
     LAST_CUT = 5,         /* ... and after which only one is left */
     FEWEST = 4,           /* rounds that run even after the deadline of the rounds */
     MORE = 3,             /* most rounds of a point, in multiples of the planned rounds ... */
     MORE_SHARED = 2,      /* ... and of shared resources, whose state outlasts a build */
-    BARREN = 8,           /* repeated rounds without effect after which a roof gets no more */
+    BARREN = 5,           /* repeated rounds without effect after which a roof gets no more */
     CLOCKS = 4096,        /* rounds that tell whether the core clock wanders */
     PROMPT = 2,           /* repeated rounds of the roofs that a plot shows, per repeated round of
                            * the others */
@@ -31,6 +31,10 @@ enum {
  * within round_margin of the best finalist. A core's own rates repeat within 1% in rounds; a
  * search's runs are shorter. */
 static const double final_margin = 0.04;
+/* Of operations, one code for each number of chains is a finalist: loops of other lengths are alike, and in a bad moment
+ * two loops of mad with 14 chains left out the one with 12, which is 5% faster in rounds. Codes of one instruction differ
+ * in the number of chains alone, and their fastest runs by 0.1%: one of those that are as fast is enough. */
+static const double equal_margin = 0.003;
 static const double round_margin = 0.01;
 /* A code of the model before stays unless another code is better by more, since its rounds would
  * be lost. Equal codes differ by as much (code_floor). */
@@ -149,12 +153,28 @@ static int announce(const struct carm_build_roof *r, const char *doing, struct c
     return carm_observer_check(r->set->build->observer, err);
 }
 
+/* Whether the roof gets fewer finalists: of an ISA or precision beside the leading ones, or another mix of a level
+ * that threads share, since plots show the first mix. */
+static bool is_brief(const struct carm_build_roof *r)
+{
+    return is_beside(r) || (!is_main(r) && !is_private(r));
+}
+
+/* Whether a code may be left out for a better finalist. */
+static bool is_alike(const struct carm_build_roof *r, const struct carm_code *code, double rate,
+                     const struct carm_code *finalist, double better)
+{
+    return !r->memory && (code->spec.chains == finalist->spec.chains ||
+                          (carm_ops[r->op].nturns == 1 && rate >= (1.0 - equal_margin) * better));
+}
+
 /* The best candidates by short measurements, best first; the first candidate when there was no
  * time for a measurement. returns their number */
-static size_t choose_finalists(const struct carm_build_roof *r, const double *rates, size_t n,
+static size_t choose_finalists(const struct carm_build_roof *r,
+                               const struct carm_code *const *codes, const double *rates, size_t n,
                                size_t order[FINALISTS])
 {
-    const size_t most = is_beside(r) ? FINALISTS_BESIDE : FINALISTS;
+    const size_t most = is_brief(r) ? FINALISTS_BESIDE : FINALISTS;
     size_t sorted[CARM_CANDIDATES_MAX];
     size_t found = 0;
     gsl_sort_index(sorted, rates, 1, n); /* ascending */
@@ -162,10 +182,16 @@ static size_t choose_finalists(const struct carm_build_roof *r, const double *ra
         order[0] = 0;
         return 1;
     }
-    while (found < n && found < most &&
-           rates[sorted[n - 1 - found]] >= (1.0 - final_margin) * rates[sorted[n - 1]]) {
-        order[found] = sorted[n - 1 - found];
-        found++;
+    const double enough = (1.0 - final_margin) * rates[sorted[n - 1]];
+    for (size_t i = n; i-- > 0 && found < most && rates[sorted[i]] >= enough;) {
+        const size_t k = sorted[i];
+        bool alike = false;
+        for (size_t f = 0; f < found; f++) {
+            alike = alike || is_alike(r, codes[k], rates[k], codes[order[f]], rates[order[f]]);
+        }
+        if (!alike) {
+            order[found++] = k;
+        }
     }
     return found;
 }
@@ -247,7 +273,20 @@ static size_t keep_known(const struct carm_build_roof *r, const struct carm_code
     return finalists;
 }
 
-static void search_memory(struct carm_build_roof *r)
+/* The working set that another roof of a shared level chose first, since a set's place decides for every code. 0 = none */
+static uint64_t set_chosen(const struct carm_build_job *j, const struct carm_build_roof *r)
+{
+    for (size_t i = 0; i < j->n && is_brief(r) && !is_private(r); i++) {
+        const struct carm_build_roof *other = &j->roofs[i];
+        if (other->set == r->set && other->memory && other->level == r->level && is_main(other) &&
+            other->nseries > 0 && !other->unsearched) {
+            return carm_measure_set_bytes(other->series[0].code, &other->series[0].shape);
+        }
+    }
+    return 0;
+}
+
+static void search_memory(const struct carm_build_job *j, struct carm_build_roof *r)
 {
     const struct carm_build_set *s = r->set;
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
@@ -260,9 +299,10 @@ static void search_memory(struct carm_build_roof *r)
         carm_build_plan_memory(s->build->plan, r->isa, r->precision, r->mix, r->level == 0, codes);
     const size_t n = is_beside(r) && r->level > 0 ? keep_few(codes, all) : all;
     /* the codes on the middle set, then the set with the best code */
-    const uint64_t middle = l->sets[l->nsets / 2];
+    const uint64_t chosen = set_chosen(j, r);
+    const uint64_t middle = chosen ? chosen : l->sets[l->nsets / 2];
     carm_measure_rank(s->team, codes, n, middle, target, search, rates);
-    size_t finalists = choose_finalists(r, rates, n, order);
+    size_t finalists = choose_finalists(r, codes, rates, n, order);
     assert(finalists > 0);
     r->unsearched = has_unseen(rates, n);
     finalists = keep_known(r, codes, n, order, finalists);
@@ -270,14 +310,15 @@ static void search_memory(struct carm_build_roof *r)
         finalists = keep_usual(r, codes, rates, n, order, finalists);
     }
     double of_sets[CARM_LEVEL_SETS] = {0.0};
-    const size_t set = l->nsets < 2 ? 0
-                                    : carm_measure_best_set(s->team, codes[order[0]], l->sets,
-                                                            l->nsets, target, search, of_sets);
+    const size_t set = l->nsets < 2 || chosen
+                           ? 0
+                           : carm_measure_best_set(s->team, codes[order[0]], l->sets, l->nsets,
+                                                   target, search, of_sets);
     for (size_t i = 0; i < finalists; i++) {
-        open_series(r, codes[order[i]], l->sets[set]);
+        open_series(r, codes[order[i]], chosen ? chosen : l->sets[set]);
     }
     /* the rounds decide between the best code's working sets, too */
-    for (size_t i = 0; i < l->nsets && finalists < FINALISTS && !is_beside(r); i++) {
+    for (size_t i = 0; i < l->nsets && finalists < FINALISTS && !is_brief(r); i++) {
         if (i != set && of_sets[i] >= (1.0 - final_margin) * of_sets[set]) {
             open_series(r, codes[order[0]], l->sets[i]);
             finalists++;
@@ -363,7 +404,7 @@ static void search_compute(struct carm_build_roof *r)
     size_t order[FINALISTS];
     const size_t n = carm_build_plan_compute(s->build->plan, r->isa, r->precision, r->op, codes);
     carm_measure_rank(s->team, codes, n, 0, CARM_TARGET_CORE, CARM_SEARCH_CORE, rates);
-    const size_t finalists = choose_finalists(r, rates, n, order);
+    const size_t finalists = choose_finalists(r, codes, rates, n, order);
     r->unsearched = has_unseen(rates, n);
     for (size_t i = 0; i < finalists; i++) {
         open_series(r, codes[order[i]], 0);
@@ -578,7 +619,7 @@ static int run_rounds(struct carm_build_job *j, struct carm_err *err)
         }
         note_clocks(j);
         for (size_t i = 0; i < j->n; i++) {
-            const bool beside = is_beside(&j->roofs[i]);
+            const bool brief = is_brief(&j->roofs[i]);
             if (round >= rounds_of(j, &j->roofs[i])) {
                 continue;
             }
@@ -595,7 +636,7 @@ static int run_rounds(struct carm_build_job *j, struct carm_err *err)
             one_round(j, &j->roofs[i], CARM_WAIT_ROUND);
             team->deadline = deadline;
             if (round + 1 >= FIRST_CUT) {
-                cut(j, &j->roofs[i], round + 1 >= (beside ? FIRST_CUT : LAST_CUT) ? 1 : 2);
+                cut(j, &j->roofs[i], round + 1 >= (brief ? FIRST_CUT : LAST_CUT) ? 1 : 2);
             }
         }
     }
@@ -795,7 +836,7 @@ static int add(struct carm_build_job *j, const struct carm_build_roof *roof, str
     if (take_codes(j, r)) {
         r->unsearched = false;
     } else if (r->memory) {
-        search_memory(r);
+        search_memory(j, r);
     } else {
         search_compute(r);
     }

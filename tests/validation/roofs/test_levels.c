@@ -70,7 +70,7 @@ TEST(defaults_are_one_thread_and_all_cores)
 TEST(the_sweep_leaves_every_cache)
 {
     open_fixture(two_sockets, (struct carm_build_words){.threads = "1,8", .memory = "4G"});
-    assert_int_equal(carm_build_curve_end(&f.build, 1), 1024 * MIB);
+    assert_int_equal(carm_build_curve_end(&f.build, 1), 512 * MIB);
     /* the first of 1 and 8 threads keeps all of one set's memory, the others an eighth each */
     f.config.memory_bytes = (uint64_t)(1.875 * 100 * MIB);
     assert_int_equal(carm_build_curve_end(&f.build, 8), 100 * MIB);

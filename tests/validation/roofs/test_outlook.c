@@ -48,13 +48,13 @@ static const double core = 7e-6, levels = 7e-6 + 7e-6 + 10e-6 + 21e-6;
 static const double curve_point = 8e-6;
 enum { SEARCH = 3000 }; /* repetitions of a roof's search */
 
-/* A sweep from 2 KiB to 1 GiB, 19 octaves of 3 points of 4 x 512 repetitions; four roofs of memory and one of
+/* A sweep from 2 KiB to 512 MiB, 18 octaves of 3 points of 4 x 512 repetitions; four roofs of memory and one of
  * computation, with 8192 repetitions. */
 TEST(one_roof_of_each_level)
 {
     const struct carm_build_outlook o =
         foresee((struct carm_build_words){.isa = "avx2", .precision = "dp"});
-    const double sweep = 19 * 3 * (4 * 512) * curve_point;
+    const double sweep = 18 * 3 * (4 * 512) * curve_point;
     assert_near(o.seconds, sweep + (8192 + SEARCH) * (core + levels), 1e-9);
     assert_near(o.most_seconds, 600.0, 0.0);
     assert_int_equal(o.reps, 8192);
@@ -91,7 +91,7 @@ TEST(less_beside_the_widest)
 {
     struct carm_build_outlook o =
         foresee((struct carm_build_words){.precision = "dp", .ldst = "2:1,update,nt"});
-    const double sweep = 19 * 3 * (4 * 512) * curve_point;
+    const double sweep = 18 * 3 * (4 * 512) * curve_point;
     const double all = 8192 + SEARCH, few = 0.5 * 4 * 512 + 0.5 * SEARCH;
     assert_int_equal(config.nisas, 3);
     assert_near(o.seconds, sweep + all * (core + 2 * levels + 21e-6) + 2 * few * (core + levels),
@@ -106,12 +106,12 @@ TEST(less_beside_the_widest)
     assert_int_equal(o.roofs, 5); /* no scalar sp beside dp */
 }
 
-/* Buffers of one and of four threads share 1 GiB: the first thread keeps one of its own, the others a quarter each. */
+/* Buffers of one and of four threads share 768 MiB: the first thread keeps one of its own, the others a quarter each. */
 TEST(each_number_of_threads_is_swept)
 {
-    const struct carm_build_outlook o =
-        foresee((struct carm_build_words){.isa = "avx2", .precision = "dp", .threads = "1,4"});
-    const double octaves = 2 * (19 - log2(1.75)) - 2; /* the second sweep begins at 8 KiB */
+    const struct carm_build_outlook o = foresee((struct carm_build_words){
+        .isa = "avx2", .precision = "dp", .threads = "1,4", .memory = "768M"});
+    const double octaves = 2 * (18 + log2(1.5 / 1.75)) - 2; /* the second sweep begins at 8 KiB */
     assert_near(o.seconds,
                 octaves * 3 * (4 * 512) * curve_point + 2 * (8192 + SEARCH) * (core + levels),
                 1e-6);
@@ -134,13 +134,13 @@ TEST(a_short_time_has_fewer_repetitions)
     struct carm_build_words w = words;
     w.budget = "86400";
     const double all = foresee(w).seconds;
-    assert_near(all, 19 * 3 * 250000 * curve_point + (1e6 + SEARCH) * (core + levels), 1e-6);
+    assert_near(all, 18 * 3 * 250000 * curve_point + (1e6 + SEARCH) * (core + levels), 1e-6);
     w.scaling = "yes";
     const struct carm_build_outlook scaled = foresee(w);
     const double scaling = scaled.scaling.seconds;
-    /* 1, 2 and 4 threads: a quarter of the repetitions, and first touches of 1 GiB at 2 GB/s */
+    /* 1, 2 and 4 threads: a quarter of the repetitions, and first touches of 512 MiB at 2 GB/s */
     assert_int_equal(scaled.scaling.n, 1);
-    assert_near(scaling, 250000 * (core + levels) + 0.5 * 1.073741824, 1e-6);
+    assert_near(scaling, 250000 * (core + levels) + 0.5 * 0.536870912, 1e-6);
     assert_near(scaled.seconds, all + scaling, 1e-6);
     w.scaling = NULL;
     w.ceilings = "";
