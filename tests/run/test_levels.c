@@ -327,6 +327,8 @@ static struct carm_latency latency[] = {
 static struct carm_in_flight in_flight[] = {
     {.level = "L2", .code = "scalar", .page_bytes = PAGE, .rate = 1e9},
     {.level = "DRAM", .code = "scalar", .page_bytes = PAGE, .rate = 1e8},
+    {.level = "L2", .code = CARM_SCATTERED_STORES, .page_bytes = PAGE, .rate = 2.5e8},
+    {.level = "DRAM", .code = CARM_SCATTERED_STORES, .page_bytes = PAGE, .rate = 2.5e7},
     {.level = "L2", .code = CARM_SCATTERED_UPDATES, .page_bytes = PAGE, .rate = 5e8},
     {.level = "DRAM", .code = CARM_SCATTERED_UPDATES, .page_bytes = PAGE, .rate = 5e7},
     {.level = "L2", .code = CARM_ALIASED_LOADS, .page_bytes = PAGE, .rate = 5e8},
@@ -342,8 +344,11 @@ static const struct carm_microarchitecture core = {
              {"load", "scalar", "", 4, 0.5},
              {"alias-4k", "", "", 0, 3},
              {"int-add", "", "", 1, 0.25},
-             {"branch-taken", "", "", 0, 1}},
-    .ncore = 5};
+             {"branch-taken", "", "", 0, 1},
+             {"add", "", "", 3, 0.5},
+             {"mul", "", "", 3, 0.5},
+             {"div", "", "", 13, 5}},
+    .ncore = 8};
 
 /* A loop of machine code at the block's begin, and the accesses that an iteration makes. */
 struct loop {
@@ -352,7 +357,8 @@ struct loop {
     double ns;            /* of an iteration, measured */
     const char *bounds;   /* of an iteration: limits and ns, from the largest */
     const char *accesses; /* offset of the instruction, lines that it brings into L1 */
-    const char *rest;     /* used share of the lines, largest stride, by the code alone, words */
+    const char *
+        rest; /* used share of the lines, largest stride, by the code alone, words; the verdict and its advice */
 };
 
 enum { TIMES = 1000 };
@@ -484,6 +490,33 @@ static void two_columns(uint64_t k)
     load(10, BASE + 2 * PAGE * (k % 128) + 8);
 }
 
+static void scatter(uint64_t k)
+{
+    load(0, BASE + 8 * k);
+    access_by(0, 3, BASE + (1 << 20) + 37 * LINE * k % (512 * LINE), 8, CARM_ADDRESS_STORE);
+}
+
+static void vectors(uint64_t k)
+{
+    access_by(0, 0, BASE + 16 * k, 16, CARM_ADDRESS_LOAD);
+}
+
+static void eights(uint64_t k)
+{
+    load(0, BASE + 8 * k);
+}
+
+static void wide(uint64_t k)
+{
+    access_by(0, 0, BASE + 32 * k, 32, CARM_ADDRESS_LOAD);
+}
+
+static void ahead(uint64_t k)
+{
+    load(0, BASE + LINE + 8 * k);
+    load(4, BASE + 8 * k);
+}
+
 static void behind(uint64_t k)
 {
     access_by(0, 0, BASE + 8 * k, 8, CARM_ADDRESS_STORE);
@@ -502,52 +535,76 @@ static void elsewhere(uint64_t k)
 
 static const struct loop loops[] = {
     /* mov rax, [rdi]; add rdi, 64: bytes 60..67, two lines; the first comes from memory for each but the last */
-    {"48 8b 07 48 83 c7 40 48 39 d7 75 f4", split, 1000,
+    {"48 8b 07 48 83 c7 40 48 39 d7 75 f4", split, 4.2,
      "dram 4.004, l2 1.001, loads 0.25, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, tlb 0.08",
-     "load at 0 1.001", "0.1249, 0, 0"},
+     "load at 0 1.001", "0.1249, 0, 0; by dram, block"},
     /* rep movsb of a line: 64 bytes come and 64 go, half of them written */
-    {"f3 a4 83 e9 01 75 f9", copy, 1000,
+    {"f3 a4 83 e9 01 75 f9", copy, 17,
      "dram 16, l2 4, chain 1.25, stores 0.25, issue 0.24975, integer 0.125, issue 0.125, loads 0.125",
-     "store at 0 2", "1, 0, 0"},
+     "store at 0 2", "1, 0, 0; by dram, block"},
     /* mov rax, [rdi]; add rdi, rbx of two pages: a third of a far walk, at 5 and 10 ns */
-    {"48 8b 07 48 01 df 48 39 d7 75 f5", regular, 1000,
+    {"48 8b 07 48 01 df 48 39 d7 75 f5", regular, 26,
      "latency 25, latency 10, latency 10, tlb 6.6933, dram 4, l2 1, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, loads 0.125",
-     "load at 0 1", "0.125, 8192, 0, leaps, scattered"},
+     "load at 0 1", "0.125, 8192, 0, leaps, scattered; by latency, unit-stride, pad"},
     /* add [rdi], rax; mov rax, [rdi + 4096]; mov rax, [rdi + 8]: two lines, one of them stored to, 20 and 10 ns; 25 each
      * as they are of one set; two loads behind the store, 3 cycles each */
     {"48 01 07 48 8b 87 00 10 00 00 48 8b 47 08 48 81 c7 00 20 00 00 48 39 d7 75 e6", two_columns,
-     1000,
+     52,
      "latency 50, latency 30, latency 30, dram 18, l2 4.5, forwarding 1.4992, l1 0.5, loads 0.375, issue 0.3125, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
-     "store at 0 1, load at 3 1, load at 10 0", "0.1875, 8192, 8192, scattered"},
+     "store at 0 1, load at 3 1, load at 10 0",
+     "0.1875, 8192, 8192, scattered; by latency, unit-stride, pad"},
     /* mov [rdi], rax; mov rax, [rdi + 65536]: three lines for two of bytes, a third of them written, at 9.6 GB/s */
-    {"48 89 07 48 8b 87 00 00 01 00 48 83 c7 08 48 39 d7 75 ed", behind, 1000,
+    {"48 89 07 48 8b 87 00 00 01 00 48 83 c7 08 48 39 d7 75 ed", behind, 2.6,
      "dram 2.5, forwarding 0.75, l2 0.625, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
-     "store at 0 0.125, load at 3 0.125", "1, 0, 0"},
+     "store at 0 0.125, load at 3 0.125", "1, 0, 0; by dram, block, stream-stores"},
     /* 64 bytes of nops fall into the second line */
     {"66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 66 0f 1f 84 00 00 00 00 00 90 |83 e9 01 75 bb",
-     nothing, 1000,
+     nothing, 0.6,
      "issue 0.5625, issue 0.49975, chain 0.25, issue 0.24975, integer 0.0625, dram 0.004, l2 0.001",
-     "", "0.125, 0, 0"},
+     "", "0.125, 0, 0; by issue, vectorise"},
     /* mov rax, [rdi]; mov rbx, [rsi + 8 * rax]: 0.512 lines from memory, 10 ns each, and 0.488 from L2, 1 ns each */
-    {"48 8b 07 48 8b 1c c6 48 83 c7 08 48 39 d7 75 f0", indirect, 1000,
+    {"48 8b 07 48 8b 1c c6 48 83 c7 08 48 39 d7 75 f0", indirect, 5.8,
      "latency 5.608, latency 5.608, dram 2.548, l2 1.125, issue 0.25, loads 0.25, chain 0.25, issue 0.24975, integer 0.125, tlb 0.055",
-     "load at 3 1, load at 0 0.125", "0.2222, 2368, 0, scattered"},
+     "load at 3 1, load at 0 0.125",
+     "0.2222, 2368, 0, scattered; by latency, unit-stride, huge-pages"},
     /* mov rax, [rax]: 1 ns, 0.512 times 100 ns more and 0.488 times 3 ns more */
-    {"48 8b 00 83 e9 01 75 f8", chase, 1000,
+    {"48 8b 00 83 e9 01 75 f8", chase, 55,
      "latency 53.664, dram 2.048, chain 1, l2 1, issue 0.24975, issue 0.125, loads 0.125, integer 0.0625, tlb 0.045",
-     "load at 0 1", "0.125, 2368, 0, scattered"},
+     "load at 0 1", "0.125, 2368, 0, scattered; by latency, unit-stride"},
     /* mov rax, [rdi]; add rdi, 4096: near walks */
-    {"48 8b 07 48 81 c7 00 10 00 00 48 39 d7 75 f1", column, 1000,
+    {"48 8b 07 48 81 c7 00 10 00 00 48 39 d7 75 f1", column, 26,
      "latency 25, latency 10, latency 10, tlb 5, dram 4, l2 1, chain 0.25, issue 0.24975, issue 0.1875, integer 0.125, loads 0.125",
-     "load at 0 1", "0.125, 4096, 4096, scattered"},
+     "load at 0 1", "0.125, 4096, 4096, scattered; by latency, unit-stride, pad"},
     /* mov rax, [rdi]; add [rsi + 8 * rax], rbx: lines as above take twice as long, and are written */
-    {"48 8b 07 48 01 1c c6 48 83 c7 08 48 39 d7 75 f0", update, 1000,
+    {"48 8b 07 48 01 1c c6 48 83 c7 08 48 39 d7 75 f0", update, 11.5,
      "latency 11.216, latency 11.216, dram 7.66, l2 3.5417, l1 0.375, issue 0.25, loads 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
-     "store at 3 1, load at 0 0.125", "0.2222, 2368, 0, scattered"},
+     "store at 3 1, load at 0 0.125",
+     "0.2222, 2368, 0, scattered; by latency, unit-stride, huge-pages"},
+    /* mov rax, [rdi]; mov [rsi + 8 * rax], rbx: stores of the same lines, 40 and 4 ns each */
+    {"48 8b 07 48 89 1c c6 48 83 c7 08 48 39 d7 75 f0", scatter, 23,
+     "latency 22.432, latency 22.432, dram 7.66, l2 3.5417, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
+     "store at 3 1, load at 0 0.125",
+     "0.2222, 2368, 0, scattered; by latency, unit-stride, huge-pages"},
+    /* movupd xmm0, [rdi]; mulpd xmm0, xmm1; addpd xmm2, xmm0; add rdi, 16 */
+    {"66 0f 10 07 66 0f 59 c1 66 0f 58 d0 48 83 c7 10 48 39 d7 75 eb", vectors, 1.1,
+     "dram 1, chain 0.75, issue 0.3125, l2 0.25, issue 0.24975, fp 0.125, integer 0.125, loads 0.125, tlb 0.02",
+     "load at 0 0.25", "1, 0, 0; by dram, block"},
+    /* movsd xmm0, [rdi]; divsd xmm0, xmm1; add rdi, 8 */
+    {"f2 0f 10 07 f2 0f 5e c1 48 83 c7 08 48 39 d7 75 ef", eights, 1.3,
+     "divider 1.25, dram 0.5, issue 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125, l2 0.125, tlb 0.01",
+     "load at 0 0.125", "1, 0, 0; by divider, fewer-divisions, vectorise"},
+    /* vmovupd ymm0, [rdi]; vaddpd ymm1, ymm1, ymm0; add rdi, 32 */
+    {"c5 fd 10 07 c5 f5 58 c8 48 83 c7 20 48 39 d7 75 ef", wide, 2.1,
+     "dram 2, chain 0.75, l2 0.5, issue 0.25, issue 0.24975, fp 0.125, integer 0.125, loads 0.125, tlb 0.04",
+     "load at 0 0.5", "1, 0, 0; by dram, block"},
+    /* prefetcht0 [rdi + 64]; mov rax, [rdi] */
+    {"0f 18 4f 40 48 8b 07 48 83 c7 08 48 39 d7 75 f0", ahead, 0.53,
+     "dram 0.504, issue 0.25, chain 0.25, issue 0.24975, l2 0.126, integer 0.125, loads 0.125",
+     "load at 4 0.001", "1, 0, 0; by dram, block"},
     /* mov rax, [rdi]; mov [rdi + rsi], rax */
-    {"48 8b 07 48 89 04 37 48 83 c7 08 48 39 d7 75 f0", stream, 1000,
+    {"48 8b 07 48 89 04 37 48 83 c7 08 48 39 d7 75 f0", stream, 2.6,
      "dram 2.5, l2 0.625, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
-     "load at 0 0.125, store at 3 0.125", "1, 0, 0"},
+     "load at 0 0.125, store at 3 0.125", "1, 0, 0; by dram, block, stream-stores"},
 };
 
 __attribute__((format(printf, 2, 3))) static void put(char *text, const char *fmt, ...)
@@ -578,6 +635,10 @@ TEST(verdicts_of_simulated_lines)
         }
         put(rest, "%.4g, %d, %d%s%s", v.used, (int)v.stride, (int)stride_by_code,
             v.leaps ? ", leaps" : "", v.scattered ? ", scattered" : "");
+        put(rest, "; %s %s", v.verdict.estimate ? "maybe" : "by", carm_limit_name(v.verdict.limit));
+        for (size_t k = 0; k < v.verdict.nadvice; k++) {
+            put(rest, ", %s", carm_advice_name(v.verdict.advice[k].code));
+        }
         assert_string_equal(bounds, loops[i].bounds);
         assert_string_equal(accesses, loops[i].accesses);
         assert_string_equal(rest, loops[i].rest);
