@@ -15,6 +15,7 @@ if [ "${1:-}" = --suite ]; then
   mkdir "$own" || exit 1
   # models of tests never land where a user's are, nor where those of another suite are
   export XDG_DATA_HOME="$own/data"
+  export CARM_KEEP_CODE=0 # no code of an earlier run, and none in the user's folder
   # suites do not wait for each other's builds: no test depends on how fast something was
   mkdir -m 1777 "$own/lock"
   export CARM_LOCK_DIR="$own/lock"

@@ -9,7 +9,7 @@ trap 'exit 1' INT TERM
 case $carm in */*) carm=$(cd "$(dirname "$carm")" && pwd)/${carm##*/} ;; esac
 LC_ALL=C.UTF-8
 export LC_ALL
-unset CARM_KEEP_CODE # no code of an earlier run
+export CARM_KEEP_CODE=0 # no code of an earlier run
 n=0
 failed=0
 reports=0 # of carm run

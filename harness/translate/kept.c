@@ -25,9 +25,29 @@ struct header {
 };
 static const char magic[8] = "carmkept";
 
-bool carm_kept_wanted(void)
+enum carm_keep carm_kept_wanted(void)
 {
-    return getenv("CARM_KEEP_CODE") != NULL; // NOLINT(concurrency-mt-unsafe)
+    const char *word = getenv("CARM_KEEP_CODE"); // NOLINT(concurrency-mt-unsafe)
+    return !word                    ? CARM_KEEP_COUNTED_AGAIN
+           : strcmp(word, "0") == 0 ? CARM_KEEP_NONE
+                                    : CARM_KEEP_ALL;
+}
+
+/* Makes the folders of a path that are missing, inside one of this user's own: root makes none in the home of others. */
+static void make_folders(const char *path)
+{
+    char part[PATH_MAX] = "";
+    struct stat s = {.st_uid = (uid_t)-1};
+    for (size_t n = 1; path[n - 1]; n++) {
+        if (path[n] != '/' && path[n]) {
+            continue;
+        }
+        memcpy(part, path, n);
+        part[n] = '\0';
+        if (stat(part, &s) != 0 && (s.st_uid != geteuid() || mkdir(part, 0700) != 0)) {
+            return;
+        }
+    }
 }
 
 /* returns the folder, or -1. make: where it is missing */
@@ -39,13 +59,8 @@ static int open_folder(bool make)
     if (n < 0 || (size_t)n >= sizeof path) {
         return -1;
     }
-    for (char *at = strchr(path + 1, '/'); make && at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        (void)mkdir(path, 0700);
-        *at = '/';
-    }
     if (make) {
-        (void)mkdir(path, 0700);
+        make_folders(path);
     }
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0 && !carm_user_owns(fd, S_IFDIR, &s)) {
@@ -135,7 +150,7 @@ static bool read_file(int fd, uint64_t size, struct carm_ready *ready, int memor
            copy(fd, memory, h.bytes, &hash) && hash == h.hash && fits(ready, h.bytes);
 }
 
-void carm_kept_read(struct carm_ready *ready, int memory, uint64_t key)
+bool carm_kept_read(struct carm_ready *ready, int memory, uint64_t key)
 {
     const int folder = open_folder(false);
     char name[NAME];
@@ -144,7 +159,8 @@ void carm_kept_read(struct carm_ready *ready, int memory, uint64_t key)
     const int fd = folder < 0 ? -1
                               : openat(folder, name,
                                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && carm_user_owns(fd, S_IFREG, &s) && s.st_size > (off_t)sizeof(struct header) &&
+    const bool known = fd >= 0 && carm_user_owns(fd, S_IFREG, &s);
+    if (known && s.st_size > (off_t)sizeof(struct header) &&
         !read_file(fd, (uint64_t)s.st_size, ready, memory, key)) {
         ready->bytes = 0;
     }
@@ -154,9 +170,10 @@ void carm_kept_read(struct carm_ready *ready, int memory, uint64_t key)
     if (folder >= 0) {
         (void)close(folder);
     }
+    return known;
 }
 
-/* Removes the oldest file while all together are too large. returns whether there may be more to do */
+/* Removes the oldest file while all together are too large, or too many. returns whether there may be more to do */
 static bool trim(int folder)
 {
     const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -164,11 +181,13 @@ static bool trim(int folder)
     char oldest[NAME_MAX + 1] = "";
     struct timespec since = {0, 0};
     int64_t sum = 0;
+    int n = 0;
     const struct dirent *entry;
     while (list && (entry = readdir(list))) { // NOLINT(concurrency-mt-unsafe)
         struct stat s;
         if (fstatat(folder, entry->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(s.st_mode)) {
             sum += s.st_size;
+            n++;
             if (!oldest[0] || s.st_mtim.tv_sec < since.tv_sec ||
                 (s.st_mtim.tv_sec == since.tv_sec && s.st_mtim.tv_nsec < since.tv_nsec)) {
                 since = s.st_mtim;
@@ -181,7 +200,30 @@ static bool trim(int folder)
     } else if (copy >= 0) {
         (void)close(copy);
     }
-    return sum > CARM_KEPT_MOST && unlinkat(folder, oldest, 0) == 0;
+    return (sum > CARM_KEPT_MOST || n > CARM_KEPT_FILES) && unlinkat(folder, oldest, 0) == 0;
+}
+
+static void close_folder(int folder)
+{
+    while (folder >= 0 && trim(folder)) {
+    }
+    if (folder >= 0) {
+        (void)close(folder);
+    }
+}
+
+void carm_kept_mark(uint64_t key)
+{
+    const int folder = open_folder(true);
+    char name[NAME];
+    name_of(key, name);
+    const int fd = folder < 0 ? -1
+                              : openat(folder, name,
+                                       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    close_folder(folder);
 }
 
 void carm_kept_write(const struct carm_ready *ready, uint64_t key)
@@ -207,9 +249,5 @@ void carm_kept_write(const struct carm_ready *ready, uint64_t key)
             (void)unlinkat(folder, whole, 0);
         }
     }
-    while (folder >= 0 && trim(folder)) {
-    }
-    if (folder >= 0) {
-        (void)close(folder);
-    }
+    close_folder(folder);
 }

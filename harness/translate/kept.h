@@ -11,13 +11,18 @@
 
 #include "harness/translate/layout.h"
 
-enum { CARM_KEPT_MOST = 256 << 20 }; /* bytes in all: the oldest files go */
+/* Bytes and files in all: the oldest files go. */
+enum { CARM_KEPT_MOST = 256 << 20, CARM_KEPT_FILES = 2048 };
 
-/* Whether CARM_KEEP_CODE is set. */
-bool carm_kept_wanted(void);
+/* Whose code is kept, by CARM_KEEP_CODE: 0; not set; another word. */
+enum carm_keep { CARM_KEEP_NONE, CARM_KEEP_COUNTED_AGAIN, CARM_KEEP_ALL };
+enum carm_keep carm_kept_wanted(void);
 /* Fills ready code, zeroed memory of CARM_READY_BYTES, which is not whole when the file is ignored.
  * memory  its file, at offset 0
- * key     of the engine and the program; also the name on disk */
-void carm_kept_read(struct carm_ready *ready, int memory, uint64_t key);
+ * key     of the engine and the program; also the name on disk
+ * returns whether the program was counted before: there is a file, empty or not */
+bool carm_kept_read(struct carm_ready *ready, int memory, uint64_t key);
 /* Failures, such as no home folder, are silent: the next count is slower. */
 void carm_kept_write(const struct carm_ready *ready, uint64_t key);
+/* An empty file: the program was counted. */
+void carm_kept_mark(uint64_t key);

@@ -497,9 +497,10 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
         carm_stock_close(tr->stock);
         tr->stock = NULL;
     }
-    const bool kept = translation->stock == CARM_STOCK_KEPT && carm_kept_wanted();
+    const enum carm_keep kept =
+        translation->stock == CARM_STOCK_KEPT ? carm_kept_wanted() : CARM_KEEP_NONE;
     if (kept) {
-        carm_stock_keep(tr->stock, &tr->image, processor(tr));
+        carm_stock_keep(tr->stock, &tr->image, processor(tr), kept);
     }
     rung = &tr->control->bell;
     sigaction(SIGCHLD, &note_child, &before);

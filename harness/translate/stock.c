@@ -38,6 +38,7 @@ struct program {
     bool wanted;   /* its ready code is to be made ... */
     bool tried;    /* ... or was */
     bool loaded;   /* from disk */
+    bool known;    /* it was counted before */
     int fd;        /* of the ready code; -1 = none */
     uint64_t key;  /* carm_sums_key */
     const struct carm_ready *ready;
@@ -47,7 +48,8 @@ struct carm_stock_keeper {
     int fd;
     struct carm_stock *stock;
     pid_t builder;          /* or maker of ready code; -1 = none */
-    bool keeps;             /* ready code on disk */
+    enum carm_keep keeps;   /* ready code on disk */
+    bool ahead;             /* code of a program here will be kept */
     uint64_t seed;          /* of the keys there */
     struct program *making; /* NULL = none */
     struct program programs[PROGRAMS];
@@ -263,8 +265,10 @@ static _Noreturn void be_maker(const struct carm_stock_keeper *keeper, pid_t par
     _exit(0);
 }
 
-/* Memory for ready code, with what is kept on disk under this key; 0 = nothing. returns false: no memory */
-static bool open_ready(struct program *p, uint64_t key)
+/* Memory for ready code, with what is kept on disk under this key; 0 = nothing.
+ * known  out: as of carm_kept_read
+ * returns false: no memory */
+static bool open_ready(struct program *p, uint64_t key, bool *known)
 {
     p->fd = carm_memory_file("carm-ready", CARM_READY_BYTES);
     void *at = p->fd < 0 ? MAP_FAILED
@@ -272,7 +276,7 @@ static bool open_ready(struct program *p, uint64_t key)
                                 MAP_SHARED | MAP_NORESERVE, p->fd, 0);
     p->ready = at == MAP_FAILED ? NULL : at;
     if (p->ready && key) {
-        carm_kept_read(at, p->fd, key);
+        *known = carm_kept_read(at, p->fd, key);
     }
     if (!p->ready || !seal(p->fd)) {
         drop(p);
@@ -287,7 +291,7 @@ static void make_ready(struct carm_stock_keeper *keeper, const struct carm_engin
 {
     const pid_t parent = getpid();
     p->wanted = false;
-    if (!open_ready(p, 0)) {
+    if (!open_ready(p, 0, NULL)) {
         return;
     }
     keeper->making = p;
@@ -322,12 +326,15 @@ static bool has_room(const struct carm_stock_keeper *keeper)
     return bytes < READY_MOST;
 }
 
-static void load_ready(const struct carm_stock_keeper *keeper, struct program *p)
+static void load_ready(struct carm_stock_keeper *keeper, struct program *p)
 {
-    if (!keeper->keeps || !p->key || !has_room(keeper) || !open_ready(p, p->key ^ keeper->seed)) {
+    if (!keeper->keeps || !p->key || !has_room(keeper) ||
+        !open_ready(p, p->key ^ keeper->seed, &p->known)) {
         return;
     }
+    p->known |= keeper->keeps == CARM_KEEP_ALL;
     p->loaded = p->tried = p->ready->bytes > 0;
+    keeper->ahead |= p->known && !p->loaded;
     if (!p->loaded) {
         drop(p);
     }
@@ -374,10 +381,10 @@ uint32_t carm_stock_given(const struct carm_stock_keeper *keeper)
 }
 
 void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     uint64_t key)
+                     uint64_t key, enum carm_keep keeps)
 {
     if (keeper) {
-        keeper->keeps = true;
+        keeper->keeps = keeps;
         keeper->seed = image->version ^ key;
     }
 }
@@ -409,7 +416,7 @@ void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine
 void carm_stock_go_ahead(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                          struct carm_sums *sums)
 {
-    if (keeper && keeper->keeps && carm_sums_new_blocks(sums) >= AHEAD) {
+    if (keeper && keeper->ahead && carm_sums_new_blocks(sums) >= AHEAD) {
         carm_stock_build(keeper, image, sums);
     }
 }
@@ -429,7 +436,11 @@ void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine 
     carm_stock_wait(keeper);
     for (int i = 0; keeper && i < keeper->n; i++) {
         struct program *p = &keeper->programs[i];
-        if (is_to_be_kept(sums, p)) {
+        const bool keep = is_to_be_kept(sums, p);
+        if (keep && !p->known) { /* a second count shows that it is worth the time */
+            carm_kept_mark(p->key ^ keeper->seed);
+        }
+        if (keep && p->known) {
             any = true;
             all |= p->loaded;
             if (p->loaded) {

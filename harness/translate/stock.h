@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "harness/translate/image.h"
+#include "harness/translate/kept.h"
 #include "harness/translate/sum.h"
 
 struct carm_stock_keeper;
@@ -27,7 +28,7 @@ void carm_stock_wait(struct carm_stock_keeper *keeper); /* until the builder end
 /* Ready code is loaded from disk (kept.h), and saved there when all programs have ended. key: of the processor; NULL
  * allowed */
 void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     uint64_t key);
+                     uint64_t key, enum carm_keep keeps);
 void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                      struct carm_sums *sums);
 /* Now and then while a program runs: builds what will be kept. NULL allowed */

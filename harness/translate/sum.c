@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,6 +62,7 @@ struct carm_sums {
     char incomplete[CARM_TALLY_REASON_MAX];
     uint8_t unknown[16];
     uint32_t unknown_length;
+    bool fixed;            /* the programs' addresses */
     struct timespec since; /* no program began before */
 };
 
@@ -533,6 +535,24 @@ static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
     return true;
 }
 
+/* Whether addresses are the same in each run: code that is kept is of no use elsewhere. Programs inherit it. */
+static bool has_fixed_addresses(struct carm_sums *sums, pid_t pid)
+{
+    char path[64];
+    unsigned personality = 0;
+    if (sums->execs > 0) {
+        return sums->fixed;
+    }
+    snprintf(path, sizeof path, "/proc/%d/personality", (int)pid);
+    FILE *f = fopen(path, "re");
+    sums->fixed = f && fscanf(f, "%x", &personality) == 1 && // NOLINT(cert-err34-c): the kernel's
+                  (personality & ADDR_NO_RANDOMIZE);
+    if (f) {
+        (void)fclose(f);
+    }
+    return sums->fixed;
+}
+
 /* Opens the program's file and its root folder, which can be reached only while the process lives. */
 static void look_at_process(struct carm_sums *sums, struct tally *t)
 {
@@ -546,7 +566,7 @@ static void look_at_process(struct carm_sums *sums, struct tally *t)
         carm_modules_find(&sums->blocks.modules, path, (size_t)length, &mapping, &number) == 0) {
         t->file = number + 1;
     }
-    if (t->file && stat(link, &its) == 0) {
+    if (has_fixed_addresses(sums, t->pid) && t->file && stat(link, &its) == 0) {
         const uint64_t of[] = {its.st_dev, its.st_ino, (uint64_t)its.st_size,
                                (uint64_t)its.st_mtim.tv_sec, (uint64_t)its.st_mtim.tv_nsec};
         t->key =

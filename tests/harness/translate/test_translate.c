@@ -600,7 +600,7 @@ TEST(ready)
         same("kept code of a library that changes", &got.counts, &alone_counts);
         fail_if(i % 3 == 2 && got.ready < 3, "%u programs had kept code", got.ready);
     }
-    assert_int_equal(unsetenv("CARM_KEEP_CODE"), 0);
+    assert_int_equal(setenv("CARM_KEEP_CODE", "0", 1), 0);
     restore(&before);
     (void)snprintf(command, sizeof command, "rm -r %s", home);
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
@@ -816,10 +816,53 @@ TEST(kept)
         fail_if(foreign.ready && (i < 3 || geteuid() == 0), "foreign file %d is believed", i);
     }
     free(file);
-    assert_int_equal(unsetenv("CARM_KEEP_CODE"), 0);
+    assert_int_equal(setenv("CARM_KEEP_CODE", "0", 1), 0);
     restore(&before);
     (void)snprintf(moved, sizeof moved, "rm -r %s", home);
     assert_int_equal(system(moved), 0); /* NOLINT(cert-env33-c) */
+}
+
+/* Without a word of the user's, a program's first count leaves an empty file, the second one its code. */
+TEST(kept_when_counted_again)
+{
+    needs_tracing();
+    NEEDS_FIXED_ADDRESSES();
+    char home[96], path[512];
+    struct stat s;
+    struct carm_translation of[3];
+    (void)snprintf(home, sizeof home, "%s/again", folder);
+    const struct surroundings before = same_each_time();
+    assert_int_equal(setenv("XDG_CACHE_HOME", home, 1), 0);
+    assert_int_equal(setenv("CARM_KEEP_CODE", "0", 1), 0);
+    for (int i = 0; i < 3; i++) {
+        of[i] = translate_kept();
+        assert_int_equal(of[i].ready, 0);
+    }
+    assert_int_equal(stat(home, &s), -1);
+    assert_int_equal(unsetenv("CARM_KEEP_CODE"), 0);
+    for (int i = 0; i < 3; i++) {
+        of[i] = translate_kept();
+        find_kept(home, path);
+        assert_int_equal(stat(path, &s), 0);
+        assert_int_equal(s.st_size > 0, i > 0);
+        assert_int_equal(of[i].ready, i == 2);
+        same("code from disk", &of[i].counts, &of[0].counts);
+    }
+    (void)snprintf(path, sizeof path, "rm -r %s", home);
+    assert_int_equal(system(path), 0); /* NOLINT(cert-env33-c) */
+    /* no folder is made inside another user's, and nothing is kept of programs whose addresses differ */
+    if (geteuid() == 0) {
+        assert_int_equal(mkdir(home, 0755) || chown(home, 1, 1), 0);
+        (void)translate_kept();
+        (void)snprintf(path, sizeof path, "%s/carm", home);
+        assert_int_equal(stat(path, &s), -1);
+        assert_int_equal(rmdir(home), 0);
+    }
+    assert_int_equal(mkdir(home, 0755), 0);
+    (void)personality((unsigned long)personality(0xffffffff) & ~(unsigned long)ADDR_NO_RANDOMIZE);
+    (void)translate_kept();
+    assert_int_equal(rmdir(home), 0); /* it is empty */
+    restore(&before);
 }
 
 /* Sums of accesses without order, but for those of string instructions, which sampling merges: of lines whose
