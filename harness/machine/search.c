@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 128 }; /* candidates */
-
 double carm_level_target(size_t level, size_t n)
 {
     if (level + 1 == n) {
@@ -50,7 +48,7 @@ static struct look try_code(struct carm_team *team, const struct carm_code *code
  * a run with own cores: the fastest run. */
 static double judge(const struct look *looks, size_t n, enum carm_search search)
 {
-    double sound[MOST];
+    double sound[CARM_SEARCH_MOST];
     double most = 0.0;
     double fastest = 0.0;
     size_t found = 0;
@@ -101,7 +99,7 @@ static void take_out_drift(struct look (*looks)[LOOKS], const size_t *tries, siz
 {
     double medians[SHARED_ROUNDS];
     double known[SHARED_ROUNDS];
-    double rates[MOST];
+    double rates[CARM_SEARCH_MOST];
     size_t nknown = 0;
     for (size_t r = 0; r < rounds; r++) {
         size_t sound = 0;
@@ -144,7 +142,7 @@ static void drop_hopeless(const struct look (*looks)[LOOKS], size_t n, size_t ro
                           enum carm_search search, bool *alive)
 {
     const double share = hopeless_below(search, rounds);
-    double fastest[MOST];
+    double fastest[CARM_SEARCH_MOST];
     double best = 0.0;
     for (size_t i = 0; i < n; i++) {
         fastest[i] = 0.0;
@@ -178,9 +176,9 @@ static const struct carm_code *code_of(const struct contest *c, size_t i)
 static void rank(struct carm_team *team, const struct contest *c, struct carm_shape *shapes,
                  double *found)
 {
-    static struct look looks[MOST][LOOKS]; /* 32 KiB */
-    bool alive[MOST];
-    size_t tries[MOST];
+    static struct look looks[CARM_SEARCH_MOST][LOOKS]; /* 40 KiB */
+    bool alive[CARM_SEARCH_MOST];
+    size_t tries[CARM_SEARCH_MOST];
     const size_t n = c->n;
     const size_t longer = c->search == CARM_SEARCH_SHARED ? 3 : 1;
     const size_t rounds = c->search == CARM_SEARCH_CORE ? ROUNDS : SHARED_ROUNDS;
@@ -243,8 +241,8 @@ size_t carm_measure_rank(struct carm_team *team, const struct carm_code *const *
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates)
 {
-    struct carm_shape shapes[MOST];
-    n = n < MOST ? n : MOST;
+    struct carm_shape shapes[CARM_SEARCH_MOST];
+    n = n < CARM_SEARCH_MOST ? n : CARM_SEARCH_MOST;
     rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, rates);
     return gsl_stats_max_index(rates, 1, n);
 }
@@ -253,11 +251,11 @@ size_t carm_measure_best_set(struct carm_team *team, const struct carm_code *cod
                              const uint64_t *sets, size_t n, double target_seconds,
                              enum carm_search search, double *rates)
 {
-    struct carm_shape shapes[MOST];
+    struct carm_shape shapes[CARM_SEARCH_MOST];
     const struct contest c = {.codes = &code,
                               .one_code = true,
                               .sets = sets,
-                              .n = n < MOST ? n : MOST,
+                              .n = n < CARM_SEARCH_MOST ? n : CARM_SEARCH_MOST,
                               .target_seconds = target_seconds,
                               .search = search};
     rank(team, &c, shapes, rates);
@@ -268,11 +266,11 @@ size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *
                          uint64_t set_bytes, double target_seconds, enum carm_search search,
                          double *rates)
 {
-    struct carm_shape shapes[MOST];
+    struct carm_shape shapes[CARM_SEARCH_MOST];
     struct look looks[FINALISTS][FINAL_ROUNDS];
-    double found[MOST];
-    size_t order[MOST];
-    n = n < MOST ? n : MOST;
+    double found[CARM_SEARCH_MOST];
+    size_t order[CARM_SEARCH_MOST];
+    n = n < CARM_SEARCH_MOST ? n : CARM_SEARCH_MOST;
     rank_codes(team, codes, n, set_bytes, target_seconds, search, shapes, found);
     gsl_sort_index(order, found, 1, n); /* ascending */
     const size_t finalists = n < FINALISTS ? n : FINALISTS;
@@ -303,11 +301,11 @@ size_t carm_measure_pick(struct carm_team *team, const struct carm_code *const *
                          struct carm_shape *shape, double *rate)
 {
     enum { PICK_REPS = 48, PICK_ROUNDS = 2 };
-    struct carm_shape shapes[MOST];
-    struct look first[MOST];
-    double found[MOST];
-    size_t order[MOST];
-    n = n < MOST ? n : MOST;
+    struct carm_shape shapes[CARM_SEARCH_MOST];
+    struct look first[CARM_SEARCH_MOST];
+    double found[CARM_SEARCH_MOST];
+    size_t order[CARM_SEARCH_MOST];
+    n = n < CARM_SEARCH_MOST ? n : CARM_SEARCH_MOST;
     const size_t longer = search == CARM_SEARCH_SHARED ? 2 : 1; /* a shared cache settles late */
     carm_measure_shape(team, codes[0], set_bytes, target_seconds, &shapes[0]);
     const uint64_t bytes = shapes[0].iterations * shapes[0].passes * codes[0]->account.stride_bytes;

@@ -13,6 +13,8 @@ enum carm_search {
     CARM_SEARCH_MEMORY, /* per second */
 };
 
+enum { CARM_SEARCH_MOST = 160 }; /* candidates */
+
 /* The target of codes that need nothing beyond the core. */
 #define CARM_TARGET_CORE 6e-6
 
@@ -24,7 +26,7 @@ double carm_level_target(size_t level, size_t n);
 /* How candidates are compared on level `level` of n. */
 enum carm_search carm_level_search(size_t level, size_t n);
 
-/* The best of n candidates (at most 128) by their median rate, in interleaved rounds of short
+/* The best of n candidates (at most CARM_SEARCH_MOST) by their median rate, in interleaved rounds of short
  * measurements; the first three run a longer final.
  * rates  [n] out: byte or flop per cycle or second of each, NULL = not wanted
  * returns its index */

@@ -328,6 +328,9 @@ double carm_contended_add_seconds(struct carm_team *team, int other)
     return team->n > other ? 10e-9 : 0.0;
 }
 
+static struct carm_winners *winners; /* of a search; NULL = none */
+
+/* words.isa  NULL: avx2 alone; "": as a build without the word */
 static struct carm_model *build_on(const char *of, struct carm_build_config *config,
                                    struct carm_build_words words, struct carm_host *host)
 {
@@ -346,14 +349,16 @@ static struct carm_model *build_on(const char *of, struct carm_build_config *con
         host->cpu.isa[i] = i != CARM_AVX512;
     }
     host->cpu.fma = true;
-    words.isa = "avx2";
-    words.threads = "1,4";
+    words.isa = !words.isa ? "avx2" : *words.isa ? words.isa : NULL;
+    words.threads = words.threads ? words.threads : "1,4";
     words.memory = "1G";
     words.budget = "600";
     words.reps = "256";
     words.latency = "no";
     words.scaling = "yes";
     assert_ok(carm_build_configure(config, &words, &host->cpu, host->topo, &err));
+    config->found = winners;
+    (void)strcpy(config->machine, "Zen 3");
     carm_build_foresee(config, host, &outlook);
     assert_ok(carm_build_run(config, host, &counter, NULL, &model, &done, &err));
     /* as was foreseen: the roofs, and the time by what each step is said to take */

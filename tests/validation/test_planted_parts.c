@@ -7,7 +7,7 @@
 #include "validation/roofs/lacking.h"
 #include "validation/roofs/levels.h"
 #include "validation/roofs/numa.h"
-#include "validation/series.h"
+#include "validation/roofs/result.h"
 
 /* A sweep takes over points of the model before: of this code's ISA, precision and mix, with as many threads, within 2% of
  * the working set, and not disturbed. Where the time ends, the round that it disturbed is dropped. */
@@ -317,4 +317,250 @@ TEST(a_set_that_lacks_is_added)
     assert_false(carm_build_lacks(m, "sse", "dp", 2, &host.cpu, host.topo, &lack));
     carm_model_free(m);
     carm_topo_close(host.topo);
+}
+
+/* The highest speed of an ISA's candidates: few beside the widest, but for the first level. */
+static double best_of(const struct carm_build_plan *plan, enum carm_isa isa,
+                      const struct carm_mix *mix, size_t level, bool few)
+{
+    const struct carm_code *codes[CARM_CANDIDATES_MAX];
+    double best = 0.0;
+    const size_t n = carm_build_plan_memory(plan, isa, CARM_DP, mix, level == 0, codes);
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_code_spec *s = &codes[i]->spec;
+        const bool kept =
+            s->order == CARM_ORDER_UNIT && (s->prefetch_bytes == 0 || s->prefetch_bytes == 1024);
+        best = level > 0 && few && !kept ? best : fmax(best, speed(codes[i]));
+    }
+    return best;
+}
+
+/* Narrower ISAs beside the widest have the model's mix on each level, of fewer codes, and each operation. */
+TEST(isas_beside_the_widest)
+{
+    static const enum carm_isa isas[] = {CARM_AVX2, CARM_SSE, CARM_SCALAR};
+    struct carm_build_config config;
+    struct carm_host host;
+    struct carm_build_plan plan;
+    struct carm_model *m =
+        build(&config,
+              (struct carm_build_words){.isa = "", .ops = "fma", .precision = "dp", .ldst = "2:1"},
+              &host);
+    assert_ok(carm_build_plan_open(&plan, &config, &host.cpu, &err));
+    assert_int_equal(m->nroofs, 6);
+    for (size_t i = 0; i < 6; i++) {
+        const enum carm_isa isa = isas[i / 2];
+        const int threads = i % 2 ? THREADS : 1;
+        const struct carm_roofs *r = carm_model_find_roofs(m, carm_isa_name(isa), "dp", threads);
+        assert_true(r && r->nmemory == LEVELS && r->ncompute == 1);
+        for (size_t l = 0; l < LEVELS; l++) {
+            const struct carm_memory_roof *x = carm_roofs_find_memory(r, names[l], "2:1");
+            const double want = bandwidth_of(l, threads) *
+                                best_of(&plan, isa, &config.mixes[0], l, isa != CARM_AVX2);
+            fail_if(fabs(x->bandwidth / want - 1.0) > 1e-6, "%s, %d threads, %s: %g of %g", r->isa,
+                    threads, names[l], x->bandwidth, want);
+            assert_false(x->disturbed);
+        }
+        const double width = carm_isa_vector_bytes(isa, CARM_DP) / 32.0;
+        assert_near(r->compute[0].rate / (96e9 * threads * width * speed_of(r->compute[0].code)),
+                    1.0, 1e-6);
+    }
+    carm_model_free(m);
+    carm_build_plan_close(&plan);
+    carm_topo_close(host.topo);
+}
+
+/* A search keeps the codes that are faster than the best usual one, with their gain. */
+TEST(winners_of_a_search_are_kept)
+{
+    struct carm_build_config config;
+    struct carm_host host;
+    struct carm_build_plan plans[2];
+    struct carm_winners found = {.n = 0};
+    size_t kept = 0;
+    winners = &found;
+    struct carm_model *m =
+        build(&config,
+              (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1,1:1,1:0,0:1"},
+              &host);
+    winners = NULL;
+    for (int usual = 0; usual < 2; usual++) {
+        config.found = usual ? NULL : &found;
+        assert_ok(carm_build_plan_open(&plans[usual], &config, &host.cpu, &err));
+    }
+    const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", THREADS);
+    for (size_t i = 0; i < LEVELS * config.nmixes; i++) {
+        const struct carm_mix *mix = &config.mixes[i % config.nmixes];
+        const size_t l = i / config.nmixes;
+        const double gain = best_of(&plans[0], CARM_AVX2, mix, l, false) /
+                            best_of(&plans[1], CARM_AVX2, mix, l, false);
+        struct carm_winner like = {.machine = "Zen 3"};
+        char name[16];
+        carm_mix_name(mix, name);
+        (void)snprintf(like.code, sizeof like.code, "A.avx2.dp.%s.u4", name);
+        (void)strcpy(like.level, names[l]);
+        const struct carm_winner *w = carm_winners_find(&found, &like);
+        fail_if((w != NULL) != (gain >= 1.005), "%s %s: %g", names[l], name, gain);
+        if (w) {
+            assert_near(w->gain, gain, 1e-6);
+            assert_string_equal(w->code, carm_roofs_find_memory(r, names[l], name)->code);
+            assert_non_null(strstr(w->source, " thread"));
+            kept++;
+        }
+    }
+    assert_true(kept > 0 && found.n == kept);
+    carm_winners_close(&found);
+    carm_model_free(m);
+    carm_build_plan_close(&plans[0]);
+    carm_build_plan_close(&plans[1]);
+    carm_topo_close(host.topo);
+}
+
+/* A figure's faults, rules that it breaks, and threads without a core each. */
+TEST(roofs_say_what_is_odd)
+{
+    enum { PAIRED = 1, UNSEARCHED = 2, KNOWN = 4, WIDE = 8, BROKEN = 16, NEVER = 32 };
+    static const struct {
+        enum carm_op op; /* 0 of a memory roof */
+        bool memory, sound;
+        enum carm_state state;
+        unsigned odd;
+        size_t rounds, shared, alike; /* rounds of a shared core, sound ones of other threads */
+        bool disturbed;
+        const char *note; /* NULL = no roof */
+    } rows[] = {
+        {0, true, true, CARM_STATE_QUIET, 0, 9, 0, 0, false, ""},
+        {0, true, true, CARM_STATE_QUIET, NEVER, 9, 0, 0, false, NULL},
+        {0, true, true, CARM_STATE_QUIET, BROKEN, 9, 0, 0, true, "slower than with 1 thread"},
+        {0, true, false, CARM_STATE_ONE_CORE, 0, 9, 0, 0, true,
+         "measured while threads shared cores: expect up to twice as much"},
+        {0, true, false, CARM_STATE_SHARED, BROKEN, 9, 0, 0, true,
+         "fewer than 3 sound rounds of 9: "},
+        {0, true, true, CARM_STATE_APART, 0, 9, 0, 0, false, "threads on two core complexes"},
+        {0, true, true, CARM_STATE_QUIET, UNSEARCHED, 9, 0, 0, true,
+         "the time for comparing codes was over: another may be faster (give more with --budget)"},
+        {0, true, true, CARM_STATE_QUIET, UNSEARCHED | KNOWN, 9, 0, 0, false, ""},
+        {0, true, true, CARM_STATE_QUIET, WIDE, 9, 0, 0, true, "its rounds differ by 20%"},
+        {0, true, true, CARM_STATE_QUIET, PAIRED, 9, 0, 0, false,
+         "threads without a core each, as in every round"},
+        {CARM_FMA, false, true, CARM_STATE_QUIET, 0, 1, 0, 0, false, ""},
+        {CARM_FMA_ADD, false, true, CARM_STATE_QUIET, 0, 6, 0, 0, false, ""},
+        {CARM_FMA_ADD, false, true, CARM_STATE_QUIET, 0, 6, 1, 0, true,
+         "fewer than 6 sound rounds, and mixtures have faster and slower schedules"},
+        {CARM_FMA_ADD, false, true, CARM_STATE_QUIET, 0, 6, 1, 1, false, ""},
+    };
+    struct carm_build_config config = {.isas = {CARM_AVX2},
+                                       .nisas = 1,
+                                       .precisions = {CARM_DP},
+                                       .nprecisions = 1,
+                                       .threads = {THREADS},
+                                       .nthreads = 1};
+    struct carm_cpu cpu = {.fma = true};
+    const struct carm_clock clock = {.tsc_hz = clock_hz};
+    struct carm_topo *t = NULL;
+    uint64_t places[THREADS] = {0};
+    cpu.isa[CARM_AVX2] = true;
+    assert_ok(carm_topo_open(&t, machine, NULL, &err));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static const struct carm_mix mix = {.loads = 2, .stores = 1};
+        const struct carm_code code = {.spec = {.mix = mix, .op = rows[i].op}, .name = "code"};
+        const unsigned odd = rows[i].odd;
+        const struct carm_build b = {.config = &config,
+                                     .cpu = &cpu,
+                                     .topo = t,
+                                     .clock = &clock,
+                                     .begin = carm_clock_now(),
+                                     .until = UINT64_MAX,
+                                     .adds = true};
+        struct carm_build_set set = {.build = &b, .threads = THREADS, .places = places};
+        struct carm_series s = {
+            .code = &code, .n = rows[i].rounds, .known = (odd & KNOWN) != 0, .reps = 7};
+        struct carm_build_roof roof = {
+            .set = &set,
+            .isa = CARM_AVX2,
+            .precision = CARM_DP,
+            .memory = rows[i].memory,
+            .level = 1,
+            .mix = &mix,
+            .op = rows[i].op,
+            .series = &s,
+            .nseries = 1,
+            .unsearched = (odd & UNSEARCHED) != 0,
+            .alike = rows[i].alike,
+            .pooled = {.rate = 100,
+                       .ci95 = {odd & WIDE ? 90 : 99, odd & WIDE ? 110 : 101},
+                       .range = {90, 110},
+                       .clock_hz = 10,
+                       .state = rows[i].state,
+                       .n = odd & NEVER ? 0 : rows[i].rounds,
+                       .used = 9,
+                       .sound = rows[i].sound}};
+        struct carm_model m = {.nroofs = 0};
+        const struct carm_build_job j = {
+            .build = &b, .sets = &set, .nsets = 1, .model = &m, .roofs = &roof, .n = 1};
+        for (size_t k = 0; k < s.n; k++) {
+            s.rounds[k] = (struct carm_round){
+                .rate = 100, .state = k < rows[i].shared ? CARM_STATE_SHARED : CARM_STATE_QUIET};
+        }
+        (void)strcpy(roof.note, odd & BROKEN ? "slower than with 1 thread" : "");
+        (void)strcpy(set.levels.levels[1].name, "L2");
+        set.levels.n = 3;
+        assert_ok(carm_team_open(&set.team, t, &clock, THREADS, MIB, 16, &err));
+        for (int k = 0; k < 12 && (odd & PAIRED); k++) {
+            carm_paired_note(&set.team->paired, THREADS, false);
+        }
+        assert_ok(carm_build_add_results(&j, &err));
+        carm_team_close(set.team);
+        assert_int_equal(m.nroofs, rows[i].note != NULL);
+        if (m.nroofs) {
+            const struct carm_roofs *r = m.roofs;
+            const char *note = rows[i].memory ? r->memory[0].note : r->compute[0].note;
+            const size_t n = rows[i].sound ? sizeof r->memory[0].note : 32;
+            fail_if(strncmp(note, rows[i].note, n) != 0, "row %zu: %s", i, note);
+            assert_int_equal(rows[i].memory ? r->memory[0].disturbed : r->compute[0].disturbed,
+                             rows[i].disturbed);
+            assert_true(r->threads == THREADS && r->nmemory == rows[i].memory);
+            assert_near(r->core_to_core_seconds, 50e-9, 1e-15);
+            assert_near(rows[i].memory ? r->memory[0].bytes_per_cycle
+                                       : r->compute[0].flops_per_cycle,
+                        2.5, 1e-12);
+            free(rows[i].memory ? r->memory[0].rounds : r->compute[0].rounds);
+            free(r->memory);
+            free(r->compute);
+            free(m.roofs);
+        }
+    }
+    carm_topo_close(t);
+}
+
+/* Memory on the node of the last threads, for the others; no part of one thread. */
+TEST(ceilings_of_nodes_and_of_one_thread)
+{
+    struct carm_build_config config;
+    struct carm_host host;
+    const struct carm_build_words words = {
+        .ops = "fma", .precision = "dp", .ldst = "2:1", .ceilings = "memory,busy"};
+    for (int one = 0; one < 2; one++) {
+        struct carm_build_words w = words;
+        w.threads = one ? "1" : NULL;
+        struct carm_model *m = build_on(two_nodes, &config, w, &host);
+        const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", one ? 1 : THREADS);
+        const struct carm_ceiling_roof *dot = NULL, *far = NULL, *busy = NULL;
+        for (size_t i = 0; i < r->nceilings; i++) {
+            const struct carm_ceiling_roof *c = &r->ceilings[i];
+            dot = strcmp(c->name, "dot") == 0 ? c : dot;
+            far = strcmp(c->name, "no affinity") == 0 ? c : far;
+            busy = strcmp(c->name, "busy 1/2") == 0 ? c : busy;
+        }
+        assert_true(dot && far && busy);
+        /* of the first of all threads, or where the only thread is not */
+        assert_string_equal(far->note,
+                            one ? "all memory on NUMA node 1" : "all memory on NUMA node 0");
+        assert_near(far->rate / dot->rate, 1.0, 1e-6); /* nothing is far here */
+        assert_string_equal(far->code, dot->code);
+        assert_string_equal(busy->note, one ? "not measurable: the set has one thread" : "");
+        assert_int_equal(busy->threads, one ? 0 : 2);
+        carm_model_free(m);
+        carm_topo_close(host.topo);
+    }
 }

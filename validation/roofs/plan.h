@@ -6,9 +6,10 @@
 
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
+#include "harness/machine/search.h"
 #include "validation/roofs/config.h"
 
-enum { CARM_CANDIDATES_MAX = 160 };
+enum { CARM_CANDIDATES_MAX = CARM_SEARCH_MOST };
 
 struct carm_build_plan {
     struct carm_image *image;

@@ -452,6 +452,28 @@ static struct carm_team *team_of_two(struct carm_topo *two, size_t bytes, size_t
     return closed_later(by_carm_team_close, team);
 }
 
+static void by_thread(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    const struct carm_buffer *b = &called->workers[0].buffer;
+    const bool first =
+        (char *)window >= (char *)b->start && (char *)window < (char *)b->start + b->bytes;
+    pass_time(first ? 30e-6 : 60e-6);
+}
+
+/* Threads of 30 and 60 us: 60 from the first start to the last end, and 40 by the sum of their rates. */
+TEST(a_calibration_has_both_times)
+{
+    static struct carm_topo two;
+    skip_if(topo->pus < 2, "no two hardware threads");
+    called = team_of_two(&two, 2 * MIB, 96);
+    clear();
+    code.run = by_thread;
+    carm_measure_calibrate(called, &code);
+    assert_near(called->overhead.together, 60e-6, 6e-6);
+    assert_near(called->overhead.each, 40e-6, 4e-6);
+    assert_false(called->separate);
+}
+
 TEST(each_thread_has_its_best_place)
 {
     static struct carm_topo two;
