@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <hwloc.h>
+
 #include "harness/machine/measure.h"
 #include "tests/harness/machine/machine.h"
 
@@ -719,6 +721,48 @@ TEST(threads_touch_their_memory)
     team->deadline.tsc = 1; /* long ago */
     assert_false(carm_team_touch(team, 100));
     assert_int_equal(team->workers[0].buffer.touched, 0);
+}
+
+static struct {
+    int node;             /* of pages; -1 = none, -2 = not known */
+    int calls, elsewhere; /* a page at whose turn they are on node 5 */
+} pages = {.node = -2};
+
+/* In place of hwloc's. */
+int hwloc_get_area_memlocation(hwloc_topology_t topology, const void *at, size_t bytes,
+                               hwloc_bitmap_t set, int flags)
+{
+    const int node = ++pages.calls == pages.elsewhere ? 5 : pages.node;
+    hwloc_bitmap_zero(set);
+    return node == -2 ? -1 : node >= 0 ? hwloc_bitmap_set(set, (unsigned)node) : 0;
+}
+
+/* Pages of each thread are looked at; where the system does not say where they are, they pass. */
+TEST(memory_lies_where_it_is_touched)
+{
+    const int threads = topo->pus < 2 ? 1 : 2, index = carm_topo_node_of(topo, topo->order[0]);
+    const int here =
+        index < 0 ? -1
+                  : (int)hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index)
+                        ->os_index;
+    static const int nodes[] = {-2, -1, 0};
+    for (int i = 0; i < 3; i++) {
+        pages.node = nodes[i] < 0 ? nodes[i] : here;
+        for (pages.elsewhere = 0; pages.elsewhere <= threads + 1; pages.elsewhere++) {
+            struct carm_team *team = open_team(threads, MIB, 64);
+            pages.calls = 0;
+            if (pages.elsewhere == 0 || pages.elsewhere > threads || here < 0) {
+                assert_ok(carm_team_touch_from(team, topo->order[0], MIB, &err));
+                assert_int_equal(pages.calls, here < 0 ? 0 : threads);
+            } else {
+                assert_refused(carm_team_touch_from(team, topo->order[0], MIB, &err), -CARM_ENOTSUP,
+                               "lies on another one");
+            }
+            close_opened();
+        }
+    }
+    pages.node = -2;
+    pages.elsewhere = 0;
 }
 
 TEST(another_core_touches_memory)
