@@ -147,9 +147,10 @@ static struct {
     size_t runs, teams;
     size_t stop_at; /* run that ends the time; 0 = none */
     size_t shared; /* of so many runs, one meets a shared core and takes a third longer; 0 = none */
-    double slow;   /* share of its rate that a team of two has; 0 = all */
-    uint64_t largest; /* working set of all threads together */
-    bool below_room;  /* no set was larger than a thread's buffer */
+    uint64_t l3_bytes; /* of the last cache; 0 = as reported */
+    double slow;       /* share of its rate that a team of two has; 0 = all */
+    uint64_t largest;  /* working set of all threads together */
+    bool below_room;   /* no set was larger than a thread's buffer */
 } seen;
 
 static volatile sig_atomic_t over;
@@ -169,7 +170,10 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     *m = (struct carm_measurement){.code = code, .threads = team->n, .shape = *shape};
     m->bytes = work * bytes;
     m->flops = work * (double)code->account.flops;
-    const size_t level = level_of(set, team->n);
+    size_t level = level_of(set, team->n);
+    if (level > 1 && seen.l3_bytes) {
+        level = set * (uint64_t)team->n <= seen.l3_bytes ? 2 : 3;
+    }
     const bool meets = seen.shared && seen.runs % seen.shared == 0;
     const double factor =
         (meets ? 4.0 / 3 : 1.0) / (seen.slow > 0.0 && team->n == 2 ? seen.slow : 1.0);

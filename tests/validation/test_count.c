@@ -96,6 +96,44 @@ static void need_papi(void)
 #endif
 }
 
+/* Counters that are named must work; without a word, they may be none. */
+TEST(counters_by_their_names)
+{
+    const struct carm_cpu unknown = {.vendor = "Nobody"};
+    static const struct {
+        const char *word;
+        int code;
+        enum carm_provider provider;
+        const char *says;
+    } rows[] = {{"none", 0, CARM_PROVIDER_NONE, ""},
+                {"step", 0, CARM_PROVIDER_STEP, ""},
+                {NULL, 0, CARM_PROVIDER_NONE, ""},
+                {"papi", -CARM_ENOTSUP, CARM_PROVIDER_NONE, "Nobody"},
+                {"translate", -CARM_EINVAL, CARM_PROVIDER_NONE,
+                 "--counters translate counts whole programs (carm run): use step"},
+                {"abacus", -CARM_EINVAL, CARM_PROVIDER_AUTO, "abacus"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_code_counter counter;
+        err.text[0] = '\0';
+        const int rc = carm_code_counter_open(&counter, rows[i].word, &unknown, &err);
+        fail_if(rc != rows[i].code || !strstr(err.text, rows[i].says), "row %zu: %d %s", i, rc,
+                err.text);
+        assert_int_equal(counter.provider, rows[i].provider);
+        assert_true(counter.recipe == NULL && counter.counters == NULL);
+        if (!rc) { /* nothing is counted */
+            struct carm_model model = {.nchecks = 0};
+            assert_true(
+                rows[i].word && *rows[i].word == 's'
+                    ? true
+                    : carm_code_counter_try(&counter, image, topo, &tsc, &err) == 0 &&
+                          carm_code_counter_check(&counter, image, topo, &tsc, &model, &err) == 0 &&
+                          model.nchecks == 0);
+            carm_code_counter_close(&counter);
+            assert_int_equal(counter.provider, CARM_PROVIDER_NONE);
+        }
+    }
+}
+
 TEST(a_zero_that_cannot_be)
 {
     const struct carm_recipe recipe = made_up();

@@ -256,6 +256,41 @@ TEST(disturbed_rounds_change_nothing)
     carm_topo_close(host.topo);
 }
 
+/* A cache that the curve does not show, or shows to end far beyond its size, keeps working set and end of the model before. */
+TEST(levels_are_recalled)
+{
+    static const uint64_t sizes[] = {2 * MIB, 16 * MIB};
+    struct carm_build_config config;
+    struct carm_host host;
+    const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
+    struct carm_model *before = build(
+        &config, (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1"}, &host);
+    const size_t curves = before->ncurves;
+    before->ncurves = 0; /* its points would show the cache */
+    for (size_t i = 0; i < 2; i++) {
+        struct carm_build_done done = {.reps = 0};
+        struct carm_model *m = NULL;
+        seen.l3_bytes = sizes[i];
+        assert_ok(carm_build_run(&config, &host, &counter, before, &m, &done, &err));
+        seen.l3_bytes = 0;
+        assert_string_equal(m->levels[2].level, "L3");
+        fail_if(m->levels[2].knee_bytes != before->levels[2].knee_bytes, "%llu: %llu not %llu",
+                (unsigned long long)sizes[i], (unsigned long long)m->levels[2].knee_bytes,
+                (unsigned long long)before->levels[2].knee_bytes);
+        for (size_t t = 0; t < 2; t++) {
+            const struct carm_memory_roof *x = carm_roofs_find_memory(
+                carm_model_find_roofs(m, "avx2", "dp", t ? THREADS : 1), "L3", "2:1");
+            const struct carm_memory_roof *old = carm_roofs_find_memory(
+                carm_model_find_roofs(before, "avx2", "dp", t ? THREADS : 1), "L3", "2:1");
+            assert_near((double)x->working_set_bytes / (double)old->working_set_bytes, 1.0, 0.01);
+        }
+        carm_model_free(m);
+    }
+    before->ncurves = curves;
+    carm_model_free(before);
+    carm_topo_close(host.topo);
+}
+
 /* Two threads with nine tenths of a rate: doubtful in what each has for itself, not in what they share. */
 TEST(slow_numbers_of_threads_are_marked)
 {

@@ -406,7 +406,7 @@ static void describe(struct carm_build_level *l, bool dram, double largest, doub
     }
 }
 
-/* Takes over the range of a cache from fewer threads. */
+/* Takes over the range of a cache from fewer threads. A level that was recalled has a working set and no range. */
 static void borrow(const struct carm_topo *topo, int threads, size_t level,
                    const struct carm_build_levels *fewer, struct carm_build_level *l)
 {
@@ -414,7 +414,7 @@ static void borrow(const struct carm_topo *topo, int threads, size_t level,
     int there = 0;
     int sharers = 0;
     if (!fewer || level + 1 >= fewer->n || level >= topo->ncaches ||
-        !fewer->levels[level].range.resolved) {
+        !(fewer->levels[level].range.hi > 0.0)) {
         return;
     }
     carm_topo_cache_share(topo, topo->caches[level].level, threads, &here, &sharers);

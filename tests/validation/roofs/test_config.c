@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Precisions of a build: which are measured by default, on request, and on which CPU. */
-#include "tests/unit.h"
+/* Words of a build: precisions by default, on request, and by CPU; times, and what is refused. */
+#include "tests/topo.h"
 #include "validation/roofs/plan.h"
 
 static struct carm_cpu cpu_with(enum carm_isa widest)
@@ -249,4 +249,95 @@ TEST(refused)
     const struct carm_build_config c =
         configure(&(struct carm_build_words){.precision = "int8,sp", .ceilings = ""}, &cpu);
     assert_int_equal(carm_build_ceilings_precision(&c), CARM_SP);
+}
+
+/* Of a machine with three caches; NULL in a word: as a build without it. */
+static int configure_on(struct carm_build_config *c, struct carm_build_words w)
+{
+    const struct carm_cpu cpu = cpu_with(CARM_AVX2);
+    struct carm_topo *t =
+        topo_of("pack:1 l3:1(size=33554432) core:4 l2:1(size=1048576) l1:1(size=49152) pu:1", NULL);
+    err = (struct carm_err){""};
+    return carm_build_configure(c, &w, &cpu, t, &err);
+}
+
+/* Seconds of a build: 60, of a quick one 10; a search takes four times as long, and what comes beside it more. Fewer
+ * repetitions take less. What was given is kept. */
+TEST(budgets)
+{
+    static const struct {
+        struct carm_build_words words;
+        double seconds;
+        size_t reps;
+        int steps;
+        bool latency;
+    } rows[] = {
+        {{.isa = NULL}, 60, 8192, 3, true},
+        {{.quick = ""}, 10, 1024, 2, false},
+        {{.quick = "", .latency = "yes"}, 16, 1024, 2, true},
+        {{.latency = "no"}, 60, 8192, 3, false},
+        {{.search = ""}, 240, 8192, 3, true},
+        {{.ceilings = ""}, 75, 8192, 3, true},
+        {{.scaling = ""}, 75, 8192, 3, true},
+        {{.search = "", .ceilings = "", .scaling = ""}, 270, 8192, 3, true},
+        {{.reps = "4096"}, 30, 4096, 3, true},
+        {{.reps = "4096", .ceilings = ""}, 45, 4096, 3, true},
+        {{.budget = "7", .search = "", .ceilings = "", .scaling = ""}, 7, 8192, 3, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_build_config c;
+        struct carm_build_words w = rows[i].words;
+        w.memory = "16M";
+        assert_ok(configure_on(&c, w));
+        fail_if(fabs(c.budget_seconds - rows[i].seconds) > 1e-9, "row %zu: %g s", i,
+                c.budget_seconds);
+        assert_int_equal(c.reps, rows[i].reps);
+        assert_int_equal(c.curve_steps, rows[i].steps);
+        assert_int_equal(c.latency, rows[i].latency);
+        assert_int_equal(c.scaling, rows[i].words.scaling != NULL);
+        assert_int_equal(c.memory_bytes, 16 << 20);
+    }
+}
+
+TEST(words_that_do_not_fit)
+{
+    static const struct {
+        struct carm_build_words words;
+        int code;
+        const char *says;
+    } rows[] = {
+        {{.levels = "L1,L9"}, -CARM_EINVAL, "--levels 'L9': this machine has L1, L2, L3, DRAM"},
+        {{.ceilings = "roof"}, -CARM_EINVAL, "--ceilings: unknown group of ceilings 'roof'"},
+        {{.memory = "much"},
+         -CARM_EINVAL,
+         "--memory 'much' is no size: write 512M, 2G or a number of bytes"},
+        {{.memory = "15M"},
+         -CARM_ENOMEM,
+         "15 MiB are too little memory to leave the inner caches: at least 16 MiB"},
+        {{.memory = "900000G"}, -CARM_ENOMEM, "--memory 900000G is more than the "},
+        {{.ldst = "nt"}, -CARM_EINVAL, "--ldst with non-temporal stores alone"},
+        {{.ldst = "1:1nt,nt"}, -CARM_EINVAL, "--ldst with non-temporal stores alone"},
+        {{.latency = "maybe"}, -CARM_EINVAL, "--latency 'maybe': write yes or no"},
+        {{.threads = "9"}, -CARM_EINVAL, ""},
+        {{.reps = "15"}, -CARM_EINVAL, "--reps 15: give 16 to "},
+        {{.budget = "-1"}, -CARM_EINVAL, "--budget '-1' is no number of seconds"},
+        {{.levels = "L2,DRAM"}, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_build_config c;
+        struct carm_build_words w = rows[i].words;
+        w.memory = w.memory ? w.memory : "16M";
+        const int rc = configure_on(&c, w);
+        fail_if(rc != rows[i].code || !strstr(err.text, rows[i].says), "row %zu: %d %s", i, rc,
+                err.text);
+    }
+    struct carm_build_config c;
+    assert_ok(
+        configure_on(&c, (struct carm_build_words){.memory = "16M", .ldst = "nt,1:1nt,0:1,2:1"}));
+    char name[16];
+    carm_mix_name(&c.mixes[0], name); /* the first that stays in the caches leads */
+    assert_string_equal(name, "0:1");
+    carm_mix_name(&c.mixes[3], name);
+    assert_string_equal(name, "2:1");
+    assert_true(c.mixes[1].nontemporal && c.mixes[2].nontemporal);
 }

@@ -426,7 +426,8 @@ TEST(a_borrowed_range_has_a_set)
     carm_build_find_levels(&f.build, 4, &f.curve, NULL, &one, &four);
     assert_false(four.levels[2].borrowed);
     one.n = 4;
-    one.levels[2].range.resolved = false;
+    one.levels[2].range =
+        (struct carm_level_range){.resolved = true}; /* recalled: it has a set alone */
     carm_build_find_levels(&f.build, 4, &f.curve, NULL, &one, &four);
     assert_false(four.levels[2].borrowed);
 }
