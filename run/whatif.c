@@ -41,9 +41,10 @@ static const struct carm_whatif_error streaming_error = {0.10, 0.12};
 /* Code by hand takes up to a cycle more for an iteration than copies that fall through to one another: a taken jump, a
  * loop that crosses a line of code (two cycles for four instructions, where copies take one). Of a core at 4 GHz. */
 static const double cycle = 0.25e-9;
-/* A small loop that crosses a line of code takes two cycles for an iteration, where its copies take less (1.5 and 1 were
- * seen beside 2.0 and 2.0 by hand). Of a core at 3 GHz: the interval begins there. */
-static const double across_seconds = 0.67e-9;
+/* A loop takes a cycle for an iteration at least, for its jump, and two where its code lies across two lines; copies fall
+ * through to one another (of L2 to L1, 1.2 times as fast as one cycle, 1.0 by hand; a scaled copy took 1.0 in copies, 2.0 by
+ * hand). Of a core at 3 GHz: the interval begins there. */
+static const double jump_seconds = 0.33e-9;
 /* Cycles that counting a unit takes in the copies, and code by hand does not: 0.15 for an iteration, of 16 copies, where a
  * division became a product and 1.24 of 1.09 cycles were left. */
 static const double counting = 2.4;
@@ -60,7 +61,12 @@ static const double bare_share =
 /* sums that are unrolled by hand gain any factor up to this one, by tests/bench/whatif */
 static const double unrolled = 4.0;
 
-enum { NEST_MAX = 16 /* loops in a loop */ };
+/* A loop with less of the time of a loop around it is tried as a part of that one: a copy would be in other code for
+ * half of its time. Of iterations of the outer loop up to so many seconds: a copy takes 5 ms or more for a turn. */
+static const double alone_least = 0.67, trip_most = 4e-3;
+static const double long_seconds = 5e-6; /* of an iteration: its count takes 6 cycles */
+
+enum { NEST_MAX = 24 /* loops in a loop */ };
 
 /* ---- the table of changes ---- */
 
@@ -198,7 +204,7 @@ bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit)
 }
 
 void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, double iterations,
-                         bool entered, bool rewritten)
+                         bool entered, bool across)
 {
     if (change->gain <= 1.0) {
         return;
@@ -208,9 +214,7 @@ void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, doub
     const double extra = (shown * counting + (entered ? entering : 0.0)) / fmax(1.0, iterations);
     change->ci.lo *= changed / (changed + shown * cycle);
     change->ci.hi *= changed / fmax(changed - extra * cycle, 0.5 * changed);
-    if (rewritten) {
-        change->ci.lo = fmin(change->ci.lo, seconds / across_seconds);
-    }
+    change->ci.lo = fmin(change->ci.lo, seconds / ((across ? 2.0 : 1.0) * jump_seconds));
 }
 
 /* ---- which loops to try ---- */
@@ -271,36 +275,77 @@ static bool is_within(const struct carm_profile *profile, size_t row, size_t out
     return false;
 }
 
-/* The code of a loop and of those inside it, which are tried as one.
+/* The row of the loop that is tried for a loop: itself, or one around it. */
+static size_t nest_of(const struct carm_profile *profile, size_t row, double cpu_seconds)
+{
+    const struct carm_profile_row *rows = profile->rows;
+    size_t of = row;
+    for (size_t o = rows[row].parent; o; o = rows[o - 1].parent) {
+        const struct carm_profile_row *outer = &rows[o - 1];
+        const double share = (double)outer->samples_inside / (double)profile->samples;
+        if (!outer->code || outer->irreducible ||
+            share * cpu_seconds > trip_most * (double)outer->executions) {
+            break;
+        }
+        if ((double)rows[of].samples_inside < alone_least * (double)outer->samples_inside) {
+            of = o - 1;
+        }
+    }
+    return of;
+}
+
+/* The code of a loop and of those inside it, which are tried as one. Of those without samples, as many as there is room
+ * for.
  * cpu_seconds  of the program
  * returns false: there are too many */
 static bool take_codes(struct candidate *c, const struct carm_profile *profile, size_t row,
                        double cpu_seconds)
 {
-    for (size_t i = 0; i < profile->nrows; i++) {
+    size_t nops = c->code->nops;
+    c->codes[c->ncodes++] = c->code;
+    c->share = c->row->share;
+    for (size_t i = 0; i < profile->nrows + profile->nfolded_loops; i++) {
         const struct carm_profile_row *r = &profile->rows[i];
-        if (!r->code || (i != row && !is_within(profile, i, row))) {
+        const struct carm_flow_code *code = r->code ? &profile->codes[r->code - 1] : NULL;
+        if (!code || !is_within(profile, i, row)) {
+            continue;
+        }
+        c->share += r->share;
+        if (i >= profile->nrows &&
+            (c->ncodes == NEST_MAX || nops + code->nops > CARM_BODY_OPS_MAX)) {
             continue;
         }
         if (c->ncodes == NEST_MAX) {
             return false;
         }
-        c->codes[c->ncodes++] = &profile->codes[r->code - 1];
+        nops += code->nops;
+        c->codes[c->ncodes++] = code;
     }
-    const double more =
-        c->row->samples ? (double)c->row->samples_inside / (double)c->row->samples : 1.0;
-    c->share = fmin(1.0, c->row->share * more);
-    c->samples = (double)c->row->samples * more;
-    c->seconds = c->row->share * more * cpu_seconds;
+    c->share = fmin(1.0, c->share);
+    c->samples = (double)c->row->samples_inside;
+    c->seconds = c->share * cpu_seconds;
     return true;
+}
+
+static bool is_chosen(const struct carm_run_whatif *out, size_t row)
+{
+    bool is = false;
+    for (size_t i = 0; i < out->nloops; i++) {
+        is = is || out->loops[i].row == row;
+    }
+    return is;
 }
 
 static void choose(struct session *s, const struct carm_run *run,
                    const struct carm_profile *profile)
 {
-    for (size_t i = 0; i < profile->nrows && s->out->nloops < CARM_WHATIF_LOOPS; i++) {
+    const double cpu_seconds = run->user_seconds + run->system_seconds;
+    for (size_t k = 0; k < profile->nrows && s->out->nloops < CARM_WHATIF_LOOPS; k++) {
+        const bool hot =
+            profile->rows[k].kind == CARM_PROFILE_LOOP && profile->rows[k].share >= least_share;
+        const size_t i = hot ? nest_of(profile, k, cpu_seconds) : k;
         const struct carm_profile_row *row = &profile->rows[i];
-        if (row->kind != CARM_PROFILE_LOOP || row->share < least_share) {
+        if (!hot || is_chosen(s->out, i)) {
             continue;
         }
         const size_t at = s->out->nloops++;
@@ -311,7 +356,7 @@ static void choose(struct session *s, const struct carm_run *run,
         c->path = c->code ? carm_modules_path(&run->blocks.modules, c->code->module) : "";
         *loop = (struct carm_whatif_loop){.row = i, .null = NAN, .copied = NAN, .inside = NAN};
         const char *why = cannot(row, c->code, c->path);
-        if (!why && !take_codes(c, profile, i, run->user_seconds + run->system_seconds)) {
+        if (!why && !take_codes(c, profile, i, cpu_seconds)) {
             why = "there are too many loops inside it";
         }
         loop->nest = c->ncodes > 1;
@@ -376,6 +421,8 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
         snprintf(loop->why, sizeof loop->why, "%.190s", err.text);
         return;
     }
+    c->trial.body.takes_long =
+        c->row->executions && c->seconds > long_seconds * (double)c->row->executions;
     c->opened = true;
     c->head = head;
 }
@@ -557,7 +604,7 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
                                kind == CARM_WHATIF_STORES || kind == CARM_WHATIF_ARITHMETIC;
         carm_whatif_by_hand(change, median_of(seconds, c->n), iterations,
                             iterations < whole_share * carm_region_copies(&c->trial.body),
-                            rewritten);
+                            rewritten || carm_body_crosses(&c->trial.body));
     }
     const double share = c->share;
     change->program = is_bound(kind) ? NAN : 1.0 / (1.0 - share + share / change->gain);
@@ -825,6 +872,9 @@ void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct ca
 {
     for (size_t i = 0; i < whatif->nloops; i++) {
         const struct carm_whatif_loop *loop = &whatif->loops[i];
+        if (loop->row >= profile->nrows) { /* a folded loop has no verdict */
+            continue;
+        }
         struct carm_run_verdict *v = &verdicts[loop->row];
         const double share = profile->rows[loop->row].share;
         const struct carm_whatif_change *best[CARM_ADVICE_COUNT] = {NULL}, *most = NULL;

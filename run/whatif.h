@@ -69,7 +69,7 @@ struct carm_whatif_stream {
 };
 
 struct carm_whatif_loop {
-    size_t row;    /* of the profile */
+    size_t row;    /* of the profile, maybe of a folded loop */
     bool nest;     /* with the loops inside it */
     double share;  /* of the program's time, with those of a nest */
     char why[200]; /* nothing was measured: a phrase; "" = something was */
@@ -119,9 +119,9 @@ bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit);
  * seconds     of an iteration, unchanged
  * iterations  of a unit, which the copies count
  * entered     for most units the loop is entered from the code around it
- * rewritten   code by hand has other instructions, which may lie worse in memory */
+ * across      the program's code lies across two lines, or code by hand may, as it has other instructions */
 void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, double iterations,
-                         bool entered, bool rewritten);
+                         bool entered, bool across);
 
 /* Of a method: a part of the gain's logarithm, and the least of it. */
 struct carm_whatif_error {

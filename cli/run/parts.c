@@ -381,7 +381,7 @@ static bool put_time(json_t *o, const struct carm_profile_row *part)
            carm_jwrite_int(o, "threads", part->threads) && put_kinds(o, part);
 }
 
-static bool put_loop(json_t *o, const struct carm_profile_row *part)
+static bool put_loop(json_t *o, const struct carm_profile_row *part, size_t nrows)
 {
     bool about = false;
     const double trips = carm_profile_trips(part, &about);
@@ -390,7 +390,8 @@ static bool put_loop(json_t *o, const struct carm_profile_row *part)
            carm_jwrite_count(o, "entries_high", part->entries_high) &&
            carm_jwrite_bool(o, "irreducible", part->irreducible) &&
            (trips > 0.0 ? carm_jwrite_number(o, "trips", trips) : true) &&
-           (part->parent ? carm_jwrite_count(o, "parent", part->parent - 1) : true);
+           (part->parent && part->parent <= nrows ? carm_jwrite_count(o, "parent", part->parent - 1)
+                                                  : true);
 }
 
 /* verdict  NULL = none; its advice, if any, replaces the advice of the place under the roofs */
@@ -442,7 +443,8 @@ static json_t *make_part(const struct showing *of, size_t i, struct carm_run_pla
         carm_jwrite_bool(o, "differs", part->differs) &&
         (part->spread < 0.0 || carm_jwrite_number(o, "counts_spread", part->spread)) &&
         (!profile->has_time || put_time(o, part)) &&
-        (part->kind != CARM_PROFILE_LOOP || put_loop(o, part)) && put_counts(o, &s->row.counts) &&
+        (part->kind != CARM_PROFILE_LOOP || put_loop(o, part, profile->nrows)) &&
+        put_counts(o, &s->row.counts) &&
         (!s->placed || put_place(o, s, part->share, of->verdicts ? &of->verdicts[i] : NULL)) &&
         (!s->has_levels || put_levels(o, &s->levels)) && carm_run_figures_json(of->levels, i, o) &&
         (!of->verdicts || carm_run_verdict_json(&of->verdicts[i], o));

@@ -218,7 +218,8 @@ bool carm_run_whatif_json(const struct carm_run_whatif *whatif, const struct car
         json_t *l = json_object();
         ok =
             carm_jwrite_text(l, "name", profile->rows[loop->row].name) &&
-            carm_jwrite_int(l, "part", (int)loop->row) &&
+            (loop->row >= profile->nrows || carm_jwrite_int(l, "part", (int)loop->row)) &&
+            carm_jwrite_bool(l, "nest", loop->nest) &&
             carm_jwrite_text_or_null(l, "reason", loop->why) &&
             carm_jwrite_int(l, "snapshots", (int)loop->snapshots) &&
             carm_jwrite_number(l, "null_ratio", loop->null) &&

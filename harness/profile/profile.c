@@ -345,7 +345,15 @@ static int code_of(struct builder *b, const struct module *m, size_t loop, uint3
     return rc;
 }
 
-/* Reads the code of the rows with samples. */
+static size_t outermost(const struct carm_flow *flow, size_t loop)
+{
+    while (flow->loops[loop].parent) {
+        loop = flow->loops[loop].parent - 1;
+    }
+    return loop;
+}
+
+/* Reads the code of the rows with samples, and of the loops around and inside these. */
 static int codes_of(struct builder *b, const struct module *m, uint32_t number, int file,
                     size_t first_hit, struct carm_err *err)
 {
@@ -357,22 +365,27 @@ static int codes_of(struct builder *b, const struct module *m, uint32_t number, 
         close(fd);
         fd = -1;
     }
+    bool *wanted = calloc(m->flow.nloops + 1, sizeof *wanted); /* outermost loops */
+    rc = wanted ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
     for (size_t k = first_hit; k < b->nhits && !rc && fd >= 0; k++) {
         const size_t row = b->hits[k].row;
-        if (b->profile->rows[row].code) {
-            continue;
-        }
-        for (size_t i = 0; i < m->flow.nloops && !rc; i++) {
+        for (size_t i = 0; i < m->flow.nloops; i++) {
             if (m->loops[i] == row) {
-                rc = code_of(b, m, i, m->flow.loops[i].function, number, row, fd, err);
+                wanted[outermost(&m->flow, i)] = true;
             }
         }
-        for (size_t i = 0; i < m->nbodies && !rc; i++) {
+        for (size_t i = 0; i < m->nbodies && !rc && !b->profile->rows[row].code; i++) {
             if (m->bodies[i].row == row) {
                 rc = code_of(b, m, CARM_CODE_BODY, m->bodies[i].function, number, row, fd, err);
             }
         }
     }
+    for (size_t i = 0; i < m->flow.nloops && !rc; i++) {
+        if (wanted[outermost(&m->flow, i)]) {
+            rc = code_of(b, m, i, m->flow.loops[i].function, number, m->loops[i], fd, err);
+        }
+    }
+    free(wanted);
     if (fd >= 0) {
         close(fd);
     }
@@ -756,12 +769,12 @@ static void move_places(const struct builder *b, const size_t *now)
     }
 }
 
-/* Folds small rows into one. A loop whose parent is folded keeps no parent. */
+/* Folds small rows into one. Folded loops are kept behind the others, for their parents and their code. */
 static int fold(struct builder *b, double min_share, struct carm_err *err)
 {
     struct carm_profile *p = b->profile;
     size_t others = 0;
-    size_t n = 0;
+    size_t n = 0, nloops = 0;
     double all = 0.0;
     for (size_t i = 0; i < p->nrows; i++) {
         all += (double)(int64_t)p->rows[i].counts.instructions;
@@ -790,23 +803,41 @@ static int fold(struct builder *b, double min_share, struct carm_err *err)
             sum->share = fmin(1.0, sum->share + row->share);
             sum->seconds += row->seconds;
             sum->threads = row->threads > sum->threads ? row->threads : sum->threads;
+            nloops += row->kind == CARM_PROFILE_LOOP && row->code;
         } else {
-            places[i] = n + 1;
-            p->rows[n++] = *row;
+            places[i] = ++n;
         }
     }
-    for (size_t i = 0; i < n; i++) {
-        p->rows[i].parent = p->rows[i].parent ? places[p->rows[i].parent - 1] : 0;
+    struct carm_profile_row *rows = calloc(n + 1 + nloops, sizeof *rows);
+    if (!rows) {
+        free(places);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
+    }
+    for (size_t i = 0, folded = n + 1; i < others; i++) {
+        const struct carm_profile_row *row = &p->rows[i];
+        places[i] = places[i]                                     ? places[i]
+                    : row->kind == CARM_PROFILE_LOOP && row->code ? ++folded
+                                                                  : 0;
+        if (places[i]) {
+            rows[places[i] - 1] = *row;
+        }
+    }
+    for (size_t i = 0; i < n + 1 + nloops; i++) {
+        rows[i].parent = rows[i].parent ? places[rows[i].parent - 1] : 0;
     }
     sum->inside = sum->counts;
     sum->samples_inside = sum->samples;
     if (p->has_time) {
         interval(sum, (double)p->samples);
     }
-    p->rows[n++] = *sum;
+    rows[n++] = *sum;
+    free(p->rows);
+    p->rows = rows;
     p->nrows = n;
-    for (size_t i = 0; i < others; i++) {
-        places[i] = places[i] ? places[i] : n;
+    p->nfolded_loops = nloops;
+    p->room = n + nloops;
+    for (size_t i = 0; i < others; i++) { /* a place in a folded loop is among the others */
+        places[i] = places[i] && places[i] <= n ? places[i] : n;
     }
     move_places(b, places);
     free(places);
@@ -838,9 +869,10 @@ static int by_share(const void *left, const void *right)
 static int sort(struct builder *b, struct carm_err *err)
 {
     struct carm_profile *p = b->profile;
+    const size_t all = p->nrows + p->nfolded_loops;
     struct place *places = calloc(p->nrows + 1, sizeof *places);
-    size_t *now = calloc(p->nrows + 1, sizeof *now);
-    struct carm_profile_row *rows = calloc(p->nrows + 1, sizeof *rows);
+    size_t *now = calloc(all + 1, sizeof *now);
+    struct carm_profile_row *rows = calloc(all + 1, sizeof *rows);
     if (!places || !now || !rows) {
         free(places);
         free(now);
@@ -857,7 +889,11 @@ static int sort(struct builder *b, struct carm_err *err)
         rows[i] = p->rows[places[i].row];
         now[places[i].row] = i + 1;
     }
-    for (size_t i = 0; i < p->nrows; i++) {
+    for (size_t i = p->nrows; i < all; i++) {
+        rows[i] = p->rows[i];
+        now[i] = i + 1;
+    }
+    for (size_t i = 0; i < all; i++) {
         rows[i].parent = rows[i].parent ? now[rows[i].parent - 1] : 0;
     }
     move_places(b, now);
@@ -865,7 +901,7 @@ static int sort(struct builder *b, struct carm_err *err)
     free(places);
     free(now);
     p->rows = rows;
-    p->room = p->nrows + 1;
+    p->room = all + 1;
     return 0;
 }
 

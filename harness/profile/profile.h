@@ -32,7 +32,7 @@ struct carm_profile_row {
     uint64_t at;      /* of code: offset in the file */
     bool irreducible; /* a loop that is entered at several places */
     size_t code;      /* number + 1 in carm_profile.codes; 0 = none */
-    size_t parent;    /* row + 1 of the loop around this one; 0 = none */
+    size_t parent;    /* row + 1 of the loop around this one, maybe a folded one; 0 = none */
 
     struct carm_step_counts counts; /* modulo 2^64, without inner loops */
     struct carm_step_counts inside; /* with the loops inside it */
@@ -70,6 +70,7 @@ struct carm_profile_row {
 struct carm_profile {
     struct carm_profile_row *rows; /* by share, then by instructions, from the largest */
     size_t nrows, room;
+    size_t nfolded_loops; /* behind nrows: those of the folded rows that are loops with code */
     struct carm_flow_code *codes; /* of loops, and of functions outside of loops */
     size_t ncodes, codes_room;
     size_t folded; /* number of rows folded into the row of others */

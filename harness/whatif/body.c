@@ -417,6 +417,18 @@ void carm_body_close(struct carm_body *body)
     *body = (struct carm_body){.n = 0};
 }
 
+bool carm_body_crosses(const struct carm_body *body)
+{
+    enum { LINE = 64 };
+    bool crosses = false;
+    for (size_t i = 0; i < body->n; i++) {
+        const struct carm_body_op *op = &body->ops[i];
+        crosses = crosses || op->at / LINE != body->ops[0].at / LINE ||
+                  (op->at + op->in.length - 1) / LINE != op->at / LINE;
+    }
+    return crosses;
+}
+
 /* A general register by its number in an instruction */
 static uint64_t register_of(const struct user_regs_struct *r, uint8_t number)
 {

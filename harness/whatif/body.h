@@ -73,6 +73,7 @@ struct carm_body {
     bool carried_decides; /* a branch depends on one of them */
     bool forks;           /* a branch of it does */
     unsigned streams;     /* at most CARM_BODY_STREAMS: later ones have no number */
+    bool takes_long;      /* set by the caller: counting each iteration does not show in its time */
 
     /* observed */
     uint64_t step;
@@ -97,6 +98,9 @@ void carm_body_close(struct carm_body *body);
 
 /* The instruction at an address; NULL = not of the loop */
 struct carm_body_op *carm_body_find(const struct carm_body *body, uint64_t at);
+
+/* Whether its code lies in more than one line of 64 bytes. */
+bool carm_body_crosses(const struct carm_body *body);
 
 /* Before an instruction is executed with these registers: takes the address of its memory operand. */
 void carm_body_observe(struct carm_body *body, struct carm_body_op *op,

@@ -166,6 +166,9 @@ void carm_region_close(struct carm_region *region)
 
 unsigned carm_region_copies(const struct carm_body *body)
 {
+    if (body->takes_long) {
+        return 1;
+    }
     if (body->forks) { /* the copies take its ways in turn, so they show shares of 1/16 */
         return body->n > FORKING_MAX ? 1 : COPIES_MAX;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/whatif/setup.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,13 +9,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 
 #include "base/observer.h"
 
 enum {
-    STEPS = 6000,       /* instructions that are observed, 4 us each */
+    STEPS = 6000, /* instructions that are observed, 4 us each */
+    STEPS_ALIKE =
+        1000, /* without a new one, until the copy goes on to code that was not seen yet */
     FLOW_UNITS = 20000, /* units whose control flow is compared */
     SAMPLES = 100,
     SAMPLES_ENOUGH = 40, /* a share within some 15% */
@@ -25,13 +29,28 @@ static const double flow_most = 0.01; /* difference in executions of a block; ch
 static const double inside_least =
     0.5; /* share of the time in the loop's own code; chosen by hand */
 
-static uint64_t map(struct carm_child *child, uint64_t at, uint64_t bytes, uint64_t prot)
+/* returns a negative errno, or 0 or more */
+static int64_t map(struct carm_child *child, uint64_t at, uint64_t bytes, uint64_t prot)
 {
     const uint64_t a[6] = {
         at,           bytes,
         prot,         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
         (uint64_t)-1, 0};
-    return carm_child_call(child, SYS_mmap, a) == (int64_t)at ? at : 0;
+    const int64_t rc = carm_child_call(child, SYS_mmap, a);
+    return rc < 0 || rc == (int64_t)at ? rc : -ENOTSUP;
+}
+
+/* A copy has some MB more than the program: of its limits, the hard ones hold. */
+static void lift_limits(pid_t pid)
+{
+    static const enum __rlimit_resource of[] = {RLIMIT_AS, RLIMIT_DATA};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct rlimit limit;
+        if (prlimit(pid, of[i], NULL, &limit) == 0) {
+            limit.rlim_cur = limit.rlim_max;
+            (void)prlimit(pid, of[i], &limit, NULL);
+        }
+    }
 }
 
 /* Makes the first copy: on one CPU, with shared memory read-only. */
@@ -58,10 +77,16 @@ static bool open_origin(struct carm_snapshot *s, pid_t thread)
                 s, "memory that it shares with others cannot be protected in a copy");
         }
     }
-    if (!map(&s->origin, at, data_bytes, PROT_READ | PROT_WRITE) ||
-        !map(&s->origin, at + data_bytes, CARM_REGION_CODE_BYTES, PROT_READ | PROT_EXEC)) {
+    lift_limits(s->origin.pid);
+    int64_t rc = map(&s->origin, at, data_bytes, PROT_READ | PROT_WRITE);
+    rc = rc < 0 ? rc
+                : map(&s->origin, at + data_bytes, CARM_REGION_CODE_BYTES, PROT_READ | PROT_EXEC);
+    if (rc < 0) {
         return carm_snapshot_fails(
-            s, "code cannot be put into a copy (is it forbidden to execute new memory?)");
+            s, "%s",
+            rc == -ENOMEM
+                ? "its memory is limited (ulimit -v, -d): there is no room for the code of a copy"
+                : "code cannot be put into a copy (is it forbidden to execute new memory?)");
     }
     s->list_at = at + CARM_REGION_DATA_BYTES;
     if (sched_getaffinity(s->origin.pid, sizeof cpus, &cpus) == 0) {
@@ -80,26 +105,66 @@ static bool open_origin(struct carm_snapshot *s, pid_t thread)
     return true;
 }
 
+/* Lets a copy run until it comes to an instruction of the loop that was not seen yet: another loop of a nest.
+ * returns false: there is none, or it came to something else */
+static bool run_to_unseen(struct carm_snapshot *s, struct carm_child *child, const bool *seen)
+{
+    static const double longest = 0.1; /* seconds */
+    const struct carm_body *body = &s->trial->body;
+    struct carm_child_outcome outcome = {.end = CARM_CHILD_GONE};
+    const double until = fmin(carm_seconds_now() + longest, s->limit);
+    bool any = false;
+    for (size_t i = 0; i < body->n; i++) {
+        any |= !seen[i] && body->ops[i].leader &&
+               carm_child_write(child->pid, body->ops[i].at, "\xcc", 1);
+    }
+    if (any) {
+        carm_child_run(child, until, s->settings->stop, &outcome);
+    }
+    if (outcome.end != CARM_CHILD_ARRIVED) {
+        return false;
+    }
+    for (size_t i = 0; i < body->n; i++) {
+        if (!seen[i] && body->ops[i].leader) {
+            (void)carm_child_write(child->pid, body->ops[i].at, body->ops[i].bytes, 1);
+        }
+    }
+    child->regs.rip = outcome.at;
+    return ptrace(PTRACE_SETREGS, child->pid, NULL, &child->regs) == 0;
+}
+
 /* Executes some thousand instructions one by one, to learn how the addresses of loads and stores move. */
 static bool observe(struct carm_snapshot *s)
 {
     struct carm_body *body = &s->trial->body;
     struct carm_child child;
-    unsigned steps = 0, inside = 0;
+    unsigned steps = 0, inside = 0, alike = 0;
     cpu_set_t was;
-    if (!carm_copy_fork(s, &s->origin, &child)) {
-        return false;
+    bool *seen = calloc(body->n, sizeof *seen), runs = true;
+    if (!seen || !carm_copy_fork(s, &s->origin, &child)) {
+        free(seen);
+        return s->why[0] ? false : carm_snapshot_fails(s, "not enough memory");
     }
     carm_child_go_beside(&child, &was);
     do {
         struct carm_body_op *op = carm_body_find(body, child.regs.rip);
+        bool *const one = op ? &seen[op - body->ops] : NULL;
+        alike = one && !*one ? 0 : alike + 1;
         if (op) {
             carm_body_observe(body, op, &child.regs);
+            *one = true;
             inside++;
         }
         steps++;
-    } while (steps < STEPS && carm_seconds_now() < s->limit && carm_child_step(&child));
+        runs = carm_child_step(&child);
+        if (runs && alike == STEPS_ALIKE) {
+            alike = 0;
+            runs = run_to_unseen(s, &child, seen);
+            body->step += STEPS; /* stores of before are past */
+        }
+    } while (runs && steps < STEPS && carm_seconds_now() < s->limit);
     carm_child_come_back(&was);
+    free(seen);
     carm_child_kill(&child);
     carm_body_observed(body);
     return inside > 0 || carm_snapshot_fails(s, "it was not executed");
@@ -151,16 +216,14 @@ static bool write_scratch(struct carm_snapshot *s)
     return good || carm_snapshot_fails(s, "a copy cannot be written");
 }
 
-/* Whether the jump to the variants, of five bytes, can replace the head: no branch leads into these bytes. */
+/* Whether the jump to the variants, of five bytes, can replace the head. Branches into these bytes are the loop's own, as
+ * it has one entry: in the copies they lead elsewhere. */
 static bool can_patch(const struct carm_body *body)
 {
     uint64_t covered = 0;
     for (size_t i = 0; i < body->n && body->ops[i].at < body->head + 5; i++) {
         const struct carm_body_op *op = &body->ops[i];
-        if (op->at < body->head || (i > 0 && op->leader)) {
-            break;
-        }
-        covered += op->in.length;
+        covered += op->at == body->head + covered ? op->in.length : 0;
     }
     return covered >= 5;
 }

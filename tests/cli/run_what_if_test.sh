@@ -104,6 +104,32 @@ kill -INT -"$pid"
 wait "$pid"
 [ $? -eq 7 ] && [ "$(wc -l <file)" -eq 2 ] && grep -q '"reason": "interrupted"' json && ! lives
 ok 'Ctrl-C ends the program, its copies and the measurement'
+cat >steps.c <<'END'
+#include <stdio.h>
+enum { N = 400 };
+static double a[N], b[N], c[N];
+int main(void)
+{
+    for (int i = 0; i < N; i++) a[i] = i % 7;
+    for (int t = 0; t < 800000; t++) {
+        for (int i = 1; i < N; i++) c[i] = a[i] - a[i - 1];
+        for (int i = 1; i < N; i++) b[i] = c[i] * (2 + a[i]);
+        for (int i = 1; i < N; i++) a[i] = a[i] * 0.999 + 1e-3 * b[i] + 1e-3;
+    }
+    printf("%.17g\n", a[N / 2]);
+}
+END
+cc -O2 -g -o steps steps.c || exit 1
+"$carm" run --what-if --json json -- ./steps >"$tmp/out" 2>"$tmp/err" </dev/null
+python3 - json 2>"$tmp/err" <<'END'
+import json, sys
+j = json.load(open(sys.argv[1]))
+loops = j["what_if"]["loops"]
+assert [l["nest"] for l in loops] == [True] and loops[0].get("part", 0) < len(j["parts"]), loops
+assert all(p.get("parent", 0) < len(j["parts"]) for p in j["parts"]), j["parts"]
+END
+ok 'short loops in a row are tried as the nest around them, which has no samples of its own'
+
 "$carm" run --what-if -- sh -c 'exit 3' >"$tmp/out" 2>"$tmp/err" </dev/null
 [ $? -eq 3 ] && grep -q 'what if: nothing was tried: ' err
 ok 'a program that is over at once is not tried'

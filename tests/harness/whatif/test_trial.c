@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -18,7 +19,6 @@
 #include "base/observer.h"
 #include "harness/whatif/stop.h"
 #include "harness/whatif/trial.h"
-#include "harness/whatif/turns.h"
 #include "harness/whatif/turns.h"
 #include "tests/unit.h"
 
@@ -39,6 +39,8 @@ extern const uint8_t forks_head[], forks_way[], forks_end[];
 void stored(double *to, const double *from, long index, long end);
 void beside(double *to, const double *from, long index, long end);
 extern const uint8_t stored_head[], stored_end[], beside_head[], beside_end[];
+void nest(double *to, const double *from, long index, long end);
+extern const uint8_t nest_head[], nest_store[], nest_end[];
 __asm__(".text\n"
         "triad: triad_head:\n"
         " movupd (%rsi,%rdx,8), %xmm0\n mulpd %xmm0, %xmm0\n movups %xmm0, (%rdi,%rdx,8)\n"
@@ -83,7 +85,15 @@ __asm__(".text\n"
         "beside: add $1, %rdx\n"
         "beside_head: movsd -8(%rdi,%rdx,8), %xmm1\n movsd (%rsi,%rdx,8), %xmm0\n"
         " movsd %xmm0, (%rdi,%rdx,8)\n add $1, %rdx\n cmp %rcx, %rdx\n jl beside_head\n"
-        "beside_end: ret\n");
+        "beside_end: ret\n"
+        /* two loops of 2000 iterations, one behind the other */
+        "nest: xorpd %xmm1, %xmm1\n"
+        "nest_head: xor %r8d, %r8d\n"
+        "1: addsd (%rsi,%r8,8), %xmm1\n add $1, %r8\n cmp $2000, %r8\n jl 1b\n xor %r8d, %r8d\n"
+        "2: movsd (%rsi,%r8,8), %xmm0\n mulsd %xmm0, %xmm0\n"
+        "nest_store: movsd %xmm0, (%rdi,%r8,8)\n add $1, %r8\n cmp $2000, %r8\n jl 2b\n"
+        " add $64, %rdx\n cmp %rcx, %rdx\n jl nest_head\n"
+        "nest_end: ret\n");
 
 enum { N = 1 << 16 };
 
@@ -301,6 +311,23 @@ static void a_chain_through_memory(void **state)
     (void)end(&x);
 }
 
+/* The second loop is observed as well, which some thousand instructions of the first one would hide. */
+static void a_nest(void **state)
+{
+    const struct what what = {nest, NULL};
+    struct tried x;
+    const uint64_t sum = unwatched(&what);
+    begin(&x, &what, nest_head, nest_end, 1);
+    const struct carm_body_op *store = carm_body_find(&x.t.body, (uint64_t)(uintptr_t)nest_store);
+    assert_non_null(store);
+    assert_int_equal(store->stride, 8);
+    assert_true(store->stream > 0);
+    assert_int_equal(carm_region_copies(&x.t.body), 16);
+    x.t.body.takes_long = true;
+    assert_int_equal(carm_region_copies(&x.t.body), 1);
+    assert_true(end(&x) == sum);
+}
+
 /* In the copies, as many accesses lie across two lines as in the program, and none touches another's memory. */
 static void accesses_across_lines(void **state)
 {
@@ -321,6 +348,17 @@ static void accesses_across_lines(void **state)
             assert_true(carm_region_scratch(&body, 2, c - 1) + 64 <= first);
         }
     }
+}
+
+static void across_a_line_of_code(void **state)
+{
+    struct carm_body_op ops[2] = {{.at = 0x1038, .in.length = 5}, {.at = 0x103d, .in.length = 3}};
+    const struct carm_body body = {.ops = ops, .n = 2};
+    assert_false(carm_body_crosses(&body));
+    ops[1].in.length = 4;
+    assert_true(carm_body_crosses(&body));
+    ops[0].at = ops[1].at = 0x1040;
+    assert_false(carm_body_crosses(&body));
 }
 
 /* What a branch depends on stays as it is. */
@@ -597,6 +635,34 @@ static void address_space_is_reserved(void **state)
     (void)end(&x);
 }
 
+/* As by ulimit -Sv: there is no room for one page more. */
+static void limited(double **to)
+{
+    struct rlimit limit;
+    (void)to;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = 4096;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+/* As by ulimit -v */
+static void surely_limited(double **to)
+{
+    const struct rlimit limit = {4096, 4096};
+    (void)to;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+static void address_space_is_limited(void **state)
+{
+    const struct what what = {triad, limited}, surely = {triad, surely_limited};
+    struct tried x;
+    const uint64_t sum = unwatched(&what);
+    begin(&x, &what, triad_head, triad_end, 1);
+    assert_true(end(&x) == sum);
+    refused(&surely, triad_head, triad_end, 0, "its memory is limited (ulimit -v, -d)");
+}
+
 /* ---- signals ---- */
 
 static void with_alarms(double **to)
@@ -662,6 +728,24 @@ static void traps_are_ignored(void **state)
     assert_int_equal(watch(&child, triad_head, 0.2), -1);
     assert_true(stop.masked);
     (void)close_child(&child);
+}
+
+static void without_signals(double **to)
+{
+    sigset_t all;
+    (void)to;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
+static void signals_are_blocked(void **state)
+{
+    const struct what what = {triad, without_signals};
+    const uint64_t sum = unwatched(&what);
+    struct child child = open_child(&what);
+    assert_int_equal(watch(&child, triad_head, 0.2), -1);
+    assert_true(stop.masked);
+    assert_true(close_child(&child) == sum);
 }
 
 /* As debuggers are kept away: carm becomes its tracer, and lets it go on. */
@@ -752,6 +836,8 @@ int main(void)
         cmocka_unit_test(a_chain_and_a_division),
         cmocka_unit_test(a_pointer_that_is_followed),
         cmocka_unit_test(a_chain_through_memory),
+        cmocka_unit_test(a_nest),
+        cmocka_unit_test(across_a_line_of_code),
         cmocka_unit_test(accesses_across_lines),
         cmocka_unit_test(branches_decide),
         cmocka_unit_test(ways_are_known),
@@ -766,10 +852,12 @@ int main(void)
         cmocka_unit_test(numbers_that_name_others),
         cmocka_unit_test(is_refused),
         cmocka_unit_test(address_space_is_reserved),
+        cmocka_unit_test(address_space_is_limited),
         cmocka_unit_test(signals_are_the_programs),
         cmocka_unit_test(it_stays_stopped),
         cmocka_unit_test(it_is_not_reached),
         cmocka_unit_test(traps_are_ignored),
+        cmocka_unit_test(signals_are_blocked),
         cmocka_unit_test(it_is_traced_already),
         cmocka_unit_test(it_ends_meanwhile),
         cmocka_unit_test(codes_are_refused),
