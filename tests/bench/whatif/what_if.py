@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""carm run --what-if against loops that were changed by hand (loops.c, twins.c, strangers.c, outside.c): a line for each change, with what was predicted,
+"""carm run --what-if against loops that were changed by hand (loops.c, twins.c, strangers.c, outside.c, pieces.c): a line for each change, with what was predicted,
 its interval, and what the change by hand brings: the best of some runs of each, in turns. what_if.py [NAME...]; $CARM is the
 program. A verdict ends each line: in (the interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not
 measured, with the reason). An interval that is wider than 1.5 times, and a lower bound, are warnings. The last line sums up."""
@@ -18,10 +18,13 @@ CARM = os.environ.get("CARM", "build/carm")
 SECONDS = float(os.environ.get("SECONDS", "1.2"))
 TRUE_SECONDS, ROUNDS = 0.15, 3
 COMMON = ["-O2", "-g", "-fno-math-errno", "-fno-tree-loop-distribute-patterns"]
+PIECES = ["pieces.c", "pieces.cc", "pieces.f90", "-lstdc++", "-lgfortran"]
 PROGRAMS = {"loops": ["loops.c", "-ftree-vectorize", "-march=x86-64-v3"], "twins": ["twins.c"], "strangers": ["strangers.c"],
-            "outside": ["outside.c"], "outside3": ["outside.c", "-O3", "-march=x86-64-v3"]}
+            "outside": ["outside.c"], "outside3": ["outside.c", "-O3", "-march=x86-64-v3"],
+            "pieces": PIECES, "pieces3": [*PIECES, "-O3", "-march=x86-64-v3"]}
 if "avx512vl" in open("/proc/cpuinfo").read():
     PROGRAMS["strangers512"] = ["strangers.c", "-O3", "-march=x86-64-v4", "-mprefer-vector-width=512"]
+    PROGRAMS["pieces512"] = [*PIECES, *PROGRAMS["strangers512"][1:]]
 scores = []
 
 
@@ -87,10 +90,10 @@ def bench(program, name, changes):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for name, (source, *options) in PROGRAMS.items():
+        for name, words in PROGRAMS.items():
             program = os.path.join(folder, name)
-            subprocess.run([os.environ.get("CC", "cc"), *COMMON, *options, "-o", program, os.path.join(HERE, source), "-lm", "-pthread"],
-                           check=True)
+            words = [w if w.startswith("-") else os.path.join(HERE, w) for w in words]
+            subprocess.run([os.environ.get("CC", "cc"), *COMMON, "-o", program, *words, "-lm", "-pthread"], check=True)
             for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines():
                 name, *changes = line.split()
                 if len(sys.argv) == 1 or name in sys.argv[1:]:
