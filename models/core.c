@@ -23,6 +23,13 @@ enum carm_core_group carm_core_kind_group(enum carm_core_kind kind)
     return rows[kind].group;
 }
 
+bool carm_core_kind_is_pair(enum carm_core_kind kind)
+{
+    return kind == CARM_CORE_CONVERT_INT || kind == CARM_CORE_CONVERT_PRECISION ||
+           kind == CARM_CORE_CONVERT_VECTOR || kind == CARM_CORE_MOVE_VECTOR ||
+           kind == CARM_CORE_MOVE_MASK;
+}
+
 bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind)
 {
     for (int i = 0; i < CARM_CORE_KIND_COUNT; i++) {

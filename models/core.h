@@ -105,6 +105,8 @@ enum carm_core_kind { CARM_CORE_TABLE(CARM_CORE_ID) CARM_CORE_KIND_COUNT };
 /* The word of the file; of kinds from 0 to CARM_CORE_KIND_COUNT - 1. */
 const char *carm_core_kind_name(enum carm_core_kind kind);
 enum carm_core_group carm_core_kind_group(enum carm_core_kind kind);
+/* Whether its figures are of two instructions, there and back. */
+bool carm_core_kind_is_pair(enum carm_core_kind kind);
 
 /* The kind with a name. returns false for an unknown name; *kind is untouched */
 bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind);

@@ -48,6 +48,17 @@ int carm_theory_find_name(const struct carm_theory_table *table, const char *nam
                      names, cut ? ", ..." : "");
 }
 
+const struct carm_theory_ports *carm_theory_ports_of(const struct carm_microarchitecture *m,
+                                                     const char *word)
+{
+    for (size_t i = 0; m && i < m->nports; i++) {
+        if (strcmp(m->ports[i].word, word) == 0) {
+            return &m->ports[i];
+        }
+    }
+    return NULL;
+}
+
 static const struct carm_theory_rates *rates_of(const struct carm_microarchitecture *m,
                                                 unsigned vector_bytes)
 {
@@ -340,11 +351,42 @@ static void read_core(struct carm_jread *r, json_t *obj, struct carm_microarchit
     carm_jread_leave(r, old);
 }
 
+/* "byte-shuffle": [pipes, latency], where "" and null are not known. */
+static void read_ports(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
+{
+    static const double most = 100.0; /* cycles; no instruction of one pipe takes as many */
+    const char *key;
+    json_t *pair;
+    const size_t old = carm_jread_enter(r, ".ports");
+    json_object_foreach(obj, key, pair)
+    {
+        const char *pipes = json_string_value(json_array_get(pair, 0));
+        json_t *latency = json_array_get(pair, 1);
+        struct carm_theory_ports *p = &m->ports[m->nports];
+        if (m->nports == CARM_THEORY_PORTS_MAX || strlen(key) >= sizeof p->word) {
+            carm_jread_bad(r, NULL, "has more than %d members, or a longer word than %zu",
+                           CARM_THEORY_PORTS_MAX, sizeof p->word - 1);
+            break;
+        }
+        if (json_array_size(pair) != 2 || !pipes || strlen(pipes) >= sizeof p->pipes ||
+            !(json_is_null(latency) ||
+              (json_number_value(latency) > 0.0 && json_number_value(latency) < most))) {
+            carm_jread_bad(r, NULL, "\"%.24s\" is not [up to 8 pipes, latency]", key);
+            break;
+        }
+        snprintf(p->word, sizeof p->word, "%s", key);
+        snprintf(p->pipes, sizeof p->pipes, "%s", pipes);
+        p->latency = json_number_value(latency);
+        m->nports++;
+    }
+    carm_jread_leave(r, old);
+}
+
 static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
 {
-    static const char *const known[] = {"name",         "vendor", "issue",    "reorder",
-                                        "vector_queue", "cpuid",  "widths",   "core",
-                                        "sources",      "note",   "code_line"};
+    static const char *const known[] = {"name",         "vendor", "issue",     "reorder",
+                                        "vector_queue", "cpuid",  "widths",    "core",
+                                        "sources",      "note",   "code_line", "ports"};
     carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     carm_jread_name(r, obj, "name", m->name, sizeof m->name);
     if (carm_text_has_controls(m->name)) { /* names go to terminals */
@@ -359,6 +401,8 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
     read_widths(r, obj, m);
     if (json_object_get(obj, "core"))
         read_core(r, carm_jread_object(r, obj, "core"), m);
+    if (json_object_get(obj, "ports"))
+        read_ports(r, carm_jread_object(r, obj, "ports"), m);
     read_sources(r, obj, m);
     carm_jread_copy(r, json_object_get(obj, "note"), "note", m->note, sizeof m->note);
 }

@@ -14,6 +14,7 @@ enum {
     CARM_THEORY_SOURCE_MAX = 256,
     CARM_THEORY_NOTE_MAX = 512,
     CARM_THEORY_CORE_MAX = 96,
+    CARM_THEORY_PORTS_MAX = 48,
     CARM_THEORY_OTHERS = 15, /* instructions by precision and operation */
 };
 
@@ -40,6 +41,13 @@ struct carm_theory_core {
     double latency, throughput;
 };
 
+/* The pipes that take an instruction, a letter each, and its latency where models have none; "", 0 = not known. Words:
+ * those of harness/profile/insn.h, "branch", "load-indexed". */
+struct carm_theory_ports {
+    char word[24], pipes[9];
+    double latency;
+};
+
 struct carm_microarchitecture {
     char name[48];
     char vendor[16]; /* CPUID's: "GenuineIntel", "AuthenticAMD" */
@@ -53,6 +61,8 @@ struct carm_microarchitecture {
     struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
     struct carm_theory_core core[CARM_THEORY_CORE_MAX];
     size_t ncore;
+    struct carm_theory_ports ports[CARM_THEORY_PORTS_MAX];
+    size_t nports;
     size_t nsources; /* >= 1 */
     char sources[CARM_THEORY_SOURCES_MAX][CARM_THEORY_SOURCE_MAX];
     char note[CARM_THEORY_NOTE_MAX];
@@ -82,6 +92,10 @@ const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theo
  * returns 0, or -CARM_EINVAL with the names that there are */
 int carm_theory_find_name(const struct carm_theory_table *table, const char *name,
                           const struct carm_microarchitecture **entry, struct carm_err *err);
+
+/* The entry of a word in the table of pipes; NULL = none, also of m = NULL */
+const struct carm_theory_ports *carm_theory_ports_of(const struct carm_microarchitecture *m,
+                                                     const char *word);
 
 /* Byte/cycle of one core in L1 for code that repeats loads and stores of whole vectors, cache lines
  * all present: the bytes of one unit over the cycles of whichever is longest, its loads, its

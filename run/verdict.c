@@ -28,19 +28,14 @@ static bool is_scattered(const struct carm_graph_access *a)
 
 /* ---- latencies ---- */
 
-static bool is_pair(enum carm_opcode_class c)
-{
-    return c == CARM_OPCODE_CONVERT_INT || c == CARM_OPCODE_CONVERT_PRECISION ||
-           c == CARM_OPCODE_CONVERT_VECTOR || c == CARM_OPCODE_MOVE_VECTOR ||
-           c == CARM_OPCODE_MOVE_MASK;
-}
-
 static void fill_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l)
 {
     memset(l, 0, sizeof *l);
     for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
         enum carm_core_kind kind;
         const bool known = carm_core_kind_parse(carm_opcode_word((enum carm_opcode_class)c), &kind);
+        const struct carm_theory_ports *ports =
+            carm_theory_ports_of(rates->theory, carm_opcode_pipes((enum carm_opcode_class)c));
         for (int w = 0; w < CARM_OPCODE_WIDTHS; w++) {
             for (int p = 0; p < CARM_OPCODE_PRECISIONS; p++) {
                 double cycles =
@@ -48,14 +43,17 @@ static void fill_latencies(const struct carm_rates *rates, struct carm_graph_lat
                                 rates, kind, carm_opcode_isa((enum carm_opcode_width)w),
                                 carm_opcode_precision((enum carm_opcode_precision)p), NULL)
                           : 0.0;
-                cycles *= is_pair((enum carm_opcode_class)c) ? 0.5 : 1.0;
+                cycles *= known && carm_core_kind_is_pair(kind) ? 0.5 : 1.0;
                 /* at least a cycle for an instruction that computes */
+                cycles = ports && ports->latency > 0.0 ? ports->latency : cycles;
                 l->of[c][w][p] = c == CARM_OPCODE_NONE ? 0.0 : fmax(1.0, cycles);
             }
         }
     }
     l->load = carm_rates_latency(rates, CARM_CORE_LOAD, "", "", NULL);
     l->load = fmax(l->load, 1.0);
+    const struct carm_theory_ports *indexed = carm_theory_ports_of(rates->theory, "load-indexed");
+    l->indexed = indexed ? fmax(0.0, indexed->latency - l->load) : 0.0;
     l->load_vector = fmax(l->load, carm_rates_latency(rates, CARM_CORE_LOAD, "scalar", "dp", NULL));
     /* A core that forwards through renamed registers (Zen 2 and later) takes a cycle for store and load together,
      * and none beside an addition to memory: measured on Zen 4, 1.00 cycles for each addition. */
@@ -77,18 +75,19 @@ static void add_unit(struct carm_bounds_input *in, struct carm_bounds_unit *unit
     enum carm_core_kind kind;
     const char *isa = carm_opcode_isa((enum carm_opcode_width)insn->width);
     const char *precision = carm_opcode_precision((enum carm_opcode_precision)insn->precision);
+    const char *pipes = carm_opcode_pipes((enum carm_opcode_class)insn->class);
     if (!carm_core_kind_parse(carm_opcode_word((enum carm_opcode_class)insn->class), &kind)) {
         return;
     }
     for (size_t i = 0; i < in->nunits; i++) {
-        if (units[i].kind == kind && strcmp(units[i].isa, isa) == 0 &&
+        if (units[i].kind == kind && units[i].pipes == pipes && strcmp(units[i].isa, isa) == 0 &&
             strcmp(units[i].precision, precision) == 0) {
             units[i].count += count;
             return;
         }
     }
     if (in->nunits < CARM_RUN_UNITS_MAX) {
-        units[in->nunits++] = (struct carm_bounds_unit){kind, isa, precision, count};
+        units[in->nunits++] = (struct carm_bounds_unit){kind, isa, precision, pipes, count};
     }
 }
 
@@ -196,7 +195,10 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         const double times = insn->executions / n;
         add_unit(in, units, insn, times);
         in->slots += insn->flags & CARM_OPCODE_FUSED ? 0.0 : times;
+        in->fused += insn->flags & CARM_OPCODE_FUSED ? times : 0.0;
+        in->branches += insn->flags & CARM_OPCODE_BRANCH ? times : 0.0;
         in->renamed += is_renamed(insn) ? times : 0.0;
+        in->zeroed += insn->flags & CARM_OPCODE_ZERO ? times : 0.0;
         in->locked += insn->flags & CARM_OPCODE_LOCKED ? times : 0.0;
         if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->loads[width_of(insn, insn->load_bytes)] += times;
@@ -272,6 +274,18 @@ static int find_window(const struct carm_flow_code *code, double trips,
     return code->inner && (window.reorder || window.trips)
                ? carm_graph_window(cycles, code, latencies, &window, err)
                : 0;
+}
+
+int carm_run_code_window(const struct carm_flow_code *code, double trips,
+                         struct carm_bounds_input *in, struct carm_err *err)
+{
+    static struct carm_graph_latencies latencies; /* 11 KiB */
+    fill_latencies(&in->rates, &latencies);
+    const int rc = find_window(code, trips, &latencies, in, &in->window_cycles, err);
+    if (in->window_cycles > 0.0 && in->window_cycles < in->chain_cycles) {
+        in->chain_cycles = in->window_cycles; /* the loop is left before a longer chain shows */
+    }
+    return rc;
 }
 
 /* Cycles that a load at a random place in so many bytes takes beyond a hit of L1, by the measured curve with pages as
@@ -883,15 +897,10 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     }
     rc = add_others(&of, profile, i, &in, err);
     bool about_trips = false;
-    static struct carm_graph_latencies latencies; /* 11 KiB */
     /* code behind a loop begins early where the end of the loop is predicted */
     const double often = carm_profile_trips(row, &about_trips);
     const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;
-    fill_latencies(&in.rates, &latencies);
-    rc = rc ? rc : find_window(&of, trips, &latencies, &in, &in.window_cycles, err);
-    if (in.window_cycles > 0.0 && in.window_cycles < in.chain_cycles) {
-        in.chain_cycles = in.window_cycles; /* the loop is left before a longer chain shows */
-    }
+    rc = rc ? rc : carm_run_code_window(&of, trips, &in, err);
     add_rates(&in);
     const struct carm_run_figures *figures = carm_run_levels_row(levels, i);
     if (figures && !rc) {

@@ -74,3 +74,10 @@ enum { CARM_RUN_UNITS_MAX = 96, CARM_RUN_CHAIN_MAX = 128 };
 int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *graph,
                         struct carm_bounds_input *in, struct carm_bounds_unit *units,
                         char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err);
+
+/* Adds the cycles of an iteration where the instructions in flight are bounded, which a loop of few iterations leaves
+ * before its longest chain shows.
+ * trips  iterations of an entry; 0 = many, or not known
+ * returns 0 or -CARM_ENOMEM */
+int carm_run_code_window(const struct carm_flow_code *code, double trips,
+                         struct carm_bounds_input *in, struct carm_err *err);

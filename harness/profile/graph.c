@@ -278,7 +278,8 @@ static struct ready load(struct machine *m, const struct carm_flow_op *op, uint3
     const struct slot *s = slot_of(m, address, op->segment);
     bool straddles = false;
     step->load_class = CARM_OPCODE_LOAD;
-    step->load = (float)((op->width != CARM_OPCODE_GP ? l->load_vector : l->load) + beyond);
+    const double first = op->index != CARM_REG_NONE ? l->load + l->indexed : l->load;
+    step->load = (float)((op->width != CARM_OPCODE_GP ? l->load_vector : first) + beyond);
     out.cycles += (double)step->load;
     if (l->beyond) {
         out = share_line(m, address, op->segment, beyond, out);

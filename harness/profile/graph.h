@@ -20,6 +20,7 @@
 struct carm_graph_latencies {
     double of[CARM_OPCODE_CLASSES][CARM_OPCODE_WIDTHS][CARM_OPCODE_PRECISIONS];
     double load, load_vector; /* from address to result, in L1 */
+    double indexed;           /* more for a general register's, by an address with an index */
     double forward, forward_vector,
         forward_straddling; /* from stored data to the result of a load of these data */
     double forward_stack;   /* likewise at an address of rsp or rbp and a constant */

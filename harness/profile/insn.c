@@ -8,7 +8,15 @@
 
 const char *carm_opcode_word(enum carm_opcode_class class)
 {
-#define WORD(id, word) word,
+#define WORD(id, word, pipes) word,
+    static const char *const words[] = {CARM_OPCODE_TABLE(WORD)};
+#undef WORD
+    return words[class];
+}
+
+const char *carm_opcode_pipes(enum carm_opcode_class class)
+{
+#define WORD(id, word, pipes) pipes,
     static const char *const words[] = {CARM_OPCODE_TABLE(WORD)};
 #undef WORD
     return words[class];
@@ -43,7 +51,7 @@ static const struct named fp[] = {
     {"and", CARM_OPCODE_FP_LOGIC},       {"andn", CARM_OPCODE_FP_LOGIC},
     {"or", CARM_OPCODE_FP_LOGIC},        {"xor", CARM_OPCODE_FP_LOGIC},
     {"cmp", CARM_OPCODE_FP_COMPARE},     {"ucomi", CARM_OPCODE_COMPARE_FLAGS},
-    {"comi", CARM_OPCODE_COMPARE_FLAGS}, {"blend", CARM_OPCODE_FP_BLEND},
+    {"comi", CARM_OPCODE_COMPARE_FLAGS}, {"blend", CARM_OPCODE_FP_LOGIC},
     {"blendv", CARM_OPCODE_FP_BLEND},    {"blendm", CARM_OPCODE_FP_BLEND},
     {"unpckl", CARM_OPCODE_FP_SHUFFLE},  {"unpckh", CARM_OPCODE_FP_SHUFFLE},
     {"shuf", CARM_OPCODE_FP_SHUFFLE},    {"permil", CARM_OPCODE_FP_SHUFFLE},
@@ -62,9 +70,9 @@ static const struct named vectors[] = {
     {"movshdup", CARM_OPCODE_FP_SHUFFLE},
     {"movsldup", CARM_OPCODE_FP_SHUFFLE},
     {"perm2", CARM_OPCODE_FP_PERMUTE},
-    {"extract", CARM_OPCODE_FP_PERMUTE},
-    {"insert", CARM_OPCODE_FP_PERMUTE},
-    {"broadcast", CARM_OPCODE_FP_PERMUTE},
+    {"extract", CARM_OPCODE_BYTE_SHUFFLE},
+    {"insert", CARM_OPCODE_FP_SHUFFLE},
+    {"broadcast", CARM_OPCODE_FP_SHUFFLE},
     {"shuf", CARM_OPCODE_FP_PERMUTE},
     {"padd", CARM_OPCODE_VEC_INT_ADD},
     {"psub", CARM_OPCODE_VEC_INT_ADD},
@@ -79,8 +87,8 @@ static const struct named vectors[] = {
     {"aes", CARM_OPCODE_AES},
     {"sha256rnds2", CARM_OPCODE_SHA256},
     {"pclmul", CARM_OPCODE_CLMUL},
-    {"pslldq", CARM_OPCODE_FP_SHUFFLE},
-    {"psrldq", CARM_OPCODE_FP_SHUFFLE},
+    {"pslldq", CARM_OPCODE_BYTE_SHUFFLE},
+    {"psrldq", CARM_OPCODE_BYTE_SHUFFLE},
     {"psll", CARM_OPCODE_VEC_SHIFT},
     {"psrl", CARM_OPCODE_VEC_SHIFT},
     {"psra", CARM_OPCODE_VEC_SHIFT},
@@ -90,24 +98,29 @@ static const struct named vectors[] = {
     {"por", CARM_OPCODE_FP_LOGIC},
     {"pxor", CARM_OPCODE_FP_LOGIC},
     {"pternlog", CARM_OPCODE_FP_LOGIC},
+    {"pshufb", CARM_OPCODE_BYTE_SHUFFLE},
     {"pshuf", CARM_OPCODE_FP_SHUFFLE},
     {"punpck", CARM_OPCODE_FP_SHUFFLE},
-    {"pack", CARM_OPCODE_FP_SHUFFLE},
-    {"palignr", CARM_OPCODE_FP_SHUFFLE},
-    {"pblend", CARM_OPCODE_FP_BLEND},
+    {"pack", CARM_OPCODE_BYTE_SHUFFLE},
+    {"palignr", CARM_OPCODE_BYTE_SHUFFLE},
+    {"pblendv", CARM_OPCODE_FP_BLEND},
+    {"pblendm", CARM_OPCODE_FP_BLEND},
+    {"pblend", CARM_OPCODE_FP_LOGIC},
     {"perm", CARM_OPCODE_FP_PERMUTE},
-    {"pmovmsk", CARM_OPCODE_MOVE_VECTOR},
-    {"movmsk", CARM_OPCODE_MOVE_VECTOR},
+    {"pmovmsk", CARM_OPCODE_FROM_VECTOR},
+    {"movmsk", CARM_OPCODE_FROM_VECTOR},
+    {"pmovzx", CARM_OPCODE_BYTE_SHUFFLE},
+    {"pmovsx", CARM_OPCODE_BYTE_SHUFFLE},
     {"pmov", CARM_OPCODE_FP_PERMUTE},
-    {"pbroadcast", CARM_OPCODE_FP_PERMUTE},
+    {"pbroadcast", CARM_OPCODE_FP_SHUFFLE},
     {"pinsr", CARM_OPCODE_FP_SHUFFLE},
-    {"pextr", CARM_OPCODE_MOVE_VECTOR},
-    {"cvtsi2", CARM_OPCODE_CONVERT_INT},
-    {"cvttsd2si", CARM_OPCODE_CONVERT_INT},
-    {"cvtsd2si", CARM_OPCODE_CONVERT_INT},
-    {"cvttss2si", CARM_OPCODE_CONVERT_INT},
-    {"cvtss2si", CARM_OPCODE_CONVERT_INT},
-    {"cvtusi2", CARM_OPCODE_CONVERT_INT},
+    {"pextr", CARM_OPCODE_FROM_VECTOR},
+    {"cvtsi2", CARM_OPCODE_INT_TO_FP},
+    {"cvttsd2si", CARM_OPCODE_FP_TO_INT},
+    {"cvtsd2si", CARM_OPCODE_FP_TO_INT},
+    {"cvttss2si", CARM_OPCODE_FP_TO_INT},
+    {"cvtss2si", CARM_OPCODE_FP_TO_INT},
+    {"cvtusi2", CARM_OPCODE_INT_TO_FP},
     {"cvtss2sd", CARM_OPCODE_CONVERT_PRECISION},
     {"cvtsd2ss", CARM_OPCODE_CONVERT_PRECISION},
     {"cvtps2pd", CARM_OPCODE_CONVERT_PRECISION},
@@ -168,7 +181,8 @@ static void class_of_vector(const ZydisDecodedInstruction *in, struct carm_flow_
             break;
         }
     }
-    if (op->class == CARM_OPCODE_CONVERT_INT || op->class == CARM_OPCODE_CONVERT_PRECISION) {
+    if (op->class == CARM_OPCODE_INT_TO_FP || op->class == CARM_OPCODE_FP_TO_INT ||
+        op->class == CARM_OPCODE_CONVERT_PRECISION) {
         op->precision = strstr(m, "sd") || strstr(m, "pd") ? CARM_OPCODE_DP : CARM_OPCODE_SP;
         op->width = strstr(m, "sd") || strstr(m, "ss") ? CARM_OPCODE_SCALAR : op->width;
     }
@@ -217,7 +231,11 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     op->precision = in->operand_width == 64 ? CARM_OPCODE_INT64 : CARM_OPCODE_INT32;
     op->class = CARM_OPCODE_INT_ADD;
     switch (in->mnemonic) {
-    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOV: /* of a number to a register, in an integer unit */
+        op->class = immediate && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER
+                        ? CARM_OPCODE_INT_ADD
+                        : CARM_OPCODE_NONE;
+        break;
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_LEAVE:
@@ -259,6 +277,11 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_ROR:
         op->class = immediate ? CARM_OPCODE_INT_SHIFT : CARM_OPCODE_INT_SHIFT_BY;
         break;
+    case ZYDIS_MNEMONIC_BT: /* in the units of shifts, on AMD and on Intel (uops.info) */
+    case ZYDIS_MNEMONIC_BTS:
+    case ZYDIS_MNEMONIC_BTR:
+    case ZYDIS_MNEMONIC_BTC:
+    case ZYDIS_MNEMONIC_BEXTR:
     case ZYDIS_MNEMONIC_SHLX:
     case ZYDIS_MNEMONIC_SHRX:
     case ZYDIS_MNEMONIC_SARX:
@@ -266,10 +289,9 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
         op->class = CARM_OPCODE_INT_SHIFT;
         break;
     case ZYDIS_MNEMONIC_LEA:
-        op->class =
-            operands[1].mem.index != ZYDIS_REGISTER_NONE && operands[1].mem.disp.has_displacement
-                ? CARM_OPCODE_LEA_COMPLEX
-                : CARM_OPCODE_LEA;
+        op->class = operands[1].mem.index == ZYDIS_REGISTER_NONE ? CARM_OPCODE_LEA
+                    : operands[1].mem.disp.has_displacement      ? CARM_OPCODE_LEA_COMPLEX
+                                                                 : CARM_OPCODE_LEA_INDEXED;
         break;
     case ZYDIS_MNEMONIC_IMUL:
     case ZYDIS_MNEMONIC_MUL:
@@ -302,7 +324,7 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
         op->class = CARM_OPCODE_ADC;
         break;
     default:
-        if (in->meta.category == ZYDIS_CATEGORY_CMOV) {
+        if (in->meta.category == ZYDIS_CATEGORY_CMOV || in->meta.category == ZYDIS_CATEGORY_SETCC) {
             op->class = CARM_OPCODE_CMOV;
         } else if (in->meta.category == ZYDIS_CATEGORY_X87_ALU) {
             op->class = CARM_OPCODE_OTHER;
@@ -389,7 +411,7 @@ static void take_register(const ZydisDecodedInstruction *in, const ZydisDecodedO
     /* conversions and roots of scalars leave the upper part of an SSE register */
     if (writes && i == 0 && is_vector(o->reg.value) &&
         in->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-        (op->class == CARM_OPCODE_CONVERT_INT || op->class == CARM_OPCODE_CONVERT_PRECISION ||
+        (op->class == CARM_OPCODE_INT_TO_FP || op->class == CARM_OPCODE_CONVERT_PRECISION ||
          (op->class == CARM_OPCODE_FP_SQRT && op->width <= CARM_OPCODE_16 &&
           (in->mnemonic == ZYDIS_MNEMONIC_SQRTSD || in->mnemonic == ZYDIS_MNEMONIC_SQRTSS)))) {
         reads = true;
@@ -601,7 +623,15 @@ void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand
             (in->mnemonic == ZYDIS_MNEMONIC_MOVD || in->mnemonic == ZYDIS_MNEMONIC_MOVQ ||
              in->mnemonic == ZYDIS_MNEMONIC_VMOVD || in->mnemonic == ZYDIS_MNEMONIC_VMOVQ) &&
             (is_gp(operands[0].reg.value) || is_gp(operands[1].reg.value))) {
-            op->class = CARM_OPCODE_MOVE_VECTOR;
+            op->class =
+                is_gp(operands[0].reg.value) ? CARM_OPCODE_FROM_VECTOR : CARM_OPCODE_TO_VECTOR;
+        }
+        for (unsigned i = 1; i < in->operand_count_visible && op->class == CARM_OPCODE_FP_SHUFFLE;
+             i++) { /* pinsrw xmm0, eax, 1 */
+            op->class =
+                operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && is_gp(operands[i].reg.value)
+                    ? CARM_OPCODE_INSERT
+                    : op->class;
         }
     } else if (!(op->flags & (CARM_OPCODE_BRANCH | CARM_OPCODE_JUMP | CARM_OPCODE_CALL))) {
         class_of_general(in, operands, op);
@@ -626,6 +656,7 @@ void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand
     if (is_idiom(in, operands)) {
         op->nreads = 0;
         op->class = CARM_OPCODE_NONE;
+        op->flags |= vector ? CARM_OPCODE_ZERO : 0;
     }
 }
 

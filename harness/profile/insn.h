@@ -10,63 +10,71 @@
 
 #include <Zydis/Zydis.h>
 
-/* A row: identifier, and the word under which a model has its latency and throughput (kinds of models/core.h). */
-#define CARM_OPCODE_TABLE(ROW)                   \
-    ROW(NONE, "")  /* moves, jumps, nop */       \
-    ROW(OTHER, "") /* not known here: a cycle */ \
-    ROW(FP_ADD, "add")                           \
-    ROW(FP_MUL, "mul")                           \
-    ROW(FP_FMA, "fma")                           \
-    ROW(FP_DIV, "div")                           \
-    ROW(FP_SQRT, "sqrt")                         \
-    ROW(FP_MAX, "max")                           \
-    ROW(FP_LOGIC, "logic")                       \
-    ROW(FP_COMPARE, "compare")                   \
-    ROW(FP_BLEND, "blend")                       \
-    ROW(FP_SHUFFLE, "shuffle")                   \
-    ROW(FP_PERMUTE, "permute")                   \
-    ROW(FP_ROUND, "round")                       \
-    ROW(VEC_INT_ADD, "vector-int-add")           \
-    ROW(VEC_INT_MUL, "vector-int-mul")           \
-    ROW(VEC_SHIFT, "vector-shift")               \
-    ROW(AES, "aes")                              \
-    ROW(SHA256, "sha256")                        \
-    ROW(CLMUL, "clmul")                          \
-    ROW(X87_ADD, "x87-add")                      \
-    ROW(X87_MUL, "x87-mul")                      \
-    ROW(X87_DIV, "x87-div")                      \
-    ROW(X87_SQRT, "x87-sqrt")                    \
-    ROW(X87_STORE, "x87-store")                  \
-    ROW(READ_MODE, "read-mode")                  \
-    ROW(CONVERT_INT, "convert-int")              \
-    ROW(CONVERT_PRECISION, "convert-precision")  \
-    ROW(CONVERT_VECTOR, "convert-vector")        \
-    ROW(MOVE_VECTOR, "move-vector")              \
-    ROW(MOVE_MASK, "move-mask")                  \
-    ROW(MASK_LOGIC, "mask-logic")                \
-    ROW(COMPARE_FLAGS, "compare-flags")          \
-    ROW(INT_ADD, "int-add")                      \
-    ROW(INT_LOGIC, "int-logic")                  \
-    ROW(INT_SHIFT, "int-shift")                  \
-    ROW(INT_SHIFT_BY, "int-shift-by")            \
-    ROW(LEA, "lea")                              \
-    ROW(LEA_COMPLEX, "lea-complex")              \
-    ROW(INT_MUL, "int-mul")                      \
-    ROW(POPCNT, "popcnt")                        \
-    ROW(TZCNT, "tzcnt")                          \
-    ROW(INT_DIV, "int-div")                      \
-    ROW(CMOV, "cmov")                            \
-    ROW(ADC, "adc")                              \
-    ROW(LOAD, "load")                            \
-    ROW(FORWARD, "forward")                      \
-    ROW(FORWARD_STRADDLING, "forward-straddling")
+/* A row: identifier, the word under which a model has its latency and throughput (kinds of models/core.h), and the word
+ * of its pipes in the description of a microarchitecture where that is another. */
+#define CARM_OPCODE_TABLE(ROW)                                                             \
+    ROW(NONE, "", "")  /* moves, jumps, nop */                                             \
+    ROW(OTHER, "", "") /* not known here: a cycle */                                       \
+    ROW(FP_ADD, "add", "add")                                                              \
+    ROW(FP_MUL, "mul", "mul")                                                              \
+    ROW(FP_FMA, "fma", "fma")                                                              \
+    ROW(FP_DIV, "div", "div")                                                              \
+    ROW(FP_SQRT, "sqrt", "sqrt")                                                           \
+    ROW(FP_MAX, "max", "max")                                                              \
+    ROW(FP_LOGIC, "logic", "logic")                                                        \
+    ROW(FP_COMPARE, "compare", "compare")                                                  \
+    ROW(FP_BLEND, "blend", "blend")                                                        \
+    ROW(FP_SHUFFLE, "shuffle", "shuffle")                                                  \
+    ROW(BYTE_SHUFFLE, "shuffle", "byte-shuffle") /* bytes, words, packed */                \
+    ROW(INSERT, "shuffle", "to-vector")          /* of a general register into a vector */ \
+    ROW(FP_PERMUTE, "permute", "permute")                                                  \
+    ROW(FP_ROUND, "round", "round")                                                        \
+    ROW(VEC_INT_ADD, "vector-int-add", "vector-int-add")                                   \
+    ROW(VEC_INT_MUL, "vector-int-mul", "vector-int-mul")                                   \
+    ROW(VEC_SHIFT, "vector-shift", "vector-shift")                                         \
+    ROW(AES, "aes", "aes")                                                                 \
+    ROW(SHA256, "sha256", "sha256")                                                        \
+    ROW(CLMUL, "clmul", "clmul")                                                           \
+    ROW(X87_ADD, "x87-add", "x87-add")                                                     \
+    ROW(X87_MUL, "x87-mul", "x87-mul")                                                     \
+    ROW(X87_DIV, "x87-div", "x87-div")                                                     \
+    ROW(X87_SQRT, "x87-sqrt", "x87-sqrt")                                                  \
+    ROW(X87_STORE, "x87-store", "x87-store")                                               \
+    ROW(READ_MODE, "read-mode", "read-mode")                                               \
+    ROW(INT_TO_FP, "convert-int", "to-vector")                                             \
+    ROW(FP_TO_INT, "convert-int", "from-vector")                                           \
+    ROW(CONVERT_PRECISION, "convert-precision", "convert-precision")                       \
+    ROW(CONVERT_VECTOR, "convert-vector", "convert-vector")                                \
+    ROW(TO_VECTOR, "move-vector", "to-vector")                                             \
+    ROW(FROM_VECTOR, "move-vector", "from-vector")                                         \
+    ROW(MOVE_MASK, "move-mask", "move-mask")                                               \
+    ROW(MASK_LOGIC, "mask-logic", "mask-logic")                                            \
+    ROW(COMPARE_FLAGS, "compare-flags", "compare-flags")                                   \
+    ROW(INT_ADD, "int-add", "int-add")                                                     \
+    ROW(INT_LOGIC, "int-logic", "int-logic")                                               \
+    ROW(INT_SHIFT, "int-shift", "int-shift")                                               \
+    ROW(INT_SHIFT_BY, "int-shift-by", "int-shift-by")                                      \
+    ROW(LEA, "lea", "lea")                                                                 \
+    ROW(LEA_INDEXED, "lea", "lea-indexed") /* two registers */                             \
+    ROW(LEA_COMPLEX, "lea-complex", "lea-complex")                                         \
+    ROW(INT_MUL, "int-mul", "int-mul")                                                     \
+    ROW(POPCNT, "popcnt", "popcnt")                                                        \
+    ROW(TZCNT, "tzcnt", "tzcnt")                                                           \
+    ROW(INT_DIV, "int-div", "int-div")                                                     \
+    ROW(CMOV, "cmov", "cmov")                                                              \
+    ROW(ADC, "adc", "adc")                                                                 \
+    ROW(LOAD, "load", "load")                                                              \
+    ROW(FORWARD, "forward", "forward")                                                     \
+    ROW(FORWARD_STRADDLING, "forward-straddling", "forward-straddling")
 
-#define CARM_OPCODE_ID(id, word) CARM_OPCODE_##id,
+#define CARM_OPCODE_ID(id, ...) CARM_OPCODE_##id,
 enum carm_opcode_class { CARM_OPCODE_TABLE(CARM_OPCODE_ID) CARM_OPCODE_CLASSES };
 #undef CARM_OPCODE_ID
 
 /* The word of a model; "" = none */
 const char *carm_opcode_word(enum carm_opcode_class class);
+/* The word of its pipes; "" = none */
+const char *carm_opcode_pipes(enum carm_opcode_class class);
 
 /* Registers by number. */
 enum {
@@ -117,6 +125,7 @@ enum carm_opcode_flag {
     CARM_OPCODE_NOP = 512,
     CARM_OPCODE_REPEATED = 1024, /* a string instruction with a repeat prefix */
     CARM_OPCODE_EXCHANGE = 2048, /* fxch: registers are renamed */
+    CARM_OPCODE_ZERO = 4096,     /* sets a vector to 0, whatever it was */
 };
 
 /* The instruction's effect on the numbers in its registers, for operations that make addresses. */

@@ -144,12 +144,89 @@ static double shared(const struct carm_roofs *roofs)
                : 0.5;
 }
 
-/* Kinds whose figure is of two instructions, there and back. */
-static bool is_pair(enum carm_core_kind kind)
+/* ---- pipes ---- */
+
+/* Instructions by the pipes that take them: a bit each. */
+struct piped {
+    struct {
+        unsigned pipes;
+        double cycles; /* of one pipe */
+    } of[CARM_BOUNDS_PIPED_MAX];
+    size_t n;
+    char letters[9];
+};
+
+static void put_piped(struct piped *p, const struct carm_microarchitecture *m, const char *word,
+                      double cycles)
 {
-    return kind == CARM_CORE_CONVERT_INT || kind == CARM_CORE_CONVERT_PRECISION ||
-           kind == CARM_CORE_CONVERT_VECTOR || kind == CARM_CORE_MOVE_VECTOR ||
-           kind == CARM_CORE_MOVE_MASK;
+    const struct carm_theory_ports *ports = carm_theory_ports_of(m, word);
+    unsigned pipes = 0;
+    for (const char *c = ports ? ports->pipes : ""; *c; c++) {
+        const size_t n = strlen(p->letters);
+        const char *at = strchr(p->letters, *c);
+        if (!at && n + 1 < sizeof p->letters) {
+            p->letters[n] = *c;
+            p->letters[n + 1] = '\0';
+        }
+        pipes |= at ? 1U << (at - p->letters) : n + 1 < sizeof p->letters ? 1U << n : 0U;
+    }
+    if (pipes && p->n < CARM_BOUNDS_PIPED_MAX) {
+        p->of[p->n].pipes = pipes;
+        p->of[p->n++].cycles = cycles;
+    }
+}
+
+/* However instructions are dealt out: those that some pipes alone take need their time of these pipes.
+ * returns the most cycles of any set of pipes
+ * source: Hall 1935, On representatives of subsets; Ritter and Hack 2022, PALMED (ports as sums over such sets) */
+static double busiest(const struct piped *p, int *pipes)
+{
+    double most = 0.0;
+    *pipes = 0;
+    for (unsigned set = 1; set < 1U << strlen(p->letters); set++) {
+        double cycles = 0.0;
+        int n = 0;
+        for (unsigned bits = set; bits; bits &= bits - 1) {
+            n++;
+        }
+        for (size_t i = 0; i < p->n; i++) {
+            cycles += p->of[i].pipes & ~set ? 0.0 : p->of[i].cycles;
+        }
+        if (cycles / n > most) {
+            most = cycles / n;
+            *pipes = n;
+        }
+    }
+    return most;
+}
+
+/* Pipes that several kinds of instructions share. */
+static void bound_pipes(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    static const enum carm_limit limits[] = {CARM_LIMIT_INTEGER, CARM_LIMIT_FP};
+    const struct carm_microarchitecture *m = in->rates.theory;
+    struct piped both[2] = {{.n = 0}, {.n = 0}};
+    if (!m || !m->nports) {
+        return;
+    }
+    const double narrow = m->widths[2].fma, wide = m->widths[3].fma; /* of 32 and of 64 bytes */
+    for (size_t i = 0; i < in->nunits; i++) {
+        const struct carm_bounds_unit *u = &in->units[i];
+        const bool halves = wide > 0.0 && strcmp(u->isa, "avx512") == 0;
+        put_piped(&both[*u->isa ? 1 : 0], m, u->pipes ? u->pipes : "",
+                  halves ? u->count * narrow / wide : u->count);
+    }
+    put_piped(&both[1], m, "vector-zero", in->zeroed);
+    put_piped(&both[0], m, "branch", in->branches);
+    put_piped(&both[0], m, "int-add", carm_theory_ports_of(m, "branch") ? -in->fused : 0.0);
+    for (size_t k = 0; k < 2; k++) {
+        int pipes = 0;
+        const double cycles = busiest(&both[k], &pipes);
+        carm_bounds_add(out, limits[k], cycles / in->clock_hz, false,
+                        "%.3g cycles of %d %s pipes that several instructions share: measured on "
+                        "the microarchitecture",
+                        cycles, pipes, k ? "vector" : "integer");
+    }
 }
 
 static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *out)
@@ -164,7 +241,7 @@ static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *
         const enum group g = group_of(u->kind);
         bool own = false;
         double each = carm_rates_throughput(&in->rates, u->kind, u->isa, u->precision, &own);
-        each *= is_pair(u->kind) ? 0.5 : 1.0;
+        each *= carm_core_kind_is_pair(u->kind) ? 0.5 : 1.0;
         if (!(each > 0.0)) {
             continue;
         }
@@ -189,13 +266,15 @@ static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *
         const enum group g = group_of((enum carm_core_kind)k);
         other = g == OTHERS && single[k] > most ? (enum carm_core_kind)k : other;
         most = g == OTHERS ? fmax(most, single[k]) : most;
-        narrow = g == INTEGERS ? fmax(narrow, single[k]) : narrow;
+        const bool any = k == CARM_CORE_INT_ADD || k == CARM_CORE_INT_LOGIC; /* in every unit */
+        narrow = g == INTEGERS && !any ? fmax(narrow, single[k]) : narrow;
     }
     carm_bounds_add(out, CARM_LIMIT_FP, most * second, false, "%.3g cycles of the unit for %s: %s",
                     most, carm_core_kind_name(other), origin_of(measured[OTHERS]));
     /* the cheapest integer instruction says how many units there are */
     const double cheapest = carm_rates_throughput(&in->rates, CARM_CORE_INT_ADD, "", "int64", NULL);
-    const double integer = fmax(narrow, counts[INTEGERS] * cheapest);
+    const bool apart = carm_theory_ports_of(in->rates.theory, "branch") != NULL;
+    const double integer = fmax(narrow, (counts[INTEGERS] - (apart ? in->fused : 0.0)) * cheapest);
     carm_bounds_add(out, CARM_LIMIT_INTEGER, integer * second, false,
                     "%.3g integer instructions, %.3g cycles of their units: %s", counts[INTEGERS],
                     integer, origin_of(measured[INTEGERS]));
@@ -266,14 +345,33 @@ static double accesses(const struct carm_bounds_input *in, size_t w, const char 
     return best;
 }
 
+/* Cycles of the ports of loads or of stores, of which those of general registers may be more than those of vectors.
+ * counts  by widths */
+static double port_cycles(const struct carm_bounds_input *in, const double *counts,
+                          const char *ldst, enum carm_core_kind kind, bool *measured)
+{
+    double vectors = 0.0, best = 0.0;
+    bool own = false;
+    const double general = accesses(in, 0, ldst, kind, &own);
+    *measured = own || !(counts[0] > 0.0);
+    for (size_t w = 1; w < CARM_BOUNDS_WIDTHS; w++) {
+        own = false;
+        const double rate = accesses(in, w, ldst, kind, &own);
+        *measured = *measured && (own || !(counts[w] > 0.0));
+        vectors += counts[w] > 0.0 && rate > 0.0 ? counts[w] / rate : 0.0;
+        best = fmax(best, rate);
+    }
+    const double all = fmax(general, best);
+    return all > 0.0 ? fmax(vectors, (counts[0] + vectors * best) / all) : 0.0;
+}
+
 static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
-    double loads = 0.0, stores = 0.0, nloads = 0.0, nstores = 0.0, split = 0.0, split_stores = 0.0;
+    double nloads = 0.0, nstores = 0.0, split = 0.0, split_stores = 0.0;
     bool measured = true, own = false;
+    double loads = port_cycles(in, in->loads, "1:0", CARM_CORE_LOAD, &measured);
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         const double l = accesses(in, w, "1:0", CARM_CORE_LOAD, &own);
-        loads += in->loads[w] > 0.0 && l > 0.0 ? in->loads[w] / l : 0.0;
-        measured = measured && (own || !(in->loads[w] > 0.0));
         nloads += in->loads[w];
         /* one of two lines takes its port as long as two loads, where that was not measured */
         const double each = carm_rates_throughput(&in->rates, CARM_CORE_LINE_SPLIT, width_isa[w],
@@ -285,11 +383,9 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
     carm_bounds_add(out, CARM_LIMIT_LOADS, loads / in->clock_hz, false,
                     "%.3g loads, %.3g of them across two lines, %.3g cycles of the load ports: %s",
                     nloads, split, loads, origin_of(measured));
-    measured = true;
+    double stores = port_cycles(in, in->stores, "0:1", CARM_CORE_STORE, &measured);
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         const double s = accesses(in, w, "0:1", CARM_CORE_STORE, &own);
-        stores += in->stores[w] > 0.0 && s > 0.0 ? in->stores[w] / s : 0.0;
-        measured = measured && (own || !(in->stores[w] > 0.0));
         nstores += in->stores[w];
         const double each = carm_rates_throughput(&in->rates, CARM_CORE_LINE_SPLIT_STORE,
                                                   width_isa[w], w > 1 ? "dp" : "",
@@ -641,6 +737,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
         return;
     }
     bound_units(in, out);
+    bound_pipes(in, out);
     bound_issue(in, out);
     bound_ports(in, out);
     const bool forwards = in->forward_cycles > 0.5 * in->chain_cycles;

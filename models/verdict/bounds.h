@@ -49,7 +49,12 @@ const char *carm_limit_words(enum carm_limit limit);
 /* Whether it is a wait for L2, L3 or memory: their bandwidth, latency or translations. */
 bool carm_limit_is_memory(enum carm_limit limit);
 
-enum { CARM_BOUNDS_MAX = 32, CARM_BOUND_ORIGIN_MAX = 200, CARM_BOUNDS_WIDTHS = 5 };
+enum {
+    CARM_BOUNDS_MAX = 32,
+    CARM_BOUND_ORIGIN_MAX = 200,
+    CARM_BOUNDS_WIDTHS = 5,
+    CARM_BOUNDS_PIPED_MAX = 98
+};
 
 struct carm_lower_bound {
     enum carm_limit limit;
@@ -95,6 +100,7 @@ double carm_rates_throughput(const struct carm_rates *rates, enum carm_core_kind
 struct carm_bounds_unit {
     enum carm_core_kind kind;
     const char *isa, *precision; /* as in models/core.h */
+    const char *pipes;           /* word of a microarchitecture's pipes; NULL = none */
     double count;
 };
 
@@ -112,10 +118,13 @@ struct carm_bounds_input {
     int threads;
     const struct carm_bounds_unit *units; /* [nunits] */
     size_t nunits;
-    double slots;   /* instructions as they are issued: a compare and its jump are one */
-    double renamed; /* instructions that write a general register, but moves of one to another */
-    double taken;   /* taken branches */
-    double fetched; /* lines of code that are entered, by a jump or from the line before */
+    double slots;    /* instructions as they are issued: a compare and its jump are one */
+    double renamed;  /* instructions that write a general register, but moves of one to another */
+    double fused;    /* jumps that are one with the comparison before them */
+    double branches; /* conditional */
+    double zeroed;   /* vectors that are set to 0 by an operation of a register with itself */
+    double taken;    /* taken branches */
+    double fetched;  /* lines of code that are entered, by a jump or from the line before */
     double loads[CARM_BOUNDS_WIDTHS]; /* general registers; vectors of 8, 16, 32, 64 bytes */
     double stores[CARM_BOUNDS_WIDTHS];
     double split_loads[CARM_BOUNDS_WIDTHS]; /* part of the loads that is of two lines */

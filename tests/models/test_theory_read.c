@@ -13,6 +13,7 @@ static const char good[] =
     "  \"cpuid\": [{\"family\": \"0x6\", \"models\": [\"0x10-0x1F\", \"0x30\"]}],\n"
     "  \"widths\": {\"scalar\": {\"loads\": 2, \"stores\": 1, \"accesses\": 2, \"fma\": 1,\n"
     "    \"pipes\": {\"mul\": 1, \"add\": 1, \"mul_or_add\": 0}}},\n"
+    "  \"ports\": {\"add\": [\"23\", null], \"load-indexed\": [\"\", 5]},\n"
     "  \"sources\": [\"a page\"], \"note\": \"n\"},\n"
     " {\"name\": \"Two\", \"vendor\": \"V\", \"issue\": null,\n"
     "  \"cpuid\": [{\"family\": \"0x6\", \"models\": [\"0x20\"]}],\n"
@@ -42,6 +43,11 @@ TEST(own_table)
     assert_near(carm_theory_flops(one, 8, 1, "mad"), 2, 1e-12);
     assert_string_equal(one->sources[0], "a page");
     assert_string_equal(two->note, "");
+    assert_string_equal(carm_theory_ports_of(one, "add")->pipes, "23");
+    assert_near(carm_theory_ports_of(one, "load-indexed")->latency, 5.0, 0.0);
+    assert_null(carm_theory_ports_of(one, "mul"));
+    assert_null(carm_theory_ports_of(two, "add"));
+    assert_null(carm_theory_ports_of(NULL, "add"));
     carm_theory_close(t);
 }
 
@@ -57,6 +63,14 @@ TEST(refuses)
         {"\"microarchitectures\"", "\"microarchitecture\"",
          "t.json: microarchitectures is missing"},
         {"[\n {", "[], \"old\": [\n {", "t.json: microarchitectures has no entries"},
+        {"\"23\", null", "\"012345678\", null",
+         "t.json: microarchitectures[0].ports \"add\" is not [up to 8 pipes, latency]"},
+        {"\"\", 5]", "\"\", 0]",
+         "t.json: microarchitectures[0].ports \"load-indexed\" is not [up to 8 pipes, latency]"},
+        {"\"\", 5]", "\"\"]",
+         "t.json: microarchitectures[0].ports \"load-indexed\" is not [up to 8 pipes, latency]"},
+        {"\"load-indexed\"", "\"a word of 24 or more ...\"",
+         "t.json: microarchitectures[0].ports has more than 48 members, or a longer word than 23"},
         {"\"loads\": 2", "\"loads\": -2",
          "t.json: microarchitectures[0].widths.scalar.loads is -2, less than zero"},
         {"\"loads\": 2", "\"loads\": NaN", "t.json: line "},

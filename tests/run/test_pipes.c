@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pipes that kinds of instructions share: which pipes an instruction has by its bytes, and the bounds made of them. */
+#include "run/verdict.h"
+#include "tests/unit.h"
+
+/* As Zen 4, in part. */
+static const struct carm_microarchitecture zen = {
+    .issue = 6.0,
+    .widths = {{.loads = 3, .stores = 2, .accesses = 6},
+               {.loads = 2, .stores = 1, .accesses = 6, .fma = 2},
+               {.loads = 2, .stores = 1, .accesses = 6, .fma = 2},
+               {.loads = 1, .stores = 0.5, .accesses = 6, .fma = 1}},
+    .core = {{"int-add", "", "", 1, 0.25},
+             {"load", "", "", 4, 1.0 / 3.0},
+             {"store", "", "", 0, 0.5}},
+    .ncore = 3,
+    .ports = {{"add", "23", 0},
+              {"mul", "01", 0},
+              {"byte-shuffle", "12", 2},
+              {"shuffle", "123", 0},
+              {"vector-int-add", "0123", 0},
+              {"vector-zero", "0123", 0},
+              {"to-vector", "t", 0},
+              {"int-add", "0123", 0},
+              {"int-shift", "12", 0},
+              {"lea-indexed", "12", 0},
+              {"cmov", "03", 0},
+              {"branch", "0b", 0},
+              {"load-indexed", "", 5}},
+    .nports = 13,
+};
+
+static struct carm_flow_op *decode(const char *bytes, size_t n)
+{
+    static struct carm_flow_op *ops;
+    static size_t nops, room;
+    nops = 0;
+    assert_ok(carm_flow_ops_decode((const uint8_t *)bytes, n, 0, 1.0, &ops, &nops, &room, &err));
+    assert_int_equal(nops, 1);
+    return ops;
+}
+
+TEST(pipes_of_instructions)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *pipes;
+    } cases[] = {
+        {"\x66\x0f\x38\x00\xc1", 5, "byte-shuffle"}, /* pshufb xmm0, xmm1 */
+        {"\x66\x0f\x67\xc1", 4, "byte-shuffle"},     /* packuswb */
+        {"\x66\x0f\x73\xd8\x04", 5, "byte-shuffle"}, /* psrldq xmm0, 4 */
+        {"\x66\x0f\x38\x30\xc1", 5, "byte-shuffle"}, /* pmovzxbw */
+        {"\x66\x0f\x70\xc1\x1b", 5, "shuffle"},      /* pshufd */
+        {"\xc4\xe3\x7d\x18\xc1\x01", 6, "shuffle"},  /* vinsertf128 ymm0, ymm0, xmm1, 1 */
+        {"\x66\x0f\x3a\x0e\xc1\x55", 6, "logic"},    /* pblendw xmm0, xmm1, 85 */
+        {"\x66\x0f\x38\x10\xc1", 5, "blend"},        /* pblendvb */
+        {"\x66\x0f\x6e\xc0", 4, "to-vector"},        /* movd xmm0, eax */
+        {"\x66\x0f\x7e\xc0", 4, "from-vector"},      /* movd eax, xmm0 */
+        {"\x66\x0f\xd7\xc0", 4, "from-vector"},      /* pmovmskb eax, xmm0 */
+        {"\x66\x0f\xc4\xc0\x01", 5, "to-vector"},    /* pinsrw xmm0, eax, 1 */
+        {"\x66\x0f\xc4\x07\x01", 5, "shuffle"},      /* pinsrw xmm0, [rdi], 1 */
+        {"\xf2\x0f\x2a\xc0", 4, "to-vector"},        /* cvtsi2sd xmm0, eax */
+        {"\xf2\x0f\x2c\xc0", 4, "from-vector"},      /* cvttsd2si eax, xmm0 */
+        {"\x48\x8d\x04\x1f", 4, "lea-indexed"},      /* lea rax, [rdi+rbx] */
+        {"\x48\x8d\x44\x1f\x08", 5, "lea-complex"},  /* lea rax, [rdi+rbx+8] */
+        {"\x48\x8d\x47\x08", 4, "lea"},              /* lea rax, [rdi+8] */
+        {"\x0f\x94\xc0", 3, "cmov"},                 /* sete al */
+        {"\x48\x0f\xba\xe0\x07", 5, "int-shift"},    /* bt rax, 7 */
+        {"\xb8\x07\x00\x00\x00", 5, "int-add"},      /* mov eax, 7 */
+        {"\xc7\x07\x07\x00\x00\x00", 6, ""},         /* mov dword [rdi], 7 */
+        {"\x48\x89\xd8", 3, ""},                     /* mov rax, rbx */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct carm_flow_op *op = decode(cases[i].bytes, cases[i].n);
+        assert_string_equal(carm_opcode_pipes((enum carm_opcode_class)op->class), cases[i].pipes);
+    }
+    assert_true(decode("\x66\x0f\xef\xc0", 4)->flags & CARM_OPCODE_ZERO);  /* pxor xmm0, xmm0 */
+    assert_false(decode("\x66\x0f\xef\xc1", 4)->flags & CARM_OPCODE_ZERO); /* pxor xmm0, xmm1 */
+    assert_false(decode("\x31\xc0", 2)->flags & CARM_OPCODE_ZERO);         /* xor eax, eax */
+}
+
+/* Cycles of the largest bound with these words; 0 = none */
+static double cycles_of(const struct carm_bounds_input *in, const char *words)
+{
+    static struct carm_bounds bounds;
+    carm_bounds_find(in, &bounds);
+    for (size_t i = 0; i < bounds.n; i++) {
+        if (strstr(bounds.of[i].origin, words)) {
+            return bounds.of[i].seconds * in->clock_hz;
+        }
+    }
+    return 0.0;
+}
+
+TEST(busiest_pipes)
+{
+    struct carm_bounds_unit units[] = {
+        {CARM_CORE_FP_SHUFFLE, "sse", "int8", "byte-shuffle", 2.0},
+        {CARM_CORE_FP_SHUFFLE, "sse", "int32", "shuffle", 2.0},
+        {CARM_CORE_VEC_INT_ADD, "sse", "int32", "vector-int-add", 3.0},
+    };
+    struct carm_bounds_input in = {
+        .rates.theory = &zen, .clock_hz = 1e9, .units = units, .nunits = 3};
+    assert_near(cycles_of(&in, "4 vector pipes"), 7.0 / 4.0, 1e-9);
+    units[2].count = 0.0;
+    assert_near(cycles_of(&in, "3 vector pipes"), 4.0 / 3.0, 1e-9);
+    units[1].count = 0.5;
+    assert_near(cycles_of(&in, "2 vector pipes"), 1.0, 1e-9);
+    in.zeroed = 9.5; /* zeroing takes a pipe, too */
+    assert_near(cycles_of(&in, "4 vector pipes"), 12.0 / 4.0, 1e-9);
+    in.zeroed = 0.0;
+    units[0].isa = units[1].isa = "avx512"; /* two cycles of a pipe each */
+    assert_near(cycles_of(&in, "2 vector pipes"), 2.0, 1e-9);
+    in.rates.theory = NULL;
+    assert_near(cycles_of(&in, "pipes"), 0.0, 0.0);
+}
+
+TEST(branches_have_a_pipe)
+{
+    struct carm_bounds_unit units[] = {{CARM_CORE_INT_ADD, "", "int64", "int-add", 4.0},
+                                       {CARM_CORE_CMOV, "", "int64", "cmov", 0.0}};
+    struct carm_bounds_input in = {.rates.theory = &zen,
+                                   .clock_hz = 1e9,
+                                   .units = units,
+                                   .nunits = 2,
+                                   .fused = 1.0,
+                                   .branches = 1.0};
+    /* of four additions one is a comparison fused with its jump */
+    assert_near(cycles_of(&in, "integer pipes"), 4.0 / 5.0, 1e-9);
+    assert_near(cycles_of(&in, "integer instructions"), 3.0 / 4.0, 1e-9);
+    units[0].count = 1.0;
+    units[1].count = 4.0; /* with the jump in three pipes */
+    assert_near(cycles_of(&in, "2 integer pipes"), 2.0, 1e-9);
+    in.branches = in.fused = 6.0;
+    units[0].count = 6.0;
+    assert_near(cycles_of(&in, "3 integer pipes"), 10.0 / 3.0, 1e-9);
+}
+
+TEST(loads_of_both_kinds)
+{
+    struct carm_bounds_input in = {
+        .rates.theory = &zen, .clock_hz = 1e9, .loads = {1.0, 0.0, 1.0}, .stores = {1.0, 0.0, 1.0}};
+    assert_near(cycles_of(&in, "load ports"), 2.0 / 3.0, 1e-9); /* 3 in a cycle, of vectors 2 */
+    assert_near(cycles_of(&in, "store ports"), 1.0, 1e-9);
+    in.loads[2] = 4.0;
+    assert_near(cycles_of(&in, "load ports"), 2.0, 1e-9);
+    in.loads[4] = 1.0; /* 64 bytes: two ports */
+    assert_near(cycles_of(&in, "load ports"), 3.0, 1e-9);
+}
+
+/* mov rax, [rdi + rax]; jmp: an index takes a cycle more */
+TEST(indexed_loads)
+{
+    static const uint8_t bytes[] = {0x48, 0x8b, 0x04, 0x07, 0xeb, 0xfa};
+    struct carm_flow_code code = {.inner = true, .iterations = 100.0};
+    struct carm_code_piece piece = {.end = sizeof bytes, .executions = 100.0, .jumps = true};
+    struct carm_bounds_input in = {.rates.theory = &zen, .clock_hz = 1e9};
+    struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
+    char chain[CARM_RUN_CHAIN_MAX];
+    struct carm_graph graph;
+    assert_ok(carm_flow_ops_decode(bytes, sizeof bytes, 0, 100.0, &code.ops, &code.nops,
+                                   &code.ops_room, &err));
+    piece.n = code.nops;
+    code.pieces = &piece;
+    code.npieces = 1;
+    assert_ok(carm_run_code_input(&code, &graph, &in, units, chain, &err));
+    assert_near(in.chain_cycles, 5.0, 1e-6);
+    carm_graph_close(&graph);
+    free(code.ops);
+}
