@@ -359,7 +359,7 @@ static double port_cycles(const struct carm_bounds_input *in, const double *coun
         const double rate = accesses(in, w, ldst, kind, &own);
         *measured = *measured && (own || !(counts[w] > 0.0));
         vectors += counts[w] > 0.0 && rate > 0.0 ? counts[w] / rate : 0.0;
-        best = fmax(best, rate);
+        best = counts[w] > 0.0 ? fmax(best, rate) : best;
     }
     const double all = fmax(general, best);
     return all > 0.0 ? fmax(vectors, (counts[0] + vectors * best) / all) : 0.0;

@@ -10,10 +10,8 @@ static const struct carm_microarchitecture zen = {
                {.loads = 2, .stores = 1, .accesses = 6, .fma = 2},
                {.loads = 2, .stores = 1, .accesses = 6, .fma = 2},
                {.loads = 1, .stores = 0.5, .accesses = 6, .fma = 1}},
-    .core = {{"int-add", "", "", 1, 0.25},
-             {"load", "", "", 4, 1.0 / 3.0},
-             {"store", "", "", 0, 0.5}},
-    .ncore = 3,
+    .core = {{"int-add", "", "", 1, 0.25}, {"load", "", "", 4, 0}},
+    .ncore = 2,
     .ports = {{"add", "23", 0},
               {"mul", "01", 0},
               {"byte-shuffle", "12", 2},
@@ -165,7 +163,7 @@ TEST(indexed_loads)
     code.pieces = &piece;
     code.npieces = 1;
     assert_ok(carm_run_code_input(&code, &graph, &in, units, chain, &err));
-    assert_near(in.chain_cycles, 5.0, 1e-6);
+    assert_near(in.chain_cycles, 5.0, 1e-6); /* not the 4 of a load without an index */
     carm_graph_close(&graph);
     free(code.ops);
 }
