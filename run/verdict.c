@@ -194,7 +194,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         const struct carm_flow_op *insn = &code->ops[i];
         const double times = insn->executions / n;
         add_unit(in, units, insn, times);
-        in->slots += insn->flags & CARM_OPCODE_FUSED ? 0.0 : times;
+        in->slots += insn->flags & CARM_OPCODE_FUSED ? 0.0 : times * insn->slots;
         in->fused += insn->flags & CARM_OPCODE_FUSED ? times : 0.0;
         in->branches += insn->flags & CARM_OPCODE_BRANCH ? times : 0.0;
         in->renamed += is_renamed(insn) ? times : 0.0;

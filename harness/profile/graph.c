@@ -419,7 +419,7 @@ static double enter(struct machine *m, const struct carm_flow_op *op)
     const struct carm_graph_window *w = m->window;
     const int reorder = (int)w->reorder, queue = (int)w->vector_queue;
     const bool waits = op->width != CARM_OPCODE_GP && op->class != CARM_OPCODE_NONE;
-    m->entered += w->width > 0.0 && !(op->flags & CARM_OPCODE_FUSED) ? 1.0 / w->width : 0.0;
+    m->entered += w->width > 0.0 && !(op->flags & CARM_OPCODE_FUSED) ? op->slots / w->width : 0.0;
     if (reorder && m->nsteps >= reorder && m->left[m->nsteps - reorder] > m->entered) {
         m->entered = m->left[m->nsteps - reorder];
     }

@@ -149,6 +149,7 @@ struct carm_flow_op {
     double executions;
     uint16_t flags;
     uint8_t length, class, width, precision;
+    uint8_t slots;               /* operations that it is issued as, at least */
     uint8_t nreads, nwrites;     /* registers of the operation; the address's registers are in
                                   * base and index */
     uint8_t reads[6], writes[4]; /* including the flags */

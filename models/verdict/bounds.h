@@ -118,7 +118,8 @@ struct carm_bounds_input {
     int threads;
     const struct carm_bounds_unit *units; /* [nunits] */
     size_t nunits;
-    double slots;    /* instructions as they are issued: a compare and its jump are one */
+    double
+        slots; /* operations as they are issued: a compare and its jump are one, some instructions are two */
     double renamed;  /* instructions that write a general register, but moves of one to another */
     double fused;    /* jumps that are one with the comparison before them */
     double branches; /* conditional */

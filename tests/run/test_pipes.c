@@ -78,6 +78,36 @@ TEST(pipes_of_instructions)
     assert_false(decode("\x31\xc0", 2)->flags & CARM_OPCODE_ZERO);         /* xor eax, eax */
 }
 
+TEST(slots_of_instructions)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        int slots;
+    } cases[] = {
+        {"\x48\x01\xd8", 3, 1},         /* add rax, rbx */
+        {"\x48\x03\x07", 3, 1},         /* add rax, [rdi] */
+        {"\x48\x01\x07", 3, 2},         /* add [rdi], rax */
+        {"\x48\x89\x07", 3, 1},         /* mov [rdi], rax */
+        {"\x48\xf7\xe3", 3, 2},         /* mul rbx */
+        {"\x48\xf7\xeb", 3, 2},         /* imul rbx */
+        {"\x48\x0f\xaf\xc3", 4, 1},     /* imul rax, rbx */
+        {"\x48\x87\xd8", 3, 2},         /* xchg rax, rbx */
+        {"\xf2\x0f\x2a\xc0", 4, 2},     /* cvtsi2sd xmm0, eax */
+        {"\xf2\x0f\x2a\x07", 4, 1},     /* cvtsi2sd xmm0, [rdi] */
+        {"\xf2\x0f\x2c\xc0", 4, 2},     /* cvttsd2si eax, xmm0 */
+        {"\x66\x0f\xc5\xc0\x01", 5, 2}, /* pextrw eax, xmm0, 1 */
+        {"\x66\x0f\xc4\xc0\x01", 5, 2}, /* pinsrw xmm0, eax, 1 */
+        {"\x66\x0f\xc4\x07\x01", 5, 1}, /* pinsrw xmm0, [rdi], 1 */
+        {"\x66\x0f\x38\x17\xc1", 5, 2}, /* ptest xmm0, xmm1 */
+        {"\xf2\x0f\x7c\xc1", 4, 3},     /* haddps xmm0, xmm1 */
+        {"\x66\x0f\x38\x01\xc1", 5, 3}, /* phaddw */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(decode(cases[i].bytes, cases[i].n)->slots, cases[i].slots);
+    }
+}
+
 /* Cycles of the largest bound with these words; 0 = none */
 static double cycles_of(const struct carm_bounds_input *in, const char *words)
 {
