@@ -168,6 +168,13 @@ bool carm_run_has_company(const struct carm_run *run, const struct carm_looks_su
     return core->shared >= often && run->samples.threads == 1;
 }
 
+double carm_parts_seconds(const struct carm_run *run, const struct carm_profile_row *part)
+{
+    const double threads = part->threads > 0 ? part->threads : 1;
+    const double all = part->share * run->cpu_seconds, most = part->seconds * threads;
+    return all > 0.0 && all < most ? fmax(all, part->seconds) : most;
+}
+
 bool carm_run_core(const struct carm_run *run, const struct carm_model *model,
                    struct carm_looks_sum *out)
 {

@@ -21,6 +21,10 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
 void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
                     const struct carm_profile_row *part, struct carm_row *row);
 
+/* Processor time of all threads in a part: as many times that of the longest as there are threads, or less where
+ * their work is unequal. */
+double carm_parts_seconds(const struct carm_run *run, const struct carm_profile_row *part);
+
 /* The core that the program ran on, by looks in its free run.
  * model  its issue width is that of a core without company; NULL = the widest look's
  * returns whether there were enough looks, and the clock is one that the model's machine may have: within a third of the

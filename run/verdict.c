@@ -87,7 +87,7 @@ static void add_unit(struct carm_bounds_input *in, struct carm_bounds_unit *unit
         }
     }
     if (in->nunits < CARM_RUN_UNITS_MAX) {
-        units[in->nunits++] = (struct carm_bounds_unit){kind, isa, precision, pipes, count};
+        units[in->nunits++] = (struct carm_bounds_unit){kind, isa, precision, count, pipes};
     }
 }
 
@@ -184,9 +184,8 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
     struct carm_graph_latencies latencies;
     fill_latencies(&in->rates, &latencies);
     const int rc = carm_graph_open(graph, code, &latencies, err);
-    if (rc) {
+    if (rc)
         return rc;
-    }
     const double n = code->iterations > 0.0 ? code->iterations : 1.0;
     in->units = units;
     in->nunits = 0;
@@ -403,9 +402,8 @@ static void find_aliased(const struct carm_flow_code *code, const struct lines *
                 sum[p] += of[k].lines[p];
             }
         }
-        for (int p = 0; p < CARM_FROM_PLACES; p++) {
+        for (int p = 0; p < CARM_FROM_PLACES; p++)
             out[p] = fmax(out[p], of[i].lines[p] > 0.0 ? sum[p] : 0.0);
-        }
     }
 }
 
@@ -914,7 +912,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         describe_memory(&in, figures, &about);
         v->used = about.used;
         about.company = rates->company;
-        about.body = row->kind != CARM_PROFILE_LOOP;
+        about.body = row->kind != CARM_PROFILE_LOOP || carm_code_dispatches(&of);
         about.math = strncmp(row->module, "libm.so", 7) == 0;
         if (about.used > whole) { /* an unrolled loop, whose other accesses use the lines */
             about.strided = false;
@@ -922,9 +920,10 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         }
         carm_bounds_find(&in, &bounds);
         const double threads = row->threads > 0 ? row->threads : 1;
-        carm_verdict_find(&bounds, row->seconds * threads / of.iterations, row->share, &about,
-                          &v->verdict);
+        const double all = carm_parts_seconds(run, row);
+        carm_verdict_find(&bounds, all / of.iterations, row->share, &about, &v->verdict);
         say_enough(rates->model, row->threads, v);
+        carm_verdict_unequal(&v->verdict, row->seconds, all / threads);
         v->has = true;
     }
     carm_graph_close(&graph);

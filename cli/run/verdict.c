@@ -121,11 +121,12 @@ static const char *advice_text(char *dst, size_t size, const struct carm_verdict
                                const struct carm_profile_row *rows,
                                const struct carm_profile_row *row)
 {
-    const char *words = v->nadvice ? carm_advice_words(v->advice[0].code) : "";
+    const enum carm_advice_code first = carm_verdict_first(v);
+    const char *words = first < CARM_ADVICE_COUNT ? carm_advice_words(first) : "";
     const struct carm_profile_row *around = row->parent ? &rows[row->parent - 1] : NULL;
     const int outer = around ? line_of(around->source, row->source) : 0,
               inner = line_of(row->source, row->source);
-    if (v->nadvice && v->advice[0].code == CARM_ADVICE_UNIT_STRIDE && outer > 0 && inner > outer) {
+    if (first == CARM_ADVICE_UNIT_STRIDE && outer > 0 && inner > outer) {
         snprintf(
             dst, size,
             "walk the data in the order in which it lies: swap the loops of lines %d and %d, or "
@@ -148,6 +149,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     const bool waits = time_text(time, sizeof time, run, row);
     carm_run_name_cut(name, sizeof name, row, 72);
     const char *of_time = waits ? " of the processor time" : "";
+    const bool advised = kept.advice < CARM_ADVICE_COUNT;
     const bool unknown = v->limit == CARM_LIMIT_UNKNOWN;
     const enum carm_limit most = unknown ? v->second : v->limit;
     if (of->stride && carm_limit_is_memory(most)) {
@@ -170,7 +172,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     const bool gains = v->program.high > 1.05 && (v->program.low > 1.05 || !isinf(v->program.high));
     if (unknown && (v->second == CARM_LIMIT_UNKNOWN || v->explains < CARM_VERDICT_PATTERN)) {
         carm_say_line("", "%s. %.0f%%%s in %s: what limits it is not known%s%s", time,
-                      100.0 * row->share, of_time, name, v->nadvice ? "; may help: " : "",
+                      100.0 * row->share, of_time, name, advised ? "; may help: " : "",
                       advice_text(advice, sizeof advice, v, rows, row));
         return;
     }
@@ -180,22 +182,36 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             "%s. %.0f%%%s in %s, %slimited by %s for %.0f%% of its time%s, the rest is not "
             "known%s%s%s%s%s",
             time, 100.0 * row->share, of_time, name, v->estimate ? "which may be " : "",
-            carm_limit_words(v->second), 100.0 * v->explains, stride,
-            v->nadvice ? "; may help: " : "", advice_text(advice, sizeof advice, v, rows, row),
-            v->nadvice && gains ? ", " : "",
-            v->nadvice && gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
-            v->nadvice && gains ? for_program : "");
+            carm_limit_words(v->second), 100.0 * v->explains, stride, advised ? "; may help: " : "",
+            advice_text(advice, sizeof advice, v, rows, row), advised && gains ? ", " : "",
+            advised && gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
+            advised && gains ? for_program : "");
         return;
     }
     carm_say_line(
         "", "%s. %.0f%%%s in %s, %slimited by %s%s%s%s%s%s%s", time, 100.0 * row->share, of_time,
         name, v->estimate ? "which may be " : "",
         carm_verdict_limited_by(limit, sizeof limit, &kept) + (v->estimate ? strlen("maybe ") : 0),
-        stride, v->nadvice ? ": " : "", advice_text(advice, sizeof advice, v, rows, row),
+        stride, advised ? ": " : "", advice_text(advice, sizeof advice, v, rows, row),
         gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
         gains ? for_program : "");
     if (*of->enough) {
         carm_say_line("", "%s", of->enough);
+    }
+}
+
+/* One line about threads that have more work in a part than others. */
+static void show_unequal(const struct carm_profile_row *row, const struct carm_verdict *v)
+{
+    char gain[32];
+    for (size_t i = 0; i < v->nadvice && v->limit != CARM_LIMIT_WAITING; i++) {
+        if (v->advice[i].removes == CARM_LIMIT_WAITING) {
+            carm_say_line("",
+                          "its %d threads have unequal work there: share it out more evenly "
+                          "(another schedule, smaller pieces), %s for this part",
+                          row->threads,
+                          carm_verdict_gain_text(gain, sizeof gain, &v->advice[i].gain));
+        }
     }
 }
 
@@ -259,6 +275,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         if (!answered) {
             spread = row->share < most;
             show_answer(run, profile->rows, row, &verdicts[i]);
+            show_unequal(row, v);
             snprintf(text, sizeof text, "%6s  %-*s %8s  %-8s", "time", width, "limited by",
                      "explains", "gain");
             carm_run_say_row(text, "where");

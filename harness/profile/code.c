@@ -275,6 +275,15 @@ const struct carm_code_piece *carm_code_at(const struct carm_flow_code *code, ui
     return NULL;
 }
 
+bool carm_code_dispatches(const struct carm_flow_code *code)
+{
+    bool any = false;
+    for (size_t i = 0; i < code->npieces; i++) {
+        any = any || code->pieces[i].indirect;
+    }
+    return any;
+}
+
 bool carm_code_is_target(const struct carm_flow_code *code, size_t piece)
 {
     const struct carm_code_piece *p = &code->pieces[piece];

@@ -76,5 +76,8 @@ void carm_code_close(struct carm_flow_code *code);
 /* The piece that begins at an offset; NULL = none */
 const struct carm_code_piece *carm_code_at(const struct carm_flow_code *code, uint64_t at);
 
+/* Whether it jumps by a number, as an interpreter does: a loop's iterations are then no elements of a vector. */
+bool carm_code_dispatches(const struct carm_flow_code *code);
+
 /* Whether an indirect jump may go to a piece: it is entered by one, and no call returns there. */
 bool carm_code_is_target(const struct carm_flow_code *code, size_t piece);

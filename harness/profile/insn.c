@@ -587,7 +587,8 @@ static uint8_t slots_of(const ZydisDecodedInstruction *in, const struct carm_flo
     default:
         break;
     }
-    return (op->loads && op->stores) || op->class == CARM_OPCODE_FP_TO_INT ||
+    return (op->loads && op->stores && !(op->flags & CARM_OPCODE_REPEATED)) ||
+                   op->class == CARM_OPCODE_FP_TO_INT ||
                    (op->class == CARM_OPCODE_INT_TO_FP && !op->loads) ||
                    op->class == CARM_OPCODE_INSERT || (begins(m, "pextr") && !op->stores)
                ? 2

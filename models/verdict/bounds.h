@@ -22,7 +22,7 @@
 /* A row: identifier, code in JSON (relied on), words for a reader. */
 #define CARM_LIMIT_TABLE(ROW)                                   \
     ROW(ISSUE, "issue", "instructions")                         \
-    ROW(FP, "fp", "floating-point units")                       \
+    ROW(FP, "fp", "floating-point and vector units")            \
     ROW(DIVIDER, "divider", "the divider")                      \
     ROW(INTEGER, "integer", "integer units")                    \
     ROW(LOADS, "loads", "load ports")                           \
@@ -100,8 +100,8 @@ double carm_rates_throughput(const struct carm_rates *rates, enum carm_core_kind
 struct carm_bounds_unit {
     enum carm_core_kind kind;
     const char *isa, *precision; /* as in models/core.h */
-    const char *pipes;           /* word of a microarchitecture's pipes; NULL = none */
     double count;
+    const char *pipes; /* word of a microarchitecture's pipes; NULL = none */
 };
 
 /* Lines that come into L1 with each iteration, by the place that they come from. */

@@ -418,6 +418,26 @@ void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, s
         (struct carm_verdict_gain){amdahl(share, v->loop.low), amdahl(share, v->loop.high)};
 }
 
+void carm_verdict_unequal(struct carm_verdict *v, double longest, double mean)
+{
+    static const double much = 1.25; /* times the mean; chosen by hand */
+    if (mean > 0.0 && longest > much * mean && !advises(v, CARM_ADVICE_BALANCE)) {
+        const size_t at = v->nadvice;
+        advise(v, CARM_ADVICE_BALANCE);
+        if (v->nadvice > at) {
+            v->advice[at].removes = CARM_LIMIT_WAITING;
+            v->advice[at].gain = (struct carm_verdict_gain){1.0, longest / mean};
+        }
+    }
+}
+
+enum carm_advice_code carm_verdict_first(const struct carm_verdict *v)
+{
+    const bool other =
+        v->limit != CARM_LIMIT_WAITING && v->nadvice && v->advice[0].removes == CARM_LIMIT_WAITING;
+    return v->nadvice && !other ? v->advice[0].code : CARM_ADVICE_COUNT;
+}
+
 struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *v)
 {
     return (struct carm_verdict_kept){.limit = v->limit,
@@ -425,7 +445,7 @@ struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *v)
                                       .estimate = v->estimate,
                                       .explains = v->explains,
                                       .loop = v->loop,
-                                      .advice = v->nadvice ? v->advice[0].code : CARM_ADVICE_COUNT};
+                                      .advice = carm_verdict_first(v)};
 }
 
 char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *v)

@@ -127,6 +127,13 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
 void carm_verdict_measured(struct carm_verdict *verdict, enum carm_advice_code code,
                            struct carm_ci ci, double share);
 
+/* The threads of a part had unequal work in it: the longest this time, all of them this one on average. Advice to share
+ * the work out more evenly is added, with its gain, where that is much. */
+void carm_verdict_unequal(struct carm_verdict *verdict, double longest, double mean);
+
+/* The first advice to remove the verdict's own limit; CARM_ADVICE_COUNT = none */
+enum carm_advice_code carm_verdict_first(const struct carm_verdict *verdict);
+
 /* The part of a verdict in a row of points.csv, which is all that its words need. */
 struct carm_verdict_kept {
     enum carm_limit limit, second; /* as in struct carm_verdict */

@@ -550,7 +550,7 @@ static const struct loop loops[] = {
      * as they are of one set; two loads behind the store, 3 cycles each */
     {"48 01 07 48 8b 87 00 10 00 00 48 8b 47 08 48 81 c7 00 20 00 00 48 39 d7 75 e6", two_columns,
      52,
-     "latency 50, latency 30, latency 30, dram 18, l2 4.5, forwarding 1.4992, l1 0.5, loads 0.375, issue 0.3125, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
+     "latency 50, latency 30, latency 30, dram 18, l2 4.5, forwarding 1.4992, l1 0.5, issue 0.375, loads 0.375, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
      "store at 0 1, load at 3 1, load at 10 0",
      "0.1875, 8192, 8192, scattered; by latency, unit-stride, pad"},
     /* mov [rdi], rax; mov rax, [rdi + 65536]: three lines for two of bytes, a third of them written, at 9.6 GB/s */

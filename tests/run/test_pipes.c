@@ -124,9 +124,9 @@ static double cycles_of(const struct carm_bounds_input *in, const char *words)
 TEST(busiest_pipes)
 {
     struct carm_bounds_unit units[] = {
-        {CARM_CORE_FP_SHUFFLE, "sse", "int8", "byte-shuffle", 2.0},
-        {CARM_CORE_FP_SHUFFLE, "sse", "int32", "shuffle", 2.0},
-        {CARM_CORE_VEC_INT_ADD, "sse", "int32", "vector-int-add", 3.0},
+        {CARM_CORE_FP_SHUFFLE, "sse", "int8", 2.0, "byte-shuffle"},
+        {CARM_CORE_FP_SHUFFLE, "sse", "int32", 2.0, "shuffle"},
+        {CARM_CORE_VEC_INT_ADD, "sse", "int32", 3.0, "vector-int-add"},
     };
     struct carm_bounds_input in = {
         .rates.theory = &zen, .clock_hz = 1e9, .units = units, .nunits = 3};
@@ -146,8 +146,8 @@ TEST(busiest_pipes)
 
 TEST(branches_have_a_pipe)
 {
-    struct carm_bounds_unit units[] = {{CARM_CORE_INT_ADD, "", "int64", "int-add", 4.0},
-                                       {CARM_CORE_CMOV, "", "int64", "cmov", 0.0}};
+    struct carm_bounds_unit units[] = {{CARM_CORE_INT_ADD, "", "int64", 4.0, "int-add"},
+                                       {CARM_CORE_CMOV, "", "int64", 0.0, "cmov"}};
     struct carm_bounds_input in = {.rates.theory = &zen,
                                    .clock_hz = 1e9,
                                    .units = units,

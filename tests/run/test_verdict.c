@@ -3,6 +3,7 @@
  * exact, the time and the rates are given. */
 #include "models/latency.h"
 #include "models/place/points.h"
+#include "run/parts.h"
 #include "run/verdict.h"
 #include "tests/unit.h"
 
@@ -543,6 +544,42 @@ TEST(splits)
     assert_near(before, 0.25 / clock_hz, 1e-6 / clock_hz);
     j.in.rates.model = NULL;
     assert_near(after, 0.5 / clock_hz, 1e-6 / clock_hz); /* half of them take as long as two */
+}
+
+/* Two threads with 0.5 and 0.16 s: the limit is judged by 0.66 s, and sharing the work out gains up to 1.5. */
+TEST(unequal_threads)
+{
+    const struct carm_run run = {.cpu_seconds = 0.66};
+    struct carm_profile_row row = {.seconds = 0.5, .threads = 2, .share = 1.0};
+    assert_near(carm_parts_seconds(&run, &row), 0.66, 1e-12);
+    row.share = 0.5; /* never less than the longest alone */
+    assert_near(carm_parts_seconds(&run, &row), 0.5, 1e-12);
+    row.share = 2.0;
+    assert_near(carm_parts_seconds(&run, &row), 1.0, 1e-12);
+    struct carm_verdict v = {.limit = CARM_LIMIT_DIVIDER, .second = CARM_LIMIT_UNKNOWN};
+    carm_verdict_unequal(&v, 0.5, 0.41);
+    assert_int_equal(v.nadvice, 0);
+    carm_verdict_unequal(&v, 0.5, 0.33);
+    carm_verdict_unequal(&v, 0.5, 0.33);
+    assert_int_equal(v.nadvice, 1);
+    assert_int_equal(v.advice[0].code, CARM_ADVICE_BALANCE);
+    assert_int_equal(v.advice[0].removes, CARM_LIMIT_WAITING);
+    assert_near(v.advice[0].gain.high, 0.5 / 0.33, 1e-9);
+    /* it is no advice about the divider */
+    assert_int_equal(carm_verdict_first(&v), CARM_ADVICE_COUNT);
+    assert_int_equal(carm_verdict_keep(&v).advice, CARM_ADVICE_COUNT);
+    v.limit = CARM_LIMIT_WAITING;
+    assert_int_equal(carm_verdict_first(&v), CARM_ADVICE_BALANCE);
+}
+
+/* An interpreter's loop jumps by a number: no vectors. */
+TEST(dispatchers)
+{
+    struct carm_code_piece pieces[2] = {{.jumps = true}, {.falls = true}};
+    const struct carm_flow_code code = {.pieces = pieces, .npieces = 2};
+    assert_false(carm_code_dispatches(&code));
+    pieces[1].indirect = true;
+    assert_true(carm_code_dispatches(&code));
 }
 
 /* The bound of a kind whose origin has the words; NULL = none */
