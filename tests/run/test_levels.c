@@ -577,7 +577,7 @@ static const struct loop loops[] = {
      "load at 0 1", "0.125, 4096, 4096, scattered; by latency, unit-stride, pad"},
     /* mov rax, [rdi]; add [rsi + 8 * rax], rbx: lines as above take twice as long, and are written */
     {"48 8b 07 48 01 1c c6 48 83 c7 08 48 39 d7 75 f0", update, 11.5,
-     "latency 11.216, latency 11.216, dram 7.66, l2 3.5417, l1 0.375, issue 0.25, loads 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
+     "latency 11.216, latency 11.216, dram 7.66, l2 3.5417, l1 0.375, issue 0.3125, loads 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
      "store at 3 1, load at 0 0.125",
      "0.2222, 2368, 0, scattered; by latency, unit-stride, huge-pages"},
     /* mov rax, [rdi]; mov [rsi + 8 * rax], rbx: stores of the same lines, 40 and 4 ns each */

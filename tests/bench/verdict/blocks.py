@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 
-LEAST = 0.005
+LEAST = 0.001
 FOLDERS = ("/usr/bin/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/", "/usr/lib/x86_64-linux-gnu/*/", "/usr/lib/python3*/lib-dynload/",
            "/usr/lib/python3/dist-packages/**/", "/usr/lib/x86_64-linux-gnu/perl*/**/")
 COLUMNS = ("program", "loop", "offset", "code", "instructions", "half", "measured", "carm", "limit", "llvm_mca")
