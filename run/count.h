@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/observer.h"
+#include "harness/profile/stay.h"
 #include "harness/count/counters.h"
 #include "harness/count/row.h"
 #include "harness/count/step/instruction.h"
@@ -57,6 +58,8 @@ struct carm_run {
      * called */
     void (*timed)(void *arg, double cpu_seconds);
     void *timed_arg;
+    /* how long lines stay in the last cache: measured when a loop's verdict asks; borrowed, NULL = not asked */
+    struct carm_stay *stay;
 
     /* out */
     struct carm_row row;

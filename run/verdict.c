@@ -11,6 +11,7 @@
 #include "models/latency.h"
 #include "models/scaling.h"
 #include "models/place/place.h"
+#include "models/verdict/missing.h"
 #include "run/parts.h"
 
 enum { LINE = 64, PAGE = 4096, HUGE_PAGE = 2 << 20 };
@@ -231,33 +232,6 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
 
 /* ---- memory ---- */
 
-/* Seconds of a load that hits the level; 0 = not measured */
-static double latency_of(const struct carm_bounds_input *in, const char *level)
-{
-    const struct carm_model *model = in->rates.model;
-    static const enum carm_latency_order orders[] = {CARM_LATENCY_RANDOM, CARM_LATENCY_LINES};
-    double seconds = 0.0;
-    for (size_t i = 0; i < sizeof orders / sizeof *orders && !(seconds > 0.0); i++) {
-        const struct carm_latency *l =
-            carm_latency_find(model, level, orders[i], in->huge ? HUGE_PAGE : PAGE);
-        l = l ? l : carm_latency_find(model, level, orders[i], 0);
-        seconds = l ? l->seconds : 0.0;
-    }
-    return seconds;
-}
-
-/* Cycles that misses add to a load that hits L1, on average, from the simulated caches. */
-static double beyond(const struct carm_bounds_input *in, const double *lines, double executions)
-{
-    static const char *const names[] = {"L2", "L3", "DRAM"};
-    const double first = latency_of(in, "L1");
-    double seconds = 0.0;
-    for (int k = 0; k < CARM_FROM_PLACES; k++) {
-        seconds += lines[k] * fmax(0.0, latency_of(in, names[k]) - first);
-    }
-    return executions > 0.0 ? seconds * in->clock_hz / executions : 0.0;
-}
-
 /* trips  of the loop; 0 = not known */
 static int find_window(const struct carm_flow_code *code, double trips,
                        const struct carm_graph_latencies *latencies,
@@ -285,35 +259,6 @@ int carm_run_code_window(const struct carm_flow_code *code, double trips,
         in->chain_cycles = in->window_cycles; /* the loop is left before a longer chain shows */
     }
     return rc;
-}
-
-/* Cycles that a load at a random place in so many bytes takes beyond a hit of L1, by the measured curve with pages as
- * the program has them, whose translations take part; 0 = not measured */
-static double random_beyond(const struct carm_bounds_input *in, double bytes)
-{
-    const struct carm_model *model = in->rates.model;
-    double first = 0.0, below = 0.0;
-    for (size_t i = 0; i < model->nlatency_curves; i++) {
-        const struct carm_latency_curve *c = &model->latency_curves[i];
-        for (size_t k = 0; k < c->npoints && c->order == CARM_LATENCY_RANDOM &&
-                           c->page_bytes == (in->huge ? HUGE_PAGE : PAGE) &&
-                           (double)c->points[k].working_set_bytes <= bytes;
-             k++) {
-            first = k ? first : c->points[k].seconds;
-            below = c->points[k].seconds;
-        }
-    }
-    return fmax(0.0, below - first) * in->clock_hz;
-}
-
-/* Cycles that walks add to a load, on average. The latency of memory has its own. */
-static double walks_beyond(const struct carm_bounds_input *in, const struct carm_run_places *places,
-                           const double *lines, double executions)
-{
-    const struct carm_latency *walk =
-        carm_latency_find(in->rates.model, "walk", CARM_LATENCY_PAGES, PAGE);
-    const double share = places->walks - lines[CARM_FROM_DRAM] / executions;
-    return walk && !in->huge ? fmax(0.0, share) * walk->seconds * in->clock_hz : 0.0;
 }
 
 /* Bytes from one execution to the next, by the code or else by the recorded addresses; 0 = not known */
@@ -448,10 +393,34 @@ static bool stays(const struct carm_flow_op *insn, const struct carm_graph_acces
     return insn->stores && a->pattern == CARM_PATTERN_STRIDE && a->stride == 0 && !stack;
 }
 
+/* The share of the loop's scattered lines of the last cache that come from memory, as others take lines out of the cache
+ * before the loop comes back to them.
+ * seconds  of an iteration
+ * bytes    that the loop goes over */
+static double lost_lines(const struct carm_run *run, const struct carm_bounds_input *in,
+                         const struct carm_run_simulation *about, double seconds, double bytes)
+{
+    static const double least = 1e-3; /* the shortest wait of the measurement */
+    static const double few = 0.05;   /* of the lines: within what the figures scatter by */
+    const size_t last = about->config.nlevels - 1;
+    const uint64_t room = last == 2 ? about->config.levels[last].size_bytes : 0;
+    const double back = carm_missing_back(in, (double)room, bytes, seconds);
+    if (!run->stay || room == 0 || back < least) {
+        return 0.0;
+    }
+    if (!run->stay->looked) {
+        carm_stay_measure(run->stay, room, about->config.levels[last - 1].size_bytes);
+    }
+    const double lost = 1.0 - carm_stay_share(run->stay, back);
+    return lost > few ? lost : 0.0;
+}
+
+/* seconds  of an iteration */
 static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
-                      struct carm_graph *graph, const struct carm_run_levels *levels,
-                      const struct carm_run_figures *figures, struct carm_bounds_input *in,
-                      struct carm_run_verdict *v, struct carm_err *err)
+                      double seconds, struct carm_graph *graph,
+                      const struct carm_run_levels *levels, const struct carm_run_figures *figures,
+                      struct carm_bounds_input *in, struct carm_run_verdict *v,
+                      struct carm_err *err)
 {
     static const double often = 0.5; /* lines of an execution; of neighbours they are an eighth */
     static const double fewest =
@@ -459,9 +428,11 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     static const double other = CARM_VERDICT_OVER; /* times, which are no longer about the same */
     const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
     const double n = code->iterations > 0.0 ? code->iterations : 1.0;
-    double *extra = calloc(3 * (code->nops + 1), sizeof *extra);
+    double *extra = calloc(4 * (code->nops + 1), sizeof *extra);
     double *scattered = extra ? extra + code->nops + 1 : NULL;
     double *border = extra ? scattered + code->nops + 1 : NULL;
+    double *held =
+        extra ? border + code->nops + 1 : NULL; /* lines of the last cache, of an execution */
     const bool sampled = carm_run_levels_about(levels)->sampled;
     size_t *sweeps = calloc(code->nops + 1, sizeof *sweeps), nsweeps = 0;
     struct lines *sets = calloc(code->nops + 1, sizeof *sets);
@@ -542,18 +513,20 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         const bool copies =
             repeated && insn->stores; /* movs: the loaded value goes to memory, not to a register */
         if (insn->loads && !copies && in->rates.model) {
-            extra[i] = beyond(in, lines, insn->executions) +
-                       (jumps ? walks_beyond(in, &places, lines, insn->executions) : 0.0);
+            extra[i] =
+                carm_missing_beyond(in, lines, insn->executions) +
+                (jumps ? carm_missing_walks(in, places.walks, lines, insn->executions) : 0.0);
             if (jumps && all > often * insn->executions &&
                 is_uniform(carm_run_levels_about(levels), brought, all, places.pages * PAGE)) {
                 const double share = fmin(1.0, all / insn->executions);
-                extra[i] = fmax(extra[i], share * random_beyond(in, places.pages * PAGE));
-                border[i] = share * random_beyond(in, 2.0 * places.pages * PAGE);
+                extra[i] = fmax(extra[i], share * carm_missing_random(in, places.pages * PAGE));
+                border[i] = share * carm_missing_random(in, 2.0 * places.pages * PAGE);
             }
             border[i] = fmax(border[i], extra[i]);
             any = any || extra[i] > 0.0;
             /* prefetchers foresee all other accesses */
             scattered[i] = jumps ? extra[i] : 0.0;
+            held[i] = jumps ? lines[CARM_FROM_L3] / insn->executions : 0.0;
         }
         if (!sampled || places.translated >= fewest) {
             add_walks(in, insn, a, &places, false, 0.0, n);
@@ -587,6 +560,13 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     }
     find_aliased(code, sets, in->aliased);
     free(sets);
+    in->lost = lost_lines(run, in, carm_run_levels_about(levels), seconds,
+                          PAGE * carm_run_levels_pages(levels, swept_over));
+    in->stays = in->lost > 0.0 ? carm_stay_half(run->stay) : 0.0;
+    for (size_t i = 0; i < code->nops && in->lost > 0.0; i++) {
+        border[i] =
+            fmax(border[i], extra[i] + in->lost * held[i] * carm_missing_memory(in) * in->clock_hz);
+    }
     in->updated = apart > 0.0 ? fmin(1.0, restored / apart) : 0.0;
     for (size_t i = 0; i < nsweeps; i++) {
         const size_t at = sweeps[i];
@@ -889,6 +869,9 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     of.iterations = of.iterations > 0.0 ? of.iterations
                     : row->executions   ? (double)row->executions
                                         : 1.0;
+    const double threads = row->threads > 0 ? row->threads : 1;
+    const double all = carm_parts_seconds(run, row);
+    const double seconds = all / of.iterations;
     int rc = carm_run_code_input(&of, &graph, &in, units, chain, err);
     if (rc) {
         return rc;
@@ -902,7 +885,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     add_rates(&in);
     const struct carm_run_figures *figures = carm_run_levels_row(levels, i);
     if (figures && !rc) {
-        rc = add_memory(run, &of, trips, &graph, levels, figures, &in, v, err);
+        rc = add_memory(run, &of, trips, seconds, &graph, levels, figures, &in, v, err);
     }
     if (!rc) {
         if (of.ngaps) {
@@ -919,9 +902,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
             v->stride = 0;
         }
         carm_bounds_find(&in, &bounds);
-        const double threads = row->threads > 0 ? row->threads : 1;
-        const double all = carm_parts_seconds(run, row);
-        carm_verdict_find(&bounds, all / of.iterations, row->share, &about, &v->verdict);
+        carm_verdict_find(&bounds, seconds, row->share, &about, &v->verdict);
         say_enough(rates->model, row->threads, v);
         carm_verdict_unequal(&v->verdict, row->seconds, all / threads);
         v->has = true;

@@ -590,6 +590,34 @@ static double scattered_in(const struct carm_bounds_input *in, int place, uint64
     return seconds + waited * least + (left - waited) / loads->rate;
 }
 
+/* Likewise, as others take lines out of the last cache before the loop comes back to them. */
+static void bound_lost(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    struct carm_bounds_input moved = *in;
+    double *const counts[] = {moved.scattered, moved.overwritten, moved.rewritten};
+    double seconds = 0.0;
+    moved.waited +=
+        in->lost * fmax(0.0, in->scattered[CARM_FROM_L3] - in->overwritten[CARM_FROM_L3] -
+                                 in->rewritten[CARM_FROM_L3]);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const double lines = in->lost * counts[i][CARM_FROM_L3];
+        counts[i][CARM_FROM_L3] -= lines;
+        counts[i][CARM_FROM_DRAM] += lines;
+    }
+    for (int k = 0; k < CARM_FROM_PLACES; k++) {
+        const double small = in->huge ? 0.0 : scattered_in(&moved, k, SMALL_PAGE);
+        seconds += small > 0.0 ? small : scattered_in(&moved, k, 0);
+    }
+    struct carm_lower_bound *b = carm_bounds_add(
+        out, CARM_LIMIT_LATENCY, in->lost > 0.0 ? seconds : 0.0, true,
+        "%.3g more lines at scattered addresses come from memory, as others take half of the lines out of the last cache "
+        "within %.2g ms: measured beside the run, at the rate of independent misses",
+        in->lost * in->scattered[CARM_FROM_L3], 1e3 * in->stays);
+    if (b) {
+        b->at_most = true;
+    }
+}
+
 /* Lines at scattered addresses, at the rates of as many misses at a time as the core can have in flight. */
 static void bound_scattered(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
@@ -718,11 +746,17 @@ static void bound_latency(const struct carm_bounds_input *in, struct carm_bounds
             "misses and their latencies",
             in->missing_cycles);
     }
+    char why[CARM_BOUND_ORIGIN_MAX];
+    snprintf(
+        why, sizeof why,
+        in->lost > 0.0
+            ? "others take half of the lines out of the last cache within %.2g ms: measured beside the run"
+            : "its data is about as large as a cache that others may share",
+        1e3 * in->stays);
     struct carm_lower_bound *border = carm_bounds_add(
         out, CARM_LIMIT_LATENCY, in->border_cycles / in->clock_hz, true,
-        "a chain of loads, each with the address of the next: %.4g to %.4g cycles, as its data is "
-        "about as large as a cache that others may share",
-        in->missing_cycles, in->border_cycles);
+        "a chain of loads, each with the address of the next: %.4g to %.4g cycles, as %s",
+        in->missing_cycles, in->border_cycles, why);
     if (border) {
         border->at_most = true;
     }
@@ -769,6 +803,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     bound_aliased(in, out);
     bound_latency(in, out);
     bound_scattered(in, out);
+    bound_lost(in, out);
     if (in->gathered > 0.0 && in->gather_seconds > 0.0) {
         carm_bounds_add(out, CARM_LIMIT_LOADS, in->gathered * in->gather_seconds, false,
                         "%.3g elements of gathers, %.3g ns each in L1: measured", in->gathered,

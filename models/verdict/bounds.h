@@ -136,8 +136,10 @@ struct carm_bounds_input {
     const char *chain;                 /* its instructions in words */
     bool counter;                      /* it is one integer addition, such as the loop's counter */
     double missing_cycles;             /* of the longest chain with the latencies of its misses */
-    double border_cycles; /* likewise, if half of a cache is other programs'; 0 = about the same */
-    double window_cycles; /* where the instructions in flight are bounded */
+    double
+        border_cycles; /* likewise, if half of a cache is other programs', or as they take lines out of the last
+                           * one; 0 = about the same */
+    double window_cycles;           /* where the instructions in flight are bounded */
     double window_missing_cycles;   /* likewise, with the latencies of misses */
     double locked;                  /* instructions with a lock */
     double straddles;               /* loads that wait for a store to be written */
@@ -148,6 +150,9 @@ struct carm_bounds_input {
     double scattered[CARM_FROM_PLACES];   /* lines at addresses that no prefetcher foresees ... */
     double overwritten[CARM_FROM_PLACES]; /* ... of them those stored to without a load ... */
     double rewritten[CARM_FROM_PLACES];   /* ... and those loaded and stored to */
+    double
+        lost; /* share of scattered lines of the last cache that come from memory, as others take lines out of it ... */
+    double stays;  /* ... half of them within so many seconds */
     double waited; /* lines of scattered[CARM_FROM_DRAM] that are loaded, not only stored to */
     double chained[CARM_FROM_PLACES]; /* likewise of loads with the address of the next */
     double aliased[CARM_FROM_PLACES]; /* lines that come one after the other into one set of L1 */

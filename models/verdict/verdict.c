@@ -277,6 +277,14 @@ static void gain_of_pages(struct carm_verdict *v, const struct carm_lower_bound 
     }
 }
 
+/* Whether an estimate is of mispredictions that wait for the loads of the first bound, which takes at least so long. */
+static bool is_same_wait(const struct carm_lower_bound *b, const struct carm_lower_bound *first,
+                         double least)
+{
+    return b->estimate && b->at_most && b->limit == CARM_LIMIT_BRANCHES && first &&
+           carm_limit_is_memory(first->limit) && first->seconds >= least;
+}
+
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
                        const struct carm_verdict_code *code, struct carm_verdict *out)
 {
@@ -300,16 +308,25 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const struct carm_lower_bound *guess = largest(&out->bounds, true, CARM_LIMIT_UNKNOWN);
     bool waits = false;
     double explained = first ? first->seconds : 0.0;
-    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's. An estimate of the
-     * most that a cause may take explains no more than the time that is left. */
+    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's; another estimate of the
+     * largest bound's cause has that bound's time in it. An estimate of the most that a cause may take explains no more
+     * than the time that is left. */
+    const double beside = first && guess && guess->limit == first->limit ? 0.0 : explained;
     if (explained < CARM_VERDICT_EXPLAINS * seconds && guess &&
-        (guess->seconds + explained >= CARM_VERDICT_EXPLAINS * seconds) &&
-        guess->seconds > explained) {
+        guess->seconds + beside >= CARM_VERDICT_EXPLAINS * seconds && guess->seconds > explained) {
         /* a misprediction that waits for memory is the same wait as that of the loads */
-        waits = guess->at_most && guess->limit == CARM_LIMIT_BRANCHES && first &&
-                carm_limit_is_memory(first->limit) && explained >= half * seconds;
+        waits = is_same_wait(guess, first, half * seconds);
         first = waits ? first : guess;
-        explained = fmin(seconds, guess->seconds + explained);
+        explained = fmin(seconds, guess->seconds + beside);
+    }
+    /* such mispredictions keep the loads behind them from running ahead, also where they take less than the loads */
+    for (size_t i = 0; i < out->bounds.n && explained < CARM_VERDICT_EXPLAINS * seconds; i++) {
+        const struct carm_lower_bound *b = &out->bounds.of[i];
+        if (is_same_wait(b, first, half * seconds) &&
+            b->seconds + explained >= CARM_VERDICT_EXPLAINS * seconds) {
+            waits = true;
+            explained = fmin(seconds, b->seconds + explained);
+        }
     }
     /* Another hardware thread takes up to half of its core while it runs. */
     const struct carm_lower_bound *part = largest_shared(&out->bounds);
@@ -337,7 +354,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         if (guess && guess->seconds > explained) { /* the estimate may exceed all bounds */
             out->second = guess->limit;
             out->estimate = true;
-            out->explains = fmin(1.0, (guess->seconds + explained) / seconds);
+            out->explains = fmin(1.0, (guess->seconds + beside) / seconds);
             return;
         }
         out->second = first->limit;
@@ -360,7 +377,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     }
     out->limit = first->limit;
     out->estimate = first->estimate || over || waits || company;
-    out->second = guess && waits ? guess->limit : out->second;
+    out->second = waits ? CARM_LIMIT_BRANCHES : out->second;
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !out->estimate) {
         out->second = next->limit;
     } else if (out->explains < CARM_VERDICT_DONE && !out->estimate && guess &&

@@ -56,6 +56,10 @@ static struct carm_roofs roofs[] = {
      .ncompute = 3},
     {.isa = "avx2", .precision = "sp", .threads = 1, .memory = memory, .nmemory = 2}};
 static const struct carm_model model = {.core = core, .ncore = 8, .roofs = roofs, .nroofs = 2};
+static struct carm_in_flight in_flight[] = {
+    {.level = "L3", .code = "scalar", .page_bytes = 2 << 20, .rate = 1e9},
+    {.level = "DRAM", .code = "scalar", .page_bytes = 2 << 20, .rate = 0.1e9}};
+static const struct carm_model flights = {.in_flight = in_flight, .nin_flight = 2};
 
 /* "limit cycles flags: origin", a line for each bound, from the largest. */
 static const char *told(const struct carm_bounds *b)
@@ -177,6 +181,27 @@ TEST(units_and_issue)
          "latency 6: a chain of loads, each with the address of the next: 6 cycles by the simulated misses and their latencies\n"
          "chain 5.2: 5.2 cycles by dependences within iterations, of which a window of 100 instructions (50 waiting on vectors) overlaps a few\n"
          "chain 5: 5 cycles from one iteration to the next: \n"},
+        {{.rates = {NULL, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .chain_cycles = 5,
+          .missing_cycles = 6,
+          .border_cycles = 9,
+          .lost = 0.5,
+          .stays = 0.012},
+         "latency 9 estimate at-most: a chain of loads, each with the address of the next: 6 to 9 cycles, as others take half of the lines out of "
+         "the last cache within 12 ms: measured beside the run\n"
+         "latency 6: a chain of loads, each with the address of the next: 6 cycles by the simulated misses and their latencies\n"
+         "chain 5: 5 cycles from one iteration to the next: \n"},
+        /* 4 lines of L3 at 1 ns, of which others take half, and one of DRAM at 10 ns */
+        {{.rates = {&flights, &theory, 0, 0},
+          .clock_hz = 1e9,
+          .scattered = {0, 4, 1},
+          .huge = true,
+          .lost = 0.5,
+          .stays = 0.003},
+         "latency 32 estimate at-most: 2 more lines at scattered addresses come from memory, as others take half of the lines out of the last cache "
+         "within 3 ms: measured beside the run, at the rate of independent misses\n"
+         "latency 14 saturated: 5 lines at scattered addresses, simulated, 0% of them stored to, at the measured rate of independent misses\n"},
         /* branches: 16 cycles, and 20 of an indirect jump, and those until the outcome */
         {{.rates = {&model, &theory, 0, 0},
           .clock_hz = 1e9,

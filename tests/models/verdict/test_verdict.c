@@ -181,6 +181,21 @@ TEST(gains)
     assert_false(v.estimate);
     carm_verdict_find(&b, 800.0 / clock_hz, 1.0, &code, &v);
     assert_int_equal(v.limit, CARM_LIMIT_UNKNOWN);
+    /* an estimate of the same cause has the bound's time in it: 65% and 70% are not 135% */
+    b.n = 0;
+    carm_bounds_add(&b, CARM_LIMIT_LATENCY, 65.0, false, "x");
+    carm_bounds_add(&b, CARM_LIMIT_LATENCY, 70.0, true, "x")->at_most = true;
+    carm_verdict_find(&b, 100.0, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_UNKNOWN);
+    assert_int_equal(v.second, CARM_LIMIT_LATENCY);
+    assert_near(v.explains, 0.7, 1e-9);
+    /* mispredictions that wait for the same memory, at most 30% */
+    carm_bounds_add(&b, CARM_LIMIT_BRANCHES, 30.0, true, "x")->at_most = true;
+    carm_verdict_find(&b, 100.0, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
+    assert_int_equal(v.second, CARM_LIMIT_BRANCHES);
+    assert_true(v.estimate);
+    assert_near(v.explains, 0.95, 1e-9);
     /* lines that threads write in turn: the estimate is of the most, and the verdict says "may" */
     struct carm_bounds_input in = {
         .clock_hz = clock_hz, .contended = 2.0, .transfer_seconds = 50e-9};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How long lines stay in the last cache. Other guests of a host, and other programs, bring their own lines into it: on a
+ * restless host an idle set of 4 MiB was there after 3 ms and gone after 30 ms. A benchmark that comes back to its lines
+ * at once does not see this, a program that comes back after longer waits for memory. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CARM_STAY_WAITS = 5 };
+
+struct carm_stay {
+    bool looked;                     /* measured, or tried to */
+    size_t n;                        /* figures; 0 = not known */
+    double seconds[CARM_STAY_WAITS]; /* after so long, ascending, ... */
+    double share[CARM_STAY_WAITS];   /* ... this share of the lines is still there, 0 .. 1 */
+};
+
+/* Measures on the core of the calling thread, which spins meanwhile, in some 0.2 s.
+ * room_bytes     that the thread has in the last cache
+ * private_bytes  of the cache before, which others do not reach */
+void carm_stay_measure(struct carm_stay *stay, uint64_t room_bytes, uint64_t private_bytes);
+
+/* The share of lines that is still there after so long: between the figures linear, behind them falling as before.
+ * returns 1 if it is not known */
+double carm_stay_share(const struct carm_stay *stay, double seconds);
+
+/* Seconds after which half of the lines is gone; INFINITY = longer than measured */
+double carm_stay_half(const struct carm_stay *stay);
