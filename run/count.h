@@ -60,6 +60,7 @@ struct carm_run {
     void *timed_arg;
     /* how long lines stay in the last cache: measured when a loop's verdict asks; borrowed, NULL = not asked */
     struct carm_stay *stay;
+    struct carm_memory_now *memory; /* likewise, what memory gives now */
 
     /* out */
     struct carm_row row;

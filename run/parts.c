@@ -11,6 +11,7 @@
 #include "harness/count/step/counts.h"
 #include "harness/place/place.h"
 #include "models/core.h"
+#include "models/verdict/missing.h"
 
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 {
@@ -187,4 +188,48 @@ bool carm_run_core(const struct carm_run *run, const struct carm_model *model,
     return run->has_samples &&
            carm_looks_sum(&run->samples.looks, each > 0.0 ? 1.0 / each : 0.0, out) &&
            (!(usual > 0.0) || fabs(out->clock_hz / usual - 1.0) <= far);
+}
+
+double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input *in,
+                     const struct carm_run_simulation *about, double seconds, double bytes)
+{
+    static const double least = 1e-3; /* the shortest wait of the measurement */
+    static const double few = 0.05;   /* of the lines: within what the figures scatter by */
+    const size_t last = about->config.nlevels - 1;
+    const uint64_t room = last == 2 ? about->config.levels[last].size_bytes : 0;
+    const double back = carm_missing_back(in, (double)room, bytes, seconds);
+    if (!run->stay || room == 0 || back < least) {
+        return 0.0;
+    }
+    if (!run->stay->looked) {
+        carm_stay_measure(run->stay, room, about->config.levels[last - 1].size_bytes);
+    }
+    const double lost = 1.0 - carm_stay_share(run->stay, back);
+    return lost > few ? lost : 0.0;
+}
+
+double carm_run_slower(const struct carm_run *run, const struct carm_bounds_input *in,
+                       const struct carm_verdict *v, double share)
+{
+    static const double large = 0.05; /* of the program's time: the measurement takes some 0.2 s */
+    static const double half =
+        0.5; /* of the loop's time: memory was never twice as slow for long */
+    static const double differs = 1.1; /* rounds of DRAM in one build scatter by less */
+    const bool dram = v->second == CARM_LIMIT_DRAM;
+    const struct carm_model *model = in->rates.model;
+    if (v->limit != CARM_LIMIT_UNKNOWN || share < large || v->explains < half || !run->memory ||
+        !model || !(dram || v->second == CARM_LIMIT_LATENCY || v->second == CARM_LIMIT_TLB)) {
+        return 0.0;
+    }
+    if (!run->memory->looked) {
+        uint64_t last = 0;
+        for (size_t i = 0; i < model->nlevels; i++) {
+            last = model->levels[i].os_size_bytes > last ? model->levels[i].os_size_bytes : last;
+        }
+        carm_memory_now_measure(run->memory, 2 * last);
+    }
+    const struct carm_memory_now *now = run->memory;
+    const double usual = dram ? carm_missing_stream(model) : carm_missing_load(model);
+    const double times = dram ? usual / now->bandwidth : now->seconds / usual;
+    return usual > 0.0 && now->bandwidth > 0.0 && times > differs ? times : 0.0;
 }

@@ -4,7 +4,9 @@
 
 #include "harness/profile/profile.h"
 #include "models/place/kinds.h"
+#include "models/verdict/verdict.h"
 #include "run/count.h"
+#include "run/levels.h"
 
 /* A sentence that says why the parts of a program would be meaningless (too few samples, or
  * none); "" = they are not. returns dst */
@@ -41,3 +43,16 @@ void carm_run_kinds(const struct carm_profile_row *part, struct carm_kind_shares
 
 /* "62% on p cores, 38% on e cores": of a hybrid CPU; else "". returns dst */
 char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row *row);
+
+/* What other programs and guests leave a loop, measured after the program has ended when a loop asks first. The share of
+ * the loop's scattered lines of the last cache that come from memory, as others take lines out of the cache
+ * before the loop comes back to them.
+ * seconds  of an iteration
+ * bytes    that the loop goes over */
+double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input *in,
+                     const struct carm_run_simulation *about, double seconds, double bytes);
+
+/* How many times as long as the model says memory takes now, for a loop of which a bound of memory explains more than
+ * anything else, but not enough; 0 = as long, or not known */
+double carm_run_slower(const struct carm_run *run, const struct carm_bounds_input *in,
+                       const struct carm_verdict *v, double share);

@@ -393,28 +393,6 @@ static bool stays(const struct carm_flow_op *insn, const struct carm_graph_acces
     return insn->stores && a->pattern == CARM_PATTERN_STRIDE && a->stride == 0 && !stack;
 }
 
-/* The share of the loop's scattered lines of the last cache that come from memory, as others take lines out of the cache
- * before the loop comes back to them.
- * seconds  of an iteration
- * bytes    that the loop goes over */
-static double lost_lines(const struct carm_run *run, const struct carm_bounds_input *in,
-                         const struct carm_run_simulation *about, double seconds, double bytes)
-{
-    static const double least = 1e-3; /* the shortest wait of the measurement */
-    static const double few = 0.05;   /* of the lines: within what the figures scatter by */
-    const size_t last = about->config.nlevels - 1;
-    const uint64_t room = last == 2 ? about->config.levels[last].size_bytes : 0;
-    const double back = carm_missing_back(in, (double)room, bytes, seconds);
-    if (!run->stay || room == 0 || back < least) {
-        return 0.0;
-    }
-    if (!run->stay->looked) {
-        carm_stay_measure(run->stay, room, about->config.levels[last - 1].size_bytes);
-    }
-    const double lost = 1.0 - carm_stay_share(run->stay, back);
-    return lost > few ? lost : 0.0;
-}
-
 /* seconds  of an iteration */
 static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
                       double seconds, struct carm_graph *graph,
@@ -560,7 +538,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     }
     find_aliased(code, sets, in->aliased);
     free(sets);
-    in->lost = lost_lines(run, in, carm_run_levels_about(levels), seconds,
+    in->lost = carm_run_lost(run, in, carm_run_levels_about(levels), seconds,
                           PAGE * carm_run_levels_pages(levels, swept_over));
     in->stays = in->lost > 0.0 ? carm_stay_half(run->stay) : 0.0;
     for (size_t i = 0; i < code->nops && in->lost > 0.0; i++) {
@@ -903,6 +881,10 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         }
         carm_bounds_find(&in, &bounds);
         carm_verdict_find(&bounds, seconds, row->share, &about, &v->verdict);
+        about.slower = carm_run_slower(run, &in, &v->verdict, row->share);
+        if (about.slower > 1.0) {
+            carm_verdict_find(&bounds, seconds, row->share, &about, &v->verdict);
+        }
         say_enough(rates->model, row->threads, v);
         carm_verdict_unequal(&v->verdict, row->seconds, all / threads);
         v->has = true;

@@ -15,6 +15,7 @@
 #include "harness/count/step/counts.h"
 #include "harness/place/place.h"
 #include "models/place/place.h"
+#include "models/verdict/missing.h"
 #include "run/place.h"
 
 enum { ADVICE = 3, NAME_WIDTH = 64 };
@@ -242,6 +243,31 @@ static void show_core(const struct carm_run *run, const struct carm_model *model
     }
 }
 
+/* What others left of the last cache and of memory, where a loop's verdict asked. */
+static void show_others(const struct carm_run *run, const struct carm_model *model)
+{
+    static const double apart = 1.1; /* as for a verdict (carm_run_slower) */
+    const struct carm_memory_now *now = run->memory;
+    const double half = run->stay && run->stay->looked ? carm_stay_half(run->stay) : INFINITY;
+    const double usual = model ? carm_missing_stream(model) : 0.0;
+    const double load = model ? carm_missing_load(model) : 0.0;
+    if (isfinite(half)) {
+        carm_say_line(
+            "",
+            "after the run, others took half of the lines out of the last cache within %.2g "
+            "ms: loops that come back to their data later wait for memory",
+            1e3 * half);
+    }
+    if (now && now->bandwidth > 0.0 && usual > 0.0 && load > 0.0 &&
+        (usual > apart * now->bandwidth || now->seconds > apart * load)) {
+        carm_say_line(
+            "",
+            "after the run, memory gave one thread %.3g GB/s, and a load from it took %.0f ns: "
+            "%.3g GB/s and %.0f ns when the model was built",
+            1e-9 * now->bandwidth, 1e9 * now->seconds, 1e-9 * usual, 1e9 * load);
+    }
+}
+
 void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_model *model, const char *why)
 {
@@ -250,6 +276,7 @@ void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *
                       (unsigned long long)run->samples.lost);
     }
     show_core(run, model);
+    show_others(run, model);
     show_twice(profile);
     show_kinds(profile);
     if (run->has_samples && run->samples.preloaded) {

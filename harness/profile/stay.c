@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/profile/stay.h"
 
+#include <emmintrin.h>
 #include <math.h>
 #include <sys/mman.h>
 #include <time.h>
 
-enum { LINE = 64, LEAST_LINES = 1024 };
+#include "harness/machine/stats.h"
+
+enum { LINE = 64, LEAST_LINES = 1024, NOW_LAPS = 4, NOW_LOADS = 1 << 18 };
 
 static double now(void)
 {
@@ -23,6 +26,19 @@ static void link_lines(char *base, size_t lines)
         const size_t next = (i * 2862933555777941757ULL + 3037000493ULL) % lines;
         *(void **)(void *)(base + i * LINE) = base + next * LINE;
     }
+}
+
+/* returns NULL: no memory */
+static char *open_lines(size_t lines)
+{
+    char *base =
+        mmap(NULL, lines * LINE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) {
+        return NULL;
+    }
+    madvise(base, lines * LINE, MADV_HUGEPAGE);
+    link_lines(base, lines);
+    return base;
 }
 
 /* returns the seconds of a load, each with the address of the next */
@@ -90,14 +106,45 @@ void carm_stay_measure(struct carm_stay *stay, uint64_t room_bytes, uint64_t pri
     if (kept > 0.5) { /* most of the set is not in the last cache alone */
         return;
     }
-    char *base =
-        mmap(NULL, lines * LINE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED) {
+    char *base = open_lines(lines);
+    if (!base) {
         return;
     }
-    madvise(base, lines * LINE, MADV_HUGEPAGE);
-    link_lines(base, lines);
     measure(stay, base, lines, kept);
+    munmap(base, lines * LINE);
+}
+
+/* Seconds of one lap of loads of all bytes, 16 at a time. */
+static double stream(const char *base, size_t lines)
+{
+    const double begin = now();
+    for (size_t i = 0; i < lines; i++) {
+        const volatile __m128i *line = (const volatile __m128i *)(const void *)(base + i * LINE);
+        (void)line[0];
+        (void)line[1];
+        (void)line[2];
+        (void)line[3];
+    }
+    return now() - begin;
+}
+
+void carm_memory_now_measure(struct carm_memory_now *out, uint64_t bytes)
+{
+    size_t lines = LEAST_LINES;
+    *out = (struct carm_memory_now){.looked = true};
+    while (lines * LINE < bytes) {
+        lines *= 2;
+    }
+    char *base = open_lines(lines);
+    if (!base) {
+        return;
+    }
+    double laps[NOW_LAPS];
+    for (int i = 0; i < NOW_LAPS; i++) {
+        laps[i] = stream(base, lines);
+    }
+    out->bandwidth = (double)(lines * LINE) / carm_stats_median(laps, NOW_LAPS);
+    out->seconds = chase(base, lines < NOW_LOADS ? lines : NOW_LOADS);
     munmap(base, lines * LINE);
 }
 

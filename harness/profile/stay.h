@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How long lines stay in the last cache. Other guests of a host, and other programs, bring their own lines into it: on a
+/* What other guests of a host, and other programs, leave of the last cache and of memory. Other guests of a host, and other programs, bring their own lines into it: on a
  * restless host an idle set of 4 MiB was there after 3 ms and gone after 30 ms. A benchmark that comes back to its lines
  * at once does not see this, a program that comes back after longer waits for memory. */
 #pragma once
@@ -21,6 +21,16 @@ struct carm_stay {
  * room_bytes     that the thread has in the last cache
  * private_bytes  of the cache before, which others do not reach */
 void carm_stay_measure(struct carm_stay *stay, uint64_t room_bytes, uint64_t private_bytes);
+
+/* Memory as it is now. Restless hosts gave a guest 63 to 100% of its roof. */
+struct carm_memory_now {
+    bool looked;      /* measured, or tried to */
+    double bandwidth; /* byte/s of a stream of loads; 0 = not known */
+    double seconds;   /* of a load at a random place with the address of the next; 0 = not known */
+};
+
+/* Measures with the calling thread, in some 0.2 s. bytes  to go over: more than the last cache has */
+void carm_memory_now_measure(struct carm_memory_now *now, uint64_t bytes);
 
 /* The share of lines that is still there after so long: between the figures linear, behind them falling as before.
  * returns 1 if it is not known */

@@ -2,6 +2,7 @@
 #include "models/verdict/missing.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "models/latency.h"
 
@@ -77,4 +78,25 @@ double carm_missing_back(const struct carm_bounds_input *in, double room_bytes, 
     return more > 0.0 && more >= matters * seconds
                ? fmin(room_bytes, bytes) / LINE / (scattered + chained) * seconds / threads
                : 0.0;
+}
+
+double carm_missing_stream(const struct carm_model *model)
+{
+    double slowest = 0.0;
+    for (size_t i = 0; i < model->nroofs; i++) {
+        const struct carm_memory_roof *m = carm_roofs_find_memory(&model->roofs[i], "DRAM", "1:0");
+        const bool scalar =
+            strcmp(model->roofs[i].isa, "scalar") == 0; /* half as many bytes in flight */
+        if (m && model->roofs[i].threads == 1 && !scalar) {
+            slowest = slowest > 0.0 ? fmin(slowest, m->bandwidth) : m->bandwidth;
+        }
+    }
+    return slowest;
+}
+
+double carm_missing_load(const struct carm_model *model)
+{
+    const struct carm_latency *l = carm_latency_find(model, "DRAM", CARM_LATENCY_RANDOM, HUGE_PAGE);
+    l = l ? l : carm_latency_find(model, "DRAM", CARM_LATENCY_RANDOM, PAGE);
+    return l ? l->seconds : 0.0;
 }

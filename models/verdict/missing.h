@@ -30,3 +30,10 @@ double carm_missing_memory(const struct carm_bounds_input *in);
  * returns 0: if all came from memory, it would take less than a tenth longer */
 double carm_missing_back(const struct carm_bounds_input *in, double room_bytes, double bytes,
                          double seconds);
+
+/* Byte/s of one thread's stream of loads from memory, of any ISA the slowest: a stream that is measured anew may be no
+ * faster; 0 = not measured */
+double carm_missing_stream(const struct carm_model *model);
+
+/* Seconds of a load from memory at a random place in large pages, or else small ones; 0 = not measured */
+double carm_missing_load(const struct carm_model *model);

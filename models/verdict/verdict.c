@@ -169,6 +169,19 @@ static const struct carm_lower_bound *largest_shared(const struct carm_bounds *b
     return found;
 }
 
+/* The largest bound of memory beyond the caches. NULL = none */
+static struct carm_lower_bound *largest_of_memory(struct carm_bounds *b)
+{
+    struct carm_lower_bound *found = NULL;
+    for (size_t i = 0; i < b->n && !found; i++) {
+        const enum carm_limit limit = b->of[i].limit;
+        const bool memory =
+            limit == CARM_LIMIT_DRAM || limit == CARM_LIMIT_LATENCY || limit == CARM_LIMIT_TLB;
+        found = memory && !b->of[i].refuted && !b->of[i].estimate ? &b->of[i] : NULL;
+    }
+    return found;
+}
+
 static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
 {
     bool any = false;
@@ -339,6 +352,18 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         explained = fmin(seconds, stretched);
         alone = fmax(part->seconds, seconds / (1.0 + code->company));
     }
+    /* Memory that other guests use, too. */
+    struct carm_lower_bound *slow = largest_of_memory(&out->bounds);
+    const bool slower = code->slower > 1.0 && slow && explained < CARM_VERDICT_EXPLAINS * seconds &&
+                        slow->seconds * code->slower >= CARM_VERDICT_EXPLAINS * seconds;
+    if (slower) {
+        const size_t used = strlen(slow->origin);
+        first = slow;
+        explained = fmin(seconds, slow->seconds * code->slower);
+        alone = fmax(slow->seconds, seconds / code->slower);
+        snprintf(slow->origin + used, sizeof slow->origin - used,
+                 "; memory took %.2g times as long beside the run", code->slower);
+    }
     const struct carm_lower_bound *over =
         explained < CARM_VERDICT_EXPLAINS * seconds ? nearly_refuted(&out->bounds, seconds) : NULL;
     if (over) {
@@ -376,7 +401,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         return;
     }
     out->limit = first->limit;
-    out->estimate = first->estimate || over || waits || company;
+    out->estimate = first->estimate || over || waits || company || slower;
     out->second = waits ? CARM_LIMIT_BRANCHES : out->second;
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !out->estimate) {
         out->second = next->limit;

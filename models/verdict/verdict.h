@@ -94,6 +94,9 @@ struct carm_verdict_code {
     double
         company; /* share of the time in which something else ran on its core's other hardware thread; 0 = none, or not known */
     double
+        slower; /* times as long as when the model was built, which memory takes now for the largest bound of it;
+                    * 0 = as long, or not known */
+    double
         widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
     double used;  /* share of the bytes of the lines that come which is used; 0 = not known */
     double dense; /* share of a line that its widest access has; 0 = not known */

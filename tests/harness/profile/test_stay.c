@@ -40,3 +40,14 @@ TEST(lines_go_with_time)
     carm_stay_measure(&s, 8 << 20, (2 << 20) + 1);
     assert_true(s.looked && s.n == 0);
 }
+
+/* 64 MiB are in no cache that is as near as that of 128 KiB. */
+TEST(memory_is_measured)
+{
+    struct carm_memory_now near, far;
+    carm_memory_now_measure(&near, 128 << 10);
+    carm_memory_now_measure(&far, 64 << 20);
+    assert_true(near.looked && far.looked);
+    assert_true(far.seconds > 2.0 * near.seconds);
+    assert_true(far.bandwidth > 1e8 && near.bandwidth > far.bandwidth);
+}

@@ -12,10 +12,9 @@ static struct carm_latency latency[] = {
     {.level = "L3", .order = CARM_LATENCY_RANDOM, .page_bytes = 2 << 20, .seconds = 12e-9},
     {.level = "DRAM", .order = CARM_LATENCY_LINES, .page_bytes = 4096, .seconds = 115e-9},
     {.level = "walk", .order = CARM_LATENCY_PAGES, .page_bytes = 4096, .seconds = 30e-9}};
-static struct carm_latency_point points[] = {
-    {.working_set_bytes = 4096, .seconds = 1e-9},
-    {.working_set_bytes = 1 << 20, .seconds = 5e-9},
-    {.working_set_bytes = 8 << 20, .seconds = 20e-9}};
+static struct carm_latency_point points[] = {{.working_set_bytes = 4096, .seconds = 1e-9},
+                                             {.working_set_bytes = 1 << 20, .seconds = 5e-9},
+                                             {.working_set_bytes = 8 << 20, .seconds = 20e-9}};
 static struct carm_latency_curve curve = {
     .order = CARM_LATENCY_RANDOM, .page_bytes = 4096, .points = points, .npoints = 3};
 static const struct carm_model model = {
@@ -55,4 +54,31 @@ TEST(a_loop_comes_back)
     assert_near(carm_missing_back(&(struct carm_bounds_input){.rates.model = &model}, 64 << 10,
                                   1 << 20, 1e-9),
                 0.0, 0.0);
+}
+
+/* The slowest ISA but scalar, with one thread; large pages before small ones. */
+TEST(memory_as_the_model_has_it)
+{
+    struct carm_memory_roof of[] = {{.level = "DRAM", .ldst = "1:0", .bandwidth = 9e9},
+                                    {.level = "DRAM", .ldst = "1:0", .bandwidth = 12e9},
+                                    {.level = "DRAM", .ldst = "1:0", .bandwidth = 11e9},
+                                    {.level = "DRAM", .ldst = "1:0", .bandwidth = 10e9}};
+    struct carm_roofs roofs[] = {{.isa = "scalar", .threads = 1, .memory = &of[0], .nmemory = 1},
+                                 {.isa = "sse", .threads = 1, .memory = &of[1], .nmemory = 1},
+                                 {.isa = "avx2", .threads = 1, .memory = &of[2], .nmemory = 1},
+                                 {.isa = "avx2", .threads = 2, .memory = &of[3], .nmemory = 1}};
+    struct carm_model m = model;
+    assert_near(carm_missing_stream(&m), 0.0, 0.0);
+    m.roofs = roofs;
+    m.nroofs = 4;
+    assert_near(carm_missing_stream(&m), 11e9, 0.0);
+    assert_near(carm_missing_load(&m), 0.0, 0.0);
+    struct carm_latency dram[] = {
+        {.level = "DRAM", .order = CARM_LATENCY_RANDOM, .page_bytes = 4096, .seconds = 170e-9},
+        {.level = "DRAM", .order = CARM_LATENCY_RANDOM, .page_bytes = 2 << 20, .seconds = 150e-9}};
+    m.latency = dram;
+    m.nlatency = 1;
+    assert_near(carm_missing_load(&m), 170e-9, 0.0);
+    m.nlatency = 2;
+    assert_near(carm_missing_load(&m), 150e-9, 0.0);
 }

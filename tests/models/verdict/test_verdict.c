@@ -181,6 +181,20 @@ TEST(gains)
     assert_false(v.estimate);
     carm_verdict_find(&b, 800.0 / clock_hz, 1.0, &code, &v);
     assert_int_equal(v.limit, CARM_LIMIT_UNKNOWN);
+    /* memory that takes 1.3 times as long now: 91% of the time; 1.05 times is not enough for 75% */
+    b.n = 0;
+    carm_bounds_add(&b, CARM_LIMIT_ISSUE, 72.0, false, "x");
+    carm_bounds_add(&b, CARM_LIMIT_DRAM, 70.0, false, "roof");
+    code = (struct carm_verdict_code){.slower = 1.3};
+    carm_verdict_find(&b, 100.0, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_DRAM);
+    assert_true(v.estimate);
+    assert_near(v.explains, 0.91, 1e-9);
+    assert_string_equal(v.bounds.of[1].origin,
+                        "roof; memory took 1.3 times as long beside the run");
+    code.slower = 1.05;
+    carm_verdict_find(&b, 100.0, 1.0, &code, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_UNKNOWN);
     /* an estimate of the same cause has the bound's time in it: 65% and 70% are not 135% */
     b.n = 0;
     carm_bounds_add(&b, CARM_LIMIT_LATENCY, 65.0, false, "x");
