@@ -259,6 +259,16 @@ TEST(a_look_alone_takes_the_highest)
     }
 }
 
+TEST(a_narrow_look_is_one)
+{
+    struct carm_worker *w = one_of_width(4.02, 64);
+    const double widths[] = {0.3, 0.75, 0.5}, ratios[] = {0.25, 0.5, 0.125};
+    memcpy(fake.widths, widths, sizeof widths);
+    memcpy(fake.ratios, ratios, sizeof ratios);
+    assert_int_equal(carm_measure_own_alone(called), 0);
+    assert_near(w->widths[0], 1.5, 1e-12);
+}
+
 TEST(watching_lasts_as_long_as_asked_for)
 {
     struct carm_worker *w = one_of_width(4.02, 64);

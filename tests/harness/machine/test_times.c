@@ -299,6 +299,21 @@ TEST(separate_rates_add_up)
     assert_true(carm_times_describe(&fake.team, &run, &t));
     assert_near(t.seconds.median, 2.0 / (1.0 / 10e-6 + 1.0 / 5e-6), 1e-12);
     assert_near(t.cycles, t.seconds.median * 3e9, 1e-6);
+    assert_false(t.unsound);
+    /* an empty code that took longer than one of them: 1 us and -4 us have no rate together */
+    fill();
+    run = (struct carm_times_run){.reps = REPS, .most = REPS};
+    fake.team.separate = true;
+    fake.team.overhead.each = 9e-6;
+    for (size_t r = 0; r < REPS; r++) {
+        fake.begin[1][r] = 5000 + 100000 * r;
+        fake.end[1][r] = 15000 + 100000 * r;
+    }
+    carm_times_end(&fake.team, &run);
+    assert_true(carm_times_describe(&fake.team, &run, &t));
+    assert_true(t.unsound);
+    assert_near(t.seconds.median, 2.0 / (1.0 / 10e-6 + 1.0 / 5e-6), 1e-12);
+    fake.team.overhead.each = 0.0;
 }
 
 /* Thread 1 shared its core in the first block, thread 0 in none: of each, the first repetitions on its own core
