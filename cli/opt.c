@@ -348,7 +348,18 @@ static int take_value(const struct carm_opt *o, const char *equals, const char *
         carm_say_error(0, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
         return CARM_OPT_MISUSE;
     }
-    *o->value = equals ? equals + 1 : next;
+    const char *value = equals ? equals + 1 : next;
+    if (strcmp(o->name, "set") == 0 && *o->value) { /* changes add up */
+        static char joined[1024];
+        char before[sizeof joined];
+        snprintf(before, sizeof before, "%s", *o->value);
+        if ((size_t)snprintf(joined, sizeof joined, "%s,%s", before, value) >= sizeof joined) {
+            carm_say_error(0, "--set has more than %zu characters", sizeof joined);
+            return CARM_OPT_MISUSE;
+        }
+        value = joined;
+    }
+    *o->value = value;
     return equals ? 1 : 2;
 }
 

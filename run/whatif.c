@@ -678,8 +678,10 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
             : s->masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
             : s->untraced
                 ? "the program cannot be traced: another process traces it, or it has another user"
-            : c->n ? "the program ended, or left it, before three snapshots of it were taken"
-                   : "it was not reached in the program's first process");
+            : c->n
+                ? "the program ended, or left it, before three snapshots of it were taken"
+                : "the program's first process did not reach it; a process that it starts may have "
+                  "(sh -c: write exec before the command)");
         return;
     }
     if (!isnan(loop->copied) && (loop->copied > copied_most || loop->copied < copied_least)) {

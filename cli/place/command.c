@@ -557,6 +557,10 @@ static int run(int noperands, char **operands)
     rc = rc || !opt_merge ? rc : carm_merge_open(&c->merge, &err);
     rc = rc || !opt_by ? rc : open_views(c, &err);
     rc = rc ? rc : open_outputs(c, &err);
+    for (size_t i = 0; i < c->outputs.n && c->today; i++) {
+        static char list[CARM_SETTINGS_TEXT_MAX];
+        c->outputs.printers[i].changed = carm_settings_text(list, sizeof list, &settings);
+    }
     if (!rc && opt_intensity) {
         rc =
             carm_place_intensities(&c->outputs.printers[0], model, c->choices, opt_intensity, &err);

@@ -30,6 +30,7 @@ struct carm_place_printer {
     bool flops;  /* the table's columns speak of flops; carm_place_begin fills it in */
     bool headed; /* the table's columns have their names */
     const struct carm_model *model; /* borrowed; carm_place_begin fills it in */
+    const char *changed;            /* of a model that --set has changed: how; borrowed; NULL */
     size_t points, places[2], unplaced, over;
     struct carm_place_json json; /* carm_place_begin fills it in */
 };

@@ -649,7 +649,7 @@ void carm_place_table_put(struct carm_place_printer *printer, const struct carm_
 /* How many points are where, the model, and the meaning of the columns. */
 void carm_place_table_end(const struct carm_place_printer *printer)
 {
-    char host[64], cpu[96], mix[CARM_NAME_MAX], text[320], unit[CARM_NAME_MAX];
+    char host[64], cpu[96], mix[CARM_NAME_MAX], text[1024], unit[CARM_NAME_MAX];
     const struct carm_model *model = printer->model;
     const bool ascii = printer->ascii;
     snprintf(text, sizeof text, "%zu on the cache-aware model, %zu on the original%s",
@@ -669,6 +669,11 @@ void carm_place_table_end(const struct carm_place_printer *printer)
              fit(cpu, sizeof cpu, model->machine.cpu, 48, ascii),
              fit(mix, sizeof mix, model->config.ldst, 16, ascii));
     carm_place_table_note(printer, "model:", text);
+    if (printer->changed) {
+        snprintf(text, sizeof text, "%s: roofs, shares and what is left are those of that machine",
+                 printer->changed);
+        carm_place_table_note(printer, "with", text);
+    }
     if (printer->headed) {
         snprintf(text, sizeof text,
                  "roof: %.20s/s at the point's intensity; left: speed-up to the ceiling above",

@@ -124,6 +124,7 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
 static void show_answer(const struct carm_run_whatif *whatif, const struct carm_profile *profile)
 {
     const struct carm_whatif_loop *loop = NULL;
+    bool surely = false;
     double most = 1.0;
     size_t tried = 0;
     int best = 0;
@@ -136,14 +137,15 @@ static void show_answer(const struct carm_run_whatif *whatif, const struct carm_
                 most = c->program;
                 loop = l;
                 best = k;
+                surely = c->ci.hi < 2.0 * c->gain; /* else the table says that it is not sure */
             }
         }
     }
     if (loop) {
         char name[256], faster[16];
-        carm_say_line("", "what if: %s: if %s, the program would be %s as fast: %s",
+        carm_say_line("", "what if: %s: if %s, the program %s be %s as fast: %s",
                       carm_run_name_cut(name, sizeof name, &profile->rows[loop->row], 60),
-                      carm_whatif_words((enum carm_whatif_kind)best),
+                      carm_whatif_words((enum carm_whatif_kind)best), surely ? "would" : "may",
                       times(faster, sizeof faster, most),
                       carm_whatif_advice((enum carm_whatif_kind)best));
     } else if (tried) {

@@ -171,6 +171,10 @@ ok 'a verdict in the file is printed, and its advice takes the place of that by 
 run --csv "$tmp/again.csv" "$model" "$tmp/p.csv" && cp "$tmp/out" "$tmp/once" && run "$model" "$tmp/again.csv" &&
     cmp -s "$tmp/out" "$tmp/once"
 ok '... and comes through --csv'
+run --set peak=2x --set dram.bandwidth=3x "$model" "$tmp/p.csv" && tr -s '\n ' ' ' <"$tmp/out" >"$tmp/words" &&
+    grep -q ' with peak 2x and DRAM bandwidth 3x: roofs, shares and what is left are those of that machine ' "$tmp/words" &&
+    ! grep -q 'of that machine' "$tmp/once"
+ok 'changes of the machine add up, and the table says that it is of another one'
 
 # ---- hosts, ISAs and other choices ---------------------------------------------------------------
 

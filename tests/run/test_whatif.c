@@ -360,7 +360,7 @@ TEST(loops_to_try)
         assert_int_equal(w.loops[i].row, tried[i].row);
         assert_near(w.loops[i].share, tried[i].share, 1e-9);
         assert_int_equal(w.loops[i].nest, tried[i].nest);
-        assert_string_equal(w.loops[i].why, "it was not reached in the program's first process");
+        assert_non_null(strstr(w.loops[i].why, "the program's first process did not reach it"));
         assert_true(isnan(w.loops[i].null) && isnan(w.loops[i].copied) && isnan(w.loops[i].inside));
         assert_int_equal(w.loops[i].snapshots, 0);
         assert_false(w.loops[i].changes[CARM_WHATIF_L1].measured);
@@ -385,9 +385,9 @@ TEST(loops_to_try)
         for (size_t i = 0; i < 3; i++) {
             assert_string_equal(w.loops[i].why, whys[i]);
         }
-        assert_string_equal(w.loops[3].why,
-                            inside == 23 ? "it was not reached in the program's first process"
-                                         : "there are too many loops inside it");
+        assert_non_null(strstr(w.loops[3].why, inside == 23
+                                                   ? "first process did not reach it"
+                                                   : "there are too many loops inside it"));
         assert_near(w.loops[3].share, inside == 23 ? 1.0 : 0.1, 1e-9);
     }
     codes[0].nops = 0;
