@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/csv.h"
 #include "base/hash.h"
 #include "harness/count/row.h"
@@ -124,21 +125,17 @@ static void close_index(struct index *x)
 static struct timed *entry_of(struct index *x, const struct reader *r, struct carm_err *err)
 {
     const char *name = text_of(r, NAME);
+    const size_t before = x->names.n;
     uint32_t number = 0;
-    if (carm_names_add(&x->names, name, strlen(name), &number) == 0 && number >= x->room) {
-        const size_t room = x->room ? 2 * x->room : 64;
-        struct timed *more = realloc(x->of, room * sizeof *more);
-        if (more) {
-            memset(more + x->room, 0, (room - x->room) * sizeof *more);
-            x->of = more;
-            x->room = room;
-        }
+    if (carm_names_add(&x->names, name, strlen(name), &number) ||
+        carm_array_grow(&x->of, &x->room, number, 1, sizeof *x->of, "", NULL)) {
+        carm_fail(err, CARM_ENOMEM, "not enough memory for the rows of the regions");
+        return NULL;
     }
-    if (number < x->room) {
-        return &x->of[number];
+    if (number == before) {
+        x->of[number] = (struct timed){.timed = 0};
     }
-    carm_fail(err, CARM_ENOMEM, "not enough memory for the rows of the regions");
-    return NULL;
+    return &x->of[number];
 }
 
 /* All rows of a run.

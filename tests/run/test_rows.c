@@ -211,6 +211,71 @@ TEST_BETWEEN(counted_regions_have_the_times_of_the_timed_run, set_up, tear_down)
     }
 }
 
+/* Why a time is not known, behind the row's own note; without a timed run a row keeps its own time; files of other tools. */
+TEST_BETWEEN(regions_say_why_their_time_is_unknown, set_up, tear_down)
+{
+    static const struct {
+        int timed, counted; /* rows */
+        uint64_t calls;     /* of the timed one */
+        const char *note;
+        double seconds;
+    } cases[] = {{1, 1, 2, "", 5.0},
+                 {1, 1, 3, "its time is unknown: the timed run had another number of calls", 0.0},
+                 {2, 1, 2, "its time is unknown: several rows have this name", 0.0},
+                 {1, 2, 2, "its time is unknown: several rows have this name", 0.0},
+                 {0, 1, 2, "its time is unknown: it is not in the timed run", 0.0}};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        const size_t k = i / 2;
+        struct carm_regions regions;
+        char text[4096] = "", wanted[128];
+        assert_ok(carm_regions_open(&regions, &err));
+        add_row(regions.times, "another", 1.0, 1);
+        for (int n = 0; n < cases[k].timed; n++) {
+            add_row(regions.times, "r", 5.0, cases[k].calls);
+        }
+        for (int n = 0; n < cases[k].counted; n++) {
+            struct carm_row row = {.calls = 2, .share = 1.0};
+            char file[64];
+            (void)snprintf(row.name, sizeof row.name, "r");
+            (void)snprintf(row.note, sizeof row.note, "%s", i % 2 ? "own" : "");
+            (void)snprintf(file, sizeof file, "/proc/self/fd/%d", regions.counts);
+            assert_ok(carm_row_append(file, &row, 1, &err));
+        }
+        assert_int_equal(truncate(path, 0), 0);
+        assert_ok(carm_regions_take(&regions, path, &err));
+        carm_regions_close(&regions);
+        double values[4];
+        assert_int_equal(column("seconds", values, 4), cases[k].counted);
+        assert_near(values[0], cases[k].seconds, 1e-12);
+        FILE *in = fopen(path, "r");
+        assert_non_null(in);
+        (void)fread(text, 1, sizeof text - 1, in);
+        (void)fclose(in);
+        const bool both = i % 2 && *cases[k].note;
+        (void)snprintf(wanted, sizeof wanted, ",%s%s%s,", i % 2 ? "own" : "", both ? "; " : "",
+                       cases[k].note);
+        assert_non_null(strstr(text, wanted));
+        assert_int_equal(strstr(text, "its time is unknown") != NULL, *cases[k].note != '\0');
+    }
+    struct carm_regions regions;
+    double values[2];
+    assert_ok(carm_regions_open(&regions, &err));
+    add_row(regions.counts, "r", 7.0, 2); /* counted alone: its time is of the counted run */
+    assert_int_equal(truncate(path, 0), 0);
+    assert_ok(carm_regions_take(&regions, path, &err));
+    assert_int_equal(column("seconds", values, 2), 1);
+    assert_near(values[0], 7.0, 1e-12);
+    assert_true(ftruncate(regions.counts, 0) == 0 &&
+                dprintf(regions.counts, "name,seconds,note\nr,1,\n") > 0);
+    assert_refused(carm_regions_take(&regions, path, &err), -CARM_EFORMAT,
+                   "the rows of the regions have no column 'calls'");
+    assert_int_equal(ftruncate(regions.counts, 0), 0); /* no rows */
+    assert_ok(carm_regions_take(&regions, path, &err));
+    assert_int_equal(column("seconds", values, 2), 1);
+    carm_regions_close(&regions);
+    assert_true(regions.times == -1 && regions.counts == -1);
+}
+
 static void sample(struct carm_samples *s, const char *file, uint64_t n)
 {
     uint32_t module = 0;
