@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which roofs a point is placed under, and what is said about it: words of the command line, notes, refusals. */
+#include "models/place/hot.h"
 #include "models/place/placed.h"
 #include "tests/unit.h"
 
@@ -383,5 +384,148 @@ TEST(notes)
         d.notes[3] = "last";
         assert_non_null(strstr(carm_place_notes(text, sizeof text, &d, false), "roofs"));
         assert_non_null(strstr(text, "last"));
+    }
+}
+
+/* A loop under the roofs, and the program without it. */
+TEST(hot_parts)
+{
+    static const struct {
+        double flops, bytes, seconds;
+        const char *metric, *precision;
+        bool found, placed;
+        const char *ceiling, *bound;
+        double of_ceiling, gain;
+    } cases[] = {
+        {45, 450, 1, "", "dp", true, true, "L2", "memory", 0.9, 1.0 / 0.45},
+        {100, 1000, 1, "", "dp", true, true, "L1", "memory", 1.0, 1.0},
+        {110, 1100, 1, "", "dp", true, true, "roof", "memory", 1.1, 1.0},
+        {300, 200, 1, "", "dp", true, true, "fma", "compute", 0.75, 400.0 / 300},
+        {10, 1000, 2, "", "dp", true, false, "L1", "", 0.5,
+         2.0}, /* 0.01 flop/byte: its bandwidth */
+        {-1, 2000, 1, "", "dp", true, false, "L1", "", 2.0, 1.0},
+        {-1, 0, 1, "", "dp", false, false, "", "", 0.0, 1.0},
+        {45, -1, 1, "", "dp", false, false, "", "", 0.0, 1.0},
+        {45, 450, 0, "", "dp", false, false, "", "", 0.0, 1.0},
+        {20, 10, 1, "op", "int8", true, true, "add", "compute", 0.5, 2.0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_point p = carm_point_blank();
+        struct carm_hot hot;
+        p.flops = p.operations = cases[i].flops;
+        p.bytes = cases[i].bytes;
+        p.seconds = cases[i].seconds;
+        p.metric = cases[i].metric;
+        p.precision = cases[i].precision;
+        p.isa = "avx2";
+        p.threads = 1;
+        assert_int_equal(carm_hot_find(&model, &p, &hot), cases[i].found);
+        assert_int_equal(hot.placed, cases[i].placed);
+        assert_string_equal(hot.ceiling, cases[i].ceiling);
+        assert_string_equal(hot.bound, cases[i].bound);
+        assert_near(hot.of_ceiling, cases[i].of_ceiling, 1e-9);
+        assert_near(hot.gain, cases[i].gain, 1e-9);
+        assert_int_equal(hot.integers, *cases[i].metric != '\0');
+        assert_false(hot.unbounded || hot.has_own);
+    }
+    assert_true(carm_hot_computes(1.01, 100.0) && !carm_hot_computes(1.0, 100.0));
+    assert_near(carm_hot_amdahl(0.5, 2.0), 1.0 / 0.75, 1e-12);
+    assert_near(carm_hot_amdahl(0.25, INFINITY), 1.0 / 0.75, 1e-12);
+    static const struct {
+        double share;
+        const char *text;
+    } shares[] = {{0.0, "0%"}, {0.0049, "<1%"}, {0.0051, "1%"}, {0.126, "13%"}};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        char text[16];
+        assert_string_equal(carm_hot_share(text, shares[i].share), shares[i].text);
+    }
+}
+
+TEST(what_to_try)
+{
+    static const struct {
+        struct carm_hot hot;
+        const char *advice, *text;
+    } cases[] = {
+        {{.placed = false, .of_ceiling = 0.3, .ceiling = "L1"},
+         "",
+         "computes next to nothing and uses 30% of the bandwidth of L1: it may wait for cache misses, dependent instructions or "
+         "branches, or execute too many instructions; without it, the program would take 75% of its time"},
+        {{.placed = true, .gain = 2.0},
+         "try this; at most 2.0x to the roof",
+         "try this; if it reached the roof, the program would be 1.14x as fast"},
+        {{.placed = true, .gain = 2.0, .has_own = true},
+         "try this",
+         "try this; if it were as fast as its instructions allow, the program would be 1.14x as fast"},
+        {{.placed = true, .gain = 1.0},
+         "try this",
+         "try this; it is at the roof: only less work can make it faster"},
+        {{.placed = true, .gain = 1.0, .has_own = true, .own.gain = 1.0},
+         "try this",
+         "try this; it is as fast as its instructions allow: only less work can make it faster"},
+        {{.placed = true, .gain = 1.0, .has_own = true, .own.gain = 1.5},
+         "try this",
+         "try this; it is as fast as its instructions allow: only another algorithm, other operations or wider vectors can make it faster"},
+        {{.placed = true, .gain = 2.0, .unbounded = true, .note = "no peak"},
+         "try this",
+         "try this; how much is left is not known: no peak"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_hot hot = cases[i].hot;
+        char text[512];
+        (void)snprintf(hot.place.advice, sizeof hot.place.advice, "%s", cases[i].advice);
+        assert_string_equal(carm_hot_advice(text, sizeof text, &hot, 0.25), cases[i].text);
+    }
+}
+
+/* Points: what waits, whose operations are counted, why there is no place. */
+TEST(words_of_points)
+{
+    static const struct {
+        double flops, operations, int_ops, seconds;
+        const char *metric, *of_flops, *of_swaps, *of_integers;
+    } cases[] = {
+        {5, -1, -1, 1, "", NULL, "its operations are flops", "its operations are flops"},
+        {5, -1, 7, 1, "", NULL, "its operations are flops", NULL},
+        {-1, -1, -1, 1, "", "its flops were not counted",
+         "its operations were not counted (column operations)",
+         "its operations were not counted (column operations)"},
+        {0, 0, -1, 1, "flops", "it computes nothing in floating point",
+         "its operations have another metric", "its operations have another metric"},
+        {5, 3, -1, -1, "flop", "its time is not known", "its operations have another metric",
+         "its operations have another metric"},
+        {5, 3, -1, 1, "swaps", "its operations are not flops (carm place --metric places them)",
+         NULL, "its operations have another metric"},
+        {5, 0, -1, 1, "swaps", "its operations are not flops (carm place --metric places them)",
+         "it has none of these operations", "its operations have another metric"},
+        {5, 3, 7, -1, "swaps", "its operations are not flops (carm place --metric places them)",
+         "its time is not known", "its operations have another metric"},
+        {5, 3, 7, 1, "op",
+         "its operations are on integers (leave --precision out, or name int8 to int64)",
+         "its operations have another metric", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_point p = carm_point_blank();
+        p.flops = cases[i].flops;
+        p.operations = cases[i].operations;
+        p.mix.q[CARM_RUNMIX_INT_OPS] = cases[i].int_ops;
+        p.seconds = cases[i].seconds;
+        p.metric = cases[i].metric;
+        const char *const why[] = {carm_point_unplaced(&p), carm_point_unplaced_metric(&p, "swaps"),
+                                   carm_point_unplaced_metric(&p, CARM_METRIC_INTEGERS)};
+        const char *const wanted[] = {cases[i].of_flops, cases[i].of_swaps, cases[i].of_integers};
+        for (size_t k = 0; k < 3; k++) {
+            assert_string_equal(why[k] ? why[k] : "", wanted[k] ? wanted[k] : "");
+        }
+    }
+    static const struct {
+        int threads;
+        double task, seconds;
+        bool waits;
+    } waits[] = {{1, 0.89, 1.0, true}, {1, 0.91, 1.0, false}, {0, 0.5, 1.0, true},
+                 {2, 0.5, 1.0, false}, {1, 0.0, 1.0, false},  {1, -1.0, 1.0, false}};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        assert_int_equal(carm_point_waits(waits[i].threads, waits[i].task, waits[i].seconds),
+                         waits[i].waits);
     }
 }

@@ -227,3 +227,21 @@ TEST(gains)
     assert_int_equal(v.limit, CARM_LIMIT_LATENCY);
     assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_ATOMICS);
 }
+
+/* Gains below 5% are none; an interval within 10% is one number. */
+TEST(gains_in_words)
+{
+    static const struct {
+        struct carm_verdict_gain gain;
+        const char *text;
+    } cases[] = {{{1.0, 1.05}, "-"},         {{1.0, 1.06}, "up to 1.1x"},
+                 {{1.04, INFINITY}, "-"},    {{1.06, INFINITY}, "over 1.1x"},
+                 {{2.0, 2.19}, "2.2x"},      {{2.0, 2.21}, "2..2.2x"},
+                 {{1.06, 3.0}, "1.1..3x"}, {{1.04, 3.0}, "up to 3x"},
+                 {{1.06, 1.1}, "1.1x"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        assert_string_equal(carm_verdict_gain_text(text, sizeof text, &cases[i].gain),
+                            cases[i].text);
+    }
+}
