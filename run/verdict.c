@@ -539,7 +539,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     find_aliased(code, sets, in->aliased);
     free(sets);
     in->lost = carm_run_lost(run, in, carm_run_levels_about(levels), seconds,
-                          PAGE * carm_run_levels_pages(levels, swept_over));
+                             PAGE * carm_run_levels_pages(levels, swept_over));
     in->stays = in->lost > 0.0 ? carm_stay_half(run->stay) : 0.0;
     for (size_t i = 0; i < code->nops && in->lost > 0.0; i++) {
         border[i] =

@@ -74,13 +74,14 @@ TEST(refused_words)
     }
     struct carm_place_choices *c = NULL;
     const struct carm_model none = {.nroofs = 0};
-    assert_refused(carm_place_choices_open(&c, &none, &(struct carm_place_words){NULL}, &err),
-                   -CARM_ENOTSUP, "the model has no roofs");
+    assert_refused(
+        carm_place_choices_open(&c, &none, &(struct carm_place_words){.metric = NULL}, &err),
+        -CARM_ENOTSUP, "the model has no roofs");
     static const struct {
         struct carm_place_words words;
         const char *metric;
     } metrics[] = {
-        {{NULL}, ""},
+        {{.metric = NULL}, ""},
         {{.metric = "flop"}, ""},
         {{.metric = "12345678901234567890123456789012"}, "12345678901234567890123456789012"},
         {{.precision = "int8"}, "op"},
@@ -105,14 +106,14 @@ TEST(choices)
         size_t roofs;
         const char *note, *set_metric;
     } cases[] = {
-        {{NULL}, "", "", "", 1, 0, "", ""},
-        {{NULL}, "avx2", "sp", "", 1, 1, "", ""},
-        {{NULL}, "", "", "", 2, 2, "", ""},
-        {{NULL}, "", "dp", "", 0, 2, of_two, ""},
+        {{.metric = NULL}, "", "", "", 1, 0, "", ""},
+        {{.metric = NULL}, "avx2", "sp", "", 1, 1, "", ""},
+        {{.metric = NULL}, "", "", "", 2, 2, "", ""},
+        {{.metric = NULL}, "", "dp", "", 0, 2, of_two, ""},
         {{.threads = "1"}, "", "dp", "", 0, 0, "", ""},
         {{.threads = "1"}, "", "dp", "", 2, 0, "", ""},
         {{.precision = "sp"}, "", "dp", "", 1, 1, "", ""},
-        {{NULL}, "", "int8", "op", 1, 3, "", "op"},
+        {{.metric = NULL}, "", "int8", "op", 1, 3, "", "op"},
         {{.precision = "int8"}, "", "", "", 1, 3, "", "op"},
         {{.metric = "swaps", .peak = "8"}, "", "mixed", "", 1, 0, "", "swaps"},
         {{.metric = "swaps", .peak = "8"}, "", "", "", 0, 2, of_two, "swaps"},
@@ -148,7 +149,7 @@ TEST(choices)
 /* More kinds of points than are kept, in turn: each has its own roofs. */
 TEST(many_kinds)
 {
-    struct carm_place_choices *c = choices_of((struct carm_place_words){NULL});
+    struct carm_place_choices *c = choices_of((struct carm_place_words){.metric = NULL});
     for (int round = 0; round < 3; round++) {
         for (int k = 0; k < 40; k++) {
             struct carm_place_choice choice;
@@ -204,7 +205,7 @@ static const struct carm_placed *fill_with(struct carm_place_choices *c, const s
 /* 45 flops, 450 bytes, 160 from memory and 225 from L2, in a second: 0.45 of L1's roof, 0.8 of memory's peak. */
 TEST(places_of_a_point)
 {
-    struct carm_place_choices *c = choices_of((struct carm_place_words){NULL});
+    struct carm_place_choices *c = choices_of((struct carm_place_words){.metric = NULL});
     struct carm_point p = carm_point_blank();
     p.flops = 45;
     p.bytes = 450;
@@ -249,7 +250,7 @@ TEST(places_of_a_point)
 /* Intervals of flops and bytes; a loop of 30 flops by additions, whose own roof is at 0.5 of the peak of fma. */
 TEST(intervals)
 {
-    struct carm_place_choices *c = choices_of((struct carm_place_words){NULL});
+    struct carm_place_choices *c = choices_of((struct carm_place_words){.metric = NULL});
     struct carm_point p = carm_point_blank();
     p.flops = 40;
     p.bytes = p.dram_bytes = 400;
@@ -278,7 +279,7 @@ TEST(counted_operations)
     p.flops_low = 4;
     p.flops_high = 6;
     p.seconds = 1.0;
-    carm_place_choose(choices_of((struct carm_place_words){NULL}), &p, &choice);
+    carm_place_choose(choices_of((struct carm_place_words){.metric = NULL}), &p, &choice);
     assert_null(carm_placed_count(&counted, &p, &choice));
     assert_near(counted.flops_low, 4.0, 0.0);
     carm_place_choose(choices_of((struct carm_place_words){.metric = "swaps", .peak = "8"}), &p,
