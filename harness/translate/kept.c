@@ -23,7 +23,7 @@ struct header {
     uint64_t key, bytes;
     uint64_t hash; /* of the bytes, with the key as seed */
 };
-static const char magic[8] = "carmkept";
+static const char magic[8] = "carmkep2";
 
 enum carm_keep carm_kept_wanted(void)
 {

@@ -89,7 +89,7 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
     }
     rc = rc ? rc : carm_sums_open(&tr->sums, err);
     rc = rc || !sink ? rc : carm_addresses_open(&tr->addresses, sink, err);
-    tr->stock = rc || sink ? NULL : carm_stock_open();
+    tr->stock = rc || sink ? NULL : carm_stock_open(&tr->cpu);
     if (rc) {
         carm_translator_close(tr);
         return rc;

@@ -55,6 +55,7 @@ struct carm_stock_keeper {
     struct program programs[PROGRAMS];
     int n;
     uint32_t given; /* ready code to programs */
+    const struct carm_cpu_view *cpu;
 };
 
 /* Forbids new writable mappings: carm and its builder keep theirs. */
@@ -63,13 +64,14 @@ static bool seal(int fd)
     return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
-struct carm_stock_keeper *carm_stock_open(void)
+struct carm_stock_keeper *carm_stock_open(const struct carm_cpu_view *cpu)
 {
     struct carm_stock_keeper *keeper = calloc(1, sizeof *keeper);
     if (!keeper) {
         return NULL;
     }
     keeper->builder = -1;
+    keeper->cpu = cpu;
     keeper->stock = MAP_FAILED;
     keeper->fd = carm_memory_file("carm-stock", CARM_STOCK_BYTES);
     if (keeper->fd >= 0) {
@@ -158,10 +160,13 @@ static bool map_at(uint64_t at, uint64_t bytes, int flags, int fd)
 }
 
 /* The engine as in a counted program, with counters that are not read. */
-static bool load(const struct carm_engine *image)
+static bool load(const struct carm_stock_keeper *keeper, const struct carm_engine *image)
 {
     bool good = map_at(image->at, image->bytes, 0, image->fd) &&
                 map_at(CARM_TALLY_AT, CARM_TALLY_SLOTS_AT, MAP_ANONYMOUS, -1);
+    if (good) { /* tzcnt of a CPU without it is another instruction */
+        ((struct carm_boot *)(uintptr_t)image->boot)->cpu = *keeper->cpu;
+    }
     for (int i = 0; i < CARM_IMAGE_CODES && good; i++) {
         const uint64_t begin = image->code[i].begin;
         good = mprotect((void *)(uintptr_t)begin, image->code[i].end - begin,
@@ -196,20 +201,21 @@ static void build_code(void *arg, const struct carm_sums_code *code)
 }
 
 /* In a forked child. returns false: it cannot work */
-static bool begin_work(pid_t parent, const struct carm_engine *image)
+static bool begin_work(const struct carm_stock_keeper *keeper, pid_t parent,
+                       const struct carm_engine *image)
 {
     static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCHLD};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         (void)signal(ends[i], SIG_DFL);
     }
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && load(image);
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && load(keeper, image);
 }
 
 static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t parent,
                                  const struct carm_engine *image, struct carm_sums *sums, bool all)
 {
     struct building b = {.stock = keeper->stock};
-    if (!begin_work(parent, image)) {
+    if (!begin_work(keeper, parent, image)) {
         _exit(1);
     }
     const uint64_t at = image->build;
@@ -245,7 +251,8 @@ static _Noreturn void be_maker(const struct carm_stock_keeper *keeper, pid_t par
 {
     struct carm_sums_executed of;
     void (*make)(struct carm_ready_job * job);
-    if (!begin_work(parent, image) || !carm_sums_executed(sums, keeper->making->file, &of)) {
+    if (!begin_work(keeper, parent, image) ||
+        !carm_sums_executed(sums, keeper->making->file, &of)) {
         _exit(1);
     }
     for (uint32_t i = 0; i < of.nmaps; i++) {

@@ -14,8 +14,9 @@
 
 struct carm_stock_keeper;
 
-/* returns NULL where the kernel cannot seal memory, or without memory: programs then run without a stock, slower */
-struct carm_stock_keeper *carm_stock_open(void);
+/* cpu  the view of all programs; borrowed, filled before the first program starts
+ * returns NULL where the kernel cannot seal memory, or without memory: programs then run without a stock, slower */
+struct carm_stock_keeper *carm_stock_open(const struct carm_cpu_view *cpu);
 void carm_stock_close(struct carm_stock_keeper *keeper);   /* ends the builder; NULL allowed */
 int carm_stock_fd(const struct carm_stock_keeper *keeper); /* -1 = none */
 
