@@ -197,8 +197,10 @@ double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input 
     static const double few = 0.05;   /* of the lines: within what the figures scatter by */
     const size_t last = about->config.nlevels - 1;
     const uint64_t room = last == 2 ? about->config.levels[last].size_bytes : 0;
-    const double back = carm_missing_back(in, (double)room, bytes, seconds);
-    if (!run->stay || room == 0 || back < least) {
+    const double back = run->stay && room && in->rates.model
+                            ? carm_missing_back(in, (double)room, bytes, seconds)
+                            : 0.0;
+    if (back < least) {
         return 0.0;
     }
     if (!run->stay->looked) {

@@ -74,6 +74,9 @@ TEST(lines_that_others_took)
     about.config.nlevels = 2; /* no L3 */
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
     about.config.nlevels = 3;
+    in.rates.model = NULL;
+    assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
+    in.rates.model = &model;
     run.stay = NULL;
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
 }
