@@ -230,11 +230,28 @@ int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double
     return found;
 }
 
+/* Lets a stopped thread go. One that has died with its process is taken, since the end of the process waits for it. */
+static void let_go(const struct carm_stop *stop, size_t i)
+{
+    const pid_t tid = stop->threads[i].tid;
+    int status = 0;
+    pid_t got = tid;
+    while (got == tid &&
+           ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)stop->threads[i].signal) != 0) {
+        if (errno != ESRCH || tid == stop->pid) { /* the leader's end is that of the process */
+            return;
+        }
+        do {
+            got = waitpid(tid, &status, __WALL);
+        } while (got < 0 && errno == EINTR);
+        got = WIFSTOPPED(status) ? got : 0;
+    }
+}
+
 void carm_stop_release(struct carm_stop *stop)
 {
     for (size_t i = 0; i < stop->nthreads; i++) {
-        ptrace(PTRACE_DETACH, stop->threads[i].tid, NULL,
-               (void *)(intptr_t)stop->threads[i].signal);
+        let_go(stop, i);
     }
     stop->nthreads = 0;
 }

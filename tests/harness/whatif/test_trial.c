@@ -3,6 +3,7 @@
  * have without. Times decide nothing. */
 #define OWN_MAIN
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -790,6 +791,49 @@ static void it_ends_meanwhile(void **state)
     munmap((void *)(uintptr_t)child.go_on, 4096);
 }
 
+static int leave[2];
+static double *of_thread;
+
+static void *loop_for_ever(void *arg)
+{
+    for (;;) {
+        triad(of_thread, of_thread, 0, N);
+    }
+    return arg;
+}
+
+static void thread_loops(double **to)
+{
+    pthread_t thread;
+    char byte;
+    of_thread = *to;
+    if (pthread_create(&thread, NULL, loop_for_ever, NULL) == 0 &&
+        read(leave[0], &byte, 1) == 1) { // NOLINT: as the child's end
+        _exit(7);
+    }
+}
+
+/* The process ends while another thread than its first is stopped: its end waits for the thread's tracer. */
+static void it_ends_while_a_thread_is_stopped(void **state)
+{
+    const struct what what = {triad, thread_loops};
+    assert_int_equal(pipe2(leave, O_CLOEXEC), 0);
+    struct child child = open_child(&what);
+    assert_int_equal(watch(&child, triad_head, 20.0), 0);
+    assert_int_equal(stop.nthreads, 1);
+    assert_int_equal(write(leave[1], "x", 1), 1);
+    usleep(50000);
+    carm_stop_release(&stop);
+    for (int i = 0; i < 5000 && !carm_stop_ended(&stop); i++) {
+        usleep(1000);
+    }
+    assert_true(stop.ended && WIFEXITED(stop.status) && WEXITSTATUS(stop.status) == 7);
+    close(leave[0]);
+    close(leave[1]);
+    close(child.result);
+    munmap((void *)(uintptr_t)child.go_on, 4096);
+}
+
 /* ---- code that is refused ---- */
 
 static void code_is_refused(const void *bytes, size_t n, const char *reason)
@@ -860,6 +904,7 @@ int main(void)
         cmocka_unit_test(signals_are_blocked),
         cmocka_unit_test(it_is_traced_already),
         cmocka_unit_test(it_ends_meanwhile),
+        cmocka_unit_test(it_ends_while_a_thread_is_stopped),
         cmocka_unit_test(codes_are_refused),
     };
     const struct CMUnitTest filtered[] = {
