@@ -216,7 +216,6 @@ double carm_run_slower(const struct carm_run *run, const struct carm_bounds_inpu
     static const double large = 0.05; /* of the program's time: the measurement takes some 0.2 s */
     static const double half =
         0.5; /* of the loop's time: memory was never twice as slow for long */
-    static const double differs = 1.1; /* rounds of DRAM in one build scatter by less */
     const bool dram = v->second == CARM_LIMIT_DRAM;
     const struct carm_model *model = in->rates.model;
     if (v->limit != CARM_LIMIT_UNKNOWN || share < large || v->explains < half || !run->memory ||
@@ -233,5 +232,5 @@ double carm_run_slower(const struct carm_run *run, const struct carm_bounds_inpu
     const struct carm_memory_now *now = run->memory;
     const double usual = dram ? carm_missing_stream(model) : carm_missing_load(model);
     const double times = dram ? usual / now->bandwidth : now->seconds / usual;
-    return usual > 0.0 && now->bandwidth > 0.0 && times > differs ? times : 0.0;
+    return usual > 0.0 && now->bandwidth > 0.0 && times > CARM_RUN_SLOWER ? times : 0.0;
 }

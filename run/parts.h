@@ -52,6 +52,10 @@ char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row 
 double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input *in,
                      const struct carm_run_simulation *about, double seconds, double bytes);
 
+/* Memory counts as slower than when the model was built from so many times as long on: rounds of DRAM in one build scatter by
+ * less. */
+#define CARM_RUN_SLOWER 1.1
+
 /* How many times as long as the model says memory takes now, for a loop of which a bound of memory explains more than
  * anything else, but not enough; 0 = as long, or not known */
 double carm_run_slower(const struct carm_run *run, const struct carm_bounds_input *in,

@@ -246,7 +246,6 @@ static void show_core(const struct carm_run *run, const struct carm_model *model
 /* What others left of the last cache and of memory, where a loop's verdict asked. */
 static void show_others(const struct carm_run *run, const struct carm_model *model)
 {
-    static const double apart = 1.1; /* as for a verdict (carm_run_slower) */
     const struct carm_memory_now *now = run->memory;
     const double half = run->stay && run->stay->looked ? carm_stay_half(run->stay) : INFINITY;
     const double usual = model ? carm_missing_stream(model) : 0.0;
@@ -259,7 +258,7 @@ static void show_others(const struct carm_run *run, const struct carm_model *mod
             1e3 * half);
     }
     if (now && now->bandwidth > 0.0 && usual > 0.0 && load > 0.0 &&
-        (usual > apart * now->bandwidth || now->seconds > apart * load)) {
+        (usual > CARM_RUN_SLOWER * now->bandwidth || now->seconds > CARM_RUN_SLOWER * load)) {
         carm_say_line(
             "",
             "after the run, memory gave one thread %.3g GB/s, and a load from it took %.0f ns: "

@@ -4,18 +4,11 @@
 #include <emmintrin.h>
 #include <math.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "base/observer.h"
 #include "harness/machine/stats.h"
 
 enum { LINE = 64, LEAST_LINES = 1024, NOW_LAPS = 4, NOW_LOADS = 1 << 18 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Each line points to another one, all in one cycle that no prefetcher follows: a linear congruential generator with full
  * period. source: Knuth, The Art of Computer Programming 2, section 3.2.1.2, theorem A
@@ -45,11 +38,11 @@ static char *open_lines(size_t lines)
 static double chase(char *base, size_t lines)
 {
     void *p = base;
-    const double begin = now();
+    const double begin = carm_seconds_now();
     for (size_t i = 0; i < lines; i++) {
         p = *(void *volatile *)p;
     }
-    return (now() - begin) / (double)lines;
+    return (carm_seconds_now() - begin) / (double)lines;
 }
 
 static void flush(const char *base, size_t lines)
@@ -64,7 +57,7 @@ static void flush(const char *base, size_t lines)
 static double share_after(char *base, size_t lines, double wait, double near, double far)
 {
     chase(base, lines);
-    for (const double until = now() + wait; now() < until;) {
+    for (const double until = carm_seconds_now() + wait; carm_seconds_now() < until;) {
     }
     return fmin(1.0, fmax(0.0, (far - chase(base, lines)) / (far - near)));
 }
@@ -117,7 +110,7 @@ void carm_stay_measure(struct carm_stay *stay, uint64_t room_bytes, uint64_t pri
 /* Seconds of one lap of loads of all bytes, 16 at a time. */
 static double stream(const char *base, size_t lines)
 {
-    const double begin = now();
+    const double begin = carm_seconds_now();
     for (size_t i = 0; i < lines; i++) {
         const volatile __m128i *line = (const volatile __m128i *)(const void *)(base + i * LINE);
         (void)line[0];
@@ -125,7 +118,7 @@ static double stream(const char *base, size_t lines)
         (void)line[2];
         (void)line[3];
     }
-    return now() - begin;
+    return carm_seconds_now() - begin;
 }
 
 void carm_memory_now_measure(struct carm_memory_now *out, uint64_t bytes)

@@ -11,7 +11,7 @@
 #include "tests/harness/count/hand_recipe.h"
 #include "tests/unit.h"
 
-/* Its first argument says what it does; it multiplies once. */
+/* The counted program: one multiplication, and what its first argument names. */
 static const char source[] =
     "static long sys(long n, long a, long b, long c)\n"
     "{\n"

@@ -393,7 +393,7 @@ TEST(loops_to_try)
     codes[0].nops = 0;
     assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
     assert_string_equal(w.loops[3].why, "its code is not known");
-    /* no loop at all, too short a run, and what is not known */
+    /* a profile without loops, a run below 0.1 s, a profile without times */
     profile.nrows = 0;
     assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
     assert_string_equal(w.why, "no loop takes 5% of the time");

@@ -31,11 +31,11 @@ enum {
  * within round_margin of the best finalist. A core's own rates repeat within 1% in rounds; a
  * search's runs are shorter. */
 static const double final_margin = 0.04;
+static const double round_margin = 0.01;
 /* Of operations, one code for each number of chains is a finalist: loops of other lengths are alike, and in a bad moment
  * two loops of mad with 14 chains left out the one with 12, which is 5% faster in rounds. Codes of one instruction differ
  * in the number of chains alone, and their fastest runs by 0.1%: one of those that are as fast is enough. */
 static const double equal_margin = 0.003;
-static const double round_margin = 0.01;
 /* A code of the model before stays unless another code is better by more, since its rounds would
  * be lost. Equal codes differ by as much (code_floor). */
 static const double known_margin = 0.005;

@@ -136,9 +136,9 @@ TEST(refusals)
     assert_int_equal(code, -CARM_EINVAL);
 }
 
-/* A comparison in words, a line for each point: its runs, what it is, its bounds, what is known of it as "before>after
- * (change)" behind its verdict (? unknown, ~ unjudged, = equal, ! different; v: it varies), its error where that is known;
- * the causes of its flops; then the names of one file alone, and files that may be cut off. */
+/* A comparison in words. A line for each point has: its runs, its name, its bounds, each quantity as "before>after
+ * (change)" behind its verdict (? unknown, ~ unjudged, = equal, ! different; v: it varies) and with its error where that is
+ * known, and the causes of its flops. The names of one file alone follow, and files that may be cut off. */
 static const char *told(const struct carm_changes *c)
 {
     static char text[4096];
