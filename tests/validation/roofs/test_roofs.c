@@ -328,4 +328,242 @@ TEST(repetitions_come_in_rounds)
     }
 }
 
+CLOSED_BY(carm_model_free)
+
+/* A build of one set of one thread, whose roofs and curve F(phi) go into a model. */
+static struct {
+    struct carm_build_config config;
+    struct carm_build_plan plan;
+    struct carm_cpu cpu;
+    struct carm_observer observer;
+    struct carm_model *model;
+    struct carm_winners winners;
+    struct carm_code codes[12];
+    struct carm_series series[12];
+    struct carm_build_roof roofs[12];
+    uint64_t place;
+    struct carm_build_job job;
+} b;
+
+static void open_job(void)
+{
+    memset(&b, 0, sizeof b);
+    open_rules(-1, 1, 1, 1);
+    b.model = closed_later(by_carm_model_free, calloc(1, sizeof *b.model));
+    assert_non_null(b.model);
+    b.config = (struct carm_build_config){.isas = {CARM_SSE, CARM_AVX2},
+                                          .nisas = 2,
+                                          .precisions = {CARM_DP, CARM_SP},
+                                          .nprecisions = 2,
+                                          .machine = "Zen 4",
+                                          .found = &b.winners};
+    b.cpu.isa[CARM_SSE] = true;
+    r.build.config = &b.config;
+    r.build.plan = &b.plan;
+    r.build.cpu = &b.cpu;
+    r.build.clock = &tsc;
+    r.build.observer = &b.observer;
+    r.build.adds = true;
+    r.build.reps = 16;
+    r.sets[0].team = team;
+    r.sets[0].places = &b.place;
+    b.job = (struct carm_build_job){
+        .build = &r.build, .sets = r.sets, .nsets = 1, .model = b.model, .roofs = b.roofs};
+}
+
+/* A roof of the set, of SSE and double precision, with rounds of one rate */
+static struct carm_build_roof *add_job_roof(int level, const struct carm_mix *mix, double rate)
+{
+    const size_t i = b.job.n++;
+    struct carm_series *s = &b.series[i];
+    (void)snprintf(b.codes[i].name, sizeof b.codes[i].name, "A.sse.dp.2:1.u%zu", i + 1);
+    *s = (struct carm_series){.code = &b.codes[i], .n = CARM_ROOF_SETTLED};
+    b.codes[i].spec.op = CARM_FMA;
+    if (mix) {
+        b.codes[i].spec = (struct carm_code_spec){.kind = CARM_KIND_A, .mix = *mix};
+    }
+    b.roofs[i] = (struct carm_build_roof){.set = &r.sets[0],
+                                          .isa = CARM_SSE,
+                                          .precision = CARM_DP,
+                                          .memory = level >= 0,
+                                          .level = level >= 0 ? (size_t)level : 0,
+                                          .mix = mix,
+                                          .op = CARM_FMA,
+                                          .series = s,
+                                          .nseries = 1,
+                                          .pooled = {.rate = rate,
+                                                     .ci95 = {rate, rate},
+                                                     .clock_hz = 1e9 + (double)i,
+                                                     .n = 16,
+                                                     .sound = true}};
+    return &b.roofs[i];
+}
+
+/* Which roofs a model has, which of them tells memory's peak, and which rates are not to be relied on. */
+TEST(results_reach_the_model)
+{
+    static const struct carm_mix loads = {.loads = 1}, both = {.loads = 2, .stores = 1},
+                                 update = {.loads = 1, .stores = 1, .update = true},
+                                 past = {.stores = 1, .nontemporal = true};
+    need_a_machine();
+    open_job();
+    add_job_roof(0, &both, 400);
+    add_job_roof(3, &loads, 20);
+    add_job_roof(3, &both, 99); /* the lines that it stores may be read or not */
+    add_job_roof(3, &update, 30);
+    add_job_roof(3, &past, 28);
+    add_job_roof(2, &loads, 90);
+    add_job_roof(3, &loads, 200)->pooled.n = 0;
+    add_job_roof(-1, NULL, 500);
+    add_job_roof(-1, NULL, 1)->isa = CARM_AVX2;  /* not of this CPU */
+    add_job_roof(-1, NULL, 1)->set = &r.sets[1]; /* not of the job's sets */
+    add_job_roof(-1, NULL, 600)->precision = CARM_SP;
+    assert_ok(carm_build_add_results(&b.job, &err));
+    assert_int_equal(b.model->nroofs, 2);
+    assert_int_equal(b.model->nflop_curves, 0);
+    const struct carm_roofs *of = b.model->roofs;
+    assert_int_equal(of->nmemory, 6);
+    assert_int_equal(of->ncompute, 1);
+    assert_int_equal(of->threads, 1);
+    assert_string_equal(of->isa, "sse");
+    assert_string_equal(of->precision, "dp");
+    assert_string_equal(of->cpus, "0");
+    assert_string_equal(of->place, "core:0");
+    assert_string_equal(of->memory[0].level, "L1");
+    assert_string_equal(of->memory[1].level, "DRAM");
+    assert_near(of->dram_peak.bandwidth, 30, 0);
+    assert_string_equal(of->dram_peak.code, "A.sse.dp.2:1.u4");
+    assert_near(of->clock_hz, 1e9 + 3, 0); /* the median of 0 to 5 and 7 */
+    assert_near(of->core_to_core_seconds, 0, 0);
+    assert_near(of[1].compute[0].rate, 600, 0);
+    assert_int_equal(of[1].nmemory, 0);
+}
+
+/* Why a roof is doubtful: what its note says. */
+TEST(doubtful_results_are_marked)
+{
+    static const struct carm_mix loads = {.loads = 1};
+    static const char over[] =
+        "the time for comparing codes was over: another may be faster (give more with --budget)";
+    static const char few[] =
+        "fewer than 6 sound rounds, and mixtures have faster and slower schedules";
+    static const struct {
+        const char *rule, *note;
+        double high; /* of the interval around 100, beside 100 */
+        size_t quiet, alike;
+        enum carm_op op;
+        bool memory, unsearched, known, unsound, marked;
+        enum carm_state state;
+    } cases[] = {
+        {"", "", 101, 6, 0, CARM_FMA, false, false, false, false, false, CARM_STATE_QUIET},
+        {"slower than", "slower than", 101, 6, 0, CARM_FMA, false, false, false, false, true,
+         CARM_STATE_QUIET},
+        {"", over, 101, 6, 0, CARM_FMA, true, true, false, false, true, CARM_STATE_QUIET},
+        {"", "", 101, 6, 0, CARM_FMA, true, true, true, false, false, CARM_STATE_QUIET},
+        {"", few, 101, 5, 0, CARM_FMA_ADD, false, false, false, false, true, CARM_STATE_QUIET},
+        {"", "", 101, 5, 1, CARM_FMA_ADD, false, false, false, false, false, CARM_STATE_QUIET},
+        {"", "", 101, 5, 0, CARM_FMA_ADD, true, false, false, false, false, CARM_STATE_QUIET},
+        {"", "", 101, 5, 0, CARM_FMA, false, false, false, false, false, CARM_STATE_QUIET},
+        {"", "its rounds differ by 8%", 108, 6, 0, CARM_FMA, false, true, false, false, true,
+         CARM_STATE_QUIET},
+        {"", "threads on two core complexes", 101, 6, 0, CARM_FMA, true, false, false, false, false,
+         CARM_STATE_APART},
+        {"", "its rounds differ by 8%", 108, 6, 0, CARM_FMA, true, false, false, false, true,
+         CARM_STATE_APART},
+        {"slower than", "measured while threads shared cores: expect up to twice as much", 101, 6,
+         0, CARM_FMA, true, false, false, true, true, CARM_STATE_ONE_CORE},
+    };
+    need_a_machine();
+    open_job();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_build_roof *of =
+            add_job_roof(cases[i].memory ? 1 : -1, cases[i].memory ? &loads : NULL, 100);
+        for (size_t k = cases[i].quiet; k < of->series->n; k++) {
+            of->series->rounds[k].state = CARM_STATE_SHARED;
+        }
+        (void)snprintf(of->note, sizeof of->note, "%s", cases[i].rule);
+        of->op = cases[i].op;
+        of->alike = cases[i].alike;
+        of->unsearched = cases[i].unsearched;
+        of->series->known = cases[i].known;
+        of->pooled.ci95.hi = of->pooled.range.hi = cases[i].high;
+        of->pooled.range.lo = 100;
+        of->pooled.sound = !cases[i].unsound;
+        of->pooled.state = cases[i].state;
+    }
+    assert_ok(carm_build_add_results(&b.job, &err));
+    const struct carm_roofs *of = b.model->roofs;
+    for (size_t i = 0, m = 0, c = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *note = cases[i].memory ? of->memory[m].note : of->compute[c].note;
+        const bool marked = cases[i].memory ? of->memory[m].disturbed : of->compute[c].disturbed;
+        m += cases[i].memory;
+        c += !cases[i].memory;
+        fail_if(strcmp(note, cases[i].note) != 0 || marked != cases[i].marked, "case %zu: %s", i,
+                note);
+    }
+}
+
+/* A code of a search is kept from a gain of 0.5% on, where its figure is to be relied on, and no number of threads gained more. */
+TEST(winners_of_a_search)
+{
+    static const struct carm_mix both = {.loads = 2, .stores = 1};
+    static const struct {
+        double gain;
+        bool wins;
+    } cases[] = {{1.005, true}, {1.0049, false}, {1.02, true}, {1.01, true}};
+    struct carm_winner w;
+    need_a_machine();
+    open_job();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_build_roof *of = add_job_roof(i ? 1 : 0, &both, 100);
+        of->gain = cases[i].gain;
+        assert_true(carm_build_roof_winner(of, &w) == cases[i].wins);
+    }
+    for (int how = 0; how < 4; how++) {
+        struct carm_build_roof *of = add_job_roof(how ? 2 : -1, how ? &both : NULL, 100);
+        of->gain = 1.1;
+        of->usual = how == 1 ? of->series->code : NULL;
+        of->pooled.n = how == 2 ? 0 : 16;
+        of->pooled.sound = how != 3;
+        assert_false(carm_build_roof_winner(of, &w));
+    }
+    (void)snprintf(b.model->machine.cpu, sizeof b.model->machine.cpu, "A CPU");
+    assert_ok(carm_build_add_results(&b.job, &err));
+    assert_int_equal(b.winners.n, 2);
+    assert_string_equal(b.winners.items[0].level, "L1");
+    assert_string_equal(b.winners.items[0].machine, "Zen 4");
+    assert_string_equal(b.winners.items[1].code, "A.sse.dp.2:1.u3"); /* 1.02 of 1.02 and 1.01 */
+    assert_near(b.winners.items[1].gain, 1.02, 0);
+    assert_memory_equal(b.winners.items[1].source, "A CPU, 1 thread, 20", 19);
+    assert_int_equal(strlen(b.winners.items[1].source), 27); /* with the day */
+    carm_winners_close(&b.winners);
+}
+
+/* F(phi) is the fastest code's of the first ISA and precision: passes of its loop, twice as many each time. */
+TEST(flops_of_the_fastest_code)
+{
+    need_a_machine();
+    open_job();
+    r.build.adds = false;
+    add_job_roof(-1, NULL, 500);
+    add_job_roof(-1, NULL, 900)->precision = CARM_SP;
+    add_job_roof(-1, NULL, 700)->op = CARM_MAD;
+    b.series[2].code = &image->codes[FP];
+    add_job_roof(-1, NULL, 600);
+    add_job_roof(-1, NULL, 800)->pooled.n = 0;
+    assert_ok(carm_build_add_results(&b.job, &err));
+    assert_int_equal(b.model->nflop_curves, 1);
+    struct carm_curve *drawn = b.model->flop_curves;
+    assert_string_equal(drawn->kind, "mad");
+    assert_true(drawn->npoints > 4 && drawn->threads == 1);
+    const double flops = (double)image->codes[FP].account.flops;
+    for (size_t i = 0; i < drawn->npoints; i++) { /* points too short to time are left out */
+        const double passes = drawn->points[i].x / flops;
+        assert_near(log2(passes), round(log2(passes)), 0);
+        assert_true(i ? drawn->points[i].x > drawn->points[i - 1].x : passes >= 1);
+        assert_true(drawn->points[i].value > 0);
+    }
+    assert_near(drawn->points[drawn->npoints - 1].x / drawn->points[drawn->npoints - 2].x, 2, 0);
+}
+
 RUN_TESTS(set_up, tear_down)
