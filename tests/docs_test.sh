@@ -54,5 +54,30 @@ finds 'a copy that is not its file'
 copy
 yes 'A line.' | head -n 151 >>"$tmp/copy/docs/why.md"
 finds 'a page that is too long'
+# compiles NAME COMPILER ARGUMENTS...: an example, as written and changed, in its own language
+compiles() {
+    name=$1
+    shift
+    if command -v "$1" >/dev/null; then
+        "$@" -fsyntax-only -Wall -Wextra -Werror >"$tmp/out" 2>"$tmp/err"
+        ok "$name compiles"
+    else
+        skip "$name compiles" "no $1"
+    fi
+}
+examples=$top/docs/examples
+compiles heat.c "${CC:-cc}" "$examples/heat.c"
+compiles join.c "${CC:-cc}" "$examples/join.c"
+compiles '... partitioned' "${CC:-cc}" -DPARTITIONED "$examples/join.c"
+compiles triangle.c "${CC:-cc}" -fopenmp "$examples/triangle.c"
+compiles channel.F90 gfortran "$examples/channel.F90"
+compiles '... swapped' gfortran -DSWAPPED "$examples/channel.F90"
+if [ -d /usr/include/eigen3 ]; then
+    compiles product.cpp g++ -isystem /usr/include/eigen3 "$examples/product.cpp"
+else
+    skip 'product.cpp compiles' 'no Eigen'
+fi
+python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$examples/fields.py" >"$tmp/out" 2>"$tmp/err"
+ok 'fields.py is Python'
 echo "1..$n"
 exit $failed

@@ -200,17 +200,21 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     }
 }
 
-/* One line about threads that have more work in a part than others. */
-static void show_unequal(const struct carm_profile_row *row, const struct carm_verdict *v)
+/* A line for each further advice with a gain of its own. */
+static void show_further(const struct carm_profile_row *row, const struct carm_verdict *v)
 {
     char gain[32];
-    for (size_t i = 0; i < v->nadvice && v->limit != CARM_LIMIT_WAITING; i++) {
-        if (v->advice[i].removes == CARM_LIMIT_WAITING) {
+    for (size_t i = 0; i < v->nadvice; i++) {
+        const struct carm_verdict_advice *a = &v->advice[i];
+        const bool unequal = a->removes == CARM_LIMIT_WAITING && v->limit != CARM_LIMIT_WAITING;
+        if (unequal) {
             carm_say_line("",
                           "its %d threads have unequal work there: share it out more evenly "
                           "(another schedule, smaller pieces), %s for this part",
-                          row->threads,
-                          carm_verdict_gain_text(gain, sizeof gain, &v->advice[i].gain));
+                          row->threads, carm_verdict_gain_text(gain, sizeof gain, &a->gain));
+        } else if (i > 0 && a->gain.low > 0.0 && a->gain.high > 1.05) {
+            carm_say_line("", "or %s, %s for this part", carm_advice_words(a->code),
+                          carm_verdict_gain_text(gain, sizeof gain, &a->gain));
         }
     }
 }
@@ -275,7 +279,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         if (!answered) {
             spread = row->share < most;
             show_answer(run, profile->rows, row, &verdicts[i]);
-            show_unequal(row, v);
+            show_further(row, v);
             snprintf(text, sizeof text, "%6s  %-*s %8s  %-8s", "time", width, "limited by",
                      "explains", "gain");
             carm_run_say_row(text, "where");

@@ -38,7 +38,8 @@
     ROW(PARTITION, "partition",                                                                   \
         "partition the data, so that accesses near in time are near in memory: the core has all " \
         "misses in flight that it can have")                                                      \
-    ROW(HUGE_PAGES, "huge-pages", "huge pages need fewer translations")                           \
+    ROW(HUGE_PAGES, "huge-pages",                                                                 \
+        "huge pages (GLIBC_TUNABLES=glibc.malloc.hugetlb=1, or madvise)")                         \
     ROW(PAD, "pad", "make rows a line longer, so that their lines are of different sets")         \
     ROW(SHIFT, "shift",                                                                           \
         "move one of the arrays by 2 KiB, so that no store is a multiple of 4 KiB before a load") \
