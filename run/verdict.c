@@ -131,6 +131,7 @@ static void add_astray(struct carm_bounds_input *in, const struct carm_astray *a
     const double cycles = in->mispredicted * in->resolve_cycles + a->cycles / iterations;
     in->mispredicted += a->branches / iterations;
     in->astray += a->indirect / iterations;
+    in->elsewhere += a->elsewhere / iterations;
     in->resolve_cycles = in->mispredicted > 0.0 ? cycles / in->mispredicted : 0.0;
 }
 
@@ -393,6 +394,26 @@ static bool stays(const struct carm_flow_op *insn, const struct carm_graph_acces
     return insn->stores && a->pattern == CARM_PATTERN_STRIDE && a->stride == 0 && !stack;
 }
 
+/* The written share of the lines across each border: all lines but those that came for a miss. Where prefetchers are
+ * simulated, lines come without a miss, too, and the instructions' bytes tell the share; likewise behind an exclusive
+ * level, to which clean lines go as well.
+ * came, stored  bytes that instructions load or overwrite, and bytes that they store */
+static void find_written(const struct carm_run_simulation *about,
+                         const struct carm_run_figures *figures, double came, double stored,
+                         struct carm_bounds_input *in)
+{
+    static const double most = 0.5; /* each line that comes goes back */
+    const size_t last = about->config.nlevels - 1;
+    double written = came > 0.0 ? stored / (came + stored) : 0.0;
+    for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
+        const struct carm_level_estimate *l = &figures->levels[k];
+        const bool told = !about->config.next_line && !about->config.streams && l->bytes > 0.0 &&
+                          !(in->victims && k + 1 == last);
+        written = told ? fmin(most, fmax(0.0, 1.0 - LINE * l->misses / l->bytes)) : written;
+        in->written[k == last ? CARM_FROM_DRAM : k] = written;
+    }
+}
+
 /* seconds  of an iteration */
 static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
                       double seconds, struct carm_graph *graph,
@@ -568,9 +589,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->bytes[k] -= fmin(in->bytes[k], LINE * unloaded[from]);
         }
     }
-    /* lines come for loads and stores, and stored lines go back */
-    const double lines = loaded + stored - updated;
-    in->written = lines > 0.0 ? stored / (lines + stored) : 0.0;
+    find_written(carm_run_levels_about(levels), figures, loaded + stored - updated, stored, in);
     if (any && (code->inner || code->ngaps)) {
         struct carm_graph_latencies latencies;
         struct carm_graph missing;

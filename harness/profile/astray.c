@@ -94,24 +94,54 @@ void carm_astray_exits(const struct carm_flow_code *inside, const struct carm_gr
     }
 }
 
+static double strays_of(const struct carm_flow_code *code)
+{
+    double strays = 0.0;
+    for (size_t i = 0; i < code->npieces; i++) {
+        strays += code->pieces[i].strays * code->pieces[i].executions;
+    }
+    return strays;
+}
+
+/* The call by which a module's functions are called by address, and its code.
+ * returns NULL: none is known */
+static const struct carm_code_piece *find_caller(uint32_t module,
+                                                 const struct carm_flow_code *codes, size_t n,
+                                                 const struct carm_flow_code **caller)
+{
+    const struct carm_code_piece *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < codes[i].npieces; k++) {
+            const struct carm_code_piece *p = &codes[i].pieces[k];
+            if (codes[i].module == module && p->calls &&
+                p->executions > (found ? found->executions : 0.0)) {
+                found = p;
+                *caller = &codes[i];
+            }
+        }
+    }
+    return found;
+}
+
 void carm_astray_calls(const struct carm_flow_code *code, const struct carm_flow_code *codes,
                        size_t n, const struct carm_graph_latencies *latencies,
                        struct carm_astray *out)
 {
-    double strays = 0.0, most = 0.0, cycles = latencies->load + 1.0; /* a load has the target */
-    for (size_t i = 0; i < code->npieces; i++) {
-        strays += code->pieces[i].strays * code->pieces[i].executions;
+    const double own = strays_of(code);
+    const struct carm_flow_code *caller = NULL;
+    const struct carm_code_piece *call = find_caller(code->module, codes, n, &caller);
+    const bool calls = caller && caller->pieces == code->pieces; /* code may be a copy */
+    double called = 0.0;
+    for (size_t i = 0; i < n && calls; i++) {
+        const bool other = codes[i].module == code->module && &codes[i] != caller;
+        called += other ? strays_of(&codes[i]) : 0.0;
     }
-    for (size_t i = 0; i < n && strays > 0.0; i++) {
-        for (size_t k = 0; k < codes[i].npieces; k++) {
-            const struct carm_code_piece *p = &codes[i].pieces[k];
-            if (codes[i].module == code->module && p->calls && p->executions > most) {
-                most = p->executions;
-                cycles = decided_in(&codes[i], p, latencies);
-            }
-        }
+    out->branches += own + called;
+    out->indirect += own + called;
+    out->elsewhere += called;
+    if (calls) {
+        out->cycles += (own + called) * decided_in(code, call, latencies);
+    } else if (!caller) { /* a load has the target */
+        out->cycles += own * (latencies->load + 1.0);
     }
-    out->branches += strays;
-    out->indirect += strays;
-    out->cycles += strays * cycles;
 }

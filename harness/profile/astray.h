@@ -9,7 +9,9 @@
 /* Of all executions of the code; functions add to it. */
 struct carm_astray {
     double branches; /* mispredictions, ... */
-    double indirect; /* ... of them those of indirect jumps and calls */
+    double indirect; /* ... of them those of indirect jumps and calls ... */
+    double
+        elsewhere; /* ... of these, calls of functions whose time the fetch of the right instructions is */
     double
         cycles; /* from the fetch of the condition or target until it is known, of all mispredictions */
 };
@@ -25,9 +27,11 @@ void carm_astray_code(const struct carm_flow_code *code, const struct carm_graph
 void carm_astray_exits(const struct carm_flow_code *inside, const struct carm_graph *graph,
                        const struct carm_graph_latencies *latencies, struct carm_astray *out);
 
-/* Indirect calls of functions that begin in the code: the time of a misprediction is that of the function's begin, which
- * is the next instruction to leave the core.
- * codes  [n] of which one may have the call */
+/* Mispredicted indirect calls. Until the target is known the call is the oldest instruction in the core, so that this time
+ * is the caller's. The fetch of the right instructions is the time of the function's begin, which is the next to leave
+ * the core. A function's caller is the code with the most executions of an indirect call.
+ * code   may call functions, may be such a function, or both
+ * codes  [n] all of the program */
 void carm_astray_calls(const struct carm_flow_code *code, const struct carm_flow_code *codes,
                        size_t n, const struct carm_graph_latencies *latencies,
                        struct carm_astray *out);

@@ -485,15 +485,17 @@ static const char *const place_names[] = {"L2", "L3", "DRAM"};
 
 /* The bandwidth of a level by the requested roofs, else by the widest ISA's roofs with the same
  * threads that have the level. */
-static double bandwidth(const struct carm_bounds_input *in, const char *level)
+static double bandwidth(const struct carm_bounds_input *in, int place)
 {
-    const bool victims = in->victims && strcmp(level, place_names[CARM_FROM_L3]) == 0;
-    const double own = in->roofs ? bandwidth_of(in->roofs, level, victims, in->written) : 0.0;
+    const char *level = place_names[place];
+    const double written = in->written[place];
+    const bool victims = in->victims && place == CARM_FROM_L3;
+    const double own = in->roofs ? bandwidth_of(in->roofs, level, victims, written) : 0.0;
     const struct carm_model *model = in->rates.model;
     double best = own;
     for (size_t i = 0; model && in->roofs && i < model->nroofs; i++) {
         if (model->roofs[i].threads == in->roofs->threads) {
-            best = fmax(best, bandwidth_of(&model->roofs[i], level, victims, in->written));
+            best = fmax(best, bandwidth_of(&model->roofs[i], level, victims, written));
         }
     }
     return best;
@@ -503,13 +505,13 @@ static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds 
 {
     static const enum carm_limit limits[] = {CARM_LIMIT_L2, CARM_LIMIT_L3, CARM_LIMIT_DRAM};
     for (int k = 0; k < CARM_FROM_PLACES; k++) {
-        const double rate = bandwidth(in, place_names[k]);
+        const double rate = bandwidth(in, k);
         /* the roof is of all threads together, and each thread runs an iteration at a time */
         const double threads = in->roofs ? in->roofs->threads : 1;
         carm_bounds_add(
             out, limits[k], rate > 0.0 ? in->bytes[k] * threads / rate : 0.0, false,
             "%.4g bytes, simulated, at %.4g GB/s of %s for a mix with %.0f%% written: measured",
-            in->bytes[k], 1e-9 * rate / threads, place_names[k], 100.0 * in->written);
+            in->bytes[k], 1e-9 * rate / threads, place_names[k], 100.0 * in->written[k]);
     }
 }
 
@@ -543,14 +545,15 @@ static double small_stream(const struct carm_model *model, double written)
  * with larger pages refutes these bounds by its time. */
 static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
-    const double stream = small_stream(in->rates.model, in->written);
+    const double written = in->written[CARM_FROM_DRAM],
+                 stream = small_stream(in->rates.model, written);
     const bool one = !in->roofs || in->roofs->threads == 1; /* the measured rate is of one core */
     struct carm_lower_bound *b = NULL;
     if (stream > 0.0 && one) {
         b = carm_bounds_add(out, CARM_LIMIT_DRAM, in->bytes[CARM_FROM_DRAM] / 64.0 / stream, false,
                             "%.4g bytes, simulated, at %.4g GB/s of DRAM with pages of 4 KiB for a "
                             "mix with %.0f%% written: measured",
-                            in->bytes[CARM_FROM_DRAM], 64e-9 * stream, 100.0 * in->written);
+                            in->bytes[CARM_FROM_DRAM], 64e-9 * stream, 100.0 * written);
     }
     if (b) {
         b->small_pages = true;
@@ -825,10 +828,11 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     /* the instructions that decide the next branch are fetched again, too, and start only then */
     const double jump =
         carm_rates_latency(&in->rates, CARM_CORE_INDIRECT_MISPREDICTED, "", "", NULL);
-    const double astray =
-        in->mispredicted > 0.0 && jump > 0.0 ? in->astray / in->mispredicted : 0.0;
-    const double each =
-        miss > 0.0 ? (1.0 - astray) * miss + astray * jump + in->resolve_cycles : 0.0;
+    const double jumps = (in->astray - in->elsewhere) * (jump > 0.0 ? jump : miss);
+    const double fetches = (in->mispredicted - in->astray) * miss + jumps;
+    const double each = miss > 0.0 && in->mispredicted > 0.0
+                            ? fetches / in->mispredicted + in->resolve_cycles
+                            : 0.0;
     struct carm_lower_bound *branches = carm_bounds_add(
         out, CARM_LIMIT_BRANCHES, (in->mispredicted * each + in->resolve_missing) / clock, true,
         "%.3g mispredictions if outcomes are independent, %.3g cycles each (%.3g until the "
@@ -836,7 +840,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
         in->mispredicted, each, in->resolve_cycles,
         in->mispredicted > 0.0 ? in->resolve_missing / in->mispredicted : 0.0, origin_of(measured));
     if (branches) {
-        branches->indirect = astray > 0.5; /* more than half */
+        branches->indirect = jump > 0.0 && in->astray > 0.5 * in->mispredicted; /* more than half */
     }
     /* loads beyond a wrong prediction often bring lines that the right way needs, too */
     if (branches && in->resolve_missing > in->mispredicted * each) {

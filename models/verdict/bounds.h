@@ -144,7 +144,8 @@ struct carm_bounds_input {
     double locked;                  /* instructions with a lock */
     double straddles;               /* loads that wait for a store to be written */
     double bytes[CARM_FROM_PLACES]; /* simulated: across the border to that place */
-    double written;                 /* share of the lines that is written back, 0 .. 0.5 */
+    double written
+        [CARM_FROM_PLACES]; /* share of the lines across that border that is written back, 0 .. 0.5 */
     bool
         victims; /* L3 takes the lines that leave L2, clean ones as well: they are among the bytes */
     double scattered[CARM_FROM_PLACES];   /* lines at addresses that no prefetcher foresees ... */
@@ -166,7 +167,9 @@ struct carm_bounds_input {
     double resolve_missing; /* cycles by misses of the conditions of an iteration's mispredicted
                              * branches: the next instructions wait for them */
     double mispredicted;    /* branches that may be, by how often they jump; an estimate */
-    double astray;          /* of these indirect jumps */
+    double astray;          /* of these indirect jumps ... */
+    double
+        elsewhere; /* ... of them calls of functions whose time the fetch of the right instructions is */
 };
 
 /* How many times as many elements the widest vectors of the model have as the code's floating-point operations, >= 1;

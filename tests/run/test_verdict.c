@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dependence graphs and verdicts of loops that are written down as machine code: counts, chains and patterns are
  * exact, the time and the rates are given. */
+#include "harness/profile/astray.h"
 #include "models/latency.h"
 #include "models/place/points.h"
 #include "run/parts.h"
@@ -340,6 +341,39 @@ TEST(resolves)
     assert_true(carm_code_is_target(&code, 2));
 }
 
+/* The time of a mispredicted call is the caller's until the target is known, and the functions' from then on. */
+TEST(calls_go_astray)
+{
+    /* movzx eax, byte [rdi]; call [rsi+rax*8]: 4 + 4 cycles */
+    static const uint8_t call[] = {0x0f, 0xb6, 0x07, 0xff, 0x14, 0xc6};
+    const struct carm_graph_latencies latencies = {.load = 4.0, .load_vector = 7.0};
+    JUDGE(call, 20.0);
+    struct carm_code_piece calling = j.code.pieces[0],
+                           often = {.at = 0x2000, .executions = 600.0, .strays = 0.5},
+                           rare = {.at = 0x3000, .executions = 400.0, .strays = 0.75},
+                           strange = {.at = 0x10, .executions = 100.0, .strays = 1.0};
+    calling.calls = true;
+    struct carm_flow_code codes[] = {j.code, j.code, j.code, j.code};
+    struct carm_code_piece *const pieces[] = {&calling, &often, &rare, &strange};
+    for (size_t i = 0; i < 4; i++) {
+        codes[i].pieces = pieces[i];
+        codes[i].npieces = 1;
+    }
+    codes[3].module = 1; /* which has no call */
+    const struct carm_flow_code copy = codes[0];
+    const struct carm_flow_code *const asked[] = {&copy, &codes[1], &codes[3]};
+    static const struct carm_astray told[] = {
+        {600.0, 600.0, 600.0, 600.0 * 8.0}, {300.0, 300.0, 0.0, 0.0}, {100.0, 100.0, 0.0, 500.0}};
+    for (size_t i = 0; i < 3; i++) {
+        struct carm_astray out = {.branches = 0.0};
+        carm_astray_calls(asked[i], codes, 4, &latencies, &out);
+        assert_near(out.branches, told[i].branches, 1e-9);
+        assert_near(out.indirect, told[i].indirect, 1e-9);
+        assert_near(out.elsewhere, told[i].elsewhere, 1e-9);
+        assert_near(out.cycles, told[i].cycles, 1e-9);
+    }
+}
+
 /* Estimates come after bounds, and two bounds that are alike are both named. */
 TEST(order)
 {
@@ -619,7 +653,7 @@ TEST(small_pages)
                                    .clock_hz = clock_hz,
                                    .bytes = {[CARM_FROM_DRAM] = 64.0},
                                    .scattered = {[CARM_FROM_DRAM] = 2.0},
-                                   .written = 0.25};
+                                   .written[CARM_FROM_DRAM] = 0.25};
     const struct carm_verdict_code code = {.scalar = true, .independent = 10e-9};
     struct carm_bounds bounds;
     struct carm_verdict v;
@@ -643,14 +677,14 @@ TEST(small_pages)
     assert_int_equal(v.advice[0].code, CARM_ADVICE_PARTITION);
     /* a fill writes half of its lines: its rate is not the mix's */
     in.scattered[CARM_FROM_DRAM] = 0.0;
-    in.written = 0.5;
+    in.written[CARM_FROM_DRAM] = 0.5;
     carm_bounds_find(&in, &bounds);
     assert_null(bound_of(&bounds, CARM_LIMIT_DRAM, "4 KiB"));
     flights[3] = (struct carm_in_flight){
         .level = "DRAM", .code = CARM_STREAM_STORES, .page_bytes = 4096, .rate = 8e8};
     carm_bounds_find(&in, &bounds);
     assert_near(bound_of(&bounds, CARM_LIMIT_DRAM, "4 KiB")->seconds, 1.25e-9, 1e-15);
-    in.written = 0.375;
+    in.written[CARM_FROM_DRAM] = 0.375;
     carm_bounds_find(&in, &bounds);
     assert_near(bound_of(&bounds, CARM_LIMIT_DRAM, "4 KiB")->seconds, 0.5 * (1.25e-9 + 2e-9),
                 1e-15);
