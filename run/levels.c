@@ -43,7 +43,7 @@ struct instruction {
     uint32_t votes, followed; /* ... by a vote (Boyer, Moore 1991), and how many follow it */
     uint32_t translated;      /* accesses that the simulated TLB had; of a sample, to its pages */
     uint32_t walks;           /* of these, accesses that need a walk */
-    double far;               /* how far they are from the last page: struct carm_run_places */
+    double far, wide;         /* how far they are from the last page: struct carm_run_places */
     uint64_t walked;          /* page of the latest walk */
     uint8_t
         pages[CARM_RUN_PAGES_KEPT]; /* a sketch of its pages: carm_run_levels_lines counts them */
@@ -194,7 +194,8 @@ static void note_walk(struct carm_run_levels *l, struct instruction *i, uint32_t
         const uint64_t between = page > i->walked ? page - i->walked : i->walked - page;
         const double apart = l->paged * (double)between;
         i->walks++;
-        i->far += fmin(1.0, fmax(0.0, apart - 1.0) / (CARM_WALK_FAR - 1.0));
+        i->far += carm_run_between(apart, 1.0, CARM_WALK_FAR);
+        i->wide += carm_run_between(apart, CARM_WALK_FAR, CARM_WALK_WIDE);
         i->walked = page;
     }
 }
@@ -733,7 +734,8 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     static const double most = 0.5; /* of the steps: no other number has more */
     double moved = 0.0, apart = 0.0;
     double executed = 0.0; /* accesses of a sampled program */
-    double seen = 0.0, splits = 0.0, translated = 0.0, walks = 0.0, far = 0.0, followed = 0.0;
+    double seen = 0.0, splits = 0.0, translated = 0.0, walks = 0.0, followed = 0.0;
+    double far = 0.0, wide = 0.0;
     memset(lines, 0, CARM_HIERARCHY_LEVELS_MAX * sizeof *lines);
     uint8_t pages[CARM_RUN_PAGES_KEPT] = {0};
     memset(places, 0, sizeof *places);
@@ -764,6 +766,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
         moved += by->moved;
         apart += by->apart;
         far += by->far;
+        wide += by->wide;
         places->step = by->followed > followed ? by->step : places->step;
         followed = by->followed > followed ? by->followed : followed;
         for (size_t r = 0; r < CARM_RUN_PAGES_KEPT; r++) {
@@ -790,6 +793,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     const double accesses = executed > 0.0 ? l->paged * executed : translated;
     places->walks = accesses > 0.0 ? fmin(1.0, walks / accesses) : 0.0;
     places->far = walks > 0.0 ? far / walks : 0.0;
+    places->wide = walks > 0.0 ? wide / walks : 0.0;
     places->step = followed > most * moved ? places->step : 0;
     places->apart = moved > 0.0 ? apart / moved : 0.0;
     /* an access to two lines is in a sample of lines twice as often */

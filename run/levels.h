@@ -94,9 +94,17 @@ struct carm_run_places {
     int64_t step;      /* bytes of most steps; 0 = they differ, or a sample was simulated */
     double translated; /* accesses for which a TLB was simulated */
     double walks;      /* share of these that needs a walk through tables of pages of 4 KiB */
-    /* how far a walk is from the last one's page: 0 = the next page, 1 = CARM_WALK_FAR or more */
+    /* how far a walk is from the last one's page: 0 = the next page, 1 = CARM_WALK_FAR or more ... */
     double far;
+    double wide; /* ... likewise, from CARM_WALK_FAR to CARM_WALK_WIDE */
 };
+
+/* Where a number of pages is between two numbers: 0 .. 1 */
+static inline double carm_run_between(double pages, double from, double to)
+{
+    const double at = (pages - from) / (to - from);
+    return at < 0.0 ? 0.0 : at > 1.0 ? 1.0 : at;
+}
 
 /* Lines that one instruction's loads and stores brought into L1 from each level behind L1.
  * module, at  of the instruction, in the blocks of the run

@@ -285,20 +285,22 @@ static void add_walks(struct carm_bounds_input *in, const struct carm_flow_op *i
                       bool sampled, double swept, double iterations)
 {
     const double each = insn->flags & CARM_OPCODE_GATHER ? elements_of(insn) : 1.0;
-    double share = places->walks, far = places->far;
+    double share = places->walks, far = places->far, wide = places->wide;
     if (sampled && in->rates.model) {
         const double tlb = carm_latency_tlb_pages(in->rates.model);
         share = tlb > 0.0 && swept > tlb ? 1.0 : 0.0;
-        far = 0.0; /* a number in a register may be of the next page */
+        far = wide = 0.0; /* a number in a register may be of the next page */
     }
     if (a->pattern == CARM_PATTERN_STRIDE) { /* the sampled pages of a stride are unevenly apart */
         const double pages = (double)llabs(a->stride) / PAGE;
-        far = fmin(1.0, fmax(0.0, pages - 1.0) / (CARM_WALK_FAR - 1.0));
+        far = carm_run_between(pages, 1.0, CARM_WALK_FAR);
+        wide = carm_run_between(pages, CARM_WALK_FAR, CARM_WALK_WIDE);
     }
     const double walks = share * each * insn->executions / iterations;
     double *to = insn->stores ? in->walk_stores : in->walk_loads;
     if (!insn->prefetches) {
-        to[CARM_WALKS_FAR] += far * walks;
+        to[CARM_WALKS_WIDE] += wide * walks;
+        to[CARM_WALKS_FAR] += (far - wide) * walks;
         to[CARM_WALKS_NEAR] += (1.0 - far) * walks;
     }
 }
@@ -397,20 +399,29 @@ static bool stays(const struct carm_flow_op *insn, const struct carm_graph_acces
 /* The written share of the lines across each border: all lines but those that came for a miss. Where prefetchers are
  * simulated, lines come without a miss, too, and the instructions' bytes tell the share; likewise behind an exclusive
  * level, to which clean lines go as well.
+ * n         iterations
+ * unloaded  [CARM_FROM_PLACES] lines of an iteration that were simulated as loaded and are overwritten without
  * came, stored  bytes that instructions load or overwrite, and bytes that they store */
 static void find_written(const struct carm_run_simulation *about,
-                         const struct carm_run_figures *figures, double came, double stored,
-                         struct carm_bounds_input *in)
+                         const struct carm_run_figures *figures, double n, const double *unloaded,
+                         double came, double stored, struct carm_bounds_input *in)
 {
     static const double most = 0.5; /* each line that comes goes back */
     const size_t last = about->config.nlevels - 1;
+    const bool foreseen = about->config.next_line || about->config.streams;
     double written = came > 0.0 ? stored / (came + stored) : 0.0;
     for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
         const struct carm_level_estimate *l = &figures->levels[k];
-        const bool told = !about->config.next_line && !about->config.streams && l->bytes > 0.0 &&
-                          !(in->victims && k + 1 == last);
-        written = told ? fmin(most, fmax(0.0, 1.0 - LINE * l->misses / l->bytes)) : written;
-        in->written[k == last ? CARM_FROM_DRAM : k] = written;
+        const size_t place = k == last ? CARM_FROM_DRAM : k;
+        const bool told = !foreseen && !(in->victims && k + 1 == last);
+        double moved = l->bytes / n;
+        for (size_t from = place; from < CARM_FROM_PLACES; from++) {
+            moved -= LINE * unloaded[from];
+        }
+        if (told && moved > 0.0) {
+            written = fmin(most, fmax(0.0, (l->bytes - LINE * l->misses) / n / moved));
+        }
+        in->written[place] = written;
     }
 }
 
@@ -552,15 +563,15 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         v->scattered = v->scattered || jumps;
         v->leaps = v->leaps || (jumps && a->pattern == CARM_PATTERN_REGULAR);
     }
+    in->pages = carm_run_levels_pages(levels, swept_over);
     if (in->roofs &&
         !v->scattered) { /* simulated caches keep nothing of a sweep over a little more than they hold */
-        in->bytes[CARM_FROM_DRAM] *= carm_caches_from_memory(
-            in->rates.model, in->roofs->threads, PAGE * carm_run_levels_pages(levels, swept_over));
+        in->bytes[CARM_FROM_DRAM] *=
+            carm_caches_from_memory(in->rates.model, in->roofs->threads, PAGE * in->pages);
     }
     find_aliased(code, sets, in->aliased);
     free(sets);
-    in->lost = carm_run_lost(run, in, carm_run_levels_about(levels), seconds,
-                             PAGE * carm_run_levels_pages(levels, swept_over));
+    in->lost = carm_run_lost(run, in, carm_run_levels_about(levels), seconds, PAGE * in->pages);
     in->stays = in->lost > 0.0 ? carm_stay_half(run->stay) : 0.0;
     for (size_t i = 0; i < code->nops && in->lost > 0.0; i++) {
         border[i] =
@@ -589,7 +600,8 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             in->bytes[k] -= fmin(in->bytes[k], LINE * unloaded[from]);
         }
     }
-    find_written(carm_run_levels_about(levels), figures, loaded + stored - updated, stored, in);
+    find_written(carm_run_levels_about(levels), figures, n, unloaded, loaded + stored - updated,
+                 stored, in);
     if (any && (code->inner || code->ngaps)) {
         struct carm_graph_latencies latencies;
         struct carm_graph missing;

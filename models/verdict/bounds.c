@@ -658,21 +658,45 @@ static void bound_scattered(const struct carm_bounds_input *in, struct carm_boun
     }
 }
 
+/* Seconds of one walk; 0 = not measured. The tables of more pages lie farther away: between the sets that two rates were
+ * measured with, seconds rise with the logarithm of the pages. */
+static double walk_of(const struct carm_bounds_input *in, enum carm_bounds_walk by, bool stores,
+                      uint64_t page_bytes)
+{
+    static const char *const codes[CARM_BOUNDS_WALKS][2] = {
+        {CARM_WALK_NEAR_LOADS, CARM_WALK_NEAR_STORES},
+        {CARM_WALK_FAR_LOADS, CARM_WALK_FAR_STORES},
+        {CARM_WALK_WIDE_LOADS, CARM_WALK_WIDE_STORES}};
+    const struct carm_in_flight *f =
+        carm_in_flight_of(in->rates.model, CARM_WALK, codes[by][stores], page_bytes);
+    const double own = f && f->rate > 0.0 ? 1.0 / f->rate : 0.0;
+    if (by != CARM_WALKS_WIDE) {
+        return own;
+    }
+    const double far = walk_of(in, CARM_WALKS_FAR, stores, page_bytes);
+    const struct carm_in_flight *of_far =
+        carm_in_flight_of(in->rates.model, CARM_WALK, codes[CARM_WALKS_FAR][stores], page_bytes);
+    if (!(own > far) || !(far > 0.0) || of_far->working_set_bytes >= f->working_set_bytes) {
+        return far;
+    }
+    const double first = log((double)of_far->working_set_bytes);
+    const double at = log(fmax(1.0, in->pages * SMALL_PAGE)) - first;
+    const double t = at / (log((double)f->working_set_bytes) - first);
+    return far + fmin(1.0, fmax(0.0, t)) * (own - far);
+}
+
 /* Seconds of an iteration's walks. returns 0: rates for such pages were not measured */
 static double walk_seconds(const struct carm_bounds_input *in, uint64_t page_bytes)
 {
-    static const char *const codes[CARM_BOUNDS_WALKS][2] = {
-        {CARM_WALK_NEAR_LOADS, CARM_WALK_NEAR_STORES}, {CARM_WALK_FAR_LOADS, CARM_WALK_FAR_STORES}};
     double seconds = 0.0;
     for (int k = 0; k < CARM_BOUNDS_WALKS && in->rates.model; k++) {
         const double counts[2] = {in->walk_loads[k], in->walk_stores[k]};
         for (int s = 0; s < 2; s++) {
-            const struct carm_in_flight *f =
-                carm_in_flight_of(in->rates.model, CARM_WALK, codes[k][s], page_bytes);
-            if (counts[s] > 0.0 && !f) {
+            const double each = counts[s] > 0.0 ? walk_of(in, k, s == 1, page_bytes) : 0.0;
+            if (counts[s] > 0.0 && !(each > 0.0)) {
                 return 0.0;
             }
-            seconds += counts[s] > 0.0 ? counts[s] / f->rate : 0.0;
+            seconds += counts[s] * each;
         }
     }
     return seconds;
@@ -681,8 +705,11 @@ static double walk_seconds(const struct carm_bounds_input *in, uint64_t page_byt
 static void bound_walks(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     enum { HUGE_PAGE = 2 << 20 };
-    const double loads = in->walk_loads[CARM_WALKS_NEAR] + in->walk_loads[CARM_WALKS_FAR];
-    const double stores = in->walk_stores[CARM_WALKS_NEAR] + in->walk_stores[CARM_WALKS_FAR];
+    double loads = 0.0, stores = 0.0;
+    for (int k = 0; k < CARM_BOUNDS_WALKS; k++) {
+        loads += in->walk_loads[k];
+        stores += in->walk_stores[k];
+    }
     struct carm_lower_bound *b = carm_bounds_add(
         out, CARM_LIMIT_TLB, walk_seconds(in, SMALL_PAGE), false,
         "%.3g loads and %.3g stores to pages of 4 KiB that no TLB holds, simulated, at the rates "

@@ -107,8 +107,9 @@ struct carm_bounds_unit {
 /* Lines that come into L1 with each iteration, by the place that they come from. */
 enum carm_bounds_place { CARM_FROM_L2, CARM_FROM_L3, CARM_FROM_DRAM, CARM_FROM_PLACES };
 
-/* Accesses whose page is in no TLB: near the page of the walk before, or CARM_WALK_FAR pages from there. */
-enum carm_bounds_walk { CARM_WALKS_NEAR, CARM_WALKS_FAR, CARM_BOUNDS_WALKS };
+/* Accesses whose page is in no TLB: near the page of the walk before, or CARM_WALK_FAR or CARM_WALK_WIDE pages from
+ * there. */
+enum carm_bounds_walk { CARM_WALKS_NEAR, CARM_WALKS_FAR, CARM_WALKS_WIDE, CARM_BOUNDS_WALKS };
 
 /* One iteration of one thread. A member that is 0 gives no bound. */
 struct carm_bounds_input {
@@ -160,6 +161,7 @@ struct carm_bounds_input {
     double updated;                   /* share of these lines that is stored to as well */
     bool huge; /* its data is in huge pages: bounds of pages of 4 KiB are none of its own */
     double walk_loads[CARM_BOUNDS_WALKS], walk_stores[CARM_BOUNDS_WALKS]; /* with 4 KiB pages */
+    double pages;                       /* of 4 KiB, that the loop goes over; 0 = not known */
     double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
     double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds
                                          * from core to core */

@@ -230,15 +230,20 @@ TEST_BETWEEN(walks_of_an_instruction, set_up, tear_down)
     for (uint64_t k = 0; k < 80; k++) {
         load(16, BASE + (4 << 20) + PAGE * (k % 8));
     }
+    for (uint64_t k = 0; k < 80; k++) {
+        load(24, BASE + (8 << 20) + 10 * PAGE * k);
+    }
     end(64);
     double lines[CARM_HIERARCHY_LEVELS_MAX];
-    const double walks[] = {1.0, 1.0, 0.1}, far[] = {2.0 / 256, (1.0 + 79 * 2.0 / 3) / 80, 1.0 / 8};
-    const double loads[] = {256, 80, 80};
-    for (unsigned k = 0; k < 3; k++) {
+    const double walks[] = {1.0, 1.0, 0.1, 1.0}, loads[] = {256, 80, 80, 80};
+    const double far[] = {2.0 / 256, (1.0 + 79 * 2.0 / 3) / 80, 1.0 / 8, 1.0};
+    const double wide[] = {2.0 / 256, 1.0 / 80, 1.0 / 8, (1.0 + 79 * 0.5) / 80};
+    for (unsigned k = 0; k < 4; k++) {
         assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 8 * k, lines, &p));
         assert_near(p.translated, loads[k], 0.0);
         assert_near(p.walks, walks[k], 1e-9);
         assert_near(p.far, far[k], 1e-9);
+        assert_near(p.wide, wide[k], 1e-9);
     }
 }
 
@@ -550,7 +555,7 @@ static const struct loop loops[] = {
      * as they are of one set; two loads behind the store, 3 cycles each */
     {"48 01 07 48 8b 87 00 10 00 00 48 8b 47 08 48 81 c7 00 20 00 00 48 39 d7 75 e6", two_columns,
      52,
-     "latency 50, latency 30, latency 30, dram 18, l2 4.5, forwarding 1.4992, l1 0.5, issue 0.375, loads 0.375, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
+     "latency 50, latency 30, latency 30, dram 20, l2 5, forwarding 1.4992, l1 0.5, issue 0.375, loads 0.375, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
      "store at 0 1, load at 3 1, load at 10 0",
      "0.1875, 8192, 8192, scattered; by latency, unit-stride, pad"},
     /* mov [rdi], rax; mov rax, [rdi + 65536]: three lines for two of bytes, a third of them written, at 9.6 GB/s */
@@ -577,12 +582,12 @@ static const struct loop loops[] = {
      "load at 0 1", "0.125, 4096, 4096, scattered; by latency, unit-stride, pad"},
     /* mov rax, [rdi]; add [rsi + 8 * rax], rbx: lines as above take twice as long, and are written */
     {"48 8b 07 48 01 1c c6 48 83 c7 08 48 39 d7 75 f0", update, 11.5,
-     "latency 11.216, latency 11.216, dram 7.66, l2 3.5417, l1 0.375, issue 0.3125, loads 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
+     "latency 11.216, latency 11.216, dram 8.692, l2 4.125, l1 0.375, issue 0.3125, loads 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.1875",
      "store at 3 1, load at 0 0.125",
      "0.2222, 2368, 0, scattered; by latency, unit-stride, huge-pages"},
     /* mov rax, [rdi]; mov [rsi + 8 * rax], rbx: stores of the same lines, 40 and 4 ns each */
     {"48 8b 07 48 89 1c c6 48 83 c7 08 48 39 d7 75 f0", scatter, 23,
-     "latency 22.432, latency 22.432, dram 7.66, l2 3.5417, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
+     "latency 22.432, latency 22.432, dram 8.692, l2 4.125, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
      "store at 3 1, load at 0 0.125",
      "0.2222, 2368, 0, scattered; by latency, unit-stride, huge-pages"},
     /* movupd xmm0, [rdi]; mulpd xmm0, xmm1; addpd xmm2, xmm0; add rdi, 16 */

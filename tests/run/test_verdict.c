@@ -863,6 +863,42 @@ TEST(walks)
     assert_null(bound_of(&bounds, CARM_LIMIT_TLB, "walks"));
 }
 
+/* A walk to a page far from the last one takes 4 ns in 64 MiB, and 12 in 1 GiB: 2 more for each time as many pages. */
+TEST(wide_walks)
+{
+    static struct carm_in_flight flights[] = {
+        {.level = CARM_WALK,
+         .code = CARM_WALK_FAR_LOADS,
+         .page_bytes = 4096,
+         .rate = 1e9 / 4,
+         .working_set_bytes = 64 << 20},
+        {.level = CARM_WALK,
+         .code = CARM_WALK_WIDE_LOADS,
+         .page_bytes = 4096,
+         .rate = 1e9 / 12,
+         .working_set_bytes = 1 << 30},
+        {.level = CARM_WALK, .code = CARM_WALK_FAR_LOADS, .page_bytes = 2 << 20, .rate = 1e9 / 3}};
+    static const struct {
+        double mib, seconds;
+    } cases[] = {{0, 4e-9},   {1, 4e-9},     {64, 4e-9},   {128, 6e-9},
+                 {256, 8e-9}, {1024, 12e-9}, {9999, 12e-9}};
+    const struct carm_model model = {.in_flight = flights, .nin_flight = 3};
+    struct carm_model far = {.in_flight = flights, .nin_flight = 1};
+    struct carm_bounds_input in = {.clock_hz = clock_hz, .walk_loads = {[CARM_WALKS_WIDE] = 0.5}};
+    struct carm_bounds bounds;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        in.rates.model = &model;
+        in.pages = cases[i].mib * 256;
+        carm_bounds_find(&in, &bounds);
+        const struct carm_lower_bound *b = bound_of(&bounds, CARM_LIMIT_TLB, "0.5 loads and 0 ");
+        assert_near(b->seconds, 0.5 * cases[i].seconds, 1e-15);
+        assert_near(b->huge_seconds, 1.5e-9, 1e-15);
+        in.rates.model = &far; /* as far pages, where no others were measured */
+        carm_bounds_find(&in, &bounds);
+        assert_near(bound_of(&bounds, CARM_LIMIT_TLB, "walks")->seconds, 2e-9, 1e-15);
+    }
+}
+
 /* Lines 4096 bytes apart: 14 ns each from memory, 3 from L2. */
 TEST(aliased)
 {

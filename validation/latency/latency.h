@@ -7,6 +7,7 @@
 #include "base/observer.h"
 #include "harness/place/host.h"
 #include "harness/machine/team.h"
+#include "harness/machine/buffer.h"
 #include "models/latency.h"
 #include "models/model.h"
 
@@ -57,6 +58,26 @@ int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency 
 int carm_latency_core(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err);
+
+enum { CARM_LATENCY_WIDE_RATES = 2 };
+
+/* Walks through tables that no L2 holds: appends the rates CARM_WALK_WIDE_LOADS and _STORES to in_flight, which has room
+ * for them; nothing where there is too little memory, or the pages are larger than 4 KiB.
+ * returns 0, -CARM_ENOMEM */
+int carm_latency_wide(struct carm_latency_run *run, struct carm_err *err);
+
+/* Memory that the buffers of one part may have together, in bytes. */
+static inline uint64_t carm_latency_memory_most(const struct carm_latency_options *options)
+{
+    return options->memory_bytes ? options->memory_bytes : carm_memory_available() / 4;
+}
+
+/* Appends a rate of one chain to in_flight, which has room.
+ * as     level, code, page_bytes, working_set_bytes, latency_seconds (0 = that of one access by the rate)
+ * rates  [n] accesses/s; sorted
+ * returns 0, -CARM_ENOMEM */
+int carm_latency_add_rate(struct carm_model *model, const struct carm_in_flight *as, double *rates,
+                          size_t n, struct carm_err *err);
 
 /* Whether a chase over so many lines can be laid out before the deadline, to judge by the chases before it. */
 static inline bool carm_latency_has_time(const struct carm_latency_run *run, size_t lines)

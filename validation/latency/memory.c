@@ -423,19 +423,6 @@ static uint64_t set_of(const struct memory *m, const char *level, size_t pages)
     return !flat ? 0 : strcmp(level, "DRAM") == 0 ? m->bytes : flat->working_set_bytes;
 }
 
-/* Begins an element of in_flight, which counts once carm_model.nin_flight does. returns 0 or -CARM_ENOMEM */
-static int begin_flight(struct memory *m, const char *level, const char *code, size_t pages,
-                        uint64_t bytes, struct carm_in_flight **out, struct carm_err *err)
-{
-    struct carm_in_flight *f = *out = &m->run->model->in_flight[m->run->model->nin_flight];
-    *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages],
-                                 .working_set_bytes = bytes,
-                                 .points = calloc(POINTS_MAX, sizeof *f->points)};
-    (void)snprintf(f->level, sizeof f->level, "%s", level);
-    (void)snprintf(f->code, sizeof f->code, "%s", code);
-    return f->points ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
-}
-
 /* Measures the rates of all codes of one kind on one level.
  * prefix  of the codes' names, up to the number of chains
  * pages   of the buffer, which is laid out */
@@ -443,7 +430,6 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
                           size_t pages, uint64_t set, double latency, struct carm_err *err)
 {
     struct carm_model *model = m->run->model;
-    struct carm_in_flight *f = NULL;
     const bool flush = strcmp(level, "DRAM") == 0;
     struct point p = {.sequence = m->sequence,
                       .lines = lines_of(CARM_LATENCY_RANDOM, pages, set, flush),
@@ -454,10 +440,16 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
                       .warm = !flush};
     double rates[POINTS_MAX];
     double least = INFINITY;
-    const int rc = begin_flight(m, level, name, pages, set, &f, err);
-    if (rc) {
-        return rc;
+    /* counts once carm_model.nin_flight does */
+    struct carm_in_flight *f = &model->in_flight[model->nin_flight];
+    *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages],
+                                 .working_set_bytes = set,
+                                 .points = calloc(POINTS_MAX, sizeof *f->points)};
+    if (!f->points) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
     }
+    (void)snprintf(f->level, sizeof f->level, "%s", level);
+    (void)snprintf(f->code, sizeof f->code, "%s", name);
     for (unsigned k = 1; k <= CARM_CHASE_CHAINS_MAX && !carm_team_is_over(m->run->team); k++) {
         char code[CARM_CODE_NAME_MAX];
         (void)snprintf(code, sizeof code, "%s%u", prefix, k);
@@ -560,27 +552,14 @@ static void stream_job(struct carm_worker *w, void *arg)
     }
 }
 
-/* Appends a rate of one chain.
- * rates    [REPS] lines/s
- * latency  seconds of a dependent load, where it is known; 0 = not */
 static int add_flight(struct memory *m, const char *level, const char *code, size_t pages,
                       uint64_t bytes, double *rates, double latency, struct carm_err *err)
 {
-    struct carm_in_flight *f = NULL;
-    struct carm_stats of;
-    const int rc = begin_flight(m, level, code, pages, bytes, &f, err);
-    if (rc) {
-        return rc;
-    }
-    carm_stats_describe(rates, REPS, &of);
-    f->latency_seconds = latency > 0.0 ? latency : 1.0 / of.median;
-    f->rate = of.median;
-    f->ci95 = (struct carm_ci){of.ci_lo, of.ci_hi};
-    f->chains = 1;
-    f->lines = f->rate * f->latency_seconds;
-    f->points[f->npoints++] = (struct carm_in_flight_point){1, f->rate, f->ci95, f->disturbed};
-    m->run->model->nin_flight++;
-    return 0;
+    struct carm_in_flight as = {
+        .page_bytes = m->page_bytes[pages], .working_set_bytes = bytes, .latency_seconds = latency};
+    (void)snprintf(as.level, sizeof as.level, "%s", level);
+    (void)snprintf(as.code, sizeof as.code, "%s", code);
+    return carm_latency_add_rate(m->run->model, &as, rates, REPS, err);
 }
 
 static int measure_streams(struct memory *m, struct carm_err *err)
@@ -820,7 +799,7 @@ static void touch_job(struct carm_worker *w, void *arg)
 static int open_memory(struct memory *m, struct carm_err *err)
 {
     const struct carm_latency_options *o = &m->run->options;
-    const uint64_t most = o->memory_bytes ? o->memory_bytes : carm_memory_available() / 4;
+    const uint64_t most = carm_latency_memory_most(o);
     const uint64_t want = LINES_MAX * last_cache(m->run->host->topo);
     m->bytes = want > 128 * MIB ? want : 128 * MIB;
     m->bytes = m->bytes < GIB_MOST ? m->bytes : GIB_MOST;
@@ -939,7 +918,7 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
         CURVES = 4 * PAGES_OF_LEVEL,
         LEVELS = 4 * (CARM_TOPO_CACHES_MAX + 4),
         FLIGHTS = 3 * 9 + 2 + CARM_CHASE_BESIDE + STREAMS + 4 * PAGES_OF_LEVEL + 2 * 3 +
-                  SCATTERED * 3 * PAGES_OF_LEVEL
+                  SCATTERED * 3 * PAGES_OF_LEVEL + CARM_LATENCY_WIDE_RATES
     };
     struct memory m = {.run = run};
     struct carm_model *model = run->model;
@@ -959,8 +938,9 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     rc = rc || m.bytes == 0 ? rc : measure_flights(&m, err);
     rc = rc || m.bytes == 0 ? rc : measure_small(&m, err);
     rc = rc || m.bytes == 0 ? rc : measure_scattered(&m, err);
+    const bool small = m.bytes > 0 && m.page_bytes[0] == SMALL;
     close_memory(&m);
-    return rc;
+    return rc || !small || run->options.quick ? rc : carm_latency_wide(run, err);
 }
 
 /* weak: a test puts latencies of its own in this place */

@@ -323,6 +323,31 @@ TEST(accesses_side_by_side_have_their_rates)
     }
 }
 
+/* Walks of half a GiB, or what memory there is, but of no less than 256 MiB. */
+TEST(walks_through_large_tables_have_their_rates)
+{
+    static const char *const codes[] = {CARM_WALK_WIDE_LOADS, CARM_WALK_WIDE_STORES};
+    struct carm_in_flight rates[CARM_LATENCY_WIDE_RATES] = {{.level = ""}};
+    struct carm_model none = {.in_flight = rates};
+    struct carm_latency_run of = run;
+    of.model = &none;
+    of.options.memory_bytes = 256 * MIB - PAGE;
+    assert_ok(carm_latency_wide(&of, &err));
+    assert_int_equal(none.nin_flight, 0);
+    of.options.memory_bytes = 256 * MIB + 5;
+    assert_ok(carm_latency_wide(&of, &err));
+    assert_int_equal(none.nin_flight, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(rates[i].level, CARM_WALK);
+        assert_string_equal(rates[i].code, codes[i]);
+        assert_int_equal(rates[i].page_bytes, PAGE);
+        assert_int_equal(rates[i].working_set_bytes, 256 * MIB);
+        fail_if(!(rates[i].rate > 1e6 && rates[i].rate < 1e10), "%g/s", rates[i].rate);
+        assert_true(rates[i].ci95.lo <= rates[i].rate && rates[i].rate <= rates[i].ci95.hi);
+        free(rates[i].points);
+    }
+}
+
 /* Of four cores, each stream has two thirds of the last cache, in whole pages, and a page: 128 MiB for the chase, 3 x 2
  * for the streams, 8 for the order. */
 TEST(streams_need_memory)
