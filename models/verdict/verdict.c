@@ -182,6 +182,40 @@ static struct carm_lower_bound *largest_of_memory(struct carm_bounds *b)
     return found;
 }
 
+/* A core and its levels of memory work side by side as far as instructions in flight and prefetches reach. Where they
+ * reach nowhere, their times add up; source: Treibig, Hager 2010, Introducing a Performance Model for
+ * Bandwidth-Limited Loop Kernels. A sweep over rows of 2000 numbers, whose bounds explain 44% by memory and 35% by load
+ * ports, takes nearly the sum of all.
+ * first, second  out: the largest parts
+ * returns seconds of the sum; 0 = there is one part alone */
+static double one_after_the_other(const struct carm_bounds *b, double seconds,
+                                  const struct carm_lower_bound **first,
+                                  const struct carm_lower_bound **second)
+{
+    static const double counts = 0.1; /* of the time: less is within the error of the others */
+    enum part { CORE, L2, L3, MEMORY, TRANSLATION, PARTS };
+    const struct carm_lower_bound *of[PARTS] = {NULL}; /* from the largest */
+    double sum = 0.0;
+    *first = *second = NULL;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct carm_lower_bound *c = &b->of[i];
+        const enum part part = c->limit == CARM_LIMIT_L2        ? L2
+                               : c->limit == CARM_LIMIT_L3      ? L3
+                               : c->limit == CARM_LIMIT_TLB     ? TRANSLATION
+                               : carm_limit_is_memory(c->limit) ? MEMORY
+                                                                : CORE;
+        if (of[part] || c->refuted || c->estimate) {
+            continue;
+        }
+        of[part] = c;
+        /* small pages' rate of scattered lines has their translations in it */
+        sum += part == MEMORY && c->huge_seconds > 0.0 ? c->huge_seconds : c->seconds;
+        *second = *first && !*second ? c : *second;
+        *first = *first ? *first : c;
+    }
+    return *second && (*second)->seconds >= counts * seconds ? sum : 0.0;
+}
+
 static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
 {
     bool any = false;
@@ -373,6 +407,16 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     if (!first) {
         return;
     }
+    const struct carm_lower_bound *parts[2];
+    const double sum = one_after_the_other(&out->bounds, seconds, &parts[0], &parts[1]);
+    const bool added = explained < CARM_VERDICT_EXPLAINS * seconds &&
+                       sum >= CARM_VERDICT_EXPLAINS * seconds &&
+                       !(guess && guess->seconds > explained);
+    if (added) {
+        first = parts[0];
+        explained = fmin(seconds, sum);
+        out->second = parts[1]->limit;
+    }
     out->explains = fmin(1.0, explained / seconds);
     const struct carm_lower_bound *next = largest(&out->bounds, false, first->limit);
     if (out->explains < CARM_VERDICT_EXPLAINS) {
@@ -401,7 +445,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
         return;
     }
     out->limit = first->limit;
-    out->estimate = first->estimate || over || waits || company || slower;
+    out->estimate = first->estimate || over || waits || company || slower || added;
     out->second = waits ? CARM_LIMIT_BRANCHES : out->second;
     if (next && next->seconds >= CARM_VERDICT_BOTH * first->seconds && !out->estimate) {
         out->second = next->limit;
