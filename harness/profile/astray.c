@@ -55,20 +55,22 @@ static void add_branch(const struct carm_flow_code *code, const struct carm_code
     out->cycles += rare > 0.0 ? rare * decided_in(code, p, l) : 0.0;
 }
 
-/* A predictor of indirect jumps that always says the most frequent target is wrong for the others. */
+/* A predictor of indirect jumps knows the targets of late. Of outcomes that are independent, one of these is as likely
+ * another than the next as two outcomes are: on Zen 4 a switch with six targets, one of them twice as frequent as each other, took
+ * 8% longer than by always the most frequent one. */
 static void add_jumps(const struct carm_flow_code *code, const struct carm_graph_latencies *l,
                       struct carm_astray *out)
 {
-    double jumps = 0.0, entered = 0.0, most = 0.0, cycles = 0.0;
+    double jumps = 0.0, entered = 0.0, squares = 0.0, cycles = 0.0;
     for (size_t i = 0; i < code->npieces; i++) {
         const struct carm_code_piece *p = &code->pieces[i];
         const double here = carm_code_is_target(code, i) ? p->executions : 0.0;
         jumps += p->indirect ? p->executions : 0.0;
         cycles += p->indirect ? p->executions * resolves_in(code, p, l) : 0.0;
         entered += here;
-        most = here > most ? here : most;
+        squares += here * here;
     }
-    const double share = entered > 0.0 ? 1.0 - most / entered : 0.0;
+    const double share = entered > 0.0 ? 1.0 - squares / (entered * entered) : 0.0;
     out->branches += jumps * share;
     out->indirect += jumps * share;
     out->cycles += cycles * share;

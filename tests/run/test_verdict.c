@@ -325,6 +325,13 @@ TEST(resolves)
     assert_near(j.in.mispredicted, 0.5, 1e-9);
     assert_near(j.in.resolve_cycles, 4.0 + 4.0 + 1.0, 1e-9);
     assert_near(j.in.astray, 0.5, 1e-9);
+    /* of a quarter and three quarters, the target is another one in 3 of 8 jumps */
+    struct carm_bounds_input uneven = j.in;
+    pieces[1].executions = 250.0;
+    pieces[2].executions = 750.0;
+    uneven.mispredicted = uneven.astray = 0.0;
+    assert_ok(carm_run_code_input(&code, &j.graph, &uneven, j.units, j.chain, &err));
+    assert_near(uneven.astray, 0.375, 1e-9);
     carm_bounds_find(&j.in, &j.bounds);
     assert_near(bound_of(&j.bounds, CARM_LIMIT_BRANCHES, "")->seconds * clock_hz, 0.5 * 25.0, 1e-6);
     static struct carm_core_figure jump = {.kind = CARM_CORE_INDIRECT_MISPREDICTED, .latency = 20};
