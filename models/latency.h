@@ -83,16 +83,21 @@ struct carm_in_flight_point {
 #define CARM_SCATTERED_STORES  "scattered.0:1"
 #define CARM_SCATTERED_UPDATES "scattered.update"
 /* The level of rates of accesses that each walk through the tables of pages, and their codes: pages side by side, pages
- * so many apart, and pages still more apart, of so many that the tables leave L2. */
-#define CARM_WALK             "walk"
-#define CARM_WALK_FAR         4
-#define CARM_WALK_NEAR_LOADS  "near.1:0"
-#define CARM_WALK_NEAR_STORES "near.0:1"
-#define CARM_WALK_FAR_LOADS   "far.1:0"
-#define CARM_WALK_FAR_STORES  "far.0:1"
-#define CARM_WALK_WIDE        16
-#define CARM_WALK_WIDE_LOADS  "wide.1:0"
-#define CARM_WALK_WIDE_STORES "wide.0:1"
+ * so many apart, and pages still more apart, of so many that the tables leave L2. "3x": of three times as many pages as the
+ * TLB has, and not half as many again. */
+#define CARM_WALK                  "walk"
+#define CARM_WALK_FAR              4
+#define CARM_WALK_NEAR_LOADS       "near.1:0"
+#define CARM_WALK_NEAR_STORES      "near.0:1"
+#define CARM_WALK_NEAR_MORE_LOADS  "near.3x.1:0"
+#define CARM_WALK_NEAR_MORE_STORES "near.3x.0:1"
+#define CARM_WALK_FAR_LOADS        "far.1:0"
+#define CARM_WALK_FAR_STORES       "far.0:1"
+#define CARM_WALK_FAR_MORE_LOADS   "far.3x.1:0"
+#define CARM_WALK_FAR_MORE_STORES  "far.3x.0:1"
+#define CARM_WALK_WIDE             16
+#define CARM_WALK_WIDE_LOADS       "wide.1:0"
+#define CARM_WALK_WIDE_STORES      "wide.0:1"
 
 struct carm_in_flight {
     char level[CARM_NAME_MAX];

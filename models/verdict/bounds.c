@@ -658,31 +658,38 @@ static void bound_scattered(const struct carm_bounds_input *in, struct carm_boun
     }
 }
 
-/* Seconds of one walk; 0 = not measured. The tables of more pages lie farther away: between the sets that two rates were
- * measured with, seconds rise with the logarithm of the pages. */
+/* Seconds of one walk; 0 = not measured. The tables of more pages lie farther away, and a TLB has fewer of them: between the
+ * sets that rates were measured with, seconds change with the logarithm of the pages. */
 static double walk_of(const struct carm_bounds_input *in, enum carm_bounds_walk by, bool stores,
                       uint64_t page_bytes)
 {
-    static const char *const codes[CARM_BOUNDS_WALKS][2] = {
-        {CARM_WALK_NEAR_LOADS, CARM_WALK_NEAR_STORES},
-        {CARM_WALK_FAR_LOADS, CARM_WALK_FAR_STORES},
-        {CARM_WALK_WIDE_LOADS, CARM_WALK_WIDE_STORES}};
-    const struct carm_in_flight *f =
-        carm_in_flight_of(in->rates.model, CARM_WALK, codes[by][stores], page_bytes);
-    const double own = f && f->rate > 0.0 ? 1.0 / f->rate : 0.0;
-    if (by != CARM_WALKS_WIDE) {
-        return own;
+    static const struct {
+        const char *codes[2];
+        double apart; /* pages */
+        bool of[CARM_BOUNDS_WALKS];
+    } all[] = {
+        {{CARM_WALK_NEAR_LOADS, CARM_WALK_NEAR_STORES}, 1, {true, false, false}},
+        {{CARM_WALK_NEAR_MORE_LOADS, CARM_WALK_NEAR_MORE_STORES}, 1, {true, false, false}},
+        {{CARM_WALK_FAR_LOADS, CARM_WALK_FAR_STORES}, CARM_WALK_FAR, {false, true, true}},
+        {{CARM_WALK_FAR_MORE_LOADS, CARM_WALK_FAR_MORE_STORES}, CARM_WALK_FAR, {false, true, true}},
+        {{CARM_WALK_WIDE_LOADS, CARM_WALK_WIDE_STORES}, 1, {false, false, true}}};
+    double pages = 0.0, seconds = 0.0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const struct carm_in_flight *f =
+            all[i].of[by]
+                ? carm_in_flight_of(in->rates.model, CARM_WALK, all[i].codes[stores], page_bytes)
+                : NULL;
+        if (!f || !(f->rate > 0.0)) {
+            continue;
+        }
+        const double more = (double)f->working_set_bytes / SMALL_PAGE / all[i].apart;
+        const double t =
+            pages > 0.0 && more > pages ? log(in->pages / pages) / log(more / pages) : 0.0;
+        seconds +=
+            pages > 0.0 ? fmin(1.0, fmax(0.0, t)) * (1.0 / f->rate - seconds) : 1.0 / f->rate;
+        pages = more;
     }
-    const double far = walk_of(in, CARM_WALKS_FAR, stores, page_bytes);
-    const struct carm_in_flight *of_far =
-        carm_in_flight_of(in->rates.model, CARM_WALK, codes[CARM_WALKS_FAR][stores], page_bytes);
-    if (!(own > far) || !(far > 0.0) || of_far->working_set_bytes >= f->working_set_bytes) {
-        return far;
-    }
-    const double first = log((double)of_far->working_set_bytes);
-    const double at = log(fmax(1.0, in->pages * SMALL_PAGE)) - first;
-    const double t = at / (log((double)f->working_set_bytes) - first);
-    return far + fmin(1.0, fmax(0.0, t)) * (own - far);
+    return seconds;
 }
 
 /* Seconds of an iteration's walks. returns 0: rates for such pages were not measured */

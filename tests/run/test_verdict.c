@@ -870,37 +870,42 @@ TEST(walks)
     assert_null(bound_of(&bounds, CARM_LIMIT_TLB, "walks"));
 }
 
-/* A walk to a page far from the last one takes 4 ns in 64 MiB, and 12 in 1 GiB: 2 more for each time as many pages. */
-TEST(wide_walks)
+/* A walk to a page far from the last one takes 4 ns among 4096 pages, 6 among 8192, and 12 among 65536: 2 more for each
+ * time as many pages. Pages side by side, of 4096 and 16384: 2 and 6 ns. */
+TEST(walks_of_more_pages)
 {
+    enum { MIB = 1 << 20, SMALL = 4096 };
     static struct carm_in_flight flights[] = {
-        {.level = CARM_WALK,
-         .code = CARM_WALK_FAR_LOADS,
-         .page_bytes = 4096,
-         .rate = 1e9 / 4,
-         .working_set_bytes = 64 << 20},
-        {.level = CARM_WALK,
-         .code = CARM_WALK_WIDE_LOADS,
-         .page_bytes = 4096,
-         .rate = 1e9 / 12,
-         .working_set_bytes = 1 << 30},
-        {.level = CARM_WALK, .code = CARM_WALK_FAR_LOADS, .page_bytes = 2 << 20, .rate = 1e9 / 3}};
+        {CARM_WALK, CARM_WALK_FAR_LOADS, SMALL, 64 * MIB, .rate = 1e9 / 4},
+        {CARM_WALK, CARM_WALK_FAR_MORE_LOADS, SMALL, 128 * MIB, .rate = 1e9 / 6},
+        {CARM_WALK, CARM_WALK_WIDE_LOADS, SMALL, 256 * MIB, .rate = 1e9 / 12},
+        {CARM_WALK, CARM_WALK_NEAR_LOADS, SMALL, 16 * MIB, .rate = 1e9 / 2},
+        {CARM_WALK, CARM_WALK_NEAR_MORE_LOADS, SMALL, 64 * MIB, .rate = 1e9 / 6},
+        {CARM_WALK, CARM_WALK_FAR_LOADS, 2 * MIB, 64 * MIB, .rate = 1e9 / 3},
+        {CARM_WALK, CARM_WALK_NEAR_LOADS, 2 * MIB, 64 * MIB, .rate = 1e9 / 3}};
     static const struct {
-        double mib, seconds;
-    } cases[] = {{0, 4e-9},   {1, 4e-9},     {64, 4e-9},   {128, 6e-9},
-                 {256, 8e-9}, {1024, 12e-9}, {9999, 12e-9}};
-    const struct carm_model model = {.in_flight = flights, .nin_flight = 3};
-    struct carm_model far = {.in_flight = flights, .nin_flight = 1};
-    struct carm_bounds_input in = {.clock_hz = clock_hz, .walk_loads = {[CARM_WALKS_WIDE] = 0.5}};
+        double pages, near, far, wide; /* ns */
+    } cases[] = {{0, 2, 4, 4},     {256, 2, 4, 4},    {4096, 2, 4, 4},   {8192, 4, 6, 6},
+                 {16384, 6, 6, 8}, {32768, 6, 6, 10}, {65536, 6, 6, 12}, {999999, 6, 6, 12}};
+    const struct carm_model model = {.in_flight = flights, .nin_flight = 7};
+    struct carm_model few = {.in_flight = flights, .nin_flight = 1}; /* of an earlier version */
+    struct carm_bounds_input in = {.clock_hz = clock_hz};
     struct carm_bounds bounds;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        in.rates.model = &model;
-        in.pages = cases[i].mib * 256;
-        carm_bounds_find(&in, &bounds);
-        const struct carm_lower_bound *b = bound_of(&bounds, CARM_LIMIT_TLB, "0.5 loads and 0 ");
-        assert_near(b->seconds, 0.5 * cases[i].seconds, 1e-15);
-        assert_near(b->huge_seconds, 1.5e-9, 1e-15);
-        in.rates.model = &far; /* as far pages, where no others were measured */
+        const double told[CARM_BOUNDS_WALKS] = {cases[i].near, cases[i].far, cases[i].wide};
+        in.pages = cases[i].pages;
+        for (int k = 0; k < CARM_BOUNDS_WALKS; k++) {
+            memset(in.walk_loads, 0, sizeof in.walk_loads);
+            in.walk_loads[k] = 0.5;
+            in.rates.model = &model;
+            carm_bounds_find(&in, &bounds);
+            const struct carm_lower_bound *b =
+                bound_of(&bounds, CARM_LIMIT_TLB, "0.5 loads and 0 ");
+            assert_non_null(b);
+            assert_near(b->seconds, 0.5e-9 * told[k], 1e-15);
+            assert_near(b->huge_seconds, 1.5e-9, 1e-15);
+        }
+        in.rates.model = &few;
         carm_bounds_find(&in, &bounds);
         assert_near(bound_of(&bounds, CARM_LIMIT_TLB, "walks")->seconds, 2e-9, 1e-15);
     }
