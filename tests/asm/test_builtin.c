@@ -2,9 +2,11 @@
 /* The built-in test codes: they are the default plans' codes, to the byte what nasm makes of these
  * today (a part of them is assembled; make soak: all), and refused by the recount when a bit of them has changed. */
 #include "asm/decode.h"
+#include "asm/gen.h"
 #include "asm/image.h"
 #include "base/unpack.h"
 #include "harness/machine/cpu.h"
+#include "tests/fingerprint.h"
 #include "tests/unit.h"
 #include "validation/builtin/plan.h"
 #include "validation/roofs/config.h"
@@ -417,6 +419,30 @@ TEST_BETWEEN(validation, hide_nasm, show_nasm)
                 carm_isa_name(target.isa), err.text);
         carm_validate_plan_close(&plan);
     }
+}
+
+/* The codes of default builds and validations, and their sources. */
+TEST(codes_stay)
+{
+    char *text = NULL;
+    size_t length = 0;
+    uint64_t names = FINGERPRINT_NONE;
+    for (size_t i = 0; i < f.n; i++) {
+        char name[CARM_CODE_NAME_MAX];
+        carm_code_name(&f.specs[i], name);
+        names = fingerprint(names, name, strlen(name) + 1);
+    }
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    carm_gen_source(out, f.specs, f.n);
+    assert_int_equal(fclose(out), 0);
+    const char *codes = strstr(text, "CODE_BEGIN \"");
+    assert_non_null(codes);
+    const uint64_t sources = fingerprint(FINGERPRINT_NONE, codes, length - (size_t)(codes - text));
+    free(text);
+    fail_if(names != UINT64_C(0x861a30707f9cfd04) || sources != UINT64_C(0x182b504ec4cdc11c),
+            "%zu names 0x%llx, sources 0x%llx", f.n, (unsigned long long)names,
+            (unsigned long long)sources);
 }
 
 RUN_TESTS(set_up, tear_down)

@@ -112,6 +112,12 @@ TEST(tiny)
     assert_int_equal(t.counts.store_bytes, 8);
 }
 
+TEST(code_at_the_end_of_pages)
+{
+    needs_tracing();
+    adds("edges", NULL, 4, 0);
+}
+
 TEST(threads)
 {
     needs_tracing();
@@ -253,6 +259,7 @@ TEST(affinity)
     (void)sched_getaffinity(0, sizeof mine, &mine);
     const struct carm_trace t = trace_of("affinity", NULL, PLENTY);
     assert_int_equal(exit_of(&t), CPU_COUNT(&mine));
+    adds("choice", NULL, 0, 3); /* unless it chooses itself */
 }
 
 /* Without a compiler or a static C library every test skips. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -182,6 +183,43 @@ static void loop_faults(void)
     }
 }
 
+/* Code that ends with the last page that is there, and code in which a multiplication lies across two pages: two
+ * multiplications each. */
+static int work_at_edges(void)
+{
+    static const unsigned char code[] = {0xf2, 0x0f, 0x59, 0xc9, 0xf2, 0x0f, 0x59, 0xc9, 0xc3};
+    enum { PAGE = 4096, PAGES = 3 };
+    static const int begins[] = {PAGE - 6, 2 * PAGE - (int)sizeof code};
+    unsigned char *at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED || munmap(at + 2 * PAGE, PAGE) != 0) {
+        return 9;
+    }
+    for (int i = 0; i < 2; i++) {
+        memcpy(at + begins[i], code, sizeof code);
+        __asm__ volatile("call *%0" : : "r"(at + begins[i]) : "xmm1", "memory");
+    }
+    return 0;
+}
+
+/* The last processor of those that it has: then it has this one, and runs on it. */
+static int choose_processor(void)
+{
+    cpu_set_t set, got;
+    int last = CPU_SETSIZE - 1;
+    (void)sched_getaffinity(0, sizeof set, &set);
+    while (!CPU_ISSET((size_t)last, &set)) {
+        last--;
+    }
+    CPU_ZERO(&set);
+    CPU_SET((size_t)last, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0 &&
+                   sched_getaffinity(0, sizeof got, &got) == 0 && CPU_EQUAL(&set, &got) &&
+                   sched_getcpu() == last
+               ? 3
+               : 9;
+}
+
 static int child_of(void (*task)(void))
 {
     int status = 0;
@@ -287,6 +325,10 @@ int main(int argc, char **argv)
         cpu_set_t set;
         (void)sched_getaffinity(0, sizeof set, &set);
         return CPU_COUNT(&set);
+    } else if (strcmp(task, "choice") == 0) {
+        return choose_processor();
+    } else if (strcmp(task, "edges") == 0) {
+        return work_at_edges();
     } else if (strcmp(task, "budget") == 0) {
         int gate[2];
         char c = 0;

@@ -6,6 +6,8 @@
 #include "asm/chain/image.h"
 #include "asm/image.h"
 #include "harness/machine/cpu.h"
+#include "tests/asm/flips.h"
+#include "tests/fingerprint.h"
 #include "tests/unit.h"
 
 static struct carm_chain_code *codes;
@@ -233,6 +235,105 @@ TEST(plants)
                 faults[i].want, err.text);
         free(copy);
     }
+}
+
+static const struct {
+    const char *name;
+    struct reason reasons[REASONS_MOST];
+} flips[] = {
+    {"L.call-return",
+     {{"", 446},
+      {"it does not call a function of the code", 496},
+      {"foreign", 176},
+      {"the callee-saved registers are to be saved here", 58},
+      {"it does not jump forward in the loop", 41},
+      {"it changes the stack or the window", 29},
+      {"the loop is not closed by `dec rsi; jnz`", 16},
+      {"it reaches outside the window", 6},
+      {"registers are not restored", 5},
+      {"the code does not return", 5},
+      {"the loop does not end by it", 1},
+      {"its address is neither in the window nor a chain's", 1}}},
+    {"L.forward",
+     {{"", 1070},
+      {"# in its bytes, # due", 285},
+      {"foreign", 241},
+      {"it reaches outside the window", 113},
+      {"it changes the stack or the window", 68},
+      {"the callee-saved registers are to be saved here", 58},
+      {"its address is neither in the window nor a chain's", 33},
+      {"the loop does not end by it", 16},
+      {"the loop is not closed by `dec rsi; jnz`", 16},
+      {"it does not jump forward in the loop", 10},
+      {"registers are not restored", 5},
+      {"the code does not return", 5}}},
+    {"T.add.avx2.dp",
+     {{"", 2686},
+      {"foreign", 1135},
+      {"it reaches outside the window", 112},
+      {"the callee-saved registers are to be saved here", 58},
+      {"its address is neither in the window nor a chain's", 49},
+      {"the loop is not closed by `dec rsi; jnz`", 43},
+      {"# in its bytes, # due", 32},
+      {"it does not jump forward in the loop", 18},
+      {"the code does not return", 8},
+      {"registers are not restored", 5},
+      {"it changes the stack or the window", 4},
+      {"vzeroupper is missing", 2}}},
+    {"G.avx2.k4",
+     {{"", 501},
+      {"foreign", 304},
+      {"it reaches outside the window", 92},
+      {"# in its bytes, # due", 76},
+      {"it does not follow pointers", 64},
+      {"the callee-saved registers are to be saved here", 57},
+      {"its address is neither in the window nor a chain's", 40},
+      {"the loop is not closed by `dec rsi; jnz`", 16},
+      {"the code does not return", 8},
+      {"it does not jump forward in the loop", 7},
+      {"registers are not restored", 5},
+      {"it changes the stack or the window", 4},
+      {"vzeroupper is missing", 2}}},
+};
+
+struct flipped {
+    const struct carm_chain_code *code;
+    struct carm_code_layout layout;
+    struct carm_account account;
+};
+
+static int check_flipped(void *arg)
+{
+    struct flipped *f = arg;
+    struct carm_chain_account found;
+    return carm_chain_recount_check(f->code, bytes, size, &f->layout, &f->account, &found, &err);
+}
+
+/* Nothing crashes, and each fault is found by the rule that it breaks. */
+TEST(flipped_bits)
+{
+    unsigned wrong = 0;
+    for (size_t n = 0; n < sizeof flips / sizeof *flips; n++) {
+        struct flipped f = {.code = &codes[index_of(flips[n].name)]};
+        entry(index_of(flips[n].name), &f.layout, &f.account);
+        wrong += flip_bits(flips[n].name, bytes, &f.layout, check_flipped, &f, flips[n].reasons);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* Latencies of two versions of carm are the same instructions'. */
+TEST(sources_stay)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    carm_chain_image_source(out, &(struct carm_chain_list){codes, ncodes});
+    assert_int_equal(fclose(out), 0);
+    const uint64_t is = fingerprint(FINGERPRINT_NONE, text, length);
+    free(text);
+    fail_if(is != UINT64_C(0xab9227ac69619ee2), "the sources of latency codes are 0x%llx",
+            (unsigned long long)is);
 }
 
 static bool has(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs)

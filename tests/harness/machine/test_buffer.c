@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory of threads: where its pages lie, by a kernel that the tests play, its bounds, and what a process may have. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -48,6 +49,18 @@ long syscall(long number, ...)
     }
     va_end(args);
     return kernel.refuses ? -1 : 0;
+}
+
+static const char *smaps; /* what /proc/self/smaps says; NULL = the kernel's own */
+
+FILE *fopen(const char *path, const char *mode)
+{
+    if (smaps && strcmp(path, "/proc/self/smaps") == 0) {
+        return fmemopen((void *)(uintptr_t)smaps, strlen(smaps), "r");
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(mode[0], 'r');
+    return fd < 0 ? NULL : fdopen(fd, "r");
 }
 
 static struct carm_buffer buffer_of(size_t bytes)
@@ -152,6 +165,44 @@ TEST(nodes_make_a_policy)
     assert_refused(carm_buffer_bind(&b, some, 2, &err), -CARM_ENOTSUP, "(Invalid argument)");
     assert_null(strstr(err.text, "container"));
     carm_buffer_close(&b);
+}
+
+/* Huge pages of a mapping at 16 to 20 MiB, from nine tenths of the touched bytes on. */
+TEST(pages_are_huge_where_most_are)
+{
+    static const struct {
+        const char *smaps;
+        size_t touched;
+        bool huge;
+    } cases[] = {
+        {"1000000-1400000 rw-p 0 00:00 0\nSize:   4096 kB\nAnonHugePages:      2048 kB\n", HUGE,
+         true},
+        {"1000000-1400000 rw-p 0 00:00 0\nAnonHugePages: 2048 kB\nShmemPmdMapped: 9 kB\n",
+         (size_t)2 * HUGE, false},
+        {"1000000-1200000 rw-p\nAnonHugePages: 1024 kB\n1200000-1400000 rw-p\nAnonHugePages: 1024 kB\n",
+         HUGE, true},
+        {"f00000-1000000 rw-p\nAnonHugePages: 4096 kB\n", HUGE, false},  /* before it */
+        {"1400000-1500000 rw-p\nAnonHugePages: 4096 kB\n", HUGE, false}, /* behind it */
+        {"f00000-1000001 rw-p\nAnonHugePages: 4096 kB\n", HUGE, true},
+        {"13fffff-1500000 rw-p\nAnonHugePages: 4096 kB\n", HUGE, true},
+        {"1000000-1400000 rw-p\n1400000-1500000 rw-p\nAnonHugePages: 4096 kB\n", HUGE, false},
+        {"1000000-1400000 rw-p\nAnonHugePages: 1844 kB\n", HUGE, true},
+        {"1000000-1400000 rw-p\nAnonHugePages: 1843 kB\n", HUGE, false},
+        {"1000000-1400000 rw-p\nAnonHugePages: 0 kB\n", 0, false},
+        {"1000000-1400000 rw-p\nAnonHugePages: 1 kB\n", 0, true},
+        {"1000000-1400000 rw-p\nShmemHugePages: 4096 kB\n", HUGE, false},
+        {"AnonHugePages: 4096 kB\n", HUGE, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct carm_buffer b = {.map = (void *)(uintptr_t)0x1000000,
+                                      .map_bytes = 0x400000,
+                                      .touched = cases[i].touched};
+        smaps = cases[i].smaps;
+        const uint64_t bytes = carm_buffer_page_bytes(&b);
+        smaps = NULL;
+        fail_if(bytes != (cases[i].huge ? HUGE : SMALL), "case %zu: %llu", i,
+                (unsigned long long)bytes);
+    }
 }
 
 /* Bytes of a line of /proc: "KEY: N kB". */

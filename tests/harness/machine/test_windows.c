@@ -77,6 +77,21 @@ TEST(shapes_of_one_stream)
     }
 }
 
+/* SplitMix64 from 0 on. source: Vigna's splitmix64.c, its first four numbers; the lowest bits say how many of the highest
+ * are dropped. */
+TEST(states_are_of_the_published_generator)
+{
+    static const uint64_t first[] = {0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f,
+                                     0xf88bb8a8724c81ec};
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(carm_window_state(0, 0, i + 1, 16) == ((first[i] & ~(uint64_t)63) | 60));
+        assert_true(carm_window_state(0, 0, i + 1, 2) == ((first[i] & ~(uint64_t)63) | 63));
+    }
+    assert_true(carm_window_state(0, 0, 0, 1) == 64);
+    assert_true(carm_window_state(0, 1, 0, 16) == carm_window_state(0, 0, 1 << 16, 16));
+    assert_true(carm_window_state(1, 0, 1, 16) != carm_window_state(0, 0, 1, 16));
+}
+
 TEST(random_sets_are_powers_of_two)
 {
     static const uint64_t sets[][2] = {{0, 128},       {127, 128},     {128, 128},

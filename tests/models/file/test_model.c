@@ -457,4 +457,48 @@ TEST(shares_without_names)
     assert_true(copy->roofs[0].memory[0].bandwidth == m->roofs[0].memory[0].bandwidth);
 }
 
+/* Names are whole words, and with them goes all that is joined to them. */
+TEST(words_that_are_not_shared)
+{
+    static const char *const cases[][2] = {
+        {"on node7: slow", "on (removed) slow"},
+        {"node7 a", "(removed) a"},
+        {"a node7", "a (removed)"},
+        {"node7", "(removed)"},
+        {"a-node7-b x", "(removed) x"},
+        {"at node7.cluster,node7;node7", "at (removed),(removed);(removed)"},
+        {"node70, xnode7, node7_a, _node7 and node7node7 are others",
+         "node70, xnode7, node7_a, _node7 and node7node7 are others"},
+        {"node70-node7 x", "(removed) x"},
+        {"ann's code (ann)", "(removed)'s code ((removed))"},
+        {"a banner, annex", "a banner, annex"},
+        {"see /home/x/y for it", "see (removed) for it"},
+        {"in /proc/self/maps, /sys/devices", "in /proc/self/maps, /sys/devices"},
+        {"in /processes /system", "in (removed) (removed)"},
+        {"8 flop/s of a2/b", "8 flop/s of a2/b"},
+        {"~/bin, file:/a and ../b", "(removed), (removed) and (removed)"},
+        {"two  spaces", "two  spaces"},
+    };
+    const char *const words[] = {"ann", ""};
+    struct carm_model *m = make_model();
+    char *note = m->roofs[0].memory[0].note, cut[CARM_TEXT_MAX];
+    set(m->machine.hostname, "node7.cluster");
+    for (size_t i = 0; i <= sizeof cases / sizeof *cases; i++) {
+        struct carm_model *copy = NULL;
+        const char *wanted = cut;
+        if (i < sizeof cases / sizeof *cases) {
+            (void)snprintf(note, CARM_TEXT_MAX, "%s", cases[i][0]);
+            wanted = cases[i][1];
+        } else { /* as long as a note may be: what is removed takes more */
+            memset(note, 'a', CARM_TEXT_MAX);
+            (void)snprintf(note + CARM_TEXT_MAX - 7, 7, " node7");
+            memset(cut, 'a', sizeof cut);
+            (void)strcpy(cut + CARM_TEXT_MAX - 7, " (remo");
+        }
+        assert_ok(carm_model_share(m, words, 2, &copy, &err));
+        assert_string_equal(copy->roofs[0].memory[0].note, wanted);
+        carm_model_free(copy);
+    }
+}
+
 RUN_TESTS(make_folder, remove_folder)
